@@ -1,0 +1,197 @@
+"""Every error of ours, and the fate each means for the request that met it.
+
+CrawlError
+├── ConfigError                  a person must mend a file or a setting          (exit code 2)
+│   ├── SettingsError
+│   └── SiteError                carries file, line and field
+├── BackendError                 Redis or the database does not do its part      (exit code 3)
+│   ├── RedisUnreachable
+│   └── StoreError
+└── PageError                    one request failed; `fate` says what follows
+    ├── FetchError
+    │   ├── Unreachable          retry   refused, reset, DNS, TLS
+    │   ├── DeadlineExceeded     retry   the whole attempt took too long
+    │   ├── Truncated            retry   fewer bytes than promised, a cut gzip stream
+    │   ├── ServerError          retry   5xx
+    │   ├── SlowDown             retry   429, or 503 with Retry-After; the gate slows the site down
+    │   ├── Gone                 gone    404, 410: an answer, not a failure
+    │   ├── AccessDenied         park    401, 403, 407, 451, a login wall
+    │   ├── RobotsUnavailable    retry   robots.txt answers 5xx or not at all: disallowed for now (RFC 9309, 2.3.1.4)
+    │   ├── RobotsRefused        bury    robots.txt disallows the address
+    │   ├── BadStatus            bury    any other status we cannot use
+    │   ├── BadRedirect          bury    no or bad Location, too many hops
+    │   ├── TooLarge             bury    over the limit on wire or decoded bytes
+    │   ├── RefusedAddress       bury    scheme, port, private network: not an address we go to
+    │   └── Undecodable          bury    a content encoding or type we do not read
+    └── ParseError               park    the page is not what the site file says; waits for a mended rule
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Fate(StrEnum):
+    """What becomes of a request after a failed attempt."""
+
+    RETRY = "retry"
+    PARK = "park"
+    BURY = "bury"
+    GONE = "gone"
+
+
+class CrawlError(Exception):
+    """Something of the crawl went wrong."""
+
+    exit_code = 1
+
+
+class ConfigError(CrawlError):
+    """The configuration is wrong."""
+
+    exit_code = 2
+
+
+class SettingsError(ConfigError):
+    """A setting is wrong."""
+
+
+class SiteError(ConfigError):
+    """A site file is wrong: `file:line: field: what is wrong; what to do`."""
+
+
+class BackendError(CrawlError):
+    """A server we stand on does not answer as it must."""
+
+    exit_code = 3
+
+
+class RedisUnreachable(BackendError):
+    """Redis cannot be reached."""
+
+
+class StoreError(BackendError):
+    """The database cannot be written or read."""
+
+
+class PageError(CrawlError):
+    """A request failed. `reason` is a short slug for counters and dead letters; str() has the details."""
+
+    fate = Fate.RETRY
+    reason = "page"
+    retry_after_s: float | None = None
+    slows_site = False
+
+
+class FetchError(PageError):
+    """The page could not be fetched."""
+
+    reason = "fetch"
+
+
+class Unreachable(FetchError):
+    """The host cannot be reached."""
+
+    reason = "unreachable"
+    slows_site = True
+
+
+class DeadlineExceeded(FetchError):
+    """The attempt took longer than it may."""
+
+    reason = "deadline"
+    slows_site = True
+
+
+class Truncated(FetchError):
+    """The body ended early."""
+
+    reason = "truncated"
+
+
+class ServerError(FetchError):
+    """The server failed."""
+
+    reason = "server_error"
+    slows_site = True
+
+
+class SlowDown(FetchError):
+    """The server asks for patience."""
+
+    reason = "slow_down"
+    slows_site = True
+
+    def __init__(self, message: str, retry_after_s: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after_s = retry_after_s
+
+
+class Gone(FetchError):
+    """The page does not exist (any more)."""
+
+    fate = Fate.GONE
+    reason = "gone"
+
+
+class AccessDenied(FetchError):
+    """The server wants credentials we do not have."""
+
+    fate = Fate.PARK
+    reason = "access_denied"
+
+
+class RobotsUnavailable(FetchError):
+    """robots.txt cannot be had, so nothing is allowed for now."""
+
+    reason = "robots_unavailable"
+    slows_site = True
+
+
+class RobotsRefused(FetchError):
+    """robots.txt does not allow this address."""
+
+    fate = Fate.BURY
+    reason = "robots"
+
+
+class BadStatus(FetchError):
+    """The server answered with a status we cannot use."""
+
+    fate = Fate.BURY
+    reason = "status"
+
+
+class BadRedirect(FetchError):
+    """The redirect leads nowhere."""
+
+    fate = Fate.BURY
+    reason = "redirect"
+
+
+class TooLarge(FetchError):
+    """The response is larger than the limit."""
+
+    fate = Fate.BURY
+    reason = "too_large"
+
+
+class RefusedAddress(FetchError):
+    """We do not go to this address."""
+
+    fate = Fate.BURY
+    reason = "refused_address"
+
+
+class Undecodable(FetchError):
+    """The body is in a form we do not read."""
+
+    fate = Fate.BURY
+    reason = "undecodable"
+
+
+class ParseError(PageError):
+    """The page is not what the site file says."""
+
+    fate = Fate.PARK
+    reason = "parse"

@@ -1,0 +1,181 @@
+"""The nouns that travel between the steps of the flow: requests, leases, pages, items.
+
+Everything here is immutable. Items are named tuples because a page carries dozens of them and they
+cross the outbox as plain JSON arrays, in field order: add new fields at the end, with a default.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum, StrEnum
+from typing import NamedTuple
+
+
+class Stage(StrEnum):
+    """The three kinds of page of a forum, each with a queue of its own."""
+
+    LIST = "list"
+    POST = "post"
+    COMMENT = "comment"
+
+
+class State(StrEnum):
+    """Where a request stands in the ledger, with the states it can go to.
+
+    ready -> released -> leased -> done; leased -> delayed -> ready; leased -> parked -> ready;
+    leased -> dead -> ready; released -> ready (lost message, or no slot at the gate); leased -> ready (expired).
+    """
+
+    READY = "ready"
+    RELEASED = "released"
+    LEASED = "leased"
+    DELAYED = "delayed"
+    PARKED = "parked"
+    DEAD = "dead"
+    DONE = "done"
+
+
+class Priority(IntEnum):
+    """Order within a stage, 0 to 9; a higher number is fetched sooner (AMQP's sense)."""
+
+    BACKFILL = 2
+    NORMAL = 5
+    LIVE = 7
+    URGENT = 9
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One page to fetch.
+
+    `key` is the board's id for lists and the post's id for posts and comments, as the forum spells it.
+    `address` is an absolute, normalised, ASCII URL. `revision` is what the list page showed of the
+    post's state (reply count, last reply time); the guard knows a request by (stage, key, page, revision).
+    A request with `only_if_new` is admitted only when the same commit admitted something else
+    before it: the next list page of a chain that stops where nothing is new.
+    """
+
+    site: str
+    stage: Stage
+    key: str
+    address: str
+    page: int = 1
+    revision: str = ""
+    priority: int = Priority.NORMAL
+    only_if_new: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """The right to work on one request until `deadline_ms` (Redis' clock); `token` fences the commit.
+
+    `tail` is the highest comment page of the thread ever admitted, 0 when none was.
+    """
+
+    rid: int
+    token: int
+    attempt: int
+    request: Request
+    site_version: str
+    tail: int
+    deadline_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """One response, whole and within its limits, after redirects.
+
+    `headers` has lower-case names. `body` is decoded from its content encoding, still bytes of `charset`-to-be-found.
+    `at_s` is the moment of the response by the site's Date header if it has a credible one, else by our
+    clock, in seconds since the epoch: relative dates on the page are relative to it.
+    """
+
+    url: str
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+    at_s: float
+    elapsed_ms: int = 0
+    wire_bytes: int = 0
+
+
+class Forum(NamedTuple):
+    """A board, as a list page shows it."""
+
+    forum_id: str
+    title: str | None = None
+    url: str | None = None
+
+
+class Post(NamedTuple):
+    """A thread's first post. A field that is None was not on the page and leaves what is stored as it is.
+
+    Times are seconds since the epoch. `body` is None while only the list page is known. `state` is
+    `normal`, `deleted` or `masked`. `seen_at` is `Fetched.at_s` of the page it was read from.
+    """
+
+    post_id: str
+    seen_at: float
+    forum_id: str | None = None
+    url: str | None = None
+    title: str | None = None
+    author: str | None = None
+    created_at: int | None = None
+    body: str | None = None
+    body_html: str | None = None
+    reply_count: int | None = None
+    view_count: int | None = None
+    last_reply_at: int | None = None
+    edited_at: int | None = None
+    state: str | None = None
+    revision: str | None = None
+    extra: dict[str, str] | None = None
+
+
+class Comment(NamedTuple):
+    """A reply in a thread. `parent_id` is the comment it answers, None when it answers the post.
+
+    `page` is the comment page it stood on, `position` its place on that page, from 0.
+    """
+
+    post_id: str
+    comment_id: str
+    seen_at: float
+    parent_id: str | None = None
+    author: str | None = None
+    created_at: int | None = None
+    body: str | None = None
+    body_html: str | None = None
+    depth: int | None = None
+    page: int | None = None
+    position: int | None = None
+    edited_at: int | None = None
+    state: str | None = None
+    extra: dict[str, str] | None = None
+
+
+class Items(NamedTuple):
+    """What one page gave to the store. Crosses the outbox as one JSON array."""
+
+    site: str
+    forums: tuple[Forum, ...] = ()
+    posts: tuple[Post, ...] = ()
+    comments: tuple[Comment, ...] = ()
+
+    def __bool__(self) -> bool:
+        """Say whether there is anything to store."""
+        return bool(self.forums or self.posts or self.comments)
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """What a page says: items for the store and requests for the frontier, in the order to admit them.
+
+    `tail` is the highest comment page among the children, 0 when there is none.
+    """
+
+    items: Items
+    children: tuple[Request, ...] = ()
+    tail: int = 0
+    notes: tuple[str, ...] = field(default=())
