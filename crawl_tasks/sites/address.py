@@ -1,0 +1,127 @@
+"""From (stage, key, page) to an address and back: for links on pages, for scans, and for addresses people send."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import NamedTuple
+from urllib.parse import unquote, urlsplit
+
+from crawl_tasks.errors import RefusedAddress
+from crawl_tasks.model import Stage
+from crawl_tasks.sites.schema import Board, Site
+from crawl_tasks.sites.stages import StageSpec
+from crawl_tasks.sites.template import Template, compile_template, key_name
+from crawl_tasks.urls import normalize
+
+
+class Target(NamedTuple):
+    """What an address names."""
+
+    stage: Stage
+    key: str
+    page: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Stage:
+    stage: Stage
+    rest: Template | None
+    first: Template | None
+    patterns: tuple[re.Pattern[str], ...]
+    step: int
+    lowest: int
+    highest: int
+
+
+class Addresses:
+    """The addresses of one site. Make it once per version of a site; it is immutable and quick to ask."""
+
+    def __init__(self, site: Site) -> None:
+        self._base = f"{site.base}/"
+        self._hosts = site.allowed_hosts
+        self._origin = site.base
+        self._stages = {stage: _compile(site, stage, spec) for stage, spec in site.stages.items()}
+        self._boards = {board.id: self._absolute(board) for board in site.boards if board.address}
+        self._named = {address: board for board, address in self._boards.items()}
+
+    def of(self, stage: Stage, key: str, page: int = 1) -> str | None:
+        """Return the address of a page, or None where the site file gives no template for it.
+
+        Raises:
+            RefusedAddress: The key makes no address.
+        """
+        if stage is Stage.LIST and page == 1 and key in self._boards:
+            return self._boards[key]
+        known = self._stages.get(stage)
+        if known is None:
+            return None
+        template = known.first if page == 1 else known.rest
+        return None if template is None else template.address(key, page)
+
+    def read(self, address: str) -> Target | None:
+        """Return what an address of this site names; None if it is not one that the site file knows.
+
+        Raises:
+            RefusedAddress: It is no address at all.
+        """
+        whole = normalize(address, self._base)
+        where = urlsplit(whole)
+        if where.hostname not in self._hosts:
+            return None
+        if whole in self._named:
+            return Target(Stage.LIST, self._named[whole], 1)
+        path = where.path + (f"?{where.query}" if where.query else "")
+        for stage in self._stages.values():
+            target = _read(stage, path)
+            if target is not None:
+                return target
+        return None
+
+    def _absolute(self, board: Board) -> str:
+        return normalize(board.address or "", self._base)
+
+    def key_in(self, stage: Stage, href: str) -> str | None:
+        """Return the key in a link of a page, which may be relative, without judging its host."""
+        known = self._stages.get(stage)
+        if known is None:
+            return None
+        for pattern in known.patterns:
+            found = pattern.search(href)
+            if found:
+                return unquote(found[key_name(stage)])
+        return None
+
+
+def _compile(site: Site, stage: Stage, spec: StageSpec) -> _Stage:
+    rest = compile_template(spec.address, stage=stage, base=site.base) if spec.address else None
+    first = compile_template(spec.first_address, stage=stage, base=site.base) if spec.first_address else rest
+    patterns = [re.compile(text) for text in spec.identity]
+    if not patterns:
+        patterns = [re.compile("^" + _path_of(t.pattern(stage)) + "$") for t in dict.fromkeys((first, rest)) if t]
+    lowest = site.comment.first_page if stage is Stage.COMMENT and site.comment else 1
+    highest = 1 if stage is Stage.POST else spec.max_pages
+    return _Stage(stage, rest, first, tuple(patterns), rest.step if rest else 0, lowest, highest)
+
+
+def _path_of(pattern: re.Pattern[str]) -> str:
+    """Return the pattern without scheme and host, which are compared apart."""
+    return re.sub(r"^https?://[^/]+", "", pattern.pattern)
+
+
+def _read(stage: _Stage, path: str) -> Target | None:
+    for pattern in stage.patterns:
+        found = pattern.search(path)
+        if found is None:
+            continue
+        groups = found.groupdict()
+        page = int(groups.get("page") or 1)
+        if groups.get("offset") and stage.step:
+            page = int(groups["offset"]) // stage.step + 1
+        key = unquote(groups[key_name(stage.stage)] or "")
+        if key and stage.lowest <= page <= stage.highest:
+            return Target(stage.stage, key, page)
+    return None
+
+
+__all__ = ["Addresses", "RefusedAddress", "Target"]

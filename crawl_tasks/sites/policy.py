@@ -1,0 +1,101 @@
+"""How a forum is asked: pace, order, priority, guard and interval, each with its range. Part of `Site`."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Self
+
+from pydantic import Field, model_validator
+
+from crawl_tasks.model import Stage
+from crawl_tasks.sites.rules import Part
+from crawl_tasks.sites.stages import require
+
+Whole = Annotated[int, Field(strict=True)]
+Seconds = Annotated[float, Field(strict=True)]
+Flag = Annotated[bool, Field(strict=True)]
+
+
+class Order(StrEnum):
+    """Which request of a stage is fetched first."""
+
+    FIFO = "fifo"
+    LIFO = "lifo"
+
+
+class GuardMode(StrEnum):
+    """How long an address that was seen stays seen."""
+
+    EXACT = "exact"
+    ROLLING = "rolling"
+    OFF = "off"
+
+
+class Gate(Part):
+    """How hard the forum may be asked, by all workers together."""
+
+    window: Whole = Field(default=1, ge=1, le=256, description="Requests in flight at once.")
+    delay_s: Seconds = Field(default=1.0, ge=0, le=3600, description="Seconds between the starts of two requests.")
+    deadline_s: Seconds = Field(
+        default=30.0, ge=1, le=600, description="Seconds one attempt may take, redirects included."
+    )
+    max_attempts: Whole = Field(default=5, ge=1, le=100, description="Attempts before a request is dead.")
+    retry_base_s: Seconds = Field(
+        default=5.0, ge=0.1, le=3600, description="Seconds before the second attempt; doubles."
+    )
+    retry_max_s: Seconds = Field(default=600.0, ge=0.1, le=86400, description="Most seconds between two attempts.")
+    max_backlog: Whole = Field(
+        default=10_000, ge=1, le=10_000_000, description="Open requests above which no scan starts."
+    )
+    max_wire_bytes: Whole = Field(default=8 << 20, ge=1024, le=1 << 30, description="Most bytes taken from the wire.")
+    max_body_bytes: Whole = Field(default=16 << 20, ge=1024, le=1 << 30, description="Most bytes of a decoded body.")
+    max_redirects: Whole = Field(default=5, ge=0, le=20, description="Redirects followed in one attempt.")
+
+    @model_validator(mode="after")
+    def _retries_grow(self) -> Self:
+        require(self.retry_base_s <= self.retry_max_s, "retry_base_s may not be above retry_max_s")
+        return self
+
+
+def one_word_for_all(value: object) -> object:
+    """Turn `lifo` or `7` into a mapping that says it of every stage."""
+    return dict.fromkeys((stage.value for stage in Stage), value) if isinstance(value, (str, int)) else value
+
+
+class Orders(Part):
+    """Order within each stage and priority; one word sets all three."""
+
+    list: Order = Field(default=Order.FIFO, description="Order of list pages.")
+    post: Order = Field(default=Order.FIFO, description="Order of posts.")
+    comment: Order = Field(default=Order.FIFO, description="Order of comment pages.")
+
+
+class Priorities(Part):
+    """Priority of each stage, 0 to 9; a higher number is fetched sooner. One number sets all three."""
+
+    list: Whole = Field(default=5, ge=0, le=9, description="Priority of list pages.")
+    post: Whole = Field(default=5, ge=0, le=9, description="Priority of posts.")
+    comment: Whole = Field(default=5, ge=0, le=9, description="Priority of comment pages.")
+
+
+class Guards(Part):
+    """How each stage is guarded against being fetched twice. One word sets all three."""
+
+    list: GuardMode = Field(default=GuardMode.ROLLING, description="Guard of list pages.")
+    post: GuardMode = Field(default=GuardMode.EXACT, description="Guard of posts.")
+    comment: GuardMode = Field(default=GuardMode.EXACT, description="Guard of comment pages.")
+
+
+class Interval(Part):
+    """How often a board is looked at; busy boards move towards min_s, quiet ones towards max_s."""
+
+    min_s: Seconds = Field(default=60.0, ge=1, le=31_536_000, description="Seconds between scans of a busy board.")
+    start_s: Seconds = Field(
+        default=600.0, ge=1, le=31_536_000, description="Seconds before the second scan of a board."
+    )
+    max_s: Seconds = Field(default=86_400.0, ge=1, le=31_536_000, description="Seconds between scans of a quiet board.")
+
+    @model_validator(mode="after")
+    def _is_in_order(self) -> Self:
+        require(self.min_s <= self.start_s <= self.max_s, "must keep min_s <= start_s <= max_s")
+        return self

@@ -1,0 +1,238 @@
+"""The site file as a type: `Site`, frozen, every key with its range and a sentence. The loader fills it.
+
+A `Site` is what all steps know of a forum. It travels between processes as JSON (loader.py) and is
+known by its `version`, a hash of that JSON.
+"""
+
+from __future__ import annotations
+
+import codecs
+import hashlib
+import re
+from functools import cached_property
+from typing import Annotated, Self
+from urllib.parse import urlsplit
+from zoneinfo import ZoneInfo
+
+from pydantic import BeforeValidator, Field, StringConstraints, field_validator, model_validator
+
+from crawl_tasks.errors import RefusedAddress
+from crawl_tasks.model import Stage
+from crawl_tasks.sites.policy import (
+    Flag,
+    Gate,
+    GuardMode,
+    Guards,
+    Interval,
+    Order,
+    Orders,
+    Priorities,
+    Whole,
+    one_word_for_all,
+)
+from crawl_tasks.sites.rules import Part
+from crawl_tasks.sites.stages import CommentSpec, ListSpec, PostSpec, StageSpec, require
+from crawl_tasks.sites.template import check_addresses
+from crawl_tasks.urls import normalize
+
+_RESERVED = "all celery comment config control default detail list none post site sites store unacked work"
+RESERVED_NAMES = frozenset(_RESERVED.split())
+_HOST = re.compile(r"(?=.{1,253}\Z)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*")
+_HOST_PORT = re.compile(r"(\[[0-9a-f:]+\]|[a-z0-9.-]+):([1-9][0-9]{0,4})")
+_LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Z][A-Za-z]{1,3})?")
+_HEADER_VALUE = re.compile(r"[\x20-\x7e]{0,4096}")
+_HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}")
+_OURS = (
+    "host content-length transfer-encoding connection te trailer upgrade accept-encoding user-agent expect keep-alive "
+    "proxy-authorization proxy-connection"
+)
+_OUR_HEADERS = frozenset(_OURS.split())
+
+Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_-]{0,31}$")]
+Line = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f\x7f]+$", max_length=300)]
+
+
+class Board(Part):
+    """One board to watch. A bare string or number in the list is its id."""
+
+    id: Annotated[str, StringConstraints(pattern=r"^[^\x00-\x20\x7f]{1,200}$")] = Field(description="The forum's id.")
+    title: Line | None = Field(default=None, description="A title for people; the page's own is stored.")
+    address: Line | None = Field(
+        default=None, description="Address of its first page, where list.address does not fit."
+    )
+    priority: Annotated[int, Field(strict=True, ge=0, le=9)] | None = Field(
+        default=None, description="Priority of its scans, and of what they find, in place of the site's."
+    )
+    interval_s: Annotated[float, Field(strict=True, ge=1, le=31_536_000)] | None = Field(
+        default=None, description="A fixed interval in place of the adaptive one."
+    )
+
+    @field_validator("id", mode="before")
+    @classmethod
+    def _number_is_text(cls, value: object) -> object:
+        return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+def _from_id(value: object) -> object:
+    return {"id": value} if isinstance(value, (str, int)) else value
+
+
+class Site(Part):
+    """A forum: who it is, how gently to ask it, and how to read its pages."""
+
+    name: Name = Field(description="Short name, in keys and queues: small letters, digits, - and _.")
+    title: Line | None = Field(default=None, description="The forum's own name.")
+    base: str = Field(description="Where it is: scheme, host and port, as https://forum.example.")
+    hosts: tuple[str, ...] = Field(default=(), max_length=50, description="Further hosts of the same forum.")
+    private_hosts: tuple[str, ...] = Field(
+        default=(),
+        max_length=50,
+        description="host:port of private or loopback addresses that may be fetched; no others are.",
+    )
+    timezone: str = Field(default="UTC", description="IANA zone of dates on its pages that name none.")
+    languages: tuple[str, ...] = Field(
+        default=("zh", "zh-Hant", "en", "ja"), description="Languages of dates in words."
+    )
+    encoding: str | None = Field(default=None, description="Charset of its pages, if they lie about it.")
+    robots: Flag = Field(default=True, description="Obey its robots.txt.")
+    user_agent: Line | None = Field(default=None, description="In place of the project's user agent.")
+    headers: dict[str, str] = Field(default={}, max_length=50, description="Further request headers.")
+    engine: str | None = Field(default=None, description="Reserved for presets of common forum software.")
+    gate: Gate = Field(default=Gate(), description="How hard it may be asked.")
+    interval: Interval = Field(default=Interval(), description="How often its boards are looked at.")
+    order: Annotated[Orders, BeforeValidator(one_word_for_all)] = Field(
+        default=Orders(), description="fifo or lifo, by stage."
+    )
+    priority: Annotated[Priorities, BeforeValidator(one_word_for_all)] = Field(
+        default=Priorities(), description="0 to 9, by stage."
+    )
+    guard: Annotated[Guards, BeforeValidator(one_word_for_all)] = Field(
+        default=Guards(), description="exact, rolling or off, by stage."
+    )
+    guard_window_s: Whole = Field(
+        default=86_400, ge=60, le=31_536_000, description="Seconds a rolling guard remembers."
+    )
+    boards: tuple[Annotated[Board, BeforeValidator(_from_id)], ...] = Field(default=(), description="Boards to watch.")
+    list: ListSpec = Field(description="How to read list pages.")
+    post: PostSpec = Field(description="How to read post pages.")
+    comment: CommentSpec | None = Field(
+        default=None, description="How to read comment pages; left out, there are none."
+    )
+
+    @cached_property
+    def version(self) -> str:
+        """Identify this content: 16 hex digits, equal for equal files."""
+        return hashlib.blake2b(self.model_dump_json(by_alias=True).encode(), digest_size=8).hexdigest()
+
+    @cached_property
+    def allowed_hosts(self) -> frozenset[str]:
+        """Return every host, lower case, without port, that belongs to this forum."""
+        return frozenset({urlsplit(self.base).hostname or "", *self.hosts})
+
+    @property
+    def stages(self) -> dict[Stage, StageSpec]:
+        """Return the specification of each stage the site has."""
+        specs: dict[Stage, StageSpec | None] = {
+            Stage.LIST: self.list, Stage.POST: self.post, Stage.COMMENT: self.comment
+        }  # fmt: skip
+        return {stage: spec for stage, spec in specs.items() if spec is not None}
+
+    def relocated(self, base: str) -> Self:
+        """Return the same site served from another origin, private or not, as tests and benches need it."""
+        origin = _origin(base)
+        where = urlsplit(origin)
+        port = where.port or (443 if where.scheme == "https" else 80)
+        changed = self.model_dump(by_alias=True, exclude_defaults=True) | {
+            "base": origin,
+            "private_hosts": (f"{where.hostname}:{port}",),
+        }
+        return type(self).model_validate(changed)
+
+    @field_validator("name")
+    @classmethod
+    def _name_is_free(cls, value: str) -> str:
+        require(value not in RESERVED_NAMES, f"is a reserved word: {value!r}; choose another name")
+        return value
+
+    @field_validator("base")
+    @classmethod
+    def _base_is_an_origin(cls, value: str) -> str:
+        return _origin(value)
+
+    @field_validator("hosts")
+    @classmethod
+    def _hosts_are_names(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for host in value:
+            require(bool(_HOST.fullmatch(host)) and "." in host, f"is no host name: {host!r}; as www.forum.example")
+        return value
+
+    @field_validator("private_hosts")
+    @classmethod
+    def _private_hosts_name_a_port(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for place in value:
+            found = _HOST_PORT.fullmatch(place)
+            require(bool(found) and int(found[2]) < 65536, f"is not host:port: {place!r}; as 127.0.0.1:8080")  # type: ignore[index]  # require() raises when found is None
+        return value
+
+    @field_validator("timezone")
+    @classmethod
+    def _timezone_is_known(cls, value: str) -> str:
+        try:
+            ZoneInfo(value)
+        except (ValueError, OSError, KeyError):
+            raise ValueError(f"is no IANA time zone: {value!r}; as Asia/Shanghai") from None
+        return value
+
+    @field_validator("languages")
+    @classmethod
+    def _languages_are_codes(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for code in value:
+            require(bool(_LANGUAGE.fullmatch(code)), f"is no language code: {code!r}; as zh, zh-Hant or en")
+        return value
+
+    @field_validator("encoding")
+    @classmethod
+    def _encoding_is_known(cls, value: str | None) -> str | None:
+        try:
+            return None if value is None else codecs.lookup(value).name
+        except (LookupError, ValueError):
+            raise ValueError(f"is no charset: {value!r}; as gb18030") from None
+
+    @field_validator("headers")
+    @classmethod
+    def _headers_are_ours_to_set(cls, value: dict[str, str]) -> dict[str, str]:
+        for name, text in value.items():
+            require(bool(_HEADER_NAME.fullmatch(name)), f"has a bad header name: {name[:40]!r}")
+            require(name.lower() not in _OUR_HEADERS, f"may not set {name}; it is the fetcher's")
+            require(bool(_HEADER_VALUE.fullmatch(text)), f"{name} must be printable ASCII on one line")
+        return value
+
+    @field_validator("engine")
+    @classmethod
+    def _engines_come_later(cls, value: str | None) -> str | None:
+        require(value is None, "is not supported yet; write list, post and comment out")
+        return value
+
+    @model_validator(mode="after")
+    def _holds_together(self) -> Self:
+        ids = [board.id for board in self.boards]
+        twice = sorted({name for name in ids if ids.count(name) > 1})
+        require(not twice, f"boards names {', '.join(twice)} more than once; ids are unique")
+        require(
+            self.post.comments is None or (self.comment is not None and self.comment.first_page == 2),
+            "post.comments are comment page 1: set comment.first_page to 2",
+        )
+        check_addresses(self.stages, self.base)
+        return self
+
+
+def _origin(value: str) -> str:
+    try:
+        where = urlsplit(normalize(value))
+    except RefusedAddress as error:
+        raise ValueError(f"is no address: {error}; as https://forum.example") from None
+    require(where.path in ("", "/") and not where.query, f"must be an origin without a path: {value!r}")
+    return f"{where.scheme}://{where.netloc}"
+
+
+__all__ = ["Board", "Gate", "GuardMode", "Guards", "Interval", "Order", "Orders", "Priorities", "Site"]

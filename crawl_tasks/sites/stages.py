@@ -1,0 +1,192 @@
+"""What a site file says of each kind of page: its addresses, its fields, and how to find the next page."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from enum import StrEnum
+from typing import Annotated, Self
+
+from pydantic import Field, StringConstraints, field_validator, model_validator
+
+from crawl_tasks.model import Comment, Post
+from crawl_tasks.sites import syntax
+from crawl_tasks.sites.rules import Part, Pattern, Sign
+
+MAX_PAGES = 100_000
+
+
+class Format(StrEnum):
+    """What a response body is."""
+
+    HTML = "html"
+    JSON = "json"
+
+
+class Walk(StrEnum):
+    """How the pages of a list are entered."""
+
+    CHAIN = "chain"
+    FAN = "fan"
+
+
+class Nesting(StrEnum):
+    """Where the parent of a comment is found."""
+
+    FLAT = "flat"
+    NESTED = "nested"
+
+
+Template = Annotated[str, StringConstraints(min_length=1, max_length=1000)]
+Hook = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*$", max_length=200)]
+FieldName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
+Fields = dict[FieldName, Pattern]
+
+
+class StageSpec(Part):
+    """What all three kinds of page have in common."""
+
+    address: Template | None = Field(
+        default=None, description="Address of a page: {board} or {post}, {page}, {offset:N} = (page - 1) x N."
+    )
+    first_address: Template | None = Field(
+        default=None, description="Address of page 1 where it differs from `address`."
+    )
+    identity: tuple[str, ...] = Field(
+        default=(), description="Regexes with groups board or post, page or offset, that read an address back."
+    )
+    format: Format = Field(default=Format.HTML, description="html, or json for an API.")
+    fields: Fields = Field(
+        default={}, description="Name of a field: rule. Names the model does not know are kept as extra."
+    )
+    next: Pattern | None = Field(default=None, description="Finds something where there is a next page.")
+    pages: Pattern | None = Field(default=None, description="The number of pages, as the page shows it.")
+    total: Pattern | None = Field(default=None, description="The number of records on all pages; needs `per_page`.")
+    per_page: int | None = Field(default=None, ge=1, le=1000, strict=True, description="Records on a full page.")
+    max_pages: int = Field(
+        default=10_000, ge=1, le=MAX_PAGES, strict=True, description="No page beyond this is entered."
+    )
+    gone_when: Pattern | None = Field(default=None, description="Found on a page that says: no such post (a soft 404).")
+    login_when: Pattern | None = Field(default=None, description="Found on a page that asks for a login.")
+    parser: Hook | None = Field(
+        default=None, description="package.module:function that reads the page instead of rules."
+    )
+
+    @field_validator("identity", mode="before")
+    @classmethod
+    def _one_identity_is_a_list(cls, value: object) -> object:
+        return (value,) if isinstance(value, str) else value
+
+    @field_validator("identity")
+    @classmethod
+    def _identities_compile(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(syntax.check_regex(pattern) for pattern in value)
+
+    @model_validator(mode="after")
+    def _knows_how_to_count(self) -> Self:
+        if self.total is not None and self.per_page is None:
+            raise ValueError("total needs per_page, the number of records on a full page")
+        if self.first_address is not None and self.address is None:
+            raise ValueError("first_address needs address, the form of the other pages")
+        return self
+
+
+class ListSpec(StageSpec):
+    """List pages: rows of posts."""
+
+    record: Pattern | None = Field(default=None, description="Finds the rows.")
+    title: Pattern | None = Field(default=None, description="The board's title on the page.")
+    empty: Pattern | None = Field(
+        default=None, description="Found on a board without posts; without it no rows is an error."
+    )
+    revision: tuple[Sign, ...] = Field(
+        default=(), description="Fields of a row (or rules) that change when a thread does"
+    )
+    walk: Walk = Field(
+        default=Walk.CHAIN, description="chain: next page only if this one had news; fan: all pages at once."
+    )
+
+    @field_validator("revision", mode="before")
+    @classmethod
+    def _one_sign_is_a_list(cls, value: object) -> object:
+        return (value,) if isinstance(value, (str, dict)) else value
+
+    @model_validator(mode="after")
+    def _can_be_read(self) -> Self:
+        if self.parser is None:
+            require(self.record is not None, "needs record, the rule that finds the rows")
+            require("post_id" in self.fields, "needs fields.post_id, the id of the post of a row")
+        for name in (sign.field for sign in self.revision):
+            if name is not None and name not in self.fields and self.parser is None:
+                raise ValueError(f"revision names {name!r}, which is no field{suggest(name, self.fields)}")
+        if self.walk is Walk.FAN and not (self.pages or self.total or self.parser):
+            raise ValueError("walk: fan needs pages, or total and per_page; or say walk: chain")
+        return self
+
+
+class Records(Part):
+    """Comments that stand inside another page."""
+
+    record: Pattern = Field(description="Finds the comments.")
+    fields: Fields = Field(description="Name of a field: rule.")
+    nesting: Nesting = Field(default=Nesting.FLAT, description="nested: the enclosing record is the parent.")
+    empty: Pattern | None = Field(
+        default=None, description="Found where there are no comments; without it none is fine too."
+    )
+
+    @model_validator(mode="after")
+    def _has_an_id(self) -> Self:
+        require("comment_id" in self.fields, "needs fields.comment_id")
+        return self
+
+
+class PostSpec(StageSpec):
+    """Post pages; most forum software shows the first page of comments on them."""
+
+    comments: Records | None = Field(
+        default=None, description="Comments inside the post page, if read otherwise than on comment pages."
+    )
+
+    @model_validator(mode="after")
+    def _can_be_read(self) -> Self:
+        require(bool(self.fields or self.parser), "needs fields or parser")
+        return self
+
+
+class CommentSpec(StageSpec):
+    """Comment pages."""
+
+    first_page: int = Field(
+        default=1, ge=1, le=2, strict=True, description="2 where the post page shows comment page 1."
+    )
+    record: Pattern | None = Field(default=None, description="Finds the comments.")
+    nesting: Nesting = Field(default=Nesting.FLAT, description="nested: the enclosing record is the parent.")
+    empty: Pattern | None = Field(
+        default=None, description="Found on a page without comments; without it none is an error."
+    )
+
+    @model_validator(mode="after")
+    def _can_be_read(self) -> Self:
+        if self.parser is None:
+            require(self.record is not None, "needs record, the rule that finds the comments")
+            require("comment_id" in self.fields, "needs fields.comment_id")
+        return self
+
+
+def require(holds: bool, complaint: str) -> None:
+    """Raise ValueError with the complaint unless it holds."""
+    if not holds:
+        raise ValueError(complaint)
+
+
+def suggest(name: str, known: Iterable[str]) -> str:
+    """Return "; did you mean ...?" for the nearest known name, or the whole choice."""
+    names = sorted(known)
+    near = difflib.get_close_matches(name, names, n=1)
+    if near:
+        return f"; did you mean {near[0]!r}?"
+    return f"; known are {', '.join(names)}" if names else ""
+
+
+POST_FIELDS = tuple(name for name in Post._fields if name not in ("seen_at", "revision", "extra"))
+COMMENT_FIELDS = tuple(name for name in Comment._fields if name not in ("post_id", "seen_at", "page", "extra"))

@@ -1,0 +1,94 @@
+"""Whether a selector, path or expression of a site file can be used at all, said before anything is crawled.
+
+Each check returns its argument or raises ValueError with what is wrong and what to do.
+"""
+
+from __future__ import annotations
+
+import re
+
+import jmespath
+from jmespath.exceptions import JMESPathError
+from lxml import etree
+from selectolax.lexbor import LexborHTMLParser, SelectolaxError
+
+_LIMIT = 2000
+_PROBE = "<html><body><p>x</p></body></html>"
+_OPEN_END = re.compile(r"\{\d*,\}")
+
+
+def check_css(selector: str) -> str:
+    """Check a CSS selector."""
+    _check_size(selector)
+    try:
+        LexborHTMLParser(_PROBE).css(selector)
+    except SelectolaxError:
+        raise ValueError(f"is no CSS selector we can use: {selector!r}; check brackets and quotes") from None
+    return selector
+
+
+def check_xpath(expression: str) -> str:
+    """Check an XPath expression; functions that read other documents are refused."""
+    _check_size(expression)
+    try:
+        etree.XPath(expression, regexp=False)
+    except etree.XPathError as error:
+        raise ValueError(f"is no XPath 1.0 expression: {expression!r}: {error}") from None
+    if re.search(r"\b(document|unparsed-entity-uri)\s*\(|\b(count|sum)\s*\(\s*//", expression):
+        raise ValueError("may not use document(), nor count() or sum() over the whole page; select relative nodes")
+    return expression
+
+
+def check_json_path(expression: str) -> str:
+    """Check a JMESPath expression."""
+    _check_size(expression)
+    try:
+        jmespath.compile(expression)
+    except JMESPathError as error:
+        reason = str(error).splitlines()[0]
+        raise ValueError(f"is no JMESPath expression: {expression!r}: {reason}") from None
+    return expression
+
+
+def check_regex(pattern: str) -> str:
+    """Check a regular expression; one that repeats a repetition is refused, because it may run for ever."""
+    _check_size(pattern)
+    try:
+        re.compile(pattern)
+    except (re.error, OverflowError, RecursionError) as error:
+        raise ValueError(f"is no regular expression: {pattern!r}: {error}") from None
+    if _repeats_a_repetition(pattern):
+        raise ValueError(f"repeats a repetition, which can run for ever: {pattern!r}; write (a+)+ as a+")
+    return pattern
+
+
+def _check_size(text: str) -> None:
+    if not text.strip():
+        raise ValueError("is empty; write a selector or leave the key out")
+    if len(text) > _LIMIT:
+        raise ValueError(f"is longer than {_LIMIT} characters; split it")
+
+
+def _repeats_a_repetition(pattern: str) -> bool:
+    """Scan for `(...+...)+`: a group with an unbounded repetition or an alternative inside, itself repeated."""
+    bare = re.sub(r"\\.", "e", pattern, flags=re.DOTALL)
+    bare = re.sub(r"\[\^?\]?[^\]]*\]", "c", bare)
+    groups: list[bool] = [False]
+    at = 0
+    while at < len(bare):
+        mark, repeats = bare[at], _is_open_ended(bare, at + 1)
+        if mark == "(":
+            groups.append(False)
+        elif mark == ")" and len(groups) > 1:
+            inner = groups.pop()
+            if inner and repeats:
+                return True
+            groups[-1] |= inner or repeats
+        elif repeats or (mark == "|" and len(groups) > 1):
+            groups[-1] = True
+        at += 1
+    return False
+
+
+def _is_open_ended(bare: str, at: int) -> bool:
+    return bare[at : at + 1] in ("*", "+") or _OPEN_END.match(bare, at) is not None

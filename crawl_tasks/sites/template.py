@@ -1,0 +1,122 @@
+"""An address template such as `/post/{post}` or `/t?id={post}&start={offset:25}`: checked, filled in, read back.
+
+Only {board}, {post}, {page} and {offset:N} are filled in, and nothing else in braces is allowed, so that
+no text of a site file is ever run as a format string.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from crawl_tasks.errors import RefusedAddress
+from crawl_tasks.model import Stage
+from crawl_tasks.sites.rules import As
+from crawl_tasks.sites.stages import StageSpec
+from crawl_tasks.urls import normalize
+
+_BRACES = re.compile(r"\{([^{}]*)\}")
+_OFFSET = re.compile(r"offset:([1-9][0-9]{0,3})")
+_MARKS = {"key": "Z0KEY0Z", "page": "Z0PAGE0Z", "offset": "Z0OFFSET0Z"}
+_IS_PLAIN = re.compile(r"[A-Za-z0-9_~-]{1,200}").fullmatch
+_LONGEST_KEY = 200
+
+
+def key_name(stage: Stage) -> str:
+    """Return what the key of a stage is called in templates and identities: board or post."""
+    return "board" if stage is Stage.LIST else "post"
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A checked template. `text` has {key}, {page} and {offset} left to fill in; `step` is the N of {offset:N}."""
+
+    text: str
+    step: int = 0
+    has_page: bool = False
+
+    def address(self, key: str, page: int) -> str:
+        """Return the normalised address of a page; raises RefusedAddress for a key that no address can hold."""
+        if _IS_PLAIN(key):
+            return self.text.format(key=key, page=page, offset=(page - 1) * self.step)
+        if key in ("", ".", "..") or len(key) > _LONGEST_KEY:
+            raise RefusedAddress(f"an id of {len(key)} characters ({key[:20]!r}) makes no address")
+        return normalize(self.text.format(key=quote(key, safe=""), page=page, offset=(page - 1) * self.step))
+
+    def pattern(self, stage: Stage) -> re.Pattern[str]:
+        """Return the regex that reads this template's addresses back; groups as in `identity`."""
+        text = re.escape(self.text)
+        for name, group in (("key", key_name(stage)), ("page", "page"), ("offset", "offset")):
+            inner = r"[^/?&#;]+" if name == "key" else r"[0-9]{1,9}"
+            mark = re.escape("{" + name + "}")
+            text = text.replace(mark, f"(?P<{group}>{inner})", 1).replace(mark, f"(?P={group})")
+        return re.compile(text)
+
+
+def compile_template(text: str, *, stage: Stage, base: str) -> Template:
+    """Check a template and make it absolute.
+
+    Raises:
+        ValueError: It has unknown braces, no key where it needs one, or makes no address.
+    """
+    names: list[str] = []
+    step = 0
+
+    def mark(found: re.Match[str]) -> str:
+        nonlocal step
+        name, offset = found[1], _OFFSET.fullmatch(found[1])
+        if offset:
+            step = int(offset[1])
+            name = "offset"
+        elif name == key_name(stage):
+            name = "key"
+        elif name != "page" or stage is Stage.POST:
+            raise ValueError(f"{stage}.address: may not have {{{name[:40]}}}; use {_allowed(stage)}")
+        names.append(name)
+        return _MARKS[name]
+
+    marked = _BRACES.sub(mark, text)
+    if "{" in marked or "}" in marked:
+        raise ValueError(f"{stage}.address: has a brace without its pair: {text[:100]!r}")
+    if "key" not in names:
+        raise ValueError(f"{stage}.address: needs {{{key_name(stage)}}}: {text[:100]!r}")
+    try:
+        absolute = normalize(marked, f"{base}/")
+    except RefusedAddress as error:
+        raise ValueError(f"{stage}.address: makes no address: {error}") from None
+    for name, sign in _MARKS.items():
+        absolute = absolute.replace(sign, "{" + name + "}")
+    return Template(absolute, step, has_page="page" in names or "offset" in names)
+
+
+def _allowed(stage: Stage) -> str:
+    key = "{" + key_name(stage) + "}"
+    return key if stage is Stage.POST else f"{key}, {{page}} or {{offset:N}}"
+
+
+def check_addresses(stages: Mapping[Stage, StageSpec], base: str) -> None:
+    """Raise ValueError, naming stage and key, where a template or an identity of a site cannot work."""
+    for stage, spec in stages.items():
+        templates = [
+            compile_template(text, stage=stage, base=base) for text in (spec.address, spec.first_address) if text
+        ]
+        by_link = spec.next is not None and spec.next.as_ is As.URL
+        if templates and stage is not Stage.POST and not templates[0].has_page and not by_link and _has_pages(spec):
+            raise ValueError(f"{stage}.address needs {{page}} or {{offset:N}}, or next must be a link (as: url)")
+        for text in spec.identity:
+            _check_identity(text, stage, has_step=any(template.step for template in templates))
+
+
+def _has_pages(spec: StageSpec) -> bool:
+    return any((spec.next, spec.pages, spec.total))
+
+
+def _check_identity(text: str, stage: Stage, *, has_step: bool) -> None:
+    groups = re.compile(text).groupindex
+    key = key_name(stage)
+    if key not in groups:
+        raise ValueError(f"{stage}.identity needs a group (?P<{key}>...): {text[:100]!r}")
+    if "offset" in groups and not has_step:
+        raise ValueError(f"{stage}.identity has a group offset, but {stage}.address no {{offset:N}} to count by")

@@ -1,0 +1,112 @@
+"""YAML text into plain values, with the line of every key; only what a site file needs, and nothing that runs.
+
+The node graph is walked by us: no tag makes an object, no key stands twice, and the number of nodes
+visited is capped, which also ends alias bombs and cycles.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+
+from crawl_tasks.errors import SiteError
+
+MAX_NODES = 20_000
+MAX_DEPTH = 30
+_CORE = "tag:yaml.org,2002:"
+
+Value = str | int | float | bool | None | list["Value"] | dict[str, "Value"]
+Path = tuple[str | int, ...]
+
+
+@dataclass
+class Tree:
+    """Plain values, and the line (from 1) on which each path begins."""
+
+    source: str
+    value: Value = None
+    lines: dict[Path, int] = field(default_factory=dict)
+    nodes: int = 0
+
+    def line(self, path: Path) -> int:
+        """Return the line of a path, or of the nearest thing above it that stands in the file."""
+        while path and path not in self.lines:
+            path = path[:-1]
+        return self.lines.get(path, 1)
+
+
+def read_yaml(text: str, source: str) -> Tree:
+    """Read one YAML document.
+
+    Raises:
+        SiteError: It is no YAML, or uses more of YAML than a site file may.
+    """
+    tree = Tree(source)
+    try:
+        root = YAML(typ="safe", pure=True).compose(text)
+    except MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line = mark.line + 1 if mark else 1
+        raise SiteError(f"{source}:{line}: is not YAML: {error.problem or error.context}; mend this line") from None
+    except (YAMLError, ValueError, RecursionError) as error:
+        raise SiteError(f"{source}:1: is not YAML: {str(error).splitlines()[0]}; save it as UTF-8 text") from None
+    if root is not None:
+        tree.value = _value(root, (), tree)
+    return tree
+
+
+def _value(node: Node, path: Path, tree: Tree) -> Value:
+    line = node.start_mark.line + 1
+    tree.lines.setdefault(path, line)
+    tree.nodes += 1
+    if tree.nodes > MAX_NODES or len(path) > MAX_DEPTH:
+        raise SiteError(f"{tree.source}:{line}: is too large or refers to itself; use fewer aliases and levels")
+    if not isinstance(node, ScalarNode) and node.tag not in (f"{_CORE}map", f"{_CORE}seq"):
+        raise SiteError(f"{tree.source}:{line}: the tag {str(node.tag)[:60]!r} is not read; remove it")
+    if isinstance(node, MappingNode):
+        return _mapping(node, path, tree)
+    if isinstance(node, SequenceNode):
+        return [_value(child, (*path, index), tree) for index, child in enumerate(node.value)]
+    assert isinstance(node, ScalarNode)  # noqa: S101  # YAML has these three kinds of node
+    return _scalar(str(node.tag), str(node.value), f"{tree.source}:{line}")
+
+
+def _mapping(node: MappingNode, path: Path, tree: Tree) -> Value:
+    result: dict[str, Value] = {}
+    for key_node, value_node in node.value:
+        place = f"{tree.source}:{key_node.start_mark.line + 1}"
+        if not isinstance(key_node, ScalarNode):
+            raise SiteError(f"{place}: a key must be a word; quote it")
+        key = str(key_node.value)
+        if key == "<<":
+            raise SiteError(f"{place}: merge keys (<<) are not read; write the keys out")
+        if key in result:
+            raise SiteError(f"{place}: {_dotted((*path, key))}: stands twice; remove one")
+        tree.lines[(*path, key)] = key_node.start_mark.line + 1
+        result[key] = _value(value_node, (*path, key), tree)
+    return result
+
+
+def _scalar(tag: str, text: str, place: str) -> Value:
+    kind = tag.removeprefix(_CORE)
+    try:
+        if kind in ("str", "timestamp"):
+            return text
+        if kind == "null":
+            return None
+        if kind == "bool":
+            return text.lower() == "true"
+        if kind == "int":
+            return int(text.replace("_", ""), 0) if text.lstrip("+-").startswith(("0x", "0o")) else int(text)
+        if kind == "float":
+            return float(text.replace(".inf", "inf").replace(".nan", "nan").replace(".Inf", "inf"))
+    except ValueError:
+        raise SiteError(f"{place}: {text[:40]!r} is not a number; quote it if it is text") from None
+    raise SiteError(f"{place}: the tag {tag[:60]!r} is not read; remove it") from None
+
+
+def _dotted(path: Path) -> str:
+    return ".".join(str(part) for part in path)
