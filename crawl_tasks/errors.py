@@ -100,7 +100,6 @@ class DeadlineExceeded(FetchError):
     """The attempt took longer than it may."""
 
     reason = "deadline"
-    slows_site = True
 
 
 class Truncated(FetchError):
@@ -113,7 +112,6 @@ class ServerError(FetchError):
     """The server failed."""
 
     reason = "server_error"
-    slows_site = True
 
 
 class SlowDown(FetchError):

@@ -167,6 +167,31 @@ class Items(NamedTuple):
         """Say whether there is anything to store."""
         return bool(self.forums or self.posts or self.comments)
 
+    @classmethod
+    def from_json(cls, row: list[list[list[object]]]) -> Items:
+        """Read what a commit wrote; fields that a newer version added at the end are left out.
+
+        Raises:
+            TypeError: a row lacks a field it must have.
+            ValueError: the row is not a site and three lists.
+        """
+        site, forums, posts, comments = row
+        if not isinstance(site, str):
+            raise TypeError(f"a site's name was expected, not {site!r}")
+        return cls(
+            site,
+            tuple(Forum._make(_fitted(Forum, item)) for item in forums),
+            tuple(Post._make(_fitted(Post, item)) for item in posts),
+            tuple(Comment._make(_fitted(Comment, item)) for item in comments),
+        )
+
+
+def _fitted(kind: type[Forum] | type[Post] | type[Comment], row: list[object]) -> list[object]:
+    """Bring a row to the length of its kind: cut what is unknown, add the defaults an older version did not write."""
+    fields = kind._fields
+    missing = fields[len(row) :]
+    return row[: len(fields)] + [kind._field_defaults[name] for name in missing]
+
 
 @dataclass(frozen=True, slots=True)
 class Parsed:

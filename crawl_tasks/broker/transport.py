@@ -1,0 +1,156 @@
+"""Step 3: kombu's Redis transport with one script that takes messages, and none to acknowledge hints.
+
+Stock kombu takes a message with BRPOP and records it in `unacked` by a second call; a worker that dies in between
+has lost it. Here one script does both, for up to k messages at a time, and our own hints are not recorded at all:
+the frontier sends a lost one again. Keys and payloads are kombu's, so stock workers can share the queues. When the
+queues are empty the worker waits on their bells, small streams that whoever puts a message there renews; programs
+that publish by stock kombu ring none and are noticed within `bell_block_ms`.
+
+Overrides private names of kombu 5.7 (`_brpop_start`, `_brpop_read`, `_put`, `_restore`): the version is pinned and
+tests/flow holds every one of them against a real worker.
+"""
+
+from __future__ import annotations
+
+from importlib import resources
+from queue import Empty
+from time import monotonic, time
+from typing import Any
+
+from kombu.transport import redis as stock
+from kombu.transport import virtual
+from kombu.utils.encoding import bytes_to_str
+from kombu.utils.json import dumps, loads
+from redis.exceptions import NoScriptError
+
+from crawl_tasks.frontier.envelope import HINT_MARK
+from crawl_tasks.frontier.keys import bell
+
+MAX_TAKEN = 64
+"""Messages taken in one call at most, so that one worker does not take all from the others."""
+
+
+def _is_hint(message: virtual.Message) -> bool:
+    return "crawl_at" in message.headers
+
+
+class QoS(stock.QoS):
+    """What was taken and not yet acknowledged. Hints are counted here only, never in Redis."""
+
+    def append(self, message: virtual.Message, delivery_tag: str) -> None:
+        """Count a message; receive.lua has recorded it already when it is no hint."""
+        virtual.QoS.append(self, message, delivery_tag)
+
+    def ack(self, delivery_tag: str) -> None:
+        """Acknowledge a message; of a hint nothing stands in Redis."""
+        message = self._delivered.get(delivery_tag)
+        if message is not None and _is_hint(message):
+            virtual.QoS.ack(self, delivery_tag)
+        else:
+            super().ack(delivery_tag)
+
+    def reject(self, delivery_tag: str, requeue: bool = False) -> None:
+        """Refuse a message; a refused hint is dropped, the frontier sends it again if it is still wanted."""
+        message = self._delivered.get(delivery_tag)
+        if message is not None and _is_hint(message):
+            virtual.QoS.ack(self, delivery_tag)
+        else:
+            super().reject(delivery_tag, requeue)
+
+    def restore_unacked(self, client: Any = None) -> None:  # noqa: ANN401 (kombu's signature)
+        """Put back what was taken and not worked on when the channel closes."""
+        for tag, message in list(self._delivered.items()):
+            if _is_hint(message):
+                self.channel.put_back(message)
+                self._delivered.pop(tag, None)
+        super().restore_unacked(client)
+
+
+class Channel(stock.Channel):
+    """A channel whose polling is receive.lua while there is work and XREAD on the bells while there is none."""
+
+    QoS = QoS
+    redis_prefix = "crawl"
+    bell_block_ms = 500
+    from_transport_options = (*stock.Channel.from_transport_options, "redis_prefix", "bell_block_ms")
+
+    _sha: str | None = None
+    _is_waiting = False
+    _is_idle = False
+    _bell_ids: dict[str, str]
+
+    def _receive_sha(self) -> str:
+        if self._sha is None:
+            text = (resources.files("crawl_tasks.broker") / "receive.lua").read_text("utf-8")
+            with self.conn_or_acquire() as client:
+                self._sha = bytes_to_str(client.script_load(text))
+        return self._sha
+
+    def _brpop_start(self, timeout: float | None = None) -> None:
+        queues = self._queue_cycle.consume(len(self.active_queues))
+        if not queues:
+            return
+        connection = self.client.connection
+        bells = [bell(self.redis_prefix, queue) for queue in queues]
+        if self._is_idle:
+            ids = [self._bell_ids.get(name, "$") for name in bells]
+            command: list[object] = ["XREAD", "BLOCK", self.bell_block_ms, "STREAMS", *bells, *ids]
+        else:
+            free = self.qos.can_consume_max_estimate()
+            count = MAX_TAKEN if free is None else max(1, min(free, MAX_TAKEN))
+            lists = [self._q_for_pri(queue, step) for step in self.priority_steps for queue in queues]
+            keys = [self.unacked_key, self.unacked_index_key, *bells, *lists]
+            command = ["EVALSHA", self._receive_sha(), len(keys), *keys]
+            command += [repr(time()), count, self.sep, HINT_MARK, len(bells)]
+            self._polled_bells = bells
+        self._is_waiting, self._is_idle = self._is_idle, False
+        self._in_poll = connection
+        self._brpop_sent_at = monotonic()
+        connection.send_command(*command)
+
+    def _brpop_read(self, **options: object) -> bool:
+        try:
+            reply = self.client.parse_response(self.client.connection, "XREAD" if self._is_waiting else "EVALSHA")
+        except NoScriptError:  # Redis was restarted
+            self._sha = None
+            raise Empty from None
+        except self.connection_errors:
+            self.client.connection.disconnect()
+            raise
+        finally:
+            self._in_poll = None
+        if self._is_waiting:
+            raise Empty
+        _, ids, taken = reply
+        self._bell_ids = dict(zip(self._polled_bells, map(bytes_to_str, ids), strict=True))
+        if not taken:
+            self._is_idle = True
+            raise Empty
+        for queue, messages in zip(taken[::2], taken[1::2], strict=True):
+            name = bytes_to_str(queue)
+            for message in messages:
+                self.connection._deliver(loads(bytes_to_str(message)), name)
+            self._queue_cycle.rotate(name)
+        return True
+
+    def put_back(self, message: virtual.Message) -> None:
+        """Put a taken hint back where it is taken from next."""
+        with self.conn_or_acquire() as client:
+            client.rpush(message.delivery_info["routing_key"], dumps(message._raw))
+
+    def _restore(self, message: virtual.Message, leftmost: bool = False) -> None:
+        if _is_hint(message):
+            self.put_back(message)
+        else:
+            super()._restore(message, leftmost)
+
+    def _put(self, queue: str, message: dict[str, Any], **kwargs: Any) -> None:  # noqa: ANN401 (kombu's signature)
+        super()._put(queue, message, **kwargs)
+        with self.conn_or_acquire() as client:
+            client.xadd(bell(self.redis_prefix, queue), {"n": 1}, maxlen=1, approximate=False)
+
+
+class Transport(stock.Transport):
+    """The transport to name in `broker_transport`."""
+
+    Channel = Channel

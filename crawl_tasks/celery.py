@@ -1,0 +1,64 @@
+"""Step 3: the Celery application: queues, transport, serialisation, the beat table. `celery -A crawl_tasks` finds it here.
+
+The module is named for Celery's own convention: `-A crawl_tasks` looks for `crawl_tasks.celery.app`.
+"""
+
+from __future__ import annotations
+
+from celery import Celery
+from kombu import Queue
+
+from crawl_tasks.queues import PRODUCE, QUEUES, ROUTES, UPKEEP
+from crawl_tasks.settings import Settings, load_settings
+
+UPKEEP_EVERY_S = 30.0
+
+
+def build_app(settings: Settings) -> Celery:
+    """Make the application for one installation."""
+    app = Celery("crawl_tasks", include=["crawl_tasks.tasks", "crawl_tasks.worker"], set_as_current=False)
+    app.conf.update(
+        broker_url=settings.redis_url,
+        broker_transport="crawl_tasks.broker.transport:Transport",
+        broker_transport_options={
+            "redis_prefix": settings.redis_prefix,
+            # Only messages of others ever wait in `unacked`, and they are adopted at once.
+            "visibility_timeout": 60,
+            "unacked_restore_throttle": 1,
+            "unacked_mutex_expire": 30,
+            "socket_keepalive": True,
+            "health_check_interval": 10,
+        },
+        broker_connection_retry_on_startup=True,
+        # The name alone binds every queue to one key: give each its own.
+        task_queues=[Queue(name, routing_key=name) for name in QUEUES],
+        task_default_queue="control",
+        task_routes={task: {"queue": queue} for task, queue in ROUTES.items()},
+        task_serializer="json",
+        result_serializer="json",
+        accept_content=["json"],
+        task_ignore_result=True,
+        # A message is acknowledged after the page, so that the prefetch bounds what a worker holds.
+        task_acks_late=True,
+        task_reject_on_worker_lost=True,
+        worker_prefetch_multiplier=2,
+        worker_disable_rate_limits=True,
+        worker_hijack_root_logger=False,
+        worker_pool="threads",
+        worker_concurrency=16,
+        worker_soft_shutdown_timeout=10.0,
+        event_queue_expires=60.0,
+        beat_schedule_filename=str(settings.state_dir / "beat-schedule"),
+        beat_schedule={
+            "produce": {
+                "task": PRODUCE,
+                "schedule": settings.produce_every_s,
+                "options": {"expires": settings.produce_every_s * 2},
+            },
+            "upkeep": {"task": UPKEEP, "schedule": UPKEEP_EVERY_S, "options": {"expires": UPKEEP_EVERY_S * 2}},
+        },
+    )
+    return app
+
+
+app = build_app(load_settings())

@@ -1,0 +1,108 @@
+"""The ledger of one site, counted from the real structures, and its balance."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from crawl_tasks.model import Stage
+
+
+@dataclass(frozen=True, slots=True)
+class StageCount:
+    """Requests of one stage that are waiting, stand on a queue, or are done."""
+
+    ready: int
+    released: int
+    done: int
+
+
+@dataclass(frozen=True, slots=True)
+class Census:
+    """A site's requests by state at one instant. `fields` are its terms and counters as stored."""
+
+    site: str
+    admitted: int
+    delayed: int
+    parked: int
+    dead: int
+    leased: int
+    held: int
+    stages: Mapping[Stage, StageCount]
+    fields: Mapping[str, str]
+
+    @property
+    def ready(self) -> int:
+        """Count what waits in the ready lists."""
+        return sum(count.ready for count in self.stages.values())
+
+    @property
+    def released(self) -> int:
+        """Count what stands on a queue."""
+        return sum(count.released for count in self.stages.values())
+
+    @property
+    def done(self) -> int:
+        """Count what ended well."""
+        return sum(count.done for count in self.stages.values())
+
+    @property
+    def open(self) -> int:
+        """Count what still has to be worked on without anybody's help."""
+        return self.ready + self.released + self.leased + self.delayed
+
+    @property
+    def is_balanced(self) -> bool:
+        """Say whether every admitted request is in exactly one state."""
+        return not self.imbalance()
+
+    def imbalance(self) -> str:
+        """Describe what does not add up; empty when the ledger balances."""
+        total = self.open + self.parked + self.dead + self.done
+        faults = []
+        if total != self.admitted:
+            faults.append(
+                f"{self.site}: admitted {self.admitted}, but ready {self.ready} + released {self.released} + leased {self.leased}"
+                f" + delayed {self.delayed} + parked {self.parked} + dead {self.dead} + done {self.done} = {total}"
+            )
+        if self.held != self.released + self.leased:
+            faults.append(
+                f"{self.site}: {self.held} entries are held for released {self.released} + leased {self.leased}"
+            )
+        return "; ".join(faults)
+
+    def count(self, field: str) -> int:
+        """Read one counter, 0 when it was never counted."""
+        return int(self.fields.get(field, "0"))
+
+
+def read_census(site: str, reply: list[object]) -> Census:
+    """Read the reply of census.lua."""
+    _, admitted, delayed, parked, dead, leased, held, *rest = reply
+    by_stage, flat = rest[:3], rest[3]
+    texts = [text.decode() for text in _list(flat)]
+    return Census(
+        site=site,
+        admitted=_int(admitted),
+        delayed=_int(delayed),
+        parked=_int(parked),
+        dead=_int(dead),
+        leased=_int(leased),
+        held=_int(held),
+        stages={
+            stage: StageCount(*(_int(n) for n in _list(counts))) for stage, counts in zip(Stage, by_stage, strict=True)
+        },
+        fields=dict(zip(texts[::2], texts[1::2], strict=True)),
+    )
+
+
+def _int(value: object) -> int:
+    if not isinstance(value, int | bytes):
+        raise TypeError(f"census.lua gave {value!r} where a number belongs")
+    return int(value)
+
+
+def _list(value: object) -> list[bytes]:
+    if not isinstance(value, list):
+        raise TypeError(f"census.lua gave {value!r} where a list belongs")
+    return value

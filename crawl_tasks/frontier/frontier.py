@@ -1,0 +1,256 @@
+"""Steps 2 to 5: the ledger's verbs as Python calls. Each is one Lua script and one round trip."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import cast
+
+import orjson
+import redis
+
+from crawl_tasks.errors import BackendError, ConfigError
+from crawl_tasks.frontier.census import Census, read_census
+from crawl_tasks.frontier.entry import line_of, read_entry
+from crawl_tasks.frontier.keys import Keys
+from crawl_tasks.frontier.retry import Verdict
+from crawl_tasks.frontier.scripts import Scripts, Verb
+from crawl_tasks.model import Items, Lease, Parsed, Request, State
+
+
+class Refusal(Enum):
+    """Why a lease was not given; the names of lease.lua's codes."""
+
+    UNPUBLISHED = -1
+    UNKNOWN = -2
+    TAKEN = -3
+    PAUSED = -4
+    WINDOW_FULL = -5
+    TOO_EARLY = -6
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """What became of requests that asked for admission. `over` were left out because of the threshold."""
+
+    new: int
+    known: int
+    over: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What a commit did: children admitted and known, messages released."""
+
+    new: int
+    known: int
+    released: int
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """What a tick did and when the next one is worth while. `has_floor` is false when another process ticks."""
+
+    has_floor: bool
+    wait_ms: int
+    expired: int
+    lost: int
+
+
+@dataclass(frozen=True, slots=True)
+class BoardTerms:
+    """A board to watch: its first list page with @SCAN@ as revision, and its interval's start and bounds in ms."""
+
+    board: str
+    line: str
+    start_ms: int
+    min_ms: int
+    max_ms: int
+
+
+def _ints(reply: list[object]) -> list[int]:
+    return [int(cast(int, value)) for value in reply]  # the scripts' headers promise numbers here
+
+
+class Frontier:
+    """The ledger on one Redis. Thread-safe. Every call may raise RedisUnreachable or BackendError."""
+
+    def __init__(self, client: redis.Redis, prefix: str, store_at: int = 100) -> None:
+        self._client = client
+        self._scripts = Scripts(client, prefix)
+        self._store_at = store_at
+        self.keys = Keys(prefix)
+
+    # -- sites -------------------------------------------------------------------------------------------
+
+    def publish(
+        self, site: str, version: str, text: str, terms: Mapping[str, str | int], boards: Iterable[BoardTerms]
+    ) -> None:
+        """Make a site known to all workers; its boards are due at once when they are new."""
+        flat: list[str | int] = []
+        for name, value in terms.items():
+            flat += (name, value)
+        for board in boards:
+            flat += (board.board, board.line, board.start_ms, board.min_ms, board.max_ms)
+        self._scripts.call(Verb.PUBLISH, site, version, text, len(terms), *flat)
+
+    def published(self, site: str) -> str | None:
+        """Read a published site's text, None when there is none of that name."""
+        text: object = self._client.hget(self.keys.sites, site)
+        return text.decode() if isinstance(text, bytes) else None
+
+    def sites(self) -> list[str]:
+        """Name the published sites, in order."""
+        names = cast(list[bytes], self._client.hkeys(self.keys.sites))
+        return sorted(name.decode() for name in names)
+
+    def pause(self, site: str) -> None:
+        """Lease nothing of a site any more; what is being fetched ends.
+
+        Raises:
+            ConfigError: no such site is published.
+        """
+        self._of_published(site, self._scripts.call(Verb.PAUSE, site, 1))
+
+    def resume(self, site: str) -> None:
+        """Let a paused site go on.
+
+        Raises:
+            ConfigError: no such site is published.
+        """
+        self._of_published(site, self._scripts.call(Verb.PAUSE, site, 0))
+
+    # -- a request's life --------------------------------------------------------------------------------
+
+    def admit(self, site: str, requests: Iterable[Request], threshold: int = 0) -> Admission:
+        """Pass requests through the guard and enter the new ones, while fewer than `threshold` are open (0: no limit).
+
+        Raises:
+            ConfigError: no such site is published.
+        """
+        reply = self._scripts.call(Verb.ADMIT, site, threshold, *(line_of(request) for request in requests))
+        _, new, known, over = self._of_published(site, reply)
+        return Admission(new, known, over)
+
+    def lease(self, site: str, rid: int) -> Lease | Refusal:
+        """Take the right to work on a released request; its attempt is counted now."""
+        reply = self._scripts.call(Verb.LEASE, site, rid)
+        code = cast(int, reply[0])
+        if code != 0:
+            return Refusal(code)
+        _, token, attempt, entry, version, tail, deadline_ms = cast(
+            tuple[int, int, int, bytes, bytes, int, bytes], tuple(reply)
+        )
+        _, _, request = read_entry(site, entry)
+        return Lease(rid, token, attempt, request, version.decode(), tail, int(deadline_ms))
+
+    def commit(self, lease: Lease, parsed: Parsed, outcome: str = "") -> Receipt | None:
+        """End a lease with all that its page gave; None when the lease was lost and nothing was changed.
+
+        Args:
+            lease: the lease to end.
+            parsed: children and items of the page.
+            outcome: a counter to raise beside `done`.
+        """
+        items = orjson.dumps(parsed.items, default=tuple) if parsed.items else b""
+        reply = self._scripts.call(
+            Verb.COMMIT,
+            lease.request.site,
+            lease.rid,
+            lease.token,
+            items,
+            parsed.tail,
+            self._store_at,
+            outcome,
+            *(line_of(child) for child in parsed.children),
+        )
+        code, *numbers = _ints(reply)
+        return Receipt(*numbers) if code == 0 else None
+
+    def fail(self, lease: Lease, verdict: Verdict) -> bool:
+        """End a lease without a result; false when the lease was lost and nothing was changed."""
+        reply = self._scripts.call(
+            Verb.FAIL,
+            lease.request.site,
+            lease.rid,
+            lease.token,
+            verdict.state.value,
+            verdict.delay_ms,
+            verdict.reason,
+            verdict.rest_ms,
+            verdict.details,
+        )
+        return reply[0] == 0
+
+    def revive(self, site: str, state: State, reason: str = "", most: int = 1000) -> int:
+        """Make up to `most` dead or parked requests ready again, all or those of one reason; give how many.
+
+        Raises:
+            ConfigError: no such site is published.
+        """
+        reply = self._scripts.call(Verb.REVIVE, site, state.value, reason, most)
+        return self._of_published(site, reply)[1]
+
+    # -- the clockwork -----------------------------------------------------------------------------------
+
+    def tick(self, caller: str, most_sites: int = 100, floor_ms: int = 1500) -> Tick:
+        """Do what is due: delays, expired leases, lost messages, releases, calls to the store."""
+        code, wait_ms, expired, lost = _ints(self._scripts.call(Verb.TICK, caller, most_sites, floor_ms))
+        return Tick(code == 0, wait_ms, expired, lost)
+
+    def produce(self, most_boards: int = 500) -> tuple[int, int, int]:
+        """Admit scans of due boards; give how many were admitted, held back, still being scanned."""
+        _, admitted, held, busy = _ints(self._scripts.call(Verb.PRODUCE, most_boards))
+        return admitted, held, busy
+
+    # -- reading -----------------------------------------------------------------------------------------
+
+    def census(self, site: str) -> Census:
+        """Count a site's requests by state at one instant.
+
+        Raises:
+            ConfigError: no such site is published.
+        """
+        reply = self._scripts.call(Verb.CENSUS, site)
+        if reply[0] != 0:
+            raise self._unpublished(site)
+        return read_census(site, reply)
+
+    # -- the outbox --------------------------------------------------------------------------------------
+
+    def draw(self, taker: str, most_pages: int, takeover_ms: int = 60_000) -> list[tuple[bytes, bytes]]:
+        """Take the oldest waiting pages for storing: (id, items as JSON); pages of a dead taker come first."""
+        flat = cast(list[bytes], self._scripts.call(Verb.DRAW, taker, most_pages, takeover_ms)[1])
+        return list(zip(flat[::2], flat[1::2], strict=True))
+
+    def stored(self, ids: Iterable[bytes]) -> int:
+        """Take stored pages off the outbox; give how many still wait."""
+        return _ints(self._scripts.call(Verb.STORED, *ids))[1]
+
+    def outbox_size(self) -> int:
+        """Count the pages whose items are not stored yet."""
+        return cast(int, self._client.xlen(self.keys.outbox))
+
+    # ----------------------------------------------------------------------------------------------------
+
+    def _of_published(self, site: str, reply: list[object]) -> list[int]:
+        numbers = _ints(reply)
+        if numbers[0] != 0:
+            raise self._unpublished(site)
+        return numbers
+
+    def _unpublished(self, site: str) -> ConfigError:
+        return ConfigError(f"site {site!r} is not published; `crawl-tasks sites check` publishes what is in config/sites")
+
+
+def read_items(text: bytes) -> Items:
+    """Read a page's items back from the outbox; fields that a newer version added are left out.
+
+    Raises:
+        BackendError: the text is not what a commit writes.
+    """
+    try:
+        return Items.from_json(orjson.loads(text))
+    except (LookupError, TypeError, ValueError) as error:
+        raise BackendError(f"the outbox holds an entry that is not items: {text[:80]!r}: {error}") from error

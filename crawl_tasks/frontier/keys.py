@@ -1,0 +1,58 @@
+"""Every key of the frontier: its name, its type, what it holds. The Lua scripts derive the same names from the prefix.
+
+P is the prefix (setting `redis_prefix`), S a site's name, G one of list, post, comment, L a priority 0-9.
+
+| key                  | type   | holds                                                                              |
+|----------------------|--------|------------------------------------------------------------------------------------|
+| P:sites              | hash   | site -> site file as JSON                                                          |
+| P:due                | zset   | site -> when to look at it again, ms                                               |
+| P:boards             | zset   | "site board" -> when the board is due for a scan, ms                               |
+| P:outbox             | stream | pages' items waiting for the store, group `store`                                  |
+| P:bell:QUEUE         | stream | one entry, replaced whenever a message is put on QUEUE                             |
+| P:ticker             | string | which process has the floor for tick                                               |
+| P:s:S                | hash   | version, terms (window, delay_ms, ...), gate (next_at, paused), counters           |
+| P:s:S:ready:G:L      | list   | entries waiting, in the order they came                                            |
+| P:s:S:released:G     | zset   | rid -> when its message was put on the queue, ms                                   |
+| P:s:S:leased         | zset   | rid -> deadline of its lease, ms                                                   |
+| P:s:S:open           | hash   | rid -> "token entry" of what is released (token 0) or leased                       |
+| P:s:S:delayed        | zset   | entry -> when it becomes ready again, ms                                           |
+| P:s:S:parked         | hash   | rid -> "since reason details", newline, entry                                      |
+| P:s:S:dead           | hash   | the same for requests given up                                                     |
+| P:s:S:guard          | hash   | for each guard table: fingerprints n, buckets m                                    |
+| P:s:S:g:TABLE:BUCKET | set    | fingerprints, 63-bit integers, up to about 500 (an intset)                         |
+| P:s:S:tail:SHARD     | hash   | post id -> highest comment page admitted; a shard holds 100 neighbouring ids       |
+| P:s:S:boards         | set    | the site's board ids                                                               |
+| P:s:S:board:B        | hash   | line of its first page, interval_ms and bounds, scan, open, started_at, scanned_at |
+
+Nothing here expires but the buckets of rolling guards (two windows) and P:ticker (seconds).
+The broker's own keys (the queues' lists, `unacked`, `_kombu.*`) are kombu's.
+"""
+
+from __future__ import annotations
+
+
+class Keys:
+    """The few names Python needs itself; all others are derived inside the scripts."""
+
+    def __init__(self, prefix: str) -> None:
+        self.prefix = prefix
+        self.sites = f"{prefix}:sites"
+        self.boards = f"{prefix}:boards"
+        self.outbox = f"{prefix}:outbox"
+
+    def site(self, name: str) -> str:
+        """Name the hash of a site's terms and counters."""
+        return f"{self.prefix}:s:{name}"
+
+    def board(self, site: str, board: str) -> str:
+        """Name the hash of one board."""
+        return f"{self.prefix}:s:{site}:board:{board}"
+
+    def graves(self, site: str, state: str) -> str:
+        """Name the hash of a site's dead or parked requests."""
+        return f"{self.prefix}:s:{site}:{state}"
+
+
+def bell(prefix: str, queue: str) -> str:
+    """Name the stream that wakes idle workers of a queue."""
+    return f"{prefix}:bell:{queue}"

@@ -1,0 +1,282 @@
+-- Shared by every script of the frontier: the clock, a site's terms, the guard, admission, release.
+-- Loaded in front of each verb; defines functions, changes nothing.
+--
+-- Every script takes KEYS 1: the key prefix P. All other keys are derived from it, as keys.py lists them,
+-- because one call may touch many sites. ARGV are given with each verb.
+--
+-- An entry is one request as text: "<rid> <stage> <priority> <attempt> <address> <payload>", where payload is
+-- the JSON array [key, page, revision]. A line is a request that asks for admission:
+-- "<fingerprint> <flag> <stage> <priority> <address> <payload>"; flag "?" means: only if a post or comment before it was new,
+-- "!" always.
+-- In `open` the entry stands without its rid, behind the token of its lease (0: released, nobody holds it).
+
+local P = KEYS[1]
+local STAGES = {'list', 'post', 'comment'}
+local BUCKET = 200    -- mean members of a guard set; a set stays an intset up to 512 (set-max-intset-entries)
+local CHUNK = 1000    -- values in one variadic call: Lua's stack holds about 8,000
+local GRACE = 5000    -- ms after which a message that left its queue without a lease is taken for lost
+
+local function now_ms()
+  local t = redis.call('TIME')
+  return t[1] * 1000 + math.floor(t[2] / 1000)
+end
+
+-- A site's terms and counters, or nil when nobody published the site.
+local function load_site(name)
+  local key = P .. ':s:' .. name
+  local v = redis.call('HMGET', key, 'version', 'window', 'delay_ms', 'lease_ms', 'max_attempts', 'max_backlog',
+    'paused', 'next_at', 'admitted', 'order', 'guard', 'rolling_ms', 'levels:list', 'levels:post', 'levels:comment')
+  if not v[1] then return nil end
+  return {
+    name = name, key = key, version = v[1], window = tonumber(v[2]), delay = tonumber(v[3]), lease = tonumber(v[4]),
+    max_attempts = tonumber(v[5]), max_backlog = tonumber(v[6]), paused = v[7] == '1', next_at = tonumber(v[8] or 0),
+    rid = tonumber(v[9] or 0), order = v[10], guard = v[11], rolling = tonumber(v[12]),
+    levels = {list = v[13] or '', post = v[14] or '', comment = v[15] or ''},
+    guards = {}, ready = {}, known = 0, fresh = 0, news = 0,
+  }
+end
+
+-- `order` and `guard` hold one letter a stage, in the order of STAGES: f(ifo) l(ifo); e(xact) r(olling) o(ff).
+local STAGE_AT = {list = 1, post = 2, comment = 3}
+local function stage_letter(word, stage) return string.sub(word, STAGE_AT[stage], STAGE_AT[stage]) end
+
+local function ready_key(site, stage, level) return site.key .. ':ready:' .. stage .. ':' .. level end
+
+local function ready_keys(site, stage)
+  local keys = {}
+  for level in string.gmatch(site.levels[stage], '%d') do keys[#keys + 1] = ready_key(site, stage, level) end
+  return keys
+end
+
+local function attend(site, at) redis.call('ZADD', P .. ':due', 'LT', at, site.name) end
+
+-- The guard ------------------------------------------------------------------------------------------------
+-- A table of fingerprints by linear hashing (Litwin 1980): bucket n is split when the table outgrows its
+-- buckets, one at a time, so each set stays a small intset and no rehash is ever long.
+
+-- The remainder of a decimal string of up to 19 digits by a power of two, exact where doubles are not.
+local function remainder(digits, modulus)
+  local high, low = tonumber(string.sub(digits, 1, -11)) or 0, tonumber(string.sub(digits, -10))
+  return ((high % modulus) * (10000000000 % modulus) + low) % modulus
+end
+
+local function guard_table(site, name)
+  local t = site.guards[name]
+  if t then return t end
+  local v = redis.call('HMGET', site.key .. ':guard', name .. ':n', name .. ':m')
+  t = {key = site.key .. ':g:' .. name .. ':', n = tonumber(v[1] or 0), m = tonumber(v[2] or 1), name = name}
+  t.round = 1
+  while t.round * 2 <= t.m do t.round = t.round * 2 end
+  site.guards[name] = t
+  return t
+end
+
+local function guard_bucket(t, fingerprint)
+  local b = remainder(fingerprint, t.round * 2)
+  if b >= t.m then b = b - t.round end
+  return t.key .. b
+end
+
+local function guard_split(t)
+  local from, to = t.m - t.round, t.m
+  local moved = {}
+  for _, f in ipairs(redis.call('SMEMBERS', t.key .. from)) do  -- bounded: about 2 * BUCKET
+    if remainder(f, t.round * 2) ~= from then moved[#moved + 1] = f end
+  end
+  for i = 1, #moved, CHUNK do
+    local last = math.min(i + CHUNK - 1, #moved)
+    redis.call('SADD', t.key .. to, unpack(moved, i, last))
+    redis.call('SREM', t.key .. from, unpack(moved, i, last))
+  end
+  if t.expires then redis.call('PEXPIREAT', t.key .. to, t.expires) end
+  t.m = t.m + 1
+  if t.m == t.round * 2 then t.round = t.m end
+end
+
+local function guard_insert(t, fingerprint)
+  local key = guard_bucket(t, fingerprint)
+  if redis.call('SADD', key, fingerprint) == 0 then return false end
+  if t.expires then redis.call('PEXPIREAT', key, t.expires) end
+  t.n, t.dirty = t.n + 1, true
+  if t.n > t.m * BUCKET then guard_split(t) end
+  return true
+end
+
+-- Enter a fingerprint; say whether it was new. `rolling` keeps two windows: seeing it again prolongs nothing.
+local function guard_admits(site, stage, fingerprint, now)
+  local mode = stage_letter(site.guard, stage)
+  if mode == 'o' then return true end
+  if mode == 'e' then return guard_insert(guard_table(site, stage), fingerprint) end
+  local window = math.floor(now / site.rolling)
+  local before = guard_table(site, stage .. '@' .. (window - 1))
+  if before.n > 0 and redis.call('SISMEMBER', guard_bucket(before, fingerprint), fingerprint) == 1 then return false end
+  local current = guard_table(site, stage .. '@' .. window)
+  current.expires = (window + 2) * site.rolling
+  if current.n == 0 then
+    local old = stage .. '@' .. (window - 2)
+    redis.call('HDEL', site.key .. ':guard', old .. ':n', old .. ':m')
+  end
+  return guard_insert(current, fingerprint)
+end
+
+-- Admission ------------------------------------------------------------------------------------------------
+
+local function board_key(site, id) return site.key .. ':board:' .. id end
+
+local function note_board(site, payload, change)
+  local key = board_key(site, cjson.decode(payload)[1])
+  if redis.call('EXISTS', key) == 1 then return key, redis.call('HINCRBY', key, 'open', change) end
+end
+
+-- Put an entry into its ready list: behind the others, or in front of them.
+local function make_ready(site, entry, front)
+  local stage, level = string.match(entry, '^%d+ (%a+) (%d)')
+  if not string.find(site.levels[stage], level, 1, true) then
+    local digits = {level}
+    for d in string.gmatch(site.levels[stage], '%d') do digits[#digits + 1] = d end
+    table.sort(digits, function(a, b) return a > b end)
+    site.levels[stage] = table.concat(digits)
+    redis.call('HSET', site.key, 'levels:' .. stage, site.levels[stage])
+  end
+  local lifo = stage_letter(site.order, stage) == 'l'
+  if front then
+    redis.call(lifo and 'RPUSH' or 'LPUSH', ready_key(site, stage, level), entry)
+  else
+    local key = ready_key(site, stage, level)
+    local batch = site.ready[key]
+    if not batch then batch = {}; site.ready[key] = batch end
+    batch[#batch + 1] = entry
+  end
+end
+
+-- Pass one line through the guard; enter it into the ledger as ready when it is new. Ends with settle().
+local function admit_line(site, line, now, unguarded)
+  local fingerprint, flag, rest = string.match(line, '^(%d+) (%p) (.*)$')
+  if flag == '?' and site.news == 0 then return false end
+  local stage, level, address, payload = string.match(rest, '^(%a+) (%d) (%S+) (.*)$')
+  if not unguarded and not guard_admits(site, stage, fingerprint, now) then
+    site.known = site.known + 1
+    return false
+  end
+  site.rid, site.fresh = site.rid + 1, site.fresh + 1
+  make_ready(site, site.rid .. ' ' .. stage .. ' ' .. level .. ' 0 ' .. address .. ' ' .. payload)
+  if stage == 'list' then note_board(site, payload, 1) else site.news = site.news + 1 end
+  return true
+end
+
+-- Write what admission gathered: ready lists, guard sizes, counters.
+local function settle(site)
+  for key, batch in pairs(site.ready) do
+    for i = 1, #batch, CHUNK do redis.call('RPUSH', key, unpack(batch, i, math.min(i + CHUNK - 1, #batch))) end
+  end
+  site.ready = {}
+  for _, t in pairs(site.guards) do
+    if t.dirty then redis.call('HSET', site.key .. ':guard', t.name .. ':n', t.n, t.name .. ':m', t.m); t.dirty = nil end
+  end
+  if site.fresh > 0 then redis.call('HSET', site.key, 'admitted', site.rid) end
+  if site.known > 0 then redis.call('HINCRBY', site.key, 'known', site.known) end
+end
+
+local function backlog(site)
+  local n = redis.call('ZCARD', site.key .. ':leased') + redis.call('ZCARD', site.key .. ':delayed')
+  for _, stage in ipairs(STAGES) do
+    n = n + redis.call('ZCARD', site.key .. ':released:' .. stage)
+    for _, key in ipairs(ready_keys(site, stage)) do n = n + redis.call('LLEN', key) end
+  end
+  return n
+end
+
+-- Release --------------------------------------------------------------------------------------------------
+
+local function send_hint(queue, hint)
+  redis.call('LPUSH', queue, hint)
+  redis.call('XADD', P .. ':bell:' .. queue, 'MAXLEN', 1, '*', 'n', 1)
+end
+
+-- The stage stands in the site's window with what all stages hold in lease and what it has released itself:
+-- a stage that no worker serves cannot take the window from the others.
+local function release_stage(site, stage, room, now)
+  local released = site.key .. ':released:' .. stage
+  room = room - redis.call('ZCARD', released)
+  if room <= 0 or site.levels[stage] == '' then return 0 end
+  local keys = ready_keys(site, stage)
+  local count, last = 0, #keys
+  keys[last + 1] = stage_letter(site.order, stage) == 'l' and 'RIGHT' or 'LEFT'
+  keys[last + 2] = 'COUNT'
+  while count < room do
+    keys[last + 3] = room - count
+    local popped = redis.call('LMPOP', last, unpack(keys))
+    if not popped then break end
+    local scores, held = {}, {}
+    for _, entry in ipairs(popped[2]) do
+      local rid, rest, address = string.match(entry, '^(%d+) (%a+ %d %d+ (%S+) .*)$')
+      scores[#scores + 1], scores[#scores + 2] = now, rid
+      held[#held + 1], held[#held + 2] = rid, '0 ' .. rest
+      local fields = {SITE = site.name, RID = rid, ADDRESS = address, AT = string.format('%.0f', now)}
+      redis.call('LPUSH', stage, (string.gsub(HINTS[stage], '@(%u+)@', fields)))
+    end
+    redis.call('ZADD', released, unpack(scores))
+    redis.call('HSET', site.key .. ':open', unpack(held))
+    count = count + #popped[2]
+  end
+  if count > 0 then redis.call('XADD', P .. ':bell:' .. stage, 'MAXLEN', 1, '*', 'n', count) end
+  return count
+end
+
+-- Release what the gate allows; stages take turns when a rate allows one request at a time.
+local function release(site, now)
+  if site.paused then return 0 end
+  local room = site.window - redis.call('ZCARD', site.key .. ':leased')
+  if room <= 0 then return 0 end
+  if site.delay == 0 and site.next_at <= now then
+    local count = 0
+    for _, stage in ipairs(STAGES) do count = count + release_stage(site, stage, math.min(room, CHUNK), now) end
+    return count
+  end
+  if site.next_at > now then
+    attend(site, site.next_at)
+    return 0
+  end
+  local turn = redis.call('HINCRBY', site.key, 'turn', 1)
+  for i = 0, 2 do
+    local stage = STAGES[(turn + i) % 3 + 1]
+    if release_stage(site, stage, math.min(room, redis.call('ZCARD', site.key .. ':released:' .. stage) + 1), now) > 0 then
+      attend(site, now + site.delay)
+      return 1
+    end
+  end
+  return 0
+end
+
+-- Leases ---------------------------------------------------------------------------------------------------
+
+-- Take a request out of its lease when the token is the right one: its entry, else nil.
+local function end_lease(site, rid, token)
+  local held = redis.call('HGET', site.key .. ':open', rid)
+  local holder, rest = string.match(held or '', '^(%d+) (.*)$')
+  if not holder or holder == '0' or holder ~= token then return nil end
+  redis.call('HDEL', site.key .. ':open', rid)
+  redis.call('ZREM', site.key .. ':leased', rid)
+  return rid .. ' ' .. rest
+end
+
+-- A board's scan is over when none of its list requests is open. A scan that found something halves the
+-- board's interval, one that found nothing lengthens it by half, within the bounds of the site.
+local function close_scan(site, payload, fresh, now)
+  local key, open = note_board(site, payload, -1)
+  if not key then return end
+  if fresh > 0 then redis.call('HINCRBY', key, 'fresh', fresh) end
+  if open > 0 then return end
+  local v = redis.call('HMGET', key, 'interval_ms', 'min_ms', 'max_ms', 'fresh', 'started_at')
+  local factor = tonumber(v[4] or 0) > 0 and 0.5 or 1.5
+  local interval = math.floor(math.max(tonumber(v[2]), math.min(tonumber(v[3]), v[1] * factor)))
+  redis.call('HSET', key, 'interval_ms', interval, 'scanned_at', now, 'last_fresh', v[4] or 0, 'fresh', 0, 'open', 0)
+  redis.call('ZADD', P .. ':boards', 'XX', tonumber(v[5] or now) + interval, site.name .. ' ' .. cjson.decode(payload)[1])
+end
+
+-- Bury an entry with its reason: "<now> <reason>\n<entry>".
+local function bury(site, entry, reason, now)
+  local rid, stage, payload = string.match(entry, '^(%d+) (%a+) %d %d+ %S+ (.*)$')
+  redis.call('HSET', site.key .. ':dead', rid, string.format('%.0f', now) .. ' ' .. reason .. '\n' .. entry)
+  if stage == 'list' then close_scan(site, payload, 0, now) end
+end

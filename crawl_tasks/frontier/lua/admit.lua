@@ -1,0 +1,24 @@
+-- Pass requests through the guard and enter the new ones into the ledger; release what the gate allows.
+-- KEYS 1: key prefix
+-- ARGV 1: site
+-- ARGV 2: most requests that may be open afterwards, 0 for no threshold
+-- ARGV 3..: lines
+-- RETURNS 0: {0, new, known, left over because of the threshold}
+-- RETURNS -1: the site is not published
+
+local site = load_site(ARGV[1])
+if not site then return {-1, 0, 0, 0} end
+local now, limit = now_ms(), tonumber(ARGV[2])
+local room = limit > 0 and limit - backlog(site) or math.huge
+local over = 0
+for i = 3, #ARGV do
+  if site.fresh >= room then
+    over = #ARGV - i + 1
+    break
+  end
+  admit_line(site, ARGV[i], now)
+end
+settle(site)
+release(site, now)
+if site.fresh > 0 then attend(site, now + 1000) end
+return {0, site.fresh, site.known, over}

@@ -1,0 +1,19 @@
+-- Count a site's requests by state from the sizes of the structures that hold them, at one instant.
+-- KEYS 1: key prefix
+-- ARGV 1: site
+-- RETURNS 0: {0, admitted, delayed, parked, dead, leased, open, {ready, released, done of list}, {post}, {comment}, fields}
+-- RETURNS -1: the site is not published
+
+local site = load_site(ARGV[1])
+if not site then return {-1} end
+local key = site.key
+local stages = {}
+for i, stage in ipairs(STAGES) do
+  local ready = 0
+  for _, list in ipairs(ready_keys(site, stage)) do ready = ready + redis.call('LLEN', list) end
+  local done = tonumber(redis.call('HGET', key, 'done:' .. stage) or 0)
+  stages[i] = {ready, redis.call('ZCARD', key .. ':released:' .. stage), done}
+end
+return {0, site.rid, redis.call('ZCARD', key .. ':delayed'), redis.call('HLEN', key .. ':parked'),
+  redis.call('HLEN', key .. ':dead'), redis.call('ZCARD', key .. ':leased'), redis.call('HLEN', key .. ':open'),
+  stages[1], stages[2], stages[3], redis.call('HGETALL', key)}

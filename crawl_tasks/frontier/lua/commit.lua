@@ -1,0 +1,39 @@
+-- End a lease with everything its page gave: children through the guard into the ledger, items into the outbox,
+-- the thread's tail, the board's scan, the counters; then release what the gate allows. All of it or nothing.
+-- KEYS 1: key prefix
+-- ARGV 1: site
+-- ARGV 2: rid
+-- ARGV 3: token
+-- ARGV 4: items as JSON, or '' for none
+-- ARGV 5: tail page to remember for the request's thread, 0 for none
+-- ARGV 6: outbox length from which the store is called at once
+-- ARGV 7: outcome to count beside done, or ''
+-- ARGV 8..: lines
+-- RETURNS 0: {0, new, known, released}
+-- RETURNS -1: the site is not published
+-- RETURNS -2: the lease is not the caller's any more; nothing was changed
+
+local site = load_site(ARGV[1])
+if not site then return {-1} end
+local entry = end_lease(site, ARGV[2], ARGV[3])
+if not entry then return {-2} end
+local now = now_ms()
+local stage, payload = string.match(entry, '^%d+ (%a+) %d %d+ %S+ (.*)$')
+
+for i = 8, #ARGV do admit_line(site, ARGV[i], now) end
+settle(site)
+if stage == 'list' then close_scan(site, payload, site.news, now) end
+if tonumber(ARGV[5]) > 0 then
+  local id = cjson.decode(payload)[1]
+  local key = site.key .. ':tail:' .. string.sub(id, 1, -3)
+  if tonumber(ARGV[5]) > tonumber(redis.call('HGET', key, id) or 0) then redis.call('HSET', key, id, ARGV[5]) end
+end
+redis.call('HINCRBY', site.key, 'done:' .. stage, 1)
+if ARGV[7] ~= '' then redis.call('HINCRBY', site.key, ARGV[7], 1) end
+if ARGV[4] ~= '' then
+  redis.call('XADD', P .. ':outbox', '*', 'items', ARGV[4])
+  if redis.call('XLEN', P .. ':outbox') >= tonumber(ARGV[6]) and redis.call('LLEN', 'store') == 0 then
+    send_hint('store', HINTS.store)
+  end
+end
+return {0, site.fresh, site.known, release(site, now)}

@@ -1,0 +1,25 @@
+-- Take the oldest waiting items from the outbox for storing: first what a dead taker left, then what is new.
+-- KEYS 1: key prefix
+-- ARGV 1: taker
+-- ARGV 2: most pages to take
+-- ARGV 3: ms after which another taker's pages are taken over
+-- RETURNS 0: {0, {id, items, id, items, ...}}
+
+local stream, group = P .. ':outbox', 'store'
+if redis.call('EXISTS', stream) == 0 then return {0, {}} end
+redis.pcall('XGROUP', 'CREATE', stream, group, '0')
+local taken = {}
+local function collect(entries)
+  for _, entry in ipairs(entries) do
+    if entry[2] then
+      taken[#taken + 1], taken[#taken + 2] = entry[1], entry[2][2]
+    end
+  end
+end
+collect(redis.call('XAUTOCLAIM', stream, group, ARGV[1], ARGV[3], '0', 'COUNT', ARGV[2])[2])
+local left = ARGV[2] - #taken / 2
+if left > 0 then
+  local fresh = redis.call('XREADGROUP', 'GROUP', group, ARGV[1], 'COUNT', left, 'STREAMS', stream, '>')
+  if fresh then collect(fresh[1][2]) end
+end
+return {0, taken}

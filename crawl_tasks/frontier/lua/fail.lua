@@ -1,0 +1,34 @@
+-- End a lease without a result: wait and try again, park, or bury. The gate may be told to slow down.
+-- KEYS 1: key prefix
+-- ARGV 1: site
+-- ARGV 2: rid
+-- ARGV 3: token
+-- ARGV 4: delayed, parked or dead
+-- ARGV 5: ms to wait when delayed
+-- ARGV 6: reason, one word
+-- ARGV 7: ms for which the whole site rests, 0 for none
+-- ARGV 8: details, one line
+-- RETURNS 0: {0, released}
+-- RETURNS -1: the site is not published
+-- RETURNS -2: the lease is not the caller's any more; nothing was changed
+
+local site = load_site(ARGV[1])
+if not site then return {-1} end
+local rid, now = ARGV[2], now_ms()
+local entry = end_lease(site, rid, ARGV[3])
+if not entry then return {-2} end
+
+if tonumber(ARGV[7]) > 0 and now + ARGV[7] > site.next_at then
+  site.next_at = now + ARGV[7]
+  redis.call('HSET', site.key, 'next_at', string.format('%.0f', site.next_at))
+end
+redis.call('HINCRBY', site.key, 'failed:' .. ARGV[6], 1)
+if ARGV[4] == 'delayed' then
+  redis.call('ZADD', site.key .. ':delayed', now + ARGV[5], entry)
+  attend(site, now + ARGV[5])
+elseif ARGV[4] == 'parked' then
+  redis.call('HSET', site.key .. ':parked', rid, string.format('%.0f', now) .. ' ' .. ARGV[6] .. ' ' .. ARGV[8] .. '\n' .. entry)
+else
+  bury(site, entry, ARGV[6] .. ' ' .. ARGV[8], now)
+end
+return {0, release(site, now)}

@@ -1,0 +1,46 @@
+-- Give the caller the right to work on a released request, with a fencing token, if the gate lets one more go now.
+-- The attempt is counted here, before the work. Refused at the gate, the request stands first in its ready list again.
+-- KEYS 1: key prefix
+-- ARGV 1: site
+-- ARGV 2: rid
+-- RETURNS 0: {0, token, attempt, entry, site version, tail page of the thread, deadline in ms}
+-- RETURNS -1: the site is not published
+-- RETURNS -2: no such request is open: done, dead or never admitted
+-- RETURNS -3: another worker holds it
+-- RETURNS -4: the site is paused
+-- RETURNS -5: the window is full
+-- RETURNS -6: too early for the site's rate
+
+local site = load_site(ARGV[1])
+if not site then return {-1} end
+local rid, now = ARGV[2], now_ms()
+local held = redis.call('HGET', site.key .. ':open', rid)
+if not held then return {-2} end
+local token, stage, level, attempt, rest = string.match(held, '^(%d+) (%a+) (%d) (%d+) (.*)$')
+if token ~= '0' then return {-3} end
+
+local refusal = (site.paused and -4)
+  or (redis.call('ZCARD', site.key .. ':leased') >= site.window and -5)
+  or (site.next_at > now and -6)
+if refusal then
+  redis.call('ZREM', site.key .. ':released:' .. stage, rid)
+  redis.call('HDEL', site.key .. ':open', rid)
+  make_ready(site, rid .. ' ' .. stage .. ' ' .. level .. ' ' .. attempt .. ' ' .. rest, true)
+  attend(site, math.max(site.next_at, now + 50))
+  return {refusal}
+end
+
+attempt = attempt + 1
+token = redis.call('HINCRBY', site.key, 'fence', 1)
+local entry = stage .. ' ' .. level .. ' ' .. attempt .. ' ' .. rest
+redis.call('HSET', site.key .. ':open', rid, token .. ' ' .. entry)
+redis.call('ZREM', site.key .. ':released:' .. stage, rid)
+redis.call('ZADD', site.key .. ':leased', now + site.lease, rid)
+if site.delay > 0 then redis.call('HSET', site.key, 'next_at', string.format('%.0f', now + site.delay)) end
+attend(site, now + site.lease)
+local tail = 0
+if stage ~= 'list' then
+  local id = cjson.decode(string.match(rest, '^%S+ (.*)$'))[1]
+  tail = tonumber(redis.call('HGET', site.key .. ':tail:' .. string.sub(id, 1, -3), id) or 0)
+end
+return {0, token, attempt, rid .. ' ' .. entry, site.version, tail, string.format('%.0f', now + site.lease)}

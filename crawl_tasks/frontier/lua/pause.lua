@@ -1,0 +1,14 @@
+-- Pause a site or let it go on. Paused, it keeps its requests and leases nothing; what is being fetched ends.
+-- KEYS 1: key prefix
+-- ARGV 1: site
+-- ARGV 2: 1 to pause, 0 to go on
+-- RETURNS 0: {0, released}
+-- RETURNS -1: the site is not published
+
+local site = load_site(ARGV[1])
+if not site then return {-1, 0} end
+local now = now_ms()
+redis.call('HSET', site.key, 'paused', ARGV[2])
+site.paused = ARGV[2] == '1'
+attend(site, now + 1000)
+return {0, release(site, now)}

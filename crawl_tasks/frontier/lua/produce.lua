@@ -1,0 +1,43 @@
+-- Admit the first list page of every board that is due and not being scanned, while its site is under its
+-- threshold. A board has one scan at a time, so two callers, or a late one, change nothing.
+-- KEYS 1: key prefix
+-- ARGV 1: most boards to look at
+-- RETURNS 0: {0, scans admitted, boards held back by the threshold, boards still being scanned}
+
+local now = now_ms()
+local sites, admitted, held, busy = {}, 0, 0, 0
+local names = redis.call('ZRANGE', P .. ':boards', '-inf', now, 'BYSCORE', 'LIMIT', 0, ARGV[1])
+for _, name in ipairs(names) do
+  local site_name, id = string.match(name, '^(%S+) (.*)$')
+  local site = sites[site_name]
+  if not site then
+    site = load_site(site_name)
+    if site then
+      site.room = site.max_backlog - backlog(site)
+      sites[site_name] = site
+    end
+  end
+  local key = site and board_key(site, id)
+  local v = site and redis.call('HMGET', key, 'line', 'open', 'interval_ms', 'scan')
+  if not site or not v[1] then
+    redis.call('ZREM', P .. ':boards', name)
+  elseif site.paused or site.fresh >= site.room then
+    held = held + 1
+    redis.call('ZADD', P .. ':boards', now + 5000, name)
+  elseif tonumber(v[2]) > 0 then
+    busy = busy + 1
+    redis.call('ZADD', P .. ':boards', now + math.max(1000, v[3] / 4), name)
+  else
+    local scan = tonumber(v[4] or 0) + 1
+    redis.call('HSET', key, 'scan', scan, 'started_at', now, 'fresh', 0)
+    admit_line(site, (string.gsub(v[1], '@SCAN@', tostring(scan))), now, true)
+    redis.call('ZADD', P .. ':boards', now + v[3], name)
+    admitted = admitted + 1
+  end
+end
+for _, site in pairs(sites) do
+  settle(site)
+  release(site, now)
+  if site.fresh > 0 then attend(site, now + 1000) end
+end
+return {0, admitted, held, busy}

@@ -1,0 +1,37 @@
+-- Make a site, its terms and its boards known to every worker. Boards that are gone are scanned no more;
+-- those that stay keep their schedule, within the new bounds.
+-- KEYS 1: key prefix
+-- ARGV 1: site
+-- ARGV 2: version
+-- ARGV 3: the site file as JSON
+-- ARGV 4: number of terms
+-- ARGV 5..: name and value of each term, then for each board: id, line, first, least and greatest interval in ms
+-- RETURNS 0: {0, boards}
+
+local name, key, now = ARGV[1], P .. ':s:' .. ARGV[1], now_ms()
+redis.call('HSET', P .. ':sites', name, ARGV[3])
+redis.call('HSET', key, 'version', ARGV[2])
+local first_board = 5 + 2 * tonumber(ARGV[4])
+for i = 5, first_board - 1, 2 do redis.call('HSET', key, ARGV[i], ARGV[i + 1]) end
+
+local kept, boards = {}, 0
+for i = first_board, #ARGV, 5 do
+  local id, line, start, least, most = ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3], ARGV[i + 4]
+  local board = key .. ':board:' .. id
+  kept[id], boards = true, boards + 1
+  local interval = tonumber(redis.call('HGET', board, 'interval_ms') or start)
+  interval = math.max(tonumber(least), math.min(tonumber(most), interval))
+  redis.call('HSET', board, 'line', line, 'min_ms', least, 'max_ms', most, 'interval_ms', interval)
+  redis.call('HSETNX', board, 'open', 0)
+  redis.call('ZADD', P .. ':boards', 'NX', now, name .. ' ' .. id)
+  redis.call('SADD', key .. ':boards', id)
+end
+for _, id in ipairs(redis.call('SMEMBERS', key .. ':boards')) do  -- bounded by the site file
+  if not kept[id] then
+    redis.call('SREM', key .. ':boards', id)
+    redis.call('DEL', key .. ':board:' .. id)
+    redis.call('ZREM', P .. ':boards', name .. ' ' .. id)
+  end
+end
+attend({key = key, name = name}, now)
+return {0, boards}

@@ -1,0 +1,30 @@
+-- Make dead or parked requests ready again, with their attempts forgotten.
+-- KEYS 1: key prefix
+-- ARGV 1: site
+-- ARGV 2: dead or parked
+-- ARGV 3: reason, or '' for any
+-- ARGV 4: most requests to take
+-- RETURNS 0: {0, revived}
+-- RETURNS -1: the site is not published
+
+local site = load_site(ARGV[1])
+if not site then return {-1, 0} end
+local now, most = now_ms(), tonumber(ARGV[4])
+local key, revived, cursor = site.key .. ':' .. ARGV[2], 0, '0'
+repeat
+  local page = redis.call('HSCAN', key, cursor, 'COUNT', 100)
+  cursor = page[1]
+  for i = 1, #page[2], 2 do
+    local rid, reason, entry = page[2][i], string.match(page[2][i + 1], '^%d+ (%S*)[^\n]*\n(.*)$')
+    if revived < most and (ARGV[3] == '' or reason == ARGV[3]) and redis.call('HDEL', key, rid) == 1 then
+      local stage, level, rest = string.match(entry, '^%d+ (%a+) (%d) %d+ (.*)$')
+      make_ready(site, rid .. ' ' .. stage .. ' ' .. level .. ' 0 ' .. rest)
+      if stage == 'list' and ARGV[2] == 'dead' then note_board(site, string.match(rest, '^%S+ (.*)$'), 1) end
+      revived = revived + 1
+    end
+  end
+until cursor == '0' or revived >= most
+settle(site)
+attend(site, now)
+release(site, now)
+return {0, revived}

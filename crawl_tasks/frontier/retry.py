@@ -1,0 +1,59 @@
+"""What follows a failed attempt: retry later, park, bury. Pure.
+
+Full jitter as in "Exponential Backoff And Jitter" (AWS Architecture Blog, 2015), over the upper half of the
+interval, so that a retry never comes at once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from crawl_tasks.errors import Fate, PageError
+from crawl_tasks.model import State
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPolicy:
+    """A site's terms for trying again. `base_s` doubles with each attempt up to `max_s`."""
+
+    max_attempts: int
+    base_s: float
+    max_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The state a request goes to, after `delay_ms` when delayed. `rest_ms` is how long its whole site rests."""
+
+    state: State
+    reason: str
+    details: str
+    delay_ms: int = 0
+    rest_ms: int = 0
+
+
+def judge(error: PageError, attempt: int, policy: RetryPolicy, luck: float) -> Verdict:
+    """Decide the fate of a request whose attempt number `attempt` (from 1) met `error`.
+
+    Args:
+        error: what happened.
+        attempt: how many attempts were made, this one included.
+        policy: the site's terms.
+        luck: uniform in [0, 1).
+    """
+    details = " ".join(str(error).split())[:500]
+    if error.fate is Fate.PARK:
+        return Verdict(State.PARKED, error.reason, details)
+    if error.fate is not Fate.RETRY or attempt >= policy.max_attempts:
+        return Verdict(State.DEAD, error.reason, details)
+    ceiling_s = min(policy.max_s, policy.base_s * 2.0 ** (attempt - 1))
+    delay_s = ceiling_s * (0.5 + luck / 2)
+    asked_s = error.retry_after_s or 0.0
+    rest_s = asked_s or (min(policy.base_s, delay_s) if error.slows_site else 0.0)
+    return Verdict(
+        State.DELAYED,
+        error.reason,
+        details,
+        delay_ms=round(max(delay_s, asked_s) * 1000),
+        rest_ms=round(rest_s * 1000),
+    )

@@ -1,0 +1,78 @@
+"""Load the Lua verbs of the frontier and call them: one EVALSHA a verb.
+
+The text of a script is the hint templates, the prelude and the verb; Redis knows it by its SHA-1.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from enum import StrEnum
+from importlib import resources
+
+import redis
+from redis.exceptions import NoScriptError, RedisError, ResponseError
+
+from crawl_tasks.errors import BackendError, RedisUnreachable
+from crawl_tasks.frontier.envelope import hint_templates
+
+
+class Verb(StrEnum):
+    """The scripts, by file name."""
+
+    ADMIT = "admit"
+    LEASE = "lease"
+    COMMIT = "commit"
+    FAIL = "fail"
+    TICK = "tick"
+    PUBLISH = "publish"
+    PRODUCE = "produce"
+    PAUSE = "pause"
+    REVIVE = "revive"
+    CENSUS = "census"
+    DRAW = "draw"
+    STORED = "stored"
+
+
+def _quote(text: str) -> str:
+    return f"[==[{text}]==]"
+
+
+def script_text(verb: Verb, hints: Mapping[str, str]) -> str:
+    """Put a verb's script together: templates, prelude, verb."""
+    lua = resources.files("crawl_tasks.frontier") / "lua"
+    table = ", ".join(f"{queue} = {_quote(hint)}" for queue, hint in hints.items())
+    prelude = (lua / "_prelude.lua").read_text("utf-8")
+    return f"local HINTS = {{{table}}}\n{prelude}\n{(lua / f'{verb}.lua').read_text('utf-8')}"
+
+
+class Scripts:
+    """The verbs on one Redis. Thread-safe."""
+
+    def __init__(self, client: redis.Redis, prefix: str) -> None:
+        self._client = client
+        self._prefix = prefix
+        hints = hint_templates()
+        self._texts = {verb: script_text(verb, hints) for verb in Verb}
+        self._shas = {
+            verb: hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest() for verb, text in self._texts.items()
+        }
+
+    def call(self, verb: Verb, *args: str | bytes | int) -> list[object]:
+        """Run a verb and give its reply; byte strings stay bytes.
+
+        Raises:
+            RedisUnreachable: no connection, or it broke; whether the verb took effect is not known.
+            BackendError: Redis refused: out of memory, read-only, a script error.
+        """
+        try:
+            try:
+                reply: object = self._client.evalsha(self._shas[verb], 1, self._prefix, *args)
+            except NoScriptError:
+                reply = self._client.eval(self._texts[verb], 1, self._prefix, *args)
+        except ResponseError as error:
+            raise BackendError(f"Redis refused {verb}: {error}") from error
+        except RedisError as error:
+            raise RedisUnreachable(f"Redis did not answer {verb}: {error}; is it running and is CRAWL_REDIS_URL right?") from error
+        assert isinstance(reply, list)  # every script returns a table
+        return reply

@@ -1,0 +1,1 @@
+"""Watching: logs, snapshots, progress. Nothing of the flow depends on what is seen here, but everything may log."""

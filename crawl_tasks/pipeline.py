@@ -1,0 +1,152 @@
+"""Step 5: the life of one page, told once: lease, fetch, parse, commit. And the door for whoever asks directly.
+
+Everything that can go wrong with a page ends here as a verdict in the ledger. When Redis itself fails, nothing is
+written: the lease runs out and the request goes back by itself.
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+from dataclasses import dataclass
+from enum import StrEnum
+
+from crawl_tasks.errors import ConfigError, Fate, PageError
+from crawl_tasks.fetch.download import Fetcher
+from crawl_tasks.frontier.frontier import Frontier, Refusal
+from crawl_tasks.frontier.retry import judge
+from crawl_tasks.model import Items, Lease, Parsed, Post, Priority, Request, Stage
+from crawl_tasks.logs import page_context
+from crawl_tasks.sitebook import OpenSite, SiteBook
+
+log = logging.getLogger(__name__)
+
+
+class Outcome(StrEnum):
+    """How a message ended."""
+
+    DONE = "done"
+    GONE = "gone"
+    FAILED = "failed"
+    LEASE_LOST = "lease lost"
+    ADMITTED = "admitted"
+    KNOWN = "known"
+
+
+class Crashed(PageError):
+    """Our code or a site's own function failed on this page; the request waits until it is mended."""
+
+    fate = Fate.PARK
+    reason = "crash"
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """What a message says: a released request's id, or, from others, the ids of a forum or an address."""
+
+    site: str
+    stage: Stage
+    rid: int | None = None
+    key: str | int | None = None
+    page: int = 1
+    url: str | None = None
+    priority: int | None = None
+    revision: str = ""
+
+
+class Pages:
+    """The work of a fetching worker. Thread-safe."""
+
+    def __init__(self, frontier: Frontier, sites: SiteBook, fetcher: Fetcher) -> None:
+        self._frontier = frontier
+        self._sites = sites
+        self._fetcher = fetcher
+
+    def work(self, ask: Ask) -> str:
+        """Do what a message asks: work on a page, or ask for its admission."""
+        return self.crawl(ask.site, ask.rid) if ask.rid is not None else self.adopt(ask)
+
+    def crawl(self, site: str, rid: int) -> str:
+        """Carry one page from lease to commit and say how it ended."""
+        lease = self._frontier.lease(site, rid)
+        if isinstance(lease, Refusal):
+            log.debug("no lease", extra={"site": site, "rid": rid, "refusal": lease.name})
+            return lease.name.lower()
+        with page_context(lease):
+            try:
+                return self._work_on(lease)
+            except PageError as error:
+                return self._fail(lease, error)
+            except ConfigError as error:
+                return self._fail(lease, Crashed(str(error)))
+            except Exception as error:  # the task's boundary: a bug or a site's function must not cost the request
+                log.exception("page crashed")
+                return self._fail(lease, Crashed(f"{type(error).__name__}: {error}"))
+
+    def _work_on(self, lease: Lease) -> str:
+        site = self._sites.open(lease.request.site, lease.site_version)
+        page = self._fetcher.fetch(lease.request, site.policy)
+        parsed = site.parser.parse(lease.request, page, lease.tail)
+        receipt = self._frontier.commit(lease, parsed)
+        if receipt is None:
+            log.warning("lease lost before the commit, the page is somebody else's now")
+            return Outcome.LEASE_LOST
+        if log.isEnabledFor(logging.INFO):
+            items = parsed.items
+            log.info(
+                "page",
+                extra={
+                    "status": page.status,
+                    "ms": page.elapsed_ms,
+                    "bytes": page.wire_bytes,
+                    "posts": len(items.posts),
+                    "comments": len(items.comments),
+                    "new": receipt.new,
+                    "known": receipt.known,
+                },
+            )
+        return Outcome.DONE
+
+    def _fail(self, lease: Lease, error: PageError) -> str:
+        if error.fate is Fate.GONE:
+            return self._gone(lease)
+        terms = self._sites.open(lease.request.site, lease.site_version).retry
+        verdict = judge(error, lease.attempt, terms, random.random())  # noqa: S311 (jitter, not a secret)
+        log.warning(
+            "page failed",
+            extra={"reason": verdict.reason, "details": verdict.details, "next": verdict.state.value, "delay_ms": verdict.delay_ms},
+        )
+        return verdict.state.value if self._frontier.fail(lease, verdict) else Outcome.LEASE_LOST
+
+    def _gone(self, lease: Lease) -> str:
+        """A page that does not exist is an answer: remember it of a post, and count the request as done."""
+        request = lease.request
+        posts = (Post(request.key, seen_at=0.0, url=request.address, state="deleted"),) if request.stage is Stage.POST else ()
+        receipt = self._frontier.commit(lease, Parsed(Items(request.site, posts=posts)), outcome=f"gone:{request.stage.value}")
+        log.info("page is gone")
+        return Outcome.GONE if receipt else Outcome.LEASE_LOST
+
+    def adopt(self, ask: Ask) -> str:
+        """Ask for the admission of a request that another program sent."""
+        site = self._sites.latest(ask.site)
+        admission = self._frontier.admit(ask.site, [request_of(ask, site)])
+        return Outcome.ADMITTED if admission.new else Outcome.KNOWN
+
+
+def request_of(ask: Ask, site: OpenSite) -> Request:
+    """Make the request that a direct message means, by the site's addresses.
+
+    Raises:
+        ConfigError: it names neither an id nor an address of the site.
+    """
+    key, page = ask.key, ask.page
+    if ask.url is not None:
+        found = site.identify(ask.url)
+        if found is None or found[0] is not ask.stage:
+            raise ConfigError(f"{ask.url} is no {ask.stage.value} address of site {ask.site}; see `identity` in its file")
+        _, key, page = found
+    if key is None:
+        raise ConfigError(f"a {ask.stage.value} task for site {ask.site} needs an id or a url")
+    priority = Priority.URGENT if ask.priority is None else max(0, min(9, ask.priority))
+    address = ask.url if ask.url is not None else site.address(ask.stage, str(key), page)
+    return Request(ask.site, ask.stage, str(key), address, page=page, revision=ask.revision, priority=priority)

@@ -1,0 +1,83 @@
+"""The composition root: settings in, wired objects out, once per process and after any fork."""
+
+from __future__ import annotations
+
+import os
+import threading
+from functools import cached_property
+
+import redis
+
+from crawl_tasks.drain import Drain
+from crawl_tasks.fetch.download import Fetcher, build_client
+from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.pipeline import Pages
+from crawl_tasks.schedule.pacer import Pacer
+from crawl_tasks.schedule.produce import Producer
+from crawl_tasks.settings import Settings, load_settings
+from crawl_tasks.sitebook import SiteBook
+
+
+def connect(settings: Settings) -> redis.Redis:
+    """Make the client for the frontier; nothing is sent yet."""
+    return redis.Redis.from_url(
+        settings.redis_url, socket_keepalive=True, socket_connect_timeout=5, socket_timeout=30, health_check_interval=30
+    )
+
+
+class Runtime:
+    """The objects of one process, each made when it is first used: a fetching worker never opens the database."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+
+    @cached_property
+    def frontier(self) -> Frontier:
+        """The ledger."""
+        return Frontier(connect(self.settings), self.settings.redis_prefix, self.settings.store_at)
+
+    @cached_property
+    def sites(self) -> SiteBook:
+        """The published sites."""
+        return SiteBook(self.frontier, self.settings.contact)
+
+    @cached_property
+    def pages(self) -> Pages:
+        """The life of a page."""
+        return Pages(self.frontier, self.sites, Fetcher(build_client(self.settings.http_client)))
+
+    @cached_property
+    def drain(self) -> Drain:
+        """The life of a batch of items."""
+        # SQLAlchemy costs 0.25 s and 30 MB, and only the store needs it.
+        from crawl_tasks.store.upsert import Store  # noqa: PLC0415
+
+        store = Store(self.settings.database_url)
+        store.open()
+        return Drain(self.frontier, store, self.settings.store_batch)
+
+    @cached_property
+    def producer(self) -> Producer:
+        """What beat calls."""
+        return Producer(self.frontier)
+
+    @cached_property
+    def pacer(self) -> Pacer:
+        """The clockwork."""
+        return Pacer(self.frontier)
+
+
+_lock = threading.Lock()
+_made: tuple[int, Runtime] | None = None
+
+
+def runtime() -> Runtime:
+    """Give this process's runtime; a forked child gets its own."""
+    global _made  # noqa: PLW0603 (one per process is the point)
+    made = _made
+    if made is None or made[0] != os.getpid():
+        with _lock:
+            made = _made
+            if made is None or made[0] != os.getpid():
+                made = _made = (os.getpid(), Runtime(load_settings()))
+    return made[1]

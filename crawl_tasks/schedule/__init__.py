@@ -1,0 +1,1 @@
+"""Step 1 and the clockwork: what is due, and when."""

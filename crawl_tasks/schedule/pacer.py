@@ -1,0 +1,59 @@
+"""Step 8: the clockwork in every worker: delays that ended, rate slots, expired leases, lost messages.
+
+One process at a time has the floor (tick.lua); the others stand by and take over within two seconds. So releases,
+retries and recovery go on without beat as long as one worker lives.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import threading
+
+from crawl_tasks.errors import BackendError
+from crawl_tasks.frontier.frontier import Frontier
+
+log = logging.getLogger(__name__)
+
+TROUBLE_WAIT_S = 1.0
+
+
+class Pacer:
+    """Calls tick when something is due."""
+
+    def __init__(self, frontier: Frontier) -> None:
+        self._frontier = frontier
+        self._name = f"{socket.gethostname()}:{os.getpid()}"
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Tick in a thread of its own until `stop`."""
+        self._thread = threading.Thread(target=self._run, name="pacer", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the thread; another process takes over."""
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join(timeout=5)
+
+    def once(self) -> str:
+        """Tick once, for beat's upkeep."""
+        tick = self._frontier.tick(self._name)
+        return f"{tick.expired} leases expired, {tick.lost} messages lost" if tick.has_floor else "another process ticks"
+
+    def _run(self) -> None:
+        while not self._stop.is_set():
+            self._stop.wait(self._tick())
+
+    def _tick(self) -> float:
+        try:
+            tick = self._frontier.tick(self._name)
+        except BackendError as error:
+            log.error("pacer cannot tick", extra={"error": str(error)})
+            return TROUBLE_WAIT_S
+        if tick.expired or tick.lost:
+            log.warning("requests returned", extra={"expired_leases": tick.expired, "lost_messages": tick.lost})
+        return max(tick.wait_ms, 2) / 1000

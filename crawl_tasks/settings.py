@@ -1,0 +1,65 @@
+"""Every knob of the installation, in one table. Read once, by the composition root and the command line.
+
+A setting comes from the environment (`CRAWL_REDIS_URL`), else from a `.env` file in the working directory, else it
+is the default. What concerns one forum stands in its site file instead.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal, Self
+
+from pydantic import Field, ValidationError, model_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from crawl_tasks.errors import SettingsError
+
+STATE_REDIS_URL = "redis.url"
+"""File in `state_dir` that tells where the embedded Redis of this directory listens."""
+
+
+class Settings(BaseSettings):
+    """The installation's settings; unknown CRAWL_ variables are refused by `load_settings`."""
+
+    model_config = SettingsConfigDict(env_prefix="CRAWL_", env_file=".env", extra="ignore", frozen=True)
+
+    state_dir: Path = Field(Path(".crawl"), description="Directory for the embedded Redis, the database and logs.")
+    redis_url: str = Field(
+        "",
+        description="Redis or Valkey to use. Empty: the embedded one of state_dir when it runs, else redis://127.0.0.1:6379/0.",
+    )
+    redis_prefix: str = Field("crawl", pattern=r"^[a-z][a-z0-9_-]{0,31}$", description="Prefix of all keys of the frontier.")
+    database_url: str = Field("", description="SQLAlchemy URL of the store. Empty: SQLite, crawl.db in state_dir.")
+    sites_dir: Path = Field(Path("config/sites"), description="Directory of the site files.")
+    contact: str | None = Field(
+        None, description="Address or page where a forum's operator reaches you; required for public sites."
+    )
+    http_client: Literal["requests", "curl"] = Field("requests", description="Who fetches: requests, or libcurl (pycurl).")
+    store_batch: int = Field(200, ge=1, le=5000, description="Pages stored in one transaction at most.")
+    store_at: int = Field(50, ge=1, le=5000, description="Waiting pages at which the store is called at once.")
+    produce_every_s: float = Field(5.0, ge=0.5, le=3600, description="Seconds between two looks for due boards.")
+    log_format: Literal["console", "json"] = Field("console", description="Log lines for people or for machines.")
+
+    @model_validator(mode="after")
+    def _fill_in(self) -> Self:
+        if not self.redis_url:
+            running = self.state_dir / STATE_REDIS_URL
+            url = running.read_text("utf-8").strip() if running.is_file() else "redis://127.0.0.1:6379/0"
+            object.__setattr__(self, "redis_url", url)  # frozen for everybody else
+        if not self.database_url:
+            object.__setattr__(self, "database_url", f"sqlite:///{self.state_dir / 'crawl.db'}")
+        return self
+
+
+def load_settings() -> Settings:
+    """Read the settings.
+
+    Raises:
+        SettingsError: a value is not in its range; the message names the variable.
+    """
+    try:
+        return Settings()
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = "CRAWL_" + "_".join(str(part) for part in first["loc"]).upper()
+        raise SettingsError(f"{name}: {first['msg']}; it is {first.get('input')!r}") from error

@@ -1,0 +1,98 @@
+"""The sites a process works for, opened once per version: parser compiled, policies made."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+
+from crawl_tasks import __version__
+from crawl_tasks.errors import ConfigError
+from crawl_tasks.fetch.download import FetchPolicy
+from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.frontier.retry import RetryPolicy
+from crawl_tasks.model import Stage
+from crawl_tasks.parse.page import SiteParser, compile_parser
+from crawl_tasks.sites.address import Addresses
+from crawl_tasks.sites.schema import Site
+
+
+@dataclass(frozen=True, slots=True)
+class OpenSite:
+    """A site ready for work: how to fetch, parse and retry its pages."""
+
+    site: Site
+    parser: SiteParser
+    policy: FetchPolicy
+    retry: RetryPolicy
+    addresses: Addresses
+
+    def address(self, stage: Stage, key: str, page: int) -> str:
+        """Write the address of a page."""
+        return self.addresses.address(stage, key, page)
+
+    def identify(self, url: str) -> tuple[Stage, str, int] | None:
+        """Read stage, key and page from an address; None when it is not one of the site's."""
+        return self.addresses.identify(url)
+
+
+def user_agent(site: Site, contact: str | None) -> str:
+    """Say who we are to a site."""
+    named = site.user_agent or f"crawl_tasks/{__version__}"
+    return f"{named} (+{contact})" if contact and contact not in named else named
+
+
+def open_site(site: Site, contact: str | None) -> OpenSite:
+    """Compile a site's parser and make its policies."""
+    gate = site.gate
+    policy = FetchPolicy(
+        user_agent=user_agent(site, contact),
+        headers=dict(site.headers),
+        deadline_s=gate.deadline_s,
+        max_wire_bytes=gate.max_wire_bytes,
+        max_body_bytes=gate.max_body_bytes,
+        max_redirects=gate.max_redirects,
+        allowed_hosts=site.allowed_hosts,
+        private_hosts=frozenset(site.private_hosts),
+        robots=site.robots,
+    )
+    retry = RetryPolicy(gate.max_attempts, gate.retry_base_s, gate.retry_max_s)
+    return OpenSite(site, compile_parser(site), policy, retry, Addresses(site))
+
+
+class SiteBook:
+    """Published sites, by name and version. Thread-safe; keeps one version of each."""
+
+    def __init__(self, frontier: Frontier, contact: str | None) -> None:
+        self._frontier = frontier
+        self._contact = contact
+        self._open: dict[str, tuple[str, OpenSite]] = {}
+        self._lock = threading.Lock()
+
+    def open(self, name: str, version: str) -> OpenSite:
+        """Give a site at the version a lease named, reading it from Redis when it changed.
+
+        Raises:
+            ConfigError: no such site is published.
+        """
+        known = self._open.get(name)
+        if known is not None and known[0] == version:
+            return known[1]
+        with self._lock:
+            known = self._open.get(name)
+            if known is not None and known[0] == version:
+                return known[1]
+            opened = self.latest(name)
+            # Under the lease's version: a newer file that was published since is read again at the next lease.
+            self._open[name] = (version, opened)
+            return opened
+
+    def latest(self, name: str) -> OpenSite:
+        """Read a site as it is published now.
+
+        Raises:
+            ConfigError: no such site is published.
+        """
+        text = self._frontier.published(name)
+        if text is None:
+            raise ConfigError(f"site {name!r} is not published; `crawl-tasks sites check` publishes config/sites")
+        return open_site(Site.model_validate_json(text), self._contact)

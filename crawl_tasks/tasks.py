@@ -1,0 +1,79 @@
+"""Step 4: the Celery tasks. Each is one line: the work is told in `pipeline.py`, `drain.py` and `schedule/`.
+
+The three fetch tasks are sent by the frontier with a request's id. Sent by anybody else, with the ids a forum
+uses or an address, they ask for admission like any other request and pass the same guard, gate and ledger:
+
+    fetch_post.delay(site="demo", post_id="42")
+    fetch_list.delay(site="demo", board="3", page=2)
+    fetch_comment.delay(site="demo", url="http://127.0.0.1:8765/comment/42/3")
+"""
+
+from __future__ import annotations
+
+from crawl_tasks import queues
+from crawl_tasks.celery import app
+from crawl_tasks.model import Stage
+from crawl_tasks.pipeline import Ask
+from crawl_tasks.runtime import runtime
+
+
+@app.task(name=queues.FETCH_LIST)
+def fetch_list(
+    site: str,
+    rid: int | None = None,
+    *,
+    board: str | int | None = None,
+    page: int = 1,
+    url: str | None = None,
+    priority: int | None = None,
+    revision: str = "",
+) -> str:
+    """Fetch one list page of a board."""
+    return runtime().pages.work(Ask(site, Stage.LIST, rid, board, page, url, priority, revision))
+
+
+@app.task(name=queues.FETCH_POST)
+def fetch_post(
+    site: str,
+    rid: int | None = None,
+    *,
+    post_id: str | int | None = None,
+    url: str | None = None,
+    priority: int | None = None,
+    revision: str = "",
+) -> str:
+    """Fetch one post."""
+    return runtime().pages.work(Ask(site, Stage.POST, rid, post_id, 1, url, priority, revision))
+
+
+@app.task(name=queues.FETCH_COMMENT)
+def fetch_comment(
+    site: str,
+    rid: int | None = None,
+    *,
+    post_id: str | int | None = None,
+    page: int = 1,
+    url: str | None = None,
+    priority: int | None = None,
+    revision: str = "",
+) -> str:
+    """Fetch one page of a post's comments."""
+    return runtime().pages.work(Ask(site, Stage.COMMENT, rid, post_id, page, url, priority, revision))
+
+
+@app.task(name=queues.STORE_ITEMS)
+def store_items() -> str:
+    """Store what waits in the outbox."""
+    return runtime().drain.run()
+
+
+@app.task(name=queues.PRODUCE)
+def produce() -> str:
+    """Admit scans of the boards that are due."""
+    return runtime().producer.run()
+
+
+@app.task(name=queues.UPKEEP)
+def upkeep() -> str:
+    """Do what the frontier has due, in case no worker's pacer does."""
+    return runtime().pacer.once()

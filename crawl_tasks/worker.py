@@ -1,0 +1,46 @@
+"""How a Celery worker starts and ends: its queues' short names, its logs, its pacer."""
+
+from __future__ import annotations
+
+from celery import signals
+from celery.worker import WorkController
+
+from crawl_tasks.logs import configure_logs
+from crawl_tasks.queues import CONTROL_QUEUE, DETAIL, DETAIL_QUEUES, LIST_QUEUE
+from crawl_tasks.runtime import runtime
+
+_FETCHING = frozenset({LIST_QUEUE, *DETAIL_QUEUES, CONTROL_QUEUE})
+
+
+@signals.celeryd_after_setup.connect
+def name_queues(instance: WorkController, **_: object) -> None:
+    """Let `-Q detail` stand for post and comment, and `-Q list` serve control as well.
+
+    What beat sends is list work: looking for due boards. So list and detail workers, a store and beat are all it takes.
+    """
+    queues = instance.app.amqp.queues
+    consumed = set(queues.consume_from)
+    if DETAIL in consumed:
+        queues.deselect(DETAIL)
+        for name in DETAIL_QUEUES:
+            queues.select_add(name)
+    if LIST_QUEUE in consumed:
+        queues.select_add(CONTROL_QUEUE)
+
+
+@signals.worker_ready.connect
+def start_pacer(sender: object, **_: object) -> None:
+    """Start the clockwork."""
+    runtime().pacer.start()
+
+
+@signals.worker_shutting_down.connect
+def stop_pacer(**_: object) -> None:
+    """Give the floor to another process."""
+    runtime().pacer.stop()
+
+
+@signals.setup_logging.connect
+def set_up_logs(loglevel: int | str | None = None, logfile: str | None = None, **_: object) -> None:
+    """Write structured log lines in place of Celery's own format."""
+    configure_logs(runtime().settings.log_format, loglevel, logfile)

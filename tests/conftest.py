@@ -1,0 +1,31 @@
+"""A private Redis for the whole run, a fresh prefix and emptied queues for each test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import redis
+
+from crawl_tasks.local.redis_server import RedisServer
+
+
+@pytest.fixture(scope="session")
+def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
+    server = RedisServer(tmp_path_factory.mktemp("redis"))
+    server.start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def client(redis_server: RedisServer) -> Iterator[redis.Redis]:
+    with redis.Redis.from_url(redis_server.url) as client:
+        yield client
+        client.flushall()  # the server is the run's own
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    return tmp_path

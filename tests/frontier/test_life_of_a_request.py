@@ -1,0 +1,266 @@
+"""The ledger's verbs against a real server; every test ends with the ledger check of the fixture."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import redis
+
+from crawl_tasks.errors import Gone, ServerError
+from crawl_tasks.frontier.frontier import Frontier, Refusal, read_items
+from crawl_tasks.frontier.retry import RetryPolicy, Verdict, judge
+from crawl_tasks.model import Comment, Items, Lease, Parsed, Post, Request, Stage, State
+from tests.frontier.conftest import post, posts
+from tests.waiting import eventually
+
+NOTHING = Parsed(Items("demo"))
+
+
+def released(client: redis.Redis, queue: str = "post") -> list[int]:
+    """Take the messages of a queue, oldest first, and give the requests they name."""
+    rids = []
+    while (message := client.rpop(queue)) is not None:
+        rids.append(json.loads(json.loads(message)["body"])[1]["rid"])
+    return rids
+
+
+def lease(frontier: Frontier, rid: int) -> Lease:
+    got = frontier.lease("demo", rid)
+    assert isinstance(got, Lease), got
+    return got
+
+
+def test_admission_passes_each_request_once(frontier: Frontier) -> None:
+    first = frontier.admit("demo", posts(10))
+    second = frontier.admit("demo", posts(12))
+
+    assert (first.new, first.known) == (10, 0)
+    assert (second.new, second.known) == (2, 10)
+
+
+def test_a_changed_revision_is_a_new_request(frontier: Frontier) -> None:
+    frontier.admit("demo", [post(1, "5")])
+
+    assert frontier.admit("demo", [post(1, "5")]).new == 0
+    assert frontier.admit("demo", [post(1, "6")]).new == 1
+
+
+def test_only_the_window_is_released(frontier: Frontier, client: redis.Redis) -> None:
+    frontier.admit("demo", posts(10))
+
+    assert released(client) == [1, 2, 3, 4]
+    assert frontier.census("demo").ready == 6
+
+
+def test_a_commit_ends_the_request_enters_its_children_and_releases_the_next(
+    frontier: Frontier, client: redis.Redis
+) -> None:
+    frontier.admit("demo", posts(5))
+    held = lease(frontier, released(client)[0])
+    items = Items("demo", posts=(Post("1", 1.5, title="你好"),), comments=(Comment("1", "9", 1.5),))
+    children = (post(5), post(6))
+
+    receipt = frontier.commit(held, Parsed(items, children))
+
+    assert receipt is not None
+    assert (receipt.new, receipt.known, receipt.released) == (1, 1, 1)
+    assert released(client) == [5]
+    [(_, text)] = frontier.draw("me", 10)
+    assert read_items(text) == items
+
+
+def test_second_worker_cannot_commit_with_a_stale_token(
+    frontier: Frontier, client: redis.Redis, publish: Callable[..., None]
+) -> None:
+    publish(lease_ms=30)
+    frontier.admit("demo", posts(1))
+    stale = lease(frontier, released(client)[0])
+    eventually(lambda: frontier.tick("t").expired == 1)
+    fresh = lease(frontier, released(client)[0])
+
+    assert frontier.commit(stale, Parsed(NOTHING.items, (post(7),))) is None
+    assert frontier.commit(fresh, NOTHING) is not None
+    assert frontier.census("demo").admitted == 1
+
+
+def test_a_message_for_a_request_that_is_done_held_or_unknown_does_nothing(
+    frontier: Frontier, client: redis.Redis
+) -> None:
+    frontier.admit("demo", posts(2))
+    first, second = released(client)
+    held = lease(frontier, first)
+    frontier.commit(held, NOTHING)
+    lease(frontier, second)
+
+    assert frontier.lease("demo", first) is Refusal.UNKNOWN
+    assert frontier.lease("demo", second) is Refusal.TAKEN
+    assert frontier.lease("demo", 999) is Refusal.UNKNOWN
+    assert frontier.lease("nowhere", 1) is Refusal.UNPUBLISHED
+
+
+def test_attempts_are_counted_before_the_work_and_end_in_the_grave(
+    frontier: Frontier, client: redis.Redis, publish: Callable[..., None]
+) -> None:
+    publish(lease_ms=10, max_attempts=2)
+    frontier.admit("demo", posts(1))
+    for attempt in (1, 2):
+        assert lease(frontier, released(client)[0]).attempt == attempt
+        eventually(lambda: frontier.tick("t").expired == 1)
+
+    census = frontier.census("demo")
+
+    assert (census.dead, census.open) == (1, 0)
+    [grave] = client.hvals("test:s:demo:dead")
+    assert b" lost " in grave
+
+
+def test_a_failed_attempt_waits_in_the_frontier_and_comes_back(frontier: Frontier, client: redis.Redis) -> None:
+    frontier.admit("demo", posts(1))
+    held = lease(frontier, released(client)[0])
+
+    assert frontier.fail(held, Verdict(State.DELAYED, "server_error", "HTTP 500", delay_ms=60))
+
+    assert frontier.census("demo").delayed == 1
+    assert released(client) == []
+    eventually(lambda: frontier.tick("t") and frontier.census("demo").released == 1)
+    assert lease(frontier, released(client)[0]).attempt == 2
+
+
+def test_parked_and_dead_requests_can_be_revived(frontier: Frontier, client: redis.Redis) -> None:
+    frontier.admit("demo", posts(3))
+    for rid, state in zip(released(client), (State.PARKED, State.DEAD, State.DEAD), strict=True):
+        frontier.fail(lease(frontier, rid), Verdict(state, "parse" if rid != 3 else "robots", "why"))
+
+    assert frontier.revive("demo", State.DEAD, reason="robots") == 1
+    assert frontier.revive("demo", State.PARKED) == 1
+    census = frontier.census("demo")
+    assert (census.released, census.parked, census.dead) == (2, 0, 1)
+
+
+def test_a_lost_message_is_sent_again_and_one_still_queued_is_not(frontier: Frontier, client: redis.Redis) -> None:
+    frontier.admit("demo", posts(2))
+    client.rpop("post")  # taken by a worker that died
+    for rid in (1, 2):
+        client.zincrby("test:s:demo:released:post", -60_000, str(rid))
+    client.lset("post", 0, client.lindex("post", 0).replace(b'"crawl_at":', b'"crawl_at":1,"was":'))
+    client.zadd("test:s:demo:released:post", {"2": 1})
+    client.zadd("test:due", {"demo": 0})
+    client.zadd("test:s:demo:released:post", {"1": 0})
+
+    assert frontier.tick("t").lost == 1
+    assert sorted(released(client)) == [1, 2]
+
+
+def test_a_higher_priority_goes_first_and_within_one_the_older(
+    frontier: Frontier, client: redis.Redis, publish: Callable[..., None]
+) -> None:
+    publish(window=1)
+    frontier.admit("demo", [post(1), post(2, priority=2), post(3, priority=9), post(4)])
+    order = []
+    while rids := released(client):
+        held = lease(frontier, rids[0])
+        order.append(held.request.key)
+        frontier.commit(held, NOTHING)
+
+    assert order == ["3", "1", "4", "2"]
+
+
+def test_lifo_takes_the_newest_first(frontier: Frontier, client: redis.Redis, publish: Callable[..., None]) -> None:
+    publish(order="flf", window=2)
+
+    frontier.admit("demo", posts(5))
+
+    assert released(client) == [5, 4]
+
+
+def test_a_paused_site_leases_nothing_and_keeps_its_place(frontier: Frontier, client: redis.Redis) -> None:
+    frontier.admit("demo", posts(2))
+    first, _ = released(client)
+    frontier.pause("demo")
+
+    assert frontier.lease("demo", first) is Refusal.PAUSED
+    assert released(client) == []
+
+    frontier.resume("demo")
+    assert first in released(client)
+
+
+def test_the_window_holds_at_the_lease_whatever_was_released(
+    frontier: Frontier, client: redis.Redis, publish: Callable[..., None]
+) -> None:
+    publish(window=1)
+    frontier.admit("demo", [post(1), Request("demo", Stage.COMMENT, "1", "http://127.0.0.1/comment/1/2", page=2)])
+    [a], [b] = released(client), released(client, "comment")
+    held = lease(frontier, a)
+
+    assert frontier.lease("demo", b) is Refusal.WINDOW_FULL
+    frontier.commit(held, NOTHING)
+    assert released(client, "comment") == [b]
+
+
+def test_a_rate_lets_one_go_at_a_time(frontier: Frontier, client: redis.Redis, publish: Callable[..., None]) -> None:
+    publish(delay_ms=80)
+    frontier.admit("demo", posts(3))
+    [first] = released(client)
+    leased_at = lease(frontier, first).deadline_ms
+
+    assert released(client) == []
+    eventually(lambda: frontier.tick("t") and frontier.census("demo").released == 1)
+    second = lease(frontier, released(client)[0])
+    assert second.deadline_ms - leased_at >= 80
+
+
+def test_a_child_that_asks_for_news_is_admitted_only_with_news(frontier: Frontier, client: redis.Redis) -> None:
+    def page(number: int, only_if_new: bool = False) -> Request:
+        return Request("demo", Stage.LIST, "b", f"http://x/list/b/{number}", page=number, only_if_new=only_if_new)
+
+    frontier.admit("demo", [page(1), post(1)])
+    frontier.commit(lease(frontier, released(client, "list")[0]), Parsed(Items("demo"), (post(1), page(2, True))))
+    assert frontier.census("demo").admitted == 2
+
+    frontier.admit("demo", [page(3)])
+    frontier.commit(lease(frontier, released(client, "list")[0]), Parsed(Items("demo"), (post(2), page(4, True))))
+    assert frontier.census("demo").admitted == 5
+
+
+def test_the_threshold_bounds_admission(frontier: Frontier) -> None:
+    admission = frontier.admit("demo", posts(10), threshold=6)
+
+    assert (admission.new, admission.over) == (6, 4)
+
+
+def test_the_tail_of_a_thread_is_given_with_its_next_lease(frontier: Frontier, client: redis.Redis) -> None:
+    frontier.admit("demo", [post(1234)])
+    frontier.commit(lease(frontier, released(client)[0]), Parsed(Items("demo"), tail=7))
+    frontier.admit("demo", [post(1234, "new")])
+
+    assert lease(frontier, released(client)[0]).tail == 7
+
+
+def test_another_process_takes_the_floor_when_the_ticker_is_silent(frontier: Frontier) -> None:
+    assert frontier.tick("one", floor_ms=60).has_floor
+    assert not frontier.tick("two", floor_ms=60).has_floor
+
+    eventually(lambda: frontier.tick("two", floor_ms=60).has_floor)
+
+
+def test_items_a_dead_taker_left_are_drawn_again(frontier: Frontier, client: redis.Redis) -> None:
+    frontier.admit("demo", posts(1))
+    frontier.commit(lease(frontier, released(client)[0]), Parsed(Items("demo", posts=(Post("1", 1.0),))))
+    [(page_id, _)] = frontier.draw("dead", 10)
+
+    assert frontier.draw("living", 10) == []
+    [(again, _)] = frontier.draw("living", 10, takeover_ms=0)
+
+    assert again == page_id
+    assert frontier.stored([page_id]) == 0
+
+
+def test_verdicts_follow_the_fate_of_the_error() -> None:
+    policy = RetryPolicy(max_attempts=3, base_s=2, max_s=10)
+
+    assert judge(ServerError("x"), 1, policy, 0.0).delay_ms == 1000
+    assert judge(ServerError("x"), 2, policy, 0.999).delay_ms == 3998
+    assert judge(ServerError("x"), 3, policy, 0.5).state is State.DEAD
+    assert judge(Gone("x"), 1, policy, 0.5).state is State.DEAD
