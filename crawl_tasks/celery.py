@@ -1,6 +1,6 @@
-"""Step 3: the Celery application: queues, transport, serialisation, the beat table. `celery -A crawl_tasks` finds it here.
+"""Step 3: the Celery application: queues, transport, serialisation, the beat table.
 
-The module is named for Celery's own convention: `-A crawl_tasks` looks for `crawl_tasks.celery.app`.
+The module is named by Celery's own convention: `celery -A crawl_tasks` looks for `crawl_tasks.celery.app`.
 """
 
 from __future__ import annotations

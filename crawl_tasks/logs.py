@@ -40,7 +40,9 @@ def _add_page(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDi
     return event
 
 
-def configure_logs(style: Literal["console", "json"], level: int | str | None = None, logfile: str | None = None) -> None:
+def configure_logs(
+    style: Literal["console", "json"], level: int | str | None = None, logfile: str | None = None
+) -> None:
     """Set up the root logger of a process: one handler, to stderr or a file."""
     renderer: structlog.typing.Processor = (
         structlog.processors.JSONRenderer(ensure_ascii=False)

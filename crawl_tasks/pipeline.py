@@ -15,8 +15,8 @@ from crawl_tasks.errors import ConfigError, Fate, PageError
 from crawl_tasks.fetch.download import Fetcher
 from crawl_tasks.frontier.frontier import Frontier, Refusal
 from crawl_tasks.frontier.retry import judge
-from crawl_tasks.model import Items, Lease, Parsed, Post, Priority, Request, Stage
 from crawl_tasks.logs import page_context
+from crawl_tasks.model import Items, Lease, Parsed, Post, Priority, Request, Stage
 from crawl_tasks.sitebook import OpenSite, SiteBook
 
 log = logging.getLogger(__name__)
@@ -114,15 +114,26 @@ class Pages:
         verdict = judge(error, lease.attempt, terms, random.random())  # noqa: S311 (jitter, not a secret)
         log.warning(
             "page failed",
-            extra={"reason": verdict.reason, "details": verdict.details, "next": verdict.state.value, "delay_ms": verdict.delay_ms},
+            extra={
+                "reason": verdict.reason,
+                "details": verdict.details,
+                "next": verdict.state.value,
+                "delay_ms": verdict.delay_ms,
+            },
         )
         return verdict.state.value if self._frontier.fail(lease, verdict) else Outcome.LEASE_LOST
 
     def _gone(self, lease: Lease) -> str:
         """A page that does not exist is an answer: remember it of a post, and count the request as done."""
         request = lease.request
-        posts = (Post(request.key, seen_at=0.0, url=request.address, state="deleted"),) if request.stage is Stage.POST else ()
-        receipt = self._frontier.commit(lease, Parsed(Items(request.site, posts=posts)), outcome=f"gone:{request.stage.value}")
+        posts = (
+            (Post(request.key, seen_at=0.0, url=request.address, state="deleted"),)
+            if request.stage is Stage.POST
+            else ()
+        )
+        receipt = self._frontier.commit(
+            lease, Parsed(Items(request.site, posts=posts)), outcome=f"gone:{request.stage.value}"
+        )
         log.info("page is gone")
         return Outcome.GONE if receipt else Outcome.LEASE_LOST
 
@@ -143,7 +154,9 @@ def request_of(ask: Ask, site: OpenSite) -> Request:
     if ask.url is not None:
         found = site.identify(ask.url)
         if found is None or found[0] is not ask.stage:
-            raise ConfigError(f"{ask.url} is no {ask.stage.value} address of site {ask.site}; see `identity` in its file")
+            raise ConfigError(
+                f"{ask.url} is no {ask.stage.value} address of site {ask.site}; see `identity` in its file"
+            )
         _, key, page = found
     if key is None:
         raise ConfigError(f"a {ask.stage.value} task for site {ask.site} needs an id or a url")

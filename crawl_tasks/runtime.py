@@ -73,7 +73,7 @@ _made: tuple[int, Runtime] | None = None
 
 def runtime() -> Runtime:
     """Give this process's runtime; a forked child gets its own."""
-    global _made  # noqa: PLW0603 (one per process is the point)
+    global _made
     made = _made
     if made is None or made[0] != os.getpid():
         with _lock:

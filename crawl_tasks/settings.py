@@ -28,13 +28,17 @@ class Settings(BaseSettings):
         "",
         description="Redis or Valkey to use. Empty: the embedded one of state_dir when it runs, else redis://127.0.0.1:6379/0.",
     )
-    redis_prefix: str = Field("crawl", pattern=r"^[a-z][a-z0-9_-]{0,31}$", description="Prefix of all keys of the frontier.")
+    redis_prefix: str = Field(
+        "crawl", pattern=r"^[a-z][a-z0-9_-]{0,31}$", description="Prefix of all keys of the frontier."
+    )
     database_url: str = Field("", description="SQLAlchemy URL of the store. Empty: SQLite, crawl.db in state_dir.")
     sites_dir: Path = Field(Path("config/sites"), description="Directory of the site files.")
     contact: str | None = Field(
         None, description="Address or page where a forum's operator reaches you; required for public sites."
     )
-    http_client: Literal["requests", "curl"] = Field("requests", description="Who fetches: requests, or libcurl (pycurl).")
+    http_client: Literal["requests", "curl"] = Field(
+        "requests", description="Who fetches: requests, or libcurl (pycurl)."
+    )
     store_batch: int = Field(200, ge=1, le=5000, description="Pages stored in one transaction at most.")
     store_at: int = Field(50, ge=1, le=5000, description="Waiting pages at which the store is called at once.")
     produce_every_s: float = Field(5.0, ge=0.5, le=3600, description="Seconds between two looks for due boards.")

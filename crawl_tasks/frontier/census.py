@@ -62,8 +62,8 @@ class Census:
         faults = []
         if total != self.admitted:
             faults.append(
-                f"{self.site}: admitted {self.admitted}, but ready {self.ready} + released {self.released} + leased {self.leased}"
-                f" + delayed {self.delayed} + parked {self.parked} + dead {self.dead} + done {self.done} = {total}"
+                f"{self.site}: admitted {self.admitted}, but ready {self.ready} + released {self.released}"
+                f" + leased {self.leased} + delayed {self.delayed} + parked {self.parked} + dead {self.dead} + done {self.done} = {total}"
             )
         if self.held != self.released + self.leased:
             faults.append(

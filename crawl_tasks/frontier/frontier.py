@@ -230,7 +230,7 @@ class Frontier:
 
     def outbox_size(self) -> int:
         """Count the pages whose items are not stored yet."""
-        return cast(int, self._client.xlen(self.keys.outbox))
+        return self._client.xlen(self.keys.outbox)
 
     # ----------------------------------------------------------------------------------------------------
 
@@ -241,7 +241,9 @@ class Frontier:
         return numbers
 
     def _unpublished(self, site: str) -> ConfigError:
-        return ConfigError(f"site {site!r} is not published; `crawl-tasks sites check` publishes what is in config/sites")
+        return ConfigError(
+            f"site {site!r} is not published; `crawl-tasks sites check` publishes what is in config/sites"
+        )
 
 
 def read_items(text: bytes) -> Items:

@@ -73,6 +73,11 @@ class Scripts:
         except ResponseError as error:
             raise BackendError(f"Redis refused {verb}: {error}") from error
         except RedisError as error:
-            raise RedisUnreachable(f"Redis did not answer {verb}: {error}; is it running and is CRAWL_REDIS_URL right?") from error
-        assert isinstance(reply, list)  # every script returns a table
+            raise RedisUnreachable(
+                f"Redis did not answer {verb}: {error}; is it running and is CRAWL_REDIS_URL right?"
+            ) from error
+        if not isinstance(reply, list):
+            raise BackendError(
+                f"Redis answered {verb} with {type(reply).__name__}, not a list; is something in between?"
+            )
         return reply

@@ -42,7 +42,9 @@ class Pacer:
     def once(self) -> str:
         """Tick once, for beat's upkeep."""
         tick = self._frontier.tick(self._name)
-        return f"{tick.expired} leases expired, {tick.lost} messages lost" if tick.has_floor else "another process ticks"
+        return (
+            f"{tick.expired} leases expired, {tick.lost} messages lost" if tick.has_floor else "another process ticks"
+        )
 
     def _run(self) -> None:
         while not self._stop.is_set():

@@ -1,0 +1,113 @@
+"""Scans of due boards, under the threshold, one at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import redis
+
+from crawl_tasks.frontier.entry import line_of
+from crawl_tasks.frontier.frontier import BoardTerms, Frontier, Lease
+from crawl_tasks.frontier.retry import Verdict
+from crawl_tasks.model import Items, Parsed, Request, Stage, State
+from tests.frontier.conftest import TERMS, post, posts
+from tests.frontier.test_life_of_a_request import released
+from tests.waiting import eventually
+
+
+def board(name: str, interval_ms: int = 60_000, least: int = 1, most: int = 600_000) -> BoardTerms:
+    first = Request("demo", Stage.LIST, name, f"http://127.0.0.1/list/{name}/1", revision="@SCAN@")
+    return BoardTerms(name, line_of(first), interval_ms, least, most)
+
+
+@pytest.fixture
+def watch(frontier: Frontier) -> Callable[..., None]:
+    def boards(*boards: BoardTerms, **terms: int) -> None:
+        frontier.publish("demo", "v1", "{}", TERMS | terms, boards)
+
+    return boards
+
+
+def take_list(frontier: Frontier, client: redis.Redis) -> Lease:
+    lease = frontier.lease("demo", released(client, "list")[0])
+    assert isinstance(lease, Lease)
+    return lease
+
+
+def test_every_due_board_is_scanned_once_however_many_beats_there_are(
+    frontier: Frontier, watch: Callable[..., None]
+) -> None:
+    watch(board("1"), board("2"), board("3"))
+
+    assert [frontier.produce()[0] for _ in range(5)] == [3, 0, 0, 0, 0]
+    assert frontier.census("demo").admitted == 3
+
+
+def test_a_board_is_not_scanned_again_while_a_scan_is_open(
+    frontier: Frontier, client: redis.Redis, watch: Callable[..., None]
+) -> None:
+    watch(board("1", interval_ms=1, most=1))
+    frontier.produce()
+    lease = take_list(frontier, client)
+    page_2 = Request("demo", Stage.LIST, "1", "http://127.0.0.1/list/1/2", page=2, revision=lease.request.revision)
+    frontier.commit(lease, Parsed(Items("demo"), (page_2,)))
+    client.zadd("test:boards", {"demo 1": 0})
+
+    assert frontier.produce() == (0, 0, 1)
+
+    frontier.commit(take_list(frontier, client), Parsed(Items("demo")))
+    client.zadd("test:boards", {"demo 1": 0})
+    assert frontier.produce() == (1, 0, 0)
+    assert take_list(frontier, client).request.revision == "2"
+
+
+def test_a_site_at_its_threshold_gets_no_scan_until_there_is_room(
+    frontier: Frontier, client: redis.Redis, watch: Callable[..., None]
+) -> None:
+    watch(board("1"), board("2"), board("3"), max_backlog=6)
+    frontier.admit("demo", posts(4))
+
+    assert frontier.produce() == (2, 1, 0)
+    assert frontier.census("demo").open == 6
+
+
+def test_the_interval_of_a_board_follows_what_it_yields(
+    frontier: Frontier, client: redis.Redis, watch: Callable[..., None]
+) -> None:
+    watch(board("busy", 1000, least=400, most=5000))
+    frontier.produce()
+    frontier.commit(take_list(frontier, client), Parsed(Items("demo"), (post(1),)))
+    assert client.hget("test:s:demo:board:busy", "interval_ms") == b"500"
+
+    client.zadd("test:boards", {"demo busy": 0})
+    frontier.produce()
+    frontier.commit(take_list(frontier, client), Parsed(Items("demo"), (post(1),)))
+    assert client.hget("test:s:demo:board:busy", "interval_ms") == b"750"
+
+
+def test_a_scan_that_dies_ends_and_the_board_is_scanned_again(
+    frontier: Frontier, client: redis.Redis, watch: Callable[..., None]
+) -> None:
+    watch(board("1", interval_ms=20, most=20))
+    frontier.produce()
+    frontier.fail(take_list(frontier, client), Verdict(State.DEAD, "status", "HTTP 418"))
+
+    eventually(lambda: frontier.produce()[0] == 1)
+
+
+def test_a_board_that_left_the_site_file_is_scanned_no_more(
+    frontier: Frontier, client: redis.Redis, watch: Callable[..., None]
+) -> None:
+    watch(board("1"), board("2"))
+    watch(board("2"))
+
+    assert frontier.produce()[0] == 1
+    assert client.zrange("test:boards", 0, -1) == [b"demo 2"]
+
+
+def test_a_paused_site_is_not_scanned(frontier: Frontier, watch: Callable[..., None]) -> None:
+    watch(board("1"))
+    frontier.pause("demo")
+
+    assert frontier.produce() == (0, 1, 0)

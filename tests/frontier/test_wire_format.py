@@ -1,0 +1,96 @@
+"""The messages that the scripts write, held against what Celery itself publishes."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from importlib import resources
+
+import pytest
+import redis
+
+from crawl_tasks.celery import build_app
+from crawl_tasks.frontier.envelope import hint_templates
+from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.frontier.scripts import Verb, script_text
+from crawl_tasks.local.redis_server import RedisServer
+from crawl_tasks.queues import FETCH_POST, QUEUES
+from crawl_tasks.settings import Settings
+from tests.frontier.conftest import posts
+
+LEFT_OUT = {"shadow", "group_index", "origin", "replaced_task_nesting", "stamped_headers", "stamps", "compression"}
+"""Headers that Celery writes and a worker does without."""
+
+
+@pytest.fixture
+def published(redis_server: RedisServer, client: redis.Redis) -> dict[str, object]:
+    app = build_app(Settings(redis_url=redis_server.url))
+    app.send_task(
+        FETCH_POST, kwargs={"site": "demo", "rid": 1}, argsrepr="demo post http://127.0.0.1/post/1", ignore_result=True
+    )
+    app.close()
+    message: dict[str, object] = json.loads(client.rpop("post"))
+    return message
+
+
+def body_of(message: dict) -> list:
+    raw = message["body"]
+    return json.loads(base64.b64decode(raw) if message["properties"]["body_encoding"] == "base64" else raw)
+
+
+def test_a_hint_is_what_celery_publishes_but_for_what_a_worker_does_without(
+    published: dict, frontier: Frontier, client: redis.Redis
+) -> None:
+    frontier.admit("demo", posts(1))
+    hint = json.loads(client.rpop("post"))
+
+    assert body_of(hint) == body_of(published)
+    assert {k: hint[k] for k in ("content-type", "content-encoding")} == {
+        k: published[k] for k in ("content-type", "content-encoding")
+    }
+    assert set(published["headers"]) - set(hint["headers"]) <= LEFT_OUT
+    assert set(hint["headers"]) - set(published["headers"]) == {"crawl_at"}
+    own = {"id", "root_id", "crawl_at", "kwargsrepr"}
+    for name in set(hint["headers"]) - own:
+        assert (name, hint["headers"][name]) == (name, published["headers"][name])
+    assert set(hint["properties"]) == set(published["properties"]) - {"reply_to", "argsrepr"}
+    for name in ("delivery_mode", "delivery_info", "priority"):
+        assert (name, hint["properties"][name]) == (name, published["properties"][name])
+
+
+def test_every_queue_has_its_own_routing_key(redis_server: RedisServer) -> None:
+    app = build_app(Settings(redis_url=redis_server.url))
+
+    assert {queue.name: queue.routing_key for queue in app.amqp.queues.values()} == {name: name for name in QUEUES}
+
+
+def test_a_hint_survives_any_address_the_urls_module_lets_through(frontier: Frontier) -> None:
+    for template in hint_templates().values():
+        filled = re.sub(r"@[A-Z]+@", "1", template)
+
+        assert json.loads(json.loads(filled)["body"])[2]["callbacks"] is None
+
+
+@pytest.mark.parametrize("verb", list(Verb))
+def test_a_script_keeps_the_promises_of_its_header(verb: Verb) -> None:
+    text = (resources.files("crawl_tasks.frontier") / "lua" / f"{verb}.lua").read_text("utf-8")
+    header = text.split("\n\n")[0]
+    code = "\n".join(line.split("--")[0] for line in text.splitlines())
+    documented = [int(n) for n in re.findall(r"^-- ARGV (\d+)", header, re.M)]
+    used = [int(n) for n in re.findall(r"ARGV\[(\d+)\]", code)]
+
+    assert header.startswith("-- ")
+    assert "-- KEYS 1: key prefix" in header
+    assert max(used, default=0) <= max(documented, default=0)
+    assert "-- RETURNS 0:" in header
+    returned = set(re.findall(r"return \{(-?\d+)", code)) | set(re.findall(r"and (-\d+)\)", code))
+    assert returned == set(re.findall(r"^-- RETURNS (-?\d+):", header, re.M))
+
+
+@pytest.mark.parametrize("verb", list(Verb))
+def test_no_script_runs_an_unbounded_command(verb: Verb) -> None:
+    code = "\n".join(line for line in script_text(verb, {}).splitlines() if "-- bounded" not in line)
+
+    for command in ("KEYS'", "SMEMBERS", "HVALS", "FLUSH", "'LRANGE', key, 0, -1"):
+        assert command not in code
