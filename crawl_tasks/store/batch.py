@@ -1,0 +1,72 @@
+"""Before the transaction: the items of many pages become one row per key, and what they contradict of each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from crawl_tasks.model import Items
+from crawl_tasks.store.records import (
+    COMMENTS,
+    FORUMS,
+    POSTS,
+    Key,
+    Loser,
+    Row,
+    Shape,
+    comment_row,
+    forum_row,
+    merge,
+    post_row,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """The rows of one table, by key, and the values that lost to others of the same batch."""
+
+    shape: Shape
+    rows: dict[Key, Row] = field(default_factory=dict)
+    losers: dict[Key, list[Loser]] = field(default_factory=dict)
+
+    def add(self, key: Key, row: Row) -> None:
+        """Take a row in, merged with what is known of its key."""
+        known = self.rows.setdefault(key, row)
+        if known is row:
+            return
+        self.rows[key], lost = merge(self.shape, known, row)
+        if lost:
+            self.losers.setdefault(key, []).extend(lost)
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """All that one transaction has to say."""
+
+    forums: Gathered
+    posts: Gathered
+    comments: Gathered
+    memberships: set[Key]
+
+
+def gather(pages: Iterable[Items]) -> Batch:
+    """Merge pages into one batch."""
+    batch = Batch(Gathered(FORUMS), Gathered(POSTS), Gathered(COMMENTS), set())
+    for page in pages:
+        site = page.site
+        for forum in page.forums:
+            batch.forums.add((site, forum.forum_id), forum_row(site, forum, _time_of(page)))
+        for post in page.posts:
+            batch.posts.add((site, post.post_id), post_row(site, post))
+            if post.forum_id is not None:
+                batch.memberships.add((site, post.post_id, post.forum_id))
+        add_comment = batch.comments.add
+        for comment in page.comments:
+            add_comment((site, comment[0], comment[1]), comment_row(site, comment))
+    return batch
+
+
+def _time_of(page: Items) -> float:
+    """Say when a page was seen: a Forum does not, but what stood beside it does."""
+    times = [post.seen_at for post in page.posts] + [comment.seen_at for comment in page.comments]
+    return max(times, default=0.0)

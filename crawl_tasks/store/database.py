@@ -1,0 +1,198 @@
+"""Below every write and read of the store: one engine, opened for our tables and for no others'.
+
+SQLite runs in WAL mode; a writer takes its lock with BEGIN IMMEDIATE, because a deferred transaction
+that turns to writing fails at once, in spite of the timeout, when another writer was quicker.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from sqlalchemy import Connection, Engine, create_engine, event, insert, inspect, select, text
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.pool import ConnectionPoolEntry, StaticPool
+from sqlalchemy.schema import CreateIndex, CreateTable
+
+from crawl_tasks.errors import StoreError
+from crawl_tasks.store import tables
+from crawl_tasks.store.trouble import explain, shown
+
+_WRITES: Final = "crawl_writes"  # the execution option of a connection that is going to write
+KINDS: Final = frozenset({"sqlite", "postgresql", "postgres"})
+_DRIVERS: Final = {"postgres": "postgresql+psycopg", "postgresql": "postgresql+psycopg"}
+_IDENTITY: Final = {"application": tables.APPLICATION, "schema": str(tables.SCHEMA_VERSION)}
+_CONNECT_TIMEOUT_S: Final = 10
+_SCHEMA_LOCK: Final = 0x63726177  # "craw": two processes that open an empty PostgreSQL database take turns
+
+
+class Database:
+    """One database, its connections, and the check that it is ours.
+
+    Open it in the process that uses it: connections do not survive a fork.
+    """
+
+    def __init__(self, url: str, *, busy_timeout_s: float = 30.0) -> None:
+        with explained(url):
+            self.url = _normalised(url)
+            self.engine = _engine(self.url, busy_timeout_s)
+        name = self.url.database
+        self._file = Path(name) if self.is_sqlite and name and name != ":memory:" else None
+        self._opened: tuple[int, int] | None = None
+
+    @property
+    def is_sqlite(self) -> bool:
+        """Say whether this is a file of ours and not somebody's server."""
+        return self.url.get_backend_name() == "sqlite"
+
+    def open(self, *, create: bool) -> None:
+        """Connect, check whose tables these are, and create ours when there are none.
+
+        Raises:
+            StoreError: the database cannot be reached, is not ours, is newer than we are, or is not there
+                and `create` is not set.
+        """
+        with explained(self.url):
+            if self._file is not None:
+                _prepare(self._file, create=create)
+            with self.engine.connect() as connection:
+                ours = self._is_ours(connection)
+            if not ours:
+                self._create(create=create)
+            if self._file is not None:
+                self._opened = _inode(self._file)
+
+    def close(self) -> None:
+        """Give all connections back."""
+        self.engine.dispose()
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """Run one transaction that writes; the driver's errors pass."""
+        self._check_file()
+        with self.engine.connect().execution_options(**{_WRITES: True}) as connection, connection.begin():
+            yield connection
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """Run one transaction that reads; rows arrive in portions, so that a table of any size fits."""
+        with explained(self.url):
+            self._check_file()
+            with self.engine.connect().execution_options(yield_per=1000) as connection:
+                yield connection
+
+    def _create(self, *, create: bool) -> None:
+        if not create:
+            raise StoreError(f"store: {shown(self.url)}: no crawl was ever stored here; check the database URL")
+        with self.writing() as connection:
+            if connection.dialect.name == "postgresql":
+                connection.execute(text(f"SELECT pg_advisory_xact_lock({_SCHEMA_LOCK})"))
+            if self._is_ours(connection):
+                return
+            for table in tables.metadata.sorted_tables:
+                connection.execute(CreateTable(table))
+                for index in table.indexes:
+                    connection.execute(CreateIndex(index))
+            rows = [{"name": name, "value": value} for name, value in _IDENTITY.items()]
+            connection.execute(insert(tables.meta), rows)
+
+    def _is_ours(self, connection: Connection) -> bool:
+        """Say whether our tables are there; raise when somebody else's, or a later program's, are."""
+        here = shown(self.url)
+        there = set(inspect(connection).get_table_names())
+        if "meta" not in there:
+            if clash := sorted(there & set(tables.metadata.tables)):
+                raise StoreError(
+                    f"store: {here}: has tables of another program ({', '.join(clash)}); use a database of its own"
+                )
+            return False
+        found = _read_identity(connection)
+        if found.get("application") != tables.APPLICATION:
+            raise StoreError(f"store: {here}: belongs to another program; use a database of its own")
+        if (version := found.get("schema")) != str(tables.SCHEMA_VERSION):
+            raise StoreError(
+                f"store: {here}: has schema {version}, this program knows {tables.SCHEMA_VERSION}; "
+                "install the version of crawl-tasks that wrote it, or a later one"
+            )
+        return True
+
+    def _check_file(self) -> None:
+        """Refuse to go on writing to a file that nobody can see any more."""
+        if self._opened is not None and self._file is not None and _inode(self._file) != self._opened:
+            raise StoreError(f"store: {self._file}: is gone or was replaced while in use; put it back, then restart")
+
+
+@contextmanager
+def explained(url: URL | str) -> Iterator[None]:
+    """Turn what a driver raises into a StoreError of one line."""
+    try:
+        yield
+    except (SQLAlchemyError, ModuleNotFoundError) as error:
+        raise explain(error, url) from error
+
+
+def _normalised(url: str) -> URL:
+    parsed = make_url(url)
+    if parsed.get_backend_name() not in KINDS:
+        raise StoreError(
+            f"store: {shown(parsed)}: {parsed.get_backend_name()} is not supported; "
+            "use sqlite:///FILE or postgresql://USER@HOST/NAME"
+        )
+    return parsed.set(drivername=_DRIVERS.get(parsed.drivername, parsed.drivername))
+
+
+def _engine(url: URL, busy_timeout_s: float) -> Engine:
+    if url.get_backend_name() != "sqlite":
+        arguments = {"connect_timeout": _CONNECT_TIMEOUT_S}
+        # Positional parameters, so that a batch travels as tuples.
+        return create_engine(url, pool_pre_ping=True, paramstyle="format", connect_args=arguments)
+    pool = StaticPool if url.database in {None, "", ":memory:"} else None
+    arguments_lite = {"timeout": busy_timeout_s, "check_same_thread": False}
+    engine = create_engine(url, poolclass=pool, connect_args=arguments_lite)
+    event.listen(engine, "connect", _set_up_sqlite)
+    event.listen(engine, "begin", _begin_sqlite)
+    return engine
+
+
+def _set_up_sqlite(connection: sqlite3.Connection, _: ConnectionPoolEntry) -> None:
+    connection.isolation_level = None  # the driver must not begin transactions of its own
+    if connection.execute("PRAGMA journal_mode").fetchone() != ("wal",):
+        connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = NORMAL")
+    connection.execute("PRAGMA cache_size = -16384")  # KiB
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    writes = connection.get_execution_options().get(_WRITES)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+def _prepare(file: Path, *, create: bool) -> None:
+    try:
+        if create:
+            file.parent.mkdir(parents=True, exist_ok=True)
+        is_there = file.exists()
+    except OSError as error:
+        raise explain(error, str(file)) from error
+    if not is_there and not create:
+        raise StoreError(f"store: {file}: there is no such file; check the database URL, or crawl first")
+
+
+def _inode(file: Path) -> tuple[int, int] | None:
+    try:
+        stat = file.stat()
+    except OSError:
+        return None
+    return stat.st_dev, stat.st_ino
+
+
+def _read_identity(connection: Connection) -> dict[str, str]:
+    try:
+        found = connection.execute(select(tables.meta.c.name, tables.meta.c.value))
+        return {row.name: row.value for row in found}
+    except SQLAlchemyError:
+        return {}  # a table of this name with other columns

@@ -1,0 +1,125 @@
+"""After the flow: what is stored leaves as JSONL or CSV, streamed, so that a table of any size fits into memory.
+
+A file gets its name only when it is whole. Nothing in a CSV can be taken for a formula.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable, Iterator
+from enum import StrEnum
+from typing import Final
+
+from sqlalchemy import Table, select
+
+from crawl_tasks.store.output import opened
+from crawl_tasks.store.records import Value
+from crawl_tasks.store.tables import comments, posts
+from crawl_tasks.store.upsert import Store
+
+ExportedRow = dict[str, Value]
+
+_INTERNAL: Final = frozenset({"stamps"})
+_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet would run what begins so
+
+
+class Kind(StrEnum):
+    """What to export."""
+
+    POSTS = "posts"
+    COMMENTS = "comments"
+    ALL = "all"
+
+
+class Format(StrEnum):
+    """How to write it."""
+
+    JSONL = "jsonl"
+    CSV = "csv"
+
+
+_TABLES: Final[dict[Kind, dict[str, Table]]] = {
+    Kind.POSTS: {"post": posts},
+    Kind.COMMENTS: {"comment": comments},
+    Kind.ALL: {"post": posts, "comment": comments},
+}
+
+
+def export(
+    store: Store,
+    out: str,
+    kind: Kind | str = Kind.ALL,
+    format: Format | str = Format.JSONL,
+    site: str | None = None,
+    *,
+    overwrite: bool = True,
+) -> int:
+    """Write what is stored to a file, or to stdout when `out` is "-", and return the number of rows written.
+
+    Posts come before comments, each in the order of their keys. JSONL has one object per line, with its "kind";
+    CSV has a header, and a cell that a spreadsheet would take for a formula begins with an apostrophe.
+    A reader that closes the pipe ends the export quietly.
+
+    Raises:
+        ConfigError: `out` cannot be written there, or exists and `overwrite` is not set.
+        CrawlError: the disk filled up; the file of that name, if there was one, is as before.
+        StoreError: the database cannot be read.
+    """
+    wanted = _TABLES[Kind(kind)]
+    header, line_of = _jsonl() if Format(format) is Format.JSONL else _csv(wanted)
+    written = 0
+    with opened(out, overwrite=overwrite) as file:
+        file.write(header)
+        for row in _rows(store, wanted, site):
+            file.write(line_of(row))
+            written += 1
+    return written
+
+
+def _rows(store: Store, wanted: dict[str, Table], site: str | None) -> Iterator[ExportedRow]:
+    for kind, table in wanted.items():
+        names = ("kind", *_columns(table))
+        query = select(*(table.c[name] for name in names[1:])).order_by(*table.primary_key)
+        if site is not None:
+            query = query.where(table.c.site == site)
+        with store.database.reading() as connection:
+            for row in connection.execute(query):
+                yield dict(zip(names, (kind, *row), strict=True))
+
+
+def _columns(table: Table) -> list[str]:
+    return [column.name for column in table.columns if column.name not in _INTERNAL]
+
+
+def _jsonl() -> tuple[str, Callable[[ExportedRow], str]]:
+    dump = json.JSONEncoder(ensure_ascii=False).encode
+
+    def line_of(row: ExportedRow) -> str:
+        extra = row["extra"]
+        return dump({**row, "extra": json.loads(extra)} if isinstance(extra, str) else row) + "\n"
+
+    return "", line_of
+
+
+def _csv(wanted: dict[str, Table]) -> tuple[str, Callable[[ExportedRow], str]]:
+    names = list(dict.fromkeys(["kind", *(name for table in wanted.values() for name in _columns(table))]))
+    line = csv.writer(_Echo()).writerow
+
+    def line_of(row: ExportedRow) -> str:
+        text: str = line([_safe(row.get(name)) for name in names])
+        return text
+
+    header: str = line(names)
+    return header, line_of
+
+
+def _safe(value: Value) -> Value:
+    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+
+
+class _Echo:
+    """A file for csv.writer that hands the line back."""
+
+    def write(self, line: str) -> str:
+        return line

@@ -1,0 +1,108 @@
+"""Beside the flow: what the database knows, for recovery, which fills guard and frontier again, and for summaries.
+
+The iterators stream: they hold a connection, and a portion of the rows, until they are used up or closed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from sqlalchemy import Connection, Select, Table, func, or_, select
+
+from crawl_tasks.store.tables import comments, forums, posts, versions
+from crawl_tasks.store.upsert import Store
+
+Query = TypeVar("Query", bound=Select[Any])  # Select is invariant: a bound must leave its columns open
+
+
+@dataclass(frozen=True, slots=True)
+class SiteCounts:
+    """How much of a site is stored. `posts` counts the discovered ones too; `last_seen_at` is None without a post."""
+
+    site: str
+    forums: int = 0
+    posts: int = 0
+    fetched_posts: int = 0
+    comments: int = 0
+    versions: int = 0
+    last_seen_at: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Discovered:
+    """A post that a list showed and whose page was never stored."""
+
+    post_id: str
+    url: str | None
+    forum_id: str | None
+    revision: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """A post's newest revision; `is_fetched` says that its page was stored, and not for an earlier one only.
+
+    To know which revision a post page belongs to, its item must carry the revision of its request;
+    without one, any stored page counts.
+    """
+
+    post_id: str
+    revision: str | None
+    is_fetched: bool
+
+
+def counts(store: Store, site: str | None = None) -> list[SiteCounts]:
+    """Count what is stored, per site, in the order of their names."""
+    with store.database.reading() as connection:
+        totals = [_totals(connection, table, site) for table in (forums, comments, versions)]
+        query = select(posts.c.site, func.count(), func.count(posts.c.fetched_at), func.max(posts.c.seen_at))
+        of_posts = {row[0]: row for row in connection.execute(_of_site(query.group_by(posts.c.site), posts, site))}
+    found = []
+    for name in sorted(set(of_posts).union(*totals)):
+        number_of_forums, number_of_comments, number_of_versions = (total.get(name, 0) for total in totals)
+        _, known, fetched, last_seen_at = of_posts.get(name, (name, 0, 0, None))
+        found.append(
+            SiteCounts(name, number_of_forums, known, fetched, number_of_comments, number_of_versions, last_seen_at)
+        )
+    return found
+
+
+def discovered_not_fetched(store: Store, site: str) -> Iterator[Discovered]:
+    """Stream the posts of a site that are known from lists only, oldest first sighting first."""
+    columns = (posts.c.post_id, posts.c.url, posts.c.forum_id, posts.c.revision)
+    wanted = (posts.c.site == site, posts.c.fetched_at.is_(None))
+    query = select(*columns).where(*wanted).order_by(posts.c.first_seen_at, posts.c.post_id)
+    with store.database.reading() as connection:
+        for row in connection.execute(query):
+            yield Discovered(*row)
+
+
+def tails(store: Store, site: str) -> Iterator[tuple[str, int]]:
+    """Stream the highest comment page stored of each post of a site that has one."""
+    query = select(comments.c.post_id, func.max(comments.c.page)).where(comments.c.site == site)
+    query = query.where(comments.c.page.is_not(None)).group_by(comments.c.post_id)
+    with store.database.reading() as connection:
+        for row in connection.execute(query):
+            yield row[0], row[1]
+
+
+def revisions(store: Store, site: str) -> Iterator[Revision]:
+    """Stream every post of a site with its revision, to fill the guard from."""
+    is_current = or_(
+        posts.c.fetched_revision.is_(None), posts.c.revision.is_(None), posts.c.fetched_revision == posts.c.revision
+    )
+    query = select(posts.c.post_id, posts.c.revision, posts.c.fetched_at, is_current).where(posts.c.site == site)
+    with store.database.reading() as connection:
+        for post_id, revision, fetched_at, current in connection.execute(query):
+            yield Revision(post_id, revision, fetched_at is not None and bool(current))
+
+
+def _totals(connection: Connection, table: Table, site: str | None) -> dict[str, int]:
+    query = select(table.c.site, func.count()).group_by(table.c.site)
+    return {row[0]: row[1] for row in connection.execute(_of_site(query, table, site))}
+
+
+def _of_site(query: Query, table: Table, site: str | None) -> Query:
+    return query if site is None else query.where(table.c.site == site)

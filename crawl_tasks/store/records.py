@@ -1,0 +1,187 @@
+"""Between a batch of items and the upsert: rows, and how two observations of one thing become one.
+
+Every field is a register of its own: the newest value that is not None stands, and of two values seen
+at the same instant the greater one, so that neither the order nor the number of arrivals matters. A row
+is a tuple in the order of its table's columns:
+
+    key..., seen_at, fields..., first_seen_at, stamps[, content_hash]
+
+`stamps` keeps the time of every field that is older than `seen_at`, as `time field field;time field`,
+newest first; it is None when there is none, which is nearly always so for comments.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from operator import itemgetter
+from typing import Final
+
+from sqlalchemy import Table
+
+from crawl_tasks.model import Comment, Forum, Post
+from crawl_tasks.store import tables
+
+Value = str | int | float | None
+Row = tuple[Value, ...]
+Key = tuple[str, ...]
+
+UNREADABLE: Final = frozenset({"deleted", "masked"})
+
+
+@dataclass(frozen=True, slots=True)
+class Loser:
+    """A value of a tracked field that is not, or no longer, the current one, and when it was last seen."""
+
+    field: str
+    value: Value
+    seen_at: float
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Where things stand in the rows of one table."""
+
+    table: Table
+    key_size: int
+    tracked: tuple[str, ...]
+    key_of: Callable[[Row], Key] = field(init=False)
+    names: tuple[str, ...] = field(init=False)
+    columns: tuple[str, ...] = field(init=False)
+    content: slice = field(init=False)
+    end: int = field(init=False)
+    tracked_at: tuple[int, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        columns = tuple(column.name for column in self.table.columns)
+        end = columns.index("first_seen_at")
+        object.__setattr__(self, "columns", columns)
+        object.__setattr__(self, "end", end)
+        derived = columns.index("fetched_at") if "fetched_at" in columns else end
+        object.__setattr__(self, "content", slice(self.key_size + 1, derived))
+        object.__setattr__(self, "names", columns[self.key_size + 1 : end])
+        object.__setattr__(self, "tracked_at", tuple(columns.index(name) for name in self.tracked))
+        object.__setattr__(self, "key_of", itemgetter(*range(self.key_size)))
+
+
+FORUMS: Final = Shape(tables.forums, 2, ())
+POSTS: Final = Shape(tables.posts, 2, ("title", "body", "state"))
+COMMENTS: Final = Shape(tables.comments, 3, ("body", "state"))
+
+
+def digest(*values: Value) -> str:
+    """Hash values to 32 hexadecimal digits; None and the empty string differ."""
+    shape = "".join("0" if value is None else "1" for value in values)
+    text = "\0".join([shape, *("" if value is None else str(value) for value in values)])
+    return blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+def forum_row(site: str, forum: Forum, seen_at: float) -> Row:
+    """Make a forum's row; a Forum carries no time, so the page's is given."""
+    return (site, forum.forum_id, seen_at, forum.title, forum.url, seen_at, None)
+
+
+def post_row(site: str, post: Post) -> Row:
+    """Make a post's row; a body, or a state that hides it, says that the post page itself was fetched."""
+    fetched = post.body is not None or post.state in UNREADABLE
+    return (
+        site,
+        *post[:15],
+        None if post.extra is None else _json(post.extra),
+        post.seen_at if fetched else None,
+        post.revision if fetched else None,
+        post.seen_at,
+        None,
+        digest(post.title, post.body, post.state),
+    )
+
+
+def comment_row(site: str, comment: Comment) -> Row:
+    """Make a comment's row."""
+    body, state = comment[6], comment[12]
+    # The usual case of digest(), spelled out: this line runs once for every comment of the crawl.
+    text = f"11\0{body}\0{state}" if state is not None else f"10\0{body}\0"
+    hashed = digest(None, state) if body is None else blake2b(text.encode(), digest_size=16).hexdigest()
+    if comment[13] is None:
+        return (site, *comment[:13], None, comment[2], None, hashed)
+    return (site, *comment[:13], _json(comment[13]), comment[2], None, hashed)
+
+
+def merge(shape: Shape, one: Row, two: Row) -> tuple[Row, list[Loser]]:
+    """Join two rows of one key; the order of the arguments does not matter.
+
+    Returns:
+        The row, and the values of tracked fields that lost to another value.
+    """
+    at, end = shape.key_size, shape.end
+    (seen_one, first_one), (seen_two, first_two) = _times(shape, one), _times(shape, two)
+    seen_at = max(seen_one, seen_two)
+    stamps = None
+    losers: list[Loser] = []
+    if one[end + 1] is None and two[end + 1] is None and one[at + 1 : end] == two[at + 1 : end]:
+        fields = one[at + 1 : end]
+    else:
+        winners = list(_contest(shape, one, two, losers))
+        fields = tuple(value for value, _ in winners)
+        stamps = _pack(shape.names, winners, seen_at)
+    row = (*one[:at], seen_at, *fields, min(first_one, first_two), stamps)
+    return (*row, _hash_of(shape, row, one)) if shape.tracked else row, losers
+
+
+def _contest(shape: Shape, one: Row, two: Row, losers: list[Loser]) -> Iterator[tuple[Value, float]]:
+    """Let every field's newer value win; yield it with its time."""
+    stamps_one, stamps_two = _unpack(shape, one), _unpack(shape, two)
+    seen_one, seen_two = _times(shape, one)[0], _times(shape, two)[0]
+    for index, name in enumerate(shape.names, shape.key_size + 1):
+        left, right = one[index], two[index]
+        left_at, right_at = stamps_one.get(name, seen_one), stamps_two.get(name, seen_two)
+        if right is None:
+            yield left, left_at
+        elif left is None:
+            yield right, right_at
+        elif left == right:
+            yield left, max(left_at, right_at)
+        else:
+            pair = sorted(((left_at, left), (right_at, right)))
+            (lost_at, lost), (won_at, won) = pair
+            if name in shape.tracked:
+                losers.append(Loser(name, lost, lost_at))
+            yield won, won_at
+
+
+def _times(shape: Shape, row: Row) -> tuple[float, float]:
+    """Read seen_at and first_seen_at."""
+    return row[shape.key_size], row[shape.end]  # type: ignore[return-value]  # these two columns hold floats
+
+
+def _pack(names: tuple[str, ...], winners: list[tuple[Value, float]], seen_at: float) -> str | None:
+    by_time: dict[float, list[str]] = {}
+    for name, (value, value_at) in zip(names, winners, strict=True):
+        if value is not None and value_at != seen_at:
+            by_time.setdefault(value_at, []).append(name)
+    if not by_time:
+        return None
+    return ";".join(" ".join([repr(float(time)), *by_time[time]]) for time in sorted(by_time, reverse=True))
+
+
+def _unpack(shape: Shape, row: Row) -> dict[str, float]:
+    packed = row[shape.end + 1]
+    if not isinstance(packed, str):
+        return {}
+    stamps: dict[str, float] = {}
+    for group in packed.split(";"):
+        time, *names = group.split(" ")
+        stamps.update(dict.fromkeys(names, float(time)))
+    return stamps
+
+
+def _hash_of(shape: Shape, row: Row, like: Row) -> Value:
+    if all(row[index] == like[index] for index in shape.tracked_at):
+        return like[-1]
+    return digest(*(row[index] for index in shape.tracked_at))
+
+
+def _json(extra: dict[str, str]) -> str:
+    return json.dumps(extra, ensure_ascii=False, sort_keys=True)

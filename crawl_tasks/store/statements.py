@@ -1,0 +1,104 @@
+"""Below the upsert: every statement it sends, compiled once, run with plain tuples.
+
+SQLAlchemy writes the SQL for the dialect; the rows then go to the driver as they are, because
+SQLAlchemy's own handling of parameters costs more than the insert.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
+from operator import itemgetter
+from typing import Final
+
+from sqlalchemy import Connection, Dialect, Table, bindparam, case, delete, select
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.sql import ClauseElement
+
+from crawl_tasks.store import tables
+from crawl_tasks.store.records import COMMENTS, FORUMS, POSTS, Key, Row, Shape
+
+# A dialect is added here; MySQL would say INSERT IGNORE and ON DUPLICATE KEY UPDATE.
+INSERTS: Final[dict[str, Callable[[Table], sqlite.Insert | postgresql.Insert]]] = {
+    "sqlite": sqlite.insert,
+    "postgresql": postgresql.insert,
+}
+_SIZES: Final = (1, 8, 32, 128)  # keys asked for at once: few sizes, so that drivers keep their prepared statements
+
+
+class Statements:
+    """The statements of one dialect."""
+
+    def __init__(self, dialect: Dialect) -> None:
+        self._dialect = dialect
+        self._insert = INSERTS[dialect.name]
+        shapes = (FORUMS, POSTS, COMMENTS)
+        stored = [shape.table for shape in shapes]
+        self._adds = {table.name: self._compile_add(table) for table in (*stored, tables.memberships)}
+        self._replaces = {table.name: self._compile_replace(table) for table in stored}
+        self._finds = {(shape.table.name, size): self._compile_find(shape, size) for shape in shapes for size in _SIZES}
+        self._keep_version = self._compile_keep_version()
+        self._drop_version = self._compile_drop_version()
+
+    def add(self, connection: Connection, table: Table, rows: Sequence[Row]) -> int:
+        """Insert the rows whose key is not there; return how many were not."""
+        return connection.exec_driver_sql(self._adds[table.name], list(rows)).rowcount
+
+    def replace(self, connection: Connection, table: Table, rows: Sequence[Row]) -> None:
+        """Write rows over those of the same key."""
+        connection.exec_driver_sql(self._replaces[table.name], list(rows))
+
+    def find(self, connection: Connection, shape: Shape, keys: Sequence[Key]) -> Iterator[Row]:
+        """Read the rows of sorted keys, in their order, and hold them against other writers."""
+        for prefix, group in groupby(keys, key=itemgetter(slice(shape.key_size - 1))):
+            ids = [key[-1] for key in group]
+            for some in _portions(ids):
+                found = connection.exec_driver_sql(self._finds[shape.table.name, len(some)], (*prefix, *some))
+                yield from map(tuple, found)
+
+    def keep_versions(self, connection: Connection, rows: Sequence[Row]) -> None:
+        """Insert versions; of one that is there, keep the later time."""
+        connection.exec_driver_sql(self._keep_version, list(rows))
+
+    def drop_versions(self, connection: Connection, keys: Sequence[Key]) -> None:
+        """Delete versions that have become current again."""
+        connection.exec_driver_sql(self._drop_version, list(keys))
+
+    def _compile_add(self, table: Table) -> str:
+        return self._compile(self._insert(table).on_conflict_do_nothing())
+
+    def _compile_replace(self, table: Table) -> str:
+        statement = self._insert(table)
+        values = {name: statement.excluded[name] for name in table.columns.keys() if name not in table.primary_key}  # noqa: SIM118  # a ColumnCollection iterates over columns
+        return self._compile(statement.on_conflict_do_update(index_elements=list(table.primary_key), set_=values))
+
+    def _compile_find(self, shape: Shape, size: int) -> str:
+        keys = list(shape.table.primary_key)
+        matches = [key == bindparam(key.name) for key in keys[:-1]]
+        ids = [bindparam(f"id{number}", type_=keys[-1].type) for number in range(size)]
+        statement = select(shape.table).where(*matches, keys[-1].in_(ids)).order_by(keys[-1])
+        return self._compile(statement.with_for_update())
+
+    def _compile_keep_version(self) -> str:
+        table = tables.versions
+        statement = self._insert(table)
+        later = statement.excluded.seen_at > table.c.seen_at
+        seen_at = case((later, statement.excluded.seen_at), else_=table.c.seen_at)
+        return self._compile(
+            statement.on_conflict_do_update(index_elements=list(table.primary_key), set_={"seen_at": seen_at})
+        )
+
+    def _compile_drop_version(self) -> str:
+        matches = [key == bindparam(key.name) for key in tables.versions.primary_key]
+        return self._compile(delete(tables.versions).where(*matches))
+
+    def _compile(self, statement: ClauseElement) -> str:
+        return str(statement.compile(dialect=self._dialect))
+
+
+def _portions(ids: list[str]) -> Iterator[list[str]]:
+    """Cut into the sizes that have a statement, filling the last portion up with its own last id."""
+    for start in range(0, len(ids), _SIZES[-1]):
+        some = ids[start : start + _SIZES[-1]]
+        size = next(size for size in _SIZES if size >= len(some))
+        yield some + some[-1:] * (size - len(some))

@@ -1,0 +1,135 @@
+"""Under the store's writes and reads: the tables, their natural keys and the version of their shape.
+
+`forums`, `posts` and `comments` hold one row per natural key. After the key stand `seen_at` (the newest
+observation) and the fields of the model, in the model's order; a NULL was never seen. `first_seen_at`
+is the oldest observation. `stamps` says which fields are older than `seen_at`: see records.py.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sqlalchemy import BigInteger, Column, Double, Index, MetaData, String, Table, Text
+from sqlalchemy.dialects.mysql import LONGTEXT
+
+SCHEMA_VERSION: Final = 1
+APPLICATION: Final = "crawl_tasks"
+ID_LENGTH: Final = 200  # three keys of this length still fit an index row of PostgreSQL and of MySQL
+SITE_LENGTH: Final = 100
+
+metadata = MetaData()
+
+
+def _site() -> Column[str]:
+    return Column("site", String(SITE_LENGTH), primary_key=True)
+
+
+def _key(name: str, length: int = ID_LENGTH) -> Column[str]:
+    return Column(name, String(length), primary_key=True)
+
+
+def _text(name: str) -> Column[str]:
+    return Column(name, Text().with_variant(LONGTEXT(), "mysql"))
+
+
+def _number(name: str) -> Column[int]:
+    return Column(name, BigInteger)
+
+
+def _time(name: str, *, nullable: bool = False) -> Column[float]:
+    return Column(name, Double, nullable=nullable)
+
+
+forums = Table(
+    "forums",
+    metadata,
+    _site(),
+    _key("forum_id"),
+    _time("seen_at"),
+    _text("title"),
+    _text("url"),
+    _time("first_seen_at"),
+    _text("stamps"),
+    sqlite_with_rowid=False,
+)
+
+posts = Table(
+    "posts",
+    metadata,
+    _site(),
+    _key("post_id"),
+    _time("seen_at"),
+    Column("forum_id", String(ID_LENGTH)),
+    _text("url"),
+    _text("title"),
+    _text("author"),
+    _number("created_at"),
+    _text("body"),
+    _text("body_html"),
+    _number("reply_count"),
+    _number("view_count"),
+    _number("last_reply_at"),
+    _number("edited_at"),
+    _text("state"),
+    _text("revision"),
+    _text("extra"),
+    _time("fetched_at", nullable=True),  # NULL while the post is known from lists only
+    _text("fetched_revision"),  # the revision whose post page is stored
+    _time("first_seen_at"),
+    _text("stamps"),
+    Column("content_hash", String(32), nullable=False),
+    Index("posts_by_forum", "site", "forum_id"),
+    sqlite_with_rowid=False,
+)
+
+comments = Table(
+    "comments",
+    metadata,
+    _site(),
+    _key("post_id"),
+    _key("comment_id"),
+    _time("seen_at"),
+    _text("parent_id"),
+    _text("author"),
+    _number("created_at"),
+    _text("body"),
+    _text("body_html"),
+    _number("depth"),
+    _number("page"),
+    _number("position"),
+    _number("edited_at"),
+    _text("state"),
+    _text("extra"),
+    _time("first_seen_at"),
+    _text("stamps"),
+    Column("content_hash", String(32), nullable=False),
+    Index("comments_by_page", "site", "post_id", "page"),
+    sqlite_with_rowid=False,
+)
+
+# What a title, body or state was before: one row per value that is not the current one (any more).
+versions = Table(
+    "versions",
+    metadata,
+    _site(),
+    _key("kind", 10),  # post or comment
+    _key("post_id"),
+    _key("comment_id"),  # '' for posts
+    _key("field", 10),  # title, body or state
+    _key("content_hash", 32),  # of the value
+    _text("value"),
+    _time("seen_at"),  # the last time it was seen
+    sqlite_with_rowid=False,
+)
+
+# The lists a post was seen on. posts.forum_id is the newest of them.
+memberships = Table(
+    "memberships",
+    metadata,
+    _site(),
+    _key("post_id"),
+    _key("forum_id"),
+    sqlite_with_rowid=False,
+)
+
+meta = Table("meta", metadata, _key("name", 50), Column("value", String(100), nullable=False))

@@ -1,0 +1,85 @@
+"""The last step of the flow: a batch of items becomes rows, exactly once however often it arrives.
+
+One batch is one transaction (settle.py does each table's part), under natural keys and with a merge that
+does not care about order (records.py): a batch whose commit got no answer is simply written again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
+
+from sqlalchemy.exc import DataError, DBAPIError, IntegrityError
+
+from crawl_tasks.model import Items
+from crawl_tasks.store import tables
+from crawl_tasks.store.batch import gather
+from crawl_tasks.store.cleaning import clean, is_suspect
+from crawl_tasks.store.database import Database, explained
+from crawl_tasks.store.settle import settle
+from crawl_tasks.store.statements import Statements
+from crawl_tasks.store.trouble import is_passing
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What a batch did. `changed` rows got a new value in some field; `unchanged` ones at most a later `seen_at`."""
+
+    new_posts: int = 0
+    changed_posts: int = 0
+    unchanged_posts: int = 0
+    new_comments: int = 0
+    changed_comments: int = 0
+    unchanged_comments: int = 0
+
+
+class Store:
+    """The database of posts and comments. Open it in the process that uses it, not before a fork."""
+
+    def __init__(self, url: str, *, busy_timeout_s: float = 30.0) -> None:
+        self.database = Database(url, busy_timeout_s=busy_timeout_s)
+        self._statements = Statements(self.database.engine.dialect)
+
+    def open(self, *, create: bool = True) -> Self:
+        """Connect, and create the tables when there are none and `create` is set."""
+        self.database.open(create=create)
+        return self
+
+    def close(self) -> None:
+        """Give the connections back."""
+        self.database.close()
+
+    def __enter__(self) -> Self:
+        return self.open()
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def write(self, batch: Sequence[Items]) -> Written:
+        """Store a batch in one transaction; replaying it, in any order, changes nothing.
+
+        Raises:
+            StoreError: nothing of the batch is stored, or the answer to its commit was lost: write it again.
+        """
+        pages = [clean(page) if is_suspect(page) else page for page in batch]
+        with explained(self.database.url):
+            try:
+                return self._attempt(pages)
+            except (OverflowError, UnicodeEncodeError, DataError, IntegrityError):
+                return self._attempt([clean(page) for page in batch])
+            except DBAPIError as error:
+                if not is_passing(error):
+                    raise
+                return self._attempt(pages)
+
+    def _attempt(self, pages: Sequence[Items]) -> Written:
+        batch = gather(pages)
+        with self.database.writing() as connection:
+            settle(connection, self._statements, batch.forums)
+            posts = settle(connection, self._statements, batch.posts)
+            if batch.memberships:
+                self._statements.add(connection, tables.memberships, sorted(batch.memberships))
+            comments = settle(connection, self._statements, batch.comments)
+        return Written(*posts, *comments)

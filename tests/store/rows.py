@@ -1,0 +1,46 @@
+"""What the store's tests look at: whole tables, and short ways to write items."""
+
+from __future__ import annotations
+
+from sqlalchemy import select
+
+from crawl_tasks.model import Comment, Items, Post
+from crawl_tasks.store import tables
+from crawl_tasks.store.upsert import Store
+
+
+def dump(store: Store) -> dict[str, list[tuple[object, ...]]]:
+    """Read every table but meta, sorted by key."""
+    with store.database.reading() as connection:
+        return {
+            name: sorted(tuple(row) for row in connection.execute(select(table)))
+            for name, table in tables.metadata.tables.items()
+            if name != "meta"
+        }
+
+
+def row(store: Store, table: str) -> dict[str, object]:
+    """Read the only row of a table."""
+    with store.database.reading() as connection:
+        found = connection.execute(select(tables.metadata.tables[table])).mappings().one()
+        return dict(found)
+
+
+def versions(store: Store) -> dict[tuple[str, str], float]:
+    """Read the versions as (field, value) -> the last time it was seen."""
+    with store.database.reading() as connection:
+        table = tables.versions
+        query = select(table.c.field, table.c.value, table.c.seen_at)
+        return {(field, value): seen_at for field, value, seen_at in connection.execute(query)}
+
+
+def page(*items: Post | Comment, site: str = "site") -> Items:
+    """Make the items of one page."""
+    posts = tuple(item for item in items if isinstance(item, Post))
+    comments = tuple(item for item in items if isinstance(item, Comment))
+    return Items(site, (), posts, comments)
+
+
+def post(seen_at: float, **fields: object) -> Items:
+    """Make a page with one observation of post 1."""
+    return page(Post("1", seen_at, **fields))  # type: ignore[arg-type]  # a test may say what no page does
