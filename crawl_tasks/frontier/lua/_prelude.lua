@@ -128,39 +128,43 @@ local function note_board(site, payload, change)
   if redis.call('EXISTS', key) == 1 then return key, redis.call('HINCRBY', key, 'open', change) end
 end
 
--- Put an entry into its ready list: behind the others, or in front of them.
-local function make_ready(site, entry, front)
+-- Know a priority of a stage, so that its ready list is looked at; `levels` holds them, highest first.
+local function know_level(site, stage, level)
+  if string.find(site.levels[stage], level, 1, true) then return end
+  local digits = {level}
+  for d in string.gmatch(site.levels[stage], '%d') do digits[#digits + 1] = d end
+  table.sort(digits, function(a, b) return a > b end)
+  site.levels[stage] = table.concat(digits)
+  redis.call('HSET', site.key, 'levels:' .. stage, site.levels[stage])
+end
+
+-- Put an entry in front of its ready list, where the next release takes it.
+local function return_ready(site, entry)
   local stage, level = string.match(entry, '^%d+ (%a+) (%d)')
-  if not string.find(site.levels[stage], level, 1, true) then
-    local digits = {level}
-    for d in string.gmatch(site.levels[stage], '%d') do digits[#digits + 1] = d end
-    table.sort(digits, function(a, b) return a > b end)
-    site.levels[stage] = table.concat(digits)
-    redis.call('HSET', site.key, 'levels:' .. stage, site.levels[stage])
-  end
-  local lifo = stage_letter(site.order, stage) == 'l'
-  if front then
-    redis.call(lifo and 'RPUSH' or 'LPUSH', ready_key(site, stage, level), entry)
-  else
-    local key = ready_key(site, stage, level)
-    local batch = site.ready[key]
-    if not batch then batch = {}; site.ready[key] = batch end
-    batch[#batch + 1] = entry
-  end
+  know_level(site, stage, level)
+  redis.call(stage_letter(site.order, stage) == 'l' and 'RPUSH' or 'LPUSH', ready_key(site, stage, level), entry)
+end
+
+-- Put an entry behind the others of its ready list; settle() writes it.
+local function append_ready(site, stage, level, entry)
+  know_level(site, stage, level)
+  local key = ready_key(site, stage, level)
+  local batch = site.ready[key]
+  if not batch then batch = {}; site.ready[key] = batch end
+  batch[#batch + 1] = entry
 end
 
 -- Pass one line through the guard; enter it into the ledger as ready when it is new. Ends with settle().
 local function admit_line(site, line, now, unguarded)
-  local fingerprint, flag, rest = string.match(line, '^(%d+) (%p) (.*)$')
+  local fingerprint, flag, stage, level, request = string.match(line, '^(%d+) (%p) (%a+) (%d) (.*)$')
   if flag == '?' and site.news == 0 then return false end
-  local stage, level, address, payload = string.match(rest, '^(%a+) (%d) (%S+) (.*)$')
   if not unguarded and not guard_admits(site, stage, fingerprint, now) then
     site.known = site.known + 1
     return false
   end
   site.rid, site.fresh = site.rid + 1, site.fresh + 1
-  make_ready(site, site.rid .. ' ' .. stage .. ' ' .. level .. ' 0 ' .. address .. ' ' .. payload)
-  if stage == 'list' then note_board(site, payload, 1) else site.news = site.news + 1 end
+  append_ready(site, stage, level, site.rid .. ' ' .. stage .. ' ' .. level .. ' 0 ' .. request)
+  if stage == 'list' then note_board(site, string.match(request, '^%S+ (.*)$'), 1) else site.news = site.news + 1 end
   return true
 end
 

@@ -25,7 +25,7 @@ local refusal = (site.paused and -4)
 if refusal then
   redis.call('ZREM', site.key .. ':released:' .. stage, rid)
   redis.call('HDEL', site.key .. ':open', rid)
-  make_ready(site, rid .. ' ' .. stage .. ' ' .. level .. ' ' .. attempt .. ' ' .. rest, true)
+  return_ready(site, rid .. ' ' .. stage .. ' ' .. level .. ' ' .. attempt .. ' ' .. rest)
   attend(site, math.max(site.next_at, now + 50))
   return {refusal}
 end

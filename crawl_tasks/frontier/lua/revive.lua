@@ -18,7 +18,7 @@ repeat
     local rid, reason, entry = page[2][i], string.match(page[2][i + 1], '^%d+ (%S*)[^\n]*\n(.*)$')
     if revived < most and (ARGV[3] == '' or reason == ARGV[3]) and redis.call('HDEL', key, rid) == 1 then
       local stage, level, rest = string.match(entry, '^%d+ (%a+) (%d) %d+ (.*)$')
-      make_ready(site, rid .. ' ' .. stage .. ' ' .. level .. ' 0 ' .. rest)
+      append_ready(site, stage, level, rid .. ' ' .. stage .. ' ' .. level .. ' 0 ' .. rest)
       if stage == 'list' and ARGV[2] == 'dead' then note_board(site, string.match(rest, '^%S+ (.*)$'), 1) end
       revived = revived + 1
     end

@@ -16,7 +16,7 @@ local function wake_delayed(site)
   local due = redis.call('ZRANGE', site.key .. ':delayed', '-inf', now, 'BYSCORE', 'LIMIT', 0, CHUNK)
   for _, entry in ipairs(due) do
     redis.call('ZREM', site.key .. ':delayed', entry)
-    make_ready(site, entry, true)
+    return_ready(site, entry)
   end
 end
 
@@ -32,7 +32,7 @@ local function expire_leases(site)
     if attempt >= site.max_attempts then
       bury(site, entry, 'lost every worker that took it died or overran its lease, ' .. attempt .. ' times', now)
     else
-      make_ready(site, entry, true)
+      return_ready(site, entry)
     end
   end
   return #late
@@ -59,7 +59,7 @@ local function return_lost(site, stage)
     redis.call('ZREM', key, rid)
     local held = redis.call('HGET', site.key .. ':open', rid)
     redis.call('HDEL', site.key .. ':open', rid)
-    make_ready(site, rid .. ' ' .. string.match(held, '^%d+ (.*)$'), true)
+    return_ready(site, rid .. ' ' .. string.match(held, '^%d+ (.*)$'))
     redis.call('HINCRBY', site.key, 'lost', 1)
   end
   return #lost

@@ -1,0 +1,71 @@
+"""Bytes of Redis per queued request and per guarded address, at a given number of both."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+import redis
+
+from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.local.redis_server import RedisServer
+from crawl_tasks.model import Request, Stage
+
+SITE = "memory"
+CALL = 1000
+TERMS: dict[str, str | int] = {
+    "window": 1,
+    "delay_ms": 0,
+    "lease_ms": 60_000,
+    "max_attempts": 5,
+    "max_backlog": 0,
+    "order": "fff",
+    "guard": "eee",
+    "rolling_ms": 86_400_000,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Footprint:
+    """Bytes by Redis' own account, divided by the number of requests."""
+
+    requests: int
+    queued_bytes: float
+    guarded_bytes: float
+
+
+def _requests(count: int) -> Iterator[list[Request]]:
+    for start in range(0, count, CALL):
+        yield [
+            Request(SITE, Stage.POST, str(n), f"https://forum.example.org/post/{n}", revision="57")
+            for n in range(start, min(start + CALL, count))
+        ]
+
+
+def _used(client: redis.Redis) -> int:
+    info = cast(dict[str, int], client.info("memory"))
+    return info["used_memory"]
+
+
+def measure_footprint(count: int) -> Footprint:
+    """Queue `count` requests on a Redis of its own and weigh them, then the guard without them."""
+    with tempfile.TemporaryDirectory() as directory:
+        server = RedisServer(Path(directory))
+        server.start()
+        try:
+            with redis.Redis.from_url(server.url) as client:
+                client.config_set("appendonly", "no")
+                frontier = Frontier(client, SITE)
+                frontier.publish(SITE, "1", "{}", TERMS, [])
+                before = _used(client)
+                for batch in _requests(count):
+                    frontier.admit(SITE, batch)
+                full = _used(client)
+                client.delete(f"{SITE}:s:{SITE}:ready:post:5")
+                guard = _used(client)
+        finally:
+            server.stop()
+    return Footprint(count, (full - guard) / count, (guard - before) / count)
