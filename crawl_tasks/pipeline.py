@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import random
+import time
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -18,8 +19,13 @@ from crawl_tasks.frontier.retry import judge
 from crawl_tasks.logs import page_context
 from crawl_tasks.model import Items, Lease, Parsed, Post, Priority, Request, Stage
 from crawl_tasks.sitebook import OpenSite, SiteBook
+from crawl_tasks.urls import normalize
 
 log = logging.getLogger(__name__)
+
+
+MOST_TEXT = 4096
+"""Characters of an id or address in a message; forums' own are far shorter."""
 
 
 class Outcome(StrEnum):
@@ -27,8 +33,8 @@ class Outcome(StrEnum):
 
     DONE = "done"
     GONE = "gone"
-    FAILED = "failed"
     LEASE_LOST = "lease lost"
+    REFUSED = "refused"
     ADMITTED = "admitted"
     KNOWN = "known"
 
@@ -63,8 +69,13 @@ class Pages:
         self._fetcher = fetcher
 
     def work(self, ask: Ask) -> str:
-        """Do what a message asks: work on a page, or ask for its admission."""
-        return self.crawl(ask.site, ask.rid) if ask.rid is not None else self.adopt(ask)
+        """Do what a message asks: work on a page, or ask for its admission. A forged one changes nothing."""
+        try:
+            check_ask(ask)
+            return self.crawl(ask.site, ask.rid) if ask.rid is not None else self.adopt(ask)
+        except (ConfigError, PageError) as error:
+            log.warning("message refused", extra={"site": str(ask.site)[:80], "details": str(error)[:500]})
+            return Outcome.REFUSED
 
     def crawl(self, site: str, rid: int) -> str:
         """Carry one page from lease to commit and say how it ended."""
@@ -127,7 +138,7 @@ class Pages:
         """A page that does not exist is an answer: remember it of a post, and count the request as done."""
         request = lease.request
         posts = (
-            (Post(request.key, seen_at=0.0, url=request.address, state="deleted"),)
+            (Post(request.key, seen_at=time.time(), url=request.address, state="deleted"),)
             if request.stage is Stage.POST
             else ()
         )
@@ -144,6 +155,22 @@ class Pages:
         return Outcome.ADMITTED if admission.new else Outcome.KNOWN
 
 
+def check_ask(ask: Ask) -> None:
+    """Refuse a message whose values are not of the kinds a task takes: anybody can put one on a queue.
+
+    Raises:
+        ConfigError: it is such a message.
+    """
+    texts = (ask.site, ask.url or "", ask.revision)
+    wholes = (ask.rid or 0, ask.page, ask.priority or 0)
+    if not all(isinstance(text, str) and len(text) <= MOST_TEXT for text in texts):
+        raise ConfigError(f"site, url and revision are texts of at most {MOST_TEXT} characters")
+    if not all(type(number) is int and 0 <= number < 1 << 53 for number in wholes):
+        raise ConfigError("rid, page and priority are whole numbers")
+    if not isinstance(ask.key, str | int | None) or len(str(ask.key)) > MOST_TEXT:
+        raise ConfigError("a board or post id is a text or a number")
+
+
 def request_of(ask: Ask, site: OpenSite) -> Request:
     """Make the request that a direct message means, by the site's addresses.
 
@@ -152,14 +179,14 @@ def request_of(ask: Ask, site: OpenSite) -> Request:
     """
     key, page = ask.key, ask.page
     if ask.url is not None:
-        found = site.identify(ask.url)
-        if found is None or found[0] is not ask.stage:
+        found = site.addresses.read(ask.url)
+        if found is None or found.stage is not ask.stage:
             raise ConfigError(
                 f"{ask.url} is no {ask.stage.value} address of site {ask.site}; see `identity` in its file"
             )
-        _, key, page = found
+        key, page = found.key, found.page
     if key is None:
         raise ConfigError(f"a {ask.stage.value} task for site {ask.site} needs an id or a url")
     priority = Priority.URGENT if ask.priority is None else max(0, min(9, ask.priority))
-    address = ask.url if ask.url is not None else site.address(ask.stage, str(key), page)
+    address = normalize(ask.url) if ask.url is not None else site.address(ask.stage, str(key), page)
     return Request(ask.site, ask.stage, str(key), address, page=page, revision=ask.revision, priority=priority)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 from crawl_tasks import __version__
 from crawl_tasks.errors import ConfigError
@@ -13,6 +14,7 @@ from crawl_tasks.frontier.retry import RetryPolicy
 from crawl_tasks.model import Stage
 from crawl_tasks.parse.page import SiteParser, compile_parser
 from crawl_tasks.sites.address import Addresses
+from crawl_tasks.sites.published import read_site
 from crawl_tasks.sites.schema import Site
 
 
@@ -27,12 +29,15 @@ class OpenSite:
     addresses: Addresses
 
     def address(self, stage: Stage, key: str, page: int) -> str:
-        """Write the address of a page."""
-        return self.addresses.address(stage, key, page)
+        """Write the address of a page.
 
-    def identify(self, url: str) -> tuple[Stage, str, int] | None:
-        """Read stage, key and page from an address; None when it is not one of the site's."""
-        return self.addresses.identify(url)
+        Raises:
+            ConfigError: the site file has no template for it.
+        """
+        address = self.addresses.of(stage, key, page)
+        if address is None:
+            raise ConfigError(f"site {self.site.name} gives no address for {stage.value} {key}; send the url instead")
+        return address
 
 
 def user_agent(site: Site, contact: str | None) -> str:
@@ -51,7 +56,7 @@ def open_site(site: Site, contact: str | None) -> OpenSite:
         max_wire_bytes=gate.max_wire_bytes,
         max_body_bytes=gate.max_body_bytes,
         max_redirects=gate.max_redirects,
-        allowed_hosts=site.allowed_hosts,
+        allowed_hosts=frozenset({urlsplit(site.base).netloc, *site.hosts}),
         private_hosts=frozenset(site.private_hosts),
         robots=site.robots,
     )
@@ -95,4 +100,4 @@ class SiteBook:
         text = self._frontier.published(name)
         if text is None:
             raise ConfigError(f"site {name!r} is not published; `crawl-tasks sites check` publishes config/sites")
-        return open_site(Site.model_validate_json(text), self._contact)
+        return open_site(read_site(text), self._contact)

@@ -58,6 +58,7 @@ def measure_footprint(count: int) -> Footprint:
         try:
             with redis.Redis.from_url(server.url) as client:
                 client.config_set("appendonly", "no")
+                client.config_set("lazyfree-lazy-user-del", "no")  # the default of Valkey 8 frees later
                 frontier = Frontier(client, SITE)
                 frontier.publish(SITE, "1", "{}", TERMS, [])
                 before = _used(client)

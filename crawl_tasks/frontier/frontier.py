@@ -13,6 +13,7 @@ import redis
 from crawl_tasks.errors import BackendError, ConfigError
 from crawl_tasks.frontier.census import Census, read_census
 from crawl_tasks.frontier.entry import line_of, read_entry
+from crawl_tasks.frontier.gauges import BoardState, clock_ms, queue_sizes, read_boards
 from crawl_tasks.frontier.keys import Keys
 from crawl_tasks.frontier.retry import Verdict
 from crawl_tasks.frontier.scripts import Scripts, Verb
@@ -216,6 +217,18 @@ class Frontier:
         if reply[0] != 0:
             raise self._unpublished(site)
         return read_census(site, reply)
+
+    def boards(self, site: str) -> list[BoardState]:
+        """Read a site's boards and their schedule, by name."""
+        return read_boards(self._client, self.keys, site)
+
+    def queue_sizes(self, queues: Iterable[str]) -> dict[str, int]:
+        """Count the broker's messages on each queue."""
+        return queue_sizes(self._client, queues)
+
+    def clock_ms(self) -> int:
+        """Read Redis' clock, the one that all times of the ledger come from."""
+        return clock_ms(self._client)
 
     # -- the outbox --------------------------------------------------------------------------------------
 
