@@ -53,11 +53,13 @@ class Addresses:
         """
         if stage is Stage.LIST and page == 1 and key in self._boards:
             return self._boards[key]
-        known = self._stages.get(stage)
-        if known is None:
-            return None
-        template = known.first if page == 1 else known.rest
+        template = self.template(stage, page)
         return None if template is None else template.address(key, page)
+
+    def template(self, stage: Stage, page: int) -> Template | None:
+        """Return the template of a stage's pages, None where the site file gives none."""
+        known = self._stages.get(stage)
+        return None if known is None else known.first if page == 1 else known.rest
 
     def read(self, address: str) -> Target | None:
         """Return what an address of this site names; None if it is not one that the site file knows.

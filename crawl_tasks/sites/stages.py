@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from typing import Annotated, Self
 
-from pydantic import Field, StringConstraints, field_validator, model_validator
+from pydantic import AfterValidator, Field, StringConstraints, field_validator, model_validator
 
-from crawl_tasks.model import Comment, Post
 from crawl_tasks.sites import syntax
-from crawl_tasks.sites.rules import Part, Pattern, Sign
+from crawl_tasks.sites.fields import misfit
+from crawl_tasks.sites.rules import Part, Pattern, Rule, Sign
 
 MAX_PAGES = 100_000
 
@@ -37,10 +37,24 @@ class Nesting(StrEnum):
     NESTED = "nested"
 
 
+def _fit(fields: dict[str, Rule]) -> dict[str, Rule]:
+    """Refuse a field whose rule makes something else of it than the model holds."""
+    for name, rule in fields.items():
+        complaint = misfit(name, rule)
+        require(complaint is None, complaint or "")
+    return fields
+
+
+def require(holds: bool, complaint: str) -> None:
+    """Raise ValueError with the complaint unless it holds."""
+    if not holds:
+        raise ValueError(complaint)
+
+
 Template = Annotated[str, StringConstraints(min_length=1, max_length=1000)]
 Hook = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*$", max_length=200)]
 FieldName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
-Fields = dict[FieldName, Pattern]
+Fields = Annotated[dict[FieldName, Pattern], AfterValidator(_fit)]
 
 
 class StageSpec(Part):
@@ -88,7 +102,19 @@ class StageSpec(Part):
             raise ValueError("total needs per_page, the number of records on a full page")
         if self.first_address is not None and self.address is None:
             raise ValueError("first_address needs address, the form of the other pages")
+        for name, rule in self.rules():
+            if self.format is Format.JSON and (rule.css or rule.xpath or rule.attr or rule.drop):
+                raise ValueError(f"{name} reads HTML, but format is json; use json: (JMESPath) or regex:")
+            if self.format is Format.HTML and rule.json_path is not None:
+                raise ValueError(f"{name} reads JSON, but format is html; say format: json, or use css")
         return self
+
+    def rules(self) -> Iterator[tuple[str, Rule]]:
+        """Yield every rule of the stage, alternatives too, with the key it stands under."""
+        for key in type(self).model_fields:
+            value = getattr(self, key)
+            for name, rule in _rules_in(key, value):
+                yield from ((name, one) for one in rule.walk())
 
 
 class ListSpec(StageSpec):
@@ -173,12 +199,6 @@ class CommentSpec(StageSpec):
         return self
 
 
-def require(holds: bool, complaint: str) -> None:
-    """Raise ValueError with the complaint unless it holds."""
-    if not holds:
-        raise ValueError(complaint)
-
-
 def suggest(name: str, known: Iterable[str]) -> str:
     """Return "; did you mean ...?" for the nearest known name, or the whole choice."""
     names = sorted(known)
@@ -188,5 +208,15 @@ def suggest(name: str, known: Iterable[str]) -> str:
     return f"; known are {', '.join(names)}" if names else ""
 
 
-POST_FIELDS = tuple(name for name in Post._fields if name not in ("seen_at", "revision", "extra"))
-COMMENT_FIELDS = tuple(name for name in Comment._fields if name not in ("post_id", "seen_at", "page", "extra"))
+def _rules_in(key: str, value: object) -> Iterator[tuple[str, Rule]]:
+    if isinstance(value, Rule):
+        yield key, value
+    elif isinstance(value, dict):
+        for name, rule in value.items():
+            yield from _rules_in(f"{key}.{name}", rule)
+    elif isinstance(value, tuple):
+        for rule in value:
+            yield from _rules_in(key, rule)
+    elif isinstance(value, Records):
+        for name in Records.model_fields:
+            yield from _rules_in(f"{key}.{name}", getattr(value, name))

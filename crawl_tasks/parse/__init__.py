@@ -1,0 +1,1 @@
+"""From a fetched page to items and further requests. Pure: no network, no Redis, no database, no clock."""

@@ -1,0 +1,102 @@
+"""One page in every form that rules ask for, each made at most once and only when asked for."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import orjson
+from lxml import etree, html
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+from crawl_tasks.errors import ParseError, RefusedAddress
+from crawl_tasks.model import Fetched
+from crawl_tasks.parse.charset import decode
+from crawl_tasks.urls import normalize
+
+Json = str | int | float | bool | None | list["Json"] | dict[str, "Json"]
+_T = TypeVar("_T")
+
+
+class Document:
+    """A page being read by one thread; not shared."""
+
+    __slots__ = ("_base", "_declared", "_json", "_source", "_tree", "_xml", "page")
+
+    def __init__(self, page: Fetched, declared: str | None = None) -> None:
+        self.page = page
+        self._declared = declared
+        self._source: str | None = None
+        self._tree: LexborHTMLParser | None = None
+        self._xml: etree._Element | None = None
+        self._json: list[Json] = []
+        self._base: str | None = None
+
+    @property
+    def source(self) -> str:
+        """The decoded text of the response."""
+        if self._source is None:
+            self._source = decode(self.page, self._declared)
+        return self._source
+
+    @property
+    def root(self) -> LexborNode:
+        """The root element of the page, as a browser would build it."""
+        if self._tree is None:
+            # NUL would end the parser's view of the text in some places and not in others.
+            self._tree = LexborHTMLParser(self.source.replace("\0", "�"))
+        return must(self._tree.root)
+
+    @property
+    def xml(self) -> etree._Element:
+        """The page as lxml reads it, for rules that use XPath."""
+        if self._xml is None:
+            # A character reference or a declaration that XML cannot hold makes lxml refuse text, not bytes.
+            raw = self.source.encode("utf-8", "replace") or b"<html></html>"
+            try:
+                self._xml = html.document_fromstring(
+                    raw, parser=html.HTMLParser(encoding="utf-8"), ensure_head_body=True
+                )
+            except etree.ParserError:
+                self._xml = html.document_fromstring(b"<html></html>", ensure_head_body=True)
+        return self._xml
+
+    @property
+    def json(self) -> Json:
+        """The page as JSON.
+
+        Raises:
+            ParseError: It is not JSON.
+        """
+        if not self._json:
+            try:
+                self._json.append(orjson.loads(self.source))
+            except orjson.JSONDecodeError:
+                begin = self.source[:40].strip()
+                raise ParseError(f"{self.page.url}: is not JSON, it begins with {begin!r}; check format") from None
+        return self._json[0]
+
+    def absolute(self, href: str) -> str | None:
+        """Return a link of the page as an absolute address; None if we would not go there."""
+        if self._base is None:
+            self._base = self._find_base()
+        try:
+            return normalize(href, self._base)
+        except RefusedAddress:
+            return None
+
+    def _find_base(self) -> str:
+        if "<base" not in self.source[:8192]:
+            return self.page.url
+        found = self.root.css_first("base[href]")
+        href = found.attributes.get("href") if found is not None else None
+        try:
+            return normalize(href, self.page.url) if href else self.page.url
+        except RefusedAddress:
+            return self.page.url
+
+
+def must(value: _T | None) -> _T:
+    """Return a value that a parsed document always has."""
+    if value is None:
+        raise ParseError("the parser gave no document")
+    return value

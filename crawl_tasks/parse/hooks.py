@@ -1,0 +1,89 @@
+"""A page read by a Python function that the site file names, in place of rules.
+
+The function asks by its parameters' names for what it needs: `request`, `page`, `site`, `text`, `soup`, `json`,
+`tail`. It returns a `Parsed`, or any number of `Forum`, `Post`, `Comment` and `Request`. A function with any
+other parameter is refused, so that a site file cannot name just any function there is.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Callable, Iterable
+
+from crawl_tasks.errors import PageError, ParseError, SiteError
+from crawl_tasks.model import Comment, Forum, Items, Parsed, Post, Request, Stage
+from crawl_tasks.parse.document import Document
+from crawl_tasks.sites.schema import Site
+
+OFFERED = ("request", "page", "site", "text", "soup", "json", "tail")
+Hook = Callable[[Request, Document, int], Parsed]
+
+
+def load_hook(name: str, site: Site) -> Hook:
+    """Return the named function as a reader of pages.
+
+    Raises:
+        SiteError: There is no such function, or it asks for something we do not offer.
+    """
+    function, wanted = _find(name, site.name)
+
+    def read(request: Request, document: Document, tail: int) -> Parsed:
+        given = {one: _offer(one, request, document, site=site, tail=tail) for one in wanted}
+        try:
+            result = function(**given)
+            return result if isinstance(result, Parsed) else _gather(request, result)
+        except PageError:
+            raise
+        except Exception as error:  # foreign code: whatever it raises parks the page, never the worker
+            what = f"{type(error).__name__}: {error}"
+            raise ParseError(f"{request.site}: {request.stage}: parser {name}: {what}; {request.address}") from error
+
+    return read
+
+
+def _find(name: str, site: str) -> tuple[Callable[..., object], tuple[str, ...]]:
+    module_name, _, function_name = name.partition(":")
+    try:
+        function = getattr(importlib.import_module(module_name), function_name)
+    except (ImportError, AttributeError) as error:
+        raise SiteError(f"{site}: parser: {name!r} cannot be imported: {error}; put it on the Python path") from None
+    if not inspect.isfunction(function):
+        raise SiteError(f"{site}: parser: {name!r} is not a function; name a plain function")
+    wanted = tuple(inspect.signature(function).parameters)
+    odd = [one for one in wanted if one not in OFFERED]
+    if odd or not wanted:
+        raise SiteError(
+            f"{site}: parser: {name!r} asks for {', '.join(odd) or 'nothing'}; offered: {', '.join(OFFERED)}"
+        )
+    return function, wanted
+
+
+def _offer(name: str, request: Request, document: Document, *, site: Site, tail: int) -> object:
+    if name == "soup":
+        # 50 ms and 10 MB that only sites with a hook of this kind need.
+        from bs4 import BeautifulSoup  # noqa: PLC0415
+
+        return BeautifulSoup(document.source, "lxml")
+    if name == "json":
+        return document.json
+    offers = {"request": request, "page": document.page, "site": site, "text": document.source, "tail": tail}
+    return offers[name]
+
+
+def _gather(request: Request, result: object) -> Parsed:
+    if not isinstance(result, Iterable):
+        raise ParseError(f"it returned {type(result).__name__}; return a Parsed or items")
+    found = list(result)
+    for one in found:
+        if not isinstance(one, (Forum, Post, Comment, Request)):
+            raise ParseError(f"it gave a {type(one).__name__}; give Forum, Post, Comment or Request")
+    items = Items(
+        request.site,
+        tuple(one for one in found if isinstance(one, Forum)),
+        tuple(one for one in found if isinstance(one, Post)),
+        tuple(one for one in found if isinstance(one, Comment)),
+    )
+    children = tuple(one for one in found if isinstance(one, Request))
+    tail = max((one.page for one in children if one.stage is Stage.COMMENT), default=0)
+    return Parsed(items, children, tail)

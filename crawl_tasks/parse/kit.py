@@ -1,0 +1,138 @@
+"""What the readers of all three stages share: how this site's fields are compiled, addressed, ranked and checked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from hashlib import blake2b
+from zoneinfo import ZoneInfo
+
+from crawl_tasks.errors import ParseError, RefusedAddress
+from crawl_tasks.model import Request, Stage
+from crawl_tasks.parse.document import Document
+from crawl_tasks.parse.reading import Compiled, compile_rule
+from crawl_tasks.parse.table import Column, Table
+from crawl_tasks.parse.values import Clock, Want
+from crawl_tasks.sites.address import Addresses
+from crawl_tasks.sites.fields import kind_of, text_mode_of
+from crawl_tasks.sites.rules import As, Plain, Rule, TextMode
+from crawl_tasks.sites.schema import Site
+
+MAX_RECORDS = 5_000
+_IS_TIDY = re.compile(r"[A-Za-z0-9_.:|+-]{0,60}").fullmatch
+_IS_KEY = re.compile(r"[^\x00-\x20\x7f]{1,200}").fullmatch
+
+
+class Kit:
+    """The compiled common parts of one site; immutable."""
+
+    def __init__(self, site: Site) -> None:
+        self.site = site
+        self.addresses = Addresses(site)
+        self._clock = Clock(ZoneInfo(site.timezone), site.languages)
+        ranks = site.priority
+        self._ranks = {Stage.LIST: ranks.list, Stage.POST: ranks.post, Stage.COMMENT: ranks.comment}
+
+    def want(self, kind: As = As.TEXT, mode: TextMode = TextMode.ALL, stage: Stage = Stage.POST) -> Want:
+        """Return what a rule that is no field is to give."""
+        return Want(kind, mode, self._clock, partial(self.addresses.key_in, stage))
+
+    def fields(self, rules: Mapping[str, Rule], *, at_page: bool) -> dict[str, Compiled]:
+        """Compile the fields of a stage."""
+        return {name: self.field(name, rule, at_page=at_page) for name, rule in rules.items()}
+
+    def field(self, name: str, rule: Rule, *, at_page: bool) -> Compiled:
+        """Compile one field, with the type its name implies."""
+        stage = Stage.LIST if name == "forum_id" else Stage.POST
+        want = self.want(kind_of(name, rule), text_mode_of(name, rule), stage)
+        return compile_rule(rule, want, at_page=at_page)
+
+    def rank(self, request: Request, stage: Stage) -> int:
+        """Return the priority of a child: its stage's, raised or lowered as its parent's was."""
+        return min(9, max(0, self._ranks[stage] + request.priority - self._ranks[request.stage]))
+
+    def page_shown(self, request: Request, document: Document) -> int:
+        """Return the number of the page that came, which redirects may have changed."""
+        if document.page.url == request.address:
+            return request.page
+        try:
+            target = self.addresses.read(document.page.url)
+        except RefusedAddress:
+            return request.page
+        if target is None:
+            return request.page
+        return target.page if (target.stage, target.key) == (request.stage, request.key) else request.page
+
+    def address(self, stage: Stage, key: str, page: int, link: str | None = None) -> str | None:
+        """Return the address of a page by template, or the link found where the template knows no pages."""
+        template = self.addresses.template(stage, page)
+        if template is None or (page > 1 and not template.has_page):
+            return link
+        return self.addresses.of(stage, key, page)
+
+
+def places(table: Table, name: str, fail: Callable[[str], ParseError]) -> tuple[list[int], tuple[str, ...]]:
+    """Return the places of the records to keep: those with an id of their own; and a note on the others.
+
+    Raises:
+        ParseError: No record has an id, or there are more than any forum shows on a page.
+    """
+    ids = table.columns[name]
+    if len(ids) > MAX_RECORDS:
+        raise fail(f"{len(ids)} records on one page, more than {MAX_RECORDS}; the record rule matches too much")
+    first: dict[Plain, int] = {}
+    for place, one in enumerate(ids):
+        if one is not None and one not in first and is_key(str(one)):
+            first[one] = place
+    if ids and not first:
+        raise fail(f"{name} found in none of {len(ids)} records; mend the rule")
+    missing = sum(one is None for one in ids)
+    note = (f"{missing} of {len(ids)} records without {name} were left out",) if missing else ()
+    return list(first.values()), note
+
+
+def picked(column: Column, kept: Sequence[int]) -> Column:
+    """Return the values at the places to keep; the column itself when that is all of it."""
+    return column if len(kept) == len(column) else [column[place] for place in kept]
+
+
+def check_required(
+    rules: Mapping[str, Rule], table: Table, kept: Iterable[int], fail: Callable[[str], ParseError]
+) -> None:
+    """Raise ParseError where a record that is kept lacks a required field."""
+    for name, rule in rules.items():
+        if rule.required:
+            column = table.columns[name]
+            for place in kept:
+                if column[place] is None:
+                    raise fail(f"required {name} is missing in record {place + 1}; mend the rule, or drop `required`")
+
+
+def barren(rules: Mapping[str, Rule], table: Table, stage: str) -> tuple[str, ...]:
+    """Return a note for each main field that was found in no record of a full page."""
+    if len(table.records) < 3:
+        return ()
+    return tuple(
+        f"{stage}.{name}: found in none of {len(table.records)} records"
+        for name in ("title", "author", "created_at", "body")
+        if name in rules and not any(one is not None for one in table.columns[name])
+    )
+
+
+def extras(names: Sequence[str], columns: Mapping[str, Column], kept: Sequence[int]) -> list[dict[str, str] | None]:
+    """Return what the model has no field for, a mapping for each record."""
+    return [
+        {name: str(columns[name][place]) for name in names if columns[name][place] is not None} or None
+        for place in kept
+    ]
+
+
+def is_key(text: str) -> bool:
+    """Say whether a text can be the id of something."""
+    return text.isalnum() or _IS_KEY(text) is not None
+
+
+def tidy(revision: str) -> str:
+    """Return a revision of at most 60 plain characters; a longer or odd one as its hash."""
+    return revision if _IS_TIDY(revision) else blake2b(revision.encode(), digest_size=8).hexdigest()

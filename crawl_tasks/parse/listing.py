@@ -1,0 +1,139 @@
+"""A list page: rows into posts known by their metadata, a request for each, and the next list pages."""
+
+from __future__ import annotations
+
+from itertools import repeat
+
+from crawl_tasks.errors import ParseError, RefusedAddress
+from crawl_tasks.model import Forum, Items, Parsed, Post, Request, Stage
+from crawl_tasks.parse.dates import is_stable
+from crawl_tasks.parse.document import Document
+from crawl_tasks.parse.kit import Kit, barren, check_required, extras, picked, places, tidy
+from crawl_tasks.parse.pager import Pager, Pages
+from crawl_tasks.parse.reading import Compiled, Where, compile_rule, compile_test
+from crawl_tasks.parse.table import Table, TableReader
+from crawl_tasks.sites.fields import POST_FIELDS, extra_fields, kind_of
+from crawl_tasks.sites.rules import As, NamedRule, Plain, Rule
+from crawl_tasks.sites.stages import ListSpec, Walk
+
+_KNOWN = tuple(name for name in POST_FIELDS if name not in ("post_id", "forum_id", "url"))
+_MODEL = ("post_id", "seen_at", "forum_id", "url", *_KNOWN, "revision", "extra")
+
+
+class ListReader:
+    """Reads the list pages of one site."""
+
+    def __init__(self, kit: Kit, spec: ListSpec, record: Rule) -> None:
+        self._kit = kit
+        self._spec = spec
+        self._extra = extra_fields(spec.fields, POST_FIELDS)
+        columns = kit.fields(spec.fields, at_page=False)
+        self._signs = tuple(self._sign(sign, place, columns) for place, sign in enumerate(spec.revision))
+        self._table = TableReader(record, columns, nested=False)
+        self._pager = Pager(spec, kit.want())
+        self._title = kit.field("title", spec.title, at_page=True).read if spec.title else None
+        self._empty = compile_test(spec.empty, kit.want()) if spec.empty else None
+
+    def _sign(self, sign: NamedRule, place: int, columns: dict[str, Compiled]) -> tuple[str, bool]:
+        """Compile a part of the revision; return its column and whether that holds dates as text."""
+        if sign.field is None:
+            name = f"#{place}"
+            columns[name] = compile_rule(sign, self._kit.want(sign.as_ or As.TEXT), at_page=False)
+            return name, sign.as_ is As.DATE
+        rule = self._spec.fields[sign.field]
+        if kind_of(sign.field, rule) is not As.DATE:
+            return sign.field, False
+        # "3 hours ago" is another text at every look, and its moment another second: only what stands counts.
+        name = f"#{place}"
+        columns[name] = compile_rule(_as_text(rule), self._kit.want(), at_page=False)
+        return name, True
+
+    def read(self, request: Request, where: Where, document: Document) -> Parsed:
+        """Read one page."""
+        table = self._table.read(where, document)
+        pages = self._pager.read(where, document, request.page)
+        if not table.records and not pages.is_shown and not (self._empty and self._empty(where, document)):
+            raise self._fail(request, "no rows, no pager and not marked as empty; mend record, or add an `empty` rule")
+        kept, notes = places(table, "post_id", lambda what: self._fail(request, what))
+        check_required(self._spec.fields, table, kept, lambda what: self._fail(request, what))
+        revisions = self._revisions(table, kept)
+        addresses = self._addresses(table, kept)
+        posts = self._posts(request, document, table, kept, addresses=addresses, revisions=revisions)
+        rank = self._kit.rank(request, Stage.POST)
+        children = [
+            Request(request.site, Stage.POST, post.post_id, post.url, 1, post.revision or "", rank)
+            for post in posts
+            if post.url is not None
+        ]
+        following, more = self._following(request, document, pages)
+        title = self._title(where, document) if self._title else None
+        forum = Forum(request.key, None if title is None else str(title), self._forum_address(request))
+        items = Items(request.site, (forum,), posts)
+        return Parsed(items, (*children, *following), 0, notes + more + barren(self._spec.fields, table, "list"))
+
+    def _posts(
+        self, request: Request, document: Document, table: Table, kept: list[int], *, addresses: list[str | None],
+        revisions: list[str],
+    ) -> tuple[Post, ...]:  # fmt: skip
+        columns = table.columns
+        nothing: repeat[Plain] = repeat(None)
+        forum_ids = picked(columns["forum_id"], kept) if "forum_id" in columns else repeat(request.key)
+        known = [picked(columns[name], kept) if name in columns else nothing for name in _KNOWN]
+        extra = extras(self._extra, columns, kept) if self._extra else nothing
+        ids = map(str, picked(columns["post_id"], kept))
+        seen_at = repeat(document.page.at_s)
+        return tuple(map(Post._make, zip(ids, seen_at, forum_ids, addresses, *known, revisions, extra, strict=False)))
+
+    def _addresses(self, table: Table, kept: list[int]) -> list[str | None]:
+        template = self._kit.addresses.template(Stage.POST, 1)
+        if template is None:
+            found = picked(table.columns["url"], kept) if "url" in table.columns else [None] * len(kept)
+            return [None if one is None else str(one) for one in found]
+        made: list[str | None] = []
+        for one in picked(table.columns["post_id"], kept):
+            try:
+                made.append(template.address(str(one), 1))
+            except RefusedAddress:
+                made.append(None)
+        return made
+
+    def _revisions(self, table: Table, kept: list[int]) -> list[str]:
+        if not self._signs:
+            return [""] * len(kept)
+        columns = []
+        for name, holds_dates in self._signs:
+            column = picked(table.columns[name], kept)
+            columns.append(
+                ["" if one is None or (holds_dates and not is_stable(str(one))) else str(one) for one in column]
+            )
+        return [tidy("|".join(parts)) for parts in zip(*columns, strict=True)]
+
+    def _following(self, request: Request, document: Document, pages: Pages) -> tuple[list[Request], tuple[str, ...]]:
+        shown = self._kit.page_shown(request, document)
+        if shown != request.page:
+            return [], (f"asked for page {request.page}, was sent to page {shown}: the list ends here",)
+        wanted: range | tuple[int, ...] = ()
+        is_fan = self._spec.walk is Walk.FAN
+        if is_fan and request.page == 1 and pages.count is not None:
+            wanted = range(2, pages.count + 1)
+        elif not is_fan and pages.has_next:
+            wanted = (request.page + 1,)
+        found = [(page, self._kit.address(Stage.LIST, request.key, page, pages.link)) for page in wanted]
+        return [
+            Request(
+                request.site, Stage.LIST, request.key, address, page, request.revision, request.priority, not is_fan
+            )
+            for page, address in found
+            if address is not None
+        ], ()
+
+    def _forum_address(self, request: Request) -> str | None:
+        return self._kit.addresses.of(Stage.LIST, request.key, 1)
+
+    def _fail(self, request: Request, what: str) -> ParseError:
+        return ParseError(f"{request.site}: list: {what}; {request.address}")
+
+
+def _as_text(rule: Rule) -> Rule:
+    alternatives = tuple(_as_text(one) for one in rule.first_of)
+    return rule.model_copy(update={"as_": As.TEXT, "first_of": alternatives})

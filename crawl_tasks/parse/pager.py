@@ -1,0 +1,84 @@
+"""Whether a page has a next one, and how many there are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from selectolax.lexbor import LexborNode
+
+from crawl_tasks.parse.counts import read_count
+from crawl_tasks.parse.document import Document
+from crawl_tasks.parse.reading import Where, compile_rule, compile_test
+from crawl_tasks.parse.values import Want
+from crawl_tasks.sites.rules import As, Rule
+from crawl_tasks.sites.stages import StageSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Pages:
+    """What a page says of its fellows. `count` is None where it does not say; `link` is the next page's address."""
+
+    count: int | None = None
+    has_next: bool = False
+    link: str | None = None
+    is_shown: bool = False
+
+
+class Pager:
+    """Reads the pager of a stage."""
+
+    def __init__(self, spec: StageSpec, want: Want) -> None:
+        self._max = spec.max_pages
+        self._per_page = spec.per_page or 1
+        self._count = _count_reader(spec.pages, want) if spec.pages else None
+        self._total = _count_reader(spec.total, want) if spec.total else None
+        self._test = compile_test(spec.next, want) if spec.next else None
+        is_link = spec.next is not None and spec.next.as_ is As.URL
+        self._link = compile_rule(spec.next, want, at_page=True).read if spec.next and is_link else None
+
+    @property
+    def counts(self) -> bool:
+        """Whether the number of pages can be known from a page."""
+        return self._count is not None or self._total is not None
+
+    def read(self, where: Where, document: Document, page: int) -> Pages:
+        """Return what the page numbered `page` says; never a page beyond the stage's `max_pages`."""
+        count = self._count(where, document) if self._count else None
+        if count is None and self._total:
+            total = self._total(where, document)
+            count = None if total is None else max(1, -(-total // self._per_page))
+        link, has_next = None, count is not None and page < count
+        if self._test is not None:
+            has_next = self._test(where, document)
+            link = str(self._link(where, document)) if self._link and has_next else None
+        is_shown = count is not None or has_next
+        if self.counts and count is None:
+            count = 1  # forums show no pager where one page is all
+        limited = None if count is None else min(count, self._max)
+        return Pages(limited, has_next and page < self._max, link, is_shown)
+
+
+def _count_reader(rule: Rule, want: Want) -> Callable[[Where, Document], int | None]:
+    want = replace(want, kind=As.COUNT)
+    if rule.css is not None and rule.all:
+        return _largest(rule)
+    read = compile_rule(rule, want, at_page=True).read
+
+    def count(where: Where, document: Document) -> int | None:
+        value = read(where, document)
+        return int(value) if isinstance(value, (int, float)) else None
+
+    return count
+
+
+def _largest(rule: Rule) -> Callable[[Where, Document], int | None]:
+    """Read all the numbers of a pager such as `1 2 3 ... 15` and take the largest."""
+    css, attr = rule.css or "", rule.attr
+
+    def count(where: Where, document: Document) -> int | None:
+        nodes = where.css(css) if isinstance(where, LexborNode) else []
+        texts = [(node.attrs.get(attr) or "") if attr else node.text() for node in nodes]
+        return max((number for number in map(read_count, texts) if number is not None), default=None)
+
+    return count

@@ -1,0 +1,181 @@
+"""One rule, compiled once into a closure that reads one value from a node, a record or a page.
+
+A closure takes (where, document): `where` is the page's root, a record, or for JSON a value. It holds
+nothing of a page, so that all threads may use it at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TypeAlias
+
+import jmespath
+from lxml import etree, html
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+from crawl_tasks.parse import text as texts
+from crawl_tasks.parse.document import Document, Json, must
+from crawl_tasks.parse.values import FALSE, Convert, Take, Want, shape_of, take_of
+from crawl_tasks.sites.rules import Plain, Rule, TextMode
+
+Where: TypeAlias = LexborNode | Json
+Reader: TypeAlias = Callable[[Where, Document], Plain]
+Finish: TypeAlias = Callable[[LexborNode, Document], Plain]
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """A rule as closures.
+
+    `css` is set where the rule is plain CSS: then `finish` reads the element it found. `alternatives` are those of a
+    first_of.
+    """
+
+    read: Reader
+    css: str | None = None
+    finish: Finish | None = None
+    default: Plain = None
+    alternatives: tuple[Compiled, ...] = ()
+
+
+def compile_rule(rule: Rule, want: Want, *, at_page: bool) -> Compiled:
+    """Compile a rule. `at_page` says that it reads the whole page, where a bare regex reads the source."""
+    if rule.first_of:
+        return _first_of(rule, want, at_page=at_page)
+    shape = shape_of(rule, want)
+    if rule.json_path is not None:
+        return Compiled(_by_json(rule, shape))
+    take = take_of(rule, want)
+    default = rule.default
+
+    def finish(node: LexborNode, document: Document) -> Plain:
+        raw = take(node)
+        value = shape(raw, document) if raw is not None else None
+        return default if value is None else value
+
+    if rule.xpath is not None:
+        return Compiled(_by_xpath(rule, shape, take))
+    if rule.css is None:
+        if at_page and rule.regex and not rule.attr and not rule.text:
+            return Compiled(_by_source(shape, default))
+        return Compiled(partial(_by_self, finish))
+    if rule.all:
+        return Compiled(_by_all(rule, take, shape))
+    return Compiled(partial(_by_css, rule.css, finish, default), rule.css, finish, default)
+
+
+def compile_test(rule: Rule, want: Want, *, at_page: bool = True) -> Callable[[Where, Document], bool]:
+    """Compile a rule that is asked only whether it finds anything."""
+    if rule.css is not None and not (rule.attr or rule.regex or rule.map or rule.as_ or rule.text):
+        css = rule.css
+        return lambda where, _: isinstance(where, LexborNode) and where.css_first(css) is not None
+    read = compile_rule(rule, want, at_page=at_page).read
+    return lambda where, document: str(read(where, document) or "").strip().lower() not in FALSE
+
+
+def _by_self(finish: Finish, where: Where, document: Document) -> Plain:
+    return finish(where, document) if isinstance(where, LexborNode) else None
+
+
+def _by_css(css: str, finish: Finish, default: Plain, where: Where, document: Document) -> Plain:
+    node = where.css_first(css) if isinstance(where, LexborNode) else None
+    return default if node is None else finish(node, document)
+
+
+def _by_all(rule: Rule, take: Take, shape: Convert) -> Reader:
+    css, join, default = rule.css or "", rule.join, rule.default
+
+    def read(where: Where, document: Document) -> Plain:
+        nodes = where.css(css) if isinstance(where, LexborNode) else []
+        raw = [text for text in map(take, nodes) if text]
+        value = shape(join.join(raw), document) if raw else None
+        return default if value is None else value
+
+    return read
+
+
+def _by_source(shape: Convert, default: Plain) -> Reader:
+    def read(where: Where, document: Document) -> Plain:
+        value = shape(document.source, document)
+        return default if value is None else value
+
+    return read
+
+
+def _by_xpath(rule: Rule, shape: Convert, take: Take) -> Reader:
+    find, many, default = etree.XPath(rule.xpath or ""), rule.all, rule.default
+
+    def read(where: Where, document: Document) -> Plain:
+        raw = [text for text in (_text_of(one, take) for one in found_by_xpath(find, where, document)) if text]
+        value = shape(rule.join.join(raw) if many else raw[0], document) if raw else None
+        return default if value is None else value
+
+    return read
+
+
+def found_by_xpath(find: etree.XPath, where: Where, document: Document) -> list[str | LexborNode]:
+    """Return what an XPath finds on a page, or in a record, as nodes of the fast parser and strings."""
+    if not isinstance(where, LexborNode):
+        return []
+    if where.mem_id == document.root.mem_id:
+        scope: etree._Element = document.xml
+    else:
+        scope = html.fragment_fromstring(where.html or "<div></div>")
+    result = find(scope)
+    if not isinstance(result, list):
+        return [_plain_xpath(result)]
+    return [_as_node(one) if isinstance(one, etree._Element) else str(one) for one in result]
+
+
+def _plain_xpath(result: object) -> str:
+    if isinstance(result, bool):
+        return "true" if result else ""
+    return f"{result:g}" if isinstance(result, float) else str(result)
+
+
+def _as_node(element: etree._Element) -> LexborNode:
+    raw = html.tostring(element, encoding="unicode", with_tail=False)
+    return must(LexborHTMLParser(str(raw), is_fragment=True).root)
+
+
+def _text_of(found: str | LexborNode, take: Take) -> str | None:
+    return take(found) if isinstance(found, LexborNode) else found
+
+
+def _by_json(rule: Rule, shape: Convert) -> Reader:
+    path, default = jmespath.compile(rule.json_path or ""), rule.default
+    mode = rule.text
+
+    def read(where: Where, document: Document) -> Plain:
+        raw = path.search(where)
+        if isinstance(raw, list):
+            raw = rule.join.join(str(one) for one in raw if one is not None) if rule.all else (raw[0] if raw else None)
+        if raw is None or isinstance(raw, dict):
+            return default
+        raw = ("true" if raw else "false") if isinstance(raw, bool) else str(raw)
+        value = shape(texts.lines(as_html(raw)) if mode is TextMode.LINES else raw, document)
+        return default if value is None else value
+
+    return read
+
+
+def as_html(raw: str) -> str:
+    """Return HTML of unknown make as our parser serialises it."""
+    return LexborHTMLParser(raw, is_fragment=True).html or ""
+
+
+def _first_of(rule: Rule, want: Want, *, at_page: bool) -> Compiled:
+    inner = replace(want, kind=rule.as_ or want.kind, mode=rule.text or want.mode)
+    alternatives = tuple(compile_rule(one, inner, at_page=at_page) for one in rule.first_of)
+    default = rule.default
+
+    def read(where: Where, document: Document) -> Plain:
+        for one in alternatives:
+            value = one.read(where, document)
+            if value is not None:
+                return value
+        return default
+
+    return Compiled(read, default=default, alternatives=alternatives)

@@ -1,0 +1,134 @@
+"""All records of a page, read column by column.
+
+A query over the whole page costs little more than one over a single record, so each plain CSS rule is run once
+a page and its matches are dealt to the records that enclose them. That also keeps a nested comment's
+author from being taken for its parent's: a match belongs to the nearest record above it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import jmespath
+from lxml import etree
+from selectolax.lexbor import LexborNode
+
+from crawl_tasks.parse.document import Document
+from crawl_tasks.parse.reading import Compiled, Where, found_by_xpath
+from crawl_tasks.sites.rules import Plain, Rule
+
+Column = list[Plain]
+# More matches than this for each record, and asking every record by itself is cheaper than dealing.
+_CROWD = 4
+# No forum nests deeper; a page that does is out to cost time.
+_DEEPEST = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The records of one page. `parents` holds for each the index of the record around it, or None."""
+
+    records: list[Where]
+    parents: list[int | None]
+    columns: dict[str, Column]
+
+
+class TableReader:
+    """Reads the records of a page with compiled rules."""
+
+    def __init__(self, record: Rule, columns: Mapping[str, Compiled], *, nested: bool) -> None:
+        self._find = _finder(record)
+        self._columns = dict(columns)
+        self._nested = nested
+        self._dealt = record.css is not None
+
+    def read(self, where: Where, document: Document) -> Table:
+        """Return the records below `where`, in document order."""
+        records = self._find(where, document)
+        dealer = _Dealer(where, records) if self._dealt and isinstance(where, LexborNode) else None
+        parents: list[int | None] = [None] * len(records)
+        if self._nested and dealer is not None:
+            parents = dealer.parents()
+        columns = {name: self._column(one, records, document, dealer) for name, one in self._columns.items()}
+        return Table(records, parents, columns)
+
+    def _column(self, one: Compiled, records: list[Where], document: Document, dealer: _Dealer | None) -> Column:
+        if one.alternatives:
+            return self._first_of(one, records, document, dealer)
+        if one.css is None or one.finish is None or dealer is None:
+            return [one.read(record, document) for record in records]
+        finish, default = one.finish, one.default
+        found = dealer.deal(one.css, nested=self._nested)
+        return [default if node is None else finish(node, document) for node in found]
+
+    def _first_of(self, one: Compiled, records: list[Where], document: Document, dealer: _Dealer | None) -> Column:
+        column: Column = [None] * len(records)
+        for other in one.alternatives:
+            found = self._column(other, records, document, dealer)
+            column = [new if old is None else old for old, new in zip(column, found, strict=True)]
+            if None not in column:
+                break
+        return [one.default if value is None else value for value in column]
+
+
+class _Dealer:
+    """Gives the matches of a selector to the records they stand in."""
+
+    def __init__(self, where: LexborNode, records: list[Where]) -> None:
+        self._where = where
+        self._records = [record for record in records if isinstance(record, LexborNode)]
+        self._index = {record.mem_id: place for place, record in enumerate(self._records)}
+
+    def deal(self, css: str, *, nested: bool) -> list[LexborNode | None]:
+        """Return the first match of each record, None where it has none."""
+        matches = self._where.css(css)
+        if len(matches) > _CROWD * len(self._records):
+            if not nested:
+                return [record.css_first(css) for record in self._records]
+            matches = [match for record in self._records for match in record.css(css)]
+        dealt: list[LexborNode | None] = [None] * len(self._records)
+        for match in matches:
+            place = self.owner(match)
+            if place is not None and dealt[place] is None:
+                dealt[place] = match
+        return dealt
+
+    def owner(self, node: LexborNode | None) -> int | None:
+        """Return the place of the nearest record at or above a node."""
+        index = self._index
+        for _ in range(_DEEPEST):
+            if node is None:
+                return None
+            place = index.get(node.mem_id)
+            if place is not None:
+                return place
+            node = node.parent
+        return None
+
+    def parents(self) -> list[int | None]:
+        """Return for each record the place of the record around it."""
+        return [self.owner(record.parent) for record in self._records]
+
+
+def _finder(rule: Rule) -> Callable[[Where, Document], list[Where]]:
+    if rule.css is not None:
+        css = rule.css
+        return lambda where, _: _distinct(where.css(css)) if isinstance(where, LexborNode) else []
+    if rule.xpath is not None:
+        find = etree.XPath(rule.xpath)
+        return lambda where, document: [
+            one for one in found_by_xpath(find, where, document) if isinstance(one, LexborNode)
+        ]
+    path = jmespath.compile(rule.json_path or "@")
+
+    def records(where: Where, document: Document) -> list[Where]:
+        found = path.search(where)
+        return [one for one in found if one is not None] if isinstance(found, list) else []
+
+    return records
+
+
+def _distinct(nodes: list[LexborNode]) -> list[Where]:
+    """Drop repeats: an element that two selectors of a list match is reported twice."""
+    return list({node.mem_id: node for node in nodes}.values())

@@ -1,0 +1,135 @@
+"""HTML of one element, as the parser serialises it, into plain text or into harmless HTML.
+
+It works on serialised HTML (quoted attributes, escaped text), which one regex can cut into tags safely.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from html import escape, unescape
+
+LONGEST = 1_000_000
+_BLOCKS = (
+    "address article aside blockquote br center dd details dialog div dl dt fieldset figcaption figure footer form h1 "
+    "h2 h3 h4 h5 h6 header hr legend li main nav ol option p pre section summary table tbody tfoot thead tr ul"
+)
+_BREAK_OF = dict.fromkeys(_BLOCKS.split(), "\n") | {"td": " ", "th": " "}
+_REST_OF_TAG = r"""(?=[\s/>])[^>"]*(?:"[^"]*"[^>"]*)*>"""
+_TAG = re.compile(r"""</?([a-z0-9]*)[^>"]*(?:"[^"]*"[^>"]*)*>""")
+_HAS_UNSEEN = re.compile(
+    "<(?:!|script|style|template|noscript|iframe|object|svg|math|select|textarea|title|xmp|noembed|noframes)"
+).search
+_UNSEEN = re.compile(
+    r"<!--.*?(?:-->|$)|<(script|style|template|noscript|iframe|object|svg|math|select|textarea|title|xmp|noembed|noframes)"
+    r"(?=[\s/>]).*?(?:</\1\s*>|$)",
+    re.DOTALL | re.IGNORECASE,
+)
+_IMAGE = re.compile(rf"<img{_REST_OF_TAG}")
+_ALT = re.compile(r'\balt="([^"]{1,40})"')
+_PRE = re.compile(r"(<pre[\s>].*?</pre>)", re.DOTALL)
+_BREAK_KEPT, _BLANK_KEPT = "\ue000", "\ue001"
+_ATTRIBUTE = re.compile(r'([a-z:-]+)="([^"]*)"')
+_NAME = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)")
+_KEPT = {
+    "a": ("href", "title"), "img": ("src", "alt", "title", "width", "height"),
+    "blockquote": ("cite",), "ol": ("start",),
+    "td": ("colspan", "rowspan"), "th": ("colspan", "rowspan"),
+}  # fmt: skip
+_KEPT |= dict.fromkeys(
+    ("b", "br", "cite", "code", "dd", "del", "div", "dl", "dt", "em", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "i",
+     "ins", "kbd", "li", "p", "pre", "q", "s", "small", "span", "strike", "strong", "sub", "sup", "table", "tbody",
+     "thead", "tr", "u", "ul"), (),
+)  # fmt: skip
+_SAFE_ADDRESS = re.compile(r"(?:https?:)?//|mailto:|[^:]*(?:[/?#]|$)", re.IGNORECASE)
+_PIECE = re.compile(r"""<(?:/?[a-zA-Z!?][^>"]*(?:"[^"]*"[^>"]*)*>)?|>""")
+
+
+def one_line(text: str) -> str:
+    """Return text with every run of blanks as one space."""
+    return _nfc(" ".join(text.split()))
+
+
+def lines(html: str) -> str:
+    """Return the text of serialised HTML: a line for each paragraph, line break or item; blanks collapsed.
+
+    Emoji and smilies that are pictures become their alt text; preformatted text keeps its layout.
+    Scripts, comments and other unseen content is left out.
+    """
+    html = html[:LONGEST]
+    if _HAS_UNSEEN(html):
+        html = _UNSEEN.sub("", html)
+    if "<img" in html:
+        html = _IMAGE.sub(_picture, html)
+    if "<pre" in html:
+        html = "".join(_keep_layout(part) for part in _PRE.split(html))
+    text = html.replace("\n", " ").replace("<br>", "\n").replace("</p>", "\n").replace("<p>", "\n")
+    # What is left of the tags are mostly inline ones: few, and a function per tag is cheaper than a pass per kind.
+    text = _TAG.sub(_break_of, text)
+    if "&" in text:
+        text = _unescape(text)
+    kept = [" ".join(line.split()) for line in text.split("\n")]
+    text = "\n".join([line for line in kept if line])
+    if "<pre" in html:
+        text = text.replace(_BREAK_KEPT, "\n").replace(_BLANK_KEPT, " ")
+    return _nfc(text)
+
+
+def clean_html(html: str) -> str:
+    """Return serialised HTML with only the tags and attributes of written text, safe to show anywhere."""
+    return _PIECE.sub(_allowed, _UNSEEN.sub("", html[:LONGEST])).strip()
+
+
+def _allowed(found: re.Match[str]) -> str:
+    tag = found[0]
+    name = _NAME.match(tag)
+    if name is None:
+        return "&lt;" if tag == "<" else "&gt;" if tag == ">" else ""
+    word = name[2].lower()
+    if word not in _KEPT:
+        return ""
+    if name[1]:
+        return f"</{word}>"
+    wanted = _KEPT[word]
+    kept = "".join(
+        f' {key}="{escape(unescape(value))}"'
+        for key, value in (_ATTRIBUTE.findall(tag) if wanted else ())
+        if key in wanted and (key not in ("href", "src", "cite") or _is_safe(unescape(value)))
+    )
+    return f"<{word}{kept}>"
+
+
+def _is_safe(address: str) -> bool:
+    bare = re.sub(r"[\x00-\x20\x7f]", "", address)
+    return _SAFE_ADDRESS.match(bare) is not None
+
+
+def _picture(found: re.Match[str]) -> str:
+    tag = found[0]
+    alt = _ALT.search(tag)
+    if alt is None:
+        return ""
+    is_sign = "smil" in tag or "emo" in tag or (not alt[1].isascii() and len(alt[1]) <= 4)
+    return alt[1] if is_sign else ""
+
+
+def _keep_layout(part: str) -> str:
+    if not part.startswith("<pre"):
+        return part
+    start = part.index(">") + 1
+    inside = part[start:].replace("\n", _BREAK_KEPT).replace("\t", "    ").replace("  ", _BLANK_KEPT * 2)
+    return part[:start] + inside
+
+
+def _break_of(found: re.Match[str]) -> str:
+    return _BREAK_OF.get(found[1], "")
+
+
+def _unescape(text: str) -> str:
+    """Undo the four escapes a serialiser writes; anything else was text before."""
+    text = text.replace("&nbsp;", " ").replace("&lt;", "<").replace("&gt;", ">")
+    return text.replace("&quot;", '"').replace("&amp;", "&")
+
+
+def _nfc(text: str) -> str:
+    return text if text.isascii() else unicodedata.normalize("NFC", text)

@@ -1,0 +1,194 @@
+"""Post and comment pages: a post, its comments, and the comment pages still to fetch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import repeat
+
+from crawl_tasks.errors import ParseError
+from crawl_tasks.model import Comment, Items, Parsed, Post, Request, Stage
+from crawl_tasks.parse.document import Document
+from crawl_tasks.parse.kit import Kit, barren, check_required, extras, picked, places, tidy
+from crawl_tasks.parse.pager import Pager, Pages
+from crawl_tasks.parse.reading import Where, compile_test
+from crawl_tasks.parse.table import Column, Table, TableReader
+from crawl_tasks.sites.fields import COMMENT_FIELDS, POST_FIELDS, extra_fields
+from crawl_tasks.sites.rules import Plain, Rule
+from crawl_tasks.sites.stages import CommentSpec, Fields, Nesting, PostSpec
+
+_REQUIRED = ("title", "body")
+_KNOWN = tuple(name for name in COMMENT_FIELDS if name not in ("comment_id", "parent_id", "depth", "position"))
+
+
+class CommentReader:
+    """Reads the comments of a page, whichever kind of page it is."""
+
+    def __init__(self, kit: Kit, record: Rule, fields: Fields, nesting: Nesting) -> None:
+        self._rules = fields
+        self._nested = nesting is Nesting.NESTED
+        self._table = TableReader(record, kit.fields(fields, at_page=False), nested=self._nested)
+        self._extra = extra_fields(fields, COMMENT_FIELDS)
+
+    def read(
+        self, request: Request, where: Where, document: Document, *, page: int
+    ) -> tuple[tuple[Comment, ...], tuple[str, ...]]:
+        """Return the comments and notes."""
+        table = self._table.read(where, document)
+
+        def fail(what: str) -> ParseError:
+            return ParseError(f"{request.site}: {request.stage}: comments: {what}; {request.address}")
+
+        kept, notes = places(table, "comment_id", fail)
+        check_required(self._rules, table, kept, fail)
+        return self._comments(request, document, table, kept, page=page), notes + barren(self._rules, table, "comment")
+
+    def _comments(
+        self, request: Request, document: Document, table: Table, kept: list[int], *, page: int
+    ) -> tuple[Comment, ...]:
+        columns = table.columns
+        known: dict[str, Iterable[Plain]] = {
+            name: picked(columns[name], kept) if name in columns else repeat(None) for name in _KNOWN
+        }
+        parents, depths = self._parents(table)
+        extra: Iterable[object] = extras(self._extra, columns, kept) if self._extra else repeat(None)
+        rows = zip(
+            repeat(request.key), map(str, picked(columns["comment_id"], kept)), repeat(document.page.at_s),
+            picked(parents, kept), known["author"], known["created_at"], known["body"], known["body_html"],
+            picked(depths, kept), repeat(page), picked(columns.get("position") or list(range(len(parents))), kept),
+            known["edited_at"], known["state"], extra, strict=False,
+        )  # fmt: skip
+        return tuple(map(Comment._make, rows))
+
+    def _parents(self, table: Table) -> tuple[Column, Column]:
+        """Return parents and depths: as the fields say, else as the records stand in each other."""
+        columns, nothing = table.columns, [None] * len(table.records)
+        parents: Column = columns.get("parent_id") or list(nothing)
+        depths: Column = columns.get("depth") or list(nothing)
+        if not self._nested:
+            return parents, depths
+        ids, levels = columns["comment_id"], [0] * len(table.records)
+        for place, outer in enumerate(table.parents):
+            if outer is not None:
+                levels[place] = levels[outer] + 1
+        enclosing = [None if outer is None else ids[outer] for outer in table.parents]
+        return (
+            [given if given is not None else found for given, found in zip(parents, enclosing, strict=True)],
+            [given if given is not None else found for given, found in zip(depths, levels, strict=True)],
+        )
+
+
+class PostReader:
+    """Reads the post pages of one site."""
+
+    def __init__(self, kit: Kit, spec: PostSpec, comment: CommentSpec | None, inside: CommentReader | None) -> None:
+        self._kit = kit
+        self._rules = spec.fields
+        self._fields = {name: one.read for name, one in kit.fields(spec.fields, at_page=True).items()}
+        self._extra = extra_fields(spec.fields, POST_FIELDS)
+        self._first = comment.first_page if comment else 0
+        self._inside = inside
+        self._pager = thread_pager(kit, spec, comment)
+
+    def read(self, request: Request, where: Where, document: Document, tail: int) -> Parsed:
+        """Read one page; `tail` is the highest comment page of this thread ever admitted."""
+        values = {name: read(where, document) for name, read in self._fields.items()}
+        for name, rule in self._rules.items():
+            needed = rule.required or (name in _REQUIRED and "required" not in rule.model_fields_set)
+            if values[name] is None and needed:
+                raise ParseError(
+                    f"{request.site}: post: {name} found nothing; mend the rule, or say required: false; "
+                    f"{request.address}"
+                )
+        comments: tuple[Comment, ...] = ()
+        notes: tuple[str, ...] = ()
+        if self._inside is not None:
+            comments, notes = self._inside.read(request, where, document, page=1)
+        pages = self._pager.read(where, document, 1) if self._pager else None
+        children = self._children(request, values, pages, tail=tail)
+        items = Items(request.site, (), (self._post(request, document, values),), comments)
+        return Parsed(items, children, max((child.page for child in children), default=0), notes)
+
+    def _post(self, request: Request, document: Document, values: dict[str, Plain]) -> Post:
+        known = {name: values[name] for name in POST_FIELDS if name in values and name not in ("post_id", "url")}
+        extra = {name: str(values[name]) for name in self._extra if values[name] is not None}
+        row: dict[str, object] = {
+            **known, "post_id": request.key, "seen_at": document.page.at_s, "url": request.address,
+            "revision": request.revision or None, "extra": extra or None,
+        }  # fmt: skip
+        return Post._make(row.get(name) for name in Post._fields)
+
+    def _children(
+        self, request: Request, values: dict[str, Plain], pages: Pages | None, *, tail: int
+    ) -> tuple[Request, ...]:
+        wanted = self._wanted(values, pages, tail)
+        if not wanted:
+            return ()
+        shown = values.get("reply_count")
+        if shown is None and pages is not None:
+            shown = pages.count
+        revision = request.revision or tidy("" if shown is None else str(shown))
+        rank = self._kit.rank(request, Stage.COMMENT)
+        link = pages.link if pages else None
+        found = [(page, self._kit.address(Stage.COMMENT, request.key, page, link)) for page in wanted]
+        return tuple(
+            Request(request.site, Stage.COMMENT, request.key, address, page, revision, rank)
+            for page, address in found
+            if address is not None
+        )
+
+    def _wanted(self, values: dict[str, Plain], pages: Pages | None, tail: int) -> range | tuple[int, ...]:
+        """Return the comment pages to fetch: from the last one known, because earlier ones do not grow."""
+        first = self._first
+        if not first or values.get("reply_count") == 0:
+            return ()
+        if self._pager is None or pages is None:
+            return (max(first, tail),)
+        if self._pager.counts and pages.count is not None:
+            # A thread that has shrunk below the tail is read from the last page it still has.
+            return range(max(first, min(tail, pages.count)), pages.count + 1)
+        return (max(first, tail),) if pages.has_next or first == 1 else ()
+
+
+class CommentPageReader:
+    """Reads the comment pages of one site."""
+
+    def __init__(self, kit: Kit, spec: CommentSpec, comments: CommentReader, *, is_chain: bool) -> None:
+        self._kit = kit
+        self._comments = comments
+        self._pager = Pager(spec, kit.want())
+        self._empty = compile_test(spec.empty, kit.want()) if spec.empty else None
+        self._is_chain = is_chain
+
+    def read(self, request: Request, where: Where, document: Document) -> Parsed:
+        """Read one page."""
+        shown = self._kit.page_shown(request, document)
+        comments, notes = self._comments.read(request, where, document, page=shown)
+        pages = self._pager.read(where, document, shown)
+        if not comments and not pages.is_shown and not (self._empty and self._empty(where, document)):
+            raise ParseError(
+                f"{request.site}: comment: no comments, no pager and not marked as empty; mend record, or add an "
+                f"`empty` rule; {request.address}"
+            )
+        children: tuple[Request, ...] = ()
+        if shown != request.page:
+            notes += (f"asked for page {request.page}, was sent to page {shown}: the thread ends here",)
+        elif self._is_chain and pages.has_next:
+            children = self._next(request, pages)
+        tail = max((child.page for child in children), default=0)
+        return Parsed(Items(request.site, (), (), comments), children, tail, notes)
+
+    def _next(self, request: Request, pages: Pages) -> tuple[Request, ...]:
+        page = request.page + 1
+        address = self._kit.address(Stage.COMMENT, request.key, page, pages.link)
+        if address is None:
+            return ()
+        return (Request(request.site, Stage.COMMENT, request.key, address, page, request.revision, request.priority),)
+
+
+def thread_pager(kit: Kit, spec: PostSpec, comment: CommentSpec | None) -> Pager | None:
+    """Return how a post page tells of comment pages: by its own rules, or the comments' where it shows their first."""
+    if comment is None:
+        return None
+    if spec.pages or spec.total or spec.next:
+        return Pager(spec.model_copy(update={"max_pages": comment.max_pages}), kit.want())
+    return Pager(comment, kit.want()) if comment.first_page == 2 else None

@@ -1,0 +1,116 @@
+"""From an element to a value: its text or attribute, cut by a regex, looked up in a table, turned into its type."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+from zoneinfo import ZoneInfo
+
+from selectolax.lexbor import LexborNode
+
+from crawl_tasks.parse import text as texts
+from crawl_tasks.parse.counts import read_count, read_int
+from crawl_tasks.parse.dates import read_date
+from crawl_tasks.parse.document import Document
+from crawl_tasks.sites.rules import As, Plain, Rule, TextMode
+
+Convert: TypeAlias = Callable[[str, Document], Plain]
+Take: TypeAlias = Callable[[LexborNode], str | None]
+
+SEARCHED = 100_000
+FALSE = frozenset({"", "0", "false", "no", "off", "none", "null"})
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """How the dates of a site are read."""
+
+    zone: ZoneInfo
+    languages: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Want:
+    """What a rule is to give: its type and reading when the rule itself does not say."""
+
+    kind: As
+    mode: TextMode
+    clock: Clock
+    key_in: Callable[[str], str | None]
+
+
+def take_of(rule: Rule, want: Want) -> Take:
+    """Return how the raw text of an element is had."""
+    take = _take_whole(rule, want)
+    if rule.drop is None:
+        return take
+    drop = rule.drop
+
+    def without(node: LexborNode) -> str | None:
+        if node.css_first(drop) is None:
+            return take(node)
+        rest = node.clone()
+        for part in rest.css(drop):
+            part.decompose()
+        return take(rest)
+
+    return without
+
+
+def _take_whole(rule: Rule, want: Want) -> Take:
+    if rule.attr is not None:
+        name = rule.attr
+        return lambda node: node.attrs.get(name)
+    if (rule.as_ or want.kind) is As.HTML:
+        return lambda node: node.inner_html or None
+    if (rule.as_ or want.kind) is As.DATE and rule.text is None:
+        return _moment_of
+    mode = rule.text or want.mode
+    if mode is TextMode.LINES:
+        return lambda node: texts.lines(node.html or "") or None
+    deep = mode is TextMode.ALL
+    return lambda node: texts.one_line(node.text(deep=deep)) or None
+
+
+def _moment_of(node: LexborNode) -> str | None:
+    """Return what a time element says: its machine-readable attribute, else its text."""
+    return node.attrs.get("datetime") or texts.one_line(node.text()) or None
+
+
+def shape_of(rule: Rule, want: Want) -> Convert:
+    """Return what is done to a raw text: regex, table, type."""
+    convert = _convert(rule.as_ or want.kind, rule, want)
+    if not rule.regex and not rule.map:
+        return convert
+    search = re.compile(rule.regex).search if rule.regex else None
+    table = rule.map
+
+    def shape(raw: str, document: Document) -> Plain:
+        if search is not None:
+            found = search(raw[:SEARCHED])
+            if found is None:
+                return None
+            raw = (found[1] if found.re.groups else found[0]) or ""
+        if raw in table:
+            value = table[raw]
+            return convert(value, document) if isinstance(value, str) else value
+        return convert(raw, document)
+
+    return shape
+
+
+def _convert(kind: As, rule: Rule, want: Want) -> Convert:
+    zone, languages, formats, key_in = want.clock.zone, want.clock.languages, rule.format, want.key_in
+    table: dict[As, Convert] = {
+        As.TEXT: lambda raw, _: raw.strip() or None,
+        As.HTML: lambda raw, _: texts.clean_html(raw) or None,
+        As.INT: lambda raw, _: read_int(raw),
+        As.COUNT: lambda raw, _: read_count(raw),
+        As.DATE: lambda raw, document: read_date(raw, document.page.at_s, zone, formats=formats, languages=languages),
+        As.URL: lambda raw, document: document.absolute(raw),
+        As.BOOL: lambda raw, _: raw.strip().lower() not in FALSE,
+        As.ID: lambda raw, _: key_in(raw),
+    }
+    return table[kind]
