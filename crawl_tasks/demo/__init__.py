@@ -18,7 +18,7 @@ Addresses (links are root-relative; ids are decimal figures)
 Common to all pages
     UTF-8, `Content-Type: text/html; charset=utf-8`, `<html lang="zh">` or `"en"`, by the board.
     A moment is always one `time` element, of one of two kinds; words such as "发表于" stand outside of it:
-        <time datetime="2024-06-19T14:17:05Z">Jun 19</time>   the attribute is exact (zone Z or +08:00)
+        <time datetime="2024-06-19T14:17:05Z">06/19</time>    the attribute is exact (zone Z or +08:00)
         <time>2024年6月19日 22:17</time>                       the text is all there is, in Asia/Shanghai
     Texts without attribute: `2024-06-19 22:17`, `2024年6月19日 22:17`, and on boards with relative times also
     `5 分钟前`, `3 小时前`, `今天 12:30`, `昨天 12:30`, `前天 12:30`, `5 minutes ago`, `1 hour ago`,

@@ -1,0 +1,162 @@
+"""The forum as something that answers: a path in, a page out, rendered once per generation."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from email.utils import formatdate
+
+from crawl_tasks.demo import pages
+from crawl_tasks.demo.furniture import Furniture
+from crawl_tasks.demo.genesis import create
+from crawl_tasks.demo.news import News, advance
+from crawl_tasks.demo.sizes import DEMO, Size
+from crawl_tasks.demo.truth import Truth, list_pages, truth_of
+from crawl_tasks.demo.world import Thread, World
+
+HTML = "text/html; charset=utf-8"
+TEXT = "text/plain; charset=utf-8"
+_PATH = re.compile(r"/(list|post|comment)/([0-9]{1,18})(?:/([0-9]{1,9}))?")
+_REASONS = {200: "OK", 301: "Moved Permanently", 404: "Not Found", 410: "Gone"}
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A response without what the connection adds to it. Header names are in lower case."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+@dataclass(slots=True)
+class _Edition:
+    """One generation with what was rendered of it; replaced as a whole, so that no page outlives its generation."""
+
+    world: World
+    listings: dict[str, list[Thread]]
+    wires: dict[str, bytes] = field(default_factory=dict)
+
+
+class DemoForum:
+    """A forum from a seed. Rendering is thread-safe; `mutate` is for one thread at a time."""
+
+    def __init__(
+        self, seed: int = 1, size: Size = DEMO, *, generation: int = 1, crawl_delay_s: float | None = None
+    ) -> None:
+        self._furniture = Furniture(heavy=size.heavy)
+        self._crawl_delay_s = crawl_delay_s
+        self._edition = _edition(create(seed, size))
+        while self._edition.world.generation < generation:
+            self.mutate()
+
+    @property
+    def generation(self) -> int:
+        """Which generation this is, from 1."""
+        return self._edition.world.generation
+
+    @property
+    def date(self) -> str:
+        """The value of every Date header: the forum's present, which stands still within a generation."""
+        return formatdate(self._edition.world.now, usegmt=True)
+
+    def mutate(self) -> News:
+        """Become the next generation.
+
+        Raises:
+            ValueError: After many generations no thread is left that could grow as promised.
+        """
+        world, news = advance(self._edition.world)
+        self._edition = _edition(world)
+        return news
+
+    def truth(self) -> Truth:
+        """Return what a perfect crawl of this generation would know."""
+        return truth_of(self._edition.world)
+
+    def render(self, path: str) -> Answer:
+        """Return the answer to a GET of a path; a query is ignored."""
+        return self._render(self._edition, path)
+
+    def wire(self, path: str) -> bytes:
+        """Return the answer as bytes for a kept connection, Date and Content-Length included. Pages are kept."""
+        edition = self._edition
+        wire = edition.wires.get(path)
+        if wire is None:
+            answer = self._render(edition, path)
+            wire = head(answer.status, {**answer.headers, "date": self.date}, len(answer.body)) + answer.body
+            if answer.status == 200 and "?" not in path:
+                edition.wires[path] = wire
+        return wire
+
+    def prerender(self) -> int:
+        """Render all pages now; return their size in bytes. For measurements."""
+        return sum(len(self.wire(path)) for path in self.truth().paths)
+
+    def _render(self, edition: _Edition, path: str) -> Answer:
+        path = path.partition("?")[0]
+        found = _PATH.fullmatch(path)
+        if found is None:
+            return self._other(edition, path)
+        kind, key, page = found[1], found[2], int(found[3] or 0)
+        if kind == "list":
+            return self._list(edition, key, page)
+        thread = edition.world.threads.get(key)
+        if thread is None:
+            return _absent(404)
+        return self._thread(edition, thread, page if kind == "comment" else None)
+
+    def _thread(self, edition: _Edition, thread: Thread, page: int | None) -> Answer:
+        """Answer for a post's page, where `page` is None, or for one of its comment pages."""
+        if thread.gone:
+            return _absent(thread.gone)
+        if page is None:
+            return _html(pages.post_page(edition.world, self._furniture, thread))
+        if page == 1:
+            return Answer(301, {"content-type": HTML, "location": f"/post/{thread.post_id}"}, b"")
+        if not 2 <= page <= thread.pages:
+            return _absent(404)
+        return _html(pages.comment_page(edition.world, self._furniture, thread, page))
+
+    def _list(self, edition: _Edition, board_id: str, page: int) -> Answer:
+        world = edition.world
+        rows = edition.listings.get(board_id, [])
+        count = list_pages(world, len(rows))
+        if board_id not in world.boards or not 1 <= page <= count:
+            return _absent(404)
+        step = world.size.rows_per_page
+        part = rows[(page - 1) * step : page * step]
+        board = world.boards[board_id]
+        return _html(pages.list_page(world, self._furniture, board, part, page=page, pages=count))
+
+    def _other(self, edition: _Edition, path: str) -> Answer:
+        if path == "/":
+            return _html(pages.index_page(edition.world, self._furniture))
+        if path == "/robots.txt":
+            return Answer(200, {"content-type": TEXT}, self._robots().encode())
+        if path.startswith("/private/"):
+            return Answer(200, {"content-type": HTML}, b"<title>private</title>robots.txt asks you to stay out\n")
+        return _absent(404)
+
+    def _robots(self) -> str:
+        delay = "" if self._crawl_delay_s is None else f"Crawl-delay: {self._crawl_delay_s:g}\n"
+        return f"User-agent: *\nAllow: /list\nAllow: /post\nAllow: /comment\nDisallow: /private\n{delay}"
+
+
+def head(status: int, headers: Mapping[str, str], length: int) -> bytes:
+    """Return the head of an HTTP/1.1 response with a Content-Length."""
+    lines = "".join(f"{name.title()}: {value}\r\n" for name, value in headers.items())
+    return f"HTTP/1.1 {status} {_REASONS.get(status, 'Status')}\r\n{lines}Content-Length: {length}\r\n\r\n".encode()
+
+
+def _edition(world: World) -> _Edition:
+    return _Edition(world, {board: world.listing(board) for board in world.boards})
+
+
+def _html(text: str) -> Answer:
+    return Answer(200, {"content-type": HTML}, text.encode())
+
+
+def _absent(status: int) -> Answer:
+    return Answer(status, {"content-type": HTML}, f"<title>{status}</title>there is no such page\n".encode())

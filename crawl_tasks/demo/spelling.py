@@ -1,0 +1,61 @@
+"""Moments and numbers as the boards of the forum write them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta, timezone
+
+from crawl_tasks.demo.prose import Language
+from crawl_tasks.demo.world import Board, Style
+
+SHANGHAI = timezone(timedelta(hours=8))  # no summer time since 1991
+_DAYS = {
+    Language.CHINESE: ("今天 ", "昨天 ", "前天 "),
+    Language.ENGLISH: ("today at ", "yesterday at "),
+}
+
+
+def moment(board: Board, when: int, now: int) -> str:
+    """Return the `time` element for a moment; `when` is before `now`."""
+    local = datetime.fromtimestamp(when, SHANGHAI)
+    if board.style is Style.ATTRIBUTE:
+        label = f"{local.month}月{local.day}日" if board.language is Language.CHINESE else f"{local:%m/%d}"
+        return f'<time datetime="{_iso(when)}">{label}</time>'
+    if board.style is Style.HAN:
+        return f"<time>{local.year}年{local.month}月{local.day}日 {local:%H:%M}</time>"
+    relative = _relative(board.language, when, now) if board.style is Style.RELATIVE else None
+    return f"<time>{relative or f'{local:%Y-%m-%d %H:%M}'}</time>"
+
+
+def views(language: Language, number: int) -> str:
+    """Return a number of views, shortened where that loses nothing."""
+    if number < 1000:
+        return str(number)
+    if number < 10_000:
+        return f"{number:,}"
+    return f"{number / 10_000:g}万" if language is Language.CHINESE else f"{number / 1000:.1f}k"
+
+
+def _iso(when: int) -> str:
+    """Write half of the moments in the world's time and half in the forum's."""
+    if when // 60 % 2:
+        return f"{datetime.fromtimestamp(when, UTC):%Y-%m-%dT%H:%M:%SZ}"
+    return f"{datetime.fromtimestamp(when, SHANGHAI):%Y-%m-%dT%H:%M:%S}+08:00"
+
+
+def _relative(language: Language, when: int, now: int) -> str | None:
+    """Return a relative text if one can be read back to the minute."""
+    ago = now - when
+    if 60 <= ago < 3600 and ago % 60 == 0:
+        return _ago(language, ago // 60, "分钟", "minute")
+    if 3600 <= ago < 86_400 and ago % 3600 == 0:
+        return _ago(language, ago // 3600, "小时", "hour")
+    local, today = datetime.fromtimestamp(when, SHANGHAI), datetime.fromtimestamp(now, SHANGHAI)
+    days = (today.date() - local.date()).days
+    names = _DAYS[language]
+    return f"{names[days]}{local:%H:%M}" if 0 <= days < len(names) else None
+
+
+def _ago(language: Language, count: int, chinese: str, english: str) -> str:
+    if language is Language.CHINESE:
+        return f"{count} {chinese}前"
+    return f"{count} {english}{'s' if count > 1 else ''} ago"
