@@ -1,0 +1,60 @@
+"""The frontier as the command line opens it: asked once whether it answers, and not waited for."""
+
+from __future__ import annotations
+
+import redis
+
+from crawl_tasks.errors import ConfigError, RedisUnreachable, SettingsError
+from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.settings import Settings, load_settings
+
+CONNECT_TIMEOUT_S = 3.0
+REPLY_TIMEOUT_S = 10.0
+
+
+def connect_now(url: str) -> redis.Redis:
+    """Connect to a Redis that answers now; a person at a terminal would rather know than wait.
+
+    Raises:
+        SettingsError: the URL is none.
+        RedisUnreachable: it does not answer, or not to us.
+    """
+    try:
+        client = redis.Redis.from_url(
+            url, socket_connect_timeout=CONNECT_TIMEOUT_S, socket_timeout=REPLY_TIMEOUT_S, retry=None
+        )
+    except ValueError as error:
+        raise SettingsError(f"CRAWL_REDIS_URL: {url}: {error}; write redis://HOST:PORT/NUMBER") from error
+    try:
+        client.ping()
+    except (redis.RedisError, OSError) as error:
+        raise RedisUnreachable(
+            f"Redis at {url} does not answer: {error}; start one (crawl-tasks redis) or set CRAWL_REDIS_URL"
+        ) from error
+    return client
+
+
+def open_frontier(settings: Settings | None = None) -> Frontier:
+    """Open the frontier of the installation.
+
+    Raises:
+        SettingsError: a setting is wrong.
+        RedisUnreachable: Redis does not answer.
+    """
+    settings = settings or load_settings()
+    return Frontier(connect_now(settings.redis_url), settings.redis_prefix, settings.store_at)
+
+
+def chosen_sites(frontier: Frontier, names: tuple[str, ...]) -> list[str]:
+    """Give the published sites that were named, or all when none was.
+
+    Raises:
+        ConfigError: one is not published, or none is.
+    """
+    published = frontier.sites()
+    for name in names:
+        if name not in published:
+            raise ConfigError(f"site {name!r} is not published; published are: {', '.join(published) or 'none'}")
+    if not published:
+        raise ConfigError("no site is published; write config/sites/NAME.yaml and run: crawl-tasks sites check")
+    return list(names) or published

@@ -1,0 +1,117 @@
+"""The door of the command line: finds a command, runs it, and gives each error one line and one exit code."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+import sys
+from typing import NoReturn
+
+import click
+from redis.exceptions import RedisError
+
+from crawl_tasks.cli.exits import Exit
+from crawl_tasks.cli.helptext import examples
+from crawl_tasks.errors import CrawlError
+from crawl_tasks.local.interrupts import Terminated
+
+COMMANDS = {
+    "demo": ("demo", "Crawl the bundled forum and compare the result with its ground truth."),
+    "run": ("run", "Crawl with everything that takes, on this machine, and show the progress."),
+    "status": ("status", "Show what every site has open, done and failed."),
+    "sites": ("sites", "Check the site files and publish them to the workers."),
+    "seed": ("seed", "Ask for boards, posts or addresses to be fetched."),
+    "fetch": ("fetch", "Fetch one page here and now and show what is read from it."),
+    "export": ("export", "Write posts and comments as JSON Lines or CSV."),
+    "pause": ("pause", "Stop fetching from a site; what is open is kept."),
+    "resume": ("resume", "Go on with a paused site."),
+    "dead": ("dead", "List or retry requests that were given up or set aside."),
+    "ledger": ("ledger", "Check that every request admitted is in exactly one place."),
+    "doctor": ("doctor", "Look for what keeps this installation from working."),
+    "redis": ("redis", "Run the embedded Redis in the foreground."),
+    "bench": ("bench", "Measure a crawl of a local forum of 5,000 pages."),
+    "version": ("version", "Print the version."),
+}
+
+_PASSWORD = re.compile(r"(://[^\s/:@]*):[^\s/]+@")
+
+
+class Commands(click.Group):
+    """The commands by name, each imported when it is used, so that `--help` and `status` start at once."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Name the commands in the order to learn them."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import a command."""
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"crawl_tasks.cli.{COMMANDS[cmd_name][0]}")
+        command = module.command
+        if not isinstance(command, click.Command):
+            raise TypeError(f"{module.__name__}.command is no click command")
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the command; the outermost boundary of every error."""
+        try:
+            return super().invoke(ctx)
+        except (CrawlError, RedisError, BrokenPipeError, KeyboardInterrupt) as error:
+            if ctx.params.get("debug") and not isinstance(error, (BrokenPipeError, KeyboardInterrupt)):
+                raise
+            end(error, ctx)
+
+
+def end(error: BaseException, ctx: click.Context) -> NoReturn:
+    """Turn an error into a line and an exit code."""
+    if isinstance(error, KeyboardInterrupt):
+        ctx.exit(Exit.TERMINATED if isinstance(error, Terminated) else Exit.INTERRUPTED)
+    if isinstance(error, BrokenPipeError):  # the reader has had enough: no word, as `head` expects
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        ctx.exit(Exit.OK)
+    if isinstance(error, CrawlError):
+        complain(str(error))
+        ctx.exit(error.exit_code)
+    complain(f"Redis: {error}; is it running and is CRAWL_REDIS_URL right?")
+    ctx.exit(Exit.BACKEND)
+
+
+def complain(message: str) -> None:
+    """Print an error on stderr, without the passwords of URLs."""
+    click.echo(f"crawl-tasks: {hide_passwords(message)}", err=True)
+
+
+def hide_passwords(text: str) -> str:
+    """Replace the password of every URL in a text by ***."""
+    return _PASSWORD.sub(r"\1:***@", text)
+
+
+@click.group(
+    cls=Commands,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    epilog=examples(
+        "crawl-tasks demo           # everything at once, on a forum that comes with it",
+        "crawl-tasks doctor         # is this installation in order?",
+        "crawl-tasks sites check    # are the files of config/sites right?",
+        "crawl-tasks run            # crawl them until Ctrl-C",
+    ),
+)
+@click.option("--debug", is_flag=True, help="Show where an error came from.")
+def cli(debug: bool) -> None:
+    """Crawl forums: list pages, posts, comments; distributed, incremental, polite.
+
+    Exit codes: 0 all is well, 1 the crawl had failures, 2 usage or configuration, 3 Redis or the database
+    cannot be used, 130 ended by Ctrl-C.
+    """
+
+
+def main() -> None:
+    """Run the command line."""
+    cli(prog_name="crawl-tasks")

@@ -1,0 +1,151 @@
+"""`crawl-tasks seed`: boards, posts and addresses that a person asks for, through the same door as all others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from enum import Enum
+from typing import NamedTuple, TextIO
+
+import click
+
+from crawl_tasks.cli.backend import open_frontier
+from crawl_tasks.cli.exits import Exit
+from crawl_tasks.cli.helptext import examples
+from crawl_tasks.cli.safe_text import printable
+from crawl_tasks.errors import ConfigError, FetchError, SiteError
+from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.model import Priority, Request, Stage
+from crawl_tasks.publishing import first_page
+from crawl_tasks.sites.address import Addresses
+from crawl_tasks.sites.published import read_site
+from crawl_tasks.sites.schema import Board
+from crawl_tasks.urls import normalize
+
+
+class Kind(Enum):
+    """What a wish names."""
+
+    BOARD = "board"
+    POST = "post"
+    URL = "url"
+
+
+class Wish(NamedTuple):
+    """One thing that a person asks to be fetched."""
+
+    kind: Kind
+    text: str
+
+
+@click.command(
+    epilog=examples(
+        "crawl-tasks seed demo --board 3",
+        "crawl-tasks seed demo --post 1042 --post 1043",
+        "crawl-tasks seed demo --url http://127.0.0.1:8765/comment/1042/2",
+        "crawl-tasks seed demo - < addresses.txt",
+    )
+)
+@click.argument("site")
+@click.argument("addresses", required=False, type=click.File("r", encoding="utf-8", errors="replace"))
+@click.option("--board", "boards", multiple=True, metavar="ID", help="Scan a board now, from its first page.")
+@click.option("--post", "posts", multiple=True, metavar="ID", help="Fetch a post.")
+@click.option("--url", "urls", multiple=True, metavar="URL", help="Fetch an address of the site.")
+@click.option("--priority", type=click.IntRange(0, 9), default=Priority.URGENT.value, show_default=True)
+@click.pass_context
+def command(
+    ctx: click.Context,
+    site: str,
+    addresses: TextIO | None,
+    *,
+    boards: tuple[str, ...],
+    posts: tuple[str, ...],
+    urls: tuple[str, ...],
+    priority: int,
+) -> None:
+    """Ask for pages of SITE; ADDRESSES is a file of them, one a line, # begins a comment, - is standard input.
+
+    A page that was fetched before is known and not fetched again, except boards, which are scanned anew. Nothing
+    is admitted above the site's max_backlog. Exit code 1 when anything was refused.
+    """
+    if not (boards or posts or urls or addresses):
+        raise click.UsageError(
+            "name what to fetch: --board, --post, --url, or a file of addresses (- is standard input)"
+        )
+    seeder = Seeder(open_frontier(), site, priority)
+    refused = 0
+    for wish in _wishes(boards, posts, urls, addresses or ()):
+        is_taken, verdict = seeder.ask(wish)
+        refused += not is_taken
+        click.echo(f"{verdict}: {wish.kind.value} {printable(wish.text)}")
+    if refused:
+        click.echo(f"crawl-tasks: {refused} refused", err=True)
+        ctx.exit(Exit.FAILURES)
+
+
+def _wishes(boards: Iterable[str], posts: Iterable[str], urls: Iterable[str], lines: Iterable[str]) -> Iterator[Wish]:
+    for kind, texts in ((Kind.BOARD, boards), (Kind.POST, posts), (Kind.URL, urls), (Kind.URL, wanted_lines(lines))):
+        for text in texts:
+            yield Wish(kind, text)
+
+
+def wanted_lines(lines: Iterable[str]) -> Iterator[str]:
+    """Give the lines that say something: without byte order mark, comments and blanks."""
+    for line in lines:
+        text = line.removeprefix("\ufeff").strip()
+        if text and not text.startswith("#"):
+            yield text
+
+
+class Seeder:
+    """Asks for the admission of one request at a time and says what became of it."""
+
+    def __init__(self, frontier: Frontier, name: str, priority: int) -> None:
+        text = frontier.published(name)
+        if text is None:
+            raise ConfigError(f"site {name!r} is not published; run: crawl-tasks sites check {name}")
+        self._frontier = frontier
+        self._site = read_site(text)
+        self._addresses = Addresses(self._site)
+        self._priority = priority
+
+    def ask(self, wish: Wish) -> tuple[bool, str]:
+        """Ask for admission; say whether the wish was taken, and in words what happened.
+
+        Raises:
+            BackendError: Redis does not do its part.
+        """
+        try:
+            request = self.request_for(wish)
+        except (ConfigError, FetchError) as error:
+            return False, f"refused, {printable(str(error))}"
+        admission = self._frontier.admit(self._site.name, [request], self._site.gate.max_backlog)
+        if admission.over:
+            return False, f"refused, {self._site.gate.max_backlog} requests are open (gate.max_backlog)"
+        return True, "admitted" if admission.new else "known"
+
+    def request_for(self, wish: Wish) -> Request:
+        """Make the request that a wish means.
+
+        Raises:
+            ConfigError: the site has no such page.
+            FetchError: the address is none that we go to.
+        """
+        if wish.kind is Kind.BOARD:
+            return self._scan(wish.text)
+        if wish.kind is Kind.POST:
+            return self._page(Stage.POST, wish.text, 1)
+        target = self._addresses.read(wish.text)
+        if target is None:
+            raise ConfigError(f"no address of site {self._site.name}; see list, post and comment in its file")
+        return self._page(target.stage, target.key, target.page, normalize(wish.text))
+
+    def _scan(self, board_id: str) -> Request:
+        board = next((board for board in self._site.boards if board.id == board_id), None) or Board(id=board_id)
+        scan = first_page(self._site, board, self._addresses, f"seed{self._frontier.clock_ms()}")
+        return Request(scan.site, scan.stage, scan.key, scan.address, revision=scan.revision, priority=self._priority)
+
+    def _page(self, stage: Stage, key: str, page: int, address: str | None = None) -> Request:
+        where = address or self._addresses.of(stage, key, page)
+        if where is None:
+            raise SiteError(f"site {self._site.name} gives no address for its {stage.value} pages; seed a URL")
+        return Request(self._site.name, stage, key, where, page=page, priority=self._priority)

@@ -1,0 +1,100 @@
+"""`crawl-tasks sites check`: every file read, every mistake shown, then published to the workers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from crawl_tasks.cli.backend import open_frontier
+from crawl_tasks.cli.helptext import examples
+from crawl_tasks.errors import ConfigError, SiteError
+from crawl_tasks.publishing import board_terms, publish_site, require_contact
+from crawl_tasks.settings import Settings, load_settings
+from crawl_tasks.sites.loader import load_site
+from crawl_tasks.sites.schema import Site
+
+_SUFFIXES = (".yaml", ".yml")
+
+
+@click.group(epilog=examples("crawl-tasks sites check"))
+def command() -> None:
+    """Check the site files and publish them to the workers."""
+
+
+@command.command(
+    epilog=examples(
+        "crawl-tasks sites check", "crawl-tasks sites check demo", "crawl-tasks sites check demo --no-publish"
+    )
+)
+@click.argument("name", required=False)
+@click.option("--publish/--no-publish", default=True, help="Make the sites known to all workers.", show_default=True)
+def check(name: str | None, publish: bool) -> None:
+    """Read every file of the sites directory, or only NAME's, and show all mistakes with file, line and remedy."""
+    settings = load_settings()
+    sites = checked_sites(settings, (name,) if name else ())
+    for site in sites:
+        click.echo(describe(site))
+    if publish:
+        frontier = open_frontier(settings)
+        for site in sites:
+            publish_site(frontier, site, settings.contact)
+        click.echo(f"published: {', '.join(site.name for site in sites)}")
+
+
+def checked_sites(settings: Settings, names: tuple[str, ...]) -> list[Site]:
+    """Load the sites that were named, or all, each fit to be published.
+
+    Raises:
+        ConfigError: there is none of a name, or any file is wrong; the message lists the mistakes of all files.
+    """
+    sites: dict[str, Site] = {}
+    mistakes: list[str] = []
+    for path in site_files(settings.sites_dir):
+        try:
+            site = _checked(path, settings.contact)
+            if site.name in sites:
+                raise SiteError(f"{path}: name: {site.name!r} is another file's name too; rename one of them")
+            sites[site.name] = site
+        except ConfigError as error:
+            if not names or path.stem in names:
+                mistakes.append(str(error))
+    mistakes += [
+        f"{settings.sites_dir / name}.yaml: there is no such site; there are: {', '.join(sites) or 'none'}"
+        for name in names
+        if name not in sites and not mistakes
+    ]
+    if mistakes:
+        raise ConfigError("\n".join(mistakes))
+    return [sites[name] for name in names or sites]
+
+
+def site_files(directory: Path) -> list[Path]:
+    """List the site files of a directory.
+
+    Raises:
+        ConfigError: it cannot be read or holds none.
+    """
+    try:
+        files = sorted(path for path in directory.iterdir() if path.suffix in _SUFFIXES)
+    except OSError as error:
+        raise ConfigError(f"{directory}: cannot be read: {error.strerror}; set CRAWL_SITES_DIR") from None
+    if not files:
+        raise ConfigError(f"{directory}: holds no site file; write NAME.yaml there or set CRAWL_SITES_DIR")
+    return files
+
+
+def _checked(path: Path, contact: str | None) -> Site:
+    site = load_site(path)
+    board_terms(site)
+    require_contact(site, contact)
+    return site
+
+
+def describe(site: Site) -> str:
+    """Say in one line that a site is right, what is watched and how fast."""
+    gate = site.gate
+    boards = f"{len(site.boards)} board{'' if len(site.boards) == 1 else 's'}"
+    stages = ", ".join(stage.value for stage in site.stages)
+    pace = f"{gate.window} in flight" + (f", one every {gate.delay_s:g} s" if gate.delay_s else ", no delay")
+    return f"{site.name}: OK: {site.base}, {boards}, {stages}; {pace}; at most {gate.max_backlog} open"

@@ -1,0 +1,91 @@
+"""The state directory's own Redis: one at a time, its address in `redis.url` while it runs."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from pathlib import Path
+from typing import Self
+
+import redis
+
+from crawl_tasks.local.interrupts import Interrupts
+from crawl_tasks.local.lock import StateLock
+from crawl_tasks.local.redis_server import RedisServer
+
+URL_FILE = "redis.url"
+"""The same name as settings.STATE_REDIS_URL, by which the settings of every process find the server."""
+
+
+class EmbeddedRedis:
+    """A server for `state_dir` while entered. A server that a killed process left behind is ended first."""
+
+    def __init__(self, state_dir: Path, interrupts: Interrupts, port: int = 0) -> None:
+        self._server = RedisServer(state_dir / "redis", port)
+        self._interrupts = interrupts
+        self._lock = StateLock(state_dir / "redis.lock", "its Redis runs")
+        self._file = state_dir / URL_FILE
+        self.url = self._server.url
+        self.directory = self._server.directory
+
+    def __enter__(self) -> Self:
+        """Start it.
+
+        Raises:
+            ConfigError: the directory has a server already, or cannot be written.
+            RedisUnreachable: it does not start.
+        """
+        self._lock.__enter__()
+        try:
+            end_left_over(self._file)
+            with self._interrupts.shield():
+                self._server.start()
+                _write_whole(self._file, self.url + "\n")
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with self._interrupts.shield():
+            self._file.unlink(missing_ok=True)
+            self._server.stop()
+            self._lock.__exit__()
+
+    def is_running(self) -> bool:
+        """Say whether it answers."""
+        return answers(self.url)
+
+
+def answers(url: str) -> bool:
+    """Say whether a Redis answers there."""
+    with redis.Redis.from_url(url, retry=None, socket_connect_timeout=2, socket_timeout=5) as client:
+        try:
+            return bool(client.ping())
+        except redis.RedisError:
+            return False
+
+
+def running_url(state_dir: Path) -> str | None:
+    """Give the address of the directory's server if it runs."""
+    try:
+        url = (state_dir / URL_FILE).read_text("utf-8").strip()
+    except OSError:
+        return None
+    return url if url and answers(url) else None
+
+
+def end_left_over(url_file: Path) -> None:
+    """End the server that a killed supervisor left behind; its data stay."""
+    url = running_url(url_file.parent)
+    if url is not None:
+        with redis.Redis.from_url(url, retry=None) as client, contextlib.suppress(redis.RedisError):
+            if client.config_get("dir").get("dir") == str((url_file.parent / "redis").resolve()):
+                client.shutdown(save=False, nosave=False)
+    url_file.unlink(missing_ok=True)
+
+
+def _write_whole(path: Path, text: str) -> None:
+    draft = path.with_suffix(".new")
+    draft.write_text(text, "utf-8")
+    os.replace(draft, path)

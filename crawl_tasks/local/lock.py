@@ -1,0 +1,49 @@
+"""One supervisor and one server a state directory: a lock file that the kernel frees when its holder dies."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from pathlib import Path
+from typing import Self
+
+from crawl_tasks.errors import ConfigError
+
+
+class StateLock:
+    """Holds `path` while entered; the file says who holds it."""
+
+    def __init__(self, path: Path, purpose: str) -> None:
+        self._path = path
+        self._purpose = purpose
+        self._file: int | None = None
+
+    def __enter__(self) -> Self:
+        """Take the lock.
+
+        Raises:
+            ConfigError: another process holds it, or the directory cannot be written.
+        """
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o644)
+        except OSError as error:
+            raise ConfigError(f"{self._path}: cannot be written: {error.strerror}; set CRAWL_STATE_DIR") from error
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            holder = os.read(file, 20).decode("ascii", "replace").strip()
+            os.close(file)
+            raise ConfigError(
+                f"{self._path.parent}: {self._purpose} already (process {holder or 'unknown'});"
+                " end that one, or set CRAWL_STATE_DIR to another directory"
+            ) from error
+        os.ftruncate(file, 0)
+        os.write(file, f"{os.getpid()}\n".encode())
+        self._file = file
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None

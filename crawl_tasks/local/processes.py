@@ -1,0 +1,193 @@
+"""The processes of a crawl on one machine: started, watched, restarted, and ended whatever happens to us."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Self
+
+from crawl_tasks.errors import CrawlError
+from crawl_tasks.local.interrupts import Interrupts
+
+GRACE_S = 10.0
+SHORT_LIFE_S = 5.0
+SHORT_LIVES_ALLOWED = 3
+
+_PR_SET_PDEATHSIG = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A process to run. A restarted one comes back when it dies; without any other the crawl ends.
+
+    Jobs of a higher `rank` are ended first.
+    """
+
+    name: str
+    argv: Sequence[str]
+    is_restarted: bool = True
+    rank: int = 1
+
+
+@dataclass(slots=True)
+class _Child:
+    job: Job
+    process: subprocess.Popen[bytes]
+    started_at: float
+    short_lives: int = 0
+
+
+@dataclass(slots=True)
+class Crew:
+    """Child processes, each in a session of its own so that Ctrl-C reaches us alone; ended when the block ends.
+
+    `report` is told in one line of every death. Logs go to `log_dir`/NAME.log.
+    """
+
+    log_dir: Path
+    env: Mapping[str, str]
+    interrupts: Interrupts
+    report: Callable[[str], None]
+    grace_s: float = GRACE_S
+    _children: dict[str, _Child] = field(default_factory=dict)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.end()
+
+    def start(self, job: Job) -> None:
+        """Start a job.
+
+        Raises:
+            CrawlError: it cannot be started.
+        """
+        self._start(job, short_lives=0)
+
+    def pid(self, name: str) -> int:
+        """Give the process id of a job."""
+        return self._children[name].process.pid
+
+    def log_of(self, name: str) -> Path:
+        """Name the log file of a job."""
+        return self.log_dir / f"{name}.log"
+
+    def watch(self) -> None:
+        """Look after every child once: report and restart the dead.
+
+        Raises:
+            CrawlError: one died that is not restarted, or died again and again.
+        """
+        for child in list(self._children.values()):
+            code = child.process.poll()
+            if code is not None:
+                self._bring_back(child, how_it_ended(code))
+
+    def end(self) -> None:
+        """End all children, by rank: SIGTERM, time to finish, SIGKILL. Another Ctrl-C saves the waiting."""
+        with self.interrupts.shield():
+            for rank in sorted({child.job.rank for child in self._children.values()}, reverse=True):
+                self._end([child for child in self._children.values() if child.job.rank == rank])
+            self._children.clear()
+
+    def stop(self, name: str) -> None:
+        """End one child."""
+        with self.interrupts.shield():
+            self._end([self._children.pop(name)])
+
+    def _start(self, job: Job, short_lives: int) -> None:
+        self.log_dir.mkdir(parents=True, exist_ok=True)
+        leash = _leash()
+        with self.interrupts.shield(), self.log_of(job.name).open("ab") as log:
+            try:
+                process = subprocess.Popen(  # noqa: S603 (our own arguments)
+                    list(job.argv),
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=subprocess.STDOUT,
+                    env=dict(self.env),
+                    start_new_session=True,
+                    preexec_fn=leash,  # one system call, bound beforehand
+                )
+            except OSError as error:
+                raise CrawlError(f"{job.name}: {job.argv[0]} cannot be started: {error.strerror}") from error
+            self._children[job.name] = _Child(job, process, time.monotonic(), short_lives)
+
+    def _bring_back(self, child: _Child, how: str) -> None:
+        job = child.job
+        del self._children[job.name]
+        _kill_group(child.process.pid)
+        story = f"{job.name} {how}; its log ends: {last_line(self.log_of(job.name))} ({self.log_of(job.name)})"
+        if not job.is_restarted:
+            raise CrawlError(f"{story}; nothing is lost, start again")
+        is_short = time.monotonic() - child.started_at < SHORT_LIFE_S
+        short_lives = child.short_lives + 1 if is_short else 0
+        if short_lives >= SHORT_LIVES_ALLOWED:
+            raise CrawlError(
+                f"{story}; it ended {short_lives} times in a row; nothing is lost, mend it and start again"
+            )
+        self.report(f"{story}; started again")
+        self._start(job, short_lives)
+
+    def _end(self, children: Sequence[_Child]) -> None:
+        asked_before = self.interrupts.count
+        for child in children:
+            if child.process.poll() is None:
+                child.process.terminate()
+        deadline = time.monotonic() + self.grace_s
+        for child in children:
+            while child.process.poll() is None and time.monotonic() < deadline:
+                if self.interrupts.count > asked_before:
+                    deadline = 0.0
+                time.sleep(0.02)
+        for child in children:
+            _kill_group(child.process.pid)
+            child.process.wait()
+
+
+def how_it_ended(code: int) -> str:
+    """Say how a process ended."""
+    if code >= 0:
+        return f"ended with exit code {code}"
+    try:
+        return f"was killed by {signal.Signals(-code).name}"
+    except ValueError:
+        return f"was killed by signal {-code}"
+
+
+def last_line(log: Path, most: int = 300) -> str:
+    """Give the last line of a log that says something."""
+    with log.open("rb") as file:
+        file.seek(max(0, log.stat().st_size - 8192))
+        lines = file.read().decode("utf-8", "replace").splitlines()
+    return next((line.strip()[:most] for line in reversed(lines) if line.strip()), "empty")
+
+
+def _kill_group(leader: int) -> None:
+    """Kill what is left of a child's process group."""
+    try:
+        os.killpg(leader, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        return
+
+
+def _leash() -> Callable[[], None] | None:
+    """On Linux, have the kernel end a child whose supervisor was killed."""
+    if not sys.platform.startswith("linux"):
+        return None
+    prctl, parent = ctypes.CDLL(None).prctl, os.getpid()
+
+    def tie() -> None:
+        prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+        if os.getppid() != parent:
+            os._exit(1)
+
+    return tie

@@ -1,0 +1,171 @@
+"""From snapshots to one screen: what is done, how fast, what is open where, what failed, how long it will take."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import deque
+from dataclasses import dataclass
+from typing import Self
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.markup import escape
+from rich.table import Table
+
+from crawl_tasks.model import Stage
+from crawl_tasks.monitor.snapshot import SiteSnapshot, Snapshot
+
+RATE_WINDOW_S = 30.0
+PLAIN_EVERY_S = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What the store holds."""
+
+    posts: int
+    comments: int
+
+
+class Pace:
+    """Pages a minute over the last half minute, and how long what is open takes at that pace."""
+
+    def __init__(self) -> None:
+        self._seen: deque[tuple[int, int]] = deque()
+
+    def note(self, snapshot: Snapshot) -> None:
+        """Take a snapshot into account."""
+        self._seen.append((snapshot.at_ms, snapshot.done))
+        while snapshot.at_ms - self._seen[0][0] > RATE_WINDOW_S * 1000 and len(self._seen) > 2:
+            self._seen.popleft()
+
+    @property
+    def per_minute(self) -> float | None:
+        """Give pages a minute; None until two moments are known."""
+        if len(self._seen) < 2 or self._seen[-1][0] == self._seen[0][0]:
+            return None
+        (first_ms, first), (last_ms, last) = self._seen[0], self._seen[-1]
+        return (last - first) * 60_000 / (last_ms - first_ms)
+
+    def eta_s(self, open_requests: int) -> float | None:
+        """Give the seconds that `open_requests` take at this pace; None while nothing moves."""
+        rate = self.per_minute
+        return open_requests * 60 / rate if rate else None
+
+
+class Progress:
+    """One live screen on a terminal; elsewhere a plain line every few seconds."""
+
+    def __init__(self, title: str, console: Console | None = None) -> None:
+        self._title = title
+        self._console = console or Console(stderr=not sys.stdout.isatty())
+        self._pace = Pace()
+        self._started = time.monotonic()
+        self._last_line = 0.0
+        self._live: Live | None = None
+
+    def __enter__(self) -> Self:
+        if self._console.is_terminal:
+            self._live = Live(console=self._console, auto_refresh=False, transient=False)
+            self._live.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._live is not None:
+            self._live.stop()
+
+    def say(self, line: str) -> None:
+        """Print a line above the screen."""
+        self._console.print(escape(line), highlight=False, soft_wrap=True)
+
+    def show(self, snapshot: Snapshot, stored: Stored | None = None) -> None:
+        """Draw a snapshot."""
+        self._pace.note(snapshot)
+        elapsed_s = time.monotonic() - self._started
+        if self._live is not None:
+            self._live.update(screen(self._title, snapshot, self._pace, elapsed_s, stored), refresh=True)
+        elif elapsed_s - self._last_line >= PLAIN_EVERY_S or self._last_line == 0.0:
+            self._last_line = elapsed_s
+            self.say(line_of(snapshot, self._pace, elapsed_s, stored))
+
+
+def screen(title: str, snapshot: Snapshot, pace: Pace, elapsed_s: float, stored: Stored | None) -> Group:
+    """Lay a snapshot out: a table of sites and stages above a line of totals."""
+    table = Table(title=f"crawl_tasks {title}  {clock(elapsed_s)}", title_justify="left", expand=False)
+    for name in ("site", "stage", "done", "ready", "queued", "leased", "delayed", "parked", "dead"):
+        table.add_column(name, justify="left" if name in ("site", "stage") else "right")
+    for site in snapshot.sites:
+        _add_site(table, site)
+    return Group(table, escape(line_of(snapshot, pace, elapsed_s, stored)), *map(escape, troubles(snapshot)))
+
+
+def _add_site(table: Table, site: SiteSnapshot) -> None:
+    census = site.census
+    for stage in Stage:
+        count = census.stages[stage]
+        table.add_row("", stage.value, str(count.done), str(count.ready), str(count.released), "", "", "", "")
+    name = f"{site.name} (paused)" if site.is_paused else site.name
+    by_state = (census.done, census.ready, census.released, census.leased, census.delayed, census.parked, census.dead)
+    table.add_row(escape(name), "all", *map(str, by_state), style="bold", end_section=True)
+
+
+def line_of(snapshot: Snapshot, pace: Pace, elapsed_s: float, stored: Stored | None) -> str:
+    """Write a snapshot as one line."""
+    rate, eta_s = pace.per_minute, pace.eta_s(snapshot.open)
+    parts = [
+        clock(elapsed_s),
+        f"{snapshot.done} pages" + (f" ({rate:.0f}/min)" if rate is not None else ""),
+        *([f"{stored.posts} posts, {stored.comments} comments stored"] if stored else []),
+        f"{snapshot.open} open",
+        f"{snapshot.outbox} to store",
+        f"{snapshot.failed} failed attempts",
+        *([f"{snapshot.given_up} given up"] if snapshot.given_up else []),
+        *([f"about {clock(eta_s)} left"] if eta_s else []),
+    ]
+    return "  ".join(parts)
+
+
+def troubles(snapshot: Snapshot) -> list[str]:
+    """Say in a line a site what failed there and which boards are late."""
+    lines = []
+    for site in snapshot.sites:
+        parts = [f"{reason} {count}" for reason, count in sorted(site.failed.items(), key=lambda row: -row[1])]
+        if site.boards.late:
+            parts.append(f"{site.boards.late} of {site.boards.total} boards late")
+        if parts:
+            lines.append(f"{site.name}: {', '.join(parts)}")
+    return lines
+
+
+def plain_text(snapshot: Snapshot) -> str:
+    """Write a snapshot for a person or a pipe: a paragraph a site, then queues and outbox."""
+    blocks = [_site_text(site) for site in snapshot.sites]
+    queues = ", ".join(f"{name} {count}" for name, count in snapshot.queues.items())
+    return "\n".join([*blocks, f"queues: {queues}; to store: {snapshot.outbox} pages"])
+
+
+def _site_text(site: SiteSnapshot) -> str:
+    census, boards = site.census, site.boards
+    stages = [
+        f"  {stage.value:<8} done {count.done}, ready {count.ready}, queued {count.released}"
+        for stage, count in census.stages.items()
+    ]
+    failed = ", ".join(f"{reason} {count}" for reason, count in site.failed.items()) or "none"
+    return "\n".join(
+        [
+            f"{site.name}{' (paused)' if site.is_paused else ''}: {census.open} open, {census.done} done"
+            f" ({site.gone} gone), {census.parked} parked, {census.dead} dead",
+            *stages,
+            f"  leased {census.leased}, delayed {census.delayed}; failed attempts: {failed}",
+            f"  boards   {boards.total}: {boards.scanning} being scanned, {boards.due} due, {boards.late} late,"
+            f" {boards.unscanned} never scanned",
+        ]
+    )
+
+
+def clock(seconds: float) -> str:
+    """Write a duration as m:ss or h:mm:ss."""
+    minutes, rest = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
