@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import cast
@@ -14,6 +14,7 @@ from crawl_tasks.errors import BackendError, ConfigError
 from crawl_tasks.frontier.census import Census, read_census
 from crawl_tasks.frontier.entry import line_of, read_entry
 from crawl_tasks.frontier.gauges import BoardState, clock_ms, queue_sizes, read_boards
+from crawl_tasks.frontier.graves import Grave, read_graves
 from crawl_tasks.frontier.keys import Keys
 from crawl_tasks.frontier.retry import Verdict
 from crawl_tasks.frontier.scripts import Scripts, Verb
@@ -221,6 +222,10 @@ class Frontier:
     def boards(self, site: str) -> list[BoardState]:
         """Read a site's boards and their schedule, by name."""
         return read_boards(self._client, self.keys, site)
+
+    def graves(self, site: str, state: State) -> Iterator[Grave]:
+        """Stream the dead or the parked requests of a site, in no order."""
+        return read_graves(self._client, self.keys, site, state)
 
     def queue_sizes(self, queues: Iterable[str]) -> dict[str, int]:
         """Count the broker's messages on each queue."""

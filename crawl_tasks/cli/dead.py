@@ -1,0 +1,87 @@
+"""`crawl-tasks dead`: what was given up or set aside, why, and another try for it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from itertools import islice
+
+import click
+
+from crawl_tasks.cli.backend import chosen_sites, open_frontier
+from crawl_tasks.cli.helptext import examples
+from crawl_tasks.cli.safe_text import printable
+from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.frontier.graves import Grave
+from crawl_tasks.model import State
+
+_STATES = click.Choice([State.DEAD.value, State.PARKED.value])
+_REVIVED_AT_ONCE = 1000
+
+
+@click.group(epilog=examples("crawl-tasks dead list", "crawl-tasks dead retry demo --reason unreachable"))
+def command() -> None:
+    """List or retry requests that were given up (dead) or that wait for a mended rule (parked)."""
+
+
+@command.command("list", epilog=examples("crawl-tasks dead list", "crawl-tasks dead list demo --state parked --json"))
+@click.argument("sites", nargs=-1)
+@click.option("--state", type=_STATES, help="Only these; else both.")
+@click.option("--most", type=click.IntRange(1, 1_000_000), default=100, show_default=True, help="Lines at most.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
+def list_(sites: tuple[str, ...], state: str | None, most: int, as_json: bool) -> None:
+    """Show what was given up in SITES, or in all: when, why, after how many attempts."""
+    frontier = open_frontier()
+    states = [State(state)] if state else [State.DEAD, State.PARKED]
+    graves = _graves(frontier, chosen_sites(frontier, sites), states)
+    count = 0
+    for grave in islice(graves, most):
+        count += 1
+        click.echo(json.dumps(grave_row(grave), ensure_ascii=False) if as_json else grave_line(grave))
+    if not as_json:
+        click.echo(f"{count} shown; another try: crawl-tasks dead retry SITE" if count else "nothing was given up")
+
+
+def _graves(frontier: Frontier, sites: list[str], states: list[State]) -> Iterator[Grave]:
+    for site in sites:
+        for state in states:
+            yield from frontier.graves(site, state)
+
+
+def grave_line(grave: Grave) -> str:
+    """Write a request that was given up as one line."""
+    at = datetime.fromtimestamp(grave.at_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
+    why = f"{grave.reason} {grave.details}".strip()
+    address = f"{grave.request.site} {grave.request.stage.value} {grave.request.address}"
+    return printable(f"{at}Z {grave.state.value} {address} after {grave.attempts} attempts: {why}", most=900)
+
+
+def grave_row(grave: Grave) -> dict[str, str | int]:
+    """Give a request that was given up for JSON."""
+    request = grave.request
+    return {
+        "site": request.site,
+        "state": grave.state.value,
+        "stage": request.stage.value,
+        "key": request.key,
+        "page": request.page,
+        "address": request.address,
+        "at_ms": grave.at_ms,
+        "attempts": grave.attempts,
+        "reason": grave.reason,
+        "details": grave.details,
+    }
+
+
+@command.command(epilog=examples("crawl-tasks dead retry demo", "crawl-tasks dead retry demo --state parked"))
+@click.argument("site")
+@click.option("--state", type=_STATES, default=State.DEAD.value, show_default=True, help="Which ones.")
+@click.option("--reason", default="", help="Only those given up for this reason, as `dead list` shows it.")
+def retry(site: str, state: str, reason: str) -> None:
+    """Make what SITE gave up ready again, with its attempts forgotten; the site's pace holds for it as for all."""
+    frontier = open_frontier()
+    total = 0
+    while revived := frontier.revive(site, State(state), reason, _REVIVED_AT_ONCE):
+        total += revived
+    click.echo(f"{total} requests of {site} are ready again")
