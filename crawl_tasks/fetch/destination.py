@@ -1,0 +1,93 @@
+"""Step 5, fetch: where a request may go. Checked on every hop, and the checked address is the one connected to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from ipaddress import ip_address
+
+from crawl_tasks.errors import RefusedAddress, Unreachable
+from crawl_tasks.fetch.addresses import is_public
+from crawl_tasks.fetch.policy import FetchPolicy
+from crawl_tasks.fetch.resolver import Resolver
+from crawl_tasks.urls import DEFAULT_PORTS, host_of, origin_of
+
+_LOCAL_ENDINGS = (".localhost", ".local", ".internal", ".home.arpa", ".onion")
+_USUAL_PORTS = frozenset(DEFAULT_PORTS.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """A host as it was found: the addresses that were checked, in the order to try them. `host` is without brackets."""
+
+    scheme: str
+    host: str
+    port: int
+    addresses: tuple[str, ...]
+
+
+class Customs:
+    """Lets through what a site's policy allows. Thread-safe."""
+
+    def __init__(self, resolver: Resolver) -> None:
+        self._resolver = resolver
+
+    def check(self, url: str, policy: FetchPolicy, timeout_s: float, *, any_host: bool = False) -> Destination:
+        """Find where a normalised address leads, and that all of it may be gone to.
+
+        Args:
+            url: normalised.
+            policy: of the site it is fetched for.
+            timeout_s: how long the resolver may take.
+            any_host: allow hosts that are not the site's (robots.txt may redirect to them).
+
+        Raises:
+            RefusedAddress: host, port or an address of it is not allowed.
+            Unreachable: the name has no address.
+            DeadlineExceeded: the resolver is too slow.
+        """
+        scheme, written, port = _place_of(url)
+        place = f"{written}:{port}"
+        if not any_host and written not in policy.allowed_hosts and place not in policy.allowed_hosts:
+            raise RefusedAddress(f"{url[:200]}: {written} is not a host of this site; add it to `hosts` if it is")
+        private = place in policy.private_hosts
+        if not private:
+            _check_public(written, port, place in policy.allowed_hosts)
+        host = written.strip("[]")
+        addresses = (host,) if _is_literal(host) else self._resolver.addresses(host, timeout_s)
+        if not addresses:
+            raise Unreachable(f"the name {host} has no address")
+        inside = [] if private else [address for address in addresses if not is_public(address)]
+        if inside:
+            raise RefusedAddress(
+                f"{place} leads to {inside[0]}, which is not public; name {place} in `private_hosts` if it is yours"
+            )
+        return Destination(scheme, host, port, addresses)
+
+
+def _place_of(url: str) -> tuple[str, str, int]:
+    origin = origin_of(url)
+    scheme, _, rest = origin.partition("://")
+    host = host_of(url)
+    port = rest[len(host) + 1 :]
+    return scheme, host, int(port) if port else DEFAULT_PORTS[scheme]
+
+
+def _check_public(host: str, port: int, named: bool) -> None:
+    if port not in _USUAL_PORTS and not named:
+        raise RefusedAddress(
+            f"port {port} of {host} is not fetched from; write the host as {host}:{port} if it is meant"
+        )
+    if host.endswith(_LOCAL_ENDINGS) or ("." not in host and ":" not in host):
+        raise RefusedAddress(
+            f"{host} is a name of a local network; name {host}:{port} in `private_hosts` if it is yours"
+        )
+
+
+def _is_literal(host: str) -> bool:
+    if not (host[-1].isdigit() or ":" in host):
+        return False
+    try:
+        ip_address(host)
+    except ValueError:
+        return False
+    return True

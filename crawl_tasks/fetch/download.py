@@ -1,0 +1,136 @@
+"""Step 5, fetch: the story of one attempt, redirects and robots.txt included, under one deadline."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from crawl_tasks.errors import BadRedirect, SettingsError
+from crawl_tasks.fetch.body import ACCEPTED, decode
+from crawl_tasks.fetch.client import Client, Limits, RawResponse, left
+from crawl_tasks.fetch.curl_client import CurlClient
+from crawl_tasks.fetch.destination import Customs
+from crawl_tasks.fetch.outcome import failure, moment, next_hop
+from crawl_tasks.fetch.policy import FetchPolicy
+from crawl_tasks.fetch.requests_client import RequestsClient
+from crawl_tasks.fetch.resolver import Resolver
+from crawl_tasks.fetch.robots import PARSED_BYTES, Robots
+from crawl_tasks.model import Fetched, Request
+from crawl_tasks.urls import origin_of
+
+_PAGES = "text/html,application/xhtml+xml,application/json;q=0.9,*/*;q=0.5"
+_ROBOTS_LIMITS = Limits(wire_bytes=PARSED_BYTES, body_bytes=PARSED_BYTES, cut=True)
+_ROBOTS_HOPS = 5
+
+
+def build_client(name: str, *, threads: int = 32) -> Client:
+    """Make the HTTP client of that name, `requests` or `curl`, for a process with so many fetching threads.
+
+    Raises:
+        SettingsError: there is no such client.
+    """
+    if name == "requests":
+        return RequestsClient(threads=threads)
+    if name == "curl":
+        return CurlClient()
+    raise SettingsError(f"there is no HTTP client {name!r}; set `requests` or `curl`")
+
+
+class Fetcher:
+    """Fetches pages. Thread-safe; one per process, made after any fork."""
+
+    def __init__(
+        self, client: Client, resolver: Resolver | None = None, clock: Callable[[], float] = time.time
+    ) -> None:
+        """Make a fetcher.
+
+        Args:
+            client: sends the requests.
+            resolver: finds addresses; the system's if left out.
+            clock: gives the time of day, in seconds since the epoch.
+        """
+        self._client = client
+        self._customs = Customs(resolver or Resolver())
+        self._robots = Robots(self._ask_robots)
+        self._clock = clock
+
+    def fetch(self, request: Request, policy: FetchPolicy) -> Fetched:
+        """Fetch one page: robots, destination, send; again for every redirect; then status and body.
+
+        Raises:
+            FetchError: of the kind that fits; its `fate` says what is to become of the request.
+        """
+        began = time.monotonic()
+        limits = Limits(policy.max_wire_bytes, policy.max_body_bytes)
+        url, raw = self._follow(request.address, policy, began + policy.deadline_s, limits)
+        now = self._clock()
+        error = failure(url, raw.status, raw.headers, now)
+        if error is not None:
+            raise error
+        return Fetched(
+            url=url,
+            status=raw.status,
+            headers=raw.headers,
+            body=decode(raw.wire, raw.headers.get("content-encoding", ""), limits),
+            at_s=moment(raw.headers, now),
+            elapsed_ms=int((time.monotonic() - began) * 1000),
+            wire_bytes=len(raw.wire),
+        )
+
+    def crawl_delay_s(self, url: str, policy: FetchPolicy) -> float | None:
+        """Give the Crawl-delay of the address's robots.txt as far as this process has read it."""
+        return self._robots.crawl_delay_s(url, policy)
+
+    def close(self) -> None:
+        """Close every connection."""
+        self._client.close()
+
+    def _follow(self, url: str, policy: FetchPolicy, deadline: float, limits: Limits) -> tuple[str, RawResponse]:
+        """Send, and follow redirects; every hop is checked like the first."""
+        seen = [url]
+        while True:
+            self._robots.check(url, policy, deadline)
+            raw = self._send(seen, policy, deadline, limits)
+            target = next_hop(url, raw.status, raw.headers)
+            if target is None:
+                return url, raw
+            url = _within(seen, target, policy.max_redirects)
+
+    def _ask_robots(self, url: str, policy: FetchPolicy, deadline: float) -> tuple[int, bytes]:
+        """Fetch a robots.txt; its redirects may lead to any public host (RFC 9309, 2.3.1.2)."""
+        seen = [url]
+        while True:
+            raw = self._send(seen, policy, deadline, _ROBOTS_LIMITS, any_host=len(seen) > 1)
+            target = next_hop(url, raw.status, raw.headers, downgrade=True)
+            if target is None:
+                encoding = raw.headers.get("content-encoding", "") if 200 <= raw.status < 300 else ""
+                return raw.status, decode(raw.wire, encoding, _ROBOTS_LIMITS)
+            url = _within(seen, target, _ROBOTS_HOPS)
+
+    def _send(
+        self, seen: list[str], policy: FetchPolicy, deadline: float, limits: Limits, *, any_host: bool = False
+    ) -> RawResponse:
+        """Ask the last of the addresses that were led to."""
+        url = seen[-1]
+        seconds = left(deadline, "looking its host up")
+        destination = self._customs.check(url, policy, seconds, any_host=any_host)
+        headers = {
+            "User-Agent": policy.user_agent,
+            "Accept": _PAGES,
+            "Accept-Encoding": ACCEPTED,
+            **policy.headers_for(origin_of(url), origin_of(seen[0])),
+        }
+        return self._client.send(url, headers=headers, deadline=deadline, limits=limits, destination=destination)
+
+
+def _within(seen: list[str], target: str, hops: int) -> str:
+    """Note a hop, unless it is one too many or was made before (we carry no cookie that could change the answer)."""
+    if target in seen:
+        raise BadRedirect(f"{seen[-1]} redirects to {target}, where this attempt has been: a loop")
+    if len(seen) > hops:
+        raise BadRedirect(f"{seen[0]} redirects more than {hops} times, at last to {target}")
+    seen.append(target)
+    return target
+
+
+__all__ = ["FetchPolicy", "Fetcher", "build_client"]

@@ -1,0 +1,100 @@
+"""Step 5, fetch: what a status and its headers mean. Pure: the one place where a status becomes a fate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC
+from email.utils import parsedate_to_datetime
+
+from crawl_tasks.errors import AccessDenied, BadRedirect, BadStatus, Gone, PageError, ServerError, SlowDown
+from crawl_tasks.urls import normalize
+
+MAX_RETRY_AFTER_S = 86_400.0
+_CREDIBLE_S = 10 * 366 * 86_400.0
+
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_DENIED = frozenset({401, 403, 407, 451})
+_GONE = frozenset({404, 410})
+_TRY_AGAIN = frozenset({408, 425})
+
+
+def failure(url: str, status: int, headers: Mapping[str, str], now: float) -> PageError | None:
+    """Give the error an answer means, or None where it is a page. Redirects are followed before this is asked.
+
+    Args:
+        url: for the message.
+        status: of the response.
+        headers: of the response, names in lower case.
+        now: our clock, in seconds since the epoch.
+    """
+    said = f"{url} answered {status}"
+    if 200 <= status < 300 and status != 206:
+        return None
+    if status in _GONE:
+        return Gone(said)
+    if status in _DENIED:
+        return AccessDenied(f"{said}: it wants a login, or does not want us")
+    if status == 429 or (status == 503 and "retry-after" in headers):
+        wait = retry_after_s(headers, now)
+        return SlowDown(f"{said}: it asks for patience" + (f" of {wait:.0f} s" if wait is not None else ""), wait)
+    if 500 <= status < 600 or status in _TRY_AGAIN:
+        return ServerError(said)
+    return BadStatus(f"{said}, which is nothing we can use")
+
+
+def retry_after_s(headers: Mapping[str, str], now: float) -> float | None:
+    """Read Retry-After, in seconds from now, at most a day; a date is relative to the server's own clock."""
+    text = headers.get("retry-after", "").strip()
+    if text.isascii() and text.isdigit():
+        return min(float(text[:12]), MAX_RETRY_AFTER_S)
+    until = _date(text)
+    if until is None:
+        return None
+    there = _date(headers.get("date", ""))
+    return min(max(until - (now if there is None else there), 0.0), MAX_RETRY_AFTER_S)
+
+
+def moment(headers: Mapping[str, str], now: float) -> float:
+    """Give the moment of the response: by its Date header if that is within ten years of now, else now."""
+    there = _date(headers.get("date", ""))
+    return now if there is None or abs(there - now) > _CREDIBLE_S else there
+
+
+def next_hop(url: str, status: int, headers: Mapping[str, str], *, downgrade: bool = False) -> str | None:
+    """Give the address a redirect leads to, normalised; None where the answer is no redirect.
+
+    Args:
+        url: where the answer came from, normalised.
+        status: of the answer.
+        headers: of the answer, names in lower case.
+        downgrade: follow from https to http too.
+
+    Raises:
+        BadRedirect: there is no Location, or it leads from https to http.
+        RefusedAddress: the Location is no address we could go to.
+    """
+    if status not in _REDIRECTS:
+        return None
+    location = headers.get("location", "").strip()
+    if not location:
+        raise BadRedirect(f"{url} answered {status} without a Location")
+    target = normalize(_as_utf8(location), url)
+    if not downgrade and url.startswith("https:") and not target.startswith("https:"):
+        raise BadRedirect(f"{url} redirects to {target[:200]}: from https to http is not followed")
+    return target
+
+
+def _as_utf8(text: str) -> str:
+    """Undo the Latin-1 that header bytes are read as, where they are UTF-8 in truth."""
+    try:
+        return text.encode("latin-1").decode("utf-8")
+    except UnicodeError:
+        return text
+
+
+def _date(text: str) -> float | None:
+    try:
+        when = parsedate_to_datetime(text)
+        return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return None

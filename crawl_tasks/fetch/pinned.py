@@ -1,0 +1,79 @@
+"""Step 5, fetch: urllib3 connections that go to checked addresses only, under the watchdog."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from dataclasses import dataclass
+
+from urllib3.connection import HTTPConnection, HTTPSConnection
+
+from crawl_tasks.fetch.client import left
+from crawl_tasks.fetch.destination import Destination
+from crawl_tasks.fetch.watchdog import Guarded
+
+
+@dataclass(slots=True)
+class Attempt:
+    """One hop, as its connection must know it. `is_fresh`: it asked for a new connection."""
+
+    destination: Destination
+    deadline: float
+    guard: Guarded
+    is_fresh: bool = False
+
+
+class Current(threading.local):
+    """The attempt of this thread: urllib3 hands nothing of the kind through to its connections."""
+
+    attempt: Attempt
+
+
+class PinnedConnection(HTTPConnection):
+    """Connects to the addresses of the current attempt, whatever its host's name says now."""
+
+    def __init__(self, *args: object, current: Current, **kwargs: object) -> None:
+        super().__init__(*args, **kwargs)  # type: ignore[arg-type]  # the pool's own arguments, handed through
+        self._current = current
+        self._peer = ""
+
+    def _new_conn(self) -> socket.socket:
+        attempt = self._current.attempt
+        attempt.is_fresh = True
+        sock, self._peer = connect(attempt)
+        attempt.guard.hold(sock)
+        return sock
+
+    def request(self, *args: object, **kwargs: object) -> None:
+        """Send; over the connection that is there only if it still leads where the request may go."""
+        if self.sock is not None and self._peer not in self._current.attempt.destination.addresses:
+            self.close()
+        if self.sock is not None:
+            self._current.attempt.guard.hold(self.sock)
+        super().request(*args, **kwargs)  # type: ignore[arg-type]  # handed through
+
+
+class PinnedSecureConnection(PinnedConnection, HTTPSConnection):
+    """The same under TLS; name and certificate are checked against the host's name."""
+
+
+def connect(attempt: Attempt) -> tuple[socket.socket, str]:
+    """Connect to the first address that answers and say which; each gets its share of the time that is left.
+
+    Raises:
+        OSError: none answers.
+        DeadlineExceeded: the time is over.
+    """
+    places = attempt.destination.addresses
+    failed: OSError | None = None
+    for tried, address in enumerate(places):
+        share = left(attempt.deadline, f"connecting to {address}") / (len(places) - tried)
+        try:
+            sock = socket.create_connection((address, attempt.destination.port), share)
+        except OSError as error:
+            failed = error
+            continue
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        sock.settimeout(left(attempt.deadline, "asking"))
+        return sock, address
+    raise failed or OSError("there is no address to connect to")

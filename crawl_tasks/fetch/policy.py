@@ -1,0 +1,46 @@
+"""Step 5, fetch: what one site allows an attempt to do. Made from the site's file by the composition root."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+_PRODUCT = re.compile(r"(?:.*?\bcompatible;\s*)?([A-Za-z_][A-Za-z0-9_\-]*)")
+
+_HARMLESS = frozenset({"accept", "accept-language", "dnt", "upgrade-insecure-requests", "cache-control", "pragma"})
+
+
+@dataclass(frozen=True, slots=True)
+class FetchPolicy:
+    """How a site's pages are fetched.
+
+    `allowed_hosts` are names, or `host:port` where a port other than 80 and 443 is meant. `private_hosts` are
+    `host:port`: what they name may lie in a private network, nothing else may. `robots_agent` is the name
+    looked for in robots.txt; empty, it is the product name of `user_agent`. `headers` may hold secrets: they go to
+    `origin` only (empty: the origin of the page that was asked for), but for those that say nothing about us.
+    """
+
+    user_agent: str
+    allowed_hosts: frozenset[str]
+    headers: Mapping[str, str] = field(default_factory=dict)
+    deadline_s: float = 30.0
+    max_wire_bytes: int = 8 << 20
+    max_body_bytes: int = 16 << 20
+    max_redirects: int = 5
+    private_hosts: frozenset[str] = frozenset()
+    robots: bool = True
+    robots_agent: str = ""
+    origin: str = ""
+
+    def headers_for(self, origin: str, first: str) -> dict[str, str]:
+        """Give the site's headers that may go to an origin; `first` is the origin of the page that was asked for."""
+        if origin == (self.origin or first):
+            return dict(self.headers)
+        return {name: value for name, value in self.headers.items() if name.lower() in _HARMLESS}
+
+    @property
+    def product(self) -> str:
+        """The name robots.txt knows us by: `bot` for `bot/1.0` and for `Mozilla/5.0 (compatible; bot/1.0)`."""
+        found = _PRODUCT.match(self.user_agent)
+        return self.robots_agent or (found[1] if found else self.user_agent)

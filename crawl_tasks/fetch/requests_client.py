@@ -1,0 +1,210 @@
+"""Step 5, fetch: the client on `requests`: its adapter and pool, under our own deadline, limits and addresses.
+
+There is no Session: its cookies, redirects, hooks and looks into the environment are what a crawler must not have,
+and half of what a request costs.
+"""
+
+from __future__ import annotations
+
+import http.client
+import ssl
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping
+
+import certifi
+from requests import PreparedRequest, RequestException, Response
+from requests import Timeout as RequestTimeout
+from requests.adapters import HTTPAdapter
+from requests.structures import CaseInsensitiveDict
+from urllib3 import BaseHTTPResponse, HTTPConnectionPool, HTTPSConnectionPool
+from urllib3.exceptions import HTTPError, IncompleteRead
+from urllib3.exceptions import TimeoutError as LibraryTimeout
+from urllib3.util import create_urllib3_context
+
+from crawl_tasks.errors import DeadlineExceeded, FetchError, TooLarge, Truncated, Unreachable
+from crawl_tasks.fetch.client import Limits, RawResponse, check_declared, declared_length, folded, left
+from crawl_tasks.fetch.destination import Destination
+from crawl_tasks.fetch.pinned import Attempt, Current, PinnedConnection, PinnedSecureConnection
+from crawl_tasks.fetch.watchdog import Watchdog
+
+_MAX_ORIGINS = 256
+_PIECE = 64 << 10
+# All that is known to come out of requests, urllib3 and http.client; UnicodeError is a ValueError.
+_ESCAPES = (RequestException, HTTPError, http.client.HTTPException, OSError, ValueError, AssertionError)
+
+
+class RequestsClient:
+    """Fetches with requests. Keeps up to `threads` idle connections to each of the last 256 origins."""
+
+    def __init__(self, *, threads: int = 32, ca_file: str | None = None) -> None:
+        """Make the client.
+
+        Args:
+            threads: how many threads use it.
+            ca_file: certificates to trust in place of certifi's.
+        """
+        self._current = Current()
+        self._watchdog = Watchdog()
+        self._adapter = _PinnedAdapter(self._current, threads, ca_file)
+
+    def send(
+        self, url: str, *, headers: Mapping[str, str], deadline: float, limits: Limits, destination: Destination
+    ) -> RawResponse:
+        """Send a GET; see `Client.send`."""
+        request = PreparedRequest()
+        request.method, request.url, request.headers = "GET", url, CaseInsensitiveDict(headers)
+        seconds = left(deadline, "asking")
+        with self._watchdog.guard(deadline) as guard:
+            attempt = self._current.attempt = Attempt(destination, deadline, guard)
+            try:
+                answer = _read(self._ask(request, seconds, attempt), limits)
+            except _ESCAPES as error:
+                raise _late(url) if guard.expired else _ours(url, error) from error
+        if guard.expired:
+            raise _late(url)
+        return answer
+
+    def close(self) -> None:
+        """Close every idle connection."""
+        self._adapter.close()
+
+    def _ask(self, request: PreparedRequest, seconds: float, attempt: Attempt) -> BaseHTTPResponse:
+        """Send once; once more when an idle connection turned out to be closed by the other side."""
+        try:
+            answer = self._adapter.send(request, stream=True, timeout=(seconds, seconds))
+        except RequestException as error:
+            if attempt.is_fresh or not isinstance(_cause(error), ConnectionError):
+                raise
+            answer = self._adapter.send(request, stream=True, timeout=(seconds, seconds))
+        raw: BaseHTTPResponse = answer.raw
+        return raw
+
+
+class _PinnedAdapter(HTTPAdapter):
+    """The adapter with pools of pinned connections, and without what needs a Session."""
+
+    def __init__(self, current: Current, threads: int, ca_file: str | None) -> None:
+        super().__init__(pool_connections=1, pool_maxsize=1)
+        self._current = current
+        self._threads = threads
+        self._ca_file = ca_file
+        self._tls: ssl.SSLContext | None = None
+        self._pools: OrderedDict[tuple[str, str, int], HTTPConnectionPool] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get_connection_with_tls_context(self, *_: object, **__: object) -> HTTPConnectionPool:
+        """Give the pool of the current destination."""
+        there = self._current.attempt.destination
+        key = (there.scheme, there.host, there.port)
+        with self._lock:
+            pool = self._pools.get(key)
+            if pool is None:
+                pool = self._pools[key] = self._new_pool(there)
+                if len(self._pools) > _MAX_ORIGINS:
+                    self._pools.popitem(last=False)[1].close()
+            else:
+                self._pools.move_to_end(key)
+        return pool
+
+    def cert_verify(self, *_: object, **__: object) -> None:
+        """Do nothing: the pool's TLS context verifies."""
+
+    def request_url(self, request: PreparedRequest, proxies: object) -> str:
+        """Give what stands in the request line."""
+        url = request.url or ""
+        return url[url.index("/", 8) :]
+
+    def build_response(self, req: PreparedRequest, resp: BaseHTTPResponse) -> Response:
+        """Wrap a response; its cookies are not looked at."""
+        response = Response()
+        response.status_code = resp.status
+        response.raw = resp
+        return response
+
+    def close(self) -> None:
+        """Close every pool."""
+        with self._lock:
+            for pool in self._pools.values():
+                pool.close()
+            self._pools.clear()
+
+    def _new_pool(self, there: Destination) -> HTTPConnectionPool:
+        secure = there.scheme == "https"
+        kind = HTTPSConnectionPool if secure else HTTPConnectionPool
+        further: dict[str, object] = {"ssl_context": self._tls_context()} if secure else {}
+        pool = kind(there.host, there.port, maxsize=self._threads, current=self._current, **further)  # type: ignore[arg-type]  # for the connections
+        pool.ConnectionCls = PinnedSecureConnection if secure else PinnedConnection
+        return pool
+
+    def _tls_context(self) -> ssl.SSLContext:
+        """Load the certificates once: it takes 20 ms."""
+        if self._tls is None:
+            self._tls = create_urllib3_context()
+            self._tls.load_verify_locations(self._ca_file or certifi.where())
+        return self._tls
+
+
+def _read(raw: BaseHTTPResponse, limits: Limits) -> RawResponse:
+    """Read a response whole; one that is not read to its end takes its connection with it."""
+    finished = False
+    try:
+        headers = folded(raw.headers.items(), limits)
+        limit = limits.wire_limit(raw.status)
+        wanted = 200 <= raw.status < 300
+        if wanted and not limits.cut:
+            check_declared(headers, limit)
+        wire = _wire(raw, declared_length(headers), limit, wanted)
+        finished = len(wire) <= limit
+        if wanted and not finished and not limits.cut:
+            raise TooLarge(f"the body has more than {limit} bytes")
+        return RawResponse(raw.status, headers, wire[:limit])
+    finally:
+        if not finished:
+            raw.close()
+
+
+def _wire(raw: BaseHTTPResponse, length: int | None, limit: int, wanted: bool) -> bytes:
+    """Read up to one byte more than the limit. What is not wanted need not be whole."""
+    pieces: list[bytes] = []
+    size = 0
+    try:
+        while size <= limit and (piece := raw.read(min(length or _PIECE, limit + 1 - size), decode_content=False)):
+            pieces.append(piece)
+            size += len(piece)
+    except _ESCAPES as error:
+        if wanted:
+            raise _Cut(str(error)) from error
+        raw.close()
+    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+
+class _Cut(OSError):
+    """The connection broke after the headers."""
+
+
+def _late(url: str) -> DeadlineExceeded:
+    return DeadlineExceeded(f"{url} did not answer in full within the time of the attempt")
+
+
+def _ours(url: str, error: Exception) -> FetchError:
+    """Give the error of ours that an error of the library means."""
+    cause = _cause(error)
+    said = f"{url}: {type(cause).__name__}: {str(cause)[:300]}"
+    if isinstance(cause, (TimeoutError, LibraryTimeout, RequestTimeout)):
+        return DeadlineExceeded(said)
+    if isinstance(cause, (_Cut, IncompleteRead, http.client.IncompleteRead)):
+        return Truncated(said)
+    if isinstance(cause, http.client.LineTooLong) or "got more than" in str(cause):
+        return TooLarge(said)
+    return Unreachable(said)
+
+
+def _cause(error: BaseException) -> BaseException:
+    """Give the innermost of the errors that the libraries wrap into one another's arguments."""
+    while True:
+        reason = getattr(error, "reason", None)
+        inner = [value for value in (reason, *error.args[::-1]) if isinstance(value, BaseException)]
+        if not inner:
+            return error
+        error = inner[0]

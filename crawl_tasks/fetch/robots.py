@@ -1,0 +1,122 @@
+"""Step 5, fetch: robots.txt, as RFC 9309 has it. Asked again at every fetch, and for every hop of a redirect."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from protego import Protego
+
+from crawl_tasks.errors import BadRedirect, DeadlineExceeded, FetchError, RobotsRefused, RobotsUnavailable
+from crawl_tasks.fetch.policy import FetchPolicy
+from crawl_tasks.urls import origin_of
+
+PARSED_BYTES = 500 << 10
+_FRESH_S = 86_400.0
+_FAILED_S = 60.0
+_STALE_S = 30 * 86_400.0
+_MAX_ORIGINS = 4_096
+
+# Gives status and decoded body of a robots.txt, redirects followed.
+Ask = Callable[[str, FetchPolicy, float], tuple[int, bytes]]
+
+
+@dataclass(slots=True)
+class _Entry:
+    """What is known of one origin. `rules` may outlive its day while the file cannot be had (RFC 9309, 2.4)."""
+
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    until: float = 0.0
+    rules: Protego | None = None
+    read_at: float = 0.0
+    failed: str = ""
+
+
+class Robots:
+    """The robots.txt files of a process. Thread-safe; one fetch at a time per origin."""
+
+    def __init__(self, ask: Ask, clock: Callable[[], float] = time.monotonic) -> None:
+        self._ask = ask
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._entries: dict[str, _Entry] = {}
+
+    def check(self, url: str, policy: FetchPolicy, deadline: float) -> None:
+        """Return where the file allows the address.
+
+        Raises:
+            RobotsRefused: it does not.
+            RobotsUnavailable: the file cannot be had, so nothing is allowed for now.
+            DeadlineExceeded: another thread did not get it in our time.
+        """
+        if not policy.robots:
+            return
+        rules = self._rules(origin_of(url), policy, deadline)
+        if not rules.can_fetch(url, policy.product):
+            raise RobotsRefused(f"{origin_of(url)}/robots.txt does not allow {policy.product} to fetch {url}")
+
+    def crawl_delay_s(self, url: str, policy: FetchPolicy) -> float | None:
+        """Give the Crawl-delay that is known for us, without asking the site."""
+        entry = self._entries.get(origin_of(url))
+        rules = entry.rules if entry is not None and policy.robots else None
+        delay = rules.crawl_delay(policy.product) if rules is not None else None
+        return None if delay is None else float(delay)
+
+    def _rules(self, origin: str, policy: FetchPolicy, deadline: float) -> Protego:
+        entry = self._entry(origin)
+        if self._clock() >= entry.until:
+            if not entry.lock.acquire(timeout=max(0.0, deadline - time.monotonic())):
+                raise DeadlineExceeded(f"{origin}/robots.txt is still being fetched by another thread")
+            try:
+                if self._clock() >= entry.until:
+                    self._refresh(entry, origin, policy, deadline)
+            finally:
+                entry.lock.release()
+        if entry.rules is not None:
+            return entry.rules
+        error = RobotsUnavailable(f"{origin}/robots.txt cannot be had, so nothing is fetched for now: {entry.failed}")
+        error.retry_after_s = max(1.0, entry.until - self._clock())
+        raise error
+
+    def _entry(self, origin: str) -> _Entry:
+        entry = self._entries.get(origin)
+        if entry is not None:
+            return entry
+        with self._lock:
+            if len(self._entries) >= _MAX_ORIGINS:
+                del self._entries[next(iter(self._entries))]
+            return self._entries.setdefault(origin, _Entry())
+
+    def _refresh(self, entry: _Entry, origin: str, policy: FetchPolicy, deadline: float) -> None:
+        """Fetch the file; keep what is known when that fails."""
+        try:
+            rules = self._read(origin, policy, deadline)
+        except FetchError as error:
+            now = self._clock()
+            if now - entry.read_at > _STALE_S:
+                entry.rules = None
+            entry.failed = str(error)
+            entry.until = now + max(_FAILED_S, error.retry_after_s or 0.0)
+            return
+        entry.rules, entry.read_at = rules, self._clock()
+        entry.until = entry.read_at + _FRESH_S
+
+    def _read(self, origin: str, policy: FetchPolicy, deadline: float) -> Protego:
+        try:
+            status, body = self._ask(f"{origin}/robots.txt", policy, deadline)
+        except BadRedirect:
+            return Protego.parse("")  # too many redirects: as if there were none (2.3.1.2)
+        if 400 <= status < 500 and status != 429:
+            return Protego.parse("")
+        if not 200 <= status < 300:
+            raise RobotsUnavailable(f"it answered {status}")
+        return Protego.parse(_text(body))
+
+
+def _text(body: bytes) -> str:
+    """Decode what is parsed: the first 500 KiB, without the line that was cut."""
+    if len(body) >= PARSED_BYTES:
+        body = body[: max(body.rfind(b"\n"), body.rfind(b"\r")) + 1]
+    return body.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace").replace("\0", "")

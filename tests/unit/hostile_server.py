@@ -1,0 +1,144 @@
+"""A forum's web server at its worst: raw sockets on loopback, one thread per connection, one function per path."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import struct
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+Answer = Callable[["Visit"], None]
+
+
+@dataclass
+class Visit:
+    """One request as it came, and the socket to answer it on."""
+
+    server: HostileServer
+    sock: socket.socket
+    target: str
+    headers: dict[str, str]
+    connection: int
+    keep: bool = True
+
+    def send(self, data: bytes) -> None:
+        self.sock.sendall(data)
+
+    def reply(self, body: bytes = b"", status: str = "200 OK", **headers: str) -> None:
+        lines = "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in headers.items())
+        self.send(f"HTTP/1.1 {status}\r\nContent-Length: {len(body)}\r\n{lines}\r\n".encode("latin-1") + body)
+
+    def drip(self, data: bytes, every_s: float = 0.02) -> None:
+        """Send one byte at a time, again and again, until the other side or the test ends."""
+        self.keep = False
+        while True:
+            for byte in data:
+                if self.server.stopped.wait(every_s):
+                    return
+                self.send(bytes([byte]))
+
+    def flood(self, data: bytes) -> None:
+        self.keep = False
+        while not self.server.stopped.is_set():
+            self.send(data)
+
+    def hang(self) -> None:
+        self.keep = False
+        self.server.stopped.wait(60)
+
+    def reset(self) -> None:
+        """Close with a RST instead of a FIN."""
+        self.keep = False
+        self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+    def close(self) -> None:
+        self.keep = False
+
+
+class HostileServer:
+    def __init__(self, routes: dict[str, Answer] | None = None) -> None:
+        self.routes: dict[str, Answer] = {"/robots.txt": not_found, **(routes or {})}
+        self.visits: list[Visit] = []
+        self.connections = 0
+        self.stopped = threading.Event()
+        self._open: set[socket.socket] = set()
+        self._listener = socket.create_server(("127.0.0.1", 0), backlog=128)
+        self.port = self._listener.getsockname()[1]
+        self.place = f"127.0.0.1:{self.port}"
+        self.base = f"http://{self.place}"
+        self._threads = [threading.Thread(target=self._accept, daemon=True)]
+        self._threads[0].start()
+
+    def paths(self) -> list[str]:
+        return [visit.target for visit in self.visits if visit.target != "/robots.txt"]
+
+    def stop(self) -> None:
+        self.stopped.set()
+        with contextlib.suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        for sock in list(self._open):
+            with contextlib.suppress(OSError):
+                sock.shutdown(socket.SHUT_RDWR)
+        for thread in self._threads:
+            thread.join(5)
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                sock, _ = self._listener.accept()
+            except OSError:
+                return
+            self.connections += 1
+            self._open.add(sock)
+            thread = threading.Thread(target=self._serve, args=(sock, self.connections), daemon=True)
+            self._threads.append(thread)
+            thread.start()
+
+    def _serve(self, sock: socket.socket, number: int) -> None:
+        with sock, contextlib.suppress(OSError):
+            for head in _heads(sock):
+                line, *rest = head.decode("latin-1").split("\r\n")
+                headers = {name.lower(): value.strip() for name, _, value in (text.partition(":") for text in rest)}
+                visit = Visit(self, sock, line.split(" ")[1], headers, number)
+                self.visits.append(visit)
+                self.routes.get(visit.target.partition("?")[0], not_found)(visit)
+                if not visit.keep:
+                    break
+        self._open.discard(sock)
+
+
+def not_found(visit: Visit) -> None:
+    visit.reply(b"no", "404 Not Found")
+
+
+def page(body: bytes = b"<p>page</p>", status: str = "200 OK", **headers: str) -> Answer:
+    return lambda visit: visit.reply(body, status, **headers)
+
+
+def raw(data: bytes, *, keep: bool = False) -> Answer:
+    """Answer with these very bytes."""
+
+    def answer(visit: Visit) -> None:
+        visit.send(data)
+        visit.keep = keep
+
+    return answer
+
+
+def redirect(location: str, status: int = 302) -> Answer:
+    return page(b"moved", f"{status} Moved", Location=location)
+
+
+def _heads(sock: socket.socket) -> Iterator[bytes]:
+    buffer = b""
+    while True:
+        while b"\r\n\r\n" not in buffer:
+            data = sock.recv(65536)
+            if not data:
+                return
+            buffer += data
+        head, _, buffer = buffer.partition(b"\r\n\r\n")
+        yield head
