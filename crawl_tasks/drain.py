@@ -5,11 +5,12 @@ from __future__ import annotations
 import logging
 import os
 import socket
+from collections.abc import Sequence
+from typing import Protocol
 
 from crawl_tasks.errors import BackendError
 from crawl_tasks.frontier.frontier import Frontier, read_items
 from crawl_tasks.model import Items
-from crawl_tasks.store.upsert import Store
 
 log = logging.getLogger(__name__)
 
@@ -17,10 +18,17 @@ MOST_BATCHES = 50
 """Batches one task stores before it ends, so that a shutdown never waits long."""
 
 
+class Writes(Protocol):
+    """Where items end: a `store.upsert.Store`, or anything that writes a batch whole and twice to no effect."""
+
+    def write(self, batch: Sequence[Items], /) -> object:
+        """Write the items of some pages in one transaction."""
+
+
 class Drain:
     """The work of a store worker."""
 
-    def __init__(self, frontier: Frontier, store: Store, batch: int) -> None:
+    def __init__(self, frontier: Frontier, store: Writes, batch: int) -> None:
         self._frontier = frontier
         self._store = store
         self._batch = batch

@@ -1,28 +1,32 @@
 """Every knob of the installation, in one table. Read once, by the composition root and the command line.
 
-A setting comes from the environment (`CRAWL_REDIS_URL`), else from a `.env` file in the working directory, else it
-is the default. What concerns one forum stands in its site file instead.
+A setting comes from the environment (`CRAWL_REDIS_URL`), else it is the default. What concerns one forum stands in
+its site file instead.
 """
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Literal, Self
 
-from pydantic import Field, ValidationError, model_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from crawl_tasks.errors import SettingsError
 
 STATE_REDIS_URL = "redis.url"
 """File in `state_dir` that tells where the embedded Redis of this directory listens."""
 
+PREFIX = "CRAWL_"
+FOR_TESTS = "CRAWL_TEST_"
 
-class Settings(BaseSettings):
-    """The installation's settings; unknown CRAWL_ variables are refused by `load_settings`."""
 
-    model_config = SettingsConfigDict(env_prefix="CRAWL_", env_file=".env", extra="ignore", frozen=True)
+class Settings(BaseModel):
+    """The installation's settings."""
 
+    model_config = ConfigDict(frozen=True, extra="forbid")
     state_dir: Path = Field(Path(".crawl"), description="Directory for the embedded Redis, the database and logs.")
     redis_url: str = Field(
         "",
@@ -55,15 +59,29 @@ class Settings(BaseSettings):
         return self
 
 
-def load_settings() -> Settings:
+def load_settings(environment: Mapping[str, str] = os.environ) -> Settings:
     """Read the settings.
 
     Raises:
-        SettingsError: a value is not in its range; the message names the variable.
+        SettingsError: a value is not in its range, or there is no such setting; the message names the variable.
     """
+    given = {
+        name.removeprefix(PREFIX).lower(): value
+        for name, value in environment.items()
+        if name.startswith(PREFIX) and not name.startswith(FOR_TESTS)
+    }
+    unknown = given.keys() - Settings.model_fields.keys()
+    if unknown:
+        raise SettingsError(_unknown(sorted(unknown)[0]))
     try:
-        return Settings()
+        return Settings.model_validate(given)
     except ValidationError as error:
         first = error.errors()[0]
-        name = "CRAWL_" + "_".join(str(part) for part in first["loc"]).upper()
+        name = PREFIX + "_".join(str(part) for part in first["loc"]).upper()
         raise SettingsError(f"{name}: {first['msg']}; it is {first.get('input')!r}") from error
+
+
+def _unknown(name: str) -> str:
+    near = get_close_matches(name, Settings.model_fields, n=1)
+    remedy = f"did you mean {PREFIX}{near[0].upper()}?" if near else "see docs/settings.md"
+    return f"{PREFIX}{name.upper()}: there is no such setting; {remedy}"
