@@ -14,7 +14,7 @@ from crawl_tasks.store.records import (
     Loser,
     Row,
     Shape,
-    comment_row,
+    comment_rows,
     forum_row,
     merge,
     post_row,
@@ -28,6 +28,16 @@ class Gathered:
     shape: Shape
     rows: dict[Key, Row] = field(default_factory=dict)
     losers: dict[Key, list[Loser]] = field(default_factory=dict)
+
+    def add_all(self, rows: Iterable[Row]) -> None:
+        """Take many rows in; at once when, as nearly always, none of their keys is known."""
+        by_key = [(self.shape.key_of(row), row) for row in rows]
+        fresh = dict(by_key)
+        if len(fresh) == len(by_key) and self.rows.keys().isdisjoint(fresh):
+            self.rows.update(fresh)
+            return
+        for key, row in by_key:
+            self.add(key, row)
 
     def add(self, key: Key, row: Row) -> None:
         """Take a row in, merged with what is known of its key."""
@@ -60,9 +70,8 @@ def gather(pages: Iterable[Items]) -> Batch:
             batch.posts.add((site, post.post_id), post_row(site, post))
             if post.forum_id is not None:
                 batch.memberships.add((site, post.post_id, post.forum_id))
-        add_comment = batch.comments.add
-        for comment in page.comments:
-            add_comment((site, comment[0], comment[1]), comment_row(site, comment))
+        if page.comments:
+            batch.comments.add_all(comment_rows(site, page.comments))
     return batch
 
 

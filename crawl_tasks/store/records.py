@@ -13,9 +13,10 @@ newest first; it is None when there is none, which is nearly always so for comme
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
+from itertools import repeat
 from operator import itemgetter
 from typing import Final
 
@@ -73,8 +74,8 @@ COMMENTS: Final = Shape(tables.comments, 3, ("body", "state"))
 
 def digest(*values: Value) -> str:
     """Hash values to 32 hexadecimal digits; None and the empty string differ."""
-    shape = "".join("0" if value is None else "1" for value in values)
-    text = "\0".join([shape, *("" if value is None else str(value) for value in values)])
+    # Clean text holds no NUL, so a NUL and the character after it can only be ours.
+    text = "\0,".join(["\0-" if value is None else f"{value}" for value in values])
     return blake2b(text.encode(), digest_size=16).hexdigest()
 
 
@@ -98,15 +99,13 @@ def post_row(site: str, post: Post) -> Row:
     )
 
 
-def comment_row(site: str, comment: Comment) -> Row:
-    """Make a comment's row."""
-    body, state = comment[6], comment[12]
-    # The usual case of digest(), spelled out: this line runs once for every comment of the crawl.
-    text = f"11\0{body}\0{state}" if state is not None else f"10\0{body}\0"
-    hashed = digest(None, state) if body is None else blake2b(text.encode(), digest_size=16).hexdigest()
-    if comment[13] is None:
-        return (site, *comment[:13], None, comment[2], None, hashed)
-    return (site, *comment[:13], _json(comment[13]), comment[2], None, hashed)
+def comment_rows(site: str, comments: Sequence[Comment]) -> Iterator[Row]:
+    """Make the rows of a page's comments, column by column: this runs once for every comment of the crawl."""
+    columns = list(zip(*comments, strict=True))
+    times, bodies, states, extras = columns[2], columns[6], columns[12], columns[13]
+    packed = [None if extra is None else _json(extra) for extra in extras]
+    hashes = [digest(body, state) for body, state in zip(bodies, states, strict=True)]
+    return zip(repeat(site), *columns[:13], packed, times, repeat(None), hashes)
 
 
 def merge(shape: Shape, one: Row, two: Row) -> tuple[Row, list[Loser]]:

@@ -7,6 +7,7 @@ SQLAlchemy's own handling of parameters costs more than the insert.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from itertools import groupby
 from operator import itemgetter
 from typing import Final
@@ -24,6 +25,7 @@ INSERTS: Final[dict[str, Callable[[Table], sqlite.Insert | postgresql.Insert]]] 
     "postgresql": postgresql.insert,
 }
 _SIZES: Final = (1, 8, 32, 128)  # keys asked for at once: few sizes, so that drivers keep their prepared statements
+_VARIANTS: Final = 100  # statements kept for each way of leaving columns out
 
 
 class Statements:
@@ -33,20 +35,21 @@ class Statements:
         self._dialect = dialect
         self._insert = INSERTS[dialect.name]
         shapes = (FORUMS, POSTS, COMMENTS)
-        stored = [shape.table for shape in shapes]
-        self._adds = {table.name: self._compile_add(table) for table in (*stored, tables.memberships)}
-        self._replaces = {table.name: self._compile_replace(table) for table in stored}
+        self._add = lru_cache(_VARIANTS)(self._compile_add)
+        self._replace = lru_cache(_VARIANTS)(self._compile_replace)
         self._finds = {(shape.table.name, size): self._compile_find(shape, size) for shape in shapes for size in _SIZES}
         self._keep_version = self._compile_keep_version()
         self._drop_version = self._compile_drop_version()
 
     def add(self, connection: Connection, table: Table, rows: Sequence[Row]) -> int:
         """Insert the rows whose key is not there; return how many were not."""
-        return connection.exec_driver_sql(self._adds[table.name], list(rows)).rowcount
+        names, values = _without_nulls(table, rows)
+        return connection.exec_driver_sql(self._add(table, names), values).rowcount
 
     def replace(self, connection: Connection, table: Table, rows: Sequence[Row]) -> None:
         """Write rows over those of the same key."""
-        connection.exec_driver_sql(self._replaces[table.name], list(rows))
+        names, values = _without_nulls(table, rows)
+        connection.exec_driver_sql(self._replace(table, names), values)
 
     def find(self, connection: Connection, shape: Shape, keys: Sequence[Key]) -> Iterator[Row]:
         """Read the rows of sorted keys, in their order, and hold them against other writers."""
@@ -64,13 +67,16 @@ class Statements:
         """Delete versions that have become current again."""
         connection.exec_driver_sql(self._drop_version, list(keys))
 
-    def _compile_add(self, table: Table) -> str:
-        return self._compile(self._insert(table).on_conflict_do_nothing())
+    def _compile_add(self, table: Table, names: tuple[str, ...]) -> str:
+        return self._compile(self._insert(table).on_conflict_do_nothing(), names)
 
-    def _compile_replace(self, table: Table) -> str:
+    def _compile_replace(self, table: Table, names: tuple[str, ...]) -> str:
         statement = self._insert(table)
-        values = {name: statement.excluded[name] for name in table.columns.keys() if name not in table.primary_key}  # noqa: SIM118  # a ColumnCollection iterates over columns
-        return self._compile(statement.on_conflict_do_update(index_elements=list(table.primary_key), set_=values))
+        # `excluded` has a NULL for every column that is not among the names.
+        values = {column.name: statement.excluded[column.name] for column in table.columns if not column.primary_key}
+        return self._compile(
+            statement.on_conflict_do_update(index_elements=list(table.primary_key), set_=values), names
+        )
 
     def _compile_find(self, shape: Shape, size: int) -> str:
         keys = list(shape.table.primary_key)
@@ -92,8 +98,19 @@ class Statements:
         matches = [key == bindparam(key.name) for key in tables.versions.primary_key]
         return self._compile(delete(tables.versions).where(*matches))
 
-    def _compile(self, statement: ClauseElement) -> str:
-        return str(statement.compile(dialect=self._dialect))
+    def _compile(self, statement: ClauseElement, names: tuple[str, ...] | None = None) -> str:
+        return str(statement.compile(dialect=self._dialect, column_keys=names))
+
+
+def _without_nulls(table: Table, rows: Sequence[Row]) -> tuple[tuple[str, ...], list[Row]]:
+    """Leave out the columns that are None in every row: to bind a None costs SQLite's driver more than a text."""
+    columns = list(zip(*rows, strict=True))
+    kept = {
+        name: column
+        for name, column in zip(table.columns.keys(), columns, strict=True)
+        if column.count(None) < len(rows)
+    }
+    return tuple(kept), list(zip(*kept.values(), strict=True))
 
 
 def _portions(ids: list[str]) -> Iterator[list[str]]:
