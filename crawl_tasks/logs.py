@@ -1,23 +1,26 @@
 """Log lines for people (key=value) or machines (JSON), each with the page that was being worked on.
 
-Modules log with the standard library, constant messages and values in `extra`; structlog only renders.
+Modules log with the standard library: a constant message, values in `extra`.
 """
 
 from __future__ import annotations
 
+import json
 import logging
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Literal
 
-import structlog
-from structlog.typing import EventDict, WrappedLogger
-
 from crawl_tasks.model import Lease
 
 _lease: ContextVar[Lease | None] = ContextVar("lease", default=None)
+_STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
+_CELERY_TASK_DATA = "data"
+"""Celery repeats in this extra what its message says already."""
+_ESCAPED = {code: f"\\x{code:02x}" for code in [*range(9), *range(11, 32), 127, *range(128, 160)]}
 
 
 @contextmanager
@@ -30,38 +33,64 @@ def page_context(lease: Lease) -> Iterator[None]:
         _lease.reset(token)
 
 
-def _add_page(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
+def _fields(record: logging.LogRecord) -> dict[str, object]:
+    """Collect what a record says beside its message: the page, and the values given with it."""
+    fields: dict[str, object] = {}
     lease = _lease.get()
     if lease is not None:
         request = lease.request
-        event.update(
-            site=request.site, stage=request.stage.value, url=request.address, task=lease.rid, attempt=lease.attempt
-        )
-    return event
+        fields.update(site=request.site, stage=request.stage.value, url=request.address)
+        fields.update(task=lease.rid, attempt=lease.attempt)
+    for name, value in vars(record).items():
+        if name not in _STANDARD and name != _CELERY_TASK_DATA:
+            fields[name] = value
+    return fields
+
+
+def _stamp(record: logging.LogRecord) -> str:
+    whole = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
+    return f"{whole}.{int(record.msecs):03d}Z"
+
+
+class ConsoleFormatter(logging.Formatter):
+    """`time level message key=value ... [logger]`, on one line but for tracebacks; control characters escaped."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Write one record."""
+        pairs = (f"{name}={_shown(value)}" for name, value in _fields(record).items())
+        message = record.getMessage().translate(_ESCAPED)
+        line = " ".join([_stamp(record), f"{record.levelname.lower():8}", message, *pairs, f"[{record.name}]"])
+        return line if record.exc_info is None else f"{line}\n{self.formatException(record.exc_info)}"
+
+
+class JsonFormatter(logging.Formatter):
+    """One JSON object a line."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Write one record."""
+        said: dict[str, object] = {
+            "time": _stamp(record),
+            "level": record.levelname.lower(),
+            "message": record.getMessage(),
+            "logger": record.name,
+        }
+        said |= _fields(record)
+        if record.exc_info is not None:
+            said["traceback"] = self.formatException(record.exc_info)
+        return json.dumps(said, ensure_ascii=False, default=str)
+
+
+def _shown(value: object) -> str:
+    text = str(value).translate(_ESCAPED)
+    return json.dumps(text, ensure_ascii=False) if " " in text or '"' in text or not text else text
 
 
 def configure_logs(
     style: Literal["console", "json"], level: int | str | None = None, logfile: str | None = None
 ) -> None:
     """Set up the root logger of a process: one handler, to stderr or a file."""
-    renderer: structlog.typing.Processor = (
-        structlog.processors.JSONRenderer(ensure_ascii=False)
-        if style == "json"
-        else structlog.dev.ConsoleRenderer(colors=logfile is None and sys.stderr.isatty(), pad_event_to=0)
-    )
-    before: list[structlog.typing.Processor] = [
-        structlog.stdlib.add_log_level,
-        structlog.stdlib.add_logger_name,
-        structlog.stdlib.ExtraAdder(),
-        _add_page,
-        structlog.processors.TimeStamper(fmt="iso", utc=True),
-        structlog.processors.format_exc_info,
-    ]
-    formatter = structlog.stdlib.ProcessorFormatter(
-        foreign_pre_chain=before, processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer]
-    )
-    handler: logging.Handler = logging.FileHandler(logfile) if logfile else logging.StreamHandler()
-    handler.setFormatter(formatter)
+    handler: logging.Handler = logging.FileHandler(logfile) if logfile else logging.StreamHandler(sys.stderr)
+    handler.setFormatter(JsonFormatter() if style == "json" else ConsoleFormatter())
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level or logging.WARNING)
