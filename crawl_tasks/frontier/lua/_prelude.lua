@@ -192,9 +192,11 @@ end
 
 -- Release --------------------------------------------------------------------------------------------------
 
-local function send_hint(queue, hint)
-  redis.call('LPUSH', queue, hint)
-  redis.call('XADD', P .. ':bell:' .. queue, 'MAXLEN', 1, '*', 'n', 1)
+-- Ask the store to come, unless it is asked already.
+local function call_store(now)
+  if redis.call('LLEN', 'store') > 0 then return end
+  redis.call('LPUSH', 'store', (string.gsub(HINTS.store, '@AT@', string.format('%.0f', now))))
+  redis.call('XADD', P .. ':bell:store', 'MAXLEN', 1, '*', 'n', 1)
 end
 
 -- The stage stands in the site's window with what all stages hold in lease and what it has released itself:

@@ -32,8 +32,6 @@ redis.call('HINCRBY', site.key, 'done:' .. stage, 1)
 if ARGV[7] ~= '' then redis.call('HINCRBY', site.key, ARGV[7], 1) end
 if ARGV[4] ~= '' then
   redis.call('XADD', P .. ':outbox', '*', 'items', ARGV[4])
-  if redis.call('XLEN', P .. ':outbox') >= tonumber(ARGV[6]) and redis.call('LLEN', 'store') == 0 then
-    send_hint('store', HINTS.store)
-  end
+  if redis.call('XLEN', P .. ':outbox') >= tonumber(ARGV[6]) then call_store(now) end
 end
 return {0, site.fresh, site.known, release(site, now)}

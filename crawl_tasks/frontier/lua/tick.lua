@@ -96,8 +96,7 @@ for _, name in ipairs(names) do
     if at then attend(site, at) end
   end
 end
-if redis.call('EXISTS', P .. ':outbox') == 1 and redis.call('XLEN', P .. ':outbox') > 0
-  and redis.call('LLEN', 'store') == 0 then send_hint('store', HINTS.store) end
+if redis.call('XLEN', P .. ':outbox') > 0 then call_store(now) end
 
 local first = redis.call('ZRANGE', P .. ':due', 0, 0, 'WITHSCORES')
 local wait = first[2] and math.max(0, first[2] - now) or math.huge

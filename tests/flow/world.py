@@ -1,0 +1,141 @@
+"""A whole installation in a temporary directory: Redis, the demo forum, and Celery processes by plain commands."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import redis
+
+from crawl_tasks.frontier.census import Census
+from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.local.redis_server import RedisServer
+from crawl_tasks.publishing import publish_site
+from crawl_tasks.sites.loader import load_site
+from crawl_tasks.sites.schema import Site
+from tests.waiting import eventually
+
+ROOT = Path(__file__).parents[2]
+CELERY = [sys.executable, "-m", "celery", "-A", "crawl_tasks"]
+SITE = "demo"
+
+
+@dataclass
+class World:
+    """What a flow test acts on. Everything started here ends with `close`."""
+
+    directory: Path
+    server: RedisServer
+    processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.environment = os.environ | {
+            "CRAWL_REDIS_URL": self.server.url,
+            "CRAWL_STATE_DIR": str(self.directory),
+            "CRAWL_PRODUCE_EVERY_S": "0.5",
+            "PYTHONPATH": str(ROOT),
+        }
+        self.client = redis.Redis.from_url(self.server.url)
+        self.frontier = Frontier(self.client, "crawl")
+
+    # -- processes ---------------------------------------------------------------------------------------
+
+    def start(self, name: str, *command: str) -> subprocess.Popen[bytes]:
+        with (self.directory / f"{name}.log").open("ab") as log:
+            self.processes[name] = subprocess.Popen(
+                command, env=self.environment, cwd=self.directory, stdout=log, stderr=log, start_new_session=True
+            )
+        return self.processes[name]
+
+    def worker(self, name: str, queues: str, *options: str) -> subprocess.Popen[bytes]:
+        """Start a worker as a person would; return when it consumes."""
+        process = self.start(name, *CELERY, "worker", "-Q", queues, "-n", f"{name}@%h", "-l", "info", *options)
+        eventually(lambda: f"{name}@" in self.ready_workers() or self.ended(name), within_s=60)
+        return process
+
+    def ready_workers(self) -> str:
+        return str(self.client.smembers("_kombu.binding.celery.pidbox"))
+
+    def ended(self, name: str) -> bool:
+        process = self.processes[name]
+        assert process.poll() is None, f"{name} ended: {self.log_of(name)[-2000:]}"
+        return False
+
+    def kill(self, name: str) -> None:
+        process = self.processes.pop(name)
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        for member in self.client.smembers("_kombu.binding.celery.pidbox"):
+            if f"{name}@".encode() in member:
+                self.client.srem("_kombu.binding.celery.pidbox", member)
+
+    def close(self) -> None:
+        for process in self.processes.values():
+            process.terminate()
+        for process in self.processes.values():
+            try:
+                process.wait(timeout=20)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+        self.client.close()
+
+    def log_of(self, name: str) -> str:
+        return (self.directory / f"{name}.log").read_text("utf-8", "replace")
+
+    # -- the forum ---------------------------------------------------------------------------------------
+
+    def forum(self, *options: str, generation: int = 1, port: int = 0, site: str = SITE) -> Site:
+        """Start the demo forum (again) and publish its site."""
+        if "forum" in self.processes:
+            self.processes.pop("forum").terminate()
+        port_file, truth = self.directory / "port", self.directory / "truth.json"
+        port_file.unlink(missing_ok=True)
+        command = [sys.executable, "-m", "crawl_tasks.demo", "--port", str(port), "--port-file", str(port_file)]
+        command += ["--truth", str(truth), "--log", str(self.directory / "requests.log")]
+        command += ["--generation", str(generation), *options]
+        self.start("forum", *command)
+        eventually(lambda: self.ended("forum") or (port_file.exists() and port_file.read_text().strip()))
+        return self.publish(f"http://127.0.0.1:{int(port_file.read_text())}")
+
+    def publish(self, base: str, **gate: object) -> Site:
+        site = load_site(ROOT / "config" / "sites" / "demo.yaml").relocated(base)
+        terms = {"window": 16, "delay_s": 0.0, "deadline_s": 5.0, "retry_base_s": 0.2, "retry_max_s": 1.0} | gate
+        site = site.model_copy(update={"gate": site.gate.model_copy(update=terms)})
+        publish_site(self.frontier, site, contact=None)
+        return site
+
+    def requests(self) -> list[dict[str, object]]:
+        """Read the forum's own log."""
+        lines = (self.directory / "requests.log").read_text().splitlines()
+        return [json.loads(line) for line in lines]
+
+    def fetched(self, since: int = 0) -> Counter[str]:
+        """Count the pages that the forum was asked for, robots.txt aside, from its log line `since` on."""
+        return Counter(str(row["path"]) for row in self.requests()[since:] if row["path"] != "/robots.txt")
+
+    # -- the ledger --------------------------------------------------------------------------------------
+
+    def census(self) -> Census:
+        return self.frontier.census(SITE)
+
+    def is_idle(self) -> bool:
+        for name in self.processes:
+            self.ended(name)
+        census = self.census()
+        return census.admitted > 0 and census.open == 0 and self.frontier.outbox_size() == 0
+
+    def crawl(self, within_s: float = 90.0) -> None:
+        """Make every board due and wait until nothing is open."""
+        before = self.census().admitted
+        for board in self.client.zrange("crawl:boards", 0, -1):
+            self.client.zadd("crawl:boards", {board: 0})
+        self.frontier.produce()
+        assert self.census().admitted > before
+        eventually(self.is_idle, within_s=within_s, every_s=0.1)
