@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from crawl_tasks.errors import DeadlineExceeded, TooLarge
+from crawl_tasks.errors import DeadlineExceeded, TooLarge, Truncated
 from crawl_tasks.fetch.destination import Destination
 
 # What is read of the body of an answer that is not a page, so that its connection can be used again.
@@ -112,3 +112,23 @@ def check_declared(headers: Mapping[str, str], limit: int) -> None:
     length = declared_length(headers)
     if length is not None and length > limit:
         raise TooLarge(f"the body is to have {length} bytes, more than the limit of {limit}")
+
+
+def check_ended(response: RawResponse) -> RawResponse:
+    """Give the response back, unless it may have been cut where libraries do not notice it.
+
+    Without a length a body ends with the connection; where nothing came at all, the headers may have been cut.
+
+    Raises:
+        Truncated: nothing came.
+    """
+    headers = response.headers
+    if (
+        200 <= response.status < 300
+        and not response.wire
+        and response.status not in (204, 205)
+        and "content-length" not in headers
+        and "transfer-encoding" not in headers
+    ):
+        raise Truncated(f"the connection ended after a status of {response.status}, without a body")
+    return response

@@ -12,13 +12,14 @@ import certifi
 import pycurl
 
 from crawl_tasks.errors import DeadlineExceeded, FetchError, RefusedAddress, TooLarge, Truncated, Unreachable
-from crawl_tasks.fetch.client import Limits, RawResponse, folded, left
+from crawl_tasks.fetch.client import Limits, RawResponse, check_ended, folded, left
 from crawl_tasks.fetch.destination import Destination
 
 _CONNECTIONS_PER_HANDLE = 16
 _IDLE_S = 60
 _BUFFER_BYTES = 128 << 10
-_REFUSED = frozenset({pycurl.E_URL_MALFORMAT, pycurl.E_UNSUPPORTED_PROTOCOL})
+# CURLE_TOO_LARGE, which pycurl does not name: a header line over 100 KB.
+_E_TOO_LARGE = 100
 _NOT_CONNECTED = frozenset({pycurl.E_COULDNT_CONNECT, pycurl.E_COULDNT_RESOLVE_HOST})
 
 
@@ -157,10 +158,10 @@ class _Transfer:
             raise self._error
         if code == pycurl.E_OPERATION_TIMEDOUT:
             raise DeadlineExceeded(said)
-        if code in _REFUSED:
+        if code == pycurl.E_URL_MALFORMAT:
             raise RefusedAddress(said)
         if not self._whole_headers:
-            raise TooLarge(said) if "header" in text and "large" in text else Unreachable(said)
+            raise TooLarge(said) if code == _E_TOO_LARGE else Unreachable(said)
         if 200 <= self._status < 300 and self._size <= self._limits.wire_bytes:
             raise TooLarge(said) if code == pycurl.E_FILESIZE_EXCEEDED else Truncated(said)
 
@@ -168,12 +169,14 @@ class _Transfer:
         peer = str(self._curl.getinfo(pycurl.PRIMARY_IP))
         if peer not in destination.addresses:
             raise RefusedAddress(f"{url} was answered by {peer}, which is none of the addresses that were checked")
+        if not self._whole_headers:
+            raise Truncated(f"{url}: the connection ended within the headers")
         headers = folded(map(_split, self._lines), self._limits)
         limit = self._limits.wire_limit(self._status)
         if 200 <= self._status < 300 and not self._limits.cut and self._size > limit:
             raise TooLarge(f"the body has more than {limit} bytes")
         wire = self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)
-        return RawResponse(self._status, headers, wire[:limit])
+        return check_ended(RawResponse(self._status, headers, wire[:limit]))
 
 
 def _connect_to(destination: Destination, address: str) -> str:

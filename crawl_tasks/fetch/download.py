@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from crawl_tasks.errors import BadRedirect, SettingsError
 from crawl_tasks.fetch.body import ACCEPTED, decode
 from crawl_tasks.fetch.client import Client, Limits, RawResponse, left
 from crawl_tasks.fetch.curl_client import CurlClient
-from crawl_tasks.fetch.destination import Customs
+from crawl_tasks.fetch.destination import Customs, Destination
 from crawl_tasks.fetch.outcome import failure, moment, next_hop
 from crawl_tasks.fetch.policy import FetchPolicy
 from crawl_tasks.fetch.requests_client import RequestsClient
@@ -55,7 +55,7 @@ class Fetcher:
         self._clock = clock
 
     def fetch(self, request: Request, policy: FetchPolicy) -> Fetched:
-        """Fetch one page: robots, destination, send; again for every redirect; then status and body.
+        """Fetch one page: destination, robots, send; again for every redirect; then status and body.
 
         Raises:
             FetchError: of the kind that fits; its `fate` says what is to become of the request.
@@ -89,8 +89,10 @@ class Fetcher:
         """Send, and follow redirects; every hop is checked like the first."""
         seen = [url]
         while True:
+            there = self._customs.check(url, policy, left(deadline, "looking its host up"))
             self._robots.check(url, policy, deadline)
-            raw = self._send(seen, policy, deadline, limits)
+            headers = policy.headers_for(origin_of(url), origin_of(seen[0]))
+            raw = self._send(url, policy, headers, deadline, limits, there)
             target = next_hop(url, raw.status, raw.headers)
             if target is None:
                 return url, raw
@@ -100,7 +102,10 @@ class Fetcher:
         """Fetch a robots.txt; its redirects may lead to any public host (RFC 9309, 2.3.1.2)."""
         seen = [url]
         while True:
-            raw = self._send(seen, policy, deadline, _ROBOTS_LIMITS, any_host=len(seen) > 1)
+            seconds = left(deadline, "looking its host up")
+            there = self._customs.check(url, policy, seconds, any_host=len(seen) > 1)
+            headers = policy.headers_for(origin_of(url), "")
+            raw = self._send(url, policy, headers, deadline, _ROBOTS_LIMITS, there)
             target = next_hop(url, raw.status, raw.headers, downgrade=True)
             if target is None:
                 encoding = raw.headers.get("content-encoding", "") if 200 <= raw.status < 300 else ""
@@ -108,19 +113,16 @@ class Fetcher:
             url = _within(seen, target, _ROBOTS_HOPS)
 
     def _send(
-        self, seen: list[str], policy: FetchPolicy, deadline: float, limits: Limits, *, any_host: bool = False
+        self,
+        url: str,
+        policy: FetchPolicy,
+        headers: Mapping[str, str],
+        deadline: float,
+        limits: Limits,
+        there: Destination,
     ) -> RawResponse:
-        """Ask the last of the addresses that were led to."""
-        url = seen[-1]
-        seconds = left(deadline, "looking its host up")
-        destination = self._customs.check(url, policy, seconds, any_host=any_host)
-        headers = {
-            "User-Agent": policy.user_agent,
-            "Accept": _PAGES,
-            "Accept-Encoding": ACCEPTED,
-            **policy.headers_for(origin_of(url), origin_of(seen[0])),
-        }
-        return self._client.send(url, headers=headers, deadline=deadline, limits=limits, destination=destination)
+        sent = {"User-Agent": policy.user_agent, "Accept": _PAGES, "Accept-Encoding": ACCEPTED, **headers}
+        return self._client.send(url, headers=sent, deadline=deadline, limits=limits, destination=there)
 
 
 def _within(seen: list[str], target: str, hops: int) -> str:

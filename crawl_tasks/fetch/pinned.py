@@ -15,8 +15,12 @@ from crawl_tasks.fetch.watchdog import Guarded
 
 @dataclass(slots=True)
 class Attempt:
-    """One hop, as its connection must know it. `is_fresh`: it asked for a new connection."""
+    """One hop, as its connection must know it. `is_fresh`: it asked for a new connection.
 
+    `target` is what stands in the request line; urllib3 would spell it in its own way.
+    """
+
+    target: str
     destination: Destination
     deadline: float
     guard: Guarded
@@ -46,11 +50,12 @@ class PinnedConnection(HTTPConnection):
 
     def request(self, *args: object, **kwargs: object) -> None:
         """Send; over the connection that is there only if it still leads where the request may go."""
-        if self.sock is not None and self._peer not in self._current.attempt.destination.addresses:
+        attempt = self._current.attempt
+        if self.sock is not None and self._peer not in attempt.destination.addresses:
             self.close()
         if self.sock is not None:
-            self._current.attempt.guard.hold(self.sock)
-        super().request(*args, **kwargs)  # type: ignore[arg-type]  # handed through
+            attempt.guard.hold(self.sock)
+        super().request("GET", attempt.target, *args[2:], **kwargs)  # type: ignore[arg-type]  # handed through
 
 
 class PinnedSecureConnection(PinnedConnection, HTTPSConnection):

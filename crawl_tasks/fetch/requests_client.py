@@ -23,7 +23,7 @@ from urllib3.exceptions import TimeoutError as LibraryTimeout
 from urllib3.util import create_urllib3_context
 
 from crawl_tasks.errors import DeadlineExceeded, FetchError, TooLarge, Truncated, Unreachable
-from crawl_tasks.fetch.client import Limits, RawResponse, check_declared, declared_length, folded, left
+from crawl_tasks.fetch.client import Limits, RawResponse, check_declared, check_ended, declared_length, folded, left
 from crawl_tasks.fetch.destination import Destination
 from crawl_tasks.fetch.pinned import Attempt, Current, PinnedConnection, PinnedSecureConnection
 from crawl_tasks.fetch.watchdog import Watchdog
@@ -56,11 +56,15 @@ class RequestsClient:
         request.method, request.url, request.headers = "GET", url, CaseInsensitiveDict(headers)
         seconds = left(deadline, "asking")
         with self._watchdog.guard(deadline) as guard:
-            attempt = self._current.attempt = Attempt(destination, deadline, guard)
+            attempt = self._current.attempt = Attempt(url[url.index("/", 8) :], destination, deadline, guard)
             try:
                 answer = _read(self._ask(request, seconds, attempt), limits)
-            except _ESCAPES as error:
-                raise _late(url) if guard.expired else _ours(url, error) from error
+            except (FetchError, *_ESCAPES) as error:
+                if guard.expired:
+                    raise _late(url) from error
+                if isinstance(error, FetchError):
+                    raise
+                raise _ours(url, error) from error
         if guard.expired:
             raise _late(url)
         return answer
@@ -111,9 +115,8 @@ class _PinnedAdapter(HTTPAdapter):
         """Do nothing: the pool's TLS context verifies."""
 
     def request_url(self, request: PreparedRequest, proxies: object) -> str:
-        """Give what stands in the request line."""
-        url = request.url or ""
-        return url[url.index("/", 8) :]
+        """Give a stand-in: the connection sends the target of the attempt, as it was checked."""
+        return "/"
 
     def build_response(self, req: PreparedRequest, resp: BaseHTTPResponse) -> Response:
         """Wrap a response; its cookies are not looked at."""
@@ -158,7 +161,7 @@ def _read(raw: BaseHTTPResponse, limits: Limits) -> RawResponse:
         finished = len(wire) <= limit
         if wanted and not finished and not limits.cut:
             raise TooLarge(f"the body has more than {limit} bytes")
-        return RawResponse(raw.status, headers, wire[:limit])
+        return check_ended(RawResponse(raw.status, headers, wire[:limit]))
     finally:
         if not finished:
             raw.close()

@@ -91,6 +91,7 @@ class HostileServer:
                 sock, _ = self._listener.accept()
             except OSError:
                 return
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self.connections += 1
             self._open.add(sock)
             thread = threading.Thread(target=self._serve, args=(sock, self.connections), daemon=True)
