@@ -116,16 +116,12 @@ def merge(shape: Shape, one: Row, two: Row) -> tuple[Row, list[Loser]]:
     """
     at, end = shape.key_size, shape.end
     (seen_one, first_one), (seen_two, first_two) = _times(shape, one), _times(shape, two)
-    seen_at = max(seen_one, seen_two)
-    stamps = None
-    losers: list[Loser] = []
+    seen_at, first_seen_at = max(seen_one, seen_two), min(first_one, first_two)
     if one[end + 1] is None and two[end + 1] is None and one[at + 1 : end] == two[at + 1 : end]:
-        fields = one[at + 1 : end]
-    else:
-        winners = list(_contest(shape, one, two, losers))
-        fields = tuple(value for value, _ in winners)
-        stamps = _pack(shape.names, winners, seen_at)
-    row = (*one[:at], seen_at, *fields, min(first_one, first_two), stamps)
+        return (*one[:at], seen_at, *one[at + 1 : end], first_seen_at, *one[end + 1 :]), []
+    losers: list[Loser] = []
+    winners = list(_contest(shape, one, two, losers))
+    row = (*one[:at], seen_at, *(value for value, _ in winners), first_seen_at, _pack(shape.names, winners, seen_at))
     return (*row, _hash_of(shape, row, one)) if shape.tracked else row, losers
 
 

@@ -1,8 +1,8 @@
 """Inside the store's transaction: the rows of one table meet those that are stored.
 
 New rows go in with one `INSERT ... ON CONFLICT DO NOTHING` per portion; only where it skipped some are
-the stored rows read, merged with ours and written back. Keys are sorted and everyone takes the tables in
-the same order, so that two writers never wait for each other in a ring.
+the stored rows read, merged with ours and written back. Every writer takes the tables in the same order,
+in each first the new rows, then the stored ones, by key: so no two ever wait for each other in a ring.
 """
 
 from __future__ import annotations
@@ -31,12 +31,15 @@ def settle(connection: Connection, statements: Statements, gathered: Gathered) -
     """Bring the rows of one table into the database, and what they replace into its versions."""
     new = changed = 0
     keys = sorted(gathered.rows)
+    known: list[list[Key]] = []
     for start in range(0, len(keys), PORTION):
         portion = keys[start : start + PORTION]
         added = statements.add(connection, gathered.shape.table, [gathered.rows[key] for key in portion])
         new += added
         if added < len(portion):
-            changed += _meet(connection, statements, gathered, portion)
+            known.append(portion)
+    for portion in known:  # not in the loop above: all inserts come before all locks, or writers would form a ring
+        changed += _meet(connection, statements, gathered, portion)
     if versions := _versions(gathered):
         statements.keep_versions(connection, versions)
     return Counts(new, changed, len(keys) - new - changed)
@@ -46,6 +49,7 @@ def _meet(connection: Connection, statements: Statements, gathered: Gathered, ke
     """Merge the stored rows of these keys with ours and write what differs; return how many got a new value."""
     shape = gathered.shape
     rewritten: list[Row] = []
+    seen_again: list[Row] = []
     current_again: list[Key] = []
     changed = 0
     for stored in statements.find(connection, shape, keys):
@@ -55,11 +59,16 @@ def _meet(connection: Connection, statements: Statements, gathered: Gathered, ke
         if losers:
             gathered.losers.setdefault(key, []).extend(losers)
             current_again += _new_values(shape, key, stored, merged)
-        if merged != stored:
+        at = shape.key_size
+        if merged[at + 1 :] != stored[at + 1 :]:
             rewritten.append(merged)
             changed += merged[shape.content] != stored[shape.content]
+        elif merged[at] != stored[at]:
+            seen_again.append((merged[at], *key))
     if rewritten:
         statements.replace(connection, shape.table, rewritten)
+    if seen_again:
+        statements.touch(connection, shape, seen_again)
     if current_again:
         statements.drop_versions(connection, current_again)
     return changed

@@ -12,7 +12,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Final
 
-from sqlalchemy import Connection, Dialect, Table, bindparam, case, delete, select
+from sqlalchemy import Connection, Dialect, Table, bindparam, case, delete, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.sql import ClauseElement
 
@@ -37,6 +37,7 @@ class Statements:
         shapes = (FORUMS, POSTS, COMMENTS)
         self._add = lru_cache(_VARIANTS)(self._compile_add)
         self._replace = lru_cache(_VARIANTS)(self._compile_replace)
+        self._touches = {shape.table.name: self._compile_touch(shape) for shape in shapes}
         self._finds = {(shape.table.name, size): self._compile_find(shape, size) for shape in shapes for size in _SIZES}
         self._keep_version = self._compile_keep_version()
         self._drop_version = self._compile_drop_version()
@@ -50,6 +51,10 @@ class Statements:
         """Write rows over those of the same key."""
         names, values = _without_nulls(table, rows)
         connection.exec_driver_sql(self._replace(table, names), values)
+
+    def touch(self, connection: Connection, shape: Shape, rows: Sequence[Row]) -> None:
+        """Set nothing but `seen_at`, given before the key."""
+        connection.exec_driver_sql(self._touches[shape.table.name], list(rows))
 
     def find(self, connection: Connection, shape: Shape, keys: Sequence[Key]) -> Iterator[Row]:
         """Read the rows of sorted keys, in their order, and hold them against other writers."""
@@ -84,6 +89,10 @@ class Statements:
         ids = [bindparam(f"id{number}", type_=keys[-1].type) for number in range(size)]
         statement = select(shape.table).where(*matches, keys[-1].in_(ids)).order_by(keys[-1])
         return self._compile(statement.with_for_update())
+
+    def _compile_touch(self, shape: Shape) -> str:
+        matches = [key == bindparam(f"of_{key.name}", type_=key.type) for key in shape.table.primary_key]
+        return self._compile(update(shape.table).where(*matches), ("seen_at",))
 
     def _compile_keep_version(self) -> str:
         table = tables.versions
