@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from email.utils import formatdate
+from http import HTTPStatus
 
 from crawl_tasks.demo import pages
 from crawl_tasks.demo.furniture import Furniture
@@ -18,7 +19,6 @@ from crawl_tasks.demo.world import Thread, World
 HTML = "text/html; charset=utf-8"
 TEXT = "text/plain; charset=utf-8"
 _PATH = re.compile(r"/(list|post|comment)/([0-9]{1,18})(?:/([0-9]{1,9}))?")
-_REASONS = {200: "OK", 301: "Moved Permanently", 404: "Not Found", 410: "Gone"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +57,11 @@ class DemoForum:
         return self._edition.world.generation
 
     @property
+    def seed(self) -> int:
+        """What the forum grew from."""
+        return self._edition.world.seed
+
+    @property
     def date(self) -> str:
         """The value of every Date header: the forum's present, which stands still within a generation."""
         return formatdate(self._edition.world.now, usegmt=True)
@@ -85,10 +90,14 @@ class DemoForum:
         wire = edition.wires.get(path)
         if wire is None:
             answer = self._render(edition, path)
-            wire = head(answer.status, {**answer.headers, "date": self.date}, len(answer.body)) + answer.body
+            wire = self.pack(answer)
             if answer.status == 200 and "?" not in path:
                 edition.wires[path] = wire
         return wire
+
+    def pack(self, answer: Answer) -> bytes:
+        """Return any answer as bytes, as `wire` does."""
+        return head(answer.status, {**answer.headers, "date": self.date}, len(answer.body)) + answer.body
 
     def prerender(self) -> int:
         """Render all pages now; return their size in bytes. For measurements."""
@@ -147,7 +156,7 @@ class DemoForum:
 def head(status: int, headers: Mapping[str, str], length: int) -> bytes:
     """Return the head of an HTTP/1.1 response with a Content-Length."""
     lines = "".join(f"{name.title()}: {value}\r\n" for name, value in headers.items())
-    return f"HTTP/1.1 {status} {_REASONS.get(status, 'Status')}\r\n{lines}Content-Length: {length}\r\n\r\n".encode()
+    return f"HTTP/1.1 {int(status)} {HTTPStatus(status).phrase}\r\n{lines}Content-Length: {length}\r\n\r\n".encode()
 
 
 def _edition(world: World) -> _Edition:

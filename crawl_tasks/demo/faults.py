@@ -1,0 +1,126 @@
+"""What can go wrong at a forum: which fault meets which request. Pure; `havoc` performs them."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from random import Random
+
+PROBABILITY = 1.0
+DURATION_S = 60.0
+TARGET = "http://169.254.169.254/latest/meta-data/"
+_SETTINGS = ("times", "probability", "retry_after_s", "duration_s", "target")
+
+
+class FaultKind(StrEnum):
+    """Ways to disappoint a client."""
+
+    TOO_MANY = "too_many"
+    UNAVAILABLE = "unavailable"
+    ERROR = "error"
+    SLOW_HEADERS = "slow_headers"
+    SLOW_BODY = "slow_body"
+    TRUNCATED = "truncated"
+    ENDLESS = "endless"
+    HANG_UP = "hang_up"
+    REDIRECT_LOOP = "redirect_loop"
+    REDIRECT_PRIVATE = "redirect_private"
+    MOVED = "moved"
+    CHANGED_MARKUP = "changed_markup"
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A fault for all requests whose path (without query) the regular expression `pattern` matches as a whole.
+
+    It strikes the first `times` requests of each path, or all of them; of those by chance only the share `probability`,
+    drawn from the forum's seed, so that runs are alike. `retry_after_s` is sent with too_many and unavailable if given;
+    `duration_s` is how long the slow ones take; `target` is where redirect_private leads.
+    """
+
+    kind: FaultKind
+    pattern: str
+    times: int | None = None
+    probability: float = PROBABILITY
+    retry_after_s: int | None = None
+    duration_s: float = DURATION_S
+    target: str = TARGET
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be meant.
+
+        Raises:
+            ValueError: Says which field and why.
+        """
+        try:
+            re.compile(self.pattern)
+        except re.error as error:
+            raise ValueError(f"pattern {self.pattern!r} is no regular expression: {error}") from error
+        if not 0 <= self.probability <= 1:
+            raise ValueError(f"probability {self.probability} is not between 0 and 1")
+        if not 0 <= self.duration_s <= 86_400:
+            raise ValueError(f"duration_s {self.duration_s} is not between 0 and 86400")
+
+    @classmethod
+    def parse(cls, text: str) -> Fault:
+        """Read `KIND PATTERN [name=value ...]`, such as `too_many /post/.* times=1 retry_after_s=2`.
+
+        Raises:
+            ValueError: Says which part is wrong and what would be right.
+        """
+        words = shlex.split(text)
+        if len(words) < 2:
+            raise ValueError(
+                f"fault {text!r}: give a kind and a pattern for paths, such as 'too_many /post/.* times=1'"
+            )
+        kind, pattern, *settings = words
+        if kind not in set(FaultKind):
+            raise ValueError(f"fault {text!r}: unknown kind {kind!r}; known are {', '.join(FaultKind)}")
+        named = dict(_setting(text, setting) for setting in settings)
+        try:
+            return cls(
+                FaultKind(kind),
+                pattern,
+                times=int(named["times"]) if "times" in named else None,
+                probability=float(named.get("probability", PROBABILITY)),
+                retry_after_s=int(named["retry_after_s"]) if "retry_after_s" in named else None,
+                duration_s=float(named.get("duration_s", DURATION_S)),
+                target=named.get("target", TARGET),
+            )
+        except ValueError as error:
+            raise ValueError(f"fault {text!r}: {error}") from error
+
+
+class FaultPlan:
+    """Decides for each request; counts the requests of each path while it does."""
+
+    def __init__(self, seed: int, faults: Iterable[Fault] = ()) -> None:
+        self._seed = seed
+        self._faults = [(fault, re.compile(fault.pattern)) for fault in faults]
+        self._seen: Counter[tuple[int, str]] = Counter()
+
+    def pick(self, path: str) -> Fault | None:
+        """Return the first fault that strikes this request, if any."""
+        for index, (fault, pattern) in enumerate(self._faults):
+            if pattern.fullmatch(path) and self._strikes(index, fault, path):
+                return fault
+        return None
+
+    def _strikes(self, index: int, fault: Fault, path: str) -> bool:
+        self._seen[index, path] += 1
+        nth = self._seen[index, path]
+        if fault.times is not None and nth > fault.times:
+            return False
+        chance = Random(f"{self._seed}:{index}:{path}:{nth}")  # noqa: S311  # repeatable, not secret
+        return fault.probability >= 1 or chance.random() < fault.probability
+
+
+def _setting(text: str, setting: str) -> tuple[str, str]:
+    name, _, value = setting.partition("=")
+    if name not in _SETTINGS:
+        raise ValueError(f"fault {text!r}: unknown setting {name!r}; known are {', '.join(_SETTINGS)}")
+    return name, value
