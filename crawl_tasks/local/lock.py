@@ -47,3 +47,18 @@ class StateLock:
         if self._file is not None:
             os.close(self._file)
             self._file = None
+
+
+def is_held(path: Path) -> bool:
+    """Say whether a living process holds the lock."""
+    try:
+        file = os.open(path, os.O_RDWR)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(file)
+    return False

@@ -1,0 +1,128 @@
+"""`crawl-tasks demo`: the whole crawl on a forum whose every post is known in advance, and whether it is right."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from crawl_tasks.cli.crawl import Finish, Plan, Start, begin, start_flower, watch
+from crawl_tasks.cli.demo_check import compare_with_truth
+from crawl_tasks.cli.demo_forum import ForumFiles, start_forum
+from crawl_tasks.cli.demo_report import DemoReport, asked_pages, report_row, report_text, write_json
+from crawl_tasks.cli.demo_state import demo_settings, demo_site, require_own_backends, start_anew
+from crawl_tasks.cli.exits import Exit
+from crawl_tasks.cli.helptext import examples
+from crawl_tasks.cli.run import PROCESSES
+from crawl_tasks.cli.station import Station, station
+from crawl_tasks.cli.stored import StoredCounts
+from crawl_tasks.cli.summary import crawl_stats
+from crawl_tasks.local.interrupts import Terminated
+from crawl_tasks.local.jobs import Workers
+from crawl_tasks.monitor.progress import Progress
+from crawl_tasks.monitor.snapshot import take_snapshot
+from crawl_tasks.settings import load_settings
+from crawl_tasks.store.export import export
+from crawl_tasks.store.upsert import Store
+
+
+@click.command(
+    epilog=examples(
+        "crawl-tasks demo                # begins, or goes on from what is kept",
+        "crawl-tasks demo --mutate       # the forum moves on: 5 posts, 3 comments and 1 edit are new",
+        "crawl-tasks demo --fresh        # forgets all and begins again",
+        "crawl-tasks demo --no-workers   # waits for workers that you start with plain Celery commands",
+    )
+)
+@click.option("--fresh", is_flag=True, help="Forget the last demo and begin again.")
+@click.option("--mutate", is_flag=True, help="Let the forum move on by one generation first.")
+@click.option("--flower/--no-flower", default=True, show_default=True, help="Show workers and tasks in a browser.")
+@click.option("--workers/--no-workers", "has_workers", default=True, help="Start workers and beat.", show_default=True)
+@click.option("--list", "lists", type=PROCESSES, default=1, show_default=True, help="Processes for list pages.")
+@click.option("--detail", "details", type=PROCESSES, default=1, show_default=True, help="For posts and comments.")
+@click.option("--latency-ms", type=click.IntRange(0, 5000), default=40, show_default=True, help="Of the forum.")
+@click.option(
+    "--report", "report_file", type=click.Path(dir_okay=False, path_type=Path), help="Write the result as JSON."
+)
+@click.pass_context
+def command(
+    ctx: click.Context,
+    *,
+    fresh: bool,
+    mutate: bool,
+    flower: bool,
+    has_workers: bool,
+    lists: int,
+    details: int,
+    latency_ms: int,
+    report_file: Path | None,
+) -> None:
+    """Crawl the bundled forum with real workers, Redis and database, and compare the result with the ground truth.
+
+    Everything lives in STATE_DIR/demo and on 127.0.0.1. Exit code 0 only if every post and comment is stored once
+    with its fields equal, and the ledger balances.
+    """
+    configured = load_settings()
+    settings = demo_settings(configured)
+    if fresh:
+        start_anew(settings)
+    progress = Progress("demo")
+    with station(settings, progress.say) as here:
+        require_own_backends(here, configured, fresh=fresh)
+        with StoredCounts(here.settings.database_url, ["demo"]) as stored:
+            plan = Plan((), Workers(lists, details), has_workers, has_flower=flower, until_idle=True)
+            report = _crawl(here, plan, stored, progress, mutate=mutate, latency_ms=latency_ms)
+    click.echo(report_text(report))
+    if report_file is not None:
+        write_json(report_file, report_row(report))
+    ctx.exit(report.exit_code)
+
+
+def _crawl(
+    here: Station, plan: Plan, stored: StoredCounts, progress: Progress, *, mutate: bool, latency_ms: int
+) -> DemoReport:
+    """Crawl the forum until idle, or Ctrl-C, and hold the result against the truth."""
+    files = ForumFiles(here.settings.state_dir)
+    start: Start | None = None
+    finish, code, flower = Finish.IDLE, Exit.OK, ""
+    try:
+        with here.crew, progress:
+            base = start_forum(here.crew, files, mutate=mutate, latency_ms=latency_ms)
+            plan = plan.of([demo_site(here.settings.sites_dir, base)])
+            progress.say(f"demo forum: {base}")
+            start = begin(here, plan, stored)
+            if plan.has_flower:
+                flower = start_flower(here)
+                progress.say(f"Flower: {flower}")
+            if not plan.has_workers:
+                progress.say(how_to_start_workers(here.settings.state_dir))
+            watch(here, plan, start, stored, progress)
+    except KeyboardInterrupt as stop:
+        finish, code = Finish.INTERRUPTED, Exit.TERMINATED if isinstance(stop, Terminated) else Exit.INTERRUPTED
+        if start is None:
+            raise
+    end = take_snapshot(here.frontier, ["demo"])
+    with Store(here.settings.database_url) as store:
+        export_file = here.settings.state_dir / "export.jsonl"
+        rows = export(store, str(export_file), site="demo")
+        comparisons = compare_with_truth(store, "demo", files.truth)
+    return DemoReport(
+        finish=finish,
+        stats=crawl_stats(start, end, stored.now(), finish),
+        comparisons=comparisons,
+        end=end,
+        asked=asked_pages(files),
+        database=here.settings.database_url,
+        export=export_file,
+        exported_rows=rows,
+        logs=here.crew.log_dir,
+        flower=flower,
+        interrupted_code=code,
+    )
+
+
+def how_to_start_workers(state_dir: Path) -> str:
+    """Write the commands that a person types in other terminals."""
+    shown = f"CRAWL_STATE_DIR={state_dir}"
+    kinds = ("worker -Q list", "worker -Q detail", "worker -Q store", "beat")
+    return "\n".join(["start in other terminals:", *(f"  {shown} celery -A crawl_tasks {kind}" for kind in kinds)])

@@ -1,0 +1,148 @@
+"""What the demo says at its end: to people, and as JSON to programs."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from crawl_tasks.cli.crawl import Finish
+from crawl_tasks.cli.demo_check import Comparison, requests_by_path
+from crawl_tasks.cli.demo_forum import ForumFiles
+from crawl_tasks.cli.exits import Exit
+from crawl_tasks.cli.ledger import ledger_line, ledger_row
+from crawl_tasks.cli.main import hide_passwords
+from crawl_tasks.cli.safe_text import printable
+from crawl_tasks.cli.summary import Stats, is_clean, stats_text
+from crawl_tasks.errors import ConfigError
+from crawl_tasks.monitor.snapshot import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the forum's own log says: how many pages it has, and how often each was asked for in this run."""
+
+    pages: int
+    by_path: Counter[str]
+
+    @property
+    def requests(self) -> int:
+        """Count the requests."""
+        return self.by_path.total()
+
+    @property
+    def repeated(self) -> dict[str, int]:
+        """Give the pages that were asked for more than once."""
+        return {path: count for path, count in self.by_path.items() if count > 1}
+
+
+@dataclass(frozen=True, slots=True)
+class DemoReport:
+    """Everything the demo found out."""
+
+    finish: Finish
+    stats: Stats
+    comparisons: Mapping[str, Comparison]
+    end: Snapshot
+    asked: Asked
+    database: str
+    export: Path
+    exported_rows: int
+    logs: Path
+    flower: str
+    interrupted_code: int
+
+    @property
+    def is_right(self) -> bool:
+        """Say whether the database equals the truth and the books balance."""
+        return all(comparison.is_equal for comparison in self.comparisons.values()) and is_clean(self.end)
+
+    @property
+    def exit_code(self) -> int:
+        """Give the exit code of the demo."""
+        return self.interrupted_code or (Exit.OK if self.is_right else Exit.FAILURES)
+
+
+def asked_pages(files: ForumFiles) -> Asked:
+    """Read the forum's log and the number of its pages."""
+    truth = json.loads(files.truth.read_text("utf-8"))
+    return Asked(len(truth["paths"]), requests_by_path(files.log))
+
+
+def report_text(report: DemoReport) -> str:
+    """Write the report for a person."""
+    asked = report.asked
+    lines = ["crawl stats", stats_text(report.stats), "", "compared with the ground truth"]
+    lines += [_comparison_line(kind, comparison) for kind, comparison in report.comparisons.items()]
+    lines += [f"    {printable(text)}" for comparison in report.comparisons.values() for text in comparison.examples]
+    lines += [
+        "",
+        f"ledger    {'; '.join(ledger_line(site.census) for site in report.end.sites)}",
+        f"requests  {asked.requests} for {len(asked.by_path)} of the forum's {asked.pages} pages, as its own log counts"
+        f" them; {len(asked.repeated) or 'none'} asked for more than once",
+        f"database  {hide_passwords(report.database)}",
+        f"export    {report.export} ({report.exported_rows} rows)",
+        f"logs      {report.logs}",
+    ]
+    if report.flower:
+        lines.append(f"flower    {report.flower} (while a crawl runs)")
+    return "\n".join([*lines, f"next      {next_command(report)}"])
+
+
+def _comparison_line(kind: str, found: Comparison) -> str:
+    verdict = "equal in every field" if found.is_equal else _faults(found)
+    return f"  {kind:<9} {found.expected} expected, {found.stored} stored: {verdict}"
+
+
+def _faults(found: Comparison) -> str:
+    differing = [f"{count} differ in {name}" for name, count in sorted(found.differing.items())]
+    return ", ".join([f"{found.missing} missing", f"{found.surplus} too many", *differing])
+
+
+def next_command(report: DemoReport) -> str:
+    """Say what to type next."""
+    if report.finish is not Finish.IDLE:
+        return "crawl-tasks demo            (goes on from here)"
+    if not report.is_right:
+        return f"crawl-tasks demo --fresh    (begins again; what went wrong stands in {report.logs})"
+    return "crawl-tasks demo --mutate   (the forum moves on; only what changed is fetched)"
+
+
+def report_row(report: DemoReport) -> dict[str, object]:
+    """Give the report as JSON values."""
+    return {
+        "exit_code": int(report.exit_code),
+        "is_right": report.is_right,
+        "finish": report.finish.value,
+        "stats": dict(report.stats),
+        "truth": {
+            kind: {**asdict(comparison), "is_equal": comparison.is_equal}
+            for kind, comparison in report.comparisons.items()
+        },
+        "ledger": [ledger_row(site.census) for site in report.end.sites],
+        "requests": {
+            "total": report.asked.requests,
+            "pages_asked": len(report.asked.by_path),
+            "pages_of_forum": report.asked.pages,
+            "repeated": report.asked.repeated,
+            "by_path": dict(report.asked.by_path),
+        },
+        "database": hide_passwords(report.database),
+        "export": str(report.export),
+        "logs": str(report.logs),
+        "flower": report.flower,
+    }
+
+
+def write_json(path: Path, row: Mapping[str, object]) -> None:
+    """Write the report to a file.
+
+    Raises:
+        ConfigError: it cannot be written.
+    """
+    try:
+        path.write_text(json.dumps(row, ensure_ascii=False, indent=2) + "\n", "utf-8")
+    except OSError as error:
+        raise ConfigError(f"--report {path}: cannot be written: {error.strerror}") from error

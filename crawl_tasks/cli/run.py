@@ -1,0 +1,95 @@
+"""`crawl-tasks run`: everything a crawl takes, on this machine, started and ended together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from crawl_tasks.cli.crawl import Finish, Plan, Start, begin, start_flower, watch
+from crawl_tasks.cli.exits import Exit
+from crawl_tasks.cli.helptext import examples
+from crawl_tasks.cli.ledger import ledger_line
+from crawl_tasks.cli.sites import checked_sites
+from crawl_tasks.cli.station import Station, station
+from crawl_tasks.cli.stored import StoredCounts
+from crawl_tasks.cli.summary import crawl_stats, is_clean, stats_text
+from crawl_tasks.local.interrupts import Terminated
+from crawl_tasks.local.jobs import Workers
+from crawl_tasks.monitor.progress import Progress
+from crawl_tasks.monitor.snapshot import take_snapshot
+from crawl_tasks.settings import load_settings
+from crawl_tasks.store.export import export
+from crawl_tasks.store.upsert import Store
+
+PROCESSES = click.IntRange(0, 64)
+
+
+@click.command(
+    epilog=examples(
+        "crawl-tasks run                                 # all of config/sites, until Ctrl-C",
+        "crawl-tasks run demo --until-idle -o demo.jsonl",
+        "crawl-tasks run --list 2 --detail 3 --flower",
+    )
+)
+@click.argument("sites", nargs=-1)
+@click.option("--until-idle", is_flag=True, help="Scan every board once, and end when nothing is left to do.")
+@click.option("-o", "--out", metavar="FILE", help="Export to FILE (.jsonl or .csv) at the end.")
+@click.option("--list", "lists", type=PROCESSES, default=1, show_default=True, help="Processes for list pages.")
+@click.option("--detail", "details", type=PROCESSES, default=1, show_default=True, help="For posts and comments.")
+@click.option("--threads", type=click.IntRange(1, 256), default=8, show_default=True, help="Pages in hand per process.")
+@click.option("--flower/--no-flower", default=False, help="Show workers and tasks in a browser.")
+@click.pass_context
+def command(
+    ctx: click.Context,
+    sites: tuple[str, ...],
+    *,
+    until_idle: bool,
+    out: str | None,
+    lists: int,
+    details: int,
+    threads: int,
+    flower: bool,
+) -> None:
+    """Crawl SITES, or all of the sites directory: Redis if none is configured, workers, beat, and the progress.
+
+    What is stored and what is open stays; the next run goes on from there. Exit code 1 when requests were given up
+    or the ledger does not balance.
+    """
+    settings = load_settings()
+    chosen = checked_sites(settings, sites)
+    plan = Plan(chosen, Workers(lists, details, threads=threads), has_flower=flower, until_idle=until_idle)
+    progress = Progress("run")
+    with (
+        station(settings, progress.say) as here,
+        StoredCounts(here.settings.database_url, [site.name for site in chosen]) as stored,
+    ):
+        code = crawl(here, plan, stored, progress)
+    if out is not None:
+        with Store(here.settings.database_url) as store:
+            rows = export(store, out, format=Path(out).suffix.removeprefix(".") or "jsonl")
+        click.echo(f"{rows} rows in {out}")
+    ctx.exit(code)
+
+
+def crawl(here: Station, plan: Plan, stored: StoredCounts, progress: Progress) -> int:
+    """Crawl to the plan's end and print the summary; give the exit code."""
+    start: Start | None = None
+    finish, code = Finish.IDLE, Exit.OK
+    try:
+        with here.crew, progress:
+            start = begin(here, plan, stored)
+            if plan.has_flower:
+                progress.say(f"Flower: {start_flower(here)}")
+            watch(here, plan, start, stored, progress)
+    except KeyboardInterrupt as stop:
+        finish = Finish.INTERRUPTED
+        code = Exit.TERMINATED if isinstance(stop, Terminated) else Exit.INTERRUPTED
+    if start is None:
+        return code
+    end = take_snapshot(here.frontier, [site.name for site in plan.sites])
+    click.echo("crawl stats")
+    click.echo(stats_text(crawl_stats(start, end, stored.now(), finish)))
+    for site in end.sites:
+        click.echo(ledger_line(site.census))
+    return code or (Exit.OK if is_clean(end) else Exit.FAILURES)
