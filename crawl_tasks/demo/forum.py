@@ -18,7 +18,7 @@ from crawl_tasks.demo.world import Thread, World
 
 HTML = "text/html; charset=utf-8"
 TEXT = "text/plain; charset=utf-8"
-_PATH = re.compile(r"/(list|post|comment)/([0-9]{1,18})(?:/([0-9]{1,9}))?")
+_PATH = re.compile(r"/(?:(list|comment)/([0-9]{1,18})/([0-9]{1,9})|post/([0-9]{1,18}))")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,13 +108,13 @@ class DemoForum:
         found = _PATH.fullmatch(path)
         if found is None:
             return self._other(edition, path)
-        kind, key, page = found[1], found[2], int(found[3] or 0)
+        kind, board_or_post, page, post = found.groups()
         if kind == "list":
-            return self._list(edition, key, page)
-        thread = edition.world.threads.get(key)
+            return self._list(edition, board_or_post, int(page))
+        thread = edition.world.threads.get(post or board_or_post)
         if thread is None:
             return _absent(404)
-        return self._thread(edition, thread, page if kind == "comment" else None)
+        return self._thread(edition, thread, int(page) if page else None)
 
     def _thread(self, edition: _Edition, thread: Thread, page: int | None) -> Answer:
         """Answer for a post's page, where `page` is None, or for one of its comment pages."""

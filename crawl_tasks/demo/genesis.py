@@ -12,6 +12,7 @@ from crawl_tasks.demo.world import Board, Reply, ReplyState, Style, Thread, Worl
 EPOCH = 1_704_067_200  # 2024-01-01T00:00:00Z; the forum's present is some day of that year
 FIRST_POST, FIRST_COMMENT = 100_001, 500_001
 DAY_S = 86_400
+DELETED_SHARE = 0.03
 DELETED_BODY = Passage("[deleted]", "[deleted]")
 _KINDS = (
     (Language.CHINESE, Style.HAN, True, "数码硬件"),
@@ -40,7 +41,8 @@ def create(seed: int, size: Size) -> World:
     threads: dict[str, Thread] = {}
     for number, (place, rank) in enumerate(zip(places, ranks, strict=True)):
         thread = author.thread(str(FIRST_POST + number), [boards[board] for board in place], extras[rank], rank)
-        threads[thread.post_id] = thread
+        is_deleted = rank >= len(places) * (1 - DELETED_SHARE)  # a high rank: no thread with comment pages
+        threads[thread.post_id] = replace(thread, gone=(404, 410)[rank % 2]) if is_deleted else thread
     return World(seed, size, 1, now, boards, threads, author.next_comment)
 
 
@@ -83,7 +85,7 @@ class Author:
         for moment in [*moments, active_at][:comments]:
             parent = rng.choice(replies[-12:]) if replies and rng.random() < 0.55 else None
             replies.append(self.reply(rng, boards[0], parent, moment))
-        return self._fate(rng, replace(thread, replies=tuple(replies)))
+        return self._edit(rng, replace(thread, replies=tuple(replies)))
 
     def _span(self, rng: Random, comments: int, precision_s: int) -> tuple[int, int]:
         """Return when a thread was last active and when it began; much of the activity is recent."""
@@ -94,15 +96,12 @@ class Author:
         age = rng.randrange(600, 20 * DAY_S) if comments else 0
         return active_at, (active_at - age) // precision_s * precision_s
 
-    def _fate(self, rng: Random, thread: Thread) -> Thread:
-        """Edit some, delete some; only short threads are deleted, so that the number of pages is the size's."""
-        dice = rng.random()
-        if thread.pages == 1 and dice < 0.06:
-            return replace(thread, gone=410 if int(thread.post_id) % 2 else 404)
-        if dice > 0.94:
-            edited_at = _between(rng, thread.created_at, self._now, thread.precision_s)
-            return replace(thread, edits=rng.randint(1, 3), edited_at=edited_at)
-        return thread
+    def _edit(self, rng: Random, thread: Thread) -> Thread:
+        """Give some threads a past edit."""
+        if rng.random() > 0.06:
+            return thread
+        edited_at = _between(rng, thread.created_at, self._now, thread.precision_s)
+        return replace(thread, edits=rng.randint(1, 3), edited_at=edited_at)
 
     def _name(self, rng: Random) -> str:
         language = rng.choice((Language.CHINESE, Language.ENGLISH))
