@@ -1,0 +1,126 @@
+"""From the wire to the page: what comes out is what went in, or an error."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crawl_tasks.errors import TooLarge, Truncated, Undecodable
+from crawl_tasks.fetch.body import decode
+from crawl_tasks.fetch.client import Limits, RawResponse, check_ended, folded
+
+LIMITS = Limits(wire_bytes=1 << 20, body_bytes=1 << 20)
+PACKERS = {
+    "": lambda body: body,
+    "identity": lambda body: body,
+    "gzip": gzip.compress,
+    " GZip ": gzip.compress,
+    "deflate": zlib.compress,
+}
+
+
+@given(st.binary(max_size=5_000), st.sampled_from(sorted(PACKERS)))
+def test_packed_body_comes_back(body, encoding):
+    assert decode(PACKERS[encoding](body), encoding, LIMITS) == body
+
+
+@given(st.lists(st.binary(min_size=1, max_size=500), min_size=1, max_size=5))
+def test_members_come_back_in_their_order(parts):
+    assert decode(b"".join(map(gzip.compress, parts)), "gzip", LIMITS) == b"".join(parts)
+
+
+@given(st.binary(min_size=1, max_size=500), st.data())
+def test_body_cut_anywhere_is_never_taken_for_whole(body, data):
+    packed = gzip.compress(body)
+    kept = data.draw(st.integers(1, len(packed) - 1))
+
+    with pytest.raises((Truncated, Undecodable)):
+        decode(packed[:kept], "gzip", LIMITS)
+
+
+@given(st.binary(max_size=300), st.sampled_from(["gzip", "deflate", "identity", "br", "zstd", "gzip, gzip"]))
+def test_any_bytes_give_a_body_or_an_error_of_ours(wire, encoding):
+    try:
+        body = decode(wire, encoding, LIMITS)
+    except (Truncated, Undecodable, TooLarge):
+        return
+
+    assert len(body) <= LIMITS.body_bytes
+
+
+@pytest.mark.parametrize("encoding", ["identity", "gzip", "deflate"])
+@pytest.mark.parametrize(("size", "fits"), [(1_000, True), (1_001, False)])
+def test_limit_is_exact(encoding, size, fits):
+    wire = PACKERS[encoding](b"a" * size)
+    limits = Limits(wire_bytes=10_000, body_bytes=1_000)
+
+    if fits:
+        assert len(decode(wire, encoding, limits)) == size
+    else:
+        with pytest.raises(TooLarge):
+            decode(wire, encoding, limits)
+
+
+def test_far_more_than_went_in_is_refused_within_the_limit():
+    wire = gzip.compress(b"\0" * 5_000_000)
+
+    with pytest.raises(TooLarge, match="unpack"):
+        decode(wire, "gzip", Limits(wire_bytes=1 << 20, body_bytes=1 << 30))
+
+
+@pytest.mark.parametrize("encoding", ["identity", "gzip", "deflate"])
+def test_body_over_the_limit_is_cut_where_that_is_asked_for(encoding):
+    body = bytes(range(256)) * 10
+
+    assert decode(PACKERS[encoding](body), encoding, Limits(10_000, 1_000, cut=True)) == body[:1_000]
+
+
+def test_stream_that_we_cut_ourselves_gives_its_beginning():
+    body = b"".join(b"Disallow: /%d\n" % number for number in range(5_000))
+    wire = gzip.compress(body)[:2_000]
+
+    begun = decode(wire, "gzip", Limits(wire_bytes=2_000, body_bytes=1 << 20, cut=True))
+
+    assert begun
+    assert body.startswith(begun)
+
+
+def test_stream_that_was_cut_short_of_our_limit_is_refused_even_so():
+    with pytest.raises(Truncated):
+        decode(gzip.compress(b"a" * 1_000)[:-9], "gzip", Limits(2_000, 2_000, cut=True))
+
+
+def test_headers_are_folded():
+    pairs = [("Vary", "A"), ("X-Y", "1"), ("vary", "B"), ("VARY", "")]
+
+    assert folded(pairs, LIMITS) == {"vary": "A, B, ", "x-y": "1"}
+
+
+def test_too_many_headers_are_refused():
+    with pytest.raises(TooLarge, match="headers"):
+        folded([("X", "a" * 1_000)] * 70, LIMITS)
+
+
+@pytest.mark.parametrize(
+    ("status", "headers", "wire", "whole"),
+    [
+        (200, {}, b"x", True),
+        (200, {}, b"", False),
+        (200, {"content-length": "0"}, b"", True),
+        (200, {"transfer-encoding": "chunked"}, b"", True),
+        (204, {}, b"", True),
+        (404, {}, b"", True),
+    ],
+)
+def test_nothing_until_the_end_of_the_connection_is_no_page(status, headers, wire, whole):
+    response = RawResponse(status, headers, wire)
+
+    if whole:
+        assert check_ended(response) is response
+    else:
+        with pytest.raises(Truncated):
+            check_ended(response)
