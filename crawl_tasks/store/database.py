@@ -7,12 +7,12 @@ that turns to writing fails at once, in spite of the timeout, when another write
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVarTuple
 
-from sqlalchemy import Connection, Engine, create_engine, event, insert, inspect, select, text
+from sqlalchemy import Connection, Engine, Row, Select, create_engine, event, insert, inspect, select, text
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import ConnectionPoolEntry, StaticPool
@@ -29,6 +29,8 @@ _IDENTITY: Final = {"application": tables.APPLICATION, "schema": str(tables.SCHE
 _CONNECT_TIMEOUT_S: Final = 10
 _SCHEMA_LOCK: Final = 0x63726177  # "craw": two processes that open an empty PostgreSQL database take turns
 
+Columns = TypeVarTuple("Columns")
+
 
 class Database:
     """One database, its connections, and the check that it is ours.
@@ -40,14 +42,8 @@ class Database:
         with explained(url):
             self.url = _normalised(url)
             self.engine = _engine(self.url, busy_timeout_s)
-        name = self.url.database
-        self._file = Path(name) if self.is_sqlite and name and name != ":memory:" else None
+        self._file = _file_of(self.url)
         self._opened: tuple[int, int] | None = None
-
-    @property
-    def is_sqlite(self) -> bool:
-        """Say whether this is a file of ours and not somebody's server."""
-        return self.url.get_backend_name() == "sqlite"
 
     def open(self, *, create: bool) -> None:
         """Connect, check whose tables these are, and create ours when there are none.
@@ -56,15 +52,12 @@ class Database:
             StoreError: the database cannot be reached, is not ours, is newer than we are, or is not there
                 and `create` is not set.
         """
-        with explained(self.url):
-            if self._file is not None:
-                _prepare(self._file, create=create)
-            with self.engine.connect() as connection:
-                ours = self._is_ours(connection)
-            if not ours:
-                self._create(create=create)
-            if self._file is not None:
-                self._opened = _inode(self._file)
+        try:
+            with explained(self.url):
+                self._open(create=create)
+        except StoreError:
+            self.close()
+            raise
 
     def close(self) -> None:
         """Give all connections back."""
@@ -77,6 +70,11 @@ class Database:
         with self.engine.connect().execution_options(**{_WRITES: True}) as connection, connection.begin():
             yield connection
 
+    def stream(self, query: Select[*Columns]) -> Generator[Row[*Columns]]:
+        """Run a query; the iterator holds a connection until it is used up or closed."""
+        with self.reading() as connection, connection.execute(query) as rows:
+            yield from rows
+
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """Run one transaction that reads; rows arrive in portions, so that a table of any size fits."""
@@ -84,6 +82,16 @@ class Database:
             self._check_file()
             with self.engine.connect().execution_options(yield_per=1000) as connection:
                 yield connection
+
+    def _open(self, *, create: bool) -> None:
+        if self._file is not None:
+            _prepare(self._file, create=create)
+        with self.engine.connect() as connection:
+            is_ours = self._is_ours(connection)
+        if not is_ours:
+            self._create(create=create)
+        if self._file is not None:
+            self._opened = _inode(self._file)
 
     def _create(self, *, create: bool) -> None:
         if not create:
@@ -145,6 +153,12 @@ def _normalised(url: str) -> URL:
     return parsed.set(drivername=_DRIVERS.get(parsed.drivername, parsed.drivername))
 
 
+def _file_of(url: URL) -> Path | None:
+    """Name the file of an SQLite database, if it has one that we can see."""
+    is_plain = url.get_backend_name() == "sqlite" and "uri" not in url.query
+    return Path(url.database) if is_plain and url.database and url.database != ":memory:" else None
+
+
 def _engine(url: URL, busy_timeout_s: float) -> Engine:
     if url.get_backend_name() != "sqlite":
         arguments = {"connect_timeout": _CONNECT_TIMEOUT_S}
@@ -179,7 +193,9 @@ def _prepare(file: Path, *, create: bool) -> None:
             file.parent.mkdir(parents=True, exist_ok=True)
         is_there = file.exists()
     except OSError as error:
-        raise explain(error, str(file)) from error
+        raise StoreError(
+            f"store: {file}: {error.strerror}; name a file in a directory that you may write to"
+        ) from error
     if not is_there and not create:
         raise StoreError(f"store: {file}: there is no such file; check the database URL, or crawl first")
 

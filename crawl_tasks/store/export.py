@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
+from contextlib import closing
 from enum import StrEnum
 from typing import Final
 
@@ -69,22 +70,22 @@ def export(
     wanted = _TABLES[Kind(kind)]
     header, line_of = _jsonl() if Format(format) is Format.JSONL else _csv(wanted)
     written = 0
-    with opened(out, overwrite=overwrite) as file:
+    with opened(out, overwrite=overwrite) as file, closing(_rows(store, wanted, site)) as rows:
         file.write(header)
-        for row in _rows(store, wanted, site):
+        for row in rows:
             file.write(line_of(row))
             written += 1
     return written
 
 
-def _rows(store: Store, wanted: dict[str, Table], site: str | None) -> Iterator[ExportedRow]:
+def _rows(store: Store, wanted: dict[str, Table], site: str | None) -> Generator[ExportedRow]:
     for kind, table in wanted.items():
         names = ("kind", *_columns(table))
         query = select(*(table.c[name] for name in names[1:])).order_by(*table.primary_key)
         if site is not None:
             query = query.where(table.c.site == site)
-        with store.database.reading() as connection:
-            for row in connection.execute(query):
+        with closing(store.database.stream(query)) as rows:
+            for row in rows:
                 yield dict(zip(names, (kind, *row), strict=True))
 
 

@@ -74,18 +74,16 @@ def discovered_not_fetched(store: Store, site: str) -> Iterator[Discovered]:
     columns = (posts.c.post_id, posts.c.url, posts.c.forum_id, posts.c.revision)
     wanted = (posts.c.site == site, posts.c.fetched_at.is_(None))
     query = select(*columns).where(*wanted).order_by(posts.c.first_seen_at, posts.c.post_id)
-    with store.database.reading() as connection:
-        for row in connection.execute(query):
-            yield Discovered(*row)
+    for row in store.database.stream(query):
+        yield Discovered(*row)
 
 
 def tails(store: Store, site: str) -> Iterator[tuple[str, int]]:
     """Stream the highest comment page stored of each post of a site that has one."""
-    query = select(comments.c.post_id, func.max(comments.c.page)).where(comments.c.site == site)
+    query = select(comments.c.post_id, func.max(comments.c.page).label("tail")).where(comments.c.site == site)
     query = query.where(comments.c.page.is_not(None)).group_by(comments.c.post_id)
-    with store.database.reading() as connection:
-        for row in connection.execute(query):
-            yield row[0], row[1]
+    for row in store.database.stream(query):
+        yield row.post_id, row.tail
 
 
 def revisions(store: Store, site: str) -> Iterator[Revision]:
@@ -94,9 +92,8 @@ def revisions(store: Store, site: str) -> Iterator[Revision]:
         posts.c.fetched_revision.is_(None), posts.c.revision.is_(None), posts.c.fetched_revision == posts.c.revision
     )
     query = select(posts.c.post_id, posts.c.revision, posts.c.fetched_at, is_current).where(posts.c.site == site)
-    with store.database.reading() as connection:
-        for post_id, revision, fetched_at, current in connection.execute(query):
-            yield Revision(post_id, revision, fetched_at is not None and bool(current))
+    for post_id, revision, fetched_at, current in store.database.stream(query):
+        yield Revision(post_id, revision, fetched_at is not None and bool(current))
 
 
 def _totals(connection: Connection, table: Table, site: str | None) -> dict[str, int]:

@@ -52,14 +52,14 @@ def _stdout() -> Iterator[TextIO]:
 def _by_path(out: str, *, overwrite: bool) -> Iterator[TextIO]:
     try:
         path = Path(os.path.realpath(os.path.expanduser(out)))  # a link stays, its target is replaced
-        is_there = os.path.lexists(path)
+        is_there = _exists(path)
         is_file = is_there and stat.S_ISREG(path.stat().st_mode)
         if is_file and not overwrite:
             raise ConfigError(f"export: {out}: exists; name another file, or allow to replace it")
         if is_there and not is_file:
             target, file = None, open(path, "w", encoding="utf-8", newline="")  # noqa: SIM115  # closed below
         else:
-            target = path.with_name(f".{path.name[:200]}.{os.getpid()}.part")
+            target = path.with_name(f".crawl-export-{os.getpid()}.part")
             file = open(target, "w", encoding="utf-8", newline="")  # noqa: SIM115  # closed below
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         said = error.strerror if isinstance(error, OSError) else error
@@ -77,3 +77,12 @@ def _by_path(out: str, *, overwrite: bool) -> Iterator[TextIO]:
     finally:
         with suppress(FileNotFoundError):
             target.unlink()
+
+
+def _exists(path: Path) -> bool:
+    """Say whether something is there; unlike Path.exists(), raise when the path itself is wrong."""
+    try:
+        path.lstat()
+    except FileNotFoundError:
+        return False
+    return True

@@ -49,6 +49,8 @@ def explain(error: Exception, url: URL | str) -> StoreError:
     if isinstance(error, ModuleNotFoundError):
         return StoreError(f"store: {where}: the driver {error.name} is missing; pip install 'crawl-tasks[postgres]'")
     said = _first_line(error)
+    if not isinstance(url, str) and url.password:
+        said = said.replace(str(url.password), "***")
     for word, meaning, remedy in REMEDIES:
         if word in said.lower():
             return StoreError(f"store: {where}: {meaning}; {remedy} ({said})")

@@ -63,7 +63,9 @@ class Store:
         Raises:
             StoreError: nothing of the batch is stored, or the answer to its commit was lost: write it again.
         """
-        pages = [clean(page) if is_suspect(page) else page for page in batch]
+        pages = [clean(page) if is_suspect(page) else page for page in batch if page]
+        if not pages:
+            return Written()
         with explained(self.database.url):
             try:
                 return self._attempt(pages)

@@ -18,6 +18,8 @@ from sqlalchemy.engine import make_url
 
 from crawl_tasks.store.upsert import Store
 
+PASSWORD = "open-sesame"
+
 MakeStore = Callable[[], Store]
 
 
@@ -70,10 +72,14 @@ def _private_cluster(programs: Path, directory: Path) -> Iterator[str]:
         shutil.chown(directory, user)
     data, port = directory / "data", _free_port()
     options = f"-p {port} -k {directory} -c listen_addresses=127.0.0.1 -c fsync=off"
-    _run(*prefix, str(programs / "initdb"), "-D", str(data), "-U", user, "-A", "trust", "-E", "UTF8", "--no-sync")
+    secret = directory / "password"
+    secret.write_text(PASSWORD)
+    secret.chmod(0o644)
+    flags = ("-A", "scram-sha-256", f"--pwfile={secret}", "-E", "UTF8", "--no-sync")
+    _run(*prefix, str(programs / "initdb"), "-D", str(data), "-U", user, *flags)
     _run(*prefix, str(programs / "pg_ctl"), "-D", str(data), "-w", "-l", str(directory / "log"), "-o", options, "start")
     try:
-        yield f"postgresql://{user}@127.0.0.1:{port}/postgres"
+        yield f"postgresql://{user}:{PASSWORD}@127.0.0.1:{port}/postgres"
     finally:
         _run(*prefix, str(programs / "pg_ctl"), "-D", str(data), "-w", "-m", "immediate", "stop")
 
@@ -102,3 +108,8 @@ def empty_schema(server: str) -> str:
         connection.execute(text(f"CREATE SCHEMA {name}"))
     engine.dispose()
     return url.update_query_dict({"options": f"-csearch_path={name}"}).render_as_string(hide_password=False)
+
+
+@pytest.fixture
+def unused_port() -> int:
+    return _free_port()

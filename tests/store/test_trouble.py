@@ -1,0 +1,272 @@
+"""What the store says when the database is not as it must be: one line, and no batch by halves."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+from sqlalchemy import create_engine, event, text
+from sqlalchemy.engine import make_url
+
+from crawl_tasks.errors import StoreError
+from crawl_tasks.model import Comment, Items
+from crawl_tasks.store.upsert import Store, Written
+from tests.store.conftest import empty_schema
+from tests.store.rows import dump, page
+
+ONE = [page(Comment("1", "7", 1.0, body="b"))]
+
+
+def open_fails(url: str, *, create: bool = True) -> str:
+    """Open a store that must not open, and return what it says."""
+    with pytest.raises(StoreError) as caught:
+        Store(url).open(create=create).close()
+    said = str(caught.value)
+    assert "\n" not in said
+    return said
+
+
+@pytest.mark.parametrize(
+    ("url", "says"),
+    [
+        ("nonsense", "cannot be read"),
+        ("", "cannot be read"),
+        ("oracle://ann:secret@host/x", "not supported"),
+        ("mysql://ann:secret@host/x", "not supported"),
+        ("sqlite+nodriver:///x", "unknown kind"),
+    ],
+)
+def test_a_url_we_cannot_use_is_refused_without_its_password(url: str, says: str) -> None:
+    said = open_fails(url)
+
+    assert says in said
+    assert "sqlite:///FILE" in said
+    assert "secret" not in said
+
+
+def test_a_directory_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+
+    said = open_fails(f"sqlite:///{tmp_path}/file/crawl.db")
+
+    assert str(tmp_path / "file" / "crawl.db") in said
+    assert "that you may write to" in said
+
+
+def test_missing_directories_are_made(tmp_path: Path) -> None:
+    with Store(f"sqlite:///{tmp_path}/a/b/crawl.db") as store:
+        assert store.write(ONE) == Written(new_comments=1)
+
+
+def test_a_directory_is_no_database(tmp_path: Path) -> None:
+    assert "cannot be opened" in open_fails(f"sqlite:///{tmp_path}")
+
+
+def test_a_file_that_is_no_database_is_left_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "crawl.db"
+    path.write_text("a letter to my aunt " * 100)
+
+    assert "not an SQLite database" in open_fails(f"sqlite:///{path}")
+    assert path.read_text().startswith("a letter")
+
+
+def test_reading_does_not_make_a_database(tmp_path: Path) -> None:
+    said = open_fails(f"sqlite:///{tmp_path}/crawl.db", create=False)
+
+    assert "no such file" in said
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_reading_an_empty_database_says_so(tmp_path: Path) -> None:
+    (tmp_path / "crawl.db").touch()
+
+    assert "no crawl was ever stored" in open_fails(f"sqlite:///{tmp_path}/crawl.db", create=False)
+
+
+def test_a_read_only_database_can_be_read_and_not_written(tmp_path: Path) -> None:
+    with Store(f"sqlite:///{tmp_path}/crawl.db") as store:
+        store.write(ONE)
+    read_only = Store(f"sqlite:///file:{tmp_path}/crawl.db?mode=ro&uri=true").open(create=False)
+
+    with pytest.raises(StoreError, match="read-only; make the file"):
+        read_only.write(ONE)
+
+    assert len(dump(read_only)["comments"]) == 1
+    read_only.close()
+
+
+@pytest.mark.parametrize(
+    ("script", "says"),
+    [
+        ("CREATE TABLE posts (id INTEGER)", "tables of another program (posts)"),
+        ("CREATE TABLE meta (key TEXT)", "belongs to another program"),
+        ("CREATE TABLE meta (name TEXT, value TEXT)", "belongs to another program"),
+    ],
+)
+def test_a_foreign_database_is_refused_and_left_as_it_is(tmp_path: Path, script: str, says: str) -> None:
+    path = tmp_path / "other.db"
+    with sqlite3.connect(path) as other:
+        other.executescript(script)
+    before = other.execute("SELECT sql FROM sqlite_master").fetchall()
+
+    assert says in open_fails(f"sqlite:///{path}")
+    assert other.execute("SELECT sql FROM sqlite_master").fetchall() == before
+    other.close()
+
+
+def test_a_newer_schema_is_refused(store: Store) -> None:
+    with store.database.writing() as connection:
+        connection.execute(text("UPDATE meta SET value = '99' WHERE name = 'schema'"))
+
+    said = open_fails(store.database.url.render_as_string(hide_password=False))
+
+    assert "has schema 99, this program knows 1" in said
+
+
+def test_a_locked_database_is_waited_for_then_named_and_nothing_is_lost(tmp_path: Path) -> None:
+    store = Store(f"sqlite:///{tmp_path}/crawl.db", busy_timeout_s=0.05).open()
+    other = sqlite3.connect(tmp_path / "crawl.db", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+
+    with pytest.raises(StoreError, match="another process holds the database"):
+        store.write(ONE)
+    other.execute("COMMIT")
+
+    assert store.write(ONE) == Written(new_comments=1)
+    other.close()
+    store.close()
+
+
+def test_a_full_disk_stores_nothing_of_the_batch_and_all_of_it_later(tmp_path: Path) -> None:
+    store = Store(f"sqlite:///{tmp_path}/crawl.db")
+    event.listen(store.database.engine, "connect", lambda lite, _: lite.execute("PRAGMA max_page_count = 30"))
+    store.open()
+    batch = [page(*(Comment("1", str(number), 1.0, body="x" * 1000) for number in range(500)))]
+
+    with pytest.raises(StoreError, match="disk is full; free some space"):
+        store.write(batch)
+    after = dump(store)["comments"]
+    with store.database.reading() as connection:
+        connection.exec_driver_sql("PRAGMA max_page_count = 3000")
+
+    assert after == []
+    assert store.write(batch) == Written(new_comments=500)
+    store.close()
+
+
+def test_a_file_that_is_gone_is_not_written_to_unseen(tmp_path: Path) -> None:
+    path = tmp_path / "crawl.db"
+    store = Store(f"sqlite:///{path}").open()
+    path.unlink()
+
+    with pytest.raises(StoreError, match="is gone or was replaced"):
+        store.write(ONE)
+
+    assert not path.exists()
+    store.close()
+
+
+def test_a_file_that_was_replaced_is_not_written_to(tmp_path: Path) -> None:
+    store = Store(f"sqlite:///{tmp_path}/crawl.db").open()
+    Store(f"sqlite:///{tmp_path}/other.db").open().close()
+    (tmp_path / "other.db").replace(tmp_path / "crawl.db")
+
+    with pytest.raises(StoreError, match="is gone or was replaced"):
+        store.write(ONE)
+
+    store.close()
+
+
+def test_a_damaged_file_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "crawl.db"
+    with Store(f"sqlite:///{path}") as store:
+        store.write([page(*(Comment("1", str(number), 1.0, body="x" * 500) for number in range(500)))])
+    whole = path.read_bytes()
+    path.write_bytes(whole[:16384] + b"\xff" * (len(whole) - 16384))
+
+    store = Store(f"sqlite:///{path}")
+    with pytest.raises(StoreError, match="damaged"):
+        dump(store.open(create=False))
+
+    store.close()
+
+
+def test_an_error_halfway_leaves_nothing_of_the_batch(store: Store) -> None:
+    with store.database.writing() as connection:
+        connection.execute(text("DROP TABLE versions"))
+    batch = [page(Comment("1", "7", 1.0, body="old")), page(Comment("1", "7", 2.0, body="new"))]
+
+    with pytest.raises(StoreError):
+        store.write(batch)
+
+    with store.database.reading() as connection:
+        assert connection.execute(text("SELECT count(*) FROM comments")).scalar_one() == 0
+
+
+def test_a_wrong_password_is_said_and_never_shown(postgres_server: str) -> None:
+    url = make_url(empty_schema(postgres_server)).set(password="hunter2")
+    try:
+        Store(url.render_as_string(hide_password=False)).open().close()
+        pytest.skip("this server asks for no password")
+    except StoreError as refusal:
+        said = str(refusal)
+
+    assert "user or password is wrong; mend the database URL" in said
+    assert "hunter2" not in said
+
+
+def test_a_server_that_is_not_there_is_said(unused_port: int) -> None:
+    said = open_fails(f"postgresql://ann:hunter2@127.0.0.1:{unused_port}/crawl")
+
+    assert "no server listens there" in said
+    assert "hunter2" not in said
+
+
+def test_a_database_that_is_not_there_is_said(postgres_server: str) -> None:
+    url = make_url(postgres_server).set(database="not_there")
+
+    assert "lacks a database" in open_fails(url.render_as_string(hide_password=False))
+
+
+def test_connections_the_server_ended_are_replaced(postgres_server: str) -> None:
+    url = empty_schema(postgres_server)
+    store = Store(url).open()
+    store.write(ONE)
+    admin = create_engine(url)
+    with admin.connect() as connection:
+        connection.execute(
+            text("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND query <> ''")
+        )
+    admin.dispose()
+
+    assert store.write(ONE) == Written(unchanged_comments=1)
+    store.close()
+
+
+def test_a_connection_lost_inside_the_transaction_is_tried_again_at_once(postgres_server: str) -> None:
+    store = Store(empty_schema(postgres_server)).open()
+    cut: list[object] = []
+
+    def cut_once(connection: object, *_: object) -> None:
+        if not cut:
+            cut.append(connection)
+            connection.connection.driver_connection.close()  # type: ignore[attr-defined]  # a Connection of SQLAlchemy
+
+    event.listen(store.database.engine, "before_cursor_execute", cut_once)
+    written = store.write(ONE)
+
+    assert written == Written(new_comments=1)
+    assert len(dump(store)["comments"]) == 1
+    store.close()
+
+
+def test_items_that_are_empty_open_no_transaction(tmp_path: Path) -> None:
+    store = Store(f"sqlite:///{tmp_path}/crawl.db").open()
+    begun: list[object] = []
+    event.listen(store.database.engine, "begin", begun.append)
+
+    store.write([Items("site")])
+
+    assert begun == []
+    store.close()
