@@ -7,6 +7,7 @@ pages per second only within one run.
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import time
@@ -26,7 +27,7 @@ from crawl_tasks.local.processes import Crew, Job
 from crawl_tasks.local.redis_server import RedisServer
 from crawl_tasks.publishing import publish_site
 from crawl_tasks.sites.loader import load_site
-from crawl_tasks.sites.schema import Site
+from crawl_tasks.sites.schema import Board, Site
 
 PREFIX = "bench"
 STALL_S = 120.0
@@ -71,11 +72,13 @@ class Cost:
         return self.cpu_s / self.pages * 1000
 
 
-def bench_site(file: Path, base: str) -> Site:
-    """Give the demo site at its bench address, with a wide window and no delay."""
+def bench_site(file: Path, base: str, truth: Path) -> Site:
+    """Give the demo site at its bench address, with all boards of that forum, a wide window and no delay."""
     site = load_site(file).relocated(base)
     gate = site.gate.model_copy(update={"window": WINDOW, "delay_s": 0.0, "max_backlog": 1_000_000})
-    return site.model_copy(update={"gate": gate})
+    forums = json.loads(truth.read_text("utf-8"))["forums"]
+    boards = tuple(Board(id=forum["forum_id"]) for forum in forums)
+    return site.model_copy(update={"gate": gate, "boards": boards})
 
 
 def measure_crawl(plan: Plan, tell: Callable[[str], None]) -> Cost:
@@ -110,7 +113,7 @@ def _crawl(plan: Plan, crew: Crew, server: RedisServer, tell: Callable[[str], No
     base = _start_forum(plan, crew)
     client = redis.Redis.from_url(server.url)
     frontier = Frontier(client, PREFIX)
-    site = bench_site(plan.site_file, base)
+    site = bench_site(plan.site_file, base, plan.directory / "truth.json")
     workers = _start_workers(plan, crew)
     _wait_for(lambda: len(_workers_ready(client)) >= len(workers), "the workers to start", crew)
     processes = {name: psutil.Process(crew.pid(name)) for name in workers}

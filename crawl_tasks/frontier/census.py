@@ -61,10 +61,9 @@ class Census:
         total = self.open + self.parked + self.dead + self.done
         faults = []
         if total != self.admitted:
-            faults.append(
-                f"{self.site}: admitted {self.admitted}, but ready {self.ready} + released {self.released}"
-                f" + leased {self.leased} + delayed {self.delayed} + parked {self.parked} + dead {self.dead} + done {self.done} = {total}"
-            )
+            waiting = f"ready {self.ready} + released {self.released} + leased {self.leased} + delayed {self.delayed}"
+            ended = f"parked {self.parked} + dead {self.dead} + done {self.done}"
+            faults.append(f"{self.site}: admitted {self.admitted}, but {waiting} + {ended} = {total}")
         if self.held != self.released + self.leased:
             faults.append(
                 f"{self.site}: {self.held} entries are held for released {self.released} + leased {self.leased}"

@@ -12,7 +12,9 @@ from enum import StrEnum
 from importlib import resources
 
 import redis
+from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import NoScriptError, RedisError, ResponseError
+from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from crawl_tasks.errors import BackendError, RedisUnreachable
 from crawl_tasks.frontier.envelope import hint_templates
@@ -60,26 +62,21 @@ class Scripts:
             verb: hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest() for verb, text in self._texts.items()
         }
 
-    def _client(self) -> redis.Redis:
-        """Give this thread's client, which keeps its connection: half the cost of taking one for each call."""
-        client: redis.Redis | None = getattr(self._of_thread, "client", None)
-        if client is None:
-            client = self._of_thread.client = redis.Redis(connection_pool=self._pool, single_connection_client=True)
-        return client
-
     def call(self, verb: Verb, *args: str | bytes | int) -> list[object]:
         """Run a verb and give its reply; byte strings stay bytes.
+
+        A verb whose connection broke is sent once more: the guard, the token and the board's state make every
+        verb harmless when it took effect the first time.
 
         Raises:
             RedisUnreachable: no connection, or it broke; whether the verb took effect is not known.
             BackendError: Redis refused: out of memory, read-only, a script error.
         """
         try:
-            client = self._client()
             try:
-                reply: object = client.evalsha(self._shas[verb], 1, self._prefix, *args)
-            except NoScriptError:
-                reply = client.eval(self._texts[verb], 1, self._prefix, *args)
+                reply = self._ask(verb, args)
+            except RedisConnectionError:
+                reply = self._ask(verb, args)
         except ResponseError as error:
             raise BackendError(f"Redis refused {verb}: {error}") from error
         except RedisError as error:
@@ -91,3 +88,23 @@ class Scripts:
                 f"Redis answered {verb} with {type(reply).__name__}, not a list; is something in between?"
             )
         return reply
+
+    def _ask(self, verb: Verb, args: tuple[str | bytes | int, ...]) -> object:
+        """Send on this thread's own connection, without the client above it: half the CPU of `client.evalsha`."""
+        connection = self._connection()
+        try:
+            try:
+                connection.send_command("EVALSHA", self._shas[verb], 1, self._prefix, *args)
+                return connection.read_response()
+            except NoScriptError:
+                connection.send_command("EVAL", self._texts[verb], 1, self._prefix, *args)
+                return connection.read_response()
+        except (RedisConnectionError, RedisTimeoutError):
+            connection.disconnect()
+            raise
+
+    def _connection(self) -> redis.Connection:
+        connection: redis.Connection | None = getattr(self._of_thread, "connection", None)
+        if connection is None:
+            connection = self._of_thread.connection = self._pool.get_connection()
+        return connection
