@@ -10,7 +10,7 @@ from crawl_tasks.cli.crawl import Finish, Plan, Start, begin, start_flower, watc
 from crawl_tasks.cli.demo_check import compare_with_truth
 from crawl_tasks.cli.demo_forum import ForumFiles, start_forum
 from crawl_tasks.cli.demo_report import DemoReport, asked_pages, report_row, report_text, write_json
-from crawl_tasks.cli.demo_state import demo_settings, demo_site, require_own_backends, start_anew
+from crawl_tasks.cli.demo_state import demo_settings, moved, require_own_backends, start_anew
 from crawl_tasks.cli.exits import Exit
 from crawl_tasks.cli.helptext import examples
 from crawl_tasks.cli.run import PROCESSES
@@ -22,6 +22,7 @@ from crawl_tasks.local.jobs import Workers
 from crawl_tasks.monitor.progress import Progress
 from crawl_tasks.monitor.snapshot import take_snapshot
 from crawl_tasks.settings import load_settings
+from crawl_tasks.sites.loader import load_site
 from crawl_tasks.store.export import export
 from crawl_tasks.store.upsert import Store
 
@@ -64,13 +65,14 @@ def command(
     """
     configured = load_settings()
     settings = demo_settings(configured)
+    site = load_site(settings.sites_dir / "demo.yaml")
     if fresh:
         start_anew(settings)
     progress = Progress("demo")
     with station(settings, progress.say) as here:
         require_own_backends(here, configured, fresh=fresh)
         with StoredCounts(here.settings.database_url, ["demo"]) as stored:
-            plan = Plan((), Workers(lists, details), has_workers, has_flower=flower, until_idle=True)
+            plan = Plan((site,), Workers(lists, details), has_workers, has_flower=flower, until_idle=True)
             report = _crawl(here, plan, stored, progress, mutate=mutate, latency_ms=latency_ms)
     click.echo(report_text(report))
     if report_file is not None:
@@ -88,7 +90,7 @@ def _crawl(
     try:
         with here.crew, progress:
             base = start_forum(here.crew, files, mutate=mutate, latency_ms=latency_ms)
-            plan = plan.of([demo_site(here.settings.sites_dir, base)])
+            plan = plan.of([moved(plan.sites[0], base)])
             progress.say(f"demo forum: {base}")
             start = begin(here, plan, stored)
             if plan.has_flower:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import shutil
-from pathlib import Path
 
 from crawl_tasks.cli.station import Station, is_redis_configured
 from crawl_tasks.errors import ConfigError
 from crawl_tasks.local.embedded import URL_FILE, end_left_over
 from crawl_tasks.local.lock import StateLock
 from crawl_tasks.settings import Settings
-from crawl_tasks.sites.loader import load_site
 from crawl_tasks.sites.policy import Interval
 from crawl_tasks.sites.schema import Site
 from crawl_tasks.store.known import counts
@@ -29,14 +27,9 @@ def demo_settings(settings: Settings) -> Settings:
     return settings.model_copy(update=changed)
 
 
-def demo_site(sites_dir: Path, base: str) -> Site:
-    """Read the demo's site file and move it to where the forum listens.
-
-    Raises:
-        SiteError: the file is not there, or is wrong.
-    """
-    site = load_site(sites_dir / "demo.yaml").relocated(base)
-    return site.model_copy(update={"interval": ONE_SCAN})
+def moved(site: Site, base: str) -> Site:
+    """Move the demo's site to where the forum listens, to be scanned once."""
+    return site.relocated(base).model_copy(update={"interval": ONE_SCAN})
 
 
 def start_anew(settings: Settings) -> None:
