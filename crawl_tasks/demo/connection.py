@@ -104,8 +104,8 @@ class Connection(asyncio.Protocol):
         if fault is not None and fault.kind in PLAYED and call.method == "GET":
             self._running = self._loop.create_task(self._misbehave(call, visit, fault, wire))
             return
-        self._send(call, wire)
         self._leave(visit)
+        self._send(call, wire)
         if is_late:
             self._advance()
 

@@ -71,7 +71,7 @@ class House:
                 news = self.mutate()
                 return _json({name: getattr(news, name) for name in News.__slots__})
             case "PUT", "faults":
-                self.set_faults([Fault.parse(text) for text in json.loads(call.body)])
+                self.set_faults(_faults(call.body))
                 return _json("done")
             case "GET", "truth":
                 return Answer(200, {"content-type": _JSON}, self.forum.truth().to_json().encode())
@@ -84,6 +84,13 @@ class House:
             fresh = self._truth_file.with_name(f".{self._truth_file.name}.new")
             fresh.write_text(self.forum.truth().to_json(), encoding="utf-8")
             fresh.replace(self._truth_file)
+
+
+def _faults(body: bytes) -> list[Fault]:
+    texts = json.loads(body)
+    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+        raise ValueError('faults are a JSON list of texts, such as ["error /post/.* times=1"]')
+    return [Fault.parse(text) for text in texts]
 
 
 def _json(value: object) -> Answer:

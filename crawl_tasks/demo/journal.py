@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 import time
 from dataclasses import dataclass
+from io import FileIO
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import NamedTuple
 
 
 class Entry(NamedTuple):
     """A request that has ended, in the order of ends; `number` is its rank by arrival, from 1.
 
-    `at` is its arrival by the wall clock, `start` and `end` are by CLOCK_MONOTONIC, all in seconds. The end is when the
-    response was handed to the kernel, or the connection was lost (`is_aborted`; `status` is 0 if none was sent).
-    `in_flight` counts the requests not yet ended at arrival, this one included. `fault` is "" or a fault's kind.
+    `at` is its arrival by the wall clock, `start` and `end` are by CLOCK_MONOTONIC, all in seconds. The end is just
+    before the response is sent as a whole, or after it where a fault plays, or when the connection was lost
+    (`is_aborted`; `status` is 0 if none was sent). `in_flight` counts the requests not yet ended at arrival, this
+    one included. `fault` is "" or a fault's kind.
     """
 
     number: int
@@ -50,13 +52,12 @@ class Visit:
 
 
 class Journal:
-    """Keeps entries in memory and, if given a file, appends each as a JSON line (see `flush`)."""
+    """Keeps entries in memory and, if given a file, appends each as a JSON line at once."""
 
     def __init__(self, file: Path | None = None) -> None:
         self._entries: list[Entry] = []
-        self._written = 0
         self._arrived = 0
-        self._file: IO[str] | None = file.open("a", encoding="utf-8") if file else None
+        self._file: FileIO | None = FileIO(file, "a") if file else None
 
     @property
     def entries(self) -> tuple[Entry, ...]:
@@ -74,26 +75,17 @@ class Journal:
         return Visit(self._arrived, time.time(), time.monotonic(), connection, method, path, self.in_flight)
 
     def leave(self, visit: Visit, *, is_aborted: bool = False) -> None:
-        """Note that a request has ended."""
-        self._entries.append(
-            Entry(
-                visit.number, visit.at, visit.start, time.monotonic(), visit.connection, visit.method, visit.path,
-                visit.status, visit.in_flight, visit.fault, is_aborted,
-            )
+        """Note that a request ends. Comes before the response is sent, so that who has the response finds the entry."""
+        entry = Entry(
+            visit.number, visit.at, visit.start, time.monotonic(), visit.connection, visit.method, visit.path,
+            visit.status, visit.in_flight, visit.fault, is_aborted,
         )  # fmt: skip
-
-    def flush(self) -> None:
-        """Write to the file what is not yet there. The server calls it some 20 times a second, and at its end."""
-        if self._file is None or self._written == len(self._entries):
-            return
-        fresh = self._entries[self._written :]
-        self._file.write("".join([f"{entry.to_json()}\n" for entry in fresh]))
-        self._file.flush()
-        self._written += len(fresh)
+        self._entries.append(entry)
+        if self._file is not None:
+            self._file.write(f"{entry.to_json()}\n".encode())
 
     def close(self) -> None:
-        """Flush and close the file; further entries stay in memory."""
-        self.flush()
+        """Close the file; further entries stay in memory."""
         if self._file is not None:
             self._file.close()
             self._file = None

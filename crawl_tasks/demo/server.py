@@ -17,7 +17,7 @@ from crawl_tasks.demo.journal import Entry, Journal
 from crawl_tasks.demo.news import News
 
 HOST = "127.0.0.1"
-FLUSH_EVERY_S = 0.05
+LAST_ROUNDS = 5  # of the loop: a connection just accepted needs three until it can be closed
 _T = TypeVar("_T")
 
 
@@ -79,14 +79,16 @@ class DemoServer:
             lambda: Connection(self._house, next(numbers), crowd), HOST, self.port, backlog=1024
         )
         self.port = server.sockets[0].getsockname()[1]
-        flusher = loop.create_task(self._keep_flushing())
         ready()
         await end.wait()
+        for listener in server.sockets:
+            loop.remove_reader(listener.fileno())  # Server.close() forgets a connection that is just being accepted
+        for _ in range(LAST_ROUNDS):
+            for connection in tuple(crowd):
+                connection.abort()
+            await asyncio.sleep(0)
         server.close()
-        for connection in tuple(crowd):
-            connection.abort()
-        flusher.cancel()
-        await asyncio.gather(flusher, server.wait_closed(), return_exceptions=True)
+        await server.wait_closed()
         self._house.journal.close()
 
     def start(self) -> None:
@@ -131,11 +133,6 @@ class DemoServer:
     async def _serve_here(self, ready: Callable[[], None]) -> None:
         self._loop, self._end = asyncio.get_running_loop(), asyncio.Event()
         await self.serve(self._end, ready)
-
-    async def _keep_flushing(self) -> None:
-        while True:
-            await asyncio.sleep(FLUSH_EVERY_S)
-            self._house.journal.flush()
 
     def _on_loop(self, job: Callable[[], _T]) -> _T:
         """Do a job in the loop's thread, or here if the server does not run."""
