@@ -7,7 +7,17 @@ import sqlite3
 import unicodedata
 from pathlib import Path
 
-POST_FIELDS = ("title", "author", "created_at", "edited_at", "last_reply_at", "reply_count", "view_count", "body", "state")
+POST_FIELDS = (
+    "title",
+    "author",
+    "created_at",
+    "edited_at",
+    "last_reply_at",
+    "reply_count",
+    "view_count",
+    "body",
+    "state",
+)
 COMMENT_FIELDS = ("parent_id", "depth", "author", "created_at", "body", "state", "page")
 KNOWN_OF_DELETED = ("title", "author", "reply_count", "view_count", "state")
 

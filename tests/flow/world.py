@@ -53,6 +53,12 @@ class World:
             )
         return self.processes[name]
 
+    def run(self, name: str, *command: str) -> str:
+        """Run a command to its end and give what it printed."""
+        self.start(name, *command)
+        assert self.processes.pop(name).wait(timeout=60) == 0, self.log_of(name)
+        return self.log_of(name)
+
     def worker(self, name: str, queues: str, *options: str) -> subprocess.Popen[bytes]:
         """Start a worker as a person would; return when it consumes."""
         process = self.start(name, *CELERY, "worker", "-Q", queues, "-n", f"{name}@%h", "-l", "info", *options)
@@ -94,7 +100,9 @@ class World:
     def forum(self, *options: str, generation: int = 1, port: int = 0, site: str = SITE) -> Site:
         """Start the demo forum (again) and publish its site."""
         if "forum" in self.processes:
-            self.processes.pop("forum").terminate()
+            before = self.processes.pop("forum")
+            before.terminate()
+            before.wait(timeout=10)
         port_file, truth = self.directory / "port", self.directory / "truth.json"
         port_file.unlink(missing_ok=True)
         command = [sys.executable, "-m", "crawl_tasks.demo", "--port", str(port), "--port-file", str(port_file)]

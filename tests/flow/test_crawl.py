@@ -1,0 +1,167 @@
+"""Whole crawls of the demo forum by real Celery processes, held against the forum's truth and its own log."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+
+import pytest
+
+from tests.flow.judge import differences
+from tests.flow.world import CELERY, World
+from tests.waiting import eventually
+
+pytestmark = pytest.mark.flow
+
+
+def assert_perfect(world: World) -> None:
+    assert differences(world.directory / "crawl.db", world.directory / "truth.json") == []
+    assert world.census().imbalance() == ""
+
+
+def paths_of_truth(world: World) -> set[str]:
+    return set(json.loads((world.directory / "truth.json").read_text())["paths"])
+
+
+def start_workers(world: World, lists: int = 1, details: int = 1) -> None:
+    for number in range(lists):
+        world.worker(f"list{number}", "list")
+    for number in range(details):
+        world.worker(f"detail{number}", "detail")
+    world.worker("store", "store", "-c", "1")
+
+
+def test_two_list_and_three_detail_workers_with_beat_store_everything_once(world: World) -> None:
+    world.forum("--latency-ms", "5")
+    start_workers(world, lists=2, details=3)
+
+    world.start("beat", *CELERY, "beat")  # nothing else asks for a scan
+    eventually(lambda: world.census().admitted > 0, within_s=30)
+    eventually(world.is_idle, within_s=60, every_s=0.1)
+
+    assert_perfect(world)
+    assert set(world.fetched()) == paths_of_truth(world)
+    assert max(world.fetched().values()) == 1
+
+
+def test_a_worker_killed_in_the_middle_costs_at_most_what_it_held(world: World) -> None:
+    world.forum("--latency-ms", "40")
+    world.publish(base_of(world), deadline_s=1.0, window=8)  # a lease is given up after 16 s
+    start_workers(world)
+    world.frontier.produce()
+    eventually(lambda: world.census().done > 60)
+
+    held = world.census()
+    world.kill("detail0")
+    world.worker("detail0", "detail")
+    eventually(world.is_idle, within_s=90, every_s=0.1)
+
+    assert_perfect(world)
+    again = [path for path, times in world.fetched().items() if times > 1]
+    assert len(again) <= held.leased + 8
+    assert max(world.fetched().values()) <= 2
+
+
+def base_of(world: World) -> str:
+    return f"http://127.0.0.1:{int((world.directory / 'port').read_text())}"
+
+
+def test_the_second_crawl_fetches_only_lists_and_what_changed(world: World) -> None:
+    world.forum()
+    start_workers(world)
+    world.crawl()
+    assert_perfect(world)
+    port = int((world.directory / "port").read_text())
+    seen = len(world.requests())
+
+    world.crawl()
+    assert all(path.startswith("/list/") for path in world.fetched(since=seen))
+
+    before = json.loads((world.directory / "truth.json").read_text())
+    (world.directory / "requests.log").rename(world.directory / "requests.1.log")
+    world.forum(generation=2, port=port)
+    world.crawl()
+
+    assert_perfect(world)
+    after = json.loads((world.directory / "truth.json").read_text())
+    changed = changed_posts(before, after)
+    fetched = world.fetched()
+    posts = {path.split("/")[2] for path in fetched if not path.startswith("/list/")}
+    assert posts == changed
+    assert len(changed) == 9
+    assert max(fetched.values()) == 1
+    assert sum(path.startswith("/comment/") for path in fetched) <= 4
+
+
+def changed_posts(before: dict, after: dict) -> set[str]:
+    def by_id(rows: Iterable[dict]) -> dict[str, tuple[object, ...]]:
+        return {row["post_id"]: (row["reply_count"], row["edits"], row["body"]) for row in rows}
+
+    old, new = by_id(before["posts"]), by_id(after["posts"])
+    return {post_id for post_id, row in new.items() if old.get(post_id) != row}
+
+
+def test_duplicate_late_and_forged_messages_do_nothing(world: World) -> None:
+    world.forum()
+    world.worker("list", "list")
+    world.frontier.produce()
+    eventually(lambda: world.client.llen("post") > 3)
+    late = world.client.lrange("post", 0, -1)
+    forged = [message.replace(b'"rid":', b'"rid":9') for message in late]
+    world.worker("detail", "detail")
+    world.worker("store", "store", "-c", "1")
+    for _ in range(3):
+        world.client.lpush("post", *late)
+    eventually(world.is_idle, within_s=60, every_s=0.1)
+    world.client.lpush("post", *late, *forged, b"{", b"null", b'{"body": 1}')
+    admitted = world.census().admitted
+
+    eventually(lambda: world.client.llen("post") == 0, within_s=30)
+    eventually(world.is_idle, within_s=30)
+
+    assert_perfect(world)
+    assert world.census().admitted == admitted
+    assert max(world.fetched().values()) == 1
+
+
+def test_tasks_sent_directly_pass_guard_gate_and_ledger(world: World) -> None:
+    world.forum()
+    start_workers(world)
+    truth = json.loads((world.directory / "truth.json").read_text())
+    post = next(row for row in truth["posts"] if row["state"] == "normal" and row["pages"] == 3)
+    code = (
+        "from crawl_tasks.tasks import fetch_post, fetch_list\n"
+        "for _ in range(5): fetch_post.delay(site='demo', post_id=%r)\n"
+        "fetch_list.delay(site='demo', board='1', page=6)\n"
+        "fetch_post.delay(site='nowhere', post_id=1)\n"
+        "fetch_post.delay(site='demo', url='http://127.0.0.1:1/elsewhere')\n"
+    )
+    world.run("sender", CELERY[0], "-c", code % post["post_id"])
+
+    eventually(lambda: world.census().done >= 4 and world.is_idle(), within_s=30)
+
+    fetched = world.fetched()
+    assert fetched[f"/post/{post['post_id']}"] == 1
+    assert fetched[f"/comment/{post['post_id']}/3"] == 1
+    assert fetched["/list/1/6"] == 1
+
+
+def test_detail_stands_for_post_and_comment_in_every_view(world: World) -> None:
+    world.forum()
+    world.worker("detail", "detail")
+
+    answer = world.run("inspect", *CELERY, "inspect", "active_queues", "--json")
+    [(_, queues)] = json.loads(answer[answer.index("{") :]).items()
+
+    assert {queue["name"] for queue in queues} == {"post", "comment"}
+
+
+def test_without_beat_retries_and_recovery_go_on(world: World) -> None:
+    site = world.forum("--fault", "error /post/.* times=1")
+    start_workers(world)
+
+    world.crawl()
+
+    assert_perfect(world)
+    assert site.robots
+    assert world.census().count("failed:server_error") > 0
