@@ -13,8 +13,10 @@ _WORTH_DOUBT = 0.01
 _SAMPLE = 65_536
 
 
-def decode(page: Fetched, declared: str | None = None) -> str:
-    """Return the page's text. Never fails: what cannot be decoded becomes U+FFFD.
+def decode(page: Fetched, declared: str | None = None) -> tuple[str, bool]:
+    """Return the page's text, and whether its bytes are that text in clean UTF-8.
+
+    Never fails: what cannot be decoded becomes U+FFFD.
 
     Args:
         page: the response.
@@ -23,14 +25,14 @@ def decode(page: Fetched, declared: str | None = None) -> str:
     body = page.body
     bom, mark = read_bom(body)
     if bom is not None:
-        return body[len(mark or b"") :].decode(bom, "replace")
+        return body[len(mark or b"") :].decode(bom, "replace"), False
     charset = resolve_encoding(declared) if declared else None
     charset = charset or http_content_type_encoding(page.headers.get("content-type"))
     charset = charset or html_body_declared_encoding(body)
     try:
-        return body.decode(charset or "utf-8")
+        return body.decode(charset or "utf-8"), charset in (None, "utf-8")
     except (UnicodeDecodeError, LookupError):
-        return _doubted(body, charset)
+        return _doubted(body, charset), False
 
 
 def _doubted(body: bytes, charset: str | None) -> str:

@@ -16,6 +16,9 @@ def read_count(text: str) -> int | None:
     """Return the first number of a text as a count; None for a negative or absurd one."""
     if text.isascii() and text.isdigit() and len(text) <= 12:
         return int(text)
+    bare = text.replace(",", "")
+    if bare.isascii() and bare.isdigit() and len(bare) <= 12:
+        return int(bare)
     value = _read(text)
     return value if value is not None and value >= 0 else None
 

@@ -12,12 +12,17 @@ import unicodedata
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from zoneinfo import ZoneInfo
 
-from crawl_tasks.parse.relative import is_relative, read_relative, time_of_day
+from crawl_tasks.parse.relative import DAYS, UNIT_S, is_relative, read_relative, time_of_day
 
 EARLIEST, LATEST = 0, 4_102_444_800  # 1970 and 2100
 _LONGEST = 120
 _MARKS = re.compile("[\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
 _YMD = re.compile(r"(?<!\d)(\d{4})\s*[-/.年]\s*(\d{1,2})\s*[-/.月]\s*(\d{1,2})(?!\d)\s*[日号號]?")
+_USUAL = re.compile(
+    r"(\d{4})[-/年](\d{1,2})[-/月](\d{1,2})日?\s+(\d{1,2}):(\d{2})(?::(\d{2}))?"
+    r"|(\d{1,5})\s?(秒|分|小时|小時|天|日|周|週|minute|hour|day|week)(?:钟|鐘)?(?:前|s? ago)"
+    r"|(今天|昨天|前天|[Tt]oday|[Yy]esterday),?(?: at)?\s*(\d{1,2}):(\d{2})"
+)
 _MD = re.compile(r"(?<![\d/.-])(\d{1,2})(?:-|月)(\d{1,2})(?![\d-])日?(?=\s*\D{0,4}\d{1,2}:\d{2}|\s*$)")
 _MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()  # noqa: SIM905  # twelve words read better
 _DMY_WORDS = re.compile(r"(?<!\d)(\d{1,2})(?:st|nd|rd|th)?[\s-]+([a-z]{3,9})\.?,?[\s-]+(\d{4})(?!\d)")
@@ -41,7 +46,7 @@ def read_date(
         formats: strptime formats, tried first.
         languages: for `dateparser`, the slow last resort; () leaves it out.
     """
-    moment = _quick(text, zone) if not formats else None
+    moment = _quick(text, at_s, zone) if not formats else None
     if moment is None:
         plain = clean(text)
         if not plain:
@@ -68,7 +73,26 @@ def clean(text: str) -> str:
     return plain.lower()
 
 
-def _quick(text: str, zone: ZoneInfo) -> int | None:
+def _quick(text: str, at_s: float, zone: ZoneInfo) -> int | None:
+    """Read the spellings that nearly all pages have, without the general way through `clean` and many patterns."""
+    found = _USUAL.fullmatch(text)
+    if found is None:
+        return _machine(text, zone)
+    year, month, day, hour, minute, second, number, unit, word, word_hour, word_minute = found.groups()
+    if number is not None:
+        return int(at_s) - int(number) * UNIT_S[unit]
+    try:
+        if word is not None:
+            that = datetime.fromtimestamp(at_s, zone) - timedelta(days=DAYS[word.lower()])
+            moment = that.replace(hour=int(word_hour), minute=int(word_minute), second=0, microsecond=0)
+        else:
+            moment = datetime(int(year), int(month), int(day), int(hour), int(minute), int(second or 0), tzinfo=zone)
+    except ValueError:
+        return None
+    return _epoch(moment, zone)
+
+
+def _machine(text: str, zone: ZoneInfo) -> int | None:
     """Read what machines write: ISO 8601 with at least minutes, and epoch seconds or milliseconds."""
     if text.isdigit() and text.isascii():
         return int(text) if len(text) == 10 else int(text) // 1000 if len(text) == 13 else None
@@ -91,7 +115,7 @@ def _by_format(plain: str, formats: tuple[str, ...], zone: ZoneInfo) -> int | No
 
 
 def _read(plain: str, at_s: float, zone: ZoneInfo, languages: tuple[str, ...]) -> int | None:
-    quick = _quick(plain.upper(), zone)
+    quick = _machine(plain.upper(), zone)
     if quick is not None:
         return quick
     now = datetime.fromtimestamp(at_s, zone)

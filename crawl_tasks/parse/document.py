@@ -20,12 +20,14 @@ _T = TypeVar("_T")
 class Document:
     """A page being read by one thread; not shared."""
 
-    __slots__ = ("_base", "_declared", "_json", "_source", "_tree", "_xml", "page")
+    __slots__ = ("_base", "_declared", "_dropped", "_is_utf8", "_json", "_source", "_tree", "_xml", "page")
 
-    def __init__(self, page: Fetched, declared: str | None = None) -> None:
+    def __init__(self, page: Fetched, declared: str | None = None, dropped: tuple[str, ...] = ()) -> None:
         self.page = page
+        self._dropped = dropped
         self._declared = declared
         self._source: str | None = None
+        self._is_utf8 = False
         self._tree: LexborHTMLParser | None = None
         self._xml: etree._Element | None = None
         self._json: list[Json] = []
@@ -35,15 +37,18 @@ class Document:
     def source(self) -> str:
         """The decoded text of the response."""
         if self._source is None:
-            self._source = decode(self.page, self._declared)
+            self._source, self._is_utf8 = decode(self.page, self._declared)
         return self._source
 
     @property
     def root(self) -> LexborNode:
         """The root element of the page, as a browser would build it."""
         if self._tree is None:
+            source = self.source
+            # The parser wants UTF-8: bytes that are it already need no second encoding.
+            raw = self.page.body if self._is_utf8 else source.encode("utf-8", "replace")
             # NUL would end the parser's view of the text in some places and not in others.
-            self._tree = LexborHTMLParser(self.source.replace("\0", "�"))
+            self._tree = LexborHTMLParser(raw.replace(b"\0", b"\xef\xbf\xbd") if b"\0" in raw else raw)
         return must(self._tree.root)
 
     @property
@@ -80,7 +85,7 @@ class Document:
         if self._base is None:
             self._base = self._find_base()
         try:
-            return normalize(href, self._base)
+            return normalize(href, self._base, drop_params=self._dropped)
         except RefusedAddress:
             return None
 

@@ -46,7 +46,7 @@ class SiteParser:
             raise ParseError(
                 f"{request.site}: {request.stage}: the site file does not say how to read {request.address}"
             )
-        document = Document(page, self.site.encoding)
+        document = Document(page, self.site.encoding, self.site.drop_params)
         gone, login = self._walls[request.stage]
         if gone is not None and gone(_top(document, self.site.stages[request.stage]), document):
             raise Gone(f"{request.site}: {request.stage}: gone_when was found; {request.address}")

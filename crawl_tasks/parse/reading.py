@@ -17,7 +17,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from crawl_tasks.parse import text as texts
 from crawl_tasks.parse.document import Document, Json, must
-from crawl_tasks.parse.values import FALSE, Convert, Take, Want, shape_of, take_of
+from crawl_tasks.parse.values import FALSE, Columnize, Convert, Take, Want, column_of, shape_of, take_of
 from crawl_tasks.sites.rules import Plain, Rule, TextMode
 
 Where: TypeAlias = LexborNode | Json
@@ -29,13 +29,13 @@ Finish: TypeAlias = Callable[[LexborNode, Document], Plain]
 class Compiled:
     """A rule as closures.
 
-    `css` is set where the rule is plain CSS: then `finish` reads the element it found. `alternatives` are those of a
-    first_of.
+    `column` is set where the rule reads one element: then it reads that element of many records at once. `css` finds
+    the element in a record; without it, it is the record. `alternatives` are those of a first_of.
     """
 
     read: Reader
     css: str | None = None
-    finish: Finish | None = None
+    column: Columnize | None = None
     default: Plain = None
     alternatives: tuple[Compiled, ...] = ()
 
@@ -60,10 +60,10 @@ def compile_rule(rule: Rule, want: Want, *, at_page: bool) -> Compiled:
     if rule.css is None:
         if at_page and rule.regex and not rule.attr and not rule.text:
             return Compiled(_by_source(shape, default))
-        return Compiled(partial(_by_self, finish))
+        return Compiled(partial(_by_self, finish), None, column_of(rule, want), default)
     if rule.all:
         return Compiled(_by_all(rule, take, shape))
-    return Compiled(partial(_by_css, rule.css, finish, default), rule.css, finish, default)
+    return Compiled(partial(_by_css, rule.css, finish, default), rule.css, column_of(rule, want), default)
 
 
 def compile_test(rule: Rule, want: Want, *, at_page: bool = True) -> Callable[[Where, Document], bool]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import datetime, timedelta
 
-_UNIT_S = {
+UNIT_S = {
     "秒": 1, "分": 60, "小时": 3600, "小時": 3600, "时": 3600, "時": 3600, "钟头": 3600, "鐘頭": 3600, "天": 86400,
     "日": 86400, "周": 604800, "週": 604800, "星期": 604800, "礼拜": 604800, "月": 2592000, "年": 31536000,
     "second": 1, "sec": 1, "minute": 60, "min": 60, "hour": 3600, "hr": 3600, "day": 86400, "week": 604800,
@@ -34,7 +34,7 @@ _CHINESE_AGO = re.compile(
 _ENGLISH_AGO = re.compile(
     r"\b(\d{1,5}|half an?|an?|one)\s*(second|sec|minute|min|hour|hr|day|week|month|year)s?\.?\s+ago\b"
 )
-_DAYS = {
+DAYS = {
     "今天": 0, "今日": 0, "today": 0, "昨天": 1, "昨日": 1, "yesterday": 1, "前天": 2, "前日": 2, "大前天": 3,
 }  # fmt: skip
 _DAY = re.compile(r"今天|今日|昨天|昨日|大前天|前天|前日|\btoday\b|\byesterday\b")
@@ -67,10 +67,10 @@ def read_relative(plain: str, now: datetime) -> datetime | None:
         number = _FIGURES[found[1]] if found[1] in _FIGURES else float(found[1])
         if found.re is _CHINESE_AGO and found[3]:
             number += 0.5
-        return _ago(now, number * _UNIT_S[found[2]])
+        return _ago(now, number * UNIT_S[found[2]])
     found = _DAY.search(plain)
     if found:
-        return _at(_days_back(now, _DAYS[found[0]]), plain[found.end() :])
+        return _at(_days_back(now, DAYS[found[0]]), plain[found.end() :])
     return _weekday(plain, now)
 
 

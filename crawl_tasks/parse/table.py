@@ -1,13 +1,13 @@
 """All records of a page, read column by column.
 
-A query over the whole page costs little more than one over a single record, so each plain CSS rule is run once
-a page and its matches are dealt to the records that enclose them. That also keeps a nested comment's
-author from being taken for its parent's: a match belongs to the nearest record above it.
+A query over all records costs little more than one over a single record, so each plain CSS rule is run once
+over the element around them, and its matches are dealt to the records that enclose them. That also keeps a
+nested comment's author from being taken for its parent's: a match belongs to the nearest record above it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 import jmespath
@@ -38,7 +38,7 @@ class TableReader:
     """Reads the records of a page with compiled rules."""
 
     def __init__(self, record: Rule, columns: Mapping[str, Compiled], *, nested: bool) -> None:
-        self._find = _finder(record)
+        self._find = finder_of(record)
         self._columns = dict(columns)
         self._nested = nested
         self._dealt = record.css is not None
@@ -56,11 +56,10 @@ class TableReader:
     def _column(self, one: Compiled, records: list[Where], document: Document, dealer: _Dealer | None) -> Column:
         if one.alternatives:
             return self._first_of(one, records, document, dealer)
-        if one.css is None or one.finish is None or dealer is None:
+        if one.column is None or dealer is None:
             return [one.read(record, document) for record in records]
-        finish, default = one.finish, one.default
-        found = dealer.deal(one.css, nested=self._nested)
-        return [default if node is None else finish(node, document) for node in found]
+        nodes = dealer.records if one.css is None else dealer.deal(one.css, nested=self._nested)
+        return one.column(nodes, document)
 
     def _first_of(self, one: Compiled, records: list[Where], document: Document, dealer: _Dealer | None) -> Column:
         column: Column = [None] * len(records)
@@ -76,25 +75,30 @@ class _Dealer:
     """Gives the matches of a selector to the records they stand in."""
 
     def __init__(self, where: LexborNode, records: list[Where]) -> None:
-        self._where = where
-        self._records = [record for record in records if isinstance(record, LexborNode)]
-        self._index = {record.mem_id: place for place, record in enumerate(self._records)}
+        self.records = [record for record in records if isinstance(record, LexborNode)]
+        self._index = {record.mem_id: place for place, record in enumerate(self.records)}
+        self._scope = _around(self.records[0], self.records[-1]) or where if self.records else where
 
     def deal(self, css: str, *, nested: bool) -> list[LexborNode | None]:
         """Return the first match of each record, None where it has none."""
-        matches = self._where.css(css)
-        if len(matches) > _CROWD * len(self._records):
+        matches = self._scope.css(css)
+        if len(matches) > _CROWD * len(self.records):
             if not nested:
-                return [record.css_first(css) for record in self._records]
-            matches = [match for record in self._records for match in record.css(css)]
-        dealt: list[LexborNode | None] = [None] * len(self._records)
+                return [record.css_first(css) for record in self.records]
+            matches = [match for record in self.records for match in record.css(css)]
+        dealt: list[LexborNode | None] = [None] * len(self.records)
+        owner = self._owner
         for match in matches:
-            place = self.owner(match)
+            place = owner(match)
             if place is not None and dealt[place] is None:
                 dealt[place] = match
         return dealt
 
-    def owner(self, node: LexborNode | None) -> int | None:
+    def parents(self) -> list[int | None]:
+        """Return for each record the place of the record around it."""
+        return [self._owner(record.parent) for record in self.records]
+
+    def _owner(self, node: LexborNode | None) -> int | None:
         """Return the place of the nearest record at or above a node."""
         index = self._index
         for _ in range(_DEEPEST):
@@ -106,12 +110,25 @@ class _Dealer:
             node = node.parent
         return None
 
-    def parents(self) -> list[int | None]:
-        """Return for each record the place of the record around it."""
-        return [self.owner(record.parent) for record in self._records]
+
+def _around(first: LexborNode, last: LexborNode) -> LexborNode | None:
+    """Return the nearest element around both, which holds all that stands between them."""
+    if first.mem_id == last.mem_id:
+        return first
+    above = {node.mem_id for node in _upwards(first)}
+    return next((node for node in _upwards(last) if node.mem_id in above), None)
 
 
-def _finder(rule: Rule) -> Callable[[Where, Document], list[Where]]:
+def _upwards(node: LexborNode | None) -> Iterator[LexborNode]:
+    for _ in range(_DEEPEST):
+        if node is None:
+            return
+        yield node
+        node = node.parent
+
+
+def finder_of(rule: Rule) -> Callable[[Where, Document], list[Where]]:
+    """Compile a rule that finds records."""
     if rule.css is not None:
         css = rule.css
         return lambda where, _: _distinct(where.css(css)) if isinstance(where, LexborNode) else []

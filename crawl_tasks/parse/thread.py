@@ -11,12 +11,14 @@ from crawl_tasks.parse.document import Document
 from crawl_tasks.parse.kit import Kit, barren, check_required, extras, picked, places, tidy
 from crawl_tasks.parse.pager import Pager, Pages
 from crawl_tasks.parse.reading import Where, compile_test
-from crawl_tasks.parse.table import Column, Table, TableReader
+from crawl_tasks.parse.table import Column, Table, TableReader, finder_of
 from crawl_tasks.sites.fields import COMMENT_FIELDS, POST_FIELDS, extra_fields
 from crawl_tasks.sites.rules import Plain, Rule
 from crawl_tasks.sites.stages import CommentSpec, Fields, Nesting, PostSpec
 
 _REQUIRED = ("title", "body")
+NORMAL = "normal"
+"""State of what was read and says no other, so that a post that came back is deleted no more."""
 _KNOWN = tuple(name for name in COMMENT_FIELDS if name not in ("comment_id", "parent_id", "depth", "position"))
 
 
@@ -47,7 +49,8 @@ class CommentReader:
     ) -> tuple[Comment, ...]:
         columns = table.columns
         known: dict[str, Iterable[Plain]] = {
-            name: picked(columns[name], kept) if name in columns else repeat(None) for name in _KNOWN
+            name: picked(columns[name], kept) if name in columns else repeat(NORMAL if name == "state" else None)
+            for name in _KNOWN
         }
         parents, depths = self._parents(table)
         extra: Iterable[object] = extras(self._extra, columns, kept) if self._extra else repeat(None)
@@ -83,7 +86,9 @@ class PostReader:
     def __init__(self, kit: Kit, spec: PostSpec, comment: CommentSpec | None, inside: CommentReader | None) -> None:
         self._kit = kit
         self._rules = spec.fields
-        self._fields = {name: one.read for name, one in kit.fields(spec.fields, at_page=True).items()}
+        at_page = spec.record is None
+        self._scope = None if spec.record is None else finder_of(spec.record)
+        self._fields = {name: one.read for name, one in kit.fields(spec.fields, at_page=at_page).items()}
         self._extra = extra_fields(spec.fields, POST_FIELDS)
         self._first = comment.first_page if comment else 0
         self._inside = inside
@@ -91,14 +96,7 @@ class PostReader:
 
     def read(self, request: Request, where: Where, document: Document, tail: int) -> Parsed:
         """Read one page; `tail` is the highest comment page of this thread ever admitted."""
-        values = {name: read(where, document) for name, read in self._fields.items()}
-        for name, rule in self._rules.items():
-            needed = rule.required or (name in _REQUIRED and "required" not in rule.model_fields_set)
-            if values[name] is None and needed:
-                raise ParseError(
-                    f"{request.site}: post: {name} found nothing; mend the rule, or say required: false; "
-                    f"{request.address}"
-                )
+        values = self._values(request, where, document)
         comments: tuple[Comment, ...] = ()
         notes: tuple[str, ...] = ()
         if self._inside is not None:
@@ -108,12 +106,28 @@ class PostReader:
         items = Items(request.site, (), (self._post(request, document, values),), comments)
         return Parsed(items, children, max((child.page for child in children), default=0), notes)
 
+    def _values(self, request: Request, where: Where, document: Document) -> dict[str, Plain]:
+        if self._scope is not None:
+            found = self._scope(where, document)
+            if not found:
+                raise ParseError(f"{request.site}: post: record found nothing; mend the rule; {request.address}")
+            where = found[0]
+        values = {name: read(where, document) for name, read in self._fields.items()}
+        for name, rule in self._rules.items():
+            needed = rule.required or (name in _REQUIRED and "required" not in rule.model_fields_set)
+            if values[name] is None and needed:
+                raise ParseError(
+                    f"{request.site}: post: {name} found nothing; mend the rule, or say required: false; "
+                    f"{request.address}"
+                )
+        return values
+
     def _post(self, request: Request, document: Document, values: dict[str, Plain]) -> Post:
         known = {name: values[name] for name in POST_FIELDS if name in values and name not in ("post_id", "url")}
         extra = {name: str(values[name]) for name in self._extra if values[name] is not None}
         row: dict[str, object] = {
             **known, "post_id": request.key, "seen_at": document.page.at_s, "url": request.address,
-            "revision": request.revision or None, "extra": extra or None,
+            "revision": request.revision or None, "extra": extra or None, "state": known.get("state") or NORMAL,
         }  # fmt: skip
         return Post._make(row.get(name) for name in Post._fields)
 

@@ -40,7 +40,7 @@ class Addresses:
     def __init__(self, site: Site) -> None:
         self._base = f"{site.base}/"
         self._hosts = site.allowed_hosts
-        self._origin = site.base
+        self._dropped = site.drop_params
         self._stages = {stage: _compile(site, stage, spec) for stage, spec in site.stages.items()}
         self._boards = {board.id: self._absolute(board) for board in site.boards if board.address}
         self._named = {address: board for board, address in self._boards.items()}
@@ -67,7 +67,7 @@ class Addresses:
         Raises:
             RefusedAddress: It is no address at all.
         """
-        whole = normalize(address, self._base)
+        whole = normalize(address, self._base, drop_params=self._dropped)
         where = urlsplit(whole)
         if where.hostname not in self._hosts:
             return None

@@ -94,6 +94,9 @@ class Site(Part):
         default=("zh", "zh-Hant", "en", "ja"), description="Languages of dates in words."
     )
     encoding: str | None = Field(default=None, description="Charset of its pages, if they lie about it.")
+    drop_params: tuple[Annotated[str, StringConstraints(pattern=r"^[\w.-]{1,64}\*?$")], ...] = Field(
+        default=(), max_length=50, description="Parameters left out of its addresses: session ids, utm_*."
+    )
     robots: Flag = Field(default=True, description="Obey its robots.txt.")
     user_agent: Line | None = Field(default=None, description="In place of the project's user agent.")
     headers: dict[str, str] = Field(default={}, max_length=50, description="Further request headers.")
@@ -101,13 +104,13 @@ class Site(Part):
     gate: Gate = Field(default=Gate(), description="How hard it may be asked.")
     interval: Interval = Field(default=Interval(), description="How often its boards are looked at.")
     order: Annotated[Orders, BeforeValidator(one_word_for_all)] = Field(
-        default=Orders(), description="fifo or lifo, by stage."
+        default=Orders(), description="fifo or lifo, by stage; one word sets all three."
     )
     priority: Annotated[Priorities, BeforeValidator(one_word_for_all)] = Field(
-        default=Priorities(), description="0 to 9, by stage."
+        default=Priorities(), description="0 to 9, by stage; one number sets all three."
     )
     guard: Annotated[Guards, BeforeValidator(one_word_for_all)] = Field(
-        default=Guards(), description="exact, rolling or off, by stage."
+        default=Guards(), description="exact, rolling or off, by stage; one word sets all three."
     )
     guard_window_s: Whole = Field(
         default=86_400, ge=60, le=31_536_000, description="Seconds a rolling guard remembers."
@@ -222,6 +225,12 @@ class Site(Part):
             self.post.comments is None or (self.comment is not None and self.comment.first_page == 2),
             "post.comments are comment page 1: set comment.first_page to 2",
         )
+        if self.comment is not None and self.comment.first_page == 2 and self.post.parser is None:
+            pagers = (self.post, self.comment)
+            require(
+                any(one.next or one.pages or one.total for one in pagers),
+                "post.pages: nothing says whether there are more comment pages; give pages, total or next",
+            )
         check_addresses(self.stages, self.base)
         return self
 

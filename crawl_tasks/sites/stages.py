@@ -126,7 +126,7 @@ class ListSpec(StageSpec):
         default=None, description="Found on a board without posts; without it no rows is an error."
     )
     revision: tuple[Sign, ...] = Field(
-        default=(), description="Fields of a row (or rules) that change when a thread does"
+        default=(), description="Fields of a row (or rules) that change when a thread does."
     )
     walk: Walk = Field(
         default=Walk.CHAIN, description="chain: next page only if this one had news; fan: all pages at once."
@@ -156,9 +156,6 @@ class Records(Part):
     record: Pattern = Field(description="Finds the comments.")
     fields: Fields = Field(description="Name of a field: rule.")
     nesting: Nesting = Field(default=Nesting.FLAT, description="nested: the enclosing record is the parent.")
-    empty: Pattern | None = Field(
-        default=None, description="Found where there are no comments; without it none is fine too."
-    )
 
     @model_validator(mode="after")
     def _has_an_id(self) -> Self:
@@ -169,6 +166,9 @@ class Records(Part):
 class PostSpec(StageSpec):
     """Post pages; most forum software shows the first page of comments on them."""
 
+    record: Pattern | None = Field(
+        default=None, description="The element the fields are looked for in; the whole page if left out."
+    )
     comments: Records | None = Field(
         default=None, description="Comments inside the post page, if read otherwise than on comment pages."
     )

@@ -1,0 +1,76 @@
+"""The reference of the site file as text, made from the schema, so that docs/site-files.md cannot fall behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import Enum
+
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
+
+from crawl_tasks.sites import policy, rules, schema, stages
+
+SECTIONS: tuple[tuple[str, type[BaseModel]], ...] = (
+    ("The file", schema.Site), ("boards", schema.Board), ("gate", policy.Gate), ("interval", policy.Interval),
+    ("order", policy.Orders), ("priority", policy.Priorities), ("guard", policy.Guards),
+    ("Every stage", stages.StageSpec), ("list", stages.ListSpec), ("post", stages.PostSpec),
+    ("post.comments", stages.Records), ("comment", stages.CommentSpec), ("Rules", rules.Rule),
+)  # fmt: skip
+
+
+def reference() -> str:
+    """Return the tables of all sections as Markdown."""
+    return "\n".join(line for title, model in SECTIONS for line in _section(title, model))
+
+
+def _section(title: str, model: type[BaseModel]) -> Iterator[str]:
+    yield f"### {title}\n" if title[0].isupper() else f"### `{title}`\n"
+    yield "| key | default | range | meaning |"
+    yield "|---|---|---|---|"
+    inherited = stages.StageSpec.model_fields if title != "Every stage" else {}
+    for name, info in model.model_fields.items():
+        if issubclass(model, stages.StageSpec) and name in inherited:
+            continue
+        row = (f"`{info.alias or name}`", _default(info), _range(info), _plain(info.description or ""))
+        yield f"| {' | '.join(row)} |"
+    yield ""
+
+
+def _default(info: FieldInfo) -> str:
+    if info.is_required():
+        return "required"
+    value = info.default
+    if value is None or value is PydanticUndefined or value == () or value == {} or isinstance(value, BaseModel):
+        return ""
+    return f"`{_word(value)}`"
+
+
+def _word(value: object) -> str:
+    if isinstance(value, Enum):
+        return str(value.value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+def _range(info: FieldInfo) -> str:
+    found: dict[str, object] = {}
+    for rule in _metadata(info):
+        for name in ("ge", "le"):
+            if getattr(rule, name, None) is not None:
+                found[name] = getattr(rule, name)
+    if not found:
+        return ""
+    return f"{found['ge']} to {found['le']}"
+
+
+def _metadata(info: FieldInfo) -> Iterator[object]:
+    yield from info.metadata
+    for part in getattr(info.annotation, "__args__", ()):
+        for inner in getattr(part, "__metadata__", ()):
+            yield from inner.metadata if isinstance(inner, FieldInfo) else (inner,)
+
+
+def _plain(text: str) -> str:
+    return text.replace("|", "\\|")

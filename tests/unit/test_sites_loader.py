@@ -1,0 +1,249 @@
+"""What a site file may say, and what is said of a wrong one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from crawl_tasks.errors import SiteError
+from crawl_tasks.sites.loader import MAX_FILE_BYTES, dump_site, load_site, load_sites, parse_site, read_site
+from crawl_tasks.sites.schema import GuardMode, Order, Site
+
+DEMO = Path(__file__).parents[2] / "config" / "sites" / "demo.yaml"
+GOOD = """\
+name: forum
+base: https://forum.example
+boards: [1, {id: b2, priority: 7}]
+order: lifo
+gate: {window: 2}
+list:
+  address: /list/{board}/{page}
+  record: tr.row
+  fields:
+    post_id: {css: a.t, attr: href, regex: '/post/(\\d+)'}
+    title: a.t
+    reply_count: td.n
+  revision: [reply_count]
+  next: a.next
+post:
+  address: /post/{post}
+  fields: {title: h1, body: .body}
+  pages: .pages
+comment:
+  address: /comment/{post}/{page}
+  first_page: 2
+  record: div.c
+  fields: {comment_id: {attr: data-id}}
+"""
+
+
+def complaint(text: str) -> str:
+    with pytest.raises(SiteError) as caught:
+        parse_site(text, "f.yaml")
+    return str(caught.value)
+
+
+def test_a_good_file_becomes_a_site_with_defaults() -> None:
+    site = parse_site(GOOD, "f.yaml")
+
+    assert [board.id for board in site.boards] == ["1", "b2"]
+    assert (site.order.list, site.order.comment) == (Order.LIFO, Order.LIFO)
+    assert (site.guard.list, site.guard.post) == (GuardMode.ROLLING, GuardMode.EXACT)
+    assert (site.gate.window, site.gate.delay_s, site.robots, site.timezone) == (2, 1.0, True, "UTC")
+    assert site.allowed_hosts == {"forum.example"}
+
+
+def test_the_demo_file_is_good() -> None:
+    assert load_site(DEMO).name == "demo"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("name: forum", "name: celery", "f.yaml:1: name: is a reserved word"),
+        ("name: forum", "name: ../etc", "f.yaml:1: name: String should match"),
+        ("name: forum", "name: Forum", "f.yaml:1: name: String should match"),
+        ("name: forum", f"name: {'a' * 33}", "f.yaml:1: name: String should match"),
+        ("name: forum", "name: forum\nnaem: x", "f.yaml:2: naem: is not a key here; did you mean 'name'?"),
+        ("window: 2", "windw: 2", "f.yaml:5: gate.windw: is not a key here; did you mean 'window'?"),
+        ("window: 2", "window: 0", "f.yaml:5: gate.window: Input should be greater than or equal to 1"),
+        ("window: 2", "window: 1000000000", "f.yaml:5: gate.window: Input should be less than or equal to 256"),
+        ("window: 2", "window: true", "f.yaml:5: gate.window: Input should be a valid integer"),
+        ("window: 2", "delay_s: -1", "f.yaml:5: gate.delay_s: Input should be greater than or equal to 0"),
+        ("window: 2", "delay_s: .nan", "f.yaml:5: gate.delay_s: "),
+        ("window: 2", "delay_s: .inf", "f.yaml:5: gate.delay_s: "),
+        ("window: 2", "delay_s: 1s", "f.yaml:5: gate.delay_s: Input should be a valid number"),
+        ("window: 2", "max_attempts: -1", "f.yaml:5: gate.max_attempts: "),
+        ("window: 2", "max_backlog: 0", "f.yaml:5: gate.max_backlog: "),
+        ("window: 2", "retry_base_s: 9, retry_max_s: 3", "f.yaml:5: gate: retry_base_s may not be above"),
+        ("order: lifo", "interval: {min_s: 9, start_s: 3}", "f.yaml:4: interval: must keep min_s <= start_s"),
+        ("order: lifo", "order: lofo", "f.yaml:4: order.list: Input should be 'fifo' or 'lifo'"),
+        ("order: lifo", "priority: 12", "f.yaml:4: priority.list: "),
+        ("order: lifo", "robots: no", "f.yaml:4: robots: Input should be a valid boolean"),
+        ("order: lifo", "timezone: Mars/Olympus", "f.yaml:4: timezone: is no IANA time zone"),
+        ("order: lifo", "timezone: ../../etc/passwd", "f.yaml:4: timezone: is no IANA time zone"),
+        ("order: lifo", "encoding: klingon", "f.yaml:4: encoding: is no charset"),
+        ("order: lifo", "languages: [Chinese]", "f.yaml:4: languages: is no language code"),
+        ("order: lifo", "engine: discuz", "f.yaml:4: engine: is not supported yet"),
+        ("order: lifo", "hosts: [com]", "f.yaml:4: hosts: is no host name"),
+        ("order: lifo", "hosts: ['*']", "f.yaml:4: hosts: is no host name"),
+        ("order: lifo", "private_hosts: [127.0.0.1]", "f.yaml:4: private_hosts: is not host:port"),
+        ("order: lifo", "private_hosts: ['127.0.0.1:99999']", "f.yaml:4: private_hosts: is not host:port"),
+        ("order: lifo", "headers: {Host: x.example}", "f.yaml:4: headers: may not set Host"),
+        ("order: lifo", "headers: {X-A: \"a\\r\\nb\"}", "f.yaml:4: headers: X-A must be printable"),
+        ("order: lifo", "user_agent: \"a\\nb\"", "f.yaml:4: user_agent: String should match"),
+        ("order: lifo", "user_agent: ''", "f.yaml:4: user_agent: String should match"),
+        ("order: lifo", "drop_params: ['a b']", "f.yaml:4: drop_params.0: String should match"),
+        ("https://forum.example", "ftp://forum.example", "f.yaml:2: base: is no address"),
+        ("https://forum.example", "https://u:p@forum.example", "f.yaml:2: base: is no address"),
+        ("https://forum.example", "https://forum.example/path", "f.yaml:2: base: must be an origin"),
+        ("https://forum.example", "forum.example", "f.yaml:2: base: is no address"),
+        ("{id: b2, priority: 7}", "{id: 1}", "boards names 1 more than once"),
+        ("{id: b2, priority: 7}", "{id: 'a b'}", "f.yaml:3: boards.1.id: String should match"),
+        ("tr.row", "'tr['", "f.yaml:8: list.record.css: is no CSS selector"),
+        ("a.next", "{xpath: '//a['}", "f.yaml:14: list.next.xpath: is no XPath"),
+        ("a.next", "{xpath: 'document(\"x\")'}", "f.yaml:14: list.next.xpath: "),
+        ("a.next", "{regex: '('}", "f.yaml:14: list.next.regex: is no regular expression"),
+        ("a.next", "{regex: '(a+)+$'}", "f.yaml:14: list.next.regex: repeats a repetition"),
+        ("a.next", "{css: a, xpath: //a}", "f.yaml:14: list.next: css and xpath cannot stand together"),
+        ("a.next", "{}", "f.yaml:14: list.next: says nothing"),
+        ("a.next", "{json: a}", "list: next reads JSON, but format is html"),
+        ("a.next", "{css: a, atr: href}", "f.yaml:14: list.next.atr: is not a key here; did you mean 'attr'?"),
+        ("title: a.t", "title: {css: a.t, as: int}", "title is text"),
+        ("reply_count: td.n", "reply_count: {css: td.n, as: text}", "reply_count is a number"),
+        ("[reply_count]", "[replycount]", "names 'replycount', which is no field; did you mean 'reply_count'?"),
+        ("/list/{board}/{page}", "/list/{board}/{pag}", "f.yaml:7: list.address: may not have {pag}"),
+        ("/list/{board}/{page}", "/list/{0.__class__}", "f.yaml:7: list.address: may not have {0.__class__}"),
+        ("/list/{board}/{page}", "/list/{page}", "f.yaml:7: list.address: needs {board}"),
+        ("/list/{board}/{page}", "/list/{board}", "f.yaml:7: list.address needs {page} or {offset:N}"),
+        ("/list/{board}/{page}", "/list/{board", "f.yaml:7: list.address: has a brace without its pair"),
+        ("  next: a.next", "  next: a.next\n  walk: fan", "walk: fan needs pages"),
+        ("  next: a.next", "  total: .n", "total needs per_page"),
+        ("  next: a.next", "  identity: '/x'", "list.identity needs a group (?P<board>...)"),
+        ("  pages: .pages\n", "", "post.pages: nothing says whether there are more comment pages"),
+        ("first_page: 2", "first_page: 2\n  first_page: 1", "f.yaml:22: comment.first_page: stands twice; remove one"),
+        ("    post_id:", "    postid:", "needs fields.post_id"),
+        ("  fields: {comment_id: {attr: data-id}}", "  fields: {id: {attr: data-id}}", "needs fields.comment_id"),
+        ("order: lifo", "title: !!python/object/apply:os.system [ls]", "f.yaml:4: the tag "),
+        ("order: lifo", "title: !!binary aGk=", "f.yaml:4: the tag "),
+        ("order: lifo", "x: &a [*a]", "f.yaml:4: is too large or refers to itself"),
+        ("order: lifo", "<<: {order: lifo}", "f.yaml:4: merge keys (<<) are not read"),
+        ("order: lifo", "? [a]\n: b", "f.yaml:4: a key must be a word"),
+        ("order: lifo", "title: [", "is not YAML"),
+        ("window: 2", "retry_base_s: 010s", "gate.retry_base_s: Input should be a valid number"),
+    ],
+)  # fmt: skip
+def test_a_mistake_is_told_with_file_line_field_and_remedy(old: str, new: str, said: str) -> None:
+    assert old in GOOD
+
+    told = complaint(GOOD.replace(old, new))
+
+    assert said in told
+    assert all(line.startswith("f.yaml:") for line in told.split("\n"))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "f.yaml:1: is empty"),
+        ("# only a remark\n", "f.yaml:1: is empty"),
+        ("null", "f.yaml:1: is empty"),
+        ("- a\n- b", "f.yaml:1: is no mapping"),
+        ("just text", "f.yaml:1: is no mapping"),
+        ("a: b: c", "f.yaml:1: is not YAML"),
+        ("name: \x07", "is not YAML"),
+        ("{}", "name: is missing; add it"),
+    ],
+)
+def test_what_is_no_site_file_at_all_is_told_in_one_line(text: str, said: str) -> None:
+    assert said in complaint(text)
+
+
+def test_an_alias_bomb_is_refused_quickly() -> None:
+    bomb = "a: &a [x,x,x,x,x,x,x,x,x,x]\n" + "".join(
+        f"{name}: &{name} [{', '.join([f'*{before}'] * 10)}]\n"
+        for before, name in zip("abcdefgh", "bcdefghi", strict=True)
+    )
+
+    assert "is too large or refers to itself" in complaint(bomb)
+
+
+def test_all_mistakes_of_a_file_are_told_at_once() -> None:
+    told = complaint(GOOD.replace("window: 2", "window: 0, dealy_s: 1").replace("tr.row", "'tr['"))
+
+    assert len(told.split("\n")) == 3
+
+
+@pytest.mark.parametrize(
+    ("raw", "said"),
+    [
+        (GOOD.encode("utf-16"), "is not UTF-8 at byte 0"),
+        (b"x" * (MAX_FILE_BYTES + 1), "is larger than 256 KB"),
+        (b"\x00\x01\x02", "is not YAML"),
+    ],
+)
+def test_a_file_that_is_no_text_is_told_by_name(tmp_path: Path, raw: bytes, said: str) -> None:
+    path = tmp_path / "x.yaml"
+    path.write_bytes(raw)
+
+    with pytest.raises(SiteError, match=said) as caught:
+        load_site(path)
+
+    assert str(path) in str(caught.value)
+
+
+def test_a_byte_order_mark_does_no_harm(tmp_path: Path) -> None:
+    path = tmp_path / "x.yaml"
+    path.write_bytes(b"\xef\xbb\xbf" + GOOD.encode())
+
+    assert load_site(path).name == "forum"
+
+
+def test_a_missing_file_is_told_by_name(tmp_path: Path) -> None:
+    with pytest.raises(SiteError, match=r"nowhere\.yaml: cannot be read"):
+        load_site(tmp_path / "nowhere.yaml")
+
+
+def test_two_files_with_one_name_are_refused(tmp_path: Path) -> None:
+    for name in ("a.yaml", "b.yaml"):
+        (tmp_path / name).write_text(GOOD)
+
+    with pytest.raises(SiteError, match=r"b\.yaml: name: 'forum' is already .*a\.yaml; rename"):
+        load_sites(tmp_path)
+
+
+def test_a_directory_gives_its_sites_by_name(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(GOOD)
+    (tmp_path / "b.yml").write_text(GOOD.replace("name: forum", "name: other"))
+    (tmp_path / "readme.md").write_text("no site")
+
+    assert sorted(load_sites(tmp_path)) == ["forum", "other"]
+
+
+@pytest.mark.parametrize("site", [load_site(DEMO), parse_site(GOOD, "f.yaml")], ids=lambda site: site.name)
+def test_a_site_survives_its_journey_as_json(site: Site) -> None:
+    other = read_site(dump_site(site))
+
+    assert other == site
+    assert other.version == site.version
+
+
+def test_versions_differ_when_anything_does() -> None:
+    versions = {parse_site(text, "f").version for text in (GOOD, GOOD.replace("td.n", "td.m"), GOOD + "\n# remark")}
+
+    assert len(versions) == 2
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[1]", '{"name": "x", "unknown": 1}', b"\xff"])
+def test_damaged_json_is_a_site_error(text: str | bytes) -> None:
+    with pytest.raises(SiteError, match="publish the site files again"):
+        read_site(text)
+
+
+def test_a_relocated_site_may_be_fetched_only_from_there() -> None:
+    site = load_site(DEMO).relocated("http://127.0.0.1:4321/")
+
+    assert (site.base, site.private_hosts) == ("http://127.0.0.1:4321", ("127.0.0.1:4321",))
+    assert site.version != load_site(DEMO).version
+    assert site.post == load_site(DEMO).post

@@ -1,0 +1,34 @@
+"""The page about site files says what the schema says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from crawl_tasks.parse.page import compile_parser
+from crawl_tasks.sites.loader import parse_site
+from crawl_tasks.sites.reference import SECTIONS, reference
+
+PAGE = Path(__file__).parents[2] / "docs" / "site-files.md"
+
+
+def test_the_reference_in_the_docs_is_the_schema_of_today() -> None:
+    written = PAGE.read_text().split("## Reference\n\n")[1]
+
+    assert written.strip() == reference().strip(), "run: python -c 'from crawl_tasks.sites.reference import ...'"
+
+
+def test_every_key_has_a_sentence() -> None:
+    silent = [
+        f"{title}.{name}"
+        for title, model in SECTIONS
+        for name, info in model.model_fields.items()
+        if not info.description
+    ]
+
+    assert silent == []
+
+
+def test_the_example_in_the_docs_is_a_good_site_file() -> None:
+    example = PAGE.read_text().split("```yaml\n")[1].split("```")[0]
+
+    compile_parser(parse_site(example, str(PAGE)))
