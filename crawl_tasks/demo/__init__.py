@@ -1,7 +1,10 @@
 """A bundled forum to crawl: a stranger to the crawler, which meets it only over HTTP.
 
 Everything comes from a seed: the same seed, size and generation give the same bytes, Date header included.
-Started by `python -m crawl_tasks.demo` (see `__main__`), or in a test by `DemoServer` around a `DemoForum`.
+As a process: `python -m crawl_tasks.demo --help`. In a test:
+    with DemoServer(DemoForum(seed=1), latency_ms=20) as server:
+        server.url, server.log, server.mutate(), server.set_faults(Fault.parse("error /post/.* times=1"))
+The News of a generation: 5 posts (one on two boards), 3 comments (one opens a page), 1 edit; half an hour has passed.
 What follows is the contract: a site file is written from it, and the tests hold the pages to it.
 
 Addresses (links are root-relative; ids are decimal figures)

@@ -58,10 +58,12 @@ class Fault:
         """
         try:
             re.compile(self.pattern)
-        except re.error as error:
+        except (re.error, OverflowError, RecursionError) as error:
             raise ValueError(f"pattern {self.pattern!r} is no regular expression: {error}") from error
         if not 0 <= self.probability <= 1:
             raise ValueError(f"probability {self.probability} is not between 0 and 1")
+        if self.times is not None and self.times < 1:
+            raise ValueError(f"times {self.times} is not 1 or more; leave it out for always")
         if not 0 <= self.duration_s <= 86_400:
             raise ValueError(f"duration_s {self.duration_s} is not between 0 and 86400")
 
@@ -72,7 +74,10 @@ class Fault:
         Raises:
             ValueError: Says which part is wrong and what would be right.
         """
-        words = shlex.split(text)
+        try:
+            words = shlex.split(text)
+        except ValueError as error:
+            raise ValueError(f"fault {text!r}: {error}; close the quotation or leave it out") from error
         if len(words) < 2:
             raise ValueError(
                 f"fault {text!r}: give a kind and a pattern for paths, such as 'too_many /post/.* times=1'"

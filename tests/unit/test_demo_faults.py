@@ -5,9 +5,11 @@ from __future__ import annotations
 import http.client
 import socket
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from crawl_tasks.demo.call import Call
 from crawl_tasks.demo.faults import Fault, FaultKind, FaultPlan
@@ -88,6 +90,8 @@ def test_fault_is_read_from_text() -> None:
         ("tired /.*", "unknown kind 'tired'; known are too_many"),
         ("error /.* often=1", "unknown setting 'often'; known are times"),
         ("error /.* times=x", "invalid literal"),
+        ("error /.* times=0", "leave it out for always"),
+        ("error a{99999999999999999999}", "no regular expression"),
         ("error /.* probability=2", "not between 0 and 1"),
         ("error /.* duration_s=-1", "not between 0 and 86400"),
         ("error (", "no regular expression"),
@@ -97,6 +101,12 @@ def test_fault_is_read_from_text() -> None:
 def test_wrong_text_is_refused_with_the_reason(text: str, complaint: str) -> None:
     with pytest.raises(ValueError, match=complaint):
         Fault.parse(text)
+
+
+@given(st.text() | st.builds("{} {} {}={}".format, st.sampled_from(FaultKind), st.text(), st.text(), st.text()))
+def test_any_text_is_a_fault_or_refused(text: str) -> None:
+    with suppress(ValueError):
+        assert isinstance(Fault.parse(text), Fault)
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,12 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from crawl_tasks.demo.call import MAX_HEAD_BYTES, BadCallError, Call, read_call
 from crawl_tasks.demo.forum import DemoForum
@@ -141,6 +144,20 @@ def test_part_of_a_call_is_not_yet_a_call() -> None:
     assert read_call(b"GET / HTTP/1.1\r\nHost: x\r\n") is None
     with pytest.raises(BadCallError):
         read_call(b"GET / HTTP/1.1\r\nX\r\n\r\n")
+
+
+@given(
+    st.binary()
+    | st.lists(
+        st.sampled_from([b"GET", b"POST", b" ", b"/", b"HTTP/1.1", b"\r\n", b"Host: x", b"Content-Length: ", b"1"])
+    )
+    .map(b"".join)
+    .map(lambda head: head + b"\r\n\r\n")
+)
+def test_any_bytes_are_a_call_or_not_yet_one_or_refused(data: bytes) -> None:
+    with suppress(BadCallError):
+        found = read_call(data)
+        assert found is None or (found[0].target.startswith("/") and 0 < found[1] <= len(data))
 
 
 def test_only_loopback_is_bound(server: DemoServer) -> None:
