@@ -5,6 +5,7 @@ A handle carries its own connections and is used by one thread at a time; the on
 
 from __future__ import annotations
 
+import select
 from collections import deque
 from collections.abc import Mapping
 
@@ -18,6 +19,8 @@ from crawl_tasks.fetch.destination import Destination
 _CONNECTIONS_PER_HANDLE = 16
 _IDLE_S = 60
 _BUFFER_BYTES = 128 << 10
+# Sockets remembered by a handle: more than it has connections, so that none in use is forgotten.
+_SOCKETS = 4 * _CONNECTIONS_PER_HANDLE
 # CURLE_TOO_LARGE, which pycurl does not name: a header line over 100 KB.
 _E_TOO_LARGE = 100
 _NOT_CONNECTED = frozenset({pycurl.E_COULDNT_CONNECT, pycurl.E_COULDNT_RESOLVE_HOST})
@@ -59,6 +62,8 @@ class _Transfer:
 
     def __init__(self, ca_file: str) -> None:
         self._curl = pycurl.Curl()
+        self._sockets: dict[int, int] = {}
+        self._addresses: tuple[str, ...] = ()
         self._set_up(ca_file)
         self._forget(Limits(0, 0))
 
@@ -70,18 +75,19 @@ class _Transfer:
         curl.setopt(pycurl.URL, url)
         curl.setopt(pycurl.HTTPHEADER, [f"{name}: {value}" if value else f"{name};" for name, value in headers.items()])
         curl.setopt(pycurl.MAXFILESIZE_LARGE, 0 if limits.cut else limits.wire_bytes)
+        self._addresses = destination.addresses
         for tried, address in enumerate(destination.addresses):
             self._forget(limits)
             milliseconds = max(1, int(left(deadline, f"asking {address}") * 1000))
             curl.setopt(pycurl.TIMEOUT_MS, milliseconds)
             curl.setopt(pycurl.CONNECTTIMEOUT_MS, max(1, milliseconds // (len(destination.addresses) - tried)))
             curl.setopt(pycurl.CONNECT_TO, [_connect_to(destination, address)])
-            code, text = self._perform()
+            code, text = self._perform_clean(url, deadline)
             if code not in _NOT_CONNECTED and not (code == pycurl.E_OPERATION_TIMEDOUT and not self._connected()):
                 break
         if code:
             self._explain(url, code, text)
-        return self._response(url, destination)
+        return self._response(url)
 
     def close(self) -> None:
         """Close the handle and its connections."""
@@ -104,6 +110,7 @@ class _Transfer:
             pycurl.MAXAGE_CONN: _IDLE_S,
             pycurl.BUFFERSIZE: _BUFFER_BYTES,
             pycurl.TCP_NODELAY: 1,
+            pycurl.PREREQFUNCTION: self._may_send,
             pycurl.HEADERFUNCTION: self._take_line,
             pycurl.WRITEFUNCTION: self._take_piece,
         }
@@ -119,6 +126,43 @@ class _Transfer:
         self._size = 0
         self._status = 0
         self._error: FetchError | None = None
+        self._unclean = False
+
+    def _perform_clean(self, url: str, deadline: float) -> tuple[int, str]:
+        """Perform; over a new connection where the old one held what nobody asked for. Nothing was sent over that."""
+        code, text = self._perform()
+        if self._unclean:
+            self._forget(self._limits)
+            milliseconds = max(1, int(left(deadline, f"asking {url} anew") * 1000))
+            self._curl.setopt(pycurl.TIMEOUT_MS, milliseconds)
+            self._curl.setopt(pycurl.FRESH_CONNECT, 1)
+            code, text = self._perform()
+            self._curl.setopt(pycurl.FRESH_CONNECT, 0)
+        self._remember()
+        return code, text
+
+    def _remember(self) -> None:
+        """Note which socket the connection has that is left open: its local port is all that `_may_send` is told."""
+        descriptor = int(self._curl.getinfo(pycurl.ACTIVESOCKET))
+        if descriptor >= 0:
+            self._sockets[int(self._curl.getinfo(pycurl.LOCAL_PORT))] = descriptor
+            if len(self._sockets) > _SOCKETS:
+                del self._sockets[next(iter(self._sockets))]
+
+    def _may_send(self, peer: str, _local: str, _port: int, local_port: int) -> int:
+        """Refuse, before anything is sent, an address that was not checked and a connection that is not clean.
+
+        libcurl 8.23 looks for unread bytes only on a connection that was idle for about a second (measured), and
+        would take a response sent ahead for the answer to the next request.
+        """
+        if peer not in self._addresses:
+            self._error = RefusedAddress(f"connected to {peer}, which is none of the addresses that were checked")
+            return int(pycurl.PREREQFUNC_ABORT)
+        descriptor = self._sockets.pop(local_port, None)
+        if descriptor is not None and _has_news(descriptor):
+            self._unclean = True
+            return int(pycurl.PREREQFUNC_ABORT)
+        return int(pycurl.PREREQFUNC_OK)
 
     def _perform(self) -> tuple[int, str]:
         try:
@@ -165,10 +209,7 @@ class _Transfer:
         if 200 <= self._status < 300 and self._size <= self._limits.wire_bytes:
             raise TooLarge(said) if code == pycurl.E_FILESIZE_EXCEEDED else Truncated(said)
 
-    def _response(self, url: str, destination: Destination) -> RawResponse:
-        peer = str(self._curl.getinfo(pycurl.PRIMARY_IP))
-        if peer not in destination.addresses:
-            raise RefusedAddress(f"{url} was answered by {peer}, which is none of the addresses that were checked")
+    def _response(self, url: str) -> RawResponse:
         if not self._whole_headers:
             raise Truncated(f"{url}: the connection ended within the headers")
         headers = folded(map(_split, self._lines), self._limits)
@@ -183,6 +224,13 @@ def _connect_to(destination: Destination, address: str) -> str:
     host = f"[{destination.host}]" if ":" in destination.host else destination.host
     there = f"[{address}]" if ":" in address else address
     return f"{host}:{destination.port}:{there}:{destination.port}"
+
+
+def _has_news(descriptor: int) -> bool:
+    """Say whether an idle connection has bytes to read or was closed."""
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN)
+    return bool(poll.poll(0))
 
 
 def _status_in(line: bytes) -> int:

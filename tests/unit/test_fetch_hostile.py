@@ -229,30 +229,40 @@ def test_misbehaviour_ends_in_an_error_that_fits(server, fetch, answer, error):
     assert fetch("/ok").body == PAGE
 
 
-def test_bytes_after_a_response_are_no_answer_to_the_next_request(server, fetch):
-    forged = OK + b"Content-Length: 6\r\n\r\nforged"
-    server.routes["/"] = raw(OK + b"Content-Length: 4\r\n\r\npage" + forged, keep=True)
+FORGED = OK + b"Content-Length: 6\r\n\r\nforged"
+
+
+@pytest.mark.parametrize("surplus", [FORGED, FORGED[:20], b"\r\n", b"x"], ids=["response", "half", "line end", "byte"])
+def test_connection_with_bytes_after_the_response_is_not_used_again(server, fetch, surplus):
+    server.routes["/"] = raw(OK + b"Content-Length: 4\r\n\r\npage" + surplus, keep=True)
     server.routes["/ok"] = page(PAGE)
 
-    bodies = [fetch(path).body for path in ("/", "/ok", "/ok")]
+    bodies = [fetch(path, robots=False).body for path in ("/", "/ok", "/ok")]
 
     assert bodies == [b"page", PAGE, PAGE]
+    assert server.connections == 2
 
 
-def test_answer_sent_before_it_was_asked_for_is_not_taken(server, fetch):
+@pytest.mark.parametrize("surplus", [FORGED, FORGED[:20], b"x"], ids=["response", "half", "byte"])
+def test_answer_sent_before_it_was_asked_for_is_not_taken(server, fetch, surplus):
+    read, sent = threading.Event(), threading.Event()
+
     def answer_and_more(visit):
         visit.reply(b"page")
-        visit.send(OK + b"Content-Length: 6\r\n\r\nforged")
+        read.wait(5)
+        visit.send(surplus)
         sent.set()
 
-    sent = threading.Event()
     server.routes.update({"/": answer_and_more, "/ok": page(PAGE)})
 
-    first = fetch("/").body
+    first = fetch("/", robots=False).body
+    read.set()
     sent.wait(5)
-    second = fetch("/ok").body
+    later = [fetch("/ok", robots=False).body for _ in range(3)]
 
-    assert (first, second) == (b"page", PAGE)
+    assert (first, later) == (b"page", [PAGE] * 3)
+    assert server.paths() == ["/", "/ok", "/ok", "/ok"]
+    assert server.connections == 2
 
 
 def test_connection_is_used_again(server, fetch):
