@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import http.client
 import socket
 import threading
 from dataclasses import dataclass
@@ -12,6 +10,7 @@ from urllib3.connection import HTTPConnection, HTTPSConnection
 
 from crawl_tasks.fetch.client import left
 from crawl_tasks.fetch.destination import Destination
+from crawl_tasks.fetch.strict import StrictResponse
 from crawl_tasks.fetch.watchdog import Guarded
 
 
@@ -35,30 +34,10 @@ class Current(threading.local):
     attempt: Attempt
 
 
-class _CleanResponse(http.client.HTTPResponse):
-    """A response after which its connection is used again only if nothing came after it.
-
-    The reader's buffer is thrown away with the response, and with it what a server sent too much, perhaps
-    half of it: the other half would stand before the next answer.
-    """
-
-    def __init__(self, sock: socket.socket, *args: object, **kwargs: object) -> None:
-        super().__init__(sock, *args, **kwargs)  # type: ignore[arg-type]  # http.client's own arguments, handed through
-        self._sock = sock
-
-    def _close_conn(self) -> None:
-        """Look at the buffer before http.client drops it; a socket that is shut is not taken from the pool again."""
-        with contextlib.suppress(OSError, ValueError):
-            self._sock.settimeout(0)
-            if self.fp.peek(1):
-                self._sock.shutdown(socket.SHUT_RDWR)
-        super()._close_conn()  # type: ignore[misc]  # not in the stubs
-
-
 class PinnedConnection(HTTPConnection):
     """Connects to the addresses of the current attempt, whatever its host's name says now."""
 
-    response_class = _CleanResponse
+    response_class = StrictResponse
 
     def __init__(self, *args: object, current: Current, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)  # type: ignore[arg-type]  # the pool's own arguments, handed through

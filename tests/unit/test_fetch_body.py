@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import tracemalloc
 import zlib
 
 import pytest
@@ -70,6 +71,18 @@ def test_far_more_than_went_in_is_refused_within_the_limit():
 
     with pytest.raises(TooLarge, match="unpack"):
         decode(wire, "gzip", Limits(wire_bytes=1 << 20, body_bytes=1 << 30))
+
+
+def test_bomb_takes_no_more_memory_than_the_limit():
+    wire = gzip.compress(b"\0" * 50_000_000)
+    tracemalloc.start()
+
+    with pytest.raises(TooLarge):
+        decode(wire, "gzip", LIMITS)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert peak < 4 * LIMITS.body_bytes
 
 
 @pytest.mark.parametrize("encoding", ["identity", "gzip", "deflate"])

@@ -161,6 +161,19 @@ BAD: dict[str, tuple[Callable[[Visit], None], type[FetchError] | tuple[type[Fetc
     "reset at once": (Visit.reset, Unreachable),
     "closed without a word": (Visit.close, Unreachable),
     "closed within the headers": (raw(OK + b"X: y"), (Unreachable, Truncated)),
+    "closed within the headers, with a length of 0": (raw(OK + b"Content-Length: 0\r\nX: y\r\n"), Truncated),
+    "closed within the Location": (
+        raw(b"HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: /ok"),
+        (Truncated, Unreachable),
+    ),
+    "closed within the headers of an error": (
+        raw(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n"),
+        (Truncated, Unreachable),
+    ),
+    "100 Continue as fast as it can": (
+        lambda visit: visit.flood(b"HTTP/1.1 100 Continue\r\n\r\n" * 99),
+        TooLarge,
+    ),
     "not HTTP": (raw(b"SSH-2.0-OpenSSH_9.0\r\n"), Unreachable),
     "HTTP/0.9": (raw(PAGE), Unreachable),
     "status of letters": (raw(b"HTTP/1.1 abc OK\r\n\r\n"), Unreachable),
@@ -282,6 +295,16 @@ def test_connection_is_used_again_after_an_error_page(server, fetch):
     fetch("/ok")
 
     assert server.connections == 1
+
+
+def test_long_error_page_is_not_read_to_its_end(server, fetch):
+    server.routes.update({"/": page(b"busy" * 30_000, "500 Oops"), "/ok": page(PAGE)})
+
+    with pytest.raises(ServerError):
+        fetch(robots=False)
+    fetch("/ok", robots=False)
+
+    assert server.connections == 2
 
 
 def test_idle_connection_closed_by_the_server_costs_no_attempt(server, fetch):

@@ -161,6 +161,13 @@ def test_address_is_refused_with_a_short_reason(address):
     assert "pw" not in str(refused.value)
 
 
+def test_refused_password_is_explained_and_not_shown():
+    with pytest.raises(RefusedAddress, match="user name or password") as refused:
+        normalize("http://user:hunter2@example.com/")
+
+    assert "hunter2" not in str(refused.value)
+
+
 @pytest.mark.parametrize("value", [None, 0, [], b"http://example.com/"])
 def test_what_is_not_text_is_refused(value):
     with pytest.raises(RefusedAddress, match="must be text"):

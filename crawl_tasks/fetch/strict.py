@@ -1,0 +1,61 @@
+"""Step 5, fetch: http.client's response, without its leniency about where headers end and what follows a body."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import io
+import socket
+
+_MAX_HEADER_BYTES = 256 << 10
+
+
+class _HeaderReader(io.BufferedReader):
+    """Knows how the headers ended, and ends them when they are too many (100 Continue without end, too)."""
+
+    last = b""
+    taken = 0
+    in_headers = True
+
+    def readline(self, size: int | None = -1) -> bytes:
+        """Read a line and, within the headers, count it."""
+        line = super().readline(-1 if size is None else size)
+        if self.in_headers:
+            self.last = line
+            self.taken += len(line)
+            if self.taken > _MAX_HEADER_BYTES:
+                raise http.client.LineTooLong("headers")
+        return line
+
+
+class StrictResponse(http.client.HTTPResponse):
+    """A response whose headers must end with an empty line, and after which its connection must be silent.
+
+    http.client takes the end of the connection for the end of the headers: half a Location would be followed.
+    And it throws the reader's buffer away with the response, and with it what a server sent too much, perhaps half
+    of it: the other half would stand before the next answer.
+    """
+
+    def __init__(self, sock: socket.socket, *args: object, **kwargs: object) -> None:
+        super().__init__(sock, *args, **kwargs)  # type: ignore[arg-type]  # http.client's own arguments, handed through
+        self._sock = sock
+        self._reader = self.fp = _HeaderReader(self.fp.detach())
+
+    def begin(self) -> None:
+        """Read status and headers.
+
+        Raises:
+            IncompleteRead: the connection ended within them.
+        """
+        super().begin()
+        self._reader.in_headers = False
+        if self._reader.last not in (b"\r\n", b"\n"):
+            raise http.client.IncompleteRead(self._reader.last)
+
+    def _close_conn(self) -> None:
+        """Look at the buffer before http.client drops it; a socket that is shut is not taken from the pool again."""
+        with contextlib.suppress(OSError, ValueError):
+            self._sock.settimeout(0)
+            if self.fp.peek(1):
+                self._sock.shutdown(socket.SHUT_RDWR)
+        super()._close_conn()  # type: ignore[misc]  # not in the stubs
