@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
-
 import chardet
 from w3lib.encoding import html_body_declared_encoding, http_content_type_encoding, read_bom, resolve_encoding
 
@@ -11,6 +9,12 @@ from crawl_tasks.model import Fetched
 
 _WORTH_DOUBT = 0.01
 _SAMPLE = 65_536
+# The encodings of the web (WHATWG), by Python's names. Python knows stranger ones that a header must not choose.
+_ENCODINGS = (
+    "utf-8 utf-16 utf-16-le utf-16-be utf-32 utf-32-le utf-32-be ascii gb18030 gbk gb2312 hz big5 big5hkscs euc_jp "
+    "iso2022_jp shift_jis cp932 euc_kr cp949 koi8-r koi8-u mac-roman mac-cyrillic cp866 cp874"
+)
+_OF_THE_WEB = frozenset(_ENCODINGS.split())
 
 
 def decode(page: Fetched, declared: str | None = None) -> tuple[str, bool]:
@@ -26,28 +30,26 @@ def decode(page: Fetched, declared: str | None = None) -> tuple[str, bool]:
     bom, mark = read_bom(body)
     if bom is not None:
         return body[len(mark or b"") :].decode(bom, "replace"), False
-    charset = resolve_encoding(declared) if declared else None
-    charset = charset or http_content_type_encoding(page.headers.get("content-type"))
-    charset = charset or html_body_declared_encoding(body)
+    charset = _known(resolve_encoding(declared)) if declared else None
+    charset = charset or _known(http_content_type_encoding(page.headers.get("content-type")))
+    charset = charset or _known(html_body_declared_encoding(body)) or "utf-8"
     try:
-        return body.decode(charset or "utf-8"), charset in (None, "utf-8")
-    except (UnicodeDecodeError, LookupError):
+        return body.decode(charset), charset == "utf-8"
+    except UnicodeDecodeError:
         return _doubted(body, charset), False
 
 
-def _doubted(body: bytes, charset: str | None) -> str:
+def _known(charset: str | None) -> str | None:
+    if charset is None or charset in _OF_THE_WEB or charset.startswith(("cp125", "iso8859-")):
+        return charset
+    return None
+
+
+def _doubted(body: bytes, charset: str) -> str:
     """Decode bytes that are not what they claim to be: a few bad ones are damage, many are a lie."""
-    claimed = _with_marks(body, charset or "utf-8")
+    claimed = body.decode(charset, "replace")
     if claimed.count("\ufffd") <= max(2, len(claimed) * _WORTH_DOUBT):
         return claimed
     guess = chardet.detect(body[:_SAMPLE])["encoding"]
-    guessed = _with_marks(body, resolve_encoding(guess) or "utf-8") if guess else claimed
+    guessed = body.decode(_known(resolve_encoding(guess) if guess else None) or "utf-8", "replace")
     return min((claimed, guessed), key=lambda text: text.count("\ufffd"))
-
-
-def _with_marks(body: bytes, charset: str) -> str:
-    try:
-        codecs.lookup(charset)
-    except LookupError:
-        charset = "utf-8"
-    return body.decode(charset, "replace")

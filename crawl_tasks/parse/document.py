@@ -11,6 +11,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 from crawl_tasks.errors import ParseError, RefusedAddress
 from crawl_tasks.model import Fetched
 from crawl_tasks.parse.charset import decode
+from crawl_tasks.parse.depth import check_depth
 from crawl_tasks.urls import normalize
 
 Json = str | int | float | bool | None | list["Json"] | dict[str, "Json"]
@@ -47,6 +48,7 @@ class Document:
             source = self.source
             # The parser wants UTF-8: bytes that are it already need no second encoding.
             raw = self.page.body if self._is_utf8 else source.encode("utf-8", "replace")
+            check_depth(raw, self.page.url)
             # NUL would end the parser's view of the text in some places and not in others.
             self._tree = LexborHTMLParser(raw.replace(b"\0", b"\xef\xbf\xbd") if b"\0" in raw else raw)
         return must(self._tree.root)

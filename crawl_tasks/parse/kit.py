@@ -19,7 +19,6 @@ from crawl_tasks.sites.fields import kind_of, text_mode_of
 from crawl_tasks.sites.rules import As, Plain, Rule, TextMode
 from crawl_tasks.sites.schema import Site
 
-MAX_RECORDS = 5_000
 _IS_TIDY = re.compile(r"[A-Za-z0-9_.:|+-]{0,60}").fullmatch
 _IS_KEY = re.compile(r"[^\x00-\x20\x7f]{1,200}").fullmatch
 
@@ -76,11 +75,9 @@ def places(table: Table, name: str, fail: Callable[[str], ParseError]) -> tuple[
     """Return the places of the records to keep: those with an id of their own; and a note on the others.
 
     Raises:
-        ParseError: No record has an id, or there are more than any forum shows on a page.
+        ParseError: No record has an id.
     """
     ids = table.columns[name]
-    if len(ids) > MAX_RECORDS:
-        raise fail(f"{len(ids)} records on one page, more than {MAX_RECORDS}; the record rule matches too much")
     first: dict[Plain, int] = {}
     for place, one in enumerate(ids):
         if one is not None and one not in first and is_key(str(one)):

@@ -17,7 +17,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from crawl_tasks.parse import text as texts
 from crawl_tasks.parse.document import Document, Json, must
-from crawl_tasks.parse.values import FALSE, Columnize, Convert, Take, Want, column_of, shape_of, take_of
+from crawl_tasks.parse.values import FALSE, Columnize, Convert, Take, Want, column_of, reserialised, shape_of, take_of
 from crawl_tasks.sites.rules import Plain, Rule, TextMode
 
 Where: TypeAlias = LexborNode | Json
@@ -155,15 +155,10 @@ def _by_json(rule: Rule, shape: Convert) -> Reader:
         if raw is None or isinstance(raw, dict):
             return default
         raw = ("true" if raw else "false") if isinstance(raw, bool) else str(raw)
-        value = shape(texts.lines(as_html(raw)) if mode is TextMode.LINES else raw, document)
+        value = shape(texts.lines(reserialised(raw)) if mode is TextMode.LINES else raw, document)
         return default if value is None else value
 
     return read
-
-
-def as_html(raw: str) -> str:
-    """Return HTML of unknown make as our parser serialises it."""
-    return LexborHTMLParser(raw, is_fragment=True).html or ""
 
 
 def _first_of(rule: Rule, want: Want, *, at_page: bool) -> Compiled:

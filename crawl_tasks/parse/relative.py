@@ -28,11 +28,11 @@ _FIGURES = {
 _FIGURES |= {"十": 10, "a": 1, "an": 1, "one": 1, "half a": 0.5, "half an": 0.5, "几": 3, "幾": 3}
 _NOW = re.compile(r"刚刚|刚才|剛剛|剛才|方才|just now|moments? ago|たった今")
 _CHINESE_AGO = re.compile(
-    r"(\d{1,5}|[半一二两兩三四五六七八九十几幾])\s*(?:个|個|多)?\s*"
-    r"(秒|分|小时|小時|时|時|钟头|鐘頭|天|日|周|週|星期|礼拜|月|年)(?:钟|鐘|間|間)?\s*(半)?\s*(?:之|以)?前"
+    r"(?P<number>\d{1,5}|[半一二两兩三四五六七八九十几幾])\s*(?:个|個|多)?(?P<half>半)?\s*"
+    r"(?P<unit>秒|分|小时|小時|时|時|钟头|鐘頭|天|日|周|週|星期|礼拜|月|年)(?:钟|鐘|間)?(?P<halved>半)?\s*(?:之|以)?前"
 )
 _ENGLISH_AGO = re.compile(
-    r"\b(\d{1,5}|half an?|an?|one)\s*(second|sec|minute|min|hour|hr|day|week|month|year)s?\.?\s+ago\b"
+    r"\b(?P<number>\d{1,5}|half an?|an?|one)\s*(?P<unit>second|sec|minute|min|hour|hr|day|week|month|year)s?\.?\s+ago\b"
 )
 DAYS = {
     "今天": 0, "今日": 0, "today": 0, "昨天": 1, "昨日": 1, "yesterday": 1, "前天": 2, "前日": 2, "大前天": 3,
@@ -64,10 +64,10 @@ def read_relative(plain: str, now: datetime) -> datetime | None:
         return now
     found = _CHINESE_AGO.search(plain) or _ENGLISH_AGO.search(plain)
     if found:
-        number = _FIGURES[found[1]] if found[1] in _FIGURES else float(found[1])
-        if found.re is _CHINESE_AGO and found[3]:
+        number = _FIGURES[found["number"]] if found["number"] in _FIGURES else float(found["number"])
+        if found.re is _CHINESE_AGO and (found["half"] or found["halved"]):
             number += 0.5
-        return _ago(now, number * UNIT_S[found[2]])
+        return _ago(now, number * UNIT_S[found["unit"]])
     found = _DAY.search(plain)
     if found:
         return _at(_days_back(now, DAYS[found[0]]), plain[found.end() :])

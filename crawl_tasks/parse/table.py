@@ -14,6 +14,7 @@ import jmespath
 from lxml import etree
 from selectolax.lexbor import LexborNode
 
+from crawl_tasks.errors import ParseError
 from crawl_tasks.parse.document import Document
 from crawl_tasks.parse.reading import Compiled, Where, found_by_xpath
 from crawl_tasks.sites.rules import Plain, Rule
@@ -22,7 +23,8 @@ Column = list[Plain]
 # More matches than this for each record, and asking every record by itself is cheaper than dealing.
 _CROWD = 4
 # No forum nests deeper; a page that does is out to cost time.
-_DEEPEST = 500
+_DEEPEST = 1_100
+MAX_RECORDS = 5_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +46,17 @@ class TableReader:
         self._dealt = record.css is not None
 
     def read(self, where: Where, document: Document) -> Table:
-        """Return the records below `where`, in document order."""
+        """Return the records below `where`, in document order.
+
+        Raises:
+            ParseError: There are more than any forum shows on a page.
+        """
         records = self._find(where, document)
+        if len(records) > MAX_RECORDS:
+            raise ParseError(
+                f"{document.page.url}: {len(records)} records on one page, more than {MAX_RECORDS}; "
+                "the record rule matches too much"
+            )
         dealer = _Dealer(where, records) if self._dealt and isinstance(where, LexborNode) else None
         parents: list[int | None] = [None] * len(records)
         if self._nested and dealer is not None:

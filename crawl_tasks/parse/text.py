@@ -151,7 +151,13 @@ def _keep_layout(part: str) -> str:
     if not part.startswith("<pre"):
         return part
     start = part.index(">") + 1
-    inside = part[start:].replace("\n", _BREAK_KEPT).replace("\t", "    ").replace("  ", _BLANK_KEPT * 2)
+    inside = (
+        part[start:]
+        .replace("\n</pre>", "</pre>")
+        .replace("\n", _BREAK_KEPT)
+        .replace("\t", "    ")
+        .replace("  ", _BLANK_KEPT * 2)
+    )
     return part[:start] + inside
 
 

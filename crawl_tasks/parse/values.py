@@ -9,11 +9,13 @@ from datetime import datetime
 from typing import TypeAlias
 from zoneinfo import ZoneInfo
 
-from selectolax.lexbor import LexborNode
+from selectolax.lexbor import LexborHTMLParser, LexborNode
 
+from crawl_tasks.errors import ParseError
 from crawl_tasks.parse import text as texts
 from crawl_tasks.parse.counts import read_count, read_int
 from crawl_tasks.parse.dates import read_date
+from crawl_tasks.parse.depth import check_depth
 from crawl_tasks.parse.document import Document
 from crawl_tasks.sites.rules import As, Plain, Rule, TextMode
 
@@ -79,12 +81,15 @@ def _signs_of(selector: str) -> tuple[str, ...]:
 def column_of(rule: Rule, want: Want) -> Columnize:
     """Return how a whole column is read: as `take_of` and `shape_of` would, with fewer calls for each value."""
     take, default, name = take_of(rule, want), rule.default, rule.attr
+    is_long = name is None and TextMode.LINES in (rule.text, want.mode)
     is_text = (rule.as_ or want.kind) is As.TEXT and not rule.regex and not rule.map
     shape = shape_of(rule, want)
 
     def column(nodes: Nodes, document: Document) -> list[Plain]:
         if name is not None:
             raws = [None if node is None else node.attrs.get(name) for node in nodes]
+        elif is_long:
+            raws = _bounded(take, nodes, document)
         else:
             raws = [None if node is None else take(node) for node in nodes]
         if is_text:
@@ -93,6 +98,19 @@ def column_of(rule: Rule, want: Want) -> Columnize:
         return shaped if default is None else [default if value is None else value for value in shaped]
 
     return column
+
+
+def _bounded(take: Take, nodes: Nodes, document: Document) -> list[str | None]:
+    """Read long texts; where each holds all the others, as a hostile page may have it, stop in time."""
+    budget = 4 * len(document.source) + texts.LONGEST
+    raws: list[str | None] = []
+    for node in nodes:
+        raw = None if node is None else take(node)
+        budget -= len(raw or "")
+        if budget < 0:
+            raise ParseError(f"{document.page.url}: the records contain each other many times over; mend the rules")
+        raws.append(raw)
+    return raws
 
 
 def _take_whole(rule: Rule, want: Want) -> Take:
@@ -140,9 +158,10 @@ def shape_of(rule: Rule, want: Want) -> Convert:
 
 def _convert(kind: As, rule: Rule, want: Want) -> Convert:
     key_in = want.key_in
+    is_ours = rule.attr is None and rule.json_path is None and not rule.regex
     table: dict[As, Convert] = {
         As.TEXT: lambda raw, _: raw.strip() or None,
-        As.HTML: lambda raw, _: texts.clean_html(raw) or None,
+        As.HTML: lambda raw, _: texts.clean_html(raw if is_ours else reserialised(raw)) or None,
         As.INT: lambda raw, _: read_int(raw),
         As.COUNT: lambda raw, _: read_count(raw),
         As.DATE: _date_reader(rule, want.clock),
@@ -151,6 +170,13 @@ def _convert(kind: As, rule: Rule, want: Want) -> Convert:
         As.ID: lambda raw, _: key_in(raw),
     }
     return table[kind]
+
+
+def reserialised(html: str) -> str:
+    """Return HTML of unknown make as our parser writes it."""
+    raw = html.encode("utf-8", "replace")
+    check_depth(raw, "HTML in a value")
+    return LexborHTMLParser(raw, is_fragment=True).html or ""
 
 
 def _date_reader(rule: Rule, clock: Clock) -> Convert:

@@ -6,7 +6,6 @@ known by its `version`, a hash of that JSON.
 
 from __future__ import annotations
 
-import codecs
 import hashlib
 import re
 from functools import cached_property
@@ -197,9 +196,10 @@ class Site(Part):
     @classmethod
     def _encoding_is_known(cls, value: str | None) -> str | None:
         try:
-            return None if value is None else codecs.lookup(value).name
+            b"x".decode(value or "utf-8")
         except (LookupError, ValueError):
             raise ValueError(f"is no charset: {value!r}; as gb18030") from None
+        return value
 
     @field_validator("headers")
     @classmethod

@@ -104,6 +104,7 @@ def test_the_demo_file_is_good() -> None:
         ("tr.row", "'tr['", "f.yaml:8: list.record.css: is no CSS selector"),
         ("a.next", "{xpath: '//a['}", "f.yaml:14: list.next.xpath: is no XPath"),
         ("a.next", "{xpath: 'document(\"x\")'}", "f.yaml:14: list.next.xpath: "),
+        ("a.next", "{xpath: '//*[count(//*) > 9]'}", "f.yaml:14: list.next.xpath: searches the whole page for each"),
         ("a.next", "{regex: '('}", "f.yaml:14: list.next.regex: is no regular expression"),
         ("a.next", "{regex: '(a+)+$'}", "f.yaml:14: list.next.regex: repeats a repetition"),
         ("a.next", "{css: a, xpath: //a}", "f.yaml:14: list.next: css and xpath cannot stand together"),

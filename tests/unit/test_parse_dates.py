@@ -1,0 +1,168 @@
+"""Moments and numbers as forums write them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crawl_tasks.parse.counts import LARGEST, read_count, read_int
+from crawl_tasks.parse.dates import EARLIEST, LATEST, is_stable, read_date
+
+SHANGHAI = ZoneInfo("Asia/Shanghai")
+NOW = datetime(2024, 6, 20, 14, 54, tzinfo=SHANGHAI)  # a Thursday
+LANGUAGES = ("zh", "zh-Hant", "en", "ja")
+
+
+def local(text: str, *, formats: tuple[str, ...] = (), languages: tuple[str, ...] = ()) -> str | None:
+    moment = read_date(text, NOW.timestamp(), SHANGHAI, formats=formats, languages=languages)
+    return None if moment is None else f"{datetime.fromtimestamp(moment, SHANGHAI):%Y-%m-%d %H:%M:%S}"
+
+
+@pytest.mark.parametrize(
+    ("text", "moment"),
+    [
+        ("2024-06-19T22:17:05+08:00", "2024-06-19 22:17:05"),
+        ("2024-06-19T14:17:05Z", "2024-06-19 22:17:05"),
+        ("2024-06-19T14:17:05.123Z", "2024-06-19 22:17:05"),
+        ("2024-06-19T14:17:05+0000", "2024-06-19 22:17:05"),
+        ("2024-06-19 22:17", "2024-06-19 22:17:00"),
+        ("2024-6-9 2:07:38", "2024-06-09 02:07:38"),
+        ("2024/6/19 22:17", "2024-06-19 22:17:00"),
+        ("2024.06.19 22:17", "2024-06-19 22:17:00"),
+        ("发表于 2024-6-19 22:17:38", "2024-06-19 22:17:38"),
+        ("發表於 2024-6-19 22:17", "2024-06-19 22:17:00"),
+        ("本帖最后由 user99 于 2024-6-19 22:20 编辑", "2024-06-19 22:20:00"),
+        ("2024年6月19日 22:17", "2024-06-19 22:17:00"),
+        ("2024年6月19日22时17分", "2024-06-19 22:17:00"),
+        ("2024年6月19日 星期三 下午 3:05", "2024-06-19 15:05:00"),
+        ("2024年6月19日", "2024-06-19 00:00:00"),
+        ("２０２４年６月１９日　２２：１７", "2024-06-19 22:17:00"),
+        ("\u200f2024-06-19 22:17\u200e", "2024-06-19 22:17:00"),
+        ("2024-06-19 22:17 UTC", "2024-06-20 06:17:00"),
+        ("2024-06-19 22:17 +0900", "2024-06-19 21:17:00"),
+        ("6月19日 22:17", "2024-06-19 22:17:00"),
+        ("12-25 07:08", "2023-12-25 07:08:00"),
+        ("1月5日 07:08", "2024-01-05 07:08:00"),
+        ("Wed Jun 19, 2024 10:17 pm", "2024-06-19 22:17:00"),
+        ("19 June 2024, 22:17", "2024-06-19 22:17:00"),
+        ("19-Jun-2024 22:17", "2024-06-19 22:17:00"),
+        ("June 1st, 2024 12:05 AM", "2024-06-01 00:05:00"),
+        ("Wed, 19 Jun 2024 14:17:05 GMT", "2024-06-19 22:17:05"),
+        ("1718806625", "2024-06-19 22:17:05"),
+        ("1718806625000", "2024-06-19 22:17:05"),
+        ("刚刚", "2024-06-20 14:54:00"),
+        ("刚才", "2024-06-20 14:54:00"),
+        ("剛剛", "2024-06-20 14:54:00"),
+        ("just now", "2024-06-20 14:54:00"),
+        ("a moment ago", "2024-06-20 14:54:00"),
+        ("30 秒前", "2024-06-20 14:53:30"),
+        ("3 分钟前", "2024-06-20 14:51:00"),
+        ("3分前", "2024-06-20 14:51:00"),
+        ("半小时前", "2024-06-20 14:24:00"),
+        ("一个半小时前", "2024-06-20 13:24:00"),
+        ("3 小时前", "2024-06-20 11:54:00"),
+        ("2 小時前", "2024-06-20 12:54:00"),
+        ("2時間前", "2024-06-20 12:54:00"),
+        ("两天前", "2024-06-18 14:54:00"),
+        ("3 天之前", "2024-06-17 14:54:00"),
+        ("2 周前", "2024-06-06 14:54:00"),
+        ("1 个月前", "2024-05-21 14:54:00"),
+        ("半年前", "2023-12-21 02:54:00"),
+        ("发表于 3 小时前", "2024-06-20 11:54:00"),
+        ("posted 2 hours ago", "2024-06-20 12:54:00"),
+        ("an hour ago", "2024-06-20 13:54:00"),
+        ("Half an hour ago", "2024-06-20 14:24:00"),
+        ("5 mins ago", "2024-06-20 14:49:00"),
+        ("今天 12:30", "2024-06-20 12:30:00"),
+        ("昨天 12:30", "2024-06-19 12:30:00"),
+        ("昨天 下午 3:05", "2024-06-19 15:05:00"),
+        ("前天 00:05", "2024-06-18 00:05:00"),
+        ("大前天 12:30", "2024-06-17 12:30:00"),
+        ("昨天", "2024-06-19 00:00:00"),
+        ("Yesterday at 10:02 PM", "2024-06-19 22:02:00"),
+        ("yesterday, 22:02", "2024-06-19 22:02:00"),
+        ("Today at 12:05 am", "2024-06-20 00:05:00"),
+        ("上周五", "2024-06-14 00:00:00"),
+        ("周三 12:30", "2024-06-19 12:30:00"),
+        ("Monday at 10:05 PM", "2024-06-17 22:05:00"),
+    ],
+)
+def test_a_moment_is_read_as_a_person_would(text: str, moment: str) -> None:
+    assert local(text) == moment
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", " ", "-", "abc", "2026-02-30", "2024-13-01 10:00", "2024-06-19 25:00", "0000-01-01", "10000-01-01", "5",
+     "1969-12-31T00:00:00Z", "9999-12-31 00:00", "99999999999999999999", "昨天 25:00", "x" * 200, "99999 年前",
+     "06-19-2024, 10:17 PM"],
+)  # fmt: skip
+def test_what_is_no_moment_is_left_open_and_never_now(text: str) -> None:
+    assert local(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "form", "moment"),
+    [
+        ("06-19-2024, 10:17 PM", "%m-%d-%Y, %I:%M %p", "2024-06-19 22:17:00"),
+        ("19/06/2024 22:17", "%d/%m/%Y %H:%M", "2024-06-19 22:17:00"),
+        ("Yesterday, 10:02 PM", "%m-%d-%Y, %I:%M %p", "2024-06-19 22:02:00"),
+    ],
+)
+def test_a_format_decides_what_is_ambiguous(text: str, form: str, moment: str) -> None:
+    assert local(text, formats=(form,)) == moment
+
+
+def test_rare_spellings_are_left_to_dateparser() -> None:
+    assert local("19 juin 2024 22:17", languages=("fr",)) == "2024-06-19 22:17:00"
+    assert local("no date 7", languages=LANGUAGES) is None
+
+
+def test_hours_ago_are_counted_across_the_change_to_summer_time() -> None:
+    berlin = ZoneInfo("Europe/Berlin")
+    now = datetime(2024, 3, 31, 4, 0, tzinfo=berlin)
+
+    assert read_date("3 hours ago", now.timestamp(), berlin) == int(now.timestamp()) - 3 * 3600
+
+
+@pytest.mark.parametrize(
+    ("text", "stable"),
+    [("2024-06-19 22:17", True), ("Jun 19, 2024", True), ("Wed Jun 19, 2024 10:17 pm", True), ("3 小时前", False),
+     ("昨天 12:30", False), ("yesterday at 3", False), ("Monday at 10:05 PM", False), ("刚刚", False), ("", False)],
+)  # fmt: skip
+def test_words_that_count_from_now_are_known_as_such(text: str, stable: bool) -> None:
+    assert is_stable(text) is stable
+
+
+@given(text=st.text(max_size=40) | st.text(alphabet="0123456789-:年月日前天 TZ+/.昨小时agoday", max_size=30))
+def test_no_text_makes_the_reader_fail(text: str) -> None:
+    moment = read_date(text, NOW.timestamp(), SHANGHAI)
+
+    assert moment is None or EARLIEST < moment < LATEST
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [("0", 0), ("12", 12), ("1,234", 1234), ("1 234", 1234), ("1\xa0234", 1234), ("1.234", 1234), ("1.2万", 12000),
+     ("1.25 萬", 12500), ("3 万", 30000), ("2亿", 200_000_000), ("3.4k", 3400), ("3.4K views", 3400),
+     ("1.2M", 1_200_000),
+     ("９９", 99), ("12 replies", 12), ("回复: 7", 7), ("(7)", 7), ("1.5", 1), ("−5", None), ("-5", None), ("", None),
+     ("none", None), ("9" * 400, None), ("9" * 13, None), ("99999亿", None), ("1.2wow", 1)],
+)  # fmt: skip
+def test_a_count_is_read_as_a_person_would(text: str, number: int | None) -> None:
+    assert read_count(text) == number
+
+
+def test_a_number_may_be_negative() -> None:
+    assert [read_int(text) for text in ("-5", "−5", "7", "x")] == [-5, -5, 7, None]
+
+
+@given(text=st.text(max_size=40) | st.text(alphabet="0123456789.,-万亿kKmM 万", max_size=30))
+def test_no_text_makes_the_counter_fail(text: str) -> None:
+    number = read_count(text)
+
+    assert number is None or 0 <= number <= LARGEST

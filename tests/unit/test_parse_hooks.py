@@ -1,0 +1,112 @@
+"""Python functions in place of rules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from bs4 import BeautifulSoup
+
+from crawl_tasks.errors import Gone, ParseError, SiteError
+from crawl_tasks.model import Comment, Fetched, Items, Parsed, Post, Request, Stage
+from tests.unit.pages import COMMENT, LIST, answer, ask, site_parser
+
+HERE = "tests.unit.test_parse_hooks"
+
+
+def reads_soup(request: Request, soup: BeautifulSoup, tail: int) -> Iterator[object]:
+    heading = soup.h1
+    yield Post(request.key, 1.0, title=heading.text if heading else None)
+    yield Comment(request.key, "c1", 1.0)
+    yield Request(request.site, Stage.COMMENT, request.key, "https://forum.example/comment/1/3", tail + 1)
+
+
+def gives_parsed(request: Request, page: Fetched, text: str) -> Parsed:
+    return Parsed(Items(request.site), (), 0, (f"{page.status} {text}",))
+
+
+def breaks(text: str) -> list[object]:
+    return [1 / len(text.strip())]
+
+
+def finds_nothing(request: Request) -> list[object]:
+    raise Gone("no such post")
+
+
+def gives_odd_things(text: str) -> list[object]:
+    return [text]
+
+
+def gives_a_number(text: str) -> int:
+    return len(text)
+
+
+def asks_for_more(request: Request, command: str) -> None: ...
+
+
+def asks_for_nothing() -> None: ...
+
+
+def with_hook(name: str) -> str:
+    return f"  parser: {HERE}:{name}\n"
+
+
+def parsed_by(name: str, body: str, tail: int = 0) -> Parsed:
+    request = ask(Stage.POST)
+    parser = site_parser(post=with_hook(name), stages=(LIST, "\n  address: '/post/{post}'\n", COMMENT))
+    return parser.parse(request, answer(request, body), tail)
+
+
+def test_a_hook_is_given_what_its_parameters_name_and_its_items_are_sorted() -> None:
+    parsed = parsed_by("reads_soup", "<h1>Hi</h1>", tail=2)
+
+    assert parsed.items.posts == (Post("1", 1.0, title="Hi"),)
+    assert [one.comment_id for one in parsed.items.comments] == ["c1"]
+    assert ([one.page for one in parsed.children], parsed.tail) == ([3], 3)
+
+
+def test_a_hook_may_give_a_whole_result() -> None:
+    assert parsed_by("gives_parsed", "body").notes == ("200 body",)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("breaks", "ZeroDivisionError"),
+        ("gives_odd_things", "it gave a str; give Forum, Post, Comment or Request"),
+        ("gives_a_number", "it returned int; return a Parsed or items"),
+    ],
+)
+def test_what_goes_wrong_in_a_hook_parks_the_page(name: str, said: str) -> None:
+    with pytest.raises(ParseError, match=said):
+        parsed_by(name, " ")
+
+
+def test_a_hook_may_say_what_has_become_of_a_page() -> None:
+    with pytest.raises(Gone):
+        parsed_by("finds_nothing", "")
+
+
+@pytest.mark.parametrize(
+    ("parser", "said"),
+    [
+        (f"{HERE}:asks_for_more", "asks for command; offered: request, page"),
+        (f"{HERE}:asks_for_nothing", "asks for nothing"),
+        (f"{HERE}:missing", "cannot be imported"),
+        (f"{HERE}:HERE", "is not a function"),
+        (f"{HERE}:Post", "is not a function"),
+        ("no.such.module:f", "cannot be imported"),
+        ("os:system", "is not a function"),
+        ("os:_exit", "is not a function"),
+        ("shutil:rmtree", "asks for path"),
+    ],
+)
+def test_only_functions_that_ask_for_what_we_offer_are_taken(parser: str, said: str) -> None:
+    with pytest.raises(SiteError, match=said):
+        site_parser(post=f"  parser: {parser}", stages=(LIST, "\n  address: '/post/{post}'\n", COMMENT))
+
+
+@pytest.mark.parametrize("parser", ["os.system", "a:b:c", "../x:f", "x:", ":f", "x:f()"])
+def test_a_hook_must_be_named_as_module_and_function(parser: str) -> None:
+    with pytest.raises(SiteError, match=r"post\.parser: String should match"):
+        site_parser(post=f"  parser: '{parser}'")

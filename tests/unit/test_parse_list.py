@@ -1,0 +1,232 @@
+"""List pages: rows, revisions, and which pages follow."""
+
+from __future__ import annotations
+
+import pytest
+
+from crawl_tasks.errors import AccessDenied, Gone, ParseError
+from crawl_tasks.model import Forum, Stage
+from tests.unit.pages import COMMENT, LIST, POST, answer, ask, site_parser
+
+
+def rows(*ids: object, more: str = "") -> str:
+    return (
+        "".join(f'<li class=row data-id="{one}"><a class=t>T{one}</a><b class=n>{one}</b></li>' for one in ids) + more
+    )
+
+
+def test_rows_become_posts_and_requests() -> None:
+    request = ask(Stage.LIST, "9")
+
+    parsed = site_parser(listing="  title: h1").parse(request, answer(request, "<h1>Board</h1>" + rows(7, 8)), 0)
+
+    assert [(post.post_id, post.forum_id, post.title, post.reply_count, post.url) for post in parsed.items.posts] == [
+        ("7", "9", "T7", 7, "https://forum.example/post/7"), ("8", "9", "T8", 8, "https://forum.example/post/8"),
+    ]  # fmt: skip
+    assert parsed.items.forums == (Forum("9", "Board", "https://forum.example/list/9/1"),)
+    assert [(one.stage, one.key, one.page, one.revision, one.only_if_new) for one in parsed.children] == [
+        (Stage.POST, "7", 1, "7", False), (Stage.POST, "8", 1, "8", False),
+    ]  # fmt: skip
+
+
+def test_a_thread_that_stands_twice_on_a_page_is_taken_once() -> None:
+    request = ask(Stage.LIST)
+
+    parsed = site_parser().parse(request, answer(request, rows(7, 8, 7, 7)), 0)
+
+    assert [post.post_id for post in parsed.items.posts] == ["7", "8"]
+    assert len(parsed.children) == 2
+
+
+def test_rows_without_an_id_are_left_out_and_remarked_upon() -> None:
+    request = ask(Stage.LIST)
+
+    parsed = site_parser().parse(request, answer(request, rows(7) + "<li class=row>advert</li>"), 0)
+
+    assert [post.post_id for post in parsed.items.posts] == ["7"]
+    assert parsed.notes == ("1 of 2 records without post_id were left out",)
+
+
+@pytest.mark.parametrize(
+    ("listing", "page", "more", "follows"),
+    [
+        ("  next: .next", 1, "<a class=next>", [(2, True)]),
+        ("  next: .next", 5, "<a class=next>", [(6, True)]),
+        ("  next: .next", 5, "", []),
+        ("  next: .next\n  max_pages: 5", 5, "<a class=next>", []),
+        ("  pages: .pages", 2, "<b class=pages>3", [(3, True)]),
+        ("  pages: .pages", 3, "<b class=pages>3", []),
+        ("  pages: .pages", 1, "", []),
+        (
+            "  pages: {css: '.p a', all: true}",
+            1,
+            "<p class=p><a>1</a><a>2</a><a>…</a><a>15</a><a>next</a>",
+            [(2, True)],
+        ),
+        ("  pages: .pages\n  walk: fan", 1, "<b class=pages>共 4 页", [(2, False), (3, False), (4, False)]),
+        ("  pages: .pages\n  walk: fan\n  max_pages: 2", 1, "<b class=pages>4", [(2, False)]),
+        ("  pages: .pages\n  walk: fan", 2, "<b class=pages>4", []),
+        ("  total: .sum\n  per_page: 20\n  walk: fan", 1, "<b class=sum>41 threads", [(2, False), (3, False)]),
+        ("  total: .sum\n  per_page: 20\n  walk: fan", 1, "<b class=sum>40", [(2, False)]),
+        ("  total: .sum\n  per_page: 20\n  walk: fan", 1, "<b class=sum>0", []),
+        ("", 1, "", []),
+    ],
+)
+def test_the_next_pages_are_those_the_page_tells_of(
+    listing: str, page: int, more: str, follows: list[tuple[int, bool]]
+) -> None:
+    request = ask(Stage.LIST, page=page)
+
+    children = site_parser(listing=listing).parse(request, answer(request, rows(7) + more), 0).children
+
+    assert [(one.page, one.only_if_new) for one in children if one.stage is Stage.LIST] == follows
+
+
+def test_the_next_page_keeps_the_scan_it_belongs_to_and_comes_last() -> None:
+    request = ask(Stage.LIST, revision="scan-7", priority=8)
+
+    children = site_parser().parse(request, answer(request, rows(7, more="<a class=next>")), 0).children
+
+    assert (children[-1].stage, children[-1].revision, children[-1].priority) == (Stage.LIST, "scan-7", 8)
+    assert children[-1].address == "https://forum.example/list/1/2"
+
+
+def test_children_are_raised_and_lowered_as_their_list_was() -> None:
+    parser = site_parser(head="priority: {list: 4, post: 6}")
+
+    ranks = [
+        parser.parse(request, answer(request, rows(7)), 0).children[0].priority
+        for request in (ask(Stage.LIST, priority=priority) for priority in (4, 7, 0, 9))
+    ]
+
+    assert ranks == [6, 9, 2, 9]
+
+
+def test_a_redirect_to_another_page_ends_the_walk() -> None:
+    request = ask(Stage.LIST, page=9)
+    page = answer(request, rows(7, more="<a class=next>"), url="https://forum.example/list/1/4")
+
+    parsed = site_parser().parse(request, page, 0)
+
+    assert [one.stage for one in parsed.children] == [Stage.POST]
+    assert parsed.notes == ("asked for page 9, was sent to page 4: the list ends here",)
+
+
+@pytest.mark.parametrize(
+    ("body", "listing"),
+    [
+        ("<p class=none>No posts", "  empty: .none"),
+        ("<a class=next>", "  next: .next"),
+        ("<b class=pages>3", "  pages: .pages"),
+    ],
+)
+def test_no_rows_are_fine_where_the_page_shows_that_it_is_a_list(body: str, listing: str) -> None:
+    request = ask(Stage.LIST)
+
+    assert site_parser(listing=listing).parse(request, answer(request, body), 0).items.posts == ()
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("<p>another page", "no rows, no pager and not marked as empty"),
+        ("", "no rows"),
+        ("<li class=row><li class=row>", "post_id found in none of 2 records"),
+    ],
+)
+def test_a_page_that_is_no_list_is_a_parse_error_with_site_stage_and_address(body: str, said: str) -> None:
+    request = ask(Stage.LIST)
+
+    with pytest.raises(ParseError, match=said) as caught:
+        site_parser(listing="  empty: .none").parse(request, answer(request, body), 0)
+
+    assert str(caught.value).startswith("forum: list: ")
+    assert request.address in str(caught.value)
+
+
+def test_more_rows_than_any_forum_shows_are_refused() -> None:
+    request = ask(Stage.LIST)
+
+    with pytest.raises(ParseError, match="5001 records on one page, more than 5000"):
+        site_parser().parse(request, answer(request, rows(*range(5001))), 0)
+
+
+def test_a_required_field_that_is_missing_in_one_row_is_an_error() -> None:
+    listing = LIST.replace("title: .t", "title: {css: .t, required: true}")
+    parser = site_parser(stages=(listing, POST, COMMENT))
+    request = ask(Stage.LIST)
+
+    with pytest.raises(ParseError, match="required title is missing in record 2"):
+        parser.parse(request, answer(request, rows(7) + "<li class=row data-id=8>"), 0)
+
+
+def test_a_field_that_no_row_has_is_remarked_upon() -> None:
+    request = ask(Stage.LIST)
+    body = "".join(f"<li class=row data-id={one}>" for one in range(3))
+
+    assert site_parser().parse(request, answer(request, body), 0).notes == ("list.title: found in none of 3 records",)
+
+
+@pytest.mark.parametrize(
+    ("rule", "raised"),
+    [("gone_when", Gone), ("login_when", AccessDenied)],
+)
+def test_a_wall_is_told_from_a_list(rule: str, raised: type[Exception]) -> None:
+    parser = site_parser(listing=f"  {rule}: {{css: .wall, regex: please}}")
+    request = ask(Stage.LIST)
+
+    with pytest.raises(raised, match=rule):
+        parser.parse(request, answer(request, "<p class=wall>please"), 0)
+    assert parser.parse(request, answer(request, rows(7) + "<p class=wall>welcome"), 0).items.posts
+
+
+REVISIONS = """
+  address: /list/{board}/{page}
+  record: .row
+  fields: {post_id: {attr: data-id}, reply_count: .n, last_reply_at: .last}
+  revision: [reply_count, last_reply_at, {css: .mark, attr: title}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("row", "revision"),
+    [
+        ("<b class=n>1,234</b><i class=last>2024-06-19</i><u class=mark title=e2>", "1234|2024-06-19|e2"),
+        ("<b class=n>7</b>", "7||"),
+        ("<b class=n>7</b><i class=last>3 小时前</i>", "7||"),
+        ("<i class=last>yesterday at 3:05</i>", "||"),
+    ],
+)
+def test_a_revision_holds_only_what_stands_still(row: str, revision: str) -> None:
+    parser = site_parser(listing="", stages=(REVISIONS, POST, COMMENT))
+    request = ask(Stage.LIST)
+
+    found = parser.parse(request, answer(request, f"<li class=row data-id=7>{row}</li>"), 0).items.posts[0].revision
+
+    assert found == revision
+
+
+def test_an_odd_or_long_revision_is_kept_as_its_hash() -> None:
+    parser = site_parser(listing="", stages=(REVISIONS, POST, COMMENT))
+    request = ask(Stage.LIST)
+    body = "".join(f"<li class=row data-id={n}><i class=last>Jun 19, 202{n}</i></li>" for n in (3, 4))
+
+    found = [post.revision or "" for post in parser.parse(request, answer(request, body), 0).items.posts]
+
+    assert all(len(one) == 16 and one.isalnum() for one in found)
+    assert found[0] != found[1]
+
+
+def test_posts_are_found_by_link_where_the_site_file_has_no_template() -> None:
+    listing = """
+  address: /list/{board}/{page}
+  record: .row
+  fields: {post_id: {attr: data-id}, url: {css: a, attr: href}}
+"""
+    post = "\n  fields: {title: h1}\n"
+    parser = site_parser(listing="", post="", comment="", stages=(listing, post, COMMENT))
+    request = ask(Stage.LIST)
+
+    found = parser.parse(request, answer(request, "<li class=row data-id=7><a href='../../t/Über?x#y'>"), 0)
+
+    assert found.children[0].address == "https://forum.example/t/%C3%9Cber?x"

@@ -1,0 +1,215 @@
+"""Post and comment pages: what they hold, and which comment pages are still to fetch."""
+
+from __future__ import annotations
+
+import pytest
+
+from crawl_tasks.errors import ParseError
+from crawl_tasks.model import Stage
+from tests.unit.pages import COMMENT, LIST, POST, answer, ask, site_parser
+
+
+def comment(number: object, parent: object = "", inside: str = "", who: str = "ann") -> str:
+    owner = f" data-parent={parent}" if parent != "" else ""
+    author = f"<b class=who>{who}</b>" if who else ""
+    return f"<div class=c data-id={number}{owner}>{author}<p class=say>say {number}</p>{inside}</div>"
+
+
+def post(more: str = "") -> str:
+    return f"<h1>Title</h1><div class=body><p>one<p>two</div>{more}"
+
+
+def test_a_post_page_gives_the_post_and_its_first_comments() -> None:
+    request = ask(Stage.POST, "7", revision="2|x")
+    page = answer(request, post(comment(1) + comment(2, 1)))
+
+    parsed = site_parser().parse(request, page, 0)
+
+    only = parsed.items.posts[0]
+    assert (only.post_id, only.title, only.body, only.revision, only.url) == (
+        "7", "Title", "one\ntwo", "2|x", "https://forum.example/post/7",
+    )  # fmt: skip
+    assert [(one.post_id, one.comment_id, one.parent_id, one.page, one.position) for one in parsed.items.comments] == [
+        ("7", "1", None, 1, 0), ("7", "2", "1", 1, 1),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("first_page", "rules", "more", "tail", "pages"),
+    [
+        (2, "pages: .pages", "<b class=pages>4", 0, [2, 3, 4]),
+        (2, "pages: .pages", "<b class=pages>4", 3, [3, 4]),
+        (2, "pages: .pages", "<b class=pages>4", 4, [4]),
+        (2, "pages: .pages", "<b class=pages>3", 9, [3]),
+        (2, "pages: .pages", "<b class=pages>1", 9, []),
+        (2, "pages: .pages", "", 0, []),
+        (2, "total: .total\n  per_page: 20", "<b class=total>41", 0, [2, 3]),
+        (2, "next: .next", "<a class=next>", 0, [2]),
+        (2, "next: .next", "<a class=next>", 5, [5]),
+        (2, "next: .next", "", 0, []),
+        (1, "pages: .pages", "<b class=pages>3", 0, [1, 2, 3]),
+        (1, "pages: .pages", "<b class=pages>3", 2, [2, 3]),
+        (1, "pages: .pages", "", 0, [1]),
+        (1, "pages: .pages", "<b class=total>0", 0, []),
+        (1, "next: .next", "", 0, [1]),
+        (1, "", "", 0, [1]),
+        (1, "", "", 4, [4]),
+        (1, "", "<b class=total>0", 0, []),
+    ],
+)
+def test_comment_pages_are_entered_from_the_last_one_known(
+    first_page: int, rules: str, more: str, tail: int, pages: list[int]
+) -> None:
+    parser = site_parser(post=f"  {rules}" if rules else "", comment=f"  first_page: {first_page}")
+    request = ask(Stage.POST, revision="r")
+
+    parsed = parser.parse(request, answer(request, post(more)), tail)
+
+    assert [(one.stage, one.page, one.revision, one.only_if_new) for one in parsed.children] == [
+        (Stage.COMMENT, page, "r", False) for page in pages
+    ]
+    assert parsed.tail == max(pages, default=0)
+
+
+def test_a_post_sent_by_hand_gives_its_comment_pages_the_count_it_shows() -> None:
+    request = ask(Stage.POST)
+
+    children = (
+        site_parser().parse(request, answer(request, post("<i class=total>1,234</i><b class=pages>2")), 0).children
+    )
+
+    assert [one.revision for one in children] == ["1234"]
+
+
+@pytest.mark.parametrize(
+    ("rules", "page", "more", "follows"),
+    [
+        ("next: .next", 2, "<a class=next>", [3]),
+        ("next: .next", 2, "", []),
+        ("next: .next\n  max_pages: 2", 2, "<a class=next>", []),
+        ("pages: .pages", 2, "<b class=pages>5", []),
+    ],
+)
+def test_comment_pages_follow_each_other_only_where_their_number_is_not_known(
+    rules: str, page: int, more: str, follows: list[int]
+) -> None:
+    parser = site_parser(post="", comment=f"  first_page: 2\n  {rules}")
+    request = ask(Stage.COMMENT, page=page, revision="r")
+
+    parsed = parser.parse(request, answer(request, comment(1) + more), 0)
+
+    assert [(one.page, one.revision, one.only_if_new) for one in parsed.children] == [(n, "r", False) for n in follows]
+    assert parsed.tail == max(follows, default=0)
+
+
+def test_comment_pages_that_count_themselves_are_a_chain_where_the_post_does_not_count_them() -> None:
+    parser = site_parser(post="", comment="  first_page: 1\n  pages: .pages")
+    request = ask(Stage.COMMENT, page=2)
+
+    parsed = parser.parse(request, answer(request, comment(1) + "<b class=pages>5"), 0)
+
+    assert [one.page for one in parsed.children] == [3]
+
+
+def test_a_phantom_last_page_does_not_go_round_in_circles() -> None:
+    parser = site_parser(post="", comment="  first_page: 2\n  next: .next")
+    request = ask(Stage.COMMENT, page=4)
+    page = answer(request, comment(1) + "<a class=next>", url="https://forum.example/comment/1/3")
+
+    parsed = parser.parse(request, page, 0)
+
+    assert parsed.children == ()
+    assert [one.page for one in parsed.items.comments] == [3]
+    assert parsed.notes == ("asked for page 4, was sent to page 3: the thread ends here",)
+
+
+def test_nested_comments_have_the_enclosing_one_as_parent_and_only_their_own_words() -> None:
+    parser = site_parser(comment="  first_page: 2\n  nesting: nested")
+    request = ask(Stage.COMMENT, page=2)
+    inner = comment(3, who="cid")
+    body = comment(1, inside=comment(2, inside=inner, who=""), who="") + comment(4, 99)
+
+    found = parser.parse(request, answer(request, body), 0).items.comments
+
+    assert [(one.comment_id, one.parent_id, one.depth, one.author, one.body) for one in found] == [
+        ("1", None, 0, None, "say 1"), ("2", "1", 1, None, "say 2"), ("3", "2", 2, "cid", "say 3"),
+        ("4", "99", 0, "ann", "say 4"),
+    ]  # fmt: skip
+
+
+def test_a_broad_selector_on_a_crowded_page_still_reads_each_record() -> None:
+    fields = "fields: {comment_id: {attr: data-id}, author: b, body: .say}"
+    parser = site_parser(stages=(LIST, POST, f"\n  address: '/comment/{{post}}/{{page}}'\n  record: .c\n  {fields}\n"))
+    request = ask(Stage.COMMENT, page=2)
+    body = "".join(comment(n, inside="<b>x</b>" * 30, who=f"u{n}") for n in range(5))
+
+    found = parser.parse(request, answer(request, body), 0).items.comments
+
+    assert [one.author for one in found] == ["u0", "u1", "u2", "u3", "u4"]
+
+
+@pytest.mark.parametrize(
+    ("stage", "body", "said"),
+    [
+        (Stage.POST, "<div class=body>x", "post: title found nothing"),
+        (Stage.POST, "<h1>x", "post: body found nothing"),
+        (Stage.COMMENT, "<p>another page", "no comments, no pager and not marked as empty"),
+        (Stage.COMMENT, "<div class=c><div class=c>", "comment_id found in none of 2 records"),
+    ],
+)
+def test_a_page_that_is_not_what_it_should_be_is_a_parse_error(stage: Stage, body: str, said: str) -> None:
+    request = ask(stage)
+
+    with pytest.raises(ParseError, match=said) as caught:
+        site_parser().parse(request, answer(request, body), 0)
+
+    assert str(caught.value).startswith(f"forum: {stage}: ")
+    assert request.address in str(caught.value)
+
+
+def test_a_post_without_body_is_fine_where_the_site_file_says_so() -> None:
+    stages = (LIST, POST.replace("body: .body", "body: {css: .body, required: false}"), COMMENT)
+    request = ask(Stage.POST)
+
+    assert site_parser(stages=stages).parse(request, answer(request, "<h1>x"), 0).items.posts[0].body is None
+
+
+def test_fields_of_a_post_are_looked_for_in_its_record_only() -> None:
+    parser = site_parser(post="  record: article\n  pages: .pages")
+    request = ask(Stage.POST)
+
+    parsed = parser.parse(request, answer(request, f"<h1>menu</h1><article>{post()}</article>"), 0)
+
+    assert parsed.items.posts[0].title == "Title"
+    with pytest.raises(ParseError, match="post: record found nothing"):
+        parser.parse(request, answer(request, post()), 0)
+
+
+def test_comments_on_the_post_page_may_have_rules_of_their_own() -> None:
+    own = "  pages: .pages\n  comments: {record: .d, fields: {comment_id: {attr: id}, author: i}}"
+    request = ask(Stage.POST)
+
+    found = site_parser(post=own).parse(request, answer(request, post("<p class=d id=5><i>bob")), 0).items.comments
+
+    assert [(one.comment_id, one.author) for one in found] == [("5", "bob")]
+
+
+def test_json_pages_are_read_like_others() -> None:
+    listing = """
+  address: /list/{board}/{page}
+  format: json
+  record: {json: topics}
+  fields: {post_id: {json: id}, title: {json: title}, reply_count: {json: n}}
+  revision: [reply_count]
+"""
+    parser = site_parser(listing="  pages: {json: pages}", stages=(listing, POST, COMMENT))
+    request = ask(Stage.LIST)
+
+    parsed = parser.parse(
+        request, answer(request, '{"pages": 2, "topics": [{"id": 7, "title": "T", "n": 3}, null]}'), 0
+    )
+
+    assert [(one.post_id, one.title, one.revision) for one in parsed.items.posts] == [("7", "T", "3")]
+    assert [(one.stage, one.page) for one in parsed.children] == [(Stage.POST, 1), (Stage.LIST, 2)]
+    with pytest.raises(ParseError, match="is not JSON, it begins with '<html>"):
+        parser.parse(request, answer(request, "<html>login"), 0)
