@@ -6,7 +6,7 @@ from datetime import datetime
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crawl_tasks.parse.counts import LARGEST, read_count, read_int
@@ -138,6 +138,7 @@ def test_words_that_count_from_now_are_known_as_such(text: str, stable: bool) ->
     assert is_stable(text) is stable
 
 
+@settings(deadline=None)
 @given(text=st.text(max_size=40) | st.text(alphabet="0123456789-:年月日前天 TZ+/.昨小时agoday", max_size=30))
 def test_no_text_makes_the_reader_fail(text: str) -> None:
     moment = read_date(text, NOW.timestamp(), SHANGHAI)
@@ -161,6 +162,7 @@ def test_a_number_may_be_negative() -> None:
     assert [read_int(text) for text in ("-5", "−5", "7", "x")] == [-5, -5, 7, None]
 
 
+@settings(deadline=None)
 @given(text=st.text(max_size=40) | st.text(alphabet="0123456789.,-万亿kKmM 万", max_size=30))
 def test_no_text_makes_the_counter_fail(text: str) -> None:
     number = read_count(text)

@@ -8,7 +8,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crawl_tasks.demo.forum import DemoForum
@@ -47,6 +47,7 @@ def outcome(request: Request, page: Fetched, body: bytes, headers: dict[str, str
         return str(error)
 
 
+@settings(deadline=None)
 @given(
     body=st.binary(max_size=2000) | st.text(max_size=500).map(lambda text: text.encode("utf-8", "surrogatepass")),
     which=st.integers(0, 2),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser
 
@@ -87,6 +87,7 @@ def test_html_keeps_only_what_is_harmless(html: str, kept: str) -> None:
     assert clean_html((node.inner_html or "") if node else "") == kept
 
 
+@settings(deadline=None)
 @given(
     st.lists(
         st.sampled_from(
@@ -107,6 +108,7 @@ def test_no_soup_gets_anything_live_through(pieces: list[str]) -> None:
         assert not address.lower().startswith("javascript:")
 
 
+@settings(deadline=None)
 @given(st.text(max_size=200))
 def test_text_goes_through_whole_but_for_blanks(text: str) -> None:
     shown = text.replace("&", "&amp;").replace("<", "&lt;").replace("\0", "")
@@ -165,6 +167,7 @@ def test_a_few_bad_bytes_are_damage_and_not_another_charset() -> None:
     assert not clean
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=300), st.sampled_from([None, "utf-8", "gbk", "shift_jis", "utf-7", "hex", "x-user-defined"]))
 def test_no_bytes_make_the_decoder_fail(body: bytes, charset: str | None) -> None:
     text, _ = decode(page(body, f"text/html; charset={charset}" if charset else None))

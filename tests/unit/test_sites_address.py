@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crawl_tasks.errors import RefusedAddress
@@ -102,6 +102,7 @@ def test_a_key_that_makes_no_address_is_refused(key: str) -> None:
         plain.of(Stage.POST, key)
 
 
+@settings(deadline=None)
 @given(key=st.text(min_size=1, max_size=30).filter(lambda text: text not in (".", "..")), page=st.integers(2, 9000))
 def test_every_key_and_page_comes_back_from_its_address(key: str, page: int) -> None:
     try:
