@@ -109,7 +109,9 @@ def _contact(sites: list[Site], contact: str | None) -> Finding:
     public = [site.name for site in sites if is_public(site)]
     if not public:
         return Finding(Level.OK, "contact", "not set, and no site is public; public ones need CRAWL_CONTACT")
-    text = f"not set, and {', '.join(public)} cannot be crawled without; set CRAWL_CONTACT to a page or address of yours"
+    text = (
+        f"not set, and {', '.join(public)} cannot be crawled without; set CRAWL_CONTACT to a page or address of yours"
+    )
     return Finding(Level.FAIL, "contact", text, Exit.USAGE)
 
 

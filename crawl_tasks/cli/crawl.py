@@ -57,8 +57,21 @@ class Start:
     stored: Stored
 
 
+def start_processes(station: Station, plan: Plan) -> str:
+    """Start what the plan has of workers, beat and Flower; give Flower's address, or nothing."""
+    if plan.has_workers:
+        for job in worker_jobs(plan.workers, with_events=plan.has_flower):
+            station.crew.start(job)
+        station.crew.start(beat_job())
+    if not plan.has_flower:
+        return ""
+    port = port_near(FLOWER_PORT)
+    station.crew.start(flower_job(port))
+    return f"http://127.0.0.1:{port}"
+
+
 def begin(station: Station, plan: Plan, stored: StoredCounts) -> Start:
-    """Publish the sites, start the processes, and have every board scanned once when the plan ends at idle."""
+    """Publish the sites, and have every board scanned once when the plan ends at idle."""
     frontier = station.frontier
     for site in plan.sites:
         publish_site(frontier, site, station.settings.contact)
@@ -67,18 +80,7 @@ def begin(station: Station, plan: Plan, stored: StoredCounts) -> Start:
         for site in plan.sites:
             scan_all(frontier, site)
     frontier.produce()  # beat's first look comes seconds later
-    if plan.has_workers:
-        for job in worker_jobs(plan.workers, with_events=plan.has_flower):
-            station.crew.start(job)
-        station.crew.start(beat_job())
     return start
-
-
-def start_flower(station: Station) -> str:
-    """Start Flower and give its address."""
-    port = port_near(FLOWER_PORT)
-    station.crew.start(flower_job(port))
-    return f"http://127.0.0.1:{port}"
 
 
 def scan_all(frontier: Frontier, site: Site) -> int:

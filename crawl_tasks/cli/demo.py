@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from crawl_tasks.cli.crawl import Finish, Plan, Start, begin, start_flower, watch
+from crawl_tasks.cli.crawl import Finish, Plan, Start, begin, start_processes, watch
 from crawl_tasks.cli.demo_check import compare_with_truth
 from crawl_tasks.cli.demo_forum import ForumFiles, start_forum
 from crawl_tasks.cli.demo_report import DemoReport, asked_pages, report_row, report_text, write_json
@@ -89,13 +89,11 @@ def _crawl(
     finish, code, flower = Finish.IDLE, Exit.OK, ""
     try:
         with here.crew, progress:
+            flower = start_processes(here, plan)
             base = start_forum(here.crew, files, mutate=mutate, latency_ms=latency_ms)
             plan = plan.of([moved(plan.sites[0], base)])
-            progress.say(f"demo forum: {base}")
+            progress.say(f"demo forum: {base}" + (f"  Flower: {flower}" if flower else ""))
             start = begin(here, plan, stored)
-            if plan.has_flower:
-                flower = start_flower(here)
-                progress.say(f"Flower: {flower}")
             if not plan.has_workers:
                 progress.say(how_to_start_workers(here.settings.state_dir))
             watch(here, plan, start, stored, progress)

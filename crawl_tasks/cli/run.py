@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from crawl_tasks.cli.crawl import Finish, Plan, Start, begin, start_flower, watch
+from crawl_tasks.cli.crawl import Finish, Plan, Start, begin, start_processes, watch
 from crawl_tasks.cli.exits import Exit
 from crawl_tasks.cli.helptext import examples
 from crawl_tasks.cli.ledger import ledger_line
@@ -78,9 +78,10 @@ def crawl(here: Station, plan: Plan, stored: StoredCounts, progress: Progress) -
     finish, code = Finish.IDLE, Exit.OK
     try:
         with here.crew, progress:
+            flower = start_processes(here, plan)
+            if flower:
+                progress.say(f"Flower: {flower}")
             start = begin(here, plan, stored)
-            if plan.has_flower:
-                progress.say(f"Flower: {start_flower(here)}")
             watch(here, plan, start, stored, progress)
     except KeyboardInterrupt as stop:
         finish = Finish.INTERRUPTED

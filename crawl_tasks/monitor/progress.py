@@ -8,6 +8,7 @@ from collections import deque
 from dataclasses import dataclass
 from typing import Self
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Console, Group
 from rich.live import Live
 from rich.markup import escape
@@ -18,6 +19,8 @@ from crawl_tasks.monitor.snapshot import SiteSnapshot, Snapshot
 
 RATE_WINDOW_S = 30.0
 PLAIN_EVERY_S = 5.0
+TABLE_WIDTH = 80
+"""Narrower terminals get the line of totals alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,20 +87,24 @@ class Progress:
         self._pace.note(snapshot)
         elapsed_s = time.monotonic() - self._started
         if self._live is not None:
-            self._live.update(screen(self._title, snapshot, self._pace, elapsed_s, stored), refresh=True)
+            title = f"crawl_tasks {self._title}  {clock(elapsed_s)}"
+            is_wide = self._console.width >= TABLE_WIDTH
+            table = [site_table(title, snapshot)] if is_wide else []
+            lines = [line_of(snapshot, self._pace, elapsed_s, stored), *troubles(snapshot)]
+            self._live.update(Group(*table, *map(escape, lines)), refresh=True)
         elif elapsed_s - self._last_line >= PLAIN_EVERY_S or self._last_line == 0.0:
             self._last_line = elapsed_s
             self.say(line_of(snapshot, self._pace, elapsed_s, stored))
 
 
-def screen(title: str, snapshot: Snapshot, pace: Pace, elapsed_s: float, stored: Stored | None) -> Group:
-    """Lay a snapshot out: a table of sites and stages above a line of totals."""
-    table = Table(title=f"crawl_tasks {title}  {clock(elapsed_s)}", title_justify="left", expand=False)
+def site_table(title: str, snapshot: Snapshot) -> Table:
+    """Lay out what is done and open, by site, stage and state."""
+    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD)
     for name in ("site", "stage", "done", "ready", "queued", "leased", "delayed", "parked", "dead"):
-        table.add_column(name, justify="left" if name in ("site", "stage") else "right")
+        table.add_column(name, justify="left" if name in ("site", "stage") else "right", no_wrap=True)
     for site in snapshot.sites:
         _add_site(table, site)
-    return Group(table, escape(line_of(snapshot, pace, elapsed_s, stored)), *map(escape, troubles(snapshot)))
+    return table
 
 
 def _add_site(table: Table, site: SiteSnapshot) -> None:

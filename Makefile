@@ -1,0 +1,51 @@
+# What a person types here; `make help` lists it. Everything lives in .venv and .crawl, and nothing needs root.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.made
+PACKAGE := crawl_tasks
+OPTIONS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help setup crawl test flow lint lock bench clean
+
+help: ## List what there is to make
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: $(STAMP) ## Make .venv with everything at the locked versions; quick when nothing changed
+
+# The stamp is younger than the lock and the project file exactly when the environment fits them.
+$(STAMP): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or later is needed, this is " + sys.version.split()[0] + "; make PYTHON=python3.11 ..." if sys.version_info < (3, 11) else 0)'
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@test -x $(BIN)/uv || $(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	@VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/uv pip sync --quiet --require-hashes requirements.lock
+	@VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/uv pip install --quiet --no-deps --editable .
+	@touch $@
+
+crawl: setup ## Crawl the bundled forum, from nothing to a compared result (OPTIONS=--fresh begins again)
+	@$(BIN)/crawl-tasks demo $(OPTIONS)
+
+test: setup ## Run all tests
+	@$(BIN)/python -m pytest $(OPTIONS)
+
+flow: setup ## Run the tests with real worker processes only
+	@$(BIN)/python -m pytest tests/flow $(OPTIONS)
+
+lint: setup ## Check style, types and who may import whom
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+lock: setup ## Write requirements.lock anew from pyproject.toml
+	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/uv pip compile --quiet --universal --generate-hashes --all-extras \
+		--group dev --python-version 3.11 --output-file requirements.lock pyproject.toml
+
+bench: setup ## Measure a crawl of a local forum of 5,000 pages
+	@$(BIN)/crawl-tasks bench $(OPTIONS)
+
+clean: ## Remove what was built and crawled, .venv too
+	rm -rf $(VENV) .crawl build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,26 @@
+"""`crawl-tasks bench`: a measured crawl of a local forum; the work is told in `crawl_tasks/bench/`."""
+
+from __future__ import annotations
+
+import click
+
+from crawl_tasks.bench.main import bench
+from crawl_tasks.cli.helptext import examples
+
+
+@click.command(epilog=examples("crawl-tasks bench", "crawl-tasks bench --client curl --processes 2"))
+@click.option("--client", type=click.Choice(["requests", "curl"]), default="requests", show_default=True)
+@click.option("--processes", type=click.IntRange(1, 64), default=2, show_default=True, help="Fetching processes.")
+@click.option("--threads", type=click.IntRange(1, 256), default=8, show_default=True, help="Pages in hand per process.")
+@click.option("--latency-ms", type=click.IntRange(0, 10_000), default=0, show_default=True, help="Of the forum.")
+@click.option(
+    "--footprint",
+    type=click.IntRange(0, 10_000_000),
+    default=200_000,
+    show_default=True,
+    help="Requests to queue and to guard, for their weight; 0: none.",
+)
+@click.pass_context
+def command(ctx: click.Context, *, client: str, processes: int, threads: int, latency_ms: int, footprint: int) -> None:
+    """Crawl a forum of about 5,000 pages on this machine and print what it cost."""
+    ctx.exit(bench(client=client, processes=processes, threads=threads, latency_ms=latency_ms, footprint=footprint))

@@ -1,0 +1,142 @@
+"""`crawl-tasks demo` as a person runs it: real processes, a real Redis, a real database, and the truth at the end."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from tests.waiting import eventually
+
+SITES = Path(__file__).parents[2] / "config" / "sites"
+NEW_POSTS, GROWN_THREADS, EDITED_POSTS, LIST_PAGES = 5, 3, 1, 24
+
+pytestmark = [pytest.mark.flow, pytest.mark.timeout(300)]
+
+
+@dataclass(frozen=True, slots=True)
+class Demo:
+    """The demo in a directory of its own."""
+
+    home: Path
+
+    @property
+    def state(self) -> Path:
+        return self.home / ".crawl" / "demo"
+
+    def start(self, *options: str) -> subprocess.Popen[str]:
+        env = {name: value for name, value in os.environ.items() if not name.startswith("CRAWL_")}
+        command = [sys.executable, "-m", "crawl_tasks", "demo", "--no-flower", "--report", "report.json", *options]
+        return subprocess.Popen(
+            command,
+            cwd=self.home,
+            env=env | {"CRAWL_SITES_DIR": str(SITES)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+
+    def run(self, *options: str) -> dict[str, Any]:
+        with self.start(*options) as process:
+            output, _ = process.communicate()
+        assert process.returncode == 0, output
+        report: dict[str, Any] = json.loads((self.home / "report.json").read_text("utf-8"))
+        return report
+
+    def workers(self) -> list[psutil.Process]:
+        return [process for process in self.processes() if " worker " in " ".join(process.cmdline())]
+
+    def processes(self) -> list[psutil.Process]:
+        """Every living process that works in this directory."""
+        found = []
+        for process in psutil.process_iter():
+            try:
+                if process.cwd() == str(self.home) and process.status() != psutil.STATUS_ZOMBIE:
+                    found.append(process)
+            except (psutil.NoSuchProcess, psutil.AccessDenied):
+                continue
+        return found
+
+    def has_fetched(self, pages: int) -> bool:
+        log = self.state / "logs" / "detail.log"
+        return log.is_file() and log.read_text("utf-8").count(" page ") >= pages
+
+
+@pytest.fixture
+def demo(tmp_path: Path) -> Demo:
+    return Demo(tmp_path)
+
+
+def assert_right(report: dict[str, Any]) -> None:
+    assert report["is_right"], report["truth"]
+    assert report["finish"] == "idle"
+    assert [ledger["imbalance"] for ledger in report["ledger"]] == [""]
+
+
+def test_the_demo_stores_the_whole_truth_and_later_only_fetches_what_changed(demo: Demo) -> None:
+    first = demo.run("--fresh")
+    same = demo.run()
+    changed = demo.run("--mutate")
+
+    for report in (first, same, changed):
+        assert_right(report)
+        assert report["requests"]["repeated"] == {}
+    assert first["requests"]["total"] == first["requests"]["pages_of_forum"]
+    assert set(same["requests"]["by_path"]) == {path for path in first["requests"]["by_path"] if "/list/" in path}
+    kinds = [path.split("/")[1] for path in changed["requests"]["by_path"]]
+    assert kinds.count("list") <= LIST_PAGES + 4
+    assert kinds.count("post") == NEW_POSTS + GROWN_THREADS + EDITED_POSTS
+    assert kinds.count("comment") <= GROWN_THREADS
+    assert demo.processes() == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_demo_ended_in_the_middle_leaves_no_process_and_goes_on_next_time(demo: Demo, number: int) -> None:
+    with demo.start("--fresh", "--latency-ms", "200") as process:
+        eventually(lambda: demo.has_fetched(20), within_s=60)
+        process.send_signal(number)
+        output, _ = process.communicate()
+    left = demo.processes()
+    report = demo.run()
+
+    assert process.returncode == 128 + number, output
+    assert left == []
+    assert "goes on from here" in output
+    assert_right(report)
+
+
+def test_a_worker_killed_in_the_middle_costs_nothing_but_its_pages_in_hand(demo: Demo) -> None:
+    with demo.start("--fresh", "--latency-ms", "200") as process:
+        eventually(lambda: demo.has_fetched(20), within_s=60)
+        for worker in demo.workers():
+            if "detail" in worker.cmdline():
+                worker.kill()
+        output, _ = process.communicate()
+    report = json.loads((demo.home / "report.json").read_text("utf-8"))
+
+    assert process.returncode == 0, output
+    assert "detail was killed by SIGKILL" in output
+    assert_right(report)
+    assert max(report["requests"]["by_path"].values()) <= 2
+
+
+def test_a_second_demo_in_the_same_directory_is_refused(demo: Demo) -> None:
+    with demo.start("--fresh") as first:
+        eventually(lambda: (demo.state / "redis.url").is_file(), within_s=60)
+        with demo.start("--fresh") as second:
+            output, _ = second.communicate()
+        first.send_signal(signal.SIGTERM)
+        first.communicate()
+
+    assert second.returncode == 2
+    [line] = output.splitlines()
+    assert "a crawl runs here already (process " in line

@@ -1,0 +1,175 @@
+"""Bad input and absent servers: one clear line, the right exit code, no traceback, no password, nothing lost."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import redis
+
+from crawl_tasks.cli.exits import Exit
+from crawl_tasks.cli.main import COMMANDS, hide_passwords
+from crawl_tasks.local.redis_server import RedisServer
+from tests.unit.command_line import run, site_text, write_site
+
+
+@pytest.mark.parametrize("arguments", [(), ("nonsense",), ("seed",), ("status", "--nonsense"), ("seed", "tiny")])
+def test_wrong_usage_ends_with_2_and_says_how_to_do_it(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    result = run(*arguments, home=tmp_path)
+
+    assert result.exit_code == Exit.USAGE
+    assert "Usage: " in result.stderr
+
+
+@pytest.mark.parametrize("command", sorted(COMMANDS))
+def test_every_command_has_a_help_that_ends_in_examples(tmp_path: Path, command: str) -> None:
+    result = run(command, "--help", home=tmp_path)
+
+    assert result.exit_code == Exit.OK
+    assert f"  crawl-tasks {command}" in result.stdout.split("Examples:")[1]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("status",),
+        ("ledger", "--json"),
+        ("pause", "tiny"),
+        ("resume", "tiny"),
+        ("seed", "tiny", "--post", "1"),
+        ("dead", "list"),
+        ("dead", "retry", "tiny"),
+        ("sites", "check"),
+        ("run", "--until-idle"),
+    ],
+)
+def test_unreachable_redis_is_one_line_and_exit_code_3(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    write_site(tmp_path, site_text())
+
+    result = run(*arguments, home=tmp_path, redis_url="redis://me:secret@127.0.0.1:1/0")
+
+    assert result.exit_code == Exit.BACKEND
+    [line] = result.stderr.splitlines()
+    assert line.startswith("crawl-tasks: Redis at redis://me:***@127.0.0.1:1/0 does not answer")
+    assert "CRAWL_REDIS_URL" in line
+    assert "secret" not in result.output
+
+
+@pytest.mark.parametrize("url", ["file:///etc/passwd", "nonsense", "redis://127.0.0.1:notaport/0", "http://x"])
+def test_a_redis_url_that_is_none_is_a_wrong_setting(tmp_path: Path, url: str) -> None:
+    result = run("status", home=tmp_path, redis_url=url)
+
+    assert result.exit_code == Exit.USAGE
+    [line] = result.stderr.splitlines()
+    assert "CRAWL_REDIS_URL" in line
+
+
+def test_a_setting_out_of_range_names_its_variable(tmp_path: Path) -> None:
+    result = run("status", home=tmp_path, store_batch="many")
+
+    assert result.exit_code == Exit.USAGE
+    assert "CRAWL_STORE_BATCH" in result.stderr
+
+
+def test_a_redis_that_wants_another_password_is_one_line(tmp_path: Path, redis_server: RedisServer) -> None:
+    url = redis_server.url.replace("redis://", "redis://me:wrong@")
+
+    result = run("status", home=tmp_path, redis_url=url)
+
+    assert result.exit_code == Exit.BACKEND
+    assert len(result.stderr.splitlines()) == 1
+    assert "wrong@" not in result.output
+
+
+def test_the_mistakes_of_all_site_files_are_shown_with_line_and_remedy(tmp_path: Path) -> None:
+    write_site(tmp_path, site_text().replace("window: 4", "window: 0").replace("boards:", "bords:"))
+    write_site(tmp_path, "name: other\nbase: nonsense\n", "other")
+
+    result = run("sites", "check", "--no-publish", home=tmp_path)
+
+    assert result.exit_code == Exit.USAGE
+    assert "tiny.yaml:4: bords: is not a key here; did you mean 'boards'?" in result.stderr
+    assert "tiny.yaml:5: gate.window:" in result.stderr
+    assert "other.yaml:2: base:" in result.stderr
+    assert "Traceback" not in result.output
+
+
+def test_a_broken_site_file_changes_nothing_that_is_published(
+    tmp_path: Path, redis_server: RedisServer, client: redis.Redis
+) -> None:
+    write_site(tmp_path, site_text())
+    run("sites", "check", home=tmp_path, redis_url=redis_server.url)
+    before = client.hgetall("test:s:tiny")
+    write_site(tmp_path, "name: tiny\nbase: [\n")
+
+    result = run("run", "--until-idle", home=tmp_path, redis_url=redis_server.url)
+
+    assert result.exit_code == Exit.USAGE
+    assert "tiny.yaml" in result.stderr
+    assert client.hgetall("test:s:tiny") == before
+
+
+@pytest.mark.parametrize("arguments", [("sites", "check", "--no-publish"), ("run", "--until-idle")])
+def test_a_public_site_without_contact_is_refused(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    write_site(tmp_path, site_text(base="https://forum.example", private=""))
+
+    result = run(*arguments, home=tmp_path)
+
+    assert result.exit_code == Exit.USAGE
+    [line] = result.stderr.splitlines()
+    assert "CRAWL_CONTACT" in line
+
+
+def test_a_database_that_cannot_be_made_is_one_line_and_exit_code_3(tmp_path: Path, redis_server: RedisServer) -> None:
+    write_site(tmp_path, site_text())
+    (tmp_path / "file").write_text("in the way")
+
+    result = run("run", home=tmp_path, redis_url=redis_server.url, database_url=f"sqlite:///{tmp_path}/file/crawl.db")
+
+    assert result.exit_code == Exit.BACKEND
+    [line] = result.stderr.splitlines()
+    assert "file/crawl.db" in line
+
+
+def test_a_state_directory_that_cannot_be_made_is_one_line_and_exit_code_2(tmp_path: Path) -> None:
+    write_site(tmp_path, site_text())
+    (tmp_path / "state").write_text("in the way")
+
+    result = run("run", home=tmp_path)
+
+    assert result.exit_code == Exit.USAGE
+    [line] = result.stderr.splitlines()
+    assert "CRAWL_STATE_DIR" in line
+
+
+def test_debug_shows_where_an_error_came_from(tmp_path: Path) -> None:
+    result = run("--debug", "status", home=tmp_path)
+
+    assert result.exit_code != Exit.OK
+    assert type(result.exception).__name__ == "RedisUnreachable"
+
+
+def test_a_reader_that_goes_away_ends_the_output_quietly(tmp_path: Path) -> None:
+    write_site(tmp_path, site_text())
+    command = f"{sys.executable} -m crawl_tasks sites check --no-publish | true; exit ${{PIPESTATUS[0]}}"
+    env = os.environ | {"CRAWL_SITES_DIR": str(tmp_path / "sites")}
+
+    ended = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=tmp_path, env=env)
+
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("redis://:secret@h:1/0 is away", "redis://:***@h:1/0 is away"),
+        ("postgresql://me:s:e@c@h/db", "postgresql://me:***@h/db"),
+        ("redis://127.0.0.1:6379/0", "redis://127.0.0.1:6379/0"),
+        ("http://a:8765/x and http://b/y@z", "http://a:8765/x and http://b/y@z"),
+    ],
+)
+def test_passwords_in_addresses_are_hidden(text: str, shown: str) -> None:
+    assert hide_passwords(text) == shown

@@ -1,0 +1,150 @@
+"""Seeds, pauses, the dead and the ledger, through the command line against a real server."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import redis
+from click.testing import Result
+
+from crawl_tasks.cli.exits import Exit
+from crawl_tasks.cli.seed import wanted_lines
+from crawl_tasks.errors import BadStatus, ParseError
+from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.frontier.retry import RetryPolicy, judge
+from crawl_tasks.local.redis_server import RedisServer
+from crawl_tasks.model import Lease
+from tests.unit.command_line import run, site_text, write_site
+
+Command = Callable[..., Result]
+
+
+@pytest.fixture
+def frontier(client: redis.Redis) -> Frontier:
+    return Frontier(client, "test")
+
+
+@pytest.fixture
+def command(tmp_path: Path, redis_server: RedisServer, client: redis.Redis) -> Command:
+    """Run a command where the site `tiny` is published."""
+    write_site(tmp_path, site_text())
+
+    def go(*arguments: str) -> Result:
+        return run(*arguments, home=tmp_path, redis_url=redis_server.url)
+
+    assert go("sites", "check").exit_code == Exit.OK
+    return go
+
+
+def fail(frontier: Frontier, rid: int, error: ParseError | BadStatus) -> None:
+    lease = frontier.lease("tiny", rid)
+    assert isinstance(lease, Lease)
+    assert frontier.fail(lease, judge(error, 1, RetryPolicy(3, 1, 1), 0.5))
+
+
+def test_seeds_are_admitted_once_and_reported_line_by_line(command: Command, frontier: Frontier) -> None:
+    first = command("seed", "tiny", "--post", "7", "--url", "http://127.0.0.1:8765/post/8")
+    second = command("seed", "tiny", "--post", "7", "--post", "9")
+
+    assert first.stdout.splitlines() == ["admitted: post 7", "admitted: url http://127.0.0.1:8765/post/8"]
+    assert second.stdout.splitlines() == ["known: post 7", "admitted: post 9"]
+    assert (first.exit_code, second.exit_code) == (Exit.OK, Exit.OK)
+    assert frontier.census("tiny").admitted == 3
+
+
+def test_a_board_can_be_seeded_again_and_again(command: Command, frontier: Frontier) -> None:
+    results = [command("seed", "tiny", "--board", "1") for _ in range(2)]
+
+    assert [result.stdout for result in results] == ["admitted: board 1\n"] * 2
+
+
+def test_refused_seeds_are_named_and_the_others_still_admitted(command: Command, tmp_path: Path) -> None:
+    lines = tmp_path / "lines"
+    lines.write_bytes(
+        b"\xef\xbb\xbf# a comment\r\n\r\nhttp://127.0.0.1:8765/post/1\r\nhttp://elsewhere.example/\nfile:///etc/passwd\n"
+        b"\x1b]0;title\x07\nhttp://127.0.0.1:8765/post/2"
+    )
+
+    result = command("seed", "tiny", str(lines))
+
+    assert result.exit_code == Exit.FAILURES
+    verdicts = [line.split(":")[0].split(",")[0] for line in result.stdout.splitlines()]
+    assert verdicts == ["admitted", "refused", "refused", "refused", "admitted"]
+    assert "\x1b" not in result.output
+    assert "3 refused" in result.stderr
+
+
+def test_seeds_stop_at_the_sites_max_backlog(command: Command) -> None:
+    result = command("seed", "tiny", *(word for number in range(7) for word in ("--post", str(number))))
+
+    assert result.exit_code == Exit.FAILURES
+    verdicts = [line.split(",")[0].split(":")[0] for line in result.stdout.splitlines()]
+    assert verdicts == ["admitted"] * 5 + ["refused"] * 2
+
+
+def test_wanted_lines_are_those_that_say_something() -> None:
+    assert list(wanted_lines(["\ufeffa\r\n", "  \n", "# no\n", " b ", "\n"])) == ["a", "b"]
+
+
+def test_status_shows_states_boards_and_queues(command: Command) -> None:
+    command("seed", "tiny", "--post", "1", "--post", "2", "--board", "1")
+
+    status = json.loads(command("status", "--json").stdout)
+
+    [site] = status["sites"]
+    assert (site["site"], site["admitted"], site["released"], site["open"], site["balances"]) == ("tiny", 3, 3, 3, True)
+    assert status["queues"] == {"list": 1, "post": 2, "comment": 0, "store": 0, "control": 0}
+    assert site["boards"] == {"total": 2, "due": 1, "late": 0, "scanning": 1, "unscanned": 2}
+
+
+def test_a_paused_site_says_so_until_it_is_resumed(command: Command) -> None:
+    command("pause", "tiny")
+    paused = command("status").stdout
+    command("resume", "tiny")
+    resumed = command("status").stdout
+
+    assert "tiny (paused)" in paused
+    assert "(paused)" not in resumed
+
+
+def test_an_unknown_site_is_a_wrong_usage(command: Command) -> None:
+    for arguments in (("status", "no"), ("pause", "no"), ("seed", "no", "--post", "1"), ("ledger", "no")):
+        result = command(*arguments)
+
+        assert result.exit_code == Exit.USAGE
+        assert "'no' is not published" in result.stderr
+
+
+def test_the_ledger_command_fails_when_an_entry_is_gone(command: Command, client: redis.Redis) -> None:
+    command("seed", "tiny", "--post", "1")
+    sound = command("ledger")
+    client.delete("test:s:tiny:released:post")
+    broken = command("ledger")
+
+    assert (sound.exit_code, broken.exit_code) == (Exit.OK, Exit.FAILURES)
+    assert sound.stdout.endswith("done 0: balances\n")
+    assert "DOES NOT BALANCE" in broken.stdout
+
+
+def test_what_was_given_up_is_listed_with_its_reason_and_can_be_tried_again(
+    command: Command, frontier: Frontier
+) -> None:
+    command("seed", "tiny", "--post", "1", "--post", "2")
+    fail(frontier, 1, BadStatus("answered 418 \x1b[31m"))
+    fail(frontier, 2, ParseError("no title"))
+
+    listed = command("dead", "list")
+    rows = [json.loads(line) for line in command("dead", "list", "--json").stdout.splitlines()]
+    retried = command("dead", "retry", "tiny", "--reason", "status")
+
+    assert "dead tiny post http://127.0.0.1:8765/post/1 after 1 attempts: status answered 418" in listed.stdout
+    assert "\x1b" not in listed.stdout
+    assert [(row["state"], row["reason"], row["key"]) for row in rows] == [
+        ("dead", "status", "1"),
+        ("parked", "parse", "2"),
+    ]
+    assert retried.stdout == "1 requests of tiny are ready again\n"
+    assert (frontier.census("tiny").dead, frontier.census("tiny").parked) == (0, 1)

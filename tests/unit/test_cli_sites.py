@@ -1,0 +1,104 @@
+"""From a site file to terms that the scripts read, and the command that publishes them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import redis
+
+from crawl_tasks.cli.exits import Exit
+from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.local.redis_server import RedisServer
+from crawl_tasks.publishing import board_terms, is_public, terms_of
+from crawl_tasks.sites.loader import parse_site
+from crawl_tasks.sites.published import read_site
+from crawl_tasks.sites.schema import Site
+from tests.unit.command_line import run, site_text, write_site
+
+
+def site(text: str = "", **changes: object) -> Site:
+    return parse_site(text or site_text(), "tiny.yaml").model_copy(update=changes)
+
+
+def test_terms_are_whole_milliseconds_and_one_letter_a_stage() -> None:
+    text = site_text().replace("window: 4", "window: 4, delay_s: 0.25, deadline_s: 20").replace("delay_s: 0,", "")
+    more = "order: {list: fifo, post: lifo, comment: fifo}\nguard: {list: rolling, post: exact, comment: 'off'}\n"
+
+    terms = terms_of(site(text + more + "guard_window_s: 3600\n"))
+
+    assert terms == {
+        "window": 4,
+        "delay_ms": 250,
+        "lease_ms": 35_000,
+        "max_attempts": 5,
+        "max_backlog": 5,
+        "order": "flf",
+        "guard": "reo",
+        "rolling_ms": 3_600_000,
+    }
+
+
+def test_a_board_has_a_line_for_its_first_page_and_its_interval() -> None:
+    adaptive, fixed = board_terms(site())
+
+    assert adaptive.line.split(" ", 1)[1] == '! list 5 http://127.0.0.1:8765/list/1/1 ["1",1,"@SCAN@"]'
+    assert (adaptive.start_ms, adaptive.min_ms, adaptive.max_ms) == (600_000, 60_000, 86_400_000)
+    assert (fixed.start_ms, fixed.min_ms, fixed.max_ms) == (60_000, 60_000, 60_000)
+
+
+def test_a_boards_own_priority_stands_before_the_sites() -> None:
+    text = site_text().replace("boards: [1,", "priority: {list: 3}\nboards: [{id: 1, priority: 8},")
+
+    first, second = board_terms(site(text))
+
+    assert first.line.split(" ")[3] == "8"
+    assert second.line.split(" ")[3] == "3"
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, False),
+        ({"private_hosts": ()}, True),
+        ({"private_hosts": ("127.0.0.1:9999",)}, True),
+        ({"base": "https://forum.example", "private_hosts": ()}, True),
+        ({"base": "http://forum.lan", "private_hosts": ("forum.lan:80",)}, False),
+        ({"hosts": ("www.forum.example",)}, True),
+    ],
+)
+def test_a_site_is_public_unless_all_its_hosts_are_named_as_private(changes: dict[str, object], expected: bool) -> None:
+    assert is_public(site(**changes)) is expected
+
+
+def test_check_publishes_what_the_files_say(tmp_path: Path, redis_server: RedisServer, client: redis.Redis) -> None:
+    write_site(tmp_path, site_text())
+
+    result = run("sites", "check", home=tmp_path, redis_url=redis_server.url)
+
+    assert result.exit_code == Exit.OK, result.output
+    assert result.stdout.splitlines() == [
+        "tiny: OK: http://127.0.0.1:8765, 2 boards, list, post; 4 in flight, no delay; at most 5 open",
+        "published: tiny",
+    ]
+    frontier = Frontier(client, "test")
+    assert read_site(frontier.published("tiny") or "") == parse_site(site_text(), "")
+    assert [board.board for board in frontier.boards("tiny")] == ["1", "b2"]
+
+
+def test_check_of_one_site_does_not_mind_the_mistakes_of_others(tmp_path: Path) -> None:
+    write_site(tmp_path, site_text())
+    write_site(tmp_path, "nonsense", "other")
+
+    result = run("sites", "check", "tiny", "--no-publish", home=tmp_path)
+
+    assert result.exit_code == Exit.OK, result.output
+
+
+def test_check_of_a_site_that_is_not_there_names_those_that_are(tmp_path: Path) -> None:
+    write_site(tmp_path, site_text())
+
+    result = run("sites", "check", "tinny", "--no-publish", home=tmp_path)
+
+    assert result.exit_code == Exit.USAGE
+    assert "tinny.yaml: there is no such site; there are: tiny" in result.stderr
