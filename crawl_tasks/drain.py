@@ -28,14 +28,18 @@ class Writes(Protocol):
 class Drain:
     """The work of a store worker."""
 
-    def __init__(self, frontier: Frontier, store: Writes, batch: int) -> None:
+    def __init__(self, frontier: Frontier, store: Writes, *, batch: int, worth: int) -> None:
         self._frontier = frontier
         self._store = store
         self._batch = batch
+        self._worth = worth
         self._taker = f"{socket.gethostname()}:{os.getpid()}"
 
     def run(self) -> str:
-        """Store batches until the outbox is empty; killed at any point, the batch is stored again, to no effect."""
+        """Store batches while enough waits to be worth a transaction; what is left is called for within half a second.
+
+        Killed at any point, the batch is stored again, to no effect.
+        """
         pages = 0
         for _ in range(MOST_BATCHES):
             drawn = self._frontier.draw(self._taker, self._batch)
@@ -44,7 +48,7 @@ class Drain:
             self._store.write(self._readable(drawn))
             waiting = self._frontier.stored(page_id for page_id, _ in drawn)
             pages += len(drawn)
-            if waiting == 0:
+            if waiting < self._worth:
                 break
         log.info("stored", extra={"pages": pages})
         return f"{pages} pages"

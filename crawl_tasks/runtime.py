@@ -54,7 +54,7 @@ class Runtime:
 
         store = Store(self.settings.database_url)
         store.open()
-        return Drain(self.frontier, store, self.settings.store_batch)
+        return Drain(self.frontier, store, batch=self.settings.store_batch, worth=self.settings.store_at)
 
     @cached_property
     def producer(self) -> Producer:

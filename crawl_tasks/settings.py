@@ -43,8 +43,8 @@ class Settings(BaseModel):
     http_client: Literal["requests", "curl"] = Field(
         "requests", description="Who fetches: requests, or libcurl (pycurl)."
     )
-    store_batch: int = Field(200, ge=1, le=5000, description="Pages stored in one transaction at most.")
-    store_at: int = Field(50, ge=1, le=5000, description="Waiting pages at which the store is called at once.")
+    store_batch: int = Field(500, ge=1, le=5000, description="Pages stored in one transaction at most.")
+    store_at: int = Field(100, ge=1, le=5000, description="Waiting pages at which the store is called at once.")
     produce_every_s: float = Field(5.0, ge=0.5, le=3600, description="Seconds between two looks for due boards.")
     log_format: Literal["console", "json"] = Field("console", description="Log lines for people or for machines.")
 

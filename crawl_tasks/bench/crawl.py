@@ -149,7 +149,7 @@ def _crawl(plan: Plan, crew: Crew, server: RedisServer, tell: Callable[[str], No
 def _start_forum(plan: Plan, crew: Crew) -> str:
     port_file = plan.directory / "port"
     port_file.unlink(missing_ok=True)
-    command = [sys.executable, "-m", "crawl_tasks.demo", "--port", "0", "--port-file", str(port_file)]
+    command = [sys.executable, "-m", "crawl_tasks.demo", "--prerender", "--port", "0", "--port-file", str(port_file)]
     command += ["--size", plan.size, "--seed", str(plan.seed), "--latency-ms", str(plan.latency_ms)]
     command += ["--truth", str(plan.directory / "truth.json"), "--log", str(plan.directory / "forum.log")]
     crew.start(Job("forum", command, is_restarted=False, rank=0))

@@ -12,19 +12,24 @@ tests/flow holds every one of them against a real worker.
 
 from __future__ import annotations
 
+import base64
+import logging
 from importlib import resources
 from queue import Empty
 from time import monotonic, sleep, time
 from typing import Any
 
+import orjson
 from kombu.transport import redis as stock
 from kombu.transport import virtual
 from kombu.utils.encoding import bytes_to_str
-from kombu.utils.json import dumps, loads
+from kombu.utils.json import dumps
 from redis.exceptions import NoScriptError
 
 from crawl_tasks.frontier.envelope import HINT_MARK
 from crawl_tasks.frontier.keys import bell
+
+log = logging.getLogger(__name__)
 
 MAX_TAKEN = 64
 """Messages taken in one call at most, so that one worker does not take all from the others."""
@@ -39,6 +44,30 @@ GATHER_S = 0.003
 
 def _is_hint(message: virtual.Message) -> bool:
     return "crawl_at" in message.headers
+
+
+def readable(message: bytes) -> dict[str, Any]:
+    """Read a message as far as kombu and Celery need it; anybody can put anything on a Redis list.
+
+    Raises:
+        ValueError: it is no JSON, or its body is no base64.
+        LookupError: it lacks what a message has.
+        TypeError: what it has is of the wrong kind.
+    """
+    payload = orjson.loads(message)
+    properties, headers = payload["properties"], payload["headers"]
+    texts = [payload["body"], payload["content-type"], properties["delivery_tag"]]
+    texts.append(properties["delivery_info"]["routing_key"])
+    if "task" in headers:  # else it is of the workers' remote control
+        texts += (headers["task"], headers["id"])
+    if not all(isinstance(text, str) for text in texts):
+        raise TypeError("body, tag, routing key, task and id are texts")
+    if properties.get("body_encoding") == "base64":
+        base64.b64decode(payload["body"], validate=True)
+    elif properties.get("body_encoding") not in (None, "utf-8"):
+        raise ValueError("the body's encoding is neither utf-8 nor base64")
+    result: dict[str, Any] = payload
+    return result
 
 
 class QoS(stock.QoS):
@@ -145,9 +174,21 @@ class Channel(stock.Channel):
         for queue, messages in zip(taken[::2], taken[1::2], strict=True):
             name = bytes_to_str(queue)
             for message in messages:
-                self.connection._deliver(loads(bytes_to_str(message)), name)
+                self._deliver(message, name)
             self._queue_cycle.rotate(name)
         return True
+
+    def _deliver(self, message: bytes, queue: str) -> None:
+        try:
+            payload = readable(message)
+        except (LookupError, TypeError, ValueError) as error:
+            log.error("unreadable message set aside", extra={"queue": queue, "reason": str(error)[:200]})
+            text = (resources.files("crawl_tasks.broker") / "refuse.lua").read_text("utf-8")
+            keys = [f"{self.redis_prefix}:refused", self.unacked_key, self.unacked_index_key]
+            with self.conn_or_acquire() as client:
+                client.eval(text, len(keys), *keys, f"{queue} {error}", message)
+        else:
+            self.connection._deliver(payload, queue)
 
     def put_back(self, message: virtual.Message) -> None:
         """Put a taken hint back where it is taken from next."""

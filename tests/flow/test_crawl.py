@@ -107,21 +107,27 @@ def test_duplicate_late_and_forged_messages_do_nothing(world: World) -> None:
     world.frontier.produce()
     eventually(lambda: world.client.llen("post") > 3)
     late = world.client.lrange("post", 0, -1)
-    forged = [message.replace(b'"rid":', b'"rid":9') for message in late]
+    forged = [message.replace(b'"rid\\":', b'"rid\\":9') for message in late]
+    assert forged != late
     world.worker("detail", "detail")
     world.worker("store", "store", "-c", "1")
     for _ in range(3):
         world.client.lpush("post", *late)
     eventually(world.is_idle, within_s=60, every_s=0.1)
-    world.client.lpush("post", *late, *forged, b"{", b"null", b'{"body": 1}')
+    garbage = [b"{", b"null", b'{"body": 1}', b"\xff\xfe", late[0].replace(b"utf-8", b"rot13")]
+    world.client.lpush("post", *late, *forged, *garbage)
     admitted = world.census().admitted
 
-    eventually(lambda: world.client.llen("post") == 0, within_s=30)
+    eventually(lambda: world.client.llen("crawl:refused") == len(garbage), within_s=30)
+    known = json.loads((world.directory / "truth.json").read_text())["posts"][0]["post_id"]
+    code = f"from crawl_tasks.tasks import fetch_post; [fetch_post.delay('demo', post_id='{known}') for _ in 'ab']"
+    world.run("sender", CELERY[0], "-c", code)
+    eventually(lambda: "'known'" in world.log_of("detail"), within_s=30)  # it goes on with what is well formed
     eventually(world.is_idle, within_s=30)
 
     assert_perfect(world)
-    assert world.census().admitted == admitted
-    assert max(world.fetched().values()) == 1
+    assert world.census().admitted == admitted + 1
+    assert [path for path, times in world.fetched().items() if times > 1] == [f"/post/{known}"]
 
 
 def test_tasks_sent_directly_pass_guard_gate_and_ledger(world: World) -> None:
