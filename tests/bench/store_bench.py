@@ -16,11 +16,9 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from sqlalchemy import delete
-
 from crawl_tasks.model import Comment, Items, Post
-from crawl_tasks.store import tables
 from crawl_tasks.store.upsert import Store
+from tests.store.rows import empty
 
 COMMENTS_PER_PAGE = 17
 
@@ -94,13 +92,6 @@ def seen_later(page: Items) -> Items:
     posts = tuple(post._replace(seen_at=post.seen_at + 86400) for post in page.posts)
     comments = tuple(comment._replace(seen_at=comment.seen_at + 86400) for comment in page.comments)
     return page._replace(posts=posts, comments=comments)
-
-
-def empty(store: Store) -> None:
-    """Delete all rows."""
-    with store.database.writing() as connection:
-        for table in (tables.forums, tables.posts, tables.comments, tables.versions, tables.memberships):
-            connection.execute(delete(table))
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import select
+from sqlalchemy import delete, select
 
 from crawl_tasks.model import Comment, Items, Post
 from crawl_tasks.store import tables
@@ -17,6 +17,14 @@ def dump(store: Store) -> dict[str, list[tuple[object, ...]]]:
             for name, table in tables.metadata.tables.items()
             if name != "meta"
         }
+
+
+def empty(store: Store) -> None:
+    """Delete every row."""
+    with store.database.writing() as connection:
+        for name, table in tables.metadata.tables.items():
+            if name != "meta":
+                connection.execute(delete(table))
 
 
 def row(store: Store, table: str) -> dict[str, object]:

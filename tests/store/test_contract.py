@@ -108,6 +108,14 @@ def test_a_version_says_when_it_was_seen_last(store: Store) -> None:
     assert versions(store) == {("body", "a"): 20.0}
 
 
+def test_a_value_seen_again_holds_against_what_was_between(store: Store) -> None:
+    for seen_at, body in ((10.0, "a"), (30.0, "a"), (20.0, "b")):
+        store.write([page(Comment("1", "7", seen_at, body=body))])
+
+    assert row(store, "comments")["body"] == "a"
+    assert versions(store) == {("body", "b"): 20.0}
+
+
 def test_an_edited_comment_keeps_its_old_body(store: Store) -> None:
     store.write([page(Comment("1", "7", 10.0, body="old"))])
 

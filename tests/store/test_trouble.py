@@ -13,7 +13,7 @@ from crawl_tasks.errors import StoreError
 from crawl_tasks.model import Comment, Items
 from crawl_tasks.store.upsert import Store, Written
 from tests.store.conftest import empty_schema
-from tests.store.rows import dump, page
+from tests.store.rows import dump, page, row
 
 ONE = [page(Comment("1", "7", 1.0, body="b"))]
 
@@ -136,6 +136,43 @@ def test_a_locked_database_is_waited_for_then_named_and_nothing_is_lost(tmp_path
     assert store.write(ONE) == Written(new_comments=1)
     other.close()
     store.close()
+
+
+def test_a_writer_holds_the_lock_from_its_first_moment(tmp_path: Path) -> None:
+    store = Store(f"sqlite:///{tmp_path}/crawl.db").open()
+    other = sqlite3.connect(tmp_path / "crawl.db", timeout=0, isolation_level=None)
+
+    with store.database.writing(), pytest.raises(sqlite3.OperationalError, match="locked"):
+        other.execute("BEGIN IMMEDIATE")
+
+    other.close()
+    store.close()
+
+
+def test_a_row_being_merged_is_held_against_other_writers(postgres_server: str) -> None:
+    url = make_url(empty_schema(postgres_server))
+    hasty = url.update_query_dict({"options": f"{url.query['options']} -clock_timeout=100"})
+    slow = Store(url.render_as_string(hide_password=False)).open()
+    quick = Store(hasty.render_as_string(hide_password=False)).open()
+    newest = [page(Comment("1", "7", 3.0, body="newest"))]
+    refused: list[str] = []
+
+    def write_between(*call: object) -> None:
+        if str(call[2]).startswith("SELECT comments"):
+            with pytest.raises(StoreError) as caught:
+                quick.write(newest)
+            refused.append(str(caught.value))
+
+    slow.write(ONE)
+    event.listen(slow.database.engine, "after_cursor_execute", write_between)
+    slow.write([page(Comment("1", "7", 2.0, body="newer"))])
+    event.remove(slow.database.engine, "after_cursor_execute", write_between)
+    quick.write(newest)
+
+    assert len(refused) == 1
+    assert row(slow, "comments")["body"] == "newest"
+    slow.close()
+    quick.close()
 
 
 def test_a_full_disk_stores_nothing_of_the_batch_and_all_of_it_later(tmp_path: Path) -> None:
