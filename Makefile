@@ -6,6 +6,8 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.made
 PACKAGE := crawl_tasks
 OPTIONS ?=
+# A user without a home has no cache either.
+UV = VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/uv $(shell test -w "$$HOME" || echo --no-cache)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup crawl test flow lint lock bench clean
@@ -20,8 +22,8 @@ $(STAMP): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or later is needed, this is " + sys.version.split()[0] + "; make PYTHON=python3.11 ..." if sys.version_info < (3, 11) else 0)'
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@test -x $(BIN)/uv || $(BIN)/python -m pip install --quiet --disable-pip-version-check uv
-	@VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/uv pip sync --quiet --require-hashes requirements.lock
-	@VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/uv pip install --quiet --no-deps --editable .
+	@$(UV) pip sync --quiet --require-hashes requirements.lock
+	@$(UV) pip install --quiet --no-deps --editable .
 	@touch $@
 
 crawl: setup ## Crawl the bundled forum, from nothing to a compared result (OPTIONS=--fresh begins again)
@@ -40,7 +42,7 @@ lint: setup ## Check style, types and who may import whom
 	$(BIN)/lint-imports
 
 lock: setup ## Write requirements.lock anew from pyproject.toml
-	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/uv pip compile --quiet --universal --generate-hashes --all-extras \
+	$(UV) pip compile --quiet --universal --generate-hashes --all-extras \
 		--group dev --python-version 3.11 --output-file requirements.lock pyproject.toml
 
 bench: setup ## Measure a crawl of a local forum of 5,000 pages

@@ -59,7 +59,7 @@ def examine(settings: Settings) -> list[Finding]:
     except CrawlError as error:
         return [*findings, Finding(Level.FAIL, "redis", str(error), error.exit_code)]
     with client:
-        findings += [*_redis(client, settings), *_workers(), *_beat(client, settings)]
+        findings += [*_redis(client, settings), *_workers(settings), *_beat(client, settings)]
     return findings
 
 
@@ -152,8 +152,12 @@ def _redis(client: redis.Redis, settings: Settings) -> Iterator[Finding]:
         yield Finding(Level.WARN, "clock", f"ours and Redis' are {skew_s:.0f} s apart; set up NTP on both machines")
 
 
-def _workers() -> Iterator[Finding]:
-    serving = serving_workers()
+def _workers(settings: Settings) -> Iterator[Finding]:
+    try:
+        serving = serving_workers(settings)
+    except BackendError as error:
+        yield Finding(Level.FAIL, "worker", str(error), error.exit_code)
+        return
     for queue in QUEUES:
         names = serving.get(queue, [])
         if names:

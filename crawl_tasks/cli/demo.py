@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import click
@@ -123,6 +124,6 @@ def _crawl(
 
 def how_to_start_workers(state_dir: Path) -> str:
     """Write the commands that a person types in other terminals."""
-    shown = f"CRAWL_STATE_DIR={state_dir}"
+    celery = f"CRAWL_STATE_DIR={state_dir} {Path(sys.executable).with_name('celery')} -A crawl_tasks"
     kinds = ("worker -Q list", "worker -Q detail", "worker -Q store", "beat")
-    return "\n".join(["start in other terminals:", *(f"  {shown} celery -A crawl_tasks {kind}" for kind in kinds)])
+    return "\n".join(["start in other terminals:", *(f"  {celery} {kind}" for kind in kinds)])

@@ -12,6 +12,7 @@ from crawl_tasks.cli.crawl import Finish
 from crawl_tasks.cli.demo_check import Comparison, requests_by_path
 from crawl_tasks.cli.demo_forum import ForumFiles
 from crawl_tasks.cli.exits import Exit
+from crawl_tasks.cli.helptext import own_name
 from crawl_tasks.cli.ledger import ledger_line, ledger_row
 from crawl_tasks.cli.main import hide_passwords
 from crawl_tasks.cli.safe_text import printable
@@ -104,10 +105,10 @@ def _faults(found: Comparison) -> str:
 def next_command(report: DemoReport) -> str:
     """Say what to type next."""
     if report.finish is not Finish.IDLE:
-        return "crawl-tasks demo            (goes on from here)"
+        return f"{own_name()} demo            (goes on from here)"
     if not report.is_right:
-        return f"crawl-tasks demo --fresh    (begins again; what went wrong stands in {report.logs})"
-    return "crawl-tasks demo --mutate   (the forum moves on; only what changed is fetched)"
+        return f"{own_name()} demo --fresh    (begins again; what went wrong stands in {report.logs})"
+    return f"{own_name()} demo --mutate   (the forum moves on; only what changed is fetched)"
 
 
 def report_row(report: DemoReport) -> dict[str, object]:

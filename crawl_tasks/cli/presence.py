@@ -5,14 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import cast
 
-from crawl_tasks.celery import app
+from kombu.exceptions import OperationalError
+
+from crawl_tasks.celery import build_app
+from crawl_tasks.errors import RedisUnreachable
+from crawl_tasks.settings import Settings
 
 ANSWER_S = 1.5
 
 
-def serving_workers() -> dict[str, list[str]]:
-    """Give the names of the living workers by the queue they serve."""
-    replies = app.control.inspect(timeout=ANSWER_S).active_queues()
+def serving_workers(settings: Settings) -> dict[str, list[str]]:
+    """Give the names of the living workers by the queue they serve.
+
+    Raises:
+        RedisUnreachable: the broker does not answer.
+    """
+    try:
+        with build_app(settings) as app:
+            replies = app.control.inspect(timeout=ANSWER_S).active_queues()
+    except OperationalError as error:
+        raise RedisUnreachable(f"Redis at {settings.redis_url} does not carry Celery's inspection: {error}") from error
     # As documented for `inspect active_queues`: for each worker its queues, each a mapping with a name.
     answers = cast("Mapping[str, Sequence[Mapping[str, str]]] | None", replies) or {}
     serving: dict[str, list[str]] = {}

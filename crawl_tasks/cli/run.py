@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from crawl_tasks.cli.crawl import Finish, Plan, Start, begin, start_processes, watch
 from crawl_tasks.cli.exits import Exit
+from crawl_tasks.cli.export import format_of
 from crawl_tasks.cli.helptext import examples
 from crawl_tasks.cli.ledger import ledger_line
 from crawl_tasks.cli.sites import checked_sites
@@ -67,7 +66,7 @@ def command(
         code = crawl(here, plan, stored, progress)
     if out is not None:
         with Store(here.settings.database_url) as store:
-            rows = export(store, out, format=Path(out).suffix.removeprefix(".") or "jsonl")
+            rows = export(store, out, format=format_of(out))
         click.echo(f"{rows} rows in {out}")
     ctx.exit(code)
 

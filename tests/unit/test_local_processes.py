@@ -19,6 +19,7 @@ from crawl_tasks.local.interrupts import Interrupts, Terminated
 from crawl_tasks.local.lock import StateLock, is_held
 from crawl_tasks.local.ports import port_near
 from crawl_tasks.local.processes import Crew, Job
+from crawl_tasks.local.redis_server import RedisServer
 from tests.waiting import eventually
 
 SLEEP = (sys.executable, "-c", "import time; print('up', flush=True); time.sleep(600)")
@@ -228,7 +229,5 @@ def test_a_second_ctrl_c_saves_the_waiting(tmp_path: Path, interrupts: Interrupt
     assert not psutil.pid_exists(pid)
 
 
-def test_a_port_in_use_is_replaced_by_a_free_one(redis_server: object) -> None:
-    taken = redis_server.port  # type: ignore[attr-defined]  # the fixture's server
-
-    assert port_near(taken) != taken
+def test_a_port_in_use_is_replaced_by_a_free_one(redis_server: RedisServer) -> None:
+    assert port_near(redis_server.port) != redis_server.port
