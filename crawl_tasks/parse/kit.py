@@ -63,6 +63,11 @@ class Kit:
             return request.page
         return target.page if (target.stage, target.key) == (request.stage, request.key) else request.page
 
+    def has_pages(self, stage: Stage) -> bool:
+        """Say whether the address of any page of a stage can be made; else pages are reached by links."""
+        template = self.addresses.template(stage, 2)
+        return template is not None and template.has_page
+
     def address(self, stage: Stage, key: str, page: int, link: str | None = None) -> str | None:
         """Return the address of a page by template, or the link found where the template knows no pages."""
         template = self.addresses.template(stage, page)

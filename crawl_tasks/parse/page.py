@@ -89,7 +89,7 @@ class SiteParser:
     def _is_chain(self) -> bool:
         """Say whether comment pages are found one from the other, not all from the post page."""
         pager = thread_pager(self._kit, self.site.post, self.site.comment)
-        return pager is None or not pager.counts
+        return pager is None or not pager.counts or not self._kit.has_pages(Stage.COMMENT)
 
 
 def compile_parser(site: Site) -> SiteParser:

@@ -93,6 +93,7 @@ class PostReader:
         self._first = comment.first_page if comment else 0
         self._inside = inside
         self._pager = thread_pager(kit, spec, comment)
+        self._by_link = not kit.has_pages(Stage.COMMENT)
 
     def read(self, request: Request, where: Where, document: Document, tail: int) -> Parsed:
         """Read one page; `tail` is the highest comment page of this thread ever admitted."""
@@ -155,6 +156,9 @@ class PostReader:
         first = self._first
         if not first or values.get("reply_count") == 0:
             return ()
+        if self._by_link:
+            # A link leads to the second page only, so such a thread is walked from there every time.
+            return (2,) if pages is not None and pages.link else ()
         if self._pager is None or pages is None:
             return (max(first, tail),)
         if self._pager.counts and pages.count is not None:

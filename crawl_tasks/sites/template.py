@@ -102,11 +102,18 @@ def check_addresses(stages: Mapping[Stage, StageSpec], base: str) -> None:
         templates = [
             compile_template(text, stage=stage, base=base) for text in (spec.address, spec.first_address) if text
         ]
-        by_link = spec.next is not None and spec.next.as_ is As.URL
-        if templates and stage is not Stage.POST and not templates[0].has_page and not by_link and _has_pages(spec):
+        has_page = bool(templates) and templates[0].has_page
+        tellers = _tellers(stage, stages)
+        by_link = has_page or any(one.next is not None and one.next.as_ is As.URL for one in tellers)
+        if stage is not Stage.POST and spec.parser is None and not by_link and any(map(_has_pages, tellers)):
             raise ValueError(f"{stage}.address needs {{page}} or {{offset:N}}, or next must be a link (as: url)")
         for text in spec.identity:
             _check_identity(text, stage, has_step=any(template.step for template in templates))
+
+
+def _tellers(stage: Stage, stages: Mapping[Stage, StageSpec]) -> list[StageSpec]:
+    """Return the stages whose pages tell of the next page of this one."""
+    return [stages[one] for one in ((Stage.POST, stage) if stage is Stage.COMMENT else (stage,)) if one in stages]
 
 
 def _has_pages(spec: StageSpec) -> bool:

@@ -213,3 +213,31 @@ def test_json_pages_are_read_like_others() -> None:
     assert [(one.stage, one.page) for one in parsed.children] == [(Stage.POST, 1), (Stage.LIST, 2)]
     with pytest.raises(ParseError, match="is not JSON, it begins with '<html>"):
         parser.parse(request, answer(request, "<html>login"), 0)
+
+
+LINKED = """
+  record: .c
+  fields: {comment_id: {attr: data-id}}
+  next: {css: .next, attr: href, as: url}
+"""
+
+
+@pytest.mark.parametrize("tail", [0, 7])
+def test_comment_pages_without_a_template_are_walked_by_their_links(tail: int) -> None:
+    parser = site_parser(post="", stages=(LIST, POST, LINKED))
+    first, second = ask(Stage.POST), ask(Stage.COMMENT, page=2)
+
+    after_first = parser.parse(first, answer(first, post("<a class=next href='/t/1?p=2#x'>")), tail)
+    after_second = parser.parse(second, answer(second, comment(1) + "<a class=next href='?p=3'>"), tail)
+    after_last = parser.parse(second, answer(second, comment(1) + "<b class=pages>2"), tail)
+
+    assert [(one.page, one.address) for one in after_first.children] == [(2, "https://forum.example/t/1?p=2")]
+    assert [(one.page, one.address) for one in after_second.children] == [(3, "https://forum.example/comment/1/2?p=3")]
+    assert after_last.children == ()
+
+
+def test_the_last_page_of_linked_comments_may_show_comments_without_a_link() -> None:
+    parser = site_parser(post="", stages=(LIST, POST, LINKED))
+    request = ask(Stage.POST)
+
+    assert parser.parse(request, answer(request, post(comment(1))), 0).children == ()

@@ -118,6 +118,7 @@ def test_the_demo_file_is_good() -> None:
         ("/list/{board}/{page}", "/list/{0.__class__}", "f.yaml:7: list.address: may not have {0.__class__}"),
         ("/list/{board}/{page}", "/list/{page}", "f.yaml:7: list.address: needs {board}"),
         ("/list/{board}/{page}", "/list/{board}", "f.yaml:7: list.address needs {page} or {offset:N}"),
+        ("  address: /comment/{post}/{page}\n", "", "comment.address needs {page} or {offset:N}, or next"),
         ("/list/{board}/{page}", "/list/{board", "f.yaml:7: list.address: has a brace without its pair"),
         ("  next: a.next", "  next: a.next\n  walk: fan", "walk: fan needs pages"),
         ("  next: a.next", "  total: .n", "total needs per_page"),
