@@ -67,14 +67,13 @@ def command(
     configured = load_settings()
     settings = demo_settings(configured)
     site = load_site(settings.sites_dir / "demo.yaml")
+    require_own_backends(configured, fresh=fresh)
     if fresh:
         start_anew(settings)
     progress = Progress("demo")
-    with station(settings, progress.say) as here:
-        require_own_backends(here, configured, fresh=fresh)
-        with StoredCounts(here.settings.database_url, ["demo"]) as stored:
-            plan = Plan((site,), Workers(lists, details), has_workers, has_flower=flower, until_idle=True)
-            report = _crawl(here, plan, stored, progress, mutate=mutate, latency_ms=latency_ms)
+    with station(settings, progress.say) as here, StoredCounts(here.settings.database_url, ["demo"]) as stored:
+        plan = Plan((site,), Workers(lists, details), has_workers, has_flower=flower, until_idle=True)
+        report = _crawl(here, plan, stored, progress, mutate=mutate, latency_ms=latency_ms)
     click.echo(report_text(report))
     if report_file is not None:
         write_json(report_file, report_row(report))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shutil
 
-from crawl_tasks.cli.station import Station, is_redis_configured
+from crawl_tasks.cli.backend import open_frontier
+from crawl_tasks.cli.station import is_redis_configured
 from crawl_tasks.errors import ConfigError
 from crawl_tasks.local.embedded import URL_FILE, end_left_over
 from crawl_tasks.local.lock import StateLock
@@ -53,22 +54,23 @@ def start_anew(settings: Settings) -> None:
                 raise ConfigError(f"{entry}: cannot be removed: {error.strerror}; remove it by hand") from error
 
 
-def require_own_backends(here: Station, configured: Settings, *, fresh: bool) -> None:
+def require_own_backends(configured: Settings, *, fresh: bool) -> None:
     """Refuse a configured Redis that serves other sites, and to begin anew in a configured one that is in use.
 
     Raises:
-        ConfigError: the configured Redis or database is not the demo's to use.
+        ConfigError: the configured Redis or database is not the demo's to use; nothing was touched.
     """
-    published = here.frontier.sites()
-    if is_redis_configured(configured) and (set(published) - {"demo"} or (fresh and published)):
-        raise ConfigError(
-            f"CRAWL_REDIS_URL: {here.settings.redis_url} serves {', '.join(published)} already;"
-            " unset it for the demo, or give it an empty database (redis://HOST:PORT/5)"
-        )
+    if is_redis_configured(configured):
+        published = open_frontier(configured).sites()
+        if set(published) - {"demo"} or (fresh and published):
+            raise ConfigError(
+                f"CRAWL_REDIS_URL: {configured.redis_url} serves {', '.join(published)} already;"
+                " unset it for the demo, or give it an empty database (redis://HOST:PORT/5)"
+            )
     if fresh and "database_url" in configured.model_fields_set:
-        with Store(here.settings.database_url) as store:
+        with Store(configured.database_url) as store:
             if counts(store, "demo"):
                 raise ConfigError(
-                    f"CRAWL_DATABASE_URL: {here.settings.database_url} holds a demo already, and --fresh empties only"
-                    f" {here.settings.state_dir}; unset it, or name an empty database"
+                    f"CRAWL_DATABASE_URL: {configured.database_url} holds a demo already, and --fresh empties only"
+                    " the demo's own directory; unset it, or name an empty database"
                 )

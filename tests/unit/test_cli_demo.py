@@ -1,0 +1,56 @@
+"""What the demo refuses before it touches anything."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import redis
+
+from crawl_tasks.cli.exits import Exit
+from crawl_tasks.local.redis_server import RedisServer
+from crawl_tasks.model import Items, Post
+from crawl_tasks.store.upsert import Store
+from tests.unit.command_line import run, site_text, write_site
+
+SITES = str(Path(__file__).parents[2] / "config" / "sites")
+
+
+@pytest.mark.parametrize(("published", "options"), [("tiny", ()), ("demo", ("--fresh",))])
+def test_a_redis_that_serves_a_crawl_is_not_the_demos(
+    tmp_path: Path, redis_server: RedisServer, client: redis.Redis, published: str, options: tuple[str, ...]
+) -> None:
+    write_site(tmp_path, site_text(name=published), published)
+    run("sites", "check", home=tmp_path, redis_url=redis_server.url)
+    kept = tmp_path / "state" / "demo" / "kept"
+    kept.parent.mkdir(parents=True)
+    kept.touch()
+
+    result = run("demo", *options, home=tmp_path, redis_url=redis_server.url, sites_dir=SITES)
+
+    assert result.exit_code == Exit.USAGE
+    [line] = result.stderr.splitlines()
+    assert f"serves {published} already" in line
+    assert kept.exists()
+
+
+def test_a_database_that_holds_a_demo_is_not_emptied(
+    tmp_path: Path, redis_server: RedisServer, client: redis.Redis
+) -> None:
+    url = f"sqlite:///{tmp_path}/mine.db"
+    with Store(url) as store:
+        store.write([Items("demo", posts=(Post("1", 1.0),))])
+
+    result = run("demo", "--fresh", home=tmp_path, redis_url=redis_server.url, database_url=url, sites_dir=SITES)
+
+    assert result.exit_code == Exit.USAGE
+    [line] = result.stderr.splitlines()
+    assert "holds a demo already" in line
+
+
+def test_a_sites_directory_without_the_demo_is_one_line(tmp_path: Path) -> None:
+    result = run("demo", home=tmp_path)
+
+    assert result.exit_code == Exit.USAGE
+    [line] = result.stderr.splitlines()
+    assert "demo.yaml: cannot be read" in line
