@@ -28,15 +28,20 @@ _POST_TEXTS: Final = (
     "revision",
 )
 _IDS: Final = frozenset({"post_id", "comment_id", "parent_id", "forum_id"})
-_LARGEST: Final = 2**63 - 1
+_TOO_LARGE: Final = 2**63
 _HASH_LENGTH: Final = 32
 
 
-def is_suspect(items: Items) -> bool:
-    """Say whether a page needs clean() at once: for the faults that SQLite would store in silence.
+def storable(items: Items) -> Items:
+    """Return the page, cleaned when it shows a fault that a database would store in silence."""
+    try:
+        return clean(items) if _is_suspect(items) else items
+    except TypeError:  # a hook gave something else than the text it promised
+        return clean(items)
 
-    Whatever else clean() mends makes a driver raise, which is soon enough.
-    """
+
+def _is_suspect(items: Items) -> bool:
+    """Look for what SQLite would store in silence; all else that clean() mends makes a driver raise."""
     return (
         (bool(items.comments) and _is_odd(items.comments, Comment._fields, _COMMENT_TEXTS))
         or (bool(items.posts) and _is_odd(items.posts, Post._fields, _POST_TEXTS))
@@ -45,13 +50,13 @@ def is_suspect(items: Items) -> bool:
 
 
 def _is_odd(items: Sequence[Post] | Sequence[Comment], names: tuple[str, ...], texts: tuple[str, ...]) -> bool:
-    """Look for NUL, overlong ids, times that are none, and any extra, which is not looked into."""
+    """Look for NUL, overlong ids and times that are none."""
     # By column, not by item: that costs half as much.
     columns = dict(zip(names, zip(*items, strict=True), strict=True))
     return (
         any("\0" in "".join(filter(None, columns[name])) for name in texts)
         or any(max(map(len, filter(None, columns[name])), default=0) > ID_LENGTH for name in texts if name in _IDS)
-        or any(columns["extra"])
+        or any("\0" in "".join([*extra, *extra.values()]) for extra in columns["extra"] if extra)
         or not all(map(isfinite, columns["seen_at"]))
     )
 
@@ -111,7 +116,7 @@ def _time(value: float) -> float:
 
 
 def _number(value: int | None) -> int | None:
-    return value if value is None or -_LARGEST <= value <= _LARGEST else None
+    return value if value is None or -_TOO_LARGE <= value < _TOO_LARGE else None
 
 
 def _text(text: str | None) -> str | None:
@@ -119,7 +124,7 @@ def _text(text: str | None) -> str | None:
 
 
 def _whole(text: str) -> str:
-    whole = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")  # joins the halves of a pair
+    whole = str(text).encode("utf-16", "surrogatepass").decode("utf-16", "replace")  # joins the halves of a pair
     return whole.replace("\0", REPLACEMENT)
 
 

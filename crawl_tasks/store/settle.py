@@ -39,13 +39,13 @@ def settle(connection: Connection, statements: Statements, gathered: Gathered) -
         if added < len(portion):
             known.append(portion)
     for portion in known:  # not in the loop above: all inserts come before all locks, or writers would form a ring
-        changed += _meet(connection, statements, gathered, portion)
+        changed += _meet(connection, statements, gathered, keys=portion)
     if versions := _versions(gathered):
         statements.keep_versions(connection, versions)
     return Counts(new, changed, len(keys) - new - changed)
 
 
-def _meet(connection: Connection, statements: Statements, gathered: Gathered, keys: Sequence[Key]) -> int:
+def _meet(connection: Connection, statements: Statements, gathered: Gathered, *, keys: Sequence[Key]) -> int:
     """Merge the stored rows of these keys with ours and write what differs; return how many got a new value."""
     shape = gathered.shape
     rewritten: list[Row] = []

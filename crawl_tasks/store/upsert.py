@@ -16,7 +16,7 @@ from sqlalchemy.exc import DataError, DBAPIError, IntegrityError
 from crawl_tasks.model import Items
 from crawl_tasks.store import tables
 from crawl_tasks.store.batch import gather
-from crawl_tasks.store.cleaning import clean, is_suspect
+from crawl_tasks.store.cleaning import clean, storable
 from crawl_tasks.store.database import Database, explained
 from crawl_tasks.store.settle import settle
 from crawl_tasks.store.statements import Statements
@@ -63,7 +63,7 @@ class Store:
         Raises:
             StoreError: nothing of the batch is stored, or the answer to its commit was lost: write it again.
         """
-        pages = [clean(page) if is_suspect(page) else page for page in batch if page]
+        pages = [storable(page) for page in batch if page]
         if not pages:
             return Written()
         with explained(self.database.url):

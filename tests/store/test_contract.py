@@ -195,6 +195,12 @@ def test_a_number_of_more_than_64_bits_is_dropped_and_the_item_kept(store: Store
     assert row(store, "comments")["created_at"] is None
 
 
+def test_a_number_where_text_was_promised_is_stored_as_text(store: Store) -> None:
+    store.write([page(Comment(1, 7, 1.0, author=5))])  # type: ignore[arg-type]  # as a careless hook gives them
+
+    assert [row(store, "comments")[name] for name in ("post_id", "comment_id", "author")] == ["1", "7", "5"]
+
+
 def test_a_time_that_is_no_number_is_the_epoch(store: Store) -> None:
     store.write([page(Comment("1", "7", float("nan"), body="b"))])
 
