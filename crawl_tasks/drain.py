@@ -5,14 +5,18 @@ from __future__ import annotations
 import logging
 import os
 import socket
-from collections.abc import Sequence
+import threading
+import time
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from crawl_tasks.errors import BackendError
+from crawl_tasks.errors import BackendError, StoreError
 from crawl_tasks.frontier.frontier import Frontier, read_items
 from crawl_tasks.model import Items
 
 log = logging.getLogger(__name__)
+
+TROUBLE_WAIT_S = 5.0
 
 MOST_BATCHES = 50
 """Batches one task stores before it ends, so that a shutdown never waits long."""
@@ -26,20 +30,37 @@ class Writes(Protocol):
 
 
 class Drain:
-    """The work of a store worker."""
+    """The work of a store worker. One batch at a time in a process; more processes share the outbox."""
 
-    def __init__(self, frontier: Frontier, store: Writes, *, batch: int, worth: int) -> None:
+    def __init__(self, frontier: Frontier, open_store: Callable[[], Writes], *, batch: int, worth: int) -> None:
         self._frontier = frontier
-        self._store = store
+        self._open_store = open_store
+        self._store: Writes | None = None
         self._batch = batch
         self._worth = worth
         self._taker = f"{socket.gethostname()}:{os.getpid()}"
+        self._lock = threading.Lock()
+        self._resume_at = 0.0
 
     def run(self) -> str:
         """Store batches while enough waits to be worth a transaction; what is left is called for within half a second.
 
-        Killed at any point, the batch is stored again, to no effect.
+        Killed anywhere, the batch is stored again, to no effect; while the database fails, items wait in the outbox.
         """
+        if time.monotonic() < self._resume_at or not self._lock.acquire(blocking=False):
+            return "not now"
+        try:
+            return f"{self._store_all()} pages"
+        except StoreError as error:
+            self._resume_at = time.monotonic() + TROUBLE_WAIT_S
+            log.error("cannot store, items wait in the outbox", extra={"error": str(error)})
+            return "failed"
+        finally:
+            self._lock.release()
+
+    def _store_all(self) -> int:
+        if self._store is None:
+            self._store = self._open_store()
         pages = 0
         for _ in range(MOST_BATCHES):
             drawn = self._frontier.draw(self._taker, self._batch)
@@ -51,7 +72,7 @@ class Drain:
             if waiting < self._worth:
                 break
         log.info("stored", extra={"pages": pages})
-        return f"{pages} pages"
+        return pages
 
     def _readable(self, drawn: list[tuple[bytes, bytes]]) -> list[Items]:
         batch = []

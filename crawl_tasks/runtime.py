@@ -52,9 +52,13 @@ class Runtime:
         # SQLAlchemy costs 0.25 s and 30 MB, and only the store needs it.
         from crawl_tasks.store.upsert import Store  # noqa: PLC0415
 
-        store = Store(self.settings.database_url)
-        store.open()
-        return Drain(self.frontier, store, batch=self.settings.store_batch, worth=self.settings.store_at)
+        settings = self.settings
+        return Drain(
+            self.frontier,
+            lambda: Store(settings.database_url).open(),
+            batch=settings.store_batch,
+            worth=settings.store_at,
+        )
 
     @cached_property
     def producer(self) -> Producer:

@@ -51,6 +51,7 @@ def open_site(site: Site, contact: str | None) -> OpenSite:
     gate = site.gate
     policy = FetchPolicy(
         user_agent=user_agent(site, contact),
+        origin=site.base,
         headers=dict(site.headers),
         deadline_s=gate.deadline_s,
         max_wire_bytes=gate.max_wire_bytes,

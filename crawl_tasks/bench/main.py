@@ -7,8 +7,7 @@ import shutil
 
 from crawl_tasks.bench.crawl import Cost, Plan, measure_crawl
 from crawl_tasks.bench.memory import Footprint, measure_footprint
-from crawl_tasks.cli.demo_check import compare_with_truth, requests_by_path
-from crawl_tasks.cli.exits import Exit
+from crawl_tasks.local.verdict import compare_with_truth, requests_by_path
 from crawl_tasks.settings import load_settings
 from crawl_tasks.store.upsert import Store
 
@@ -23,11 +22,11 @@ def bench(
     latency_ms: int = 0,
     size: str = "bench",
     footprint: int = 200_000,
-) -> int:
+) -> bool:
     """Crawl the bench forum once and print what it cost; weigh `footprint` requests (0: do not).
 
-    Returns 0 when every post and comment is stored once with its fields equal, every page was asked for once and
-    the ledger balances, else 1.
+    True when every post and comment is stored once with its fields equal, every page was asked for once and the
+    ledger balances.
     """
     settings = load_settings()
     directory = settings.state_dir / "bench"
@@ -40,7 +39,7 @@ def bench(
     if footprint:
         for line in _weights(measure_footprint(footprint)):
             _say(line)
-    return Exit.FAILURES if faults else Exit.OK
+    return not faults
 
 
 def _say(line: str) -> None:
@@ -65,6 +64,7 @@ def _faults(cost: Cost) -> list[str]:
 def _table(plan: Plan, cost: Cost) -> list[str]:
     pages, census = cost.pages, cost.census
     on = f"{platform.machine()}, Python {platform.python_version()}"
+    startup = cost.startup_cpu_s / pages * 1000
     redis_cpu = cost.redis_cpu_s / pages * 1000
     shares = ", ".join(f"{name} {seconds:.2f}" for name, seconds in cost.cpu_by_process.items())
     return [
@@ -72,7 +72,7 @@ def _table(plan: Plan, cost: Cost) -> list[str]:
         f"forum        {pages} pages, {plan.latency_ms} ms latency, on this machine ({on})",
         f"crawler      {plan.processes} x {plan.threads} threads, {plan.client}, SQLite, AOF; 1 store process",
         f"pages/s      {pages / cost.seconds:.0f}",
-        f"CPU          {cost.cpu_per_1000:.2f} s per 1,000 pages, of it {cost.startup_cpu_s / pages * 1000:.2f} starting",
+        f"CPU          {cost.cpu_per_1000:.2f} s per 1,000 pages, of it {startup:.2f} starting",
         f"             by process, s: {shares}",
         f"Redis        {cost.redis_commands / pages:.2f} commands a page, {redis_cpu:.2f} CPU s per 1,000 pages,"
         f" peak {cost.redis_peak_bytes / MB:.1f} MB",

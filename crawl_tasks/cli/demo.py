@@ -8,7 +8,6 @@ from pathlib import Path
 import click
 
 from crawl_tasks.cli.crawl import Finish, Plan, Start, begin, start_processes, watch
-from crawl_tasks.cli.demo_check import compare_with_truth
 from crawl_tasks.cli.demo_forum import ForumFiles, start_forum
 from crawl_tasks.cli.demo_report import DemoReport, asked_pages, report_row, report_text, write_json
 from crawl_tasks.cli.demo_state import demo_settings, moved, require_own_backends, start_anew
@@ -20,6 +19,7 @@ from crawl_tasks.cli.stored import StoredCounts
 from crawl_tasks.cli.summary import crawl_stats
 from crawl_tasks.local.interrupts import Terminated
 from crawl_tasks.local.jobs import Workers
+from crawl_tasks.local.verdict import compare_with_truth
 from crawl_tasks.monitor.progress import Progress
 from crawl_tasks.monitor.snapshot import take_snapshot
 from crawl_tasks.settings import load_settings

@@ -9,7 +9,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from crawl_tasks.cli.crawl import Finish
-from crawl_tasks.cli.demo_check import Comparison, requests_by_path
 from crawl_tasks.cli.demo_forum import ForumFiles
 from crawl_tasks.cli.exits import Exit
 from crawl_tasks.cli.helptext import own_name
@@ -18,6 +17,7 @@ from crawl_tasks.cli.main import hide_passwords
 from crawl_tasks.cli.safe_text import printable
 from crawl_tasks.cli.summary import Stats, is_clean, stats_text
 from crawl_tasks.errors import ConfigError
+from crawl_tasks.local.verdict import Comparison, requests_by_path
 from crawl_tasks.monitor.snapshot import Snapshot
 
 

@@ -1,4 +1,4 @@
-# ruff: noqa: T201  # a bench prints
+# a bench prints
 """Measure the store: CPU per comment for batches of several sizes, new, replayed and seen again.
 
     python -m tests.bench.store_bench [--url sqlite:///FILE] [--pages 3200] [--batch 50 200 500]

@@ -1,4 +1,5 @@
--- Take the oldest waiting items from the outbox for storing: first what a dead taker left, then what is new.
+-- Take the oldest waiting items from the outbox for storing: first what the taker took before and did not store,
+-- then what a dead taker left, then what is new.
 -- KEYS 1: key prefix
 -- ARGV 1: taker
 -- ARGV 2: most pages to take
@@ -16,10 +17,14 @@ local function collect(entries)
     end
   end
 end
-collect(redis.call('XAUTOCLAIM', stream, group, ARGV[1], ARGV[3], '0', 'COUNT', ARGV[2])[2])
-local left = ARGV[2] - #taken / 2
-if left > 0 then
-  local fresh = redis.call('XREADGROUP', 'GROUP', group, ARGV[1], 'COUNT', left, 'STREAMS', stream, '>')
-  if fresh then collect(fresh[1][2]) end
+local function read_group(from)
+  local left = ARGV[2] - #taken / 2
+  if left <= 0 then return end
+  local entries = redis.call('XREADGROUP', 'GROUP', group, ARGV[1], 'COUNT', left, 'STREAMS', stream, from)
+  if entries then collect(entries[1][2]) end
 end
+read_group('0')
+local left = ARGV[2] - #taken / 2
+if left > 0 then collect(redis.call('XAUTOCLAIM', stream, group, ARGV[1], ARGV[3], '0', 'COUNT', left)[2]) end
+read_group('>')
 return {0, taken}

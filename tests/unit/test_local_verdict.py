@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from crawl_tasks.cli.demo_check import compare, compare_with_truth, requests_by_path, spelled
+from crawl_tasks.local.verdict import compare, compare_with_truth, requests_by_path, spelled
 from crawl_tasks.model import Comment, Forum, Items, Post
 from crawl_tasks.store.upsert import Store
 
