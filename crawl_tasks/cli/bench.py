@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from crawl_tasks.bench.main import bench
+from crawl_tasks.cli.exits import Exit
 from crawl_tasks.cli.helptext import examples
 
 
@@ -13,14 +14,16 @@ from crawl_tasks.cli.helptext import examples
 @click.option("--processes", type=click.IntRange(1, 64), default=2, show_default=True, help="Fetching processes.")
 @click.option("--threads", type=click.IntRange(1, 256), default=8, show_default=True, help="Pages in hand per process.")
 @click.option("--latency-ms", type=click.IntRange(0, 10_000), default=0, show_default=True, help="Of the forum.")
+@click.option("--size", type=click.Choice(["bench", "demo"]), default="bench", show_default=True, help="Of the forum.")
 @click.option(
     "--footprint",
-    type=click.IntRange(0, 10_000_000),
+    type=click.IntRange(0, 50_000_000),
     default=200_000,
     show_default=True,
-    help="Requests to queue and to guard, for their weight; 0: none.",
+    help="Requests to weigh in Redis; 0 for none.",
 )
 @click.pass_context
-def command(ctx: click.Context, *, client: str, processes: int, threads: int, latency_ms: int, footprint: int) -> None:
+def command(ctx: click.Context, **plan: str | int) -> None:
     """Crawl a forum of about 5,000 pages on this machine and print what it cost."""
-    ctx.exit(bench(client=client, processes=processes, threads=threads, latency_ms=latency_ms, footprint=footprint))
+    is_right = bench(**plan)  # type: ignore[arg-type]  # click has checked them
+    ctx.exit(Exit.OK if is_right else Exit.FAILURES)
