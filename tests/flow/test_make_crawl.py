@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -71,6 +72,12 @@ class Demo:
         return log.is_file() and log.read_text("utf-8").count(" page ") >= pages
 
 
+def wait_until(process: subprocess.Popen[str], condition: Callable[[], bool]) -> None:
+    """Wait for a moment of a running demo; fail at once, with what it said, when it ends before."""
+    eventually(lambda: condition() or process.poll() is not None, within_s=60)
+    assert process.poll() is None, process.communicate()[0]
+
+
 @pytest.fixture
 def demo(tmp_path: Path) -> Demo:
     return Demo(tmp_path)
@@ -102,7 +109,7 @@ def test_the_demo_stores_the_whole_truth_and_later_only_fetches_what_changed(dem
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_the_demo_ended_in_the_middle_leaves_no_process_and_goes_on_next_time(demo: Demo, number: int) -> None:
     with demo.start("--fresh", "--latency-ms", "200") as process:
-        eventually(lambda: demo.has_fetched(20), within_s=60)
+        wait_until(process, lambda: demo.has_fetched(20))
         process.send_signal(number)
         output, _ = process.communicate()
     left = demo.processes()
@@ -116,7 +123,7 @@ def test_the_demo_ended_in_the_middle_leaves_no_process_and_goes_on_next_time(de
 
 def test_a_worker_killed_in_the_middle_costs_nothing_but_its_pages_in_hand(demo: Demo) -> None:
     with demo.start("--fresh", "--latency-ms", "200") as process:
-        eventually(lambda: demo.has_fetched(20), within_s=60)
+        wait_until(process, lambda: demo.has_fetched(20))
         for worker in demo.workers():
             if "detail" in worker.cmdline():
                 worker.kill()
@@ -131,7 +138,7 @@ def test_a_worker_killed_in_the_middle_costs_nothing_but_its_pages_in_hand(demo:
 
 def test_a_second_demo_in_the_same_directory_is_refused(demo: Demo) -> None:
     with demo.start("--fresh") as first:
-        eventually(lambda: (demo.state / "redis.url").is_file(), within_s=60)
+        wait_until(first, lambda: (demo.state / "redis.url").is_file())
         with demo.start("--fresh") as second:
             output, _ = second.communicate()
         first.send_signal(signal.SIGTERM)
