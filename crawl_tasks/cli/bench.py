@@ -15,6 +15,7 @@ from crawl_tasks.cli.helptext import examples
 @click.option("--threads", type=click.IntRange(1, 256), default=8, show_default=True, help="Pages in hand per process.")
 @click.option("--latency-ms", type=click.IntRange(0, 10_000), default=0, show_default=True, help="Of the forum.")
 @click.option("--size", type=click.Choice(["bench", "demo"]), default="bench", show_default=True, help="Of the forum.")
+@click.option("--pin/--no-pin", default=True, show_default=True, help="Keep each fetching process on one CPU.")
 @click.option(
     "--footprint",
     type=click.IntRange(0, 50_000_000),
@@ -23,7 +24,7 @@ from crawl_tasks.cli.helptext import examples
     help="Requests to weigh in Redis; 0 for none.",
 )
 @click.pass_context
-def command(ctx: click.Context, **plan: str | int) -> None:
+def command(ctx: click.Context, /, **plan: str | int) -> None:
     """Crawl a forum of about 5,000 pages on this machine and print what it cost."""
     is_right = bench(**plan)  # type: ignore[arg-type]  # click has checked them
     ctx.exit(Exit.OK if is_right else Exit.FAILURES)

@@ -10,8 +10,8 @@ What follows is the contract: a site file is written from it, and the tests hold
 Addresses (links are root-relative; ids are decimal figures)
     /                        index: one `li.board[data-board]` a board, with `a.name[href=/list/{forum_id}/1]`
     /list/{forum_id}/{page}  rows, last activity first; pages 1..P; beyond P, and page 0: 404
-    /post/{post_id}          the post and comment page 1 (the first 20 comments, oldest first)
-    /comment/{post_id}/{page}  comments of pages 2..P, 20 a page, oldest first; beyond P: 404;
+    /post/{post_id}          the post and comment page 1 (the first 13 comments, oldest first)
+    /comment/{post_id}/{page}  comments of pages 2..P, 13 a page, oldest first; beyond P: 404;
                              page 1 answers 301 to /post/{post_id}
     /robots.txt              allows /list, /post, /comment; disallows /private; Crawl-delay only if asked for
     /private/...             200, linked from every page's menu: whoever asks for it did not read robots.txt

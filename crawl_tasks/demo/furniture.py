@@ -85,12 +85,20 @@ _HEAVY_ROW = (
     + _MEDALS
     + "</ul>\n</div>\n"
 )
+_HONOURS = (
+    _MEDALS
+    + '<li class="f-honours" style="'
+    + "".join(
+        f"background-image: url(/static/honours/{n}/small.png?v=2024); --f-h{n}: {n * 7919}px; " for n in range(12)
+    )
+    + '"></li>\n'
+)
 _HEAVY_MEMBER = (
     '<div class="f-side" style="width: 160px; overflow: hidden">\n<div class="f-avatar"><a href="/user/%(v)d">'
     + '<img src="/static/avatar/000/00/%(v)02d/big.jpg" onerror="this.src=\'/static/noavatar.svg\'" alt=""></a></div>\n'
     + '<dl class="f-stats"><dt>积分</dt><dd>%(n)d</dd><dt>Joined</dt><dd>2019</dd><dt>Likes</dt><dd>%(v)d</dd></dl>\n'
     + "<ul>\n"
-    + _MEDALS
+    + _HONOURS
     + "</ul>\n</div>\n"
     + '<div class="f-actions"><a href="/private/report?id=%(n)d" onclick="f_window(\'report\', this.href)">report</a>'
     + '<a href="/private/reply?id=%(n)d" onclick="f_window(\'reply\', this.href)">reply</a>'

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-COMMENTS_PER_PAGE = 20
+COMMENTS_PER_PAGE = 13
 
 
 @dataclass(frozen=True, slots=True)

@@ -233,7 +233,7 @@ def test_truth_counts_paths_and_pages_of_comments_alike(forum: DemoForum) -> Non
 
     numbers = {post.post_id: 0 for post in truth.posts}
     for comment in truth.comments:
-        assert (comment.page, comment.position) == (numbers[comment.post_id] // 20 + 1, numbers[comment.post_id] % 20)
+        assert (comment.page, comment.position) == (numbers[comment.post_id] // 13 + 1, numbers[comment.post_id] % 13)
         numbers[comment.post_id] += 1
 
     assert len(set(truth.paths)) == len(truth.paths)
