@@ -68,7 +68,7 @@ def load_settings(environment: Mapping[str, str] = os.environ) -> Settings:
     given = {
         name.removeprefix(PREFIX).lower(): value
         for name, value in environment.items()
-        if name.startswith(PREFIX) and not name.startswith(FOR_TESTS)
+        if name.startswith(PREFIX) and not name.startswith(FOR_TESTS) and value
     }
     unknown = given.keys() - Settings.model_fields.keys()
     if unknown:
@@ -85,3 +85,20 @@ def _unknown(name: str) -> str:
     near = get_close_matches(name, Settings.model_fields, n=1)
     remedy = f"did you mean {PREFIX}{near[0].upper()}?" if near else "see docs/settings.md"
     return f"{PREFIX}{name.upper()}: there is no such setting; {remedy}"
+
+
+def reference() -> str:
+    """Write docs/settings.md; a test holds the file to it."""
+    rows = [
+        f"| `{PREFIX}{name.upper()}` | {_default(field.default)} | {field.description} |"
+        for name, field in Settings.model_fields.items()
+    ]
+    head = (
+        "# Settings\n\nFrom the environment; read once, when a process starts. What concerns one forum stands in its"
+        " [site file](site-files.md).\n\n| variable | default | meaning |\n|---|---|---|\n"
+    )
+    return head + "\n".join(rows) + "\n"
+
+
+def _default(value: object) -> str:
+    return f"`{value}`" if value not in ("", None) else "none"

@@ -1,0 +1,54 @@
+"""The installation's settings: from the environment, refused with a remedy, documented."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from crawl_tasks.errors import SettingsError
+from crawl_tasks.settings import load_settings, reference
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_what_is_not_set_is_the_default(tmp_path: Path) -> None:
+    settings = load_settings({"CRAWL_STATE_DIR": str(tmp_path)})
+
+    assert settings.redis_url == "redis://127.0.0.1:6379/0"
+    assert settings.database_url == f"sqlite:///{tmp_path / 'crawl.db'}"
+
+
+def test_the_running_embedded_redis_of_the_state_directory_is_found(tmp_path: Path) -> None:
+    (tmp_path / "redis.url").write_text("redis://127.0.0.1:7777/0\n")
+
+    assert load_settings({"CRAWL_STATE_DIR": str(tmp_path)}).redis_url == "redis://127.0.0.1:7777/0"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("CRAWL_REDIS_ULR", "x", "did you mean CRAWL_REDIS_URL?"),
+        ("CRAWL_NOTHING_LIKE_IT", "x", "see docs/settings.md"),
+        ("CRAWL_STORE_BATCH", "0", "CRAWL_STORE_BATCH"),
+        ("CRAWL_STORE_BATCH", "many", "'many'"),
+        ("CRAWL_HTTP_CLIENT", "wget", "CRAWL_HTTP_CLIENT"),
+        ("CRAWL_REDIS_PREFIX", "A b", "CRAWL_REDIS_PREFIX"),
+    ],
+)
+def test_a_wrong_setting_is_refused_by_name(name: str, value: str, said: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        load_settings({name: value})
+
+    assert said in str(caught.value)
+    assert name in str(caught.value)
+
+
+def test_an_empty_variable_is_as_good_as_none(tmp_path: Path) -> None:
+    settings = load_settings({"CRAWL_STATE_DIR": str(tmp_path), "CRAWL_CONTACT": "", "CRAWL_HTTP_CLIENT": ""})
+
+    assert (settings.contact, settings.http_client) == (None, "requests")
+
+
+def test_the_reference_is_in_step() -> None:
+    assert (ROOT / "docs" / "settings.md").read_text("utf-8") == reference()
