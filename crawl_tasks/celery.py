@@ -5,6 +5,8 @@ The module is named by Celery's own convention: `celery -A crawl_tasks` looks fo
 
 from __future__ import annotations
 
+import os
+
 from celery import Celery
 from kombu import Queue
 
@@ -12,6 +14,14 @@ from crawl_tasks.queues import PRODUCE, QUEUES, ROUTES, UPKEEP
 from crawl_tasks.settings import Settings, load_settings
 
 UPKEEP_EVERY_S = 30.0
+
+FLOWER_DEFAULTS = {
+    "FLOWER_ADDRESS": "127.0.0.1",  # its own default is every address, and it asks nobody for a password
+    "FLOWER_MAX_TASKS": "20000",  # 5 KB each
+    "FLOWER_NATURAL_TIME": "False",
+    "FLOWER_TASKS_COLUMNS": "name,args,state,received,runtime,worker,exception",  # args: site, stage, address
+}
+"""Flower has no door for defaults but its environment; a variable, option or flowerconfig.py that is given wins."""
 
 
 def build_app(settings: Settings) -> Celery:
@@ -60,5 +70,8 @@ def build_app(settings: Settings) -> Celery:
     )
     return app
 
+
+for _name, _value in FLOWER_DEFAULTS.items():
+    os.environ.setdefault(_name, _value)
 
 app = build_app(load_settings())
