@@ -9,9 +9,12 @@ import os
 
 from celery import Celery
 from kombu import Queue
+from kombu.transport import TRANSPORT_ALIASES
 
 from crawl_tasks.queues import PRODUCE, QUEUES, ROUTES, UPKEEP
 from crawl_tasks.settings import Settings, load_settings
+
+TRANSPORT = "crawl_tasks.broker.transport:Transport"
 
 UPKEEP_EVERY_S = 30.0
 
@@ -25,11 +28,12 @@ FLOWER_DEFAULTS = {
 
 
 def build_app(settings: Settings) -> Celery:
-    """Make the application for one installation."""
+    """Make the application for one installation; from now on `redis://` means our transport in this process."""
+    # By kombu's own table of names: `broker_transport` would show in every URL, and Flower knows only redis://.
+    TRANSPORT_ALIASES.update(redis=TRANSPORT, rediss=TRANSPORT)
     app = Celery("crawl_tasks", include=["crawl_tasks.tasks", "crawl_tasks.worker"], set_as_current=False)
     app.conf.update(
         broker_url=settings.redis_url,
-        broker_transport="crawl_tasks.broker.transport:Transport",
         broker_transport_options={
             "redis_prefix": settings.redis_prefix,
             # Only messages of others ever wait in `unacked`, and they are adopted at once.

@@ -208,7 +208,7 @@ class Channel(stock.Channel):
 
 
 class Transport(stock.Transport):
-    """The transport to name in `broker_transport`."""
+    """What `redis://` means to the crawler's Celery application."""
 
     Channel = Channel
 
