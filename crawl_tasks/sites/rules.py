@@ -55,7 +55,11 @@ class Rule(Part):
         "or the record's text. Only the first 100,000 characters are searched.",
     )
     attr: str | None = Field(
-        default=None, pattern=r"^[\w:.-]{1,64}$", description="Read this attribute instead of the text."
+        # A length apart from the pattern: repeated 1 to 64 times, all of Unicode's \w takes 18 ms to compile.
+        default=None,
+        pattern=r"^[\w:.-]+$",
+        max_length=64,
+        description="Read this attribute instead of the text.",
     )
     all: bool = Field(
         default=False, strict=True, description="Read all matches, not only the first; joined with `join`."

@@ -49,12 +49,16 @@ _OUR_HEADERS = frozenset(_OURS.split())
 
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_-]{0,31}$")]
 Line = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f\x7f]+$", max_length=300)]
+# Lengths stand apart from patterns: repeated 1 to 64 times, all of Unicode's \w takes 15 ms to compile.
+Parameter = Annotated[str, StringConstraints(pattern=r"^[\w.-]+\*?$", max_length=64)]
 
 
 class Board(Part):
     """One board to watch. A bare string or number in the list is its id."""
 
-    id: Annotated[str, StringConstraints(pattern=r"^[^\x00-\x20\x7f]{1,200}$")] = Field(description="The forum's id.")
+    id: Annotated[str, StringConstraints(pattern=r"^[^\x00-\x20\x7f]+$", max_length=200)] = Field(
+        description="The forum's id."
+    )
     title: Line | None = Field(default=None, description="A title for people; the page's own is stored.")
     address: Line | None = Field(
         default=None, description="Address of its first page, where list.address does not fit."
@@ -93,7 +97,7 @@ class Site(Part):
         default=("zh", "zh-Hant", "en", "ja"), description="Languages of dates in words."
     )
     encoding: str | None = Field(default=None, description="Charset of its pages, if they lie about it.")
-    drop_params: tuple[Annotated[str, StringConstraints(pattern=r"^[\w.-]{1,64}\*?$")], ...] = Field(
+    drop_params: tuple[Parameter, ...] = Field(
         default=(), max_length=50, description="Parameters left out of its addresses: session ids, utm_*."
     )
     robots: Flag = Field(default=True, description="Obey its robots.txt.")
