@@ -171,3 +171,21 @@ def test_without_beat_retries_and_recovery_go_on(world: World) -> None:
     assert_perfect(world)
     assert site.robots
     assert world.census().count("failed:server_error") > 0
+
+
+def test_window_and_rate_hold_across_workers_as_the_forum_measures_them(world: World) -> None:
+    delay_s, window = 0.08, 2
+    world.forum("--latency-ms", "100")
+    world.publish(base_of(world), window=window, delay_s=delay_s)
+    start_workers(world, details=2)
+    world.frontier.produce()
+
+    eventually(lambda: world.census().done >= 40, within_s=60)
+    world.frontier.pause("demo")
+    eventually(lambda: world.census().leased == 0, within_s=20)
+
+    rows = [row for row in world.requests() if row["path"] != "/robots.txt"]
+    starts = sorted(float(row["start"]) for row in rows)
+    assert max(int(row["in_flight"]) for row in rows) <= window
+    assert starts[-1] - starts[0] >= (len(starts) - 1) * delay_s - 0.5  # leases are spaced; half a second for the ends
+    assert {str(row["path"]).split("/")[1] for row in rows} >= {"list", "post"}

@@ -14,7 +14,7 @@ local P = KEYS[1]
 local STAGES = {'list', 'post', 'comment'}
 local BUCKET = 200    -- mean members of a guard set; a set stays an intset up to 512 (set-max-intset-entries)
 local CHUNK = 1000    -- values in one variadic call: Lua's stack holds about 8,000
-local GRACE = 5000    -- ms after which a message that left its queue without a lease is taken for lost
+local GRACE = 5000    -- ms that a message may be out of its queue and not leased, twice, before it is taken for lost
 
 local function now_ms()
   local t = redis.call('TIME')
