@@ -12,7 +12,7 @@ import time
 from dataclasses import dataclass
 from enum import StrEnum
 
-from crawl_tasks.errors import ConfigError, Fate, PageError
+from crawl_tasks.errors import BackendError, ConfigError, Fate, PageError
 from crawl_tasks.fetch.download import Fetcher
 from crawl_tasks.frontier.frontier import Frontier, Refusal
 from crawl_tasks.frontier.retry import judge
@@ -35,6 +35,7 @@ class Outcome(StrEnum):
     GONE = "gone"
     LEASE_LOST = "lease lost"
     REFUSED = "refused"
+    BACKEND_FAILED = "backend failed"
     ADMITTED = "admitted"
     KNOWN = "known"
 
@@ -76,6 +77,9 @@ class Pages:
         except (ConfigError, PageError) as error:
             log.warning("message refused", extra={"site": str(ask.site)[:80], "details": str(error)[:500]})
             return Outcome.REFUSED
+        except BackendError as error:
+            log.error("Redis failed, the lease runs out and the page comes back", extra={"error": str(error)})
+            return Outcome.BACKEND_FAILED
 
     def crawl(self, site: str, rid: int) -> str:
         """Carry one page from lease to commit and say how it ended."""
@@ -90,6 +94,8 @@ class Pages:
                 return self._fail(lease, error)
             except ConfigError as error:
                 return self._fail(lease, Crashed(str(error)))
+            except BackendError:
+                raise  # whether the commit took effect is not known: the lease decides
             except Exception as error:  # the task's boundary: a bug or a site's function must not cost the request
                 log.exception("page crashed")
                 return self._fail(lease, Crashed(f"{type(error).__name__}: {error}"))

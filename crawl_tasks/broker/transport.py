@@ -88,27 +88,37 @@ class QoS(stock.QoS):
 
     def ack(self, delivery_tag: str) -> None:
         """Acknowledge a message; of a hint nothing stands in Redis."""
-        message = self._delivered.get(delivery_tag)
-        if message is not None and _is_hint(message):
-            virtual.QoS.ack(self, delivery_tag)
-        else:
+        if self._is_recorded(delivery_tag):
             super().ack(delivery_tag)
+        else:
+            virtual.QoS.ack(self, delivery_tag)
 
     def reject(self, delivery_tag: str, requeue: bool = False) -> None:
         """Refuse a message; a refused hint is dropped, the frontier sends it again if it is still wanted."""
-        message = self._delivered.get(delivery_tag)
-        if message is not None and _is_hint(message):
-            virtual.QoS.ack(self, delivery_tag)
-        else:
+        if self._is_recorded(delivery_tag):
             super().reject(delivery_tag, requeue)
+        else:
+            virtual.QoS.ack(self, delivery_tag)
+
+    def _is_recorded(self, delivery_tag: str) -> bool:
+        """Say whether a message stands in Redis: not a hint, nor what a broken connection made us forget."""
+        message = self._delivered.get(delivery_tag)
+        return message is not None and not _is_hint(message)
 
     def restore_unacked(self, client: Any = None) -> None:  # noqa: ANN401 (kombu's signature)
-        """Put back what was taken and not worked on when the channel closes."""
-        for tag, message in list(self._delivered.items()):
-            if _is_hint(message):
-                self.channel.put_back(message)
-                self._delivered.pop(tag, None)
-        super().restore_unacked(client)
+        """Put back what was taken and not worked on when the channel closes.
+
+        On a broken connection nothing needs to be done: the frontier sends lost hints again, and the messages of
+        others stand in `unacked`.
+        """
+        try:
+            for tag, message in list(self._delivered.items()):
+                if _is_hint(message):
+                    self.channel.put_back(message)
+                    self._delivered.pop(tag, None)
+            super().restore_unacked(client)
+        except (*self.channel.connection_errors, AttributeError):  # kombu's connection has lost its client by then
+            self._delivered.clear()
 
 
 class Channel(stock.Channel):

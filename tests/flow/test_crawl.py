@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 from collections.abc import Iterable
 
 import pytest
@@ -189,3 +191,20 @@ def test_window_and_rate_hold_across_workers_as_the_forum_measures_them(world: W
     assert max(int(row["in_flight"]) for row in rows) <= window
     assert starts[-1] - starts[0] >= (len(starts) - 1) * delay_s - 0.5  # leases are spaced; half a second for the ends
     assert {str(row["path"]).split("/")[1] for row in rows} >= {"list", "post"}
+
+
+def test_redis_killed_and_started_again_loses_nothing(world: World) -> None:
+    world.forum("--latency-ms", "40")
+    world.publish(base_of(world), deadline_s=1.0, window=8)
+    start_workers(world)
+    world.frontier.produce()
+    eventually(lambda: world.census().done > 60)
+
+    os.kill(world.server.pid, signal.SIGKILL)
+    world.server.stop()
+    world.server.start()
+    eventually(world.is_idle, within_s=90, every_s=0.1)
+
+    assert_perfect(world)
+    assert max(world.fetched().values()) <= 2
+    assert "page crashed" not in world.log_of("detail0")
