@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 
 class Stage(StrEnum):
@@ -155,6 +155,9 @@ class Comment(NamedTuple):
     extra: dict[str, str] | None = None
 
 
+Item = TypeVar("Item", Forum, Post, Comment)
+
+
 class Items(NamedTuple):
     """What one page gave to the store. Crosses the outbox as one JSON array."""
 
@@ -178,12 +181,15 @@ class Items(NamedTuple):
         site, forums, posts, comments = row
         if not isinstance(site, str):
             raise TypeError(f"a site's name was expected, not {site!r}")
-        return cls(
-            site,
-            tuple(Forum._make(_fitted(Forum, item)) for item in forums),
-            tuple(Post._make(_fitted(Post, item)) for item in posts),
-            tuple(Comment._make(_fitted(Comment, item)) for item in comments),
-        )
+        return cls(site, _made(Forum, forums), _made(Post, posts), _made(Comment, comments))
+
+
+def _made(kind: type[Item], rows: list[list[object]]) -> tuple[Item, ...]:
+    """Make items of rows, which nearly always have all the fields of their kind and no more."""
+    size = len(kind._fields)
+    if all(type(row) is list and len(row) == size for row in rows):
+        return tuple(map(kind._make, rows))
+    return tuple(kind._make(_fitted(kind, row)) for row in rows)
 
 
 def _fitted(kind: type[Forum] | type[Post] | type[Comment], row: list[object]) -> list[object]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from crawl_tasks.model import Items
+from crawl_tasks.model import Comment, Items
 from crawl_tasks.store.records import (
     COMMENTS,
     FORUMS,
@@ -31,12 +31,13 @@ class Gathered:
 
     def add_all(self, rows: Iterable[Row]) -> None:
         """Take many rows in; at once when, as nearly always, none of their keys is known."""
-        by_key = [(self.shape.key_of(row), row) for row in rows]
-        fresh = dict(by_key)
-        if len(fresh) == len(by_key) and self.rows.keys().isdisjoint(fresh):
+        many = list(rows)
+        keys = list(map(self.shape.key_of, many))
+        fresh = dict(zip(keys, many, strict=True))
+        if len(fresh) == len(many) and self.rows.keys().isdisjoint(fresh):
             self.rows.update(fresh)
             return
-        for key, row in by_key:
+        for key, row in zip(keys, many, strict=True):
             self.add(key, row)
 
     def add(self, key: Key, row: Row) -> None:
@@ -62,6 +63,7 @@ class Batch:
 def gather(pages: Iterable[Items]) -> Batch:
     """Merge pages into one batch."""
     batch = Batch(Gathered(FORUMS), Gathered(POSTS), Gathered(COMMENTS), set())
+    comments: dict[str, list[Comment]] = {}
     for page in pages:
         site = page.site
         for forum in page.forums:
@@ -71,7 +73,9 @@ def gather(pages: Iterable[Items]) -> Batch:
             if post.forum_id is not None:
                 batch.memberships.add((site, post.post_id, post.forum_id))
         if page.comments:
-            batch.comments.add_all(comment_rows(site, page.comments))
+            comments.setdefault(site, []).extend(page.comments)
+    for site, some in comments.items():
+        batch.comments.add_all(comment_rows(site, some))
     return batch
 
 

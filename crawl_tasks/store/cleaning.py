@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from hashlib import blake2b
+from itertools import chain
 from math import isfinite
 from typing import Final
 
@@ -32,26 +33,31 @@ _TOO_LARGE: Final = 2**63
 _HASH_LENGTH: Final = 32
 
 
-def storable(items: Items) -> Items:
-    """Return the page, cleaned when it shows a fault that a database would store in silence."""
-    try:
-        return clean(items) if _is_suspect(items) else items
-    except TypeError:  # a hook gave something else than the text it promised
-        return clean(items)
+def storable(pages: Sequence[Items]) -> Sequence[Items]:
+    """Return the pages, those cleaned that show a fault which a database would store in silence."""
+    if not _are_suspect(pages):
+        return pages
+    return [clean(page) if _are_suspect([page]) else page for page in pages]
 
 
-def _is_suspect(items: Items) -> bool:
+def _are_suspect(pages: Sequence[Items]) -> bool:
     """Look for what SQLite would store in silence; all else that clean() mends makes a driver raise."""
-    return (
-        (bool(items.comments) and _is_odd(items.comments, Comment._fields, _COMMENT_TEXTS))
-        or (bool(items.posts) and _is_odd(items.posts, Post._fields, _POST_TEXTS))
-        or any(len(forum.forum_id) > ID_LENGTH or "\0" in "".join(filter(None, forum)) for forum in items.forums)
-    )
+    forums = list(chain.from_iterable(page.forums for page in pages))
+    posts = list(chain.from_iterable(page.posts for page in pages))
+    comments = list(chain.from_iterable(page.comments for page in pages))
+    try:
+        return (
+            (bool(comments) and _is_odd(comments, Comment._fields, _COMMENT_TEXTS))
+            or (bool(posts) and _is_odd(posts, Post._fields, _POST_TEXTS))
+            or any(len(forum.forum_id) > ID_LENGTH or "\0" in "".join(filter(None, forum)) for forum in forums)
+        )
+    except TypeError:  # a hook gave something else than the text it promised
+        return True
 
 
 def _is_odd(items: Sequence[Post] | Sequence[Comment], names: tuple[str, ...], texts: tuple[str, ...]) -> bool:
     """Look for NUL, overlong ids and times that are none."""
-    # By column, not by item: that costs half as much.
+    # By column and for many pages at once, not by item: that costs a quarter.
     columns = dict(zip(names, zip(*items, strict=True), strict=True))
     return (
         any("\0" in "".join(filter(None, columns[name])) for name in texts)

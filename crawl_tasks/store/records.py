@@ -100,7 +100,7 @@ def post_row(site: str, post: Post) -> Row:
 
 
 def comment_rows(site: str, comments: Sequence[Comment]) -> Iterator[Row]:
-    """Make the rows of a page's comments, column by column: this runs once for every comment of the crawl."""
+    """Make the rows of comments, column by column: this runs once for every comment of the crawl."""
     columns = list(zip(*comments, strict=True))
     times, bodies, states, extras = columns[2], columns[6], columns[12], columns[13]
     packed = [None if extra is None else _json(extra) for extra in extras]

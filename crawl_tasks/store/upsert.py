@@ -63,7 +63,7 @@ class Store:
         Raises:
             StoreError: nothing of the batch is stored, or the answer to its commit was lost: write it again.
         """
-        pages = [storable(page) for page in batch if page]
+        pages = storable([page for page in batch if page])
         if not pages:
             return Written()
         with explained(self.database.url):
