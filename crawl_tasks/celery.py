@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import os
 
+import click
 from celery import Celery
 from kombu import Queue
 from kombu.transport import TRANSPORT_ALIASES
 
+from crawl_tasks.errors import SettingsError
 from crawl_tasks.queues import PRODUCE, QUEUES, ROUTES, UPKEEP
 from crawl_tasks.settings import Settings, load_settings
 
@@ -78,4 +80,7 @@ def build_app(settings: Settings) -> Celery:
 for _name, _value in FLOWER_DEFAULTS.items():
     os.environ.setdefault(_name, _value)
 
-app = build_app(load_settings())
+try:
+    app = build_app(load_settings())
+except SettingsError as error:  # the celery command shows a UsageError as one line, with exit code 2
+    raise click.UsageError(str(error)) from error

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -52,3 +55,19 @@ def test_an_empty_variable_is_as_good_as_none(tmp_path: Path) -> None:
 
 def test_the_reference_is_in_step() -> None:
     assert (ROOT / "docs" / "settings.md").read_text("utf-8") == reference()
+
+
+def test_a_celery_command_says_what_is_wrong_in_one_line() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "celery", "-A", "crawl_tasks", "worker", "-Q", "list"],
+        env=os.environ | {"CRAWL_REDIS_ULR": "x"},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+    assert "CRAWL_REDIS_ULR: there is no such setting; did you mean CRAWL_REDIS_URL?" in done.stderr
