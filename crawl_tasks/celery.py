@@ -6,8 +6,8 @@ The module is named by Celery's own convention: `celery -A crawl_tasks` looks fo
 from __future__ import annotations
 
 import os
+import sys
 
-import click
 from celery import Celery
 from kombu import Queue
 from kombu.transport import TRANSPORT_ALIASES
@@ -82,5 +82,6 @@ for _name, _value in FLOWER_DEFAULTS.items():
 
 try:
     app = build_app(load_settings())
-except SettingsError as error:  # the celery command shows a UsageError as one line, with exit code 2
-    raise click.UsageError(str(error)) from error
+except SettingsError as error:  # the celery command would bury any other exception under its own traceback
+    sys.stderr.write(f"crawl_tasks: {error}\n")
+    raise SystemExit(error.exit_code) from None
