@@ -10,6 +10,7 @@ import re
 import threading
 import unicodedata
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from functools import lru_cache
 from zoneinfo import ZoneInfo
 
 from crawl_tasks.parse.relative import DAYS, UNIT_S, is_relative, read_relative, time_of_day
@@ -86,10 +87,30 @@ def _quick(text: str, at_s: float, zone: ZoneInfo) -> int | None:
             that = datetime.fromtimestamp(at_s, zone) - timedelta(days=DAYS[word.lower()])
             moment = that.replace(hour=int(word_hour), minute=int(word_minute), second=0, microsecond=0)
         else:
-            moment = datetime(int(year), int(month), int(day), int(hour), int(minute), int(second or 0), tzinfo=zone)
+            return _of_day((year, month, day), (int(hour), int(minute), int(second or 0)), zone)
     except ValueError:
         return None
     return _epoch(moment, zone)
+
+
+def _of_day(day: tuple[str, str, str], time: tuple[int, int, int], zone: ZoneInfo) -> int | None:
+    begin = _midnight(*day, zone)
+    hour, minute, second = time
+    if begin is not None and hour < 24 and minute < 60 and second < 60:
+        return begin + hour * 3600 + minute * 60 + second
+    year, month, date = map(int, day)
+    return _epoch(datetime(year, month, date, hour, minute, second, tzinfo=zone), zone)
+
+
+@lru_cache(maxsize=4096)
+def _midnight(year: str, month: str, day: str, zone: ZoneInfo) -> int | None:
+    """Return when a day begins, None if its clock is changed; kept, because a zone's offset costs 1 us a date."""
+    begin = datetime(int(year), int(month), int(day), tzinfo=zone)
+    try:
+        is_whole = begin.utcoffset() == (begin + timedelta(days=1)).utcoffset()
+    except OverflowError:
+        return None
+    return _epoch(begin, zone) if is_whole else None
 
 
 def _machine(text: str, zone: ZoneInfo) -> int | None:

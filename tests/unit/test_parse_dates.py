@@ -168,3 +168,30 @@ def test_no_text_makes_the_counter_fail(text: str) -> None:
     number = read_count(text)
 
     assert number is None or 0 <= number <= LARGEST
+
+
+@given(
+    st.datetimes(datetime(1971, 1, 1), datetime(2037, 12, 31)),
+    st.sampled_from(["Asia/Shanghai", "America/Sao_Paulo", "Australia/Lord_Howe", "Pacific/Apia", "Asia/Beirut"]),
+)
+def test_a_plain_moment_is_the_clocks_own_even_on_days_it_is_changed(moment: datetime, name: str) -> None:
+    zone = ZoneInfo(name)
+
+    found = read_date(f"{moment:%Y-%m-%d %H:%M:%S}", NOW.timestamp(), zone)
+
+    assert found == int(moment.replace(microsecond=0, tzinfo=zone).timestamp())
+
+
+@pytest.mark.parametrize(
+    ("text", "moment"),
+    [
+        ("2018-11-03 23:59", 1541300340),  # an hour before Brazil's clocks go on at midnight
+        ("2018-11-04 01:00", 1541300400),
+        ("2018-02-17 23:30", 1518917400),  # once before they go back, and again after
+        ("2018-02-18 00:00", 1518922800),
+        ("9999-12-31 10:00", None),
+        ("2024-02-30 10:00", None),
+    ],
+)
+def test_days_on_which_clocks_change_or_that_do_not_exist(text: str, moment: int | None) -> None:
+    assert read_date(text, NOW.timestamp(), ZoneInfo("America/Sao_Paulo")) == moment
