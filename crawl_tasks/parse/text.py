@@ -16,7 +16,7 @@ _BLOCKS = (
 )
 _BREAK_OF = dict.fromkeys(_BLOCKS.split(), "\n") | {"td": " ", "th": " "}
 _INLINE = "a abbr b cite code del em font i ins kbd label mark q s samp small span strike strong sub sup time tt u var"
-_MARK_OF = {name: mark for name, mark in _BREAK_OF.items() if name != "pre"} | dict.fromkeys(_INLINE.split(), "")
+_MARK_OF = _BREAK_OF | dict.fromkeys(_INLINE.split(), "")
 _MARK_OF |= {f"/{name}": mark for name, mark in _MARK_OF.items()}
 _REST_OF_TAG = r"""(?=[\s/>])[^>"]*(?:"[^"]*"[^>"]*)*>"""
 _TAG = re.compile(r"""</?([a-z0-9]*)[^>"]*(?:"[^"]*"[^>"]*)*>""")
@@ -59,9 +59,7 @@ def lines(html: str) -> str:
     Emoji and smilies that are pictures become their alt text; preformatted text keeps its layout.
     Scripts, comments and other unseen content is left out.
     """
-    text = _cut(html[:LONGEST])
-    if text is None:
-        text = _cut_all(html[:LONGEST])
+    text = _written(html[:LONGEST])
     if "&" in text:
         text = _unescape(text)
     written = text.split("\n")
@@ -78,6 +76,24 @@ def _has_plain_blanks(text: str, written: list[str]) -> bool:
     if text.isascii():
         return "\t" not in text and "\r" not in text and "\f" not in text and "\v" not in text
     return "".join(written).isprintable()
+
+
+def _written(html: str) -> str:
+    """Return what is written between the tags, with line breaks where the tags make them."""
+    text = _cut(_shown(html))
+    if text is None:
+        seen = _UNSEEN.sub("", html) if _HAS_UNSEEN(html) else html
+        text = _TAG.sub(_break_of, _shown(seen).replace("\n", " "))
+    return text
+
+
+def _shown(html: str) -> str:
+    """Put signs in place of their pictures, and marks in place of the blanks to keep."""
+    if "<img" in html:
+        html = _IMAGE.sub(_picture, html)
+    if "<pre" in html:
+        html = "".join(_keep_layout(part) for part in _PRE.split(html))
+    return html
 
 
 def _cut(html: str) -> str | None:
@@ -97,16 +113,6 @@ def _cut(html: str) -> str | None:
         kept.append(mark)
         kept.append(text)
     return "".join(kept)
-
-
-def _cut_all(html: str) -> str:
-    if _HAS_UNSEEN(html):
-        html = _UNSEEN.sub("", html)
-    if "<img" in html:
-        html = _IMAGE.sub(_picture, html)
-    if "<pre" in html:
-        html = "".join(_keep_layout(part) for part in _PRE.split(html))
-    return _TAG.sub(_break_of, html.replace("\n", " "))
 
 
 def clean_html(html: str) -> str:

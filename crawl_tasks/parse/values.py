@@ -59,7 +59,10 @@ def take_of(rule: Rule, want: Want) -> Take:
         if is_lines and signs:
             # Most bodies have nothing to drop. To see that in the HTML, which is needed anyway, saves a query.
             html = node.html or ""
-            if not any(sign in html for sign in signs):
+            for sign in signs:  # any() with its generator takes 0.4 us more a body
+                if sign in html:
+                    break
+            else:
                 return texts.lines(html) or None
         elif node.css_first(drop) is None:
             return take(node)
@@ -131,7 +134,7 @@ def _take_whole(rule: Rule, want: Want) -> Take:
 
 def _moment_of(node: LexborNode) -> str | None:
     """Return what a time element says: its machine-readable attribute, else its text."""
-    return node.attrs.get("datetime") or texts.one_line(node.text()) or None
+    return node.attributes.get("datetime") or texts.one_line(node.text()) or None
 
 
 def shape_of(rule: Rule, want: Want) -> Convert:
