@@ -8,6 +8,8 @@ from crawl_tasks.errors import ParseError
 
 # Building the tree costs about 2 ns for each tag and each element open around it (30,000 unclosed <div>: 1.7 s).
 WORTH_A_LOOK = 10_000
+# Counting tags takes 25 us for a page of 48 KB; up to here the worst, nothing but <ul>, builds in 0.4 s.
+SMALL_BYTES = 64_000
 MOST_TAGS = 1_000_000
 DEEPEST = 1_000
 _TAG = re.compile(rb"<(/?)([a-zA-Z][a-zA-Z0-9]*)")
@@ -20,7 +22,9 @@ _SHALLOW = frozenset(
 
 
 def check_depth(raw: bytes, url: str) -> None:
-    """Raise ParseError if the page is nested deeper than any forum's; free for pages of ordinary size."""
+    """Raise ParseError if the page is nested deeper than any forum's; free for small pages."""
+    if len(raw) <= SMALL_BYTES:
+        return
     tags = raw.count(b"<")
     if tags <= WORTH_A_LOOK:
         return
