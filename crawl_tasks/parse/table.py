@@ -87,8 +87,10 @@ class _Dealer:
 
     def __init__(self, where: LexborNode, records: list[Where]) -> None:
         self.records = [record for record in records if isinstance(record, LexborNode)]
-        self._index = {record.mem_id: place for place, record in enumerate(self.records)}
         self._scope = _around(self.records[0], self.records[-1]) or where if self.records else where
+        # None at the element around all records ends the way up there, not at the root.
+        self._index: dict[int, int | None] = {self._scope.mem_id: None}
+        self._index |= {record.mem_id: place for place, record in enumerate(self.records)}
 
     def deal(self, css: str, *, nested: bool) -> list[LexborNode | None]:
         """Return the first match of each record, None where it has none."""
@@ -98,9 +100,13 @@ class _Dealer:
                 return [record.css_first(css) for record in self.records]
             matches = [match for record in self.records for match in record.css(css)]
         dealt: list[LexborNode | None] = [None] * len(self.records)
-        owner = self._owner
+        index = self._index
         for match in matches:
-            place = owner(match)
+            # Most matches are children of their record: that asked first, half of the climbing is saved.
+            above = match.parent
+            place = index.get(above.mem_id) if above is not None and match.mem_id not in index else None
+            if place is None:
+                place = self._owner(match)
             if place is not None and dealt[place] is None:
                 dealt[place] = match
         return dealt
@@ -115,9 +121,9 @@ class _Dealer:
         for _ in range(_DEEPEST):
             if node is None:
                 return None
-            place = index.get(node.mem_id)
-            if place is not None:
-                return place
+            name = node.mem_id
+            if name in index:
+                return index[name]
             node = node.parent
         return None
 
@@ -155,6 +161,15 @@ def finder_of(rule: Rule) -> Callable[[Where, Document], list[Where]]:
         return [one for one in found if one is not None] if isinstance(found, list) else []
 
     return records
+
+
+def first_of(rule: Rule) -> Callable[[Where, Document], Where]:
+    """Compile a rule that finds the only record of a page; it gives None where there is none."""
+    if rule.css is not None:
+        css = rule.css
+        return lambda where, _: where.css_first(css) if isinstance(where, LexborNode) else None
+    find = finder_of(rule)
+    return lambda where, document: next(iter(find(where, document)), None)
 
 
 def _distinct(nodes: list[LexborNode]) -> list[Where]:

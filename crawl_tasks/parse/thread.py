@@ -11,7 +11,7 @@ from crawl_tasks.parse.document import Document
 from crawl_tasks.parse.kit import Kit, barren, check_required, extras, picked, places, tidy
 from crawl_tasks.parse.pager import Pager, Pages
 from crawl_tasks.parse.reading import Where, compile_test
-from crawl_tasks.parse.table import Column, Table, TableReader, finder_of
+from crawl_tasks.parse.table import Column, Table, TableReader, first_of
 from crawl_tasks.sites.fields import COMMENT_FIELDS, POST_FIELDS, extra_fields
 from crawl_tasks.sites.rules import Plain, Rule
 from crawl_tasks.sites.stages import CommentSpec, Fields, Nesting, PostSpec
@@ -87,7 +87,7 @@ class PostReader:
         self._kit = kit
         self._rules = spec.fields
         at_page = spec.record is None
-        self._scope = None if spec.record is None else finder_of(spec.record)
+        self._scope = None if spec.record is None else first_of(spec.record)
         self._fields = {name: one.read for name, one in kit.fields(spec.fields, at_page=at_page).items()}
         self._extra = extra_fields(spec.fields, POST_FIELDS)
         self._first = comment.first_page if comment else 0
@@ -110,9 +110,9 @@ class PostReader:
     def _values(self, request: Request, where: Where, document: Document) -> dict[str, Plain]:
         if self._scope is not None:
             found = self._scope(where, document)
-            if not found:
+            if found is None:
                 raise ParseError(f"{request.site}: post: record found nothing; mend the rule; {request.address}")
-            where = found[0]
+            where = found
         values = {name: read(where, document) for name, read in self._fields.items()}
         for name, rule in self._rules.items():
             needed = rule.required or (name in _REQUIRED and "required" not in rule.model_fields_set)
