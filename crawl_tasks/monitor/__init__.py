@@ -1,1 +1,1 @@
-"""Watching: logs, snapshots, progress. Nothing of the flow depends on what is seen here, but everything may log."""
+"""Watching: one snapshot, shown as a screen or as JSON. Nothing of the flow imports it."""
