@@ -15,7 +15,7 @@ from enum import StrEnum
 from crawl_tasks.errors import BackendError, ConfigError, Fate, PageError
 from crawl_tasks.fetch.download import Fetcher
 from crawl_tasks.frontier.frontier import Frontier, Refusal
-from crawl_tasks.frontier.retry import judge
+from crawl_tasks.frontier.retry import NO_RETRY, judge
 from crawl_tasks.logs import page_context
 from crawl_tasks.model import Items, Lease, Parsed, Post, Priority, Request, Stage
 from crawl_tasks.sitebook import OpenSite, SiteBook
@@ -70,7 +70,11 @@ class Pages:
         self._fetcher = fetcher
 
     def work(self, ask: Ask) -> str:
-        """Do what a message asks: work on a page, or ask for its admission. A forged one changes nothing."""
+        """Do what a message asks: work on a page, or ask for its admission. A forged one changes nothing.
+
+        Raises:
+            BackendError: Redis failed before others' message was admitted; it must go back to its queue.
+        """
         try:
             check_ask(ask)
             return self.crawl(ask.site, ask.rid) if ask.rid is not None else self.adopt(ask)
@@ -78,6 +82,8 @@ class Pages:
             log.warning("message refused", extra={"site": str(ask.site)[:80], "details": str(error)[:500]})
             return Outcome.REFUSED
         except BackendError as error:
+            if ask.rid is None:
+                raise
             log.error("Redis failed, the lease runs out and the page comes back", extra={"error": str(error)})
             return Outcome.BACKEND_FAILED
 
@@ -127,7 +133,9 @@ class Pages:
     def _fail(self, lease: Lease, error: PageError) -> str:
         if error.fate is Fate.GONE:
             return self._gone(lease)
-        terms = self._sites.open(lease.request.site, lease.site_version).retry
+        # Only a retry asks for the site's terms: a site that cannot be opened must still be able to park its pages.
+        is_retry = error.fate is Fate.RETRY
+        terms = self._sites.open(lease.request.site, lease.site_version).retry if is_retry else NO_RETRY
         verdict = judge(error, lease.attempt, terms, random.random())  # noqa: S311 (jitter, not a secret)
         log.warning(
             "page failed",

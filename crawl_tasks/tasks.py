@@ -10,11 +10,21 @@ uses or an address, they ask for admission like any other request and pass the s
 
 from __future__ import annotations
 
+from celery.exceptions import Reject
+
 from crawl_tasks import queues
 from crawl_tasks.celery import app
+from crawl_tasks.errors import BackendError
 from crawl_tasks.model import Stage
 from crawl_tasks.pipeline import Ask
 from crawl_tasks.runtime import runtime
+
+
+def _work(ask: Ask) -> str:
+    try:
+        return runtime().pages.work(ask)
+    except BackendError as error:  # a message of others is nowhere else: it goes back to its queue
+        raise Reject(error, requeue=True) from error
 
 
 @app.task(name=queues.FETCH_LIST)
@@ -29,7 +39,7 @@ def fetch_list(
     revision: str = "",
 ) -> str:
     """Fetch one list page of a board."""
-    return runtime().pages.work(Ask(site, Stage.LIST, rid, board, page, url, priority, revision))
+    return _work(Ask(site, Stage.LIST, rid, board, page, url, priority, revision))
 
 
 @app.task(name=queues.FETCH_POST)
@@ -43,7 +53,7 @@ def fetch_post(
     revision: str = "",
 ) -> str:
     """Fetch one post."""
-    return runtime().pages.work(Ask(site, Stage.POST, rid, post_id, 1, url, priority, revision))
+    return _work(Ask(site, Stage.POST, rid, post_id, 1, url, priority, revision))
 
 
 @app.task(name=queues.FETCH_COMMENT)
@@ -58,7 +68,7 @@ def fetch_comment(
     revision: str = "",
 ) -> str:
     """Fetch one page of a post's comments."""
-    return runtime().pages.work(Ask(site, Stage.COMMENT, rid, post_id, page, url, priority, revision))
+    return _work(Ask(site, Stage.COMMENT, rid, post_id, page, url, priority, revision))
 
 
 @app.task(name=queues.STORE_ITEMS)

@@ -17,7 +17,7 @@ from crawl_tasks.frontier.gauges import BoardState, clock_ms, queue_sizes, read_
 from crawl_tasks.frontier.graves import Grave, read_graves
 from crawl_tasks.frontier.keys import Keys
 from crawl_tasks.frontier.retry import Verdict
-from crawl_tasks.frontier.scripts import Scripts, Verb
+from crawl_tasks.frontier.scripts import Scripts, Verb, explained
 from crawl_tasks.model import Items, Lease, Parsed, Request, State
 
 
@@ -97,11 +97,13 @@ class Frontier:
             flat += (board.board, board.line, board.start_ms, board.min_ms, board.max_ms)
         self._scripts.call(Verb.PUBLISH, site, version, text, len(terms), *flat)
 
+    @explained("published")
     def published(self, site: str) -> str | None:
         """Read a published site's text, None when there is none of that name."""
         text: object = self._client.hget(self.keys.sites, site)
         return text.decode() if isinstance(text, bytes) else None
 
+    @explained("sites")
     def sites(self) -> list[str]:
         """Name the published sites, in order."""
         names = cast(list[bytes], self._client.hkeys(self.keys.sites))
@@ -219,18 +221,22 @@ class Frontier:
             raise self._unpublished(site)
         return read_census(site, reply)
 
+    @explained("boards")
     def boards(self, site: str) -> list[BoardState]:
         """Read a site's boards and their schedule, by name."""
         return read_boards(self._client, self.keys, site)
 
+    @explained("graves")
     def graves(self, site: str, state: State) -> Iterator[Grave]:
         """Stream the dead or the parked requests of a site, in no order."""
         return read_graves(self._client, self.keys, site, state)
 
+    @explained("queue_sizes")
     def queue_sizes(self, queues: Iterable[str]) -> dict[str, int]:
         """Count the broker's messages on each queue."""
         return queue_sizes(self._client, queues)
 
+    @explained("clock_ms")
     def clock_ms(self) -> int:
         """Read Redis' clock, the one that all times of the ledger come from."""
         return clock_ms(self._client)
@@ -246,6 +252,7 @@ class Frontier:
         """Take stored pages off the outbox; give how many still wait."""
         return _ints(self._scripts.call(Verb.STORED, *ids))[1]
 
+    @explained("outbox_size")
     def outbox_size(self) -> int:
         """Count the pages whose items are not stored yet."""
         return self._client.xlen(self.keys.outbox)

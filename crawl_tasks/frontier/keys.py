@@ -9,6 +9,7 @@ P is the prefix (setting `redis_prefix`), S a site's name, G one of list, post, 
 | P:boards             | zset   | "site board" -> when the board is due for a scan, ms                               |
 | P:outbox             | stream | pages' items waiting for the store, group `store`                                  |
 | P:bell:QUEUE         | stream | one entry, replaced whenever a message is put on QUEUE                             |
+| P:refused            | list   | messages that no worker can read, with the reason; the newest thousand             |
 | P:ticker             | string | which process has the floor for tick                                               |
 | P:s:S                | hash   | version, terms (window, delay_ms, ...), gate (next_at, paused), counters           |
 | P:s:S:ready:G:L      | list   | entries waiting, in the order they came                                            |

@@ -21,6 +21,9 @@ class RetryPolicy:
     max_s: float
 
 
+NO_RETRY = RetryPolicy(max_attempts=0, base_s=0.0, max_s=0.0)
+
+
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """The state a request goes to, after `delay_ms` when delayed. `rest_ms` is how long its whole site rests."""

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from enum import StrEnum
 from importlib import resources
 
@@ -49,6 +50,24 @@ def script_text(verb: Verb, hints: Mapping[str, str]) -> str:
     return f"local HINTS = {{{table}}}\n{prelude}\n{(lua / f'{verb}.lua').read_text('utf-8')}"
 
 
+@contextmanager
+def explained(what: str) -> Iterator[None]:
+    """Turn redis-py's errors into ours, which every caller knows: a block, or a function, that asks Redis for `what`.
+
+    Raises:
+        RedisUnreachable: no connection, or it broke.
+        BackendError: Redis refused.
+    """
+    try:
+        yield
+    except ResponseError as error:
+        raise BackendError(f"Redis refused {what}: {error}") from error
+    except RedisError as error:
+        raise RedisUnreachable(
+            f"Redis did not answer {what}: {error}; is it running and is CRAWL_REDIS_URL right?"
+        ) from error
+
+
 class Scripts:
     """The verbs on one Redis. Thread-safe."""
 
@@ -72,17 +91,11 @@ class Scripts:
             RedisUnreachable: no connection, or it broke; whether the verb took effect is not known.
             BackendError: Redis refused: out of memory, read-only, a script error.
         """
-        try:
+        with explained(verb):
             try:
                 reply = self._ask(verb, args)
             except RedisConnectionError:
                 reply = self._ask(verb, args)
-        except ResponseError as error:
-            raise BackendError(f"Redis refused {verb}: {error}") from error
-        except RedisError as error:
-            raise RedisUnreachable(
-                f"Redis did not answer {verb}: {error}; is it running and is CRAWL_REDIS_URL right?"
-            ) from error
         if not isinstance(reply, list):
             raise BackendError(
                 f"Redis answered {verb} with {type(reply).__name__}, not a list; is something in between?"

@@ -1,0 +1,48 @@
+"""What the pipeline does when something around a page is broken."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import redis
+
+from crawl_tasks.fetch.download import Fetcher, build_client
+from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.pipeline import Ask, Pages
+from crawl_tasks.sitebook import SiteBook
+from tests.flow.world import ROOT
+from tests.frontier.conftest import posts
+from tests.frontier.test_life_of_a_request import released
+
+
+def test_pages_of_a_site_that_cannot_be_opened_are_parked_not_burnt(frontier: Frontier, client: redis.Redis) -> None:
+    pages = Pages(frontier, SiteBook(frontier, None), Fetcher(build_client("curl")))
+    frontier.admit("demo", posts(1))  # the fixture publishes `{}`, which is no site
+
+    outcome = pages.work(Ask("demo", "post", rid=released(client)[0]))
+
+    assert outcome == "parked"
+    assert frontier.census("demo").parked == 1
+
+
+def test_a_message_of_others_goes_back_to_its_queue_while_redis_fails() -> None:
+    code = (
+        "from celery.exceptions import Reject\n"
+        "from crawl_tasks.tasks import fetch_post\n"
+        "try: fetch_post.run('demo', post_id=1)\n"
+        "except Reject as reject: print('requeue', reject.requeue)\n"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env=os.environ | {"CRAWL_REDIS_URL": "redis://127.0.0.1:1/0"},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert done.stdout == "requeue True\n", done.stderr
