@@ -63,6 +63,7 @@ def terms_of(site: Site) -> dict[str, str | int]:
         "order": "".join(getattr(site.order, stage.value)[0] for stage in Stage),
         "guard": "".join(getattr(site.guard, stage.value)[0] for stage in Stage),
         "rolling_ms": site.guard_window_s * 1000,
+        "guard_capacity": site.guard_capacity,
     }
 
 

@@ -20,7 +20,7 @@ P is the prefix (setting `redis_prefix`), S a site's name, G one of list, post, 
 | P:s:S:parked         | hash   | rid -> "since reason details", newline, entry                                      |
 | P:s:S:dead           | hash   | the same for requests given up                                                     |
 | P:s:S:guard          | hash   | for each guard table: fingerprints n, buckets m                                    |
-| P:s:S:g:TABLE:BUCKET | set    | fingerprints, 63-bit integers, up to about 500 (an intset)                         |
+| P:s:S:g:TABLE:BUCKET | set    | fingerprints, 63-bit integers, up to about 500 (an intset); of bloom a bitmap      |
 | P:s:S:tail:SHARD     | hash   | post id -> highest comment page admitted; a shard holds 100 neighbouring ids       |
 | P:s:S:boards         | set    | the site's board ids                                                               |
 | P:s:S:board:B        | hash   | line of its first page, interval_ms and bounds, scan, open, started_at, scanned_at |

@@ -28,6 +28,7 @@ class GuardMode(StrEnum):
 
     EXACT = "exact"
     ROLLING = "rolling"
+    BLOOM = "bloom"
     OFF = "off"
 
 

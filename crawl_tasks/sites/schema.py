@@ -113,10 +113,16 @@ class Site(Part):
         default=Priorities(), description="0 to 9, by stage; one number sets all three."
     )
     guard: Annotated[Guards, BeforeValidator(one_word_for_all)] = Field(
-        default=Guards(), description="exact, rolling or off, by stage; one word sets all three."
+        default=Guards(), description="exact, rolling, bloom or off, by stage; one word sets all three."
     )
     guard_window_s: Whole = Field(
         default=86_400, ge=60, le=31_536_000, description="Seconds a rolling guard remembers."
+    )
+    guard_capacity: Whole = Field(
+        default=1_000_000,
+        ge=1000,
+        le=100_000_000,
+        description="Addresses each filter of a bloom guard holds, at 3 bytes each.",
     )
     boards: tuple[Annotated[Board, BeforeValidator(_from_id)], ...] = Field(default=(), description="Boards to watch.")
     list: ListSpec = Field(description="How to read list pages.")

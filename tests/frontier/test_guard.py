@@ -43,6 +43,33 @@ def test_a_rolling_guard_forgets_after_two_windows_and_seeing_again_prolongs_not
     assert frontier.admit("demo", [post(1)]).new == 1
 
 
+def test_a_bloom_guard_knows_what_it_saw_and_takes_few_strangers_for_acquaintances(
+    frontier: Frontier, client: redis.Redis, publish: Callable[..., None]
+) -> None:
+    publish(guard="bbb", guard_capacity=10_000)
+
+    new = sum(frontier.admit("demo", posts(1000, start)).new for start in range(1, MANY, 1000))
+    known = sum(frontier.admit("demo", posts(1000, start)).known for start in range(1, MANY, 1000))
+    sizes = [client.strlen(key) for key in client.scan_iter("test:s:demo:g:*")]
+
+    assert new >= MANY - 9  # 1 in 100,000 at a full filter is expected of three
+    assert known == MANY
+    assert len(sizes) == 3
+    assert max(sizes) == 10_000 * 24 // 8
+
+
+def test_a_bloom_guard_forgets_nothing_when_the_next_filter_begins(
+    frontier: Frontier, publish: Callable[..., None]
+) -> None:
+    publish(guard="bbb", guard_capacity=1000)
+    for start in range(1, 2500, 500):
+        frontier.admit("demo", posts(500, start))
+
+    again = frontier.admit("demo", posts(500, 1))
+
+    assert (again.new, again.known) == (0, 500)
+
+
 def test_without_a_guard_everything_is_new(frontier: Frontier, publish: Callable[..., None]) -> None:
     publish(guard="ooo")
 

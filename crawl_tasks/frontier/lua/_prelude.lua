@@ -25,18 +25,19 @@ end
 local function load_site(name)
   local key = P .. ':s:' .. name
   local v = redis.call('HMGET', key, 'version', 'window', 'delay_ms', 'lease_ms', 'max_attempts', 'max_backlog',
-    'paused', 'next_at', 'admitted', 'order', 'guard', 'rolling_ms', 'levels:list', 'levels:post', 'levels:comment')
+    'paused', 'next_at', 'admitted', 'order', 'guard', 'rolling_ms', 'levels:list', 'levels:post', 'levels:comment',
+    'guard_capacity')
   if not v[1] then return nil end
   return {
     name = name, key = key, version = v[1], window = tonumber(v[2]), delay = tonumber(v[3]), lease = tonumber(v[4]),
     max_attempts = tonumber(v[5]), max_backlog = tonumber(v[6]), paused = v[7] == '1', next_at = tonumber(v[8] or 0),
     rid = tonumber(v[9] or 0), order = v[10], guard = v[11], rolling = tonumber(v[12]),
-    levels = {list = v[13] or '', post = v[14] or '', comment = v[15] or ''},
+    levels = {list = v[13] or '', post = v[14] or '', comment = v[15] or ''}, capacity = tonumber(v[16] or 1000000),
     guards = {}, ready = {}, known = 0, fresh = 0, news = 0,
   }
 end
 
--- `order` and `guard` hold one letter a stage, in the order of STAGES: f(ifo) l(ifo); e(xact) r(olling) o(ff).
+-- `order` and `guard` hold one letter a stage, in the order of STAGES: f(ifo) l(ifo); e(xact) r(olling) b(loom) o(ff).
 local STAGE_AT = {list = 1, post = 2, comment = 3}
 local function stage_letter(word, stage) return string.sub(word, STAGE_AT[stage], STAGE_AT[stage]) end
 
@@ -102,11 +103,48 @@ local function guard_insert(t, fingerprint)
   return true
 end
 
+-- Bloom filters (Bloom 1970) of PROBES bits a fingerprint, in bitmaps that hold `capacity` fingerprints each; a full one
+-- is followed by the next. At 24 bits a fingerprint a full filter takes 1 of 100,000 strangers for an acquaintance.
+local PROBES, BITS = 17, 24
+
+-- Two halves of a fingerprint give all its places (Kirsch and Mitzenmacher 2006).
+local function bloom_command(site, fingerprint, operation, value)
+  local size = site.capacity * BITS
+  local at, step = tonumber(string.sub(fingerprint, -10)), (tonumber(string.sub(fingerprint, 1, -11)) or 0) + 1
+  local words = {}
+  for i = 1, PROBES do
+    words[#words + 1], words[#words + 2], words[#words + 3] = operation, 'u1', string.format('%.0f', (at + i * step) % size)
+    words[#words + 1] = value
+  end
+  return words
+end
+
+local function all_ones(bits)
+  for _, bit in ipairs(bits) do
+    if bit == 0 then return false end
+  end
+  return true
+end
+
+local function bloom_insert(site, t, fingerprint)
+  local current = math.floor(t.n / site.capacity)
+  if current > 0 then
+    local probes = bloom_command(site, fingerprint, 'GET')
+    for i = 0, current - 1 do
+      if all_ones(redis.call('BITFIELD_RO', t.key .. i, unpack(probes))) then return false end
+    end
+  end
+  if all_ones(redis.call('BITFIELD', t.key .. current, unpack(bloom_command(site, fingerprint, 'SET', 1)))) then return false end
+  t.n, t.dirty = t.n + 1, true
+  return true
+end
+
 -- Enter a fingerprint; say whether it was new. `rolling` keeps two windows: seeing it again prolongs nothing.
 local function guard_admits(site, stage, fingerprint, now)
   local mode = stage_letter(site.guard, stage)
   if mode == 'o' then return true end
   if mode == 'e' then return guard_insert(guard_table(site, stage), fingerprint) end
+  if mode == 'b' then return bloom_insert(site, guard_table(site, stage .. '~'), fingerprint) end
   local window = math.floor(now / site.rolling)
   local before = guard_table(site, stage .. '@' .. (window - 1))
   if before.n > 0 and redis.call('SISMEMBER', guard_bucket(before, fingerprint), fingerprint) == 1 then return false end
