@@ -10,7 +10,7 @@ OPTIONS ?=
 UV = VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/uv $(shell test -w "$$HOME" || echo --no-cache)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup crawl test flow lint lock bench clean
+.PHONY: help setup crawl test flow lint lock docs bench clean
 
 help: ## List what there is to make
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -44,6 +44,10 @@ lint: setup ## Check style, types and who may import whom
 lock: setup ## Write requirements.lock anew from pyproject.toml
 	$(UV) pip compile --quiet --universal --generate-hashes --all-extras \
 		--group dev --python-version 3.11 --output-file requirements.lock pyproject.toml
+
+docs: setup ## Write the tables of docs/site-files.md anew from the schema and the presets
+	@$(BIN)/python -c 'import pathlib; from crawl_tasks.sites.reference import rewritten; \
+		page = pathlib.Path("docs/site-files.md"); page.write_text(rewritten(page.read_text("utf-8")), "utf-8")'
 
 bench: setup ## Measure a crawl of a local forum of 5,000 pages
 	@$(BIN)/crawl-tasks bench $(OPTIONS)

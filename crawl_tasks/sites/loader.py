@@ -1,27 +1,21 @@
-"""From a site file to a `Site`; once, where the files are. Errors name file, line, field and remedy."""
+"""From a site file, and the preset it names, to a `Site`; once, where the files are. Errors name file, line, remedy."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
 from pathlib import Path
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from crawl_tasks.errors import SiteError
-from crawl_tasks.sites import policy, schema, stages
+from crawl_tasks.sites.complaints import site_complaints
+from crawl_tasks.sites.presets import laid_over
 from crawl_tasks.sites.published import dump_site, read_site
-from crawl_tasks.sites.rules import Rule
 from crawl_tasks.sites.schema import Site
-from crawl_tasks.sites.yaml_tree import Tree, read_yaml
+from crawl_tasks.sites.yaml_tree import read_yaml
 
 MAX_FILE_BYTES = 256 * 1024
 _SUFFIXES = (".yaml", ".yml")
-_SECTIONS: dict[str, type[BaseModel]] = {
-    "gate": policy.Gate, "interval": policy.Interval, "order": policy.Orders, "priority": policy.Priorities,
-    "guard": policy.Guards, "boards": schema.Board, "list": stages.ListSpec, "post": stages.PostSpec,
-    "comment": stages.CommentSpec, "comments": stages.Records,
-}  # fmt: skip
 
 
 def load_site(path: str | os.PathLike[str]) -> Site:
@@ -73,38 +67,18 @@ def parse_site(text: str, source: str) -> Site:
     tree = read_yaml(text, source)
     if not isinstance(tree.value, dict):
         raise SiteError(f"{source}:1: is {'empty' if tree.value is None else 'no mapping'}; begin with `name: ...`")
+    value, trees = tree.value, [tree]
+    preset = value.get("engine")
+    if isinstance(preset, str):
+        try:
+            value, below = laid_over(preset, value)
+        except SiteError as error:
+            raise SiteError(f"{source}:{tree.line(('engine',))}: engine: {error}") from None
+        trees.append(below)
     try:
-        return Site.model_validate(tree.value)
+        return Site.model_validate(value)
     except ValidationError as error:
-        raise SiteError("\n".join(_complaints(error, tree))) from None
-
-
-def _complaints(error: ValidationError, tree: Tree) -> Iterable[str]:
-    for mistake in error.errors(include_url=False, include_input=False):
-        loc = mistake["loc"]
-        dotted = ".".join(str(part) for part in loc)
-        message = mistake["msg"].removeprefix("Value error, ")
-        if mistake["type"] == "extra_forbidden":
-            message = f"is not a key here{stages.suggest(str(loc[-1]), _known_keys(loc[:-1]))}"
-        elif mistake["type"] == "missing":
-            message = "is missing; add it"
-        if not loc:
-            loc = _path_named_by(message)
-        yield f"{tree.source}:{tree.line(loc)}: {f'{dotted}: ' if dotted else ''}{message}"
-
-
-def _path_named_by(message: str) -> tuple[str, ...]:
-    """Return the path a complaint about the whole file begins with, as `list.address: ...` does."""
-    return tuple(message.partition(": ")[0].partition(" ")[0].split("."))
-
-
-def _known_keys(parent: tuple[int | str, ...]) -> Iterable[str]:
-    """Return the keys allowed under a path: those of the nearest section, or of a rule."""
-    names = [part for part in parent if isinstance(part, str)]
-    model: type[BaseModel] = _SECTIONS.get(names[-1], Rule) if names else Site
-    if len(names) > 1 and names[-1] not in ("comments",):
-        model = Rule
-    return [info.alias or name for name, info in model.model_fields.items()]
+        raise SiteError(site_complaints(error, trees)) from None
 
 
 __all__ = ["dump_site", "load_site", "load_sites", "parse_site", "read_site"]

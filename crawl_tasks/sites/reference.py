@@ -9,19 +9,40 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from crawl_tasks.sites import policy, rules, schema, stages
+from crawl_tasks.sites import index, policy, presets, rules, schema, stages
 
 SECTIONS: tuple[tuple[str, type[BaseModel]], ...] = (
     ("The file", schema.Site), ("boards", schema.Board), ("gate", policy.Gate), ("interval", policy.Interval),
     ("order", policy.Orders), ("priority", policy.Priorities), ("guard", policy.Guards),
     ("Every stage", stages.StageSpec), ("list", stages.ListSpec), ("post", stages.PostSpec),
     ("post.comments", stages.Records), ("comment", stages.CommentSpec), ("Rules", rules.Rule),
+    ("about", presets.About), ("index", index.IndexSpec),
 )  # fmt: skip
 
 
 def reference() -> str:
     """Return the tables of all sections as Markdown."""
     return "\n".join(line for title, model in SECTIONS for line in _section(title, model))
+
+
+def preset_table() -> str:
+    """Return the table of presets as Markdown."""
+    rows = ["| `engine:` | program | tried with real pages | notes |", "|---|---|---|---|"]
+    for name in presets.engine_names():
+        about = presets.load_engine(name).about
+        tried = (
+            about.versions or "yes" if about.tried else f"not yet ({about.versions})" if about.versions else "not yet"
+        )
+        rows.append(f"| `{name}` | {about.title} | {tried} | {_plain(' '.join((about.notes or '').split()))} |")
+    return "\n".join(rows)
+
+
+def rewritten(page: str) -> str:
+    """Return docs/site-files.md with its tables made anew."""
+    head, _, rest = page.partition("<!-- presets -->\n")
+    _, _, rest = rest.partition("<!-- /presets -->")
+    middle = rest.partition("## Reference\n\n")[0]
+    return f"{head}<!-- presets -->\n{preset_table()}\n<!-- /presets -->{middle}## Reference\n\n{reference().strip()}\n"
 
 
 def _section(title: str, model: type[BaseModel]) -> Iterator[str]:

@@ -103,7 +103,9 @@ class Site(Part):
     robots: Flag = Field(default=True, description="Obey its robots.txt.")
     user_agent: Line | None = Field(default=None, description="In place of the project's user agent.")
     headers: dict[str, str] = Field(default={}, max_length=50, description="Further request headers.")
-    engine: str | None = Field(default=None, description="Reserved for presets of common forum software.")
+    engine: Name | None = Field(
+        default=None, description="Preset of the forum's program; what this file says stands above it."
+    )
     gate: Gate = Field(default=Gate(), description="How hard it may be asked.")
     interval: Interval = Field(default=Interval(), description="How often its boards are looked at.")
     order: Annotated[Orders, BeforeValidator(one_word_for_all)] = Field(
@@ -218,12 +220,6 @@ class Site(Part):
             require(bool(_HEADER_NAME.fullmatch(name)), f"has a bad header name: {name[:40]!r}")
             require(name.lower() not in _OUR_HEADERS, f"may not set {name}; it is the fetcher's")
             require(bool(_HEADER_VALUE.fullmatch(text)), f"{name} must be printable ASCII on one line")
-        return value
-
-    @field_validator("engine")
-    @classmethod
-    def _engines_come_later(cls, value: str | None) -> str | None:
-        require(value is None, "is not supported yet; write list, post and comment out")
         return value
 
     @model_validator(mode="after")

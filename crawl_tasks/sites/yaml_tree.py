@@ -6,6 +6,7 @@ visited is capped, which also ends alias bombs and cycles.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from ruamel.yaml import YAML
@@ -36,6 +37,26 @@ class Tree:
         while path and path not in self.lines:
             path = path[:-1]
         return self.lines.get(path, 1)
+
+    def depth(self, path: Path) -> int:
+        """Return how many parts of a path stand in the file."""
+        while path and path not in self.lines:
+            path = path[:-1]
+        return len(path)
+
+    def below(self, key: str) -> Tree:
+        """Return the part of the file that stands under a key."""
+        value = self.value.get(key) if isinstance(self.value, dict) else None
+        return Tree(self.source, value, {path[1:]: line for path, line in self.lines.items() if path[:1] == (key,)})
+
+    def without(self, paths: Collection[Path]) -> Tree:
+        """Return the tree knowing no lines at and below some paths, which another file has replaced."""
+        lines = {
+            path: line
+            for path, line in self.lines.items()
+            if not any(path[:length] in paths for length in range(1, len(path) + 1))
+        }
+        return Tree(self.source, self.value, lines)
 
 
 def read_yaml(text: str, source: str) -> Tree:

@@ -85,7 +85,7 @@ def test_the_demo_file_is_good() -> None:
         ("order: lifo", "timezone: ../../etc/passwd", "f.yaml:4: timezone: is no IANA time zone"),
         ("order: lifo", "encoding: klingon", "f.yaml:4: encoding: is no charset"),
         ("order: lifo", "languages: [Chinese]", "f.yaml:4: languages: is no language code"),
-        ("order: lifo", "engine: discuz", "f.yaml:4: engine: is not supported yet"),
+        ("order: lifo", "engine: phpbbb", "f.yaml:4: engine: is no preset: 'phpbbb'; known are "),
         ("order: lifo", "hosts: [com]", "f.yaml:4: hosts: is no host name"),
         ("order: lifo", "hosts: ['*']", "f.yaml:4: hosts: is no host name"),
         ("order: lifo", "private_hosts: [127.0.0.1]", "f.yaml:4: private_hosts: is not host:port"),

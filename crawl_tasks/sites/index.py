@@ -1,0 +1,40 @@
+"""What a preset says of a forum's front page: where it is, and how its boards are found on it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Self
+
+from pydantic import Field, StringConstraints, field_validator, model_validator
+
+from crawl_tasks.sites.rules import Part, Pattern
+from crawl_tasks.sites.stages import FieldName, Format, require, suggest
+
+INDEX_FIELDS = ("board", "url", "title", "parent")
+Path = Annotated[str, StringConstraints(pattern=r"^/[!-~]*$", max_length=1000)]
+
+
+class IndexSpec(Part):
+    """Front pages: one record is one board that can be watched; categories without threads and links are none."""
+
+    address: tuple[Path, ...] = Field(
+        default=("/",), min_length=1, description="Addresses of the front page, tried in order."
+    )
+    format: Format = Field(default=Format.HTML, description="html, or json for an API.")
+    record: Pattern = Field(description="Finds the boards.")
+    fields: dict[FieldName, Pattern] = Field(
+        description="board (its id), url, title, parent (id of the board it belongs to). Without a rule for board, "
+        "list.identity reads the id from the url."
+    )
+    timezone: Pattern | None = Field(default=None, description="The text that names the forum's time zone.")
+
+    @field_validator("address", mode="before")
+    @classmethod
+    def _one_address_is_a_list(cls, value: object) -> object:
+        return (value,) if isinstance(value, str) else value
+
+    @model_validator(mode="after")
+    def _can_be_read(self) -> Self:
+        for name in self.fields:
+            require(name in INDEX_FIELDS, f"fields.{name} is not known{suggest(name, INDEX_FIELDS)}")
+        require("board" in self.fields or "url" in self.fields, "needs fields.board or fields.url")
+        return self
