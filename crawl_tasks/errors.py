@@ -75,11 +75,15 @@ class StoreError(BackendError):
 
 
 class PageError(CrawlError):
-    """A request failed. `reason` is a short slug for counters and dead letters; str() has the details."""
+    """A request failed. `reason` is a short slug for counters and dead letters; str() has the details.
+
+    `status` is that of the answer, 0 when there was none.
+    """
 
     fate = Fate.RETRY
     reason = "page"
     retry_after_s: float | None = None
+    status = 0
     slows_site = False
 
 

@@ -100,6 +100,17 @@ class Fetched:
     wire_bytes: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """What an attempt cost. `status` and sizes are 0 where there was no answer, or no whole one."""
+
+    status: int = 0
+    wire_bytes: int = 0
+    body_bytes: int = 0
+    fetch_ms: int = 0
+    parse_ms: int = 0
+
+
 class Forum(NamedTuple):
     """A board, as a list page shows it."""
 

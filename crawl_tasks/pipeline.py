@@ -17,7 +17,7 @@ from crawl_tasks.fetch.download import Fetcher
 from crawl_tasks.frontier.frontier import Frontier, Refusal
 from crawl_tasks.frontier.retry import NO_RETRY, judge
 from crawl_tasks.logs import page_context
-from crawl_tasks.model import Items, Lease, Parsed, Post, Priority, Request, Stage
+from crawl_tasks.model import Effort, Fetched, Items, Lease, Parsed, Post, Priority, Request, Stage
 from crawl_tasks.sitebook import OpenSite, SiteBook
 from crawl_tasks.urls import normalize
 
@@ -61,6 +61,32 @@ class Ask:
     revision: str = ""
 
 
+class Stopwatch:
+    """Clocks one attempt: until the page is there it is fetched, then parsed."""
+
+    def __init__(self) -> None:
+        self._began = time.perf_counter()
+        self._page: Fetched | None = None
+        self._fetched = 0.0
+
+    def fetched(self, page: Fetched) -> None:
+        """Note that the page is there."""
+        self._page, self._fetched = page, time.perf_counter()
+
+    def effort(self, status: int = 0) -> Effort:
+        """Give what the attempt cost so far; `status` is that of an answer which was no page."""
+        now = time.perf_counter()
+        if self._page is None:
+            return Effort(status, fetch_ms=round((now - self._began) * 1000))
+        return Effort(
+            status=self._page.status,
+            wire_bytes=self._page.wire_bytes,
+            body_bytes=len(self._page.body),
+            fetch_ms=round((self._fetched - self._began) * 1000),
+            parse_ms=round((now - self._fetched) * 1000),
+        )
+
+
 class Pages:
     """The work of a fetching worker. Thread-safe."""
 
@@ -93,24 +119,26 @@ class Pages:
         if isinstance(lease, Refusal):
             log.debug("no lease", extra={"site": site, "rid": rid, "refusal": lease.name})
             return lease.name.lower()
+        watch = Stopwatch()
         with page_context(lease):
             try:
-                return self._work_on(lease)
+                return self._work_on(lease, watch)
             except PageError as error:
-                return self._fail(lease, error)
+                return self._fail(lease, error, watch)
             except ConfigError as error:
-                return self._fail(lease, Crashed(str(error)))
+                return self._fail(lease, Crashed(str(error)), watch)
             except BackendError:
                 raise  # whether the commit took effect is not known: the lease decides
             except Exception as error:  # the task's boundary: a bug or a site's function must not cost the request
                 log.exception("page crashed")
-                return self._fail(lease, Crashed(f"{type(error).__name__}: {error}"))
+                return self._fail(lease, Crashed(f"{type(error).__name__}: {error}"), watch)
 
-    def _work_on(self, lease: Lease) -> str:
+    def _work_on(self, lease: Lease, watch: Stopwatch) -> str:
         site = self._sites.open(lease.request.site, lease.site_version)
         page = self._fetcher.fetch(lease.request, site.policy)
+        watch.fetched(page)
         parsed = site.parser.parse(lease.request, page, lease.tail)
-        receipt = self._frontier.commit(lease, parsed)
+        receipt = self._frontier.commit(lease, parsed, effort=watch.effort())
         if receipt is None:
             log.warning("lease lost before the commit, the page is somebody else's now")
             return Outcome.LEASE_LOST
@@ -130,9 +158,10 @@ class Pages:
             )
         return Outcome.DONE
 
-    def _fail(self, lease: Lease, error: PageError) -> str:
+    def _fail(self, lease: Lease, error: PageError, watch: Stopwatch) -> str:
+        effort = watch.effort(error.status)
         if error.fate is Fate.GONE:
-            return self._gone(lease)
+            return self._gone(lease, effort)
         # Only a retry asks for the site's terms: a site that cannot be opened must still be able to park its pages.
         is_retry = error.fate is Fate.RETRY
         terms = self._sites.open(lease.request.site, lease.site_version).retry if is_retry else NO_RETRY
@@ -146,9 +175,9 @@ class Pages:
                 "delay_ms": verdict.delay_ms,
             },
         )
-        return verdict.state.value if self._frontier.fail(lease, verdict) else Outcome.LEASE_LOST
+        return verdict.state.value if self._frontier.fail(lease, verdict, effort) else Outcome.LEASE_LOST
 
-    def _gone(self, lease: Lease) -> str:
+    def _gone(self, lease: Lease, effort: Effort) -> str:
         """A page that does not exist is an answer: remember it of a post, and count the request as done."""
         request = lease.request
         posts = (
@@ -157,7 +186,7 @@ class Pages:
             else ()
         )
         receipt = self._frontier.commit(
-            lease, Parsed(Items(request.site, posts=posts)), outcome=f"gone:{request.stage.value}"
+            lease, Parsed(Items(request.site, posts=posts)), f"gone:{request.stage.value}", effort
         )
         log.info("page is gone")
         return Outcome.GONE if receipt else Outcome.LEASE_LOST

@@ -31,12 +31,12 @@ def name_queues(instance: WorkController, **_: object) -> None:
 
 
 @signals.worker_ready.connect
-def start_pacer(sender: object, **_: object) -> None:
+def start_pacer(sender: WorkController, **_: object) -> None:
     """Start the clockwork, and spare the collector what lives as long as the process."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 100)
-    runtime().pacer.start()
+    runtime().pacer.start(sender.app.amqp.queues.consume_from)
 
 
 @signals.worker_shutting_down.connect

@@ -20,6 +20,7 @@ COMMANDS = {
     "demo": ("demo", "Crawl the bundled forum and compare the result with its ground truth."),
     "run": ("run", "Crawl with everything that takes, on this machine, and show the progress."),
     "status": ("status", "Show what every site has open, done and failed."),
+    "exporter": ("exporter", "Serve metrics for Prometheus and the status page."),
     "sites": ("sites", "Check the site files and publish them to the workers."),
     "seed": ("seed", "Ask for boards, posts or addresses to be fetched."),
     "fetch": ("fetch", "Fetch one page here and now and show what is read from it."),

@@ -69,6 +69,7 @@ class Fetcher:
         now = self._clock()
         error = failure(url, raw.status, raw.headers, now)
         if error is not None:
+            error.status = raw.status
             raise error
         return Fetched(
             url=url,

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from crawl_tasks.model import Stage
+
+LATE_MS = 60_000
+"""A board that has been overdue for longer is late."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,8 +21,32 @@ class StageCount:
 
 
 @dataclass(frozen=True, slots=True)
+class Boards:
+    """A site's boards: how many there are, are being scanned, were never scanned, are overdue, are late.
+
+    Overdue is a board that was due and could not be scanned; late is one that has been so for `LATE_MS`.
+    `overdue_since_ms` is when the first of them was due (Redis' clock), 0 when none is overdue.
+    """
+
+    total: int = 0
+    scanning: int = 0
+    unscanned: int = 0
+    overdue: int = 0
+    late: int = 0
+    overdue_since_ms: int = 0
+
+    @property
+    def on_time(self) -> int:
+        """Count the boards that are not late."""
+        return self.total - self.late
+
+
+@dataclass(frozen=True, slots=True)
 class Census:
-    """A site's requests by state at one instant. `fields` are its terms and counters as stored."""
+    """A site's requests by state at one instant. `fields` are its terms and counters as stored.
+
+    `stats` are counters and histograms for those who watch; `guarded` is how many fingerprints its guard holds.
+    """
 
     site: str
     admitted: int
@@ -30,6 +57,9 @@ class Census:
     held: int
     stages: Mapping[Stage, StageCount]
     fields: Mapping[str, str]
+    stats: Mapping[str, int] = field(default_factory=dict)
+    guarded: int = 0
+    boards: Boards = Boards()
 
     @property
     def ready(self) -> int:
@@ -78,8 +108,8 @@ class Census:
 def read_census(site: str, reply: list[object]) -> Census:
     """Read the reply of census.lua."""
     _, admitted, delayed, parked, dead, leased, held, *rest = reply
-    by_stage, flat = rest[:3], rest[3]
-    texts = [text.decode() for text in _list(flat)]
+    by_stage, (flat, stats, guard, boards) = rest[:3], map(_list, rest[3:])
+    texts = list(map(bytes.decode, flat))
     return Census(
         site=site,
         admitted=_int(admitted),
@@ -92,7 +122,15 @@ def read_census(site: str, reply: list[object]) -> Census:
             stage: StageCount(*(_int(n) for n in _list(counts))) for stage, counts in zip(Stage, by_stage, strict=True)
         },
         fields=dict(zip(texts[::2], texts[1::2], strict=True)),
+        stats=numbers(stats),
+        guarded=sum(int(size) for name, size in zip(guard[::2], guard[1::2], strict=True) if name.endswith(b":n")),
+        boards=Boards(*(round(float(number)) for number in boards)),
     )
+
+
+def numbers(flat: list[bytes]) -> dict[str, int]:
+    """Read a hash of counters as HGETALL gives it to a script."""
+    return dict(zip(map(bytes.decode, flat[::2]), map(int, flat[1::2]), strict=True))
 
 
 def _int(value: object) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import cast
@@ -11,14 +11,14 @@ import orjson
 import redis
 
 from crawl_tasks.errors import BackendError, ConfigError
-from crawl_tasks.frontier.census import Census, read_census
+from crawl_tasks.frontier.census import LATE_MS, Census, read_census
 from crawl_tasks.frontier.entry import line_of, read_entry
-from crawl_tasks.frontier.gauges import BoardState, clock_ms, queue_sizes, read_boards
+from crawl_tasks.frontier.gauges import BoardState, Vitals, clock_ms, queue_sizes, read_boards, read_vitals
 from crawl_tasks.frontier.graves import Grave, read_graves
 from crawl_tasks.frontier.keys import Keys
 from crawl_tasks.frontier.retry import Verdict
 from crawl_tasks.frontier.scripts import Scripts, Verb, explained
-from crawl_tasks.model import Items, Lease, Parsed, Request, State
+from crawl_tasks.model import Effort, Items, Lease, Parsed, Request, State
 
 
 class Refusal(Enum):
@@ -73,6 +73,12 @@ class BoardTerms:
 
 def _ints(reply: list[object]) -> list[int]:
     return [int(cast(int, value)) for value in reply]  # the scripts' headers promise numbers here
+
+
+def _effort_text(effort: Effort | None) -> str:
+    if effort is None:
+        return ""
+    return f"{effort.status} {effort.wire_bytes} {effort.body_bytes} {effort.fetch_ms} {effort.parse_ms}"
 
 
 class Frontier:
@@ -149,13 +155,14 @@ class Frontier:
         _, _, request = read_entry(site, entry)
         return Lease(rid, token, attempt, request, version.decode(), tail, int(deadline_ms))
 
-    def commit(self, lease: Lease, parsed: Parsed, outcome: str = "") -> Receipt | None:
+    def commit(self, lease: Lease, parsed: Parsed, outcome: str = "", effort: Effort | None = None) -> Receipt | None:
         """End a lease with all that its page gave; None when the lease was lost and nothing was changed.
 
         Args:
             lease: the lease to end.
             parsed: children and items of the page.
             outcome: a counter to raise beside `done`.
+            effort: what the attempt cost, to be counted.
         """
         items = orjson.dumps(parsed.items, default=tuple) if parsed.items else b""
         reply = self._scripts.call(
@@ -167,12 +174,13 @@ class Frontier:
             parsed.tail,
             self._store_at,
             outcome,
+            _effort_text(effort),
             *(line_of(child) for child in parsed.children),
         )
         code, *numbers = _ints(reply)
         return Receipt(*numbers) if code == 0 else None
 
-    def fail(self, lease: Lease, verdict: Verdict) -> bool:
+    def fail(self, lease: Lease, verdict: Verdict, effort: Effort | None = None) -> bool:
         """End a lease without a result; false when the lease was lost and nothing was changed."""
         reply = self._scripts.call(
             Verb.FAIL,
@@ -184,6 +192,7 @@ class Frontier:
             verdict.reason,
             verdict.rest_ms,
             verdict.details,
+            _effort_text(effort),
         )
         return reply[0] == 0
 
@@ -203,6 +212,10 @@ class Frontier:
         code, wait_ms, expired, lost = _ints(self._scripts.call(Verb.TICK, caller, most_sites, floor_ms))
         return Tick(code == 0, wait_ms, expired, lost)
 
+    def present(self, name: str, queues: Iterable[str]) -> int:
+        """Say that a process lives and which queues it serves, none when it ends; give how many live."""
+        return _ints(self._scripts.call(Verb.PRESENT, name, ",".join(queues)))[1]
+
     def produce(self, most_boards: int = 500) -> tuple[int, int, int]:
         """Admit scans of due boards; give how many were admitted, held back, still being scanned."""
         _, admitted, held, busy = _ints(self._scripts.call(Verb.PRODUCE, most_boards))
@@ -216,10 +229,30 @@ class Frontier:
         Raises:
             ConfigError: no such site is published.
         """
-        reply = self._scripts.call(Verb.CENSUS, site)
-        if reply[0] != 0:
-            raise self._unpublished(site)
-        return read_census(site, reply)
+        return self.censuses([site])[0]
+
+    def censuses(self, sites: Sequence[str]) -> list[Census]:
+        """Count many sites' requests, each site at one instant.
+
+        Raises:
+            ConfigError: one of them is not published.
+        """
+        replies = self._scripts.call_each(Verb.CENSUS, [(site, LATE_MS) for site in sites])
+        for site, reply in zip(sites, replies, strict=True):
+            if reply[0] != 0:
+                raise self._unpublished(site)
+        return [read_census(site, reply) for site, reply in zip(sites, replies, strict=True)]
+
+    @explained("vitals")
+    def vitals(self, queues: Iterable[str]) -> Vitals:
+        """Look at what concerns all sites."""
+        return read_vitals(self._client, self.keys, queues, LATE_MS)
+
+    @explained("watched_since_ms")
+    def watched_since_ms(self, site: str) -> int:
+        """Say when a site was first published; 0 when it never was."""
+        since = cast("bytes | None", self._client.hget(self.keys.site(site), "since"))
+        return int(since or 0)
 
     @explained("boards")
     def boards(self, site: str) -> list[BoardState]:
@@ -248,9 +281,9 @@ class Frontier:
         flat = cast(list[bytes], self._scripts.call(Verb.DRAW, taker, most_pages, takeover_ms)[1])
         return list(zip(flat[::2], flat[1::2], strict=True))
 
-    def stored(self, ids: Iterable[bytes]) -> int:
-        """Take stored pages off the outbox; give how many still wait."""
-        return _ints(self._scripts.call(Verb.STORED, *ids))[1]
+    def stored(self, ids: Iterable[bytes], gains: Mapping[str, Mapping[str, int]] | None = None) -> int:
+        """Take stored pages off the outbox; give how many still wait. `gains` are statistics to raise, by site."""
+        return _ints(self._scripts.call(Verb.STORED, orjson.dumps(gains or {}), *ids))[1]
 
     @explained("outbox_size")
     def outbox_size(self) -> int:

@@ -1,8 +1,8 @@
-"""Reads for those who watch: boards and their schedule, queue lengths, Redis' clock."""
+"""Reads for those who watch: boards and their schedule, processes, queue lengths, Redis' clock and memory."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import cast
 
@@ -15,6 +15,8 @@ PRIORITY_STEPS = (3, 6, 9)
 """kombu keeps a list for each priority step; step 0 has the queue's own name."""
 
 _CHUNK = 500
+_MOST_PROCESSES = 1000
+_MOST_FORGOTTEN = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +28,61 @@ class BoardState:
     scanned_at_ms: int
     open_pages: int
     interval_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """A process that said at `at_ms` (Redis' clock) that it lives, and the queues it serves."""
+
+    name: str
+    queues: tuple[str, ...]
+    at_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Vitals:
+    """What concerns all sites, at one moment.
+
+    `counters` are histograms over all sites. `produced_at_ms` is when due boards were last looked for, 0 for never.
+    `forgotten` are boards that were due long ago and that nobody has looked at: site, since when. At most a thousand.
+    """
+
+    at_ms: int
+    counters: Mapping[str, int]
+    queues: Mapping[str, int]
+    outbox: int
+    processes: tuple[Process, ...]
+    produced_at_ms: int
+    forgotten: tuple[tuple[str, int], ...]
+    memory_bytes: int
+    max_memory_bytes: int
+
+
+def read_vitals(client: redis.Redis, keys: Keys, queues: Iterable[str], late_ms: int) -> Vitals:
+    """Look at everything that is not one site's, in three round trips."""
+    now = clock_ms(client)
+    pipe = client.pipeline(transaction=False)
+    pipe.hgetall(keys.stats)
+    pipe.xlen(keys.outbox)
+    pipe.zrange(keys.alive, 0, _MOST_PROCESSES, withscores=True)
+    pipe.hgetall(keys.serves)
+    pipe.zrange(keys.boards, 0, now - late_ms, byscore=True, offset=0, num=_MOST_FORGOTTEN, withscores=True)
+    pipe.info("memory")
+    stats, outbox, alive, serves, forgotten, memory = pipe.execute()
+    counters = {name.decode(): int(value) for name, value in stats.items()}
+    return Vitals(
+        at_ms=now,
+        produced_at_ms=counters.pop("produced_at", 0),
+        counters=counters,
+        queues=queue_sizes(client, queues),
+        outbox=outbox,
+        processes=tuple(
+            Process(name.decode(), tuple(serves.get(name, b"").decode().split(",")), int(at)) for name, at in alive
+        ),
+        forgotten=tuple((name.decode().partition(" ")[0], int(due)) for name, due in forgotten),
+        memory_bytes=memory["used_memory"],
+        max_memory_bytes=memory.get("maxmemory", 0),
+    )
 
 
 def read_boards(client: redis.Redis, keys: Keys, site: str) -> list[BoardState]:

@@ -11,7 +11,11 @@ P is the prefix (setting `redis_prefix`), S a site's name, G one of list, post, 
 | P:bell:QUEUE         | stream | one entry, replaced whenever a message is put on QUEUE                             |
 | P:refused            | list   | messages that no worker can read, with the reason; the newest thousand             |
 | P:ticker             | string | which process has the floor for tick                                               |
+| P:alive              | zset   | process -> when it last said that it lives, ms                                     |
+| P:serves             | hash   | process -> the queues it serves, comma-separated                                   |
+| P:stats              | hash   | produced_at, and histograms over all sites: NAME:STAGE:BUCKET and NAME:STAGE:sum   |
 | P:s:S                | hash   | version, terms (window, delay_ms, ...), gate (next_at, paused), counters           |
+| P:s:S:stats          | hash   | counters and histograms of the site, for those who watch                           |
 | P:s:S:ready:G:L      | list   | entries waiting, in the order they came                                            |
 | P:s:S:released:G     | zset   | rid -> when its message was put on the queue, ms                                   |
 | P:s:S:leased         | zset   | rid -> deadline of its lease, ms                                                   |
@@ -23,6 +27,9 @@ P is the prefix (setting `redis_prefix`), S a site's name, G one of list, post, 
 | P:s:S:g:TABLE:BUCKET | set    | fingerprints, 63-bit integers, up to about 500 (an intset); of bloom a bitmap      |
 | P:s:S:tail:SHARD     | hash   | post id -> highest comment page admitted; a shard holds 100 neighbouring ids       |
 | P:s:S:boards         | set    | the site's board ids                                                               |
+| P:s:S:scanning       | set    | boards being scanned                                                               |
+| P:s:S:unscanned      | set    | boards whose first scan is not over                                                |
+| P:s:S:overdue        | zset   | board that was due and could not be scanned -> when it was due, ms                 |
 | P:s:S:board:B        | hash   | line of its first page, interval_ms and bounds, scan, open, started_at, scanned_at |
 
 Nothing here expires but the buckets of rolling guards (two windows) and P:ticker (seconds).
@@ -40,6 +47,9 @@ class Keys:
         self.sites = f"{prefix}:sites"
         self.boards = f"{prefix}:boards"
         self.outbox = f"{prefix}:outbox"
+        self.stats = f"{prefix}:stats"
+        self.alive = f"{prefix}:alive"
+        self.serves = f"{prefix}:serves"
 
     def site(self, name: str) -> str:
         """Name the hash of a site's terms and counters."""

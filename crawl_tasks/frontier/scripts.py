@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from importlib import resources
+from typing import Final, cast
 
 import redis
 from redis.exceptions import ConnectionError as RedisConnectionError
@@ -19,6 +20,9 @@ from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from crawl_tasks.errors import BackendError, RedisUnreachable
 from crawl_tasks.frontier.envelope import hint_templates
+from crawl_tasks.frontier.histogram import AGES_S, TIMES_MS
+
+_AT_ONCE: Final = 200  # commands on their way at once
 
 
 class Verb(StrEnum):
@@ -36,6 +40,11 @@ class Verb(StrEnum):
     CENSUS = "census"
     DRAW = "draw"
     STORED = "stored"
+    PRESENT = "present"
+
+
+def _numbers(values: Iterable[int]) -> str:
+    return "{" + ", ".join(map(str, values)) + "}"
 
 
 def _quote(text: str) -> str:
@@ -43,11 +52,12 @@ def _quote(text: str) -> str:
 
 
 def script_text(verb: Verb, hints: Mapping[str, str]) -> str:
-    """Put a verb's script together: templates, prelude, verb."""
+    """Put a verb's script together: templates, bounds, prelude, verb."""
     lua = resources.files("crawl_tasks.frontier") / "lua"
     table = ", ".join(f"{queue} = {_quote(hint)}" for queue, hint in hints.items())
     prelude = (lua / "_prelude.lua").read_text("utf-8")
-    return f"local HINTS = {{{table}}}\n{prelude}\n{(lua / f'{verb}.lua').read_text('utf-8')}"
+    bounds = f"local TIMES_MS, AGES_S = {_numbers(TIMES_MS)}, {_numbers(AGES_S)}"
+    return f"local HINTS = {{{table}}}\n{bounds}\n{prelude}\n{(lua / f'{verb}.lua').read_text('utf-8')}"
 
 
 @contextmanager
@@ -101,6 +111,31 @@ class Scripts:
                 f"Redis answered {verb} with {type(reply).__name__}, not a list; is something in between?"
             )
         return reply
+
+    def call_each(self, verb: Verb, argument_lists: Sequence[tuple[str | bytes | int, ...]]) -> list[list[object]]:
+        """Run a verb that only reads once for each list of arguments, in few round trips; give the replies in order.
+
+        Raises:
+            RedisUnreachable: no connection, or it broke.
+            BackendError: Redis refused.
+        """
+        if not argument_lists:
+            return []
+        replies = [self.call(verb, *argument_lists[0])]  # now Redis knows the script
+        with explained(verb):
+            for start in range(1, len(argument_lists), _AT_ONCE):
+                replies += self._ask_each(verb, argument_lists[start : start + _AT_ONCE])
+        return replies
+
+    def _ask_each(self, verb: Verb, argument_lists: Sequence[tuple[str | bytes | int, ...]]) -> list[list[object]]:
+        connection = self._connection()
+        commands = [("EVALSHA", self._shas[verb], 1, self._prefix, *args) for args in argument_lists]
+        try:
+            connection.send_packed_command(connection.pack_commands(commands))
+            return [cast(list[object], connection.read_response()) for _ in commands]
+        except RedisError:  # the other replies are still on their way
+            connection.disconnect()
+            raise
 
     def _ask(self, verb: Verb, args: tuple[str | bytes | int, ...]) -> object:
         """Send on this thread's own connection, without the client above it: half the CPU of `client.evalsha`."""

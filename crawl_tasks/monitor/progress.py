@@ -165,7 +165,7 @@ def _site_text(site: SiteSnapshot) -> str:
             f" ({site.gone} gone), {census.parked} parked, {census.dead} dead",
             *stages,
             f"  leased {census.leased}, delayed {census.delayed}; failed attempts: {failed}",
-            f"  boards   {boards.total}: {boards.scanning} being scanned, {boards.due} due, {boards.late} late,"
+            f"  boards   {boards.total}: {boards.scanning} being scanned, {boards.overdue} overdue, {boards.late} late,"
             f" {boards.unscanned} never scanned",
         ]
     )

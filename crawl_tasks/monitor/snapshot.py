@@ -3,52 +3,100 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from crawl_tasks.frontier.census import Census
+from crawl_tasks.frontier.census import Boards, Census
 from crawl_tasks.frontier.frontier import Frontier
-from crawl_tasks.frontier.gauges import BoardState
+from crawl_tasks.frontier.gauges import Process, Vitals
+from crawl_tasks.frontier.histogram import AGES_S, TIMES_MS, Histogram, merged, read_histogram
 from crawl_tasks.model import Stage
 from crawl_tasks.queues import QUEUES
 
-LATE_MS = 60_000
-"""A board that has been due for longer, and is not being scanned, is late."""
+ALIVE_MS = 35_000
+"""A process that was silent for longer counts as gone: three signs of life missed."""
 
-_FAILED = "failed:"
-_GONE = "gone:"
-
-
-@dataclass(frozen=True, slots=True)
-class Boards:
-    """A site's boards: how many there are, are due, are late, are being scanned, were never scanned."""
-
-    total: int
-    due: int
-    late: int
-    scanning: int
-    unscanned: int
+BEAT_SILENT_MS = 60_000
+"""Beat looks for due boards every few seconds; after a minute without, nobody does."""
 
 
 @dataclass(frozen=True, slots=True)
 class SiteSnapshot:
-    """One site. `failed` counts failed attempts by reason, `gone` pages that no longer exist."""
+    """One site, as the ledger and its counters say."""
 
     name: str
-    is_paused: bool
     census: Census
     boards: Boards
-    failed: Mapping[str, int]
-    gone: int
+
+    @property
+    def is_paused(self) -> bool:
+        """Say whether an operator has stopped it."""
+        return self.census.fields.get("paused") == "1"
+
+    @property
+    def failed(self) -> dict[str, int]:
+        """Count the failed attempts by reason."""
+        return _by_name(self.census.fields, "failed:")
+
+    @property
+    def fates(self) -> dict[tuple[str, str], int]:
+        """Count what followed failed attempts, by fate (delayed, parked, dead) and reason."""
+        return {
+            (fate, reason): count
+            for fate in ("delayed", "parked", "dead")
+            for reason, count in _by_name(self.census.stats, f"{fate}:").items()
+        }
+
+    @property
+    def gone(self) -> int:
+        """Count the pages that no longer exist."""
+        return sum(_by_name(self.census.fields, "gone:").values())
+
+    @property
+    def statuses(self) -> dict[str, int]:
+        """Count the answers by HTTP status."""
+        return _by_name(self.census.stats, "status:")
+
+    @property
+    def freshness(self) -> Histogram:
+        """Give the seconds from posting to storing, of what was posted since the site is watched."""
+        return read_histogram(self.census.stats, "fresh", AGES_S)
+
+    def stat(self, name: str) -> int:
+        """Read one statistic, 0 when it was never counted."""
+        return self.census.stats.get(name, 0)
+
+    def late_s(self, now_ms: int) -> float:
+        """Say for how long the board that waits longest has been due; 0 when none is overdue."""
+        since = self.boards.overdue_since_ms
+        return max(0, now_ms - since) / 1000 if since else 0.0
+
+
+def _by_name(counters: Mapping[str, str] | Mapping[str, int], prefix: str) -> dict[str, int]:
+    names = [name for name in sorted(counters) if name.startswith(prefix)]
+    return {name.removeprefix(prefix): int(counters[name]) for name in names}
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """All sites at about one moment; each site is counted at exactly one. `outbox` counts pages not stored yet."""
+    """All sites at about one moment; each site is counted at exactly one."""
 
-    at_ms: int
     sites: tuple[SiteSnapshot, ...]
-    queues: Mapping[str, int]
-    outbox: int
+    vitals: Vitals
+
+    @property
+    def at_ms(self) -> int:
+        """Give the moment, by Redis' clock."""
+        return self.vitals.at_ms
+
+    @property
+    def queues(self) -> Mapping[str, int]:
+        """Count the broker's messages by queue."""
+        return self.vitals.queues
+
+    @property
+    def outbox(self) -> int:
+        """Count the pages whose items are not stored yet."""
+        return self.vitals.outbox
 
     @property
     def done(self) -> int:
@@ -70,9 +118,39 @@ class Snapshot:
         """Count the requests that wait for a person: dead or parked."""
         return sum(site.census.dead + site.census.parked for site in self.sites)
 
+    @property
+    def processes(self) -> list[Process]:
+        """Give the worker processes that live."""
+        return [process for process in self.vitals.processes if self.at_ms - process.at_ms <= ALIVE_MS]
+
+    @property
+    def is_beat_alive(self) -> bool:
+        """Say whether due boards are being looked for."""
+        return self.at_ms - self.vitals.produced_at_ms <= BEAT_SILENT_MS
+
     def done_of(self, stage: Stage) -> int:
         """Count the pages of a stage that ended well."""
         return sum(site.census.stages[stage].done for site in self.sites)
+
+    def total(self, name: str) -> int:
+        """Add one statistic up over all sites."""
+        return sum(site.stat(name) for site in self.sites)
+
+    def workers_of(self, queue: str) -> int:
+        """Count the living processes that serve a queue."""
+        return sum(queue in process.queues for process in self.processes)
+
+    def times(self, what: str, stage: Stage) -> Histogram:
+        """Give the ms of a stage's `fetch`, `parse` or `wait` (from release to lease), over all sites."""
+        return read_histogram(self.vitals.counters, f"{what}:{stage.value}", TIMES_MS)
+
+    def lateness(self) -> Histogram:
+        """Give the seconds from when boards were due to when their scans were admitted."""
+        return read_histogram(self.vitals.counters, "late", AGES_S)
+
+    def freshness(self) -> Histogram:
+        """Give the seconds from posting to storing, over all sites."""
+        return merged([read_histogram({}, "fresh", AGES_S), *(site.freshness for site in self.sites)])
 
 
 def take_snapshot(frontier: Frontier, sites: Sequence[str] = ()) -> Snapshot:
@@ -82,35 +160,27 @@ def take_snapshot(frontier: Frontier, sites: Sequence[str] = ()) -> Snapshot:
         ConfigError: a site is not published.
         RedisUnreachable: Redis does not answer.
     """
-    now = frontier.clock_ms()
+    names = list(sites) or frontier.sites()
+    vitals = frontier.vitals(QUEUES)
+    forgotten: dict[str, list[int]] = {}
+    for name, due_ms in vitals.forgotten:
+        forgotten.setdefault(name, []).append(due_ms)
     return Snapshot(
-        at_ms=now,
-        sites=tuple(_look_at(frontier, name, now) for name in sites or frontier.sites()),
-        queues=frontier.queue_sizes(QUEUES),
-        outbox=frontier.outbox_size(),
+        sites=tuple(
+            SiteSnapshot(census.site, census, with_forgotten(census.boards, forgotten.get(census.site, [])))
+            for census in frontier.censuses(names)
+        ),
+        vitals=vitals,
     )
 
 
-def _look_at(frontier: Frontier, name: str, now_ms: int) -> SiteSnapshot:
-    census = frontier.census(name)
-    counters = census.fields
-    return SiteSnapshot(
-        name=name,
-        is_paused=counters.get("paused") == "1",
-        census=census,
-        boards=tally(frontier.boards(name), now_ms),
-        failed={key.removeprefix(_FAILED): int(n) for key, n in sorted(counters.items()) if key.startswith(_FAILED)},
-        gone=sum(int(n) for key, n in counters.items() if key.startswith(_GONE)),
-    )
-
-
-def tally(boards: Sequence[BoardState], now_ms: int) -> Boards:
-    """Count boards by where they stand."""
-    waiting = [board for board in boards if board.open_pages == 0]
-    return Boards(
-        total=len(boards),
-        due=sum(board.due_at_ms <= now_ms for board in waiting),
-        late=sum(board.due_at_ms <= now_ms - LATE_MS for board in waiting),
-        scanning=len(boards) - len(waiting),
-        unscanned=sum(board.scanned_at_ms == 0 for board in boards),
+def with_forgotten(boards: Boards, due_ms: Sequence[int]) -> Boards:
+    """Count in the boards that were due long ago and that nobody has looked at since: beat is silent."""
+    if not due_ms:
+        return boards
+    return replace(
+        boards,
+        overdue=boards.overdue + len(due_ms),
+        late=min(boards.total, boards.late + len(due_ms)),
+        overdue_since_ms=min([*due_ms, *([boards.overdue_since_ms] if boards.overdue_since_ms else [])]),
     )

@@ -10,6 +10,8 @@ import logging
 import os
 import socket
 import threading
+import time
+from collections.abc import Iterable
 
 from crawl_tasks.errors import BackendError
 from crawl_tasks.frontier.frontier import Frontier
@@ -17,6 +19,9 @@ from crawl_tasks.frontier.frontier import Frontier
 log = logging.getLogger(__name__)
 
 TROUBLE_WAIT_S = 1.0
+
+PRESENT_EVERY_S = 10.0
+"""A process that was not heard of for longer than three of these counts as gone."""
 
 
 class Pacer:
@@ -27,9 +32,12 @@ class Pacer:
         self._name = f"{socket.gethostname()}:{os.getpid()}"
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
+        self._queues: tuple[str, ...] = ()
+        self._say_at = 0.0
 
-    def start(self) -> None:
-        """Tick in a thread of its own until `stop`."""
+    def start(self, queues: Iterable[str] = ()) -> None:
+        """Tick in a thread of its own until `stop`, and say that a worker of these queues lives."""
+        self._queues = tuple(queues)
         self._thread = threading.Thread(target=self._run, name="pacer", daemon=True)
         self._thread.start()
 
@@ -38,6 +46,7 @@ class Pacer:
         self._stop.set()
         if self._thread is not None:
             self._thread.join(timeout=5)
+        self._say_present(())
 
     def once(self) -> str:
         """Tick once, for beat's upkeep."""
@@ -48,7 +57,16 @@ class Pacer:
 
     def _run(self) -> None:
         while not self._stop.is_set():
-            self._stop.wait(self._tick())
+            if self._queues and time.monotonic() >= self._say_at:
+                self._say_present(self._queues)
+            self._stop.wait(min(self._tick(), PRESENT_EVERY_S))
+
+    def _say_present(self, queues: tuple[str, ...]) -> None:
+        self._say_at = time.monotonic() + PRESENT_EVERY_S
+        try:
+            self._frontier.present(self._name, queues)
+        except BackendError as error:
+            log.debug("presence not noted", extra={"error": str(error)})
 
     def _tick(self) -> float:
         try:

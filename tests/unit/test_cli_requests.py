@@ -97,7 +97,14 @@ def test_status_shows_states_boards_and_queues(command: Command) -> None:
     [site] = status["sites"]
     assert (site["site"], site["admitted"], site["released"], site["open"], site["balances"]) == ("tiny", 3, 3, 3, True)
     assert status["queues"] == {"list": 1, "post": 2, "comment": 0, "store": 0, "control": 0}
-    assert site["boards"] == {"total": 2, "due": 1, "late": 0, "scanning": 1, "unscanned": 2}
+    assert site["boards"] == {
+        "total": 2,
+        "scanning": 1,
+        "unscanned": 2,
+        "overdue": 0,
+        "late": 0,
+        "overdue_since_ms": 0,
+    }
 
 
 def test_a_paused_site_says_so_until_it_is_resumed(command: Command) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 import redis
@@ -10,13 +11,13 @@ from rich.console import Console
 
 from crawl_tasks.cli.crawl import is_idle, scan_all
 from crawl_tasks.errors import ParseError
+from crawl_tasks.frontier.census import LATE_MS
 from crawl_tasks.frontier.frontier import Frontier
-from crawl_tasks.frontier.gauges import BoardState
 from crawl_tasks.frontier.retry import RetryPolicy, judge
 from crawl_tasks.model import Items, Lease, Parsed, Post, Request, Stage
 from crawl_tasks.monitor.progress import Pace, Progress, clock, plain_text
 from crawl_tasks.monitor.report import snapshot_row
-from crawl_tasks.monitor.snapshot import LATE_MS, Snapshot, take_snapshot, tally
+from crawl_tasks.monitor.snapshot import Snapshot, take_snapshot
 from crawl_tasks.publishing import publish_site
 from crawl_tasks.sites.loader import parse_site
 from tests.unit.command_line import site_text
@@ -120,18 +121,28 @@ def test_boards_that_are_due_are_left_to_produce(frontier: Frontier) -> None:
     assert frontier.produce()[0] == 2
 
 
-def test_a_board_is_late_when_it_is_due_for_long_and_not_being_scanned() -> None:
-    now = 10 * LATE_MS
-    boards = [
-        BoardState("a", due_at_ms=now + 1, scanned_at_ms=1, open_pages=0, interval_ms=1),
-        BoardState("b", due_at_ms=now - 1, scanned_at_ms=1, open_pages=0, interval_ms=1),
-        BoardState("c", due_at_ms=now - LATE_MS, scanned_at_ms=0, open_pages=0, interval_ms=1),
-        BoardState("d", due_at_ms=now - LATE_MS, scanned_at_ms=0, open_pages=2, interval_ms=1),
-    ]
+def test_a_board_is_late_when_it_is_due_for_long_and_nobody_looks(frontier: Frontier, client: redis.Redis) -> None:
+    client.zadd("test:boards", {"tiny 1": frontier.clock_ms() - LATE_MS - 1000, "tiny b2": frontier.clock_ms()})
 
-    counted = tally(boards, now)
+    [site] = take_snapshot(frontier).sites
 
-    assert (counted.total, counted.due, counted.late, counted.scanning, counted.unscanned) == (4, 2, 1, 1, 2)
+    assert (site.boards.total, site.boards.overdue, site.boards.late, site.boards.on_time) == (2, 1, 1, 1)
+    assert site.late_s(frontier.clock_ms()) >= LATE_MS / 1000
+
+
+def test_a_board_that_is_held_back_is_late_although_it_is_looked_at(frontier: Frontier, client: redis.Redis) -> None:
+    frontier.pause("tiny")
+    client.zadd("test:boards", {"tiny 1": frontier.clock_ms() - LATE_MS - 1000})
+    frontier.produce()
+    while_paused = take_snapshot(frontier).sites[0].boards
+    frontier.resume("tiny")
+    client.zadd("test:boards", {"tiny 1": 1})
+    frontier.produce()
+
+    boards = take_snapshot(frontier).sites[0].boards
+
+    assert (while_paused.overdue, while_paused.late) == (2, 1)
+    assert (boards.late, boards.scanning) == (0, 1)
 
 
 def seen(at_ms: int, frontier: Frontier, done: int) -> Snapshot:
@@ -139,10 +150,10 @@ def seen(at_ms: int, frontier: Frontier, done: int) -> Snapshot:
     real = take_snapshot(frontier)
     [site] = real.sites
     stages = {
-        stage: type(count)(0, 0, done if stage is Stage.POST else 0) for stage, count in site.census.stages.items()
+        stage: replace(count, done=done if stage is Stage.POST else 0) for stage, count in site.census.stages.items()
     }
-    census = type(site.census)("tiny", 0, 0, 0, 0, 0, 0, stages, {})
-    return Snapshot(at_ms, (type(site)("tiny", False, census, site.boards, {}, 0),), real.queues, 0)
+    census = replace(site.census, stages=stages)
+    return Snapshot((replace(site, census=census),), replace(real.vitals, at_ms=at_ms))
 
 
 def test_the_pace_is_that_of_the_last_half_minute(frontier: Frontier) -> None:

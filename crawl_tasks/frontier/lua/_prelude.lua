@@ -1,5 +1,6 @@
 -- Shared by every script of the frontier: the clock, a site's terms, the guard, admission, release.
--- Loaded in front of each verb; defines functions, changes nothing.
+-- Loaded in front of each verb; defines functions, changes nothing. In front of it stand HINTS, the ready-made messages,
+-- and TIMES_MS and AGES_S, the bounds of histograms.
 --
 -- Every script takes KEYS 1: the key prefix P. All other keys are derived from it, as keys.py lists them,
 -- because one call may touch many sites. ARGV are given with each verb.
@@ -47,6 +48,34 @@ local function ready_keys(site, stage)
   local keys = {}
   for level in string.gmatch(site.levels[stage], '%d') do keys[#keys + 1] = ready_key(site, stage, level) end
   return keys
+end
+
+-- Counters, for whoever watches. A histogram is as many fields as it has buckets, NAME:1 .., and NAME:sum.
+local function tally(site, field, n) redis.call('HINCRBY', site.key .. ':stats', field, n) end
+
+local function measure(key, name, bounds, value, times)
+  local bucket = #bounds + 1
+  for i = 1, #bounds do
+    if value <= bounds[i] then
+      bucket = i
+      break
+    end
+  end
+  redis.call('HINCRBY', key, name .. ':' .. bucket, times or 1)
+  redis.call('HINCRBY', key, name .. ':sum', string.format('%.0f', value * (times or 1)))
+end
+
+-- Count what an attempt cost: "<status> <wire bytes> <body bytes> <fetch ms> <parse ms>", or '' when nothing was sent.
+local function count_effort(site, stage, effort)
+  local status, wire, body, fetch, parse = string.match(effort, '^(%d+) (%d+) (%d+) (%d+) (%d+)$')
+  if not status then return end
+  if status ~= '0' then tally(site, 'status:' .. status, 1) end
+  if wire ~= '0' then
+    tally(site, 'wire', wire)
+    tally(site, 'body', body)
+    measure(P .. ':stats', 'parse:' .. stage, TIMES_MS, tonumber(parse))
+  end
+  measure(P .. ':stats', 'fetch:' .. stage, TIMES_MS, tonumber(fetch))
 end
 
 local function attend(site, at) redis.call('ZADD', P .. ':due', 'LT', at, site.name) end
@@ -162,8 +191,13 @@ end
 local function board_key(site, id) return site.key .. ':board:' .. id end
 
 local function note_board(site, payload, change)
-  local key = board_key(site, cjson.decode(payload)[1])
-  if redis.call('EXISTS', key) == 1 then return key, redis.call('HINCRBY', key, 'open', change) end
+  local id = cjson.decode(payload)[1]
+  local key = board_key(site, id)
+  if redis.call('EXISTS', key) == 0 then return end
+  local open = redis.call('HINCRBY', key, 'open', change)
+  if change > 0 and open == 1 then redis.call('SADD', site.key .. ':scanning', id) end
+  if open <= 0 then redis.call('SREM', site.key .. ':scanning', id) end
+  return key, open
 end
 
 -- Know a priority of a stage, so that its ready list is looked at; `levels` holds them, highest first.
@@ -315,12 +349,16 @@ local function close_scan(site, payload, fresh, now)
   local factor = tonumber(v[4] or 0) > 0 and 0.5 or 1.5
   local interval = math.floor(math.max(tonumber(v[2]), math.min(tonumber(v[3]), v[1] * factor)))
   redis.call('HSET', key, 'interval_ms', interval, 'scanned_at', now, 'last_fresh', v[4] or 0, 'fresh', 0, 'open', 0)
-  redis.call('ZADD', P .. ':boards', 'XX', tonumber(v[5] or now) + interval, site.name .. ' ' .. cjson.decode(payload)[1])
+  local id = cjson.decode(payload)[1]
+  redis.call('ZADD', P .. ':boards', 'XX', tonumber(v[5] or now) + interval, site.name .. ' ' .. id)
+  redis.call('SREM', site.key .. ':unscanned', id)
+  redis.call('ZREM', site.key .. ':overdue', id)
 end
 
 -- Bury an entry with its reason: "<now> <reason>\n<entry>".
 local function bury(site, entry, reason, now)
   local rid, stage, payload = string.match(entry, '^(%d+) (%a+) %d %d+ %S+ (.*)$')
   redis.call('HSET', site.key .. ':dead', rid, string.format('%.0f', now) .. ' ' .. reason .. '\n' .. entry)
+  tally(site, 'dead:' .. string.match(reason, '^%S*'), 1)
   if stage == 'list' then close_scan(site, payload, 0, now) end
 end

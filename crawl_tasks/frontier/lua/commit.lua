@@ -8,7 +8,8 @@
 -- ARGV 5: tail page to remember for the request's thread, 0 for none
 -- ARGV 6: outbox length from which the store is called at once
 -- ARGV 7: outcome to count beside done, or ''
--- ARGV 8..: lines
+-- ARGV 8: what the attempt cost, as count_effort() reads it
+-- ARGV 9..: lines
 -- RETURNS 0: {0, new, known, released}
 -- RETURNS -1: the site is not published
 -- RETURNS -2: the lease is not the caller's any more; nothing was changed
@@ -20,7 +21,7 @@ if not entry then return {-2} end
 local now = now_ms()
 local stage, payload = string.match(entry, '^%d+ (%a+) %d %d+ %S+ (.*)$')
 
-for i = 8, #ARGV do admit_line(site, ARGV[i], now) end
+for i = 9, #ARGV do admit_line(site, ARGV[i], now) end
 settle(site)
 if stage == 'list' then close_scan(site, payload, site.news, now) end
 if tonumber(ARGV[5]) > 0 then
@@ -29,6 +30,7 @@ if tonumber(ARGV[5]) > 0 then
   if tonumber(ARGV[5]) > tonumber(redis.call('HGET', key, id) or 0) then redis.call('HSET', key, id, ARGV[5]) end
 end
 redis.call('HINCRBY', site.key, 'done:' .. stage, 1)
+count_effort(site, stage, ARGV[8])
 if ARGV[7] ~= '' then redis.call('HINCRBY', site.key, ARGV[7], 1) end
 if ARGV[4] ~= '' then
   redis.call('XADD', P .. ':outbox', '*', 'items', ARGV[4])

@@ -8,6 +8,7 @@
 -- ARGV 6: reason, one word
 -- ARGV 7: ms for which the whole site rests, 0 for none
 -- ARGV 8: details, one line
+-- ARGV 9: what the attempt cost, as count_effort() reads it
 -- RETURNS 0: {0, released}
 -- RETURNS -1: the site is not published
 -- RETURNS -2: the lease is not the caller's any more; nothing was changed
@@ -19,10 +20,13 @@ local entry = end_lease(site, rid, ARGV[3])
 if not entry then return {-2} end
 
 if tonumber(ARGV[7]) > 0 and now + ARGV[7] > site.next_at then
+  tally(site, 'rest_ms', string.format('%.0f', now + ARGV[7] - math.max(site.next_at, now)))
   site.next_at = now + ARGV[7]
   redis.call('HSET', site.key, 'next_at', string.format('%.0f', site.next_at))
 end
 redis.call('HINCRBY', site.key, 'failed:' .. ARGV[6], 1)
+count_effort(site, string.match(entry, '^%d+ (%a+)'), ARGV[9])
+if ARGV[4] ~= 'dead' then tally(site, ARGV[4] .. ':' .. ARGV[6], 1) end
 if ARGV[4] == 'delayed' then
   redis.call('ZADD', site.key .. ':delayed', now + ARGV[5], entry)
   attend(site, now + ARGV[5])

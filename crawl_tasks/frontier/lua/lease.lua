@@ -23,6 +23,7 @@ local refusal = (site.paused and -4)
   or (redis.call('ZCARD', site.key .. ':leased') >= site.window and -5)
   or (site.next_at > now and -6)
 if refusal then
+  tally(site, 'refused:' .. refusal, 1)
   redis.call('ZREM', site.key .. ':released:' .. stage, rid)
   redis.call('HDEL', site.key .. ':open', rid)
   return_ready(site, rid .. ' ' .. stage .. ' ' .. level .. ' ' .. attempt .. ' ' .. rest)
@@ -34,6 +35,8 @@ attempt = attempt + 1
 token = redis.call('HINCRBY', site.key, 'fence', 1)
 local entry = stage .. ' ' .. level .. ' ' .. attempt .. ' ' .. rest
 redis.call('HSET', site.key .. ':open', rid, token .. ' ' .. entry)
+local released_at = tonumber(redis.call('ZSCORE', site.key .. ':released:' .. stage, rid) or now)
+measure(P .. ':stats', 'wait:' .. stage, TIMES_MS, math.max(0, now - math.floor(released_at)))
 redis.call('ZREM', site.key .. ':released:' .. stage, rid)
 redis.call('ZADD', site.key .. ':leased', now + site.lease, rid)
 if site.delay > 0 then redis.call('HSET', site.key, 'next_at', string.format('%.0f', now + site.delay)) end

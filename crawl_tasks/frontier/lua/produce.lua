@@ -6,8 +6,17 @@
 
 local now = now_ms()
 local sites, admitted, held, busy = {}, 0, 0, 0
-local names = redis.call('ZRANGE', P .. ':boards', '-inf', now, 'BYSCORE', 'LIMIT', 0, ARGV[1])
-for _, name in ipairs(names) do
+redis.call('HSET', P .. ':stats', 'produced_at', string.format('%.0f', now))
+
+-- A board that is due and cannot be scanned is overdue since it was first due, however often it is put off.
+local function put_off(site, id, name, at, due)
+  redis.call('ZADD', P .. ':boards', at, name)
+  redis.call('ZADD', site.key .. ':overdue', 'NX', due, id)
+end
+
+local names = redis.call('ZRANGE', P .. ':boards', '-inf', now, 'BYSCORE', 'LIMIT', 0, ARGV[1], 'WITHSCORES')
+for i = 1, #names, 2 do
+  local name, due = names[i], tonumber(names[i + 1])
   local site_name, id = string.match(name, '^(%S+) (.*)$')
   local site = sites[site_name]
   if not site then
@@ -23,15 +32,18 @@ for _, name in ipairs(names) do
     redis.call('ZREM', P .. ':boards', name)
   elseif site.paused or site.fresh >= site.room then
     held = held + 1
-    redis.call('ZADD', P .. ':boards', now + 5000, name)
+    put_off(site, id, name, now + 5000, due)
   elseif tonumber(v[2]) > 0 then
     busy = busy + 1
-    redis.call('ZADD', P .. ':boards', now + math.max(1000, v[3] / 4), name)
+    put_off(site, id, name, now + math.max(1000, v[3] / 4), due)
   else
     local scan = tonumber(v[4] or 0) + 1
     redis.call('HSET', key, 'scan', scan, 'started_at', now, 'fresh', 0)
     admit_line(site, (string.gsub(v[1], '@SCAN@', tostring(scan))), now, true)
     redis.call('ZADD', P .. ':boards', now + v[3], name)
+    due = tonumber(redis.call('ZSCORE', site.key .. ':overdue', id) or due)
+    redis.call('ZREM', site.key .. ':overdue', id)
+    measure(P .. ':stats', 'late', AGES_S, math.max(0, (now - due) / 1000))
     admitted = admitted + 1
   end
 end

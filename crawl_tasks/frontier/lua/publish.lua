@@ -11,6 +11,7 @@
 local name, key, now = ARGV[1], P .. ':s:' .. ARGV[1], now_ms()
 redis.call('HSET', P .. ':sites', name, ARGV[3])
 redis.call('HSET', key, 'version', ARGV[2])
+redis.call('HSETNX', key, 'since', now)
 local first_board = 5 + 2 * tonumber(ARGV[4])
 for i = 5, first_board - 1, 2 do redis.call('HSET', key, ARGV[i], ARGV[i + 1]) end
 
@@ -24,11 +25,12 @@ for i = first_board, #ARGV, 5 do
   redis.call('HSET', board, 'line', line, 'min_ms', least, 'max_ms', most, 'interval_ms', interval)
   redis.call('HSETNX', board, 'open', 0)
   redis.call('ZADD', P .. ':boards', 'NX', now, name .. ' ' .. id)
-  redis.call('SADD', key .. ':boards', id)
+  if redis.call('SADD', key .. ':boards', id) == 1 then redis.call('SADD', key .. ':unscanned', id) end
 end
 for _, id in ipairs(redis.call('SMEMBERS', key .. ':boards')) do  -- bounded by the site file
   if not kept[id] then
-    redis.call('SREM', key .. ':boards', id)
+    for _, set in ipairs({':boards', ':unscanned', ':scanning'}) do redis.call('SREM', key .. set, id) end
+    redis.call('ZREM', key .. ':overdue', id)
     redis.call('DEL', key .. ':board:' .. id)
     redis.call('ZREM', P .. ':boards', name .. ' ' .. id)
   end

@@ -1,0 +1,48 @@
+"""`crawl-tasks exporter`: metrics for Prometheus and the status page."""
+
+from __future__ import annotations
+
+import click
+
+from crawl_tasks.cli.backend import open_frontier
+from crawl_tasks.cli.helptext import examples
+from crawl_tasks.errors import ConfigError
+from crawl_tasks.local.interrupts import Interrupts
+from crawl_tasks.monitor.snapshot import take_snapshot
+from crawl_tasks.settings import load_settings
+from crawl_tasks.web.look import Look
+from crawl_tasks.web.server import WatchServer
+
+PORT = 9817
+
+
+class Address(click.ParamType[tuple[str, int]]):
+    """HOST:PORT, or PORT alone for this machine only."""
+
+    name = "host:port"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, int]:
+        """Read an address."""
+        host, _, port = value.rpartition(":")
+        if not port.isdigit() or int(port) > 65535:
+            self.fail(f"{value!r} is no HOST:PORT", param, ctx)
+        return host.strip("[]") or "127.0.0.1", int(port)
+
+
+@click.command(epilog=examples("crawl-tasks exporter", "crawl-tasks exporter --listen 0.0.0.0:9817"))
+@click.option("--listen", type=Address(), default=f"127.0.0.1:{PORT}", show_default=True, help="Where to serve.")
+def command(listen: tuple[str, int]) -> None:
+    """Serve metrics for Prometheus at /metrics, and the snapshot as JSON at /api/snapshot, until Ctrl-C.
+
+    It only watches: killed, it changes nothing for the crawl.
+    """
+    frontier = open_frontier(load_settings())
+    try:
+        server = WatchServer(listen, Look(lambda: take_snapshot(frontier)))
+    except OSError as error:
+        raise ConfigError(
+            f"--listen {listen[0]}:{listen[1]}: {error.strerror}; another exporter there? choose another port"
+        ) from error
+    with Interrupts(), server:
+        click.echo(f"http://{listen[0]}:{server.server_address[1]}/metrics; Ctrl-C ends it")
+        server.serve_forever()

@@ -1,0 +1,204 @@
+"""Every metric of the exporter, in one table: name, kind, labels, meaning, and where a snapshot has it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from crawl_tasks.frontier.frontier import Refusal
+from crawl_tasks.frontier.histogram import Histogram
+from crawl_tasks.model import Stage
+from crawl_tasks.monitor.snapshot import SiteSnapshot, Snapshot
+from crawl_tasks.web.families import Family, Kind, Sample, labels
+
+C, G, H = Kind.COUNTER, Kind.GAUGE, Kind.HISTOGRAM
+U = Kind.UNTYPED  # counters, but without the _total that newer parsers would add to their names
+Reader = Callable[[Snapshot], Iterable[Sample]]
+GATE = (Refusal.PAUSED, Refusal.WINDOW_FULL, Refusal.TOO_EARLY)
+
+
+def one(value: Callable[[Snapshot], float]) -> Reader:
+    """Read a metric without labels."""
+    return lambda snapshot: [("", value(snapshot))]
+
+
+def each(value: Callable[[SiteSnapshot], float]) -> Reader:
+    """Read a metric that has one value a site."""
+    return lambda snapshot: [(f'site="{site.name}"', value(site)) for site in snapshot.sites]
+
+
+def by(name: str, values: Callable[[SiteSnapshot], dict[str, int]]) -> Reader:
+    """Read a metric that has one more label."""
+    return lambda snapshot: [
+        (labels(**{"site": site.name, name: label}), value)
+        for site in snapshot.sites
+        for label, value in values(site).items()
+    ]
+
+
+def spider(value: Callable[[SiteSnapshot], float]) -> Reader:
+    """Read a metric under the labels of scrapy-redis' exporters."""
+    return lambda snapshot: [(f'service="crawl_tasks",spider="{site.name}"', value(site)) for site in snapshot.sites]
+
+
+def _spider_statuses(snapshot: Snapshot) -> Iterator[Sample]:
+    for site in snapshot.sites:
+        for status, count in site.statuses.items():
+            yield labels(service="crawl_tasks", spider=site.name, status_code=status), count
+
+
+def _states(site: SiteSnapshot) -> dict[str, int]:
+    census = site.census
+    return {
+        "ready": census.ready,
+        "released": census.released,
+        "leased": census.leased,
+        "delayed": census.delayed,
+        "parked": census.parked,
+        "dead": census.dead,
+    }
+
+
+def _backlog(site: SiteSnapshot) -> dict[str, int]:
+    return {stage.value: count.ready + count.released for stage, count in site.census.stages.items()}
+
+
+def _pages(snapshot: Snapshot) -> Iterator[Sample]:
+    for site in snapshot.sites:
+        for stage, count in site.census.stages.items():
+            gone = site.census.count(f"gone:{stage.value}")
+            yield labels(site=site.name, stage=stage.value, outcome="ok"), count.done - gone
+            if gone:
+                yield labels(site=site.name, stage=stage.value, outcome="gone"), gone
+
+
+def _given_up(snapshot: Snapshot) -> Iterator[Sample]:
+    for site in snapshot.sites:
+        for (fate, reason), count in site.fates.items():
+            if fate != "delayed":
+                yield labels(site=site.name, state=fate, reason=reason), count
+
+
+def _retries(site: SiteSnapshot) -> dict[str, int]:
+    return {reason: count for (fate, reason), count in site.fates.items() if fate == "delayed"}
+
+
+def _refusals(site: SiteSnapshot) -> dict[str, int]:
+    return {refusal.name.lower(): site.stat(f"refused:{refusal.value}") for refusal in GATE}
+
+
+def _items(snapshot: Snapshot) -> Iterator[Sample]:
+    for site in snapshot.sites:
+        for kind in ("post", "comment"):
+            for change in ("new", "changed", "unchanged"):
+                yield labels(site=site.name, kind=kind, change=change), site.stat(f"{kind}:{change}")
+
+
+def _boards(site: SiteSnapshot) -> dict[str, int]:
+    return {"on_time": site.boards.on_time, "late": site.boards.late}
+
+
+def _overdue(snapshot: Snapshot) -> list[Sample]:
+    return [(labels(site=site.name), site.late_s(snapshot.at_ms)) for site in snapshot.sites]
+
+
+def _by_stage(what: str) -> Callable[[Snapshot], Iterable[tuple[str, Histogram]]]:
+    return lambda snapshot: [(labels(stage=stage.value), snapshot.times(what, stage)) for stage in Stage]
+
+
+def _freshness(snapshot: Snapshot) -> Iterator[tuple[str, Histogram]]:
+    for site in snapshot.sites:
+        histogram = site.freshness
+        if histogram.count:
+            yield labels(site=site.name), histogram
+
+
+def _items_of(site: SiteSnapshot) -> int:
+    return sum(
+        site.stat(f"{kind}:{change}") for kind in ("post", "comment") for change in ("new", "changed", "unchanged")
+    )
+
+
+FAMILIES = (
+    Family("crawl_queue_messages", G, ("queue",), "Messages on a Celery queue.",
+           lambda snap: [(labels(queue=name), size) for name, size in snap.queues.items()]),
+    Family("crawl_workers", G, ("queue",), "Worker processes alive that serve a queue.",
+           lambda snap: [(labels(queue=name), snap.workers_of(name)) for name in snap.queues]),
+    Family("crawl_outbox_pages", G, (), "Pages whose items are not stored yet.", one(lambda snap: snap.outbox)),
+    Family("crawl_beat_last_look_timestamp_seconds", G, (), "When due boards were last looked for, 0 for never.",
+           one(lambda snap: snap.vitals.produced_at_ms / 1000)),
+    Family("crawl_beat_alive", G, (), "1 if due boards were looked for within the last minute.",
+           one(lambda snap: int(snap.is_beat_alive))),
+    Family("crawl_redis_memory_bytes", G, (), "Memory that Redis uses.", one(lambda snap: snap.vitals.memory_bytes)),
+    Family("crawl_redis_memory_max_bytes", G, (), "Redis' maxmemory, 0 for no limit.",
+           one(lambda snap: snap.vitals.max_memory_bytes)),
+    Family("crawl_fetch_seconds", H, ("stage",), "Time of attempts to fetch, failed ones too.",
+           histograms=_by_stage("fetch"), scale=1000),
+    Family("crawl_parse_seconds", H, ("stage",), "Time of parsing.", histograms=_by_stage("parse"), scale=1000),
+    Family("crawl_queue_wait_seconds", H, ("stage",), "Time from release to lease.",
+           histograms=_by_stage("wait"), scale=1000),
+    Family("crawl_board_lateness_seconds", H, (), "Time from when boards were due to when their scans were admitted.",
+           histograms=lambda snap: [("", snap.lateness())]),
+    Family("crawl_site_paused", G, ("site",), "1 if the site is paused.", each(lambda site: int(site.is_paused))),
+    Family("crawl_requests", G, ("site", "state"),
+           "Requests by state: ready, released, leased, delayed, parked, dead.", by("state", _states)),
+    Family("crawl_backlog_requests", G, ("site", "stage"), "Requests of a stage that are ready or released.",
+           by("stage", _backlog)),
+    Family("crawl_open_requests", G, ("site",), "Requests that are ready, released, leased or delayed.",
+           each(lambda site: site.census.open)),
+    Family("crawl_backlog_limit", G, ("site",), "Open requests at which scans are held back (max_backlog).",
+           each(lambda site: site.census.count("max_backlog"))),
+    Family("crawl_requests_admitted_total", C, ("site",), "Requests that passed the guard.",
+           each(lambda site: site.census.admitted)),
+    Family("crawl_guard_hits_total", C, ("site",), "Requests that the guard knew already.",
+           each(lambda site: site.census.count("known"))),
+    Family("crawl_guard_size", G, ("site",), "Fingerprints in the guard.", each(lambda site: site.census.guarded)),
+    Family("crawl_attempts_total", C, ("site",), "Leases given: attempts to fetch a page.",
+           each(lambda site: site.census.count("fence"))),
+    Family("crawl_pages_total", C, ("site", "stage", "outcome"), "Pages committed: ok, or gone (404, 410).", _pages),
+    Family("crawl_responses_total", C, ("site", "status"), "Answers by HTTP status, after redirects.",
+           by("status", lambda site: site.statuses)),
+    Family("crawl_response_wire_bytes_total", C, ("site",), "Bytes of pages as they were sent.",
+           each(lambda site: site.stat("wire"))),
+    Family("crawl_response_body_bytes_total", C, ("site",), "Bytes of pages after decoding.",
+           each(lambda site: site.stat("body"))),
+    Family("crawl_failures_total", C, ("site", "reason"), "Attempts that failed.", by("reason", lambda s: s.failed)),
+    Family("crawl_retries_total", C, ("site", "reason"), "Failed attempts that are tried again.",
+           by("reason", _retries)),
+    Family("crawl_given_up_total", C, ("site", "state", "reason"), "Requests that were parked or buried (dead).",
+           _given_up),
+    Family("crawl_leases_expired_total", C, ("site",), "Leases that ran out: the worker died or was too slow.",
+           each(lambda site: site.census.count("expired"))),
+    Family("crawl_messages_lost_total", C, ("site",), "Messages that vanished from a queue and were sent again.",
+           each(lambda site: site.census.count("lost"))),
+    Family("crawl_throttle_seconds_total", C, ("site",), "Time the site was let rest because it asked or failed.",
+           each(lambda site: site.stat("rest_ms") / 1000)),
+    Family("crawl_gate_refusals_total", C, ("site", "reason"), "Leases refused: paused, window_full, too_early.",
+           by("reason", _refusals)),
+    Family("crawl_items_total", C, ("site", "kind", "change"),
+           "Posts and comments by what the store made of them: new, changed, unchanged.", _items),
+    Family("crawl_freshness_seconds", H, ("site",),
+           "Time from posting to storing, of what was posted since the site is watched.", histograms=_freshness),
+    Family("crawl_boards", G, ("site", "state"), "Boards that are on_time or late (overdue for over a minute).",
+           by("state", _boards)),
+    Family("crawl_boards_scanning", G, ("site",), "Boards being scanned.", each(lambda site: site.boards.scanning)),
+    Family("crawl_boards_unscanned", G, ("site",), "Boards whose first scan is not over.",
+           each(lambda site: site.boards.unscanned)),
+    Family("crawl_board_overdue_seconds", G, ("site",), "How long the board that waits longest has been due.",
+           _overdue),
+    Family("collector_task_queue_size", G, ("service", "spider"), "Requests of the site on the Celery queues.",
+           spider(lambda site: site.census.released)),
+    Family("collector_request_queue_size", G, ("service", "spider"), "Requests ready or delayed.",
+           spider(lambda site: site.census.ready + site.census.delayed)),
+    Family("collector_dupefilter_size", G, ("service", "spider"), "As crawl_guard_size.",
+           spider(lambda site: site.census.guarded)),
+    Family("collector_downloader_request_count", U, ("service", "spider"), "As crawl_attempts_total.",
+           spider(lambda site: site.census.count("fence"))),
+    Family("collector_downloader_response_count", U, ("service", "spider"), "Answers of any status.",
+           spider(lambda site: sum(site.statuses.values()))),
+    Family("collector_downloader_response_bytes", U, ("service", "spider"), "As crawl_response_wire_bytes_total.",
+           spider(lambda site: site.stat("wire"))),
+    Family("collector_scraped_item_count", U, ("service", "spider"), "Posts and comments given to the store.",
+           spider(_items_of)),
+    Family("collector_downloader_response_status_count", U, ("service", "spider", "status_code"),
+           "As crawl_responses_total.", _spider_statuses),
+)  # fmt: skip
