@@ -23,7 +23,8 @@ CrawlError
     │   ├── TooLarge             bury    over the limit on wire or decoded bytes
     │   ├── RefusedAddress       bury    scheme, port, private network: not an address we go to
     │   └── Undecodable          bury    a content encoding or type we do not read
-    └── ParseError               park    the page is not what the site file says; waits for a mended rule
+    ├── ParseError               park    the page is not what the site file says; waits for a mended rule
+    └── Crashed                  park    our code or a site's own function failed; waits until it is mended
 """
 
 from __future__ import annotations
@@ -197,3 +198,10 @@ class ParseError(PageError):
 
     fate = Fate.PARK
     reason = "parse"
+
+
+class Crashed(PageError):
+    """Our code or a site's own function failed on this page; the request waits until it is mended."""
+
+    fate = Fate.PARK
+    reason = "crash"

@@ -214,10 +214,12 @@ def _fitted(kind: type[Forum] | type[Post] | type[Comment], row: list[object]) -
 class Parsed:
     """What a page says: items for the store and requests for the frontier, in the order to admit them.
 
-    `tail` is the highest comment page among the children, 0 when there is none.
+    `tail` is the highest comment page among the children, 0 when there is none. `dropped` counts the items that
+    the site's steps took out, by reason.
     """
 
     items: Items
     children: tuple[Request, ...] = ()
     tail: int = 0
     notes: tuple[str, ...] = field(default=())
+    dropped: tuple[tuple[str, int], ...] = ()

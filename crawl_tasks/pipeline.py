@@ -12,7 +12,7 @@ import time
 from dataclasses import dataclass
 from enum import StrEnum
 
-from crawl_tasks.errors import BackendError, ConfigError, Fate, PageError
+from crawl_tasks.errors import BackendError, ConfigError, Crashed, Fate, PageError
 from crawl_tasks.fetch.download import Fetcher
 from crawl_tasks.frontier.frontier import Frontier, Refusal
 from crawl_tasks.frontier.retry import NO_RETRY, judge
@@ -38,13 +38,6 @@ class Outcome(StrEnum):
     BACKEND_FAILED = "backend failed"
     ADMITTED = "admitted"
     KNOWN = "known"
-
-
-class Crashed(PageError):
-    """Our code or a site's own function failed on this page; the request waits until it is mended."""
-
-    fate = Fate.PARK
-    reason = "crash"
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +131,8 @@ class Pages:
         page = self._fetcher.fetch(lease.request, site.policy)
         watch.fetched(page)
         parsed = site.parser.parse(lease.request, page, lease.tail)
+        if site.sieve is not None:
+            parsed = site.sieve.sift(lease.request, parsed)
         receipt = self._frontier.commit(lease, parsed, effort=watch.effort())
         if receipt is None:
             log.warning("lease lost before the commit, the page is somebody else's now")

@@ -16,6 +16,7 @@ from crawl_tasks.schedule.pacer import Pacer
 from crawl_tasks.schedule.produce import Producer
 from crawl_tasks.settings import Settings, load_settings
 from crawl_tasks.sitebook import SiteBook
+from crawl_tasks.sites.steps import read_steps
 
 
 def connect(settings: Settings) -> redis.Redis:
@@ -39,7 +40,7 @@ class Runtime:
     @cached_property
     def sites(self) -> SiteBook:
         """The published sites."""
-        return SiteBook(self.frontier, self.settings.contact)
+        return SiteBook(self.frontier, self.settings.contact, read_steps(self.settings.items))
 
     @cached_property
     def pages(self) -> Pages:

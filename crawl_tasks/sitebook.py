@@ -11,22 +11,25 @@ from crawl_tasks.errors import ConfigError
 from crawl_tasks.fetch.download import FetchPolicy
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.retry import RetryPolicy
+from crawl_tasks.items.sieve import Sieve
 from crawl_tasks.model import Stage
 from crawl_tasks.parse.page import SiteParser, compile_parser
 from crawl_tasks.sites.address import Addresses
 from crawl_tasks.sites.published import read_site
 from crawl_tasks.sites.schema import Site
+from crawl_tasks.sites.steps import ItemStep
 
 
 @dataclass(frozen=True, slots=True)
 class OpenSite:
-    """A site ready for work: how to fetch, parse and retry its pages."""
+    """A site ready for work: how to fetch, parse and retry its pages; `sieve` is None when items pass no steps."""
 
     site: Site
     parser: SiteParser
     policy: FetchPolicy
     retry: RetryPolicy
     addresses: Addresses
+    sieve: Sieve | None = None
 
     def address(self, stage: Stage, key: str, page: int) -> str:
         """Write the address of a page.
@@ -46,9 +49,10 @@ def user_agent(site: Site, contact: str | None) -> str:
     return f"{named} (+{contact})" if contact and contact not in named else named
 
 
-def open_site(site: Site, contact: str | None) -> OpenSite:
-    """Compile a site's parser and make its policies."""
+def open_site(site: Site, contact: str | None, steps: tuple[ItemStep, ...] = ()) -> OpenSite:
+    """Compile a site's parser and make its policies; `steps` of the whole crawl come before its own."""
     gate = site.gate
+    steps += site.items
     policy = FetchPolicy(
         user_agent=user_agent(site, contact),
         origin=site.base,
@@ -62,15 +66,16 @@ def open_site(site: Site, contact: str | None) -> OpenSite:
         robots=site.robots,
     )
     retry = RetryPolicy(gate.max_attempts, gate.retry_base_s, gate.retry_max_s)
-    return OpenSite(site, compile_parser(site), policy, retry, Addresses(site))
+    return OpenSite(site, compile_parser(site), policy, retry, Addresses(site), Sieve(steps, site) if steps else None)
 
 
 class SiteBook:
     """Published sites, by name and version. Thread-safe; keeps one version of each."""
 
-    def __init__(self, frontier: Frontier, contact: str | None) -> None:
+    def __init__(self, frontier: Frontier, contact: str | None, steps: tuple[ItemStep, ...] = ()) -> None:
         self._frontier = frontier
         self._contact = contact
+        self._steps = steps
         self._open: dict[str, tuple[str, OpenSite]] = {}
         self._lock = threading.Lock()
 
@@ -101,4 +106,4 @@ class SiteBook:
         text = self._frontier.published(name)
         if text is None:
             raise ConfigError(f"site {name!r} is not published; `crawl-tasks sites check` publishes config/sites")
-        return open_site(read_site(text), self._contact)
+        return open_site(read_site(text), self._contact, self._steps)

@@ -16,6 +16,7 @@ from crawl_tasks.settings import load_settings
 from crawl_tasks.sitebook import open_site
 from crawl_tasks.sites.address import Addresses
 from crawl_tasks.sites.schema import Site
+from crawl_tasks.sites.steps import read_steps
 from crawl_tasks.urls import normalize
 
 
@@ -38,12 +39,14 @@ def command(what: tuple[str, ...], page: int, body: bool) -> None:
     settings = load_settings()
     sites = checked_sites(settings, ())
     site, request = by_address(sites, what[0]) if len(what) == 1 else by_name(sites, what, page)
-    opened = open_site(site, settings.contact)
+    opened = open_site(site, settings.contact, read_steps(settings.items))
     fetched = Fetcher(build_client(settings.http_client, threads=1)).fetch(request, opened.policy)
     if body:
         click.echo(fetched.body, nl=False)
         return
     parsed = opened.parser.parse(request, fetched, 0)
+    if opened.sieve is not None:
+        parsed = opened.sieve.sift(request, parsed)
     click.echo("past the ledger: nothing is stored, no page is marked as seen", err=True)
     click.echo(json.dumps(page_row(request, fetched, parsed), ensure_ascii=False, indent=2))
 

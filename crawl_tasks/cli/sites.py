@@ -9,6 +9,7 @@ import click
 from crawl_tasks.cli.backend import open_frontier
 from crawl_tasks.cli.helptext import examples
 from crawl_tasks.errors import ConfigError, SiteError
+from crawl_tasks.items.sieve import Sieve
 from crawl_tasks.publishing import board_terms, publish_site, require_contact
 from crawl_tasks.settings import Settings, load_settings
 from crawl_tasks.sites.loader import load_site
@@ -87,8 +88,16 @@ def site_files(directory: Path) -> list[Path]:
 def _checked(path: Path, contact: str | None) -> Site:
     site = load_site(path)
     board_terms(site)
+    _check_steps(site, path)
     require_contact(site, contact)
     return site
+
+
+def _check_steps(site: Site, path: Path) -> None:
+    try:
+        Sieve(site.items, site)
+    except SiteError as error:
+        raise SiteError(f"{path}: {error}") from None
 
 
 def describe(site: Site) -> str:

@@ -175,6 +175,7 @@ class Frontier:
             self._store_at,
             outcome,
             _effort_text(effort),
+            " ".join(f"{reason} {count}" for reason, count in parsed.dropped),
             *(line_of(child) for child in parsed.children),
         )
         code, *numbers = _ints(reply)

@@ -7,13 +7,12 @@ other parameter is refused, so that a site file cannot name just any function th
 
 from __future__ import annotations
 
-import importlib
-import inspect
 from collections.abc import Callable, Iterable
 
-from crawl_tasks.errors import PageError, ParseError, SiteError
+from crawl_tasks.errors import PageError, ParseError
 from crawl_tasks.model import Comment, Forum, Items, Parsed, Post, Request, Stage
 from crawl_tasks.parse.document import Document
+from crawl_tasks.sites.functions import find_function
 from crawl_tasks.sites.schema import Site
 
 OFFERED = ("request", "page", "site", "text", "soup", "json", "tail")
@@ -26,7 +25,7 @@ def load_hook(name: str, site: Site) -> Hook:
     Raises:
         SiteError: There is no such function, or it asks for something we do not offer.
     """
-    function, wanted = _find(name, site.name)
+    function, wanted = find_function(name, f"{site.name}: parser", OFFERED)
 
     def read(request: Request, document: Document, tail: int) -> Parsed:
         given = {one: _offer(one, request, document, site=site, tail=tail) for one in wanted}
@@ -40,23 +39,6 @@ def load_hook(name: str, site: Site) -> Hook:
             raise ParseError(f"{request.site}: {request.stage}: parser {name}: {what}; {request.address}") from error
 
     return read
-
-
-def _find(name: str, site: str) -> tuple[Callable[..., object], tuple[str, ...]]:
-    module_name, _, function_name = name.partition(":")
-    try:
-        function = getattr(importlib.import_module(module_name), function_name)
-    except (ImportError, AttributeError) as error:
-        raise SiteError(f"{site}: parser: {name!r} cannot be imported: {error}; put it on the Python path") from None
-    if not inspect.isfunction(function):
-        raise SiteError(f"{site}: parser: {name!r} is not a function; name a plain function")
-    wanted = tuple(inspect.signature(function).parameters)
-    odd = [one for one in wanted if one not in OFFERED]
-    if odd or not wanted:
-        raise SiteError(
-            f"{site}: parser: {name!r} asks for {', '.join(odd) or 'nothing'}; offered: {', '.join(OFFERED)}"
-        )
-    return function, wanted
 
 
 def _offer(name: str, request: Request, document: Document, *, site: Site, tail: int) -> object:

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Sequence
 
 from pydantic import BaseModel, ValidationError
 
-from crawl_tasks.sites import policy, schema, stages
+from crawl_tasks.sites import policy, schema, stages, steps
 from crawl_tasks.sites.rules import Rule
 from crawl_tasks.sites.yaml_tree import Path, Tree
 
 _SECTIONS: dict[str, type[BaseModel]] = {
     "gate": policy.Gate, "interval": policy.Interval, "order": policy.Orders, "priority": policy.Priorities,
     "guard": policy.Guards, "boards": schema.Board, "list": stages.ListSpec, "post": stages.PostSpec,
-    "comment": stages.CommentSpec, "comments": stages.Records,
+    "comment": stages.CommentSpec, "comments": stages.Records, "items": steps.ItemStep,
 }  # fmt: skip
 
 

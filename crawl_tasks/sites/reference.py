@@ -9,13 +9,14 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from crawl_tasks.sites import index, policy, presets, rules, schema, stages
+from crawl_tasks.sites import index, policy, presets, rules, schema, stages, steps
 
 SECTIONS: tuple[tuple[str, type[BaseModel]], ...] = (
     ("The file", schema.Site), ("boards", schema.Board), ("gate", policy.Gate), ("interval", policy.Interval),
     ("order", policy.Orders), ("priority", policy.Priorities), ("guard", policy.Guards),
     ("Every stage", stages.StageSpec), ("list", stages.ListSpec), ("post", stages.PostSpec),
-    ("post.comments", stages.Records), ("comment", stages.CommentSpec), ("Rules", rules.Rule),
+    ("post.comments", stages.Records), ("comment", stages.CommentSpec),
+    ("items", steps.ItemStep), ("items.drop", steps.Unwanted), ("Rules", rules.Rule),
     ("about", presets.About), ("index", index.IndexSpec),
 )  # fmt: skip
 

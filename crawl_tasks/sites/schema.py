@@ -31,6 +31,7 @@ from crawl_tasks.sites.policy import (
 )
 from crawl_tasks.sites.rules import Part
 from crawl_tasks.sites.stages import CommentSpec, ListSpec, PostSpec, StageSpec, require
+from crawl_tasks.sites.steps import Step
 from crawl_tasks.sites.template import check_addresses
 from crawl_tasks.urls import normalize
 
@@ -131,6 +132,9 @@ class Site(Part):
     post: PostSpec = Field(description="How to read post pages.")
     comment: CommentSpec | None = Field(
         default=None, description="How to read comment pages; left out, there are none."
+    )
+    items: tuple[Step, ...] = Field(
+        default=(), max_length=50, description="Steps that see each post and comment before it is stored."
     )
 
     @cached_property

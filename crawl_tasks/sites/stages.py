@@ -52,7 +52,8 @@ def require(holds: bool, complaint: str) -> None:
 
 
 Template = Annotated[str, StringConstraints(min_length=1, max_length=1000)]
-Hook = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*$", max_length=200)]
+_FUNCTION = r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*$"
+FunctionName = Annotated[str, StringConstraints(pattern=_FUNCTION, max_length=200)]
 FieldName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
 Fields = Annotated[dict[FieldName, Pattern], AfterValidator(_fit)]
 
@@ -82,7 +83,7 @@ class StageSpec(Part):
     )
     gone_when: Pattern | None = Field(default=None, description="Found on a page that says: no such post (a soft 404).")
     login_when: Pattern | None = Field(default=None, description="Found on a page that asks for a login.")
-    parser: Hook | None = Field(
+    parser: FunctionName | None = Field(
         default=None, description="package.module:function that reads the page instead of rules."
     )
 

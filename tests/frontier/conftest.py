@@ -9,6 +9,7 @@ import redis
 
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.model import Request, Stage
+from tests.frontier.small_crawl import SmallCrawl, small_forum
 
 TERMS: dict[str, str | int] = {
     "window": 4,
@@ -47,3 +48,9 @@ def post(number: int, revision: str = "", priority: int = 5) -> Request:
 
 def posts(count: int, start: int = 1) -> list[Request]:
     return [post(number) for number in range(start, start + count)]
+
+
+@pytest.fixture
+def crawl(client: redis.Redis, frontier: Frontier) -> Iterator[SmallCrawl]:
+    with small_forum() as forum:
+        yield SmallCrawl(client, frontier, forum)

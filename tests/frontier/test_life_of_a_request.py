@@ -267,3 +267,28 @@ def test_verdicts_follow_the_fate_of_the_error() -> None:
     assert judge(ServerError("x"), 2, policy, 0.999).delay_ms == 3998
     assert judge(ServerError("x"), 3, policy, 0.5).state is State.DEAD
     assert judge(Gone("x"), 1, policy, 0.5).state is State.DEAD
+
+
+def test_dropped_items_are_counted_by_reason_with_the_commit_and_only_then(
+    frontier: Frontier, client: redis.Redis
+) -> None:
+    frontier.admit("demo", posts(2))
+    first, second = (lease(frontier, rid) for rid in released(client))
+    page = Parsed(Items("demo"), dropped=(("advert", 2), ("without_body", 1)))
+    frontier.commit(first, page)
+    frontier.commit(first, page)
+    frontier.commit(second, page)
+
+    census = frontier.census("demo")
+    assert (census.count("dropped:advert"), census.count("dropped:without_body")) == (4, 2)
+
+
+def test_a_site_counts_a_hundred_reasons_and_the_rest_as_other(frontier: Frontier, client: redis.Redis) -> None:
+    frontier.admit("demo", posts(2))
+    first, second = (lease(frontier, rid) for rid in released(client))
+    frontier.commit(first, Parsed(Items("demo"), dropped=tuple((f"r{n}", 1) for n in range(150))))
+    frontier.commit(second, Parsed(Items("demo"), dropped=(("r0", 1), ("new", 3))))
+
+    fields = frontier.census("demo").fields
+    assert len([name for name in fields if name.startswith("dropped:")]) == 101
+    assert (fields["dropped:other"], fields["dropped:r0"]) == ("53", "2")

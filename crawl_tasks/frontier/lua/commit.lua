@@ -9,10 +9,22 @@
 -- ARGV 6: outbox length from which the store is called at once
 -- ARGV 7: outcome to count beside done, or ''
 -- ARGV 8: what the attempt cost, as count_effort() reads it
--- ARGV 9..: lines
+-- ARGV 9: items that were dropped, as "reason count reason count", or ''
+-- ARGV 10..: lines
 -- RETURNS 0: {0, new, known, released}
 -- RETURNS -1: the site is not published
 -- RETURNS -2: the lease is not the caller's any more; nothing was changed
+
+local REASONS = 100  -- counters of dropped items a site has at most; what has none is counted as other
+
+local function count_dropped(site, reason, n)
+  local field = 'dropped:' .. reason
+  if redis.call('HEXISTS', site.key, field) == 0 and redis.call('HINCRBY', site.key, 'drop_reasons', 1) > REASONS then
+    redis.call('HSET', site.key, 'drop_reasons', REASONS)
+    field = 'dropped:other'
+  end
+  redis.call('HINCRBY', site.key, field, n)
+end
 
 local site = load_site(ARGV[1])
 if not site then return {-1} end
@@ -21,7 +33,7 @@ if not entry then return {-2} end
 local now = now_ms()
 local stage, payload = string.match(entry, '^%d+ (%a+) %d %d+ %S+ (.*)$')
 
-for i = 9, #ARGV do admit_line(site, ARGV[i], now) end
+for i = 10, #ARGV do admit_line(site, ARGV[i], now) end
 settle(site)
 if stage == 'list' then close_scan(site, payload, site.news, now) end
 if tonumber(ARGV[5]) > 0 then
@@ -32,6 +44,7 @@ end
 redis.call('HINCRBY', site.key, 'done:' .. stage, 1)
 count_effort(site, stage, ARGV[8])
 if ARGV[7] ~= '' then redis.call('HINCRBY', site.key, ARGV[7], 1) end
+for reason, n in string.gmatch(ARGV[9], '(%S+) (%d+)') do count_dropped(site, reason, n) end
 if ARGV[4] ~= '' then
   redis.call('XADD', P .. ':outbox', '*', 'items', ARGV[4])
   if redis.call('XLEN', P .. ':outbox') >= tonumber(ARGV[6]) then call_store(now) end

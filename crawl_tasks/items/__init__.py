@@ -1,0 +1,1 @@
+"""Between parse and commit: the steps that see each item before it goes to the store."""

@@ -1,0 +1,136 @@
+"""A crawl in one process: a forum that is a dictionary of pages, and the real pipeline working through the ledger."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import redis
+
+from crawl_tasks.fetch.download import Fetcher, build_client
+from crawl_tasks.frontier.frontier import Frontier, read_items
+from crawl_tasks.model import Items, Stage
+from crawl_tasks.pipeline import Ask, Pages
+from crawl_tasks.publishing import publish_site
+from crawl_tasks.sitebook import SiteBook
+from crawl_tasks.sites.loader import parse_site
+from crawl_tasks.sites.schema import Site
+
+RULES = """\
+name: demo
+base: http://127.0.0.1:1
+robots: false
+gate: {window: 50, delay_s: 0, retry_base_s: 0.1}
+list:
+  address: /list/{board}/{page}
+  record: .row
+  fields: {post_id: {attr: data-id}, title: .t, reply_count: .n, last_reply_at: .at}
+  empty: .nothing
+  revision: [reply_count]
+  next: .next
+post:
+  address: /post/{post}
+  fields: {title: h1, body: .body}
+  pages: .pages
+comment:
+  address: /comment/{post}/{page}
+  first_page: 2
+  record: .c
+  fields: {comment_id: {attr: data-id}, author: .who, body: .say}
+  empty: body
+"""
+
+
+@dataclass
+class SmallForum:
+    """Pages by path; what is not there is a 404. `asked` are the paths that were asked for, in order."""
+
+    url: str
+    pages: dict[str, str | bytes] = field(default_factory=dict)
+    asked: list[str] = field(default_factory=list)
+
+    def thread(self, post: str, *comments: str, body: str = "hello", more: str = "") -> None:
+        """Write a post page with its comments, each as `id text`."""
+        said = "".join(
+            f"<div class=c data-id={c.split()[0]}><b class=who>ann</b><p class=say>{c.split(maxsplit=1)[1]}</div>"
+            for c in comments
+        )
+        self.pages[f"/post/{post}"] = f"<h1>post {post}</h1><div class=body>{body}</div>{said}{more}"
+
+    def board(self, board: str, page: int, *rows: str, more: str = "") -> None:
+        """Write a list page; a row is `post replies`, or `post replies date`."""
+        lines = "".join(
+            f"<div class=row data-id={post}><a class=t>post {post}</a><i class=n>{replies}</i>"
+            f"<i class=at>{' '.join(at)}</i></div>"
+            for post, replies, *at in map(str.split, rows)
+        )
+        self.pages[f"/list/{board}/{page}"] = (lines or "<p class=nothing>") + more
+
+
+@contextmanager
+def small_forum() -> Iterator[SmallForum]:
+    """Serve a forum on a free port of loopback."""
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            forum.asked.append(self.path)
+            page = forum.pages.get(self.path)
+            body = page.encode() if isinstance(page, str) else page or b"no such page"
+            self.send_response(404 if page is None else 200)
+            self.send_header("Content-Type", "text/html; charset=utf-8")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            """Stay silent."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    forum = SmallForum(f"http://127.0.0.1:{server.server_port}")
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield forum
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+class SmallCrawl:
+    """Publishes a site and works on its requests until none is released."""
+
+    def __init__(self, client: redis.Redis, frontier: Frontier, forum: SmallForum) -> None:
+        self.client, self.frontier, self.forum = client, frontier, forum
+        self.pages = Pages(frontier, SiteBook(frontier, None), Fetcher(build_client("requests")))
+
+    def publish(self, more: str = "boards: [1]\n", rules: str = RULES) -> Site:
+        site = parse_site(rules + more, "demo.yaml").relocated(self.forum.url)
+        publish_site(self.frontier, site, contact=None)
+        return site
+
+    def work(self) -> list[str]:
+        """Work until nothing is released; give the paths that were fetched."""
+        before = len(self.forum.asked)
+        while hints := [(stage, hint) for stage in Stage for hint in self.client.rpop(stage.value, 1000) or ()]:
+            for stage, hint in hints:
+                self.pages.work(Ask("demo", stage, rid=json.loads(json.loads(hint)["body"])[1]["rid"]))
+        return self.forum.asked[before:]
+
+    def scan(self) -> list[str]:
+        """Make every board due, and work."""
+        for board in self.client.zrange("test:boards", 0, -1):
+            self.client.zadd("test:boards", {board: 0})
+        self.frontier.produce()
+        return self.work()
+
+    def items(self) -> list[Items]:
+        """Give what waits for the store and take it away."""
+        drawn = self.frontier.draw("test", 1000)
+        self.frontier.stored(page for page, _ in drawn)
+        return [read_items(text) for _, text in drawn]
