@@ -10,7 +10,7 @@ OPTIONS ?=
 UV = VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/uv $(shell test -w "$$HOME" || echo --no-cache)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup crawl test flow lint lock docs bench clean
+.PHONY: help setup crawl test flow forums lint lock docs bench clean
 
 help: ## List what there is to make
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -34,6 +34,9 @@ test: setup ## Run all tests
 
 flow: setup ## Run the tests with real worker processes only
 	@$(BIN)/python -m pytest tests/flow $(OPTIONS)
+
+forums: setup ## Crawl the recorded forums and compare them with their truth (CRAWL_FORUMS=directory, OPTIONS=names)
+	@$(BIN)/python -m tests.forums.proof $(OPTIONS)
 
 lint: setup ## Check style, types and who may import whom
 	$(BIN)/ruff check .

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import repeat
 
 from crawl_tasks.errors import ParseError, RefusedAddress
@@ -77,7 +78,9 @@ class ListReader:
     ) -> tuple[Post, ...]:  # fmt: skip
         columns = table.columns
         nothing: repeat[Plain] = repeat(None)
-        forum_ids = picked(columns["forum_id"], kept) if "forum_id" in columns else repeat(request.key)
+        forum_ids: Iterable[Plain] = repeat(request.key)
+        if "forum_id" in columns:  # where a row names no board of its own, it is of this one
+            forum_ids = (request.key if one is None else one for one in picked(columns["forum_id"], kept))
         known = [picked(columns[name], kept) if name in columns else nothing for name in _KNOWN]
         extra = extras(self._extra, columns, kept) if self._extra else nothing
         ids = map(str, picked(columns["post_id"], kept))

@@ -18,7 +18,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 from crawl_tasks.parse import text as texts
 from crawl_tasks.parse.document import Document, Json, must
 from crawl_tasks.parse.values import FALSE, Columnize, Convert, Take, Want, column_of, reserialised, shape_of, take_of
-from crawl_tasks.sites.rules import Plain, Rule, TextMode
+from crawl_tasks.sites.rules import As, Plain, Rule, TextMode
 
 Where: TypeAlias = LexborNode | Json
 Reader: TypeAlias = Callable[[Where, Document], Plain]
@@ -62,7 +62,7 @@ def compile_rule(rule: Rule, want: Want, *, at_page: bool) -> Compiled:
             return Compiled(_by_source(shape, default))
         return Compiled(partial(_by_self, finish), None, column_of(rule, want), default)
     if rule.all:
-        return Compiled(_by_all(rule, take, shape))
+        return Compiled(_by_all(rule, take, shape, each=(rule.as_ or want.kind) is As.URL))
     return Compiled(partial(_by_css, rule.css, finish, default), rule.css, column_of(rule, want), default)
 
 
@@ -84,12 +84,15 @@ def _by_css(css: str, finish: Finish, default: Plain, where: Where, document: Do
     return default if node is None else finish(node, document)
 
 
-def _by_all(rule: Rule, take: Take, shape: Convert) -> Reader:
+def _by_all(rule: Rule, take: Take, shape: Convert, *, each: bool) -> Reader:
+    """Read all matches as one text; addresses are made absolute each for itself."""
     css, join, default = rule.css or "", rule.join, rule.default
 
     def read(where: Where, document: Document) -> Plain:
         nodes = where.css(css) if isinstance(where, LexborNode) else []
         raw = [text for text in map(take, nodes) if text]
+        if each:
+            return join.join(str(one) for one in (shape(text, document) for text in raw) if one is not None) or default
         value = shape(join.join(raw), document) if raw else None
         return default if value is None else value
 

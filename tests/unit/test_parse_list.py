@@ -47,6 +47,17 @@ def test_rows_without_an_id_are_left_out_and_remarked_upon() -> None:
     assert parsed.notes == ("1 of 2 records without post_id were left out",)
 
 
+def test_a_row_may_name_a_board_of_its_own() -> None:
+    request = ask(Stage.LIST, "9")
+    listing = LIST.replace("title: .t", "title: .t, forum_id: {attr: data-board}")
+
+    parsed = site_parser(stages=(listing, POST, COMMENT)).parse(
+        request, answer(request, rows(7) + '<li class=row data-id="8" data-board="3">'), 0
+    )
+
+    assert [(post.post_id, post.forum_id) for post in parsed.items.posts] == [("7", "9"), ("8", "3")]
+
+
 @pytest.mark.parametrize(
     ("listing", "page", "more", "follows"),
     [

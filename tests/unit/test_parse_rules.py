@@ -51,6 +51,8 @@ def value_of(rule: str, body: str = PAGE, form: str = "html") -> str | None:
         ("{css: .a, all: true}", "one two, three"),
         ("{css: .a, all: true, join: '|'}", "one two|three"),
         ("{css: .a, all: true, attr: title}", "tip"),
+        ("{css: 'a, i', all: true, attr: href, as: url, join: ' '}", "https://forum.example/post/7?sid=1"),
+        ("{css: 'a, base', all: true, attr: absent, as: url, default: none}", "none"),
         (".none", None),
         (".empty", None),
         ("{css: .none, default: 7}", "7"),

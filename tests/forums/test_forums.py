@@ -1,0 +1,21 @@
+"""Recorded forums crawled with the plain commands hold against their truth, field by field."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.forums.proof import prove, table
+from tests.forums.recorded import FORUMS, RECORDINGS, Recording
+
+
+@pytest.mark.timeout(240)
+@pytest.mark.parametrize("forum", FORUMS.values(), ids=FORUMS.keys())
+def test_every_topic_and_reply_is_stored_once_and_equal(forum: Recording, tmp_path: Path) -> None:
+    if not forum.is_there:
+        pytest.skip(f"no recording of {forum.name} in {RECORDINGS}; set CRAWL_FORUMS to the directory of recordings")
+
+    proof = prove(forum, tmp_path)
+
+    assert proof.is_whole, "\n".join([table([proof]), *proof.comparison.examples[:10], *proof.misses[:10]])

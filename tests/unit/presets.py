@@ -1,0 +1,27 @@
+"""What the tests of all presets ask: a short site file, and pages of ours in a program's markup read by it."""
+
+from __future__ import annotations
+
+from crawl_tasks.model import Parsed, Request, Stage
+from crawl_tasks.parse.page import compile_parser
+from crawl_tasks.sites.address import Addresses
+from crawl_tasks.sites.loader import parse_site
+from tests.unit.pages import BASE, answer
+
+
+class Preset:
+    """A forum of one program."""
+
+    def __init__(self, engine: str, more: str = "") -> None:
+        self.site = parse_site(f"name: forum\nbase: {BASE}\nengine: {engine}\n{more}", "forum.yaml")
+        self.addresses = Addresses(self.site)
+        self._parser = compile_parser(self.site)
+
+    def parse(self, stage: Stage, key: str, body: str, *, page: int = 1, tail: int = 0) -> Parsed:
+        request = Request("forum", stage, key, self.addresses.of(stage, key, page) or f"{BASE}/", page)
+        return self._parser.parse(request, answer(request, body), tail)
+
+    def named(self, address: str) -> tuple[str, str, int] | None:
+        """Return what an address of the forum names: stage, key and page."""
+        target = self.addresses.read(address)
+        return None if target is None else (target.stage.value, target.key, target.page)
