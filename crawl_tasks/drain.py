@@ -7,12 +7,13 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
 from crawl_tasks.errors import BackendError, StoreError
 from crawl_tasks.frontier.frontier import Frontier, read_items
-from crawl_tasks.model import Items
+from crawl_tasks.frontier.histogram import AGES_S, observed
+from crawl_tasks.model import Gain, Items
 
 log = logging.getLogger(__name__)
 
@@ -22,10 +23,18 @@ MOST_BATCHES = 50
 """Batches one task stores before it ends, so that a shutdown never waits long."""
 
 
+class Brought(Protocol):
+    """What a batch brought."""
+
+    @property
+    def gains(self) -> Iterable[Gain]:
+        """Say what was new, by site and kind."""
+
+
 class Writes(Protocol):
     """Where items end: a `store.upsert.Store`, or anything that writes a batch whole and twice to no effect."""
 
-    def write(self, batch: Sequence[Items], /) -> object:
+    def write(self, batch: Sequence[Items], /) -> Brought:
         """Write the items of some pages in one transaction."""
 
 
@@ -41,6 +50,7 @@ class Drain:
         self._taker = f"{socket.gethostname()}:{os.getpid()}"
         self._lock = threading.Lock()
         self._resume_at = 0.0
+        self._watched_since: dict[str, float] = {}
 
     def run(self) -> str:
         """Store batches while enough waits to be worth a transaction; what is left is called for within half a second.
@@ -66,13 +76,33 @@ class Drain:
             drawn = self._frontier.draw(self._taker, self._batch)
             if not drawn:
                 break
-            self._store.write(self._readable(drawn))
-            waiting = self._frontier.stored(page_id for page_id, _ in drawn)
+            written = self._store.write(self._readable(drawn))
+            waiting = self._frontier.stored((page_id for page_id, _ in drawn), self._statistics(written.gains))
             pages += len(drawn)
             if waiting < self._worth:
                 break
         log.info("stored", extra={"pages": pages})
         return pages
+
+    def _statistics(self, gains: Iterable[Gain]) -> dict[str, dict[str, int]]:
+        """Write what was stored as the counters of its sites; what was posted before we watched says nothing of us."""
+        counted: dict[str, dict[str, int]] = {}
+        now = time.time()
+        for gain in gains:
+            stats = counted.setdefault(gain.site, {})
+            for change, count in (("new", gain.new), ("changed", gain.changed), ("unchanged", gain.unchanged)):
+                if count:
+                    stats[f"{gain.kind}:{change}"] = count
+            since = self._since(gain.site)
+            ages = [max(0.0, now - posted) for posted in gain.posted if posted >= since]
+            for name, number in observed("fresh", AGES_S, ages).items():
+                stats[name] = stats.get(name, 0) + number
+        return counted
+
+    def _since(self, site: str) -> float:
+        if site not in self._watched_since:
+            self._watched_since[site] = self._frontier.watched_since_ms(site) / 1000
+        return self._watched_since[site]
 
     def _readable(self, drawn: list[tuple[bytes, bytes]]) -> list[Items]:
         batch = []

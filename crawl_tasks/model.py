@@ -210,6 +210,28 @@ def _fitted(kind: type[Forum] | type[Post] | type[Comment], row: list[object]) -
     return row[: len(fields)] + [kind._field_defaults[name] for name in missing]
 
 
+class Kind(StrEnum):
+    """What is counted of what is stored."""
+
+    POST = "post"
+    COMMENT = "comment"
+
+
+@dataclass(frozen=True, slots=True)
+class Gain:
+    """What a batch brought of a site's posts or comments; `unchanged` ones were seen again.
+
+    `posted` has the posting times, where known, of those whose text was stored for the first time.
+    """
+
+    site: str
+    kind: Kind
+    new: int
+    changed: int
+    unchanged: int
+    posted: tuple[int, ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Parsed:
     """What a page says: items for the store and requests for the frontier, in the order to admit them.

@@ -105,11 +105,10 @@ class Census:
         return int(self.fields.get(field, "0"))
 
 
-def read_census(site: str, reply: list[object]) -> Census:
-    """Read the reply of census.lua."""
+def read_census(site: str, reply: list[object], fields: object, stats: object) -> Census:
+    """Read the reply of census.lua, and the site's hash and statistics as HGETALL gives them."""
     _, admitted, delayed, parked, dead, leased, held, *rest = reply
-    by_stage, (flat, stats, guard, boards) = rest[:3], map(_list, rest[3:])
-    texts = list(map(bytes.decode, flat))
+    by_stage, guarded, boards = rest[:3], rest[3], _list(rest[4])
     return Census(
         site=site,
         admitted=_int(admitted),
@@ -121,16 +120,19 @@ def read_census(site: str, reply: list[object]) -> Census:
         stages={
             stage: StageCount(*(_int(n) for n in _list(counts))) for stage, counts in zip(Stage, by_stage, strict=True)
         },
-        fields=dict(zip(texts[::2], texts[1::2], strict=True)),
-        stats=numbers(stats),
-        guarded=sum(int(size) for name, size in zip(guard[::2], guard[1::2], strict=True) if name.endswith(b":n")),
+        fields={name.decode(): value.decode() for name, value in _hash(fields).items()},
+        stats={name.decode(): int(value) for name, value in _hash(stats).items()},
+        guarded=_int(guarded),
         boards=Boards(*(round(float(number)) for number in boards)),
     )
 
 
-def numbers(flat: list[bytes]) -> dict[str, int]:
-    """Read a hash of counters as HGETALL gives it to a script."""
-    return dict(zip(map(bytes.decode, flat[::2]), map(int, flat[1::2]), strict=True))
+def _hash(reply: object) -> dict[bytes, bytes]:
+    """Read what HGETALL answers: a map, or in the older protocol a list."""
+    if isinstance(reply, dict):
+        return reply
+    flat = _list(reply)
+    return dict(zip(flat[::2], flat[1::2], strict=True))
 
 
 def _int(value: object) -> int:

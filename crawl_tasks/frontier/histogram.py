@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Final
@@ -57,6 +59,15 @@ def read_histogram(counters: Mapping[str, int], name: str, bounds: Sequence[int]
     """Read what `measure` of the scripts wrote: fields NAME:1 to NAME:n+1, and NAME:sum."""
     counts = [counters.get(f"{name}:{number}", 0) for number in range(1, len(bounds) + 2)]
     return Histogram(bounds, counts, counters.get(f"{name}:{SUM}", 0))
+
+
+def observed(name: str, bounds: Sequence[int], values: Iterable[float]) -> dict[str, int]:
+    """Write observations as the fields that `measure` of the scripts would raise."""
+    fields: Counter[str] = Counter()
+    for value in values:
+        fields[f"{name}:{bisect_left(bounds, value) + 1}"] += 1
+        fields[f"{name}:{SUM}"] += round(value)
+    return dict(fields)
 
 
 def merged(histograms: Sequence[Histogram]) -> Histogram:

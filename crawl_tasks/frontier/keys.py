@@ -55,6 +55,10 @@ class Keys:
         """Name the hash of a site's terms and counters."""
         return f"{self.prefix}:s:{name}"
 
+    def site_stats(self, name: str) -> str:
+        """Name the hash of a site's statistics."""
+        return f"{self.prefix}:s:{name}:stats"
+
     def board(self, site: str, board: str) -> str:
         """Name the hash of one board."""
         return f"{self.prefix}:s:{site}:board:{board}"

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from importlib import resources
-from typing import Final, cast
+from typing import Final
 
 import redis
 from redis.exceptions import ConnectionError as RedisConnectionError
@@ -22,7 +22,9 @@ from crawl_tasks.errors import BackendError, RedisUnreachable
 from crawl_tasks.frontier.envelope import hint_templates
 from crawl_tasks.frontier.histogram import AGES_S, TIMES_MS
 
-_AT_ONCE: Final = 200  # commands on their way at once
+_AT_ONCE: Final = 600  # commands on their way at once
+
+Command = tuple[str | bytes | int, ...]
 
 
 class Verb(StrEnum):
@@ -112,27 +114,28 @@ class Scripts:
             )
         return reply
 
-    def call_each(self, verb: Verb, argument_lists: Sequence[tuple[str | bytes | int, ...]]) -> list[list[object]]:
-        """Run a verb that only reads once for each list of arguments, in few round trips; give the replies in order.
+    def command(self, verb: Verb, *args: str | bytes | int) -> Command:
+        """Write the call of a verb as a command for `read_all`; Redis must know the script."""
+        return ("EVALSHA", self._shas[verb], 1, self._prefix, *args)
+
+    def read_all(self, what: str, commands: Sequence[Command]) -> list[object]:
+        """Send commands that only read, in few round trips; give the replies in order.
 
         Raises:
             RedisUnreachable: no connection, or it broke.
             BackendError: Redis refused.
         """
-        if not argument_lists:
-            return []
-        replies = [self.call(verb, *argument_lists[0])]  # now Redis knows the script
-        with explained(verb):
-            for start in range(1, len(argument_lists), _AT_ONCE):
-                replies += self._ask_each(verb, argument_lists[start : start + _AT_ONCE])
+        replies: list[object] = []
+        with explained(what):
+            for start in range(0, len(commands), _AT_ONCE):
+                replies += self._ask_all(commands[start : start + _AT_ONCE])
         return replies
 
-    def _ask_each(self, verb: Verb, argument_lists: Sequence[tuple[str | bytes | int, ...]]) -> list[list[object]]:
+    def _ask_all(self, commands: Sequence[Command]) -> list[object]:
         connection = self._connection()
-        commands = [("EVALSHA", self._shas[verb], 1, self._prefix, *args) for args in argument_lists]
         try:
             connection.send_packed_command(connection.pack_commands(commands))
-            return [cast(list[object], connection.read_response()) for _ in commands]
+            return [connection.read_response() for _ in commands]
         except RedisError:  # the other replies are still on their way
             connection.disconnect()
             raise

@@ -54,13 +54,18 @@ class Shape:
     content: slice = field(init=False)
     end: int = field(init=False)
     tracked_at: tuple[int, ...] = field(init=False)
+    posted_at: int | None = field(init=False)
+    fetched_at: int | None = field(init=False)
 
     def __post_init__(self) -> None:
         columns = tuple(column.name for column in self.table.columns)
         end = columns.index("first_seen_at")
         object.__setattr__(self, "columns", columns)
         object.__setattr__(self, "end", end)
-        derived = columns.index("fetched_at") if "fetched_at" in columns else end
+        fetched_at = columns.index("fetched_at") if "fetched_at" in columns else None
+        object.__setattr__(self, "fetched_at", fetched_at)
+        object.__setattr__(self, "posted_at", columns.index("created_at") if "created_at" in columns else None)
+        derived = end if fetched_at is None else fetched_at
         object.__setattr__(self, "content", slice(self.key_size + 1, derived))
         object.__setattr__(self, "names", columns[self.key_size + 1 : end])
         object.__setattr__(self, "tracked_at", tuple(columns.index(name) for name in self.tracked))

@@ -7,8 +7,11 @@ in each first the new rows, then the stored ones, by key: so no two ever wait fo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final, NamedTuple
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from operator import itemgetter
+from typing import Final, cast
 
 from sqlalchemy import Connection
 
@@ -19,50 +22,94 @@ from crawl_tasks.store.statements import Statements
 PORTION: Final = 250  # rows of one insert; only portions that hold a known row are read back
 
 
-class Counts(NamedTuple):
-    """How many rows of a table a batch brought in, gave a new value, or only saw again."""
+@dataclass(slots=True)
+class Tally:
+    """What becomes of a site's rows of one table; filled while the transaction goes on.
 
-    new: int
-    changed: int
-    unchanged: int
+    `posted` has the posting times of rows whose text was not there before.
+    """
+
+    rows: int = 0
+    new: int = 0
+    changed: int = 0
+    posted: list[int] = field(default_factory=list)
 
 
-def settle(connection: Connection, statements: Statements, gathered: Gathered) -> Counts:
-    """Bring the rows of one table into the database, and what they replace into its versions."""
-    new = changed = 0
-    keys = sorted(gathered.rows)
-    known: list[list[Key]] = []
-    for start in range(0, len(keys), PORTION):
-        portion = keys[start : start + PORTION]
-        added = statements.add(connection, gathered.shape.table, [gathered.rows[key] for key in portion])
-        new += added
+def settle(connection: Connection, statements: Statements, gathered: Gathered) -> dict[str, Tally]:
+    """Bring a table's rows into the database, and what they replace into its versions; say what came, by site."""
+    shape = gathered.shape
+    tallies: dict[str, Tally] = {}
+    known: list[tuple[list[Key], bool]] = []
+    for portion in _portions(sorted(gathered.rows)):
+        tally = tallies.setdefault(portion[0][0], Tally())
+        rows = [gathered.rows[key] for key in portion]
+        added = statements.add(connection, shape.table, rows)
+        tally.rows += len(rows)
+        tally.new += added
         if added < len(portion):
-            known.append(portion)
-    for portion in known:  # not in the loop above: all inserts come before all locks, or writers would form a ring
-        changed += _meet(connection, statements, gathered, keys=portion)
+            known.append((portion, added > 0))
+        else:
+            tally.posted += [time for row in rows if (time := _posted(shape, row)) is not None]
+    for (
+        portion,
+        inserted,
+    ) in known:  # not in the loop above: all inserts come before all locks, or writers would form a ring
+        _meet(connection, statements, gathered, keys=portion, tally=tallies[portion[0][0]], inserted=inserted)
     if versions := _versions(gathered):
         statements.keep_versions(connection, versions)
-    return Counts(new, changed, len(keys) - new - changed)
+    return tallies
 
 
-def _meet(connection: Connection, statements: Statements, gathered: Gathered, *, keys: Sequence[Key]) -> int:
-    """Merge the stored rows of these keys with ours and write what differs; return how many got a new value."""
+def _portions(keys: Sequence[Key]) -> Iterator[list[Key]]:
+    """Cut sorted keys into portions, each of one site: the database says how many of a portion were new, not which."""
+    for _, group in groupby(keys, key=itemgetter(0)):
+        rest = list(group)
+        for start in range(0, len(rest), PORTION):
+            yield rest[start : start + PORTION]
+
+
+def _posted(shape: Shape, row: Row) -> int | None:
+    """Give the time of posting of a row that has its text; None of a post that only a list showed."""
+    if shape.posted_at is None or (shape.fetched_at is not None and row[shape.fetched_at] is None):
+        return None
+    return cast("int | None", row[shape.posted_at])  # the column holds nothing else
+
+
+def _is_first_text(shape: Shape, stored: Row, ours: Row, inserted: bool) -> bool:
+    """Say whether a row gets its text from us: it was known from a list only, or we have just inserted it."""
+    if shape.fetched_at is not None and stored[shape.fetched_at] is None:
+        return True
+    return inserted and stored[shape.key_size] == ours[shape.key_size] and stored[shape.end] == ours[shape.end]
+
+
+def _meet(
+    connection: Connection,
+    statements: Statements,
+    gathered: Gathered,
+    *,
+    keys: Sequence[Key],
+    tally: Tally,
+    inserted: bool,
+) -> None:
+    """Merge the stored rows of these keys with ours and write what differs; count those that got a new value."""
     shape = gathered.shape
     rewritten: list[Row] = []
     seen_again: list[Row] = []
     current_again: list[Key] = []
-    changed = 0
     for stored in statements.find(connection, shape, keys):
         key = shape.key_of(stored)
-        merged, losers = merge(shape, stored, gathered.rows[key])
+        ours = gathered.rows[key]
+        merged, losers = merge(shape, stored, ours)
         gathered.rows[key] = merged
+        if _is_first_text(shape, stored, ours, inserted) and (time := _posted(shape, merged)) is not None:
+            tally.posted.append(time)
         if losers:
             gathered.losers.setdefault(key, []).extend(losers)
             current_again += _new_values(shape, key, stored, merged)
         at = shape.key_size
         if merged[at + 1 :] != stored[at + 1 :]:
             rewritten.append(merged)
-            changed += merged[shape.content] != stored[shape.content]
+            tally.changed += merged[shape.content] != stored[shape.content]
         elif merged[at] != stored[at]:
             seen_again.append((merged[at], *key))
     if rewritten:
@@ -71,7 +118,6 @@ def _meet(connection: Connection, statements: Statements, gathered: Gathered, *,
         statements.touch(connection, shape, seen_again)
     if current_again:
         statements.drop_versions(connection, current_again)
-    return changed
 
 
 def _versions(gathered: Gathered) -> list[Row]:

@@ -6,26 +6,29 @@ does not care about order (records.py): a batch whose commit got no answer is si
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Self
 
 from sqlalchemy.exc import DataError, DBAPIError, IntegrityError
 
-from crawl_tasks.model import Items
+from crawl_tasks.model import Gain, Items, Kind
 from crawl_tasks.store import tables
 from crawl_tasks.store.batch import gather
 from crawl_tasks.store.cleaning import clean, storable
 from crawl_tasks.store.database import Database, explained
-from crawl_tasks.store.settle import settle
+from crawl_tasks.store.settle import Tally, settle
 from crawl_tasks.store.statements import Statements
 from crawl_tasks.store.trouble import is_passing
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What a batch did. `changed` rows got a new value in some field; `unchanged` ones at most a later `seen_at`."""
+    """What a batch did. `changed` rows got a new value in some field; `unchanged` ones at most a later `seen_at`.
+
+    `gains` say the same by site.
+    """
 
     new_posts: int = 0
     changed_posts: int = 0
@@ -33,6 +36,7 @@ class Written:
     new_comments: int = 0
     changed_comments: int = 0
     unchanged_comments: int = 0
+    gains: tuple[Gain, ...] = field(default=(), compare=False)
 
 
 class Store:
@@ -84,4 +88,17 @@ class Store:
             if batch.memberships:
                 self._statements.add(connection, tables.memberships, sorted(batch.memberships))
             comments = settle(connection, self._statements, batch.comments)
-        return Written(*posts, *comments)
+        return Written(
+            *_totals(posts), *_totals(comments), (*_gains(Kind.POST, posts), *_gains(Kind.COMMENT, comments))
+        )
+
+
+def _gains(kind: Kind, tallies: Mapping[str, Tally]) -> Iterator[Gain]:
+    for site, tally in tallies.items():
+        seen_again = tally.rows - tally.new - tally.changed
+        yield Gain(site, kind, tally.new, tally.changed, seen_again, tuple(tally.posted))
+
+
+def _totals(tallies: Mapping[str, Tally]) -> tuple[int, int, int]:
+    new, changed = sum(tally.new for tally in tallies.values()), sum(tally.changed for tally in tallies.values())
+    return new, changed, sum(tally.rows for tally in tallies.values()) - new - changed

@@ -18,7 +18,7 @@ Sample = tuple[str, float]
 """Labels as they are written, and a value."""
 
 
-class Kind(StrEnum):
+class MetricKind(StrEnum):
     """The kinds of metric that Prometheus knows."""
 
     COUNTER = "counter"
@@ -35,7 +35,7 @@ class Family:
     """
 
     name: str
-    kind: Kind
+    kind: MetricKind
     labels: tuple[str, ...]
     meaning: str
     read: Callable[[Snapshot], Iterable[Sample]] | None = None
@@ -45,11 +45,12 @@ class Family:
 
 def labels(**values: str) -> str:
     """Write labels."""
-    return ",".join([f'{name}="{_escaped(value)}"' for name, value in values.items()])
+    return ",".join([f'{name}="{escaped(value)}"' for name, value in values.items()])
 
 
 @lru_cache(10_000)
-def _escaped(text: str) -> str:
+def escaped(text: str) -> str:
+    """Write a label's value as the format wants it."""
     return text.replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')
 
 

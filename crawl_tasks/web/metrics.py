@@ -6,14 +6,21 @@ from collections.abc import Callable, Iterable, Iterator
 
 from crawl_tasks.frontier.frontier import Refusal
 from crawl_tasks.frontier.histogram import Histogram
-from crawl_tasks.model import Stage
+from crawl_tasks.model import Kind, Stage
 from crawl_tasks.monitor.snapshot import SiteSnapshot, Snapshot
-from crawl_tasks.web.families import Family, Kind, Sample, labels
+from crawl_tasks.web.families import Family, MetricKind, Sample, escaped, labels
 
-C, G, H = Kind.COUNTER, Kind.GAUGE, Kind.HISTOGRAM
-U = Kind.UNTYPED  # counters, but without the _total that newer parsers would add to their names
+C, G, H = MetricKind.COUNTER, MetricKind.GAUGE, MetricKind.HISTOGRAM
+U = MetricKind.UNTYPED  # counters, but without the _total that newer parsers would add to their names
 Reader = Callable[[Snapshot], Iterable[Sample]]
 GATE = (Refusal.PAUSED, Refusal.WINDOW_FULL, Refusal.TOO_EARLY)
+
+
+ITEM_LABELS = [
+    (f"{kind.value}:{change}", labels(kind=kind.value, change=change))
+    for kind in Kind
+    for change in ("new", "changed", "unchanged")
+]
 
 
 def one(value: Callable[[Snapshot], float]) -> Reader:
@@ -29,7 +36,7 @@ def each(value: Callable[[SiteSnapshot], float]) -> Reader:
 def by(name: str, values: Callable[[SiteSnapshot], dict[str, int]]) -> Reader:
     """Read a metric that has one more label."""
     return lambda snapshot: [
-        (labels(**{"site": site.name, name: label}), value)
+        (f'site="{site.name}",{name}="{escaped(label)}"', value)
         for site in snapshot.sites
         for label, value in values(site).items()
     ]
@@ -43,7 +50,7 @@ def spider(value: Callable[[SiteSnapshot], float]) -> Reader:
 def _spider_statuses(snapshot: Snapshot) -> Iterator[Sample]:
     for site in snapshot.sites:
         for status, count in site.statuses.items():
-            yield labels(service="crawl_tasks", spider=site.name, status_code=status), count
+            yield f'service="crawl_tasks",spider="{site.name}",status_code="{status}"', count
 
 
 def _states(site: SiteSnapshot) -> dict[str, int]:
@@ -66,9 +73,10 @@ def _pages(snapshot: Snapshot) -> Iterator[Sample]:
     for site in snapshot.sites:
         for stage, count in site.census.stages.items():
             gone = site.census.count(f"gone:{stage.value}")
-            yield labels(site=site.name, stage=stage.value, outcome="ok"), count.done - gone
+            where = f'site="{site.name}",stage="{stage.value}"'
+            yield f'{where},outcome="ok"', count.done - gone
             if gone:
-                yield labels(site=site.name, stage=stage.value, outcome="gone"), gone
+                yield f'{where},outcome="gone"', gone
 
 
 def _given_up(snapshot: Snapshot) -> Iterator[Sample]:
@@ -88,9 +96,8 @@ def _refusals(site: SiteSnapshot) -> dict[str, int]:
 
 def _items(snapshot: Snapshot) -> Iterator[Sample]:
     for site in snapshot.sites:
-        for kind in ("post", "comment"):
-            for change in ("new", "changed", "unchanged"):
-                yield labels(site=site.name, kind=kind, change=change), site.stat(f"{kind}:{change}")
+        for name, text in ITEM_LABELS:
+            yield f'site="{site.name}",{text}', site.stat(name)
 
 
 def _boards(site: SiteSnapshot) -> dict[str, int]:
@@ -110,12 +117,6 @@ def _freshness(snapshot: Snapshot) -> Iterator[tuple[str, Histogram]]:
         histogram = site.freshness
         if histogram.count:
             yield labels(site=site.name), histogram
-
-
-def _items_of(site: SiteSnapshot) -> int:
-    return sum(
-        site.stat(f"{kind}:{change}") for kind in ("post", "comment") for change in ("new", "changed", "unchanged")
-    )
 
 
 FAMILIES = (
@@ -198,7 +199,7 @@ FAMILIES = (
     Family("collector_downloader_response_bytes", U, ("service", "spider"), "As crawl_response_wire_bytes_total.",
            spider(lambda site: site.stat("wire"))),
     Family("collector_scraped_item_count", U, ("service", "spider"), "Posts and comments given to the store.",
-           spider(_items_of)),
+           spider(lambda site: site.items)),
     Family("collector_downloader_response_status_count", U, ("service", "spider", "status_code"),
            "As crawl_responses_total.", _spider_statuses),
 )  # fmt: skip

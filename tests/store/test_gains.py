@@ -1,0 +1,77 @@
+"""What a batch says it brought, by site and kind; and what the watchers are told of it."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+import redis
+
+from crawl_tasks.drain import Drain
+from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.model import Comment, Gain, Items, Kind, Parsed, Post, Request, Stage
+from crawl_tasks.monitor.snapshot import take_snapshot
+from crawl_tasks.store.upsert import Store
+from tests.frontier.conftest import TERMS
+from tests.frontier.test_life_of_a_request import lease, released
+
+LISTED = Post("1", 10.0, title="a", created_at=100)
+FETCHED = Post("1", 20.0, title="a", created_at=100, body="b")
+
+
+def comments(count: int, seen_at: float = 20.0) -> tuple[Comment, ...]:
+    return tuple(Comment("1", str(number), seen_at, created_at=100 + number, body="c") for number in range(count))
+
+
+def gains(store: Store, *batch: Items) -> dict[tuple[str, Kind], tuple[int, int, int, tuple[int, ...]]]:
+    return {
+        (gain.site, gain.kind): (gain.new, gain.changed, gain.unchanged, gain.posted) for gain in _written(store, batch)
+    }
+
+
+def _written(store: Store, batch: tuple[Items, ...]) -> tuple[Gain, ...]:
+    return store.write(batch).gains
+
+
+def test_each_site_of_a_batch_gets_its_own_counts(store: Store) -> None:
+    store.write([Items("a", comments=comments(2))])
+
+    told = gains(store, Items("a", comments=comments(3, seen_at=30.0)), Items("b", comments=comments(1)))
+
+    assert told[("a", Kind.COMMENT)] == (1, 0, 2, (102,))
+    assert told[("b", Kind.COMMENT)] == (1, 0, 0, (100,))
+
+
+def test_a_post_counts_as_fresh_when_its_text_comes_not_when_a_list_shows_it(store: Store) -> None:
+    told = [gains(store, Items("a", posts=(post,)))[("a", Kind.POST)] for post in (LISTED, FETCHED, FETCHED)]
+
+    assert told == [(1, 0, 0, ()), (0, 1, 0, (100,)), (0, 0, 1, ())]
+
+
+def test_a_batch_that_comes_twice_brings_nothing_the_second_time(store: Store) -> None:
+    batch = Items("a", posts=(FETCHED,), comments=comments(300))
+    store.write([batch])
+
+    told = gains(store, batch)
+
+    assert told == {("a", Kind.POST): (0, 0, 1, ()), ("a", Kind.COMMENT): (0, 0, 300, ())}
+
+
+@pytest.mark.parametrize(("age_s", "counted"), [(45.0, 1), (-5.0, 1), (10 * 86_400.0, 0)])
+def test_freshness_counts_what_was_posted_since_the_site_is_watched(
+    client: redis.Redis, tmp_path: Path, age_s: float, counted: int
+) -> None:
+    frontier = Frontier(client, "test")
+    frontier.publish("demo", "v1", "{}", TERMS, [])
+    client.hset("test:s:demo", "since", int((time.time() - 86_400) * 1000))
+    frontier.admit("demo", [Request("demo", Stage.POST, "1", "http://127.0.0.1/post/1")])
+    post = Post("1", time.time(), created_at=int(time.time() - age_s), body="b")
+    frontier.commit(lease(frontier, released(client)[0]), Parsed(Items("demo", posts=(post,))))
+
+    with Store(f"sqlite:///{tmp_path / 'x.db'}") as store:
+        Drain(frontier, lambda: store, batch=10, worth=5).run()
+
+    [site] = take_snapshot(frontier).sites
+    assert (site.stat("post:new"), site.freshness.count) == (1, counted)
+    assert (site.freshness.total >= 45) is (age_s == 45.0)
