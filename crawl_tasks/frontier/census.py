@@ -105,9 +105,9 @@ class Census:
         return int(self.fields.get(field, "0"))
 
 
-def read_census(site: str, reply: list[object], fields: object, stats: object) -> Census:
+def read_census(site: str, reply: object, fields: object, stats: object) -> Census:
     """Read the reply of census.lua, and the site's hash and statistics as HGETALL gives them."""
-    _, admitted, delayed, parked, dead, leased, held, *rest = reply
+    admitted, delayed, parked, dead, leased, held, *rest = _list(reply)
     by_stage, guarded, boards = rest[:3], rest[3], _list(rest[4])
     return Census(
         site=site,

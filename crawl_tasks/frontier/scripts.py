@@ -114,10 +114,6 @@ class Scripts:
             )
         return reply
 
-    def command(self, verb: Verb, *args: str | bytes | int) -> Command:
-        """Write the call of a verb as a command for `read_all`; Redis must know the script."""
-        return ("EVALSHA", self._shas[verb], 1, self._prefix, *args)
-
     def read_all(self, what: str, commands: Sequence[Command]) -> list[object]:
         """Send commands that only read, in few round trips; give the replies in order.
 

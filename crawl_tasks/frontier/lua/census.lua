@@ -1,29 +1,38 @@
--- Count a site's requests by state from the sizes of the structures that hold them, at one instant.
+-- Count sites' requests by state from the sizes of the structures that hold them, at one instant.
 -- KEYS 1: key prefix
--- ARGV 1: site
--- ARGV 2: ms after which an overdue board is late
--- RETURNS 0: {0, admitted, delayed, parked, dead, leased, open, {ready, released, done of list}, {post}, {comment},
---   fingerprints in the guard, {boards, scanning, never scanned, overdue, late, when the oldest overdue was due}}
--- RETURNS -1: the site is not published
+-- ARGV 1: ms after which an overdue board is late
+-- ARGV 2..: sites
+-- RETURNS 0: {0, a site, ...}, each {admitted, delayed, parked, dead, leased, open, {ready, released, done of list},
+--   {post}, {comment}, fingerprints in the guard, {boards, scanning, never scanned, overdue, late, when the oldest
+--   overdue was due}}, or {} when it is not published
 
-local site = load_site(ARGV[1])
-if not site then return {-1} end
-local key = site.key
-local stages = {}
-for i, stage in ipairs(STAGES) do
-  local ready = 0
-  for _, list in ipairs(ready_keys(site, stage)) do ready = ready + redis.call('LLEN', list) end
-  local done = tonumber(redis.call('HGET', key, 'done:' .. stage) or 0)
-  stages[i] = {ready, redis.call('ZCARD', key .. ':released:' .. stage), done}
+local now = now_ms()
+
+local function count_requests(site)
+  local key, stages = site.key, {}
+  for i, stage in ipairs(STAGES) do
+    local ready = 0
+    for _, list in ipairs(ready_keys(site, stage)) do ready = ready + redis.call('LLEN', list) end
+    local done = tonumber(redis.call('HGET', key, 'done:' .. stage) or 0)
+    stages[i] = {ready, redis.call('ZCARD', key .. ':released:' .. stage), done}
+  end
+  local guarded, tables = 0, redis.call('HGETALL', key .. ':guard')
+  for i = 1, #tables, 2 do
+    if string.sub(tables[i], -2) == ':n' then guarded = guarded + tables[i + 1] end
+  end
+  local overdue = redis.call('ZCARD', key .. ':overdue')
+  local late = overdue > 0 and redis.call('ZCOUNT', key .. ':overdue', '-inf', now - ARGV[1]) or 0
+  local oldest = overdue > 0 and redis.call('ZRANGE', key .. ':overdue', 0, 0, 'WITHSCORES')[2] or 0
+  local boards = {redis.call('SCARD', key .. ':boards'), redis.call('SCARD', key .. ':scanning'),
+    redis.call('SCARD', key .. ':unscanned'), overdue, late, oldest}
+  return {site.rid, redis.call('ZCARD', key .. ':delayed'), redis.call('HLEN', key .. ':parked'),
+    redis.call('HLEN', key .. ':dead'), redis.call('ZCARD', key .. ':leased'), redis.call('HLEN', key .. ':open'),
+    stages[1], stages[2], stages[3], guarded, boards}
 end
-local guarded, tables = 0, redis.call('HGETALL', key .. ':guard')
-for i = 1, #tables, 2 do
-  if string.sub(tables[i], -2) == ':n' then guarded = guarded + tables[i + 1] end
+
+local counted = {}
+for i = 2, #ARGV do
+  local site = load_site(ARGV[i])
+  counted[i - 1] = site and count_requests(site) or {}
 end
-local oldest = redis.call('ZRANGE', key .. ':overdue', 0, 0, 'WITHSCORES')
-local boards = {redis.call('SCARD', key .. ':boards'), redis.call('SCARD', key .. ':scanning'),
-  redis.call('SCARD', key .. ':unscanned'), redis.call('ZCARD', key .. ':overdue'),
-  redis.call('ZCOUNT', key .. ':overdue', '-inf', now_ms() - ARGV[2]), oldest[2] or 0}
-return {0, site.rid, redis.call('ZCARD', key .. ':delayed'), redis.call('HLEN', key .. ':parked'),
-  redis.call('HLEN', key .. ':dead'), redis.call('ZCARD', key .. ':leased'), redis.call('HLEN', key .. ':open'),
-  stages[1], stages[2], stages[3], guarded, boards}
+return {0, unpack(counted)}
