@@ -74,6 +74,9 @@ def _fields(
     if row["created_at"] is None or abs(row["created_at"] - true["created"]) > slack:
         found.differing["time"] += 1
         found.examples.append(f"{label} time: {row['created_at']} should be {true['created']} within {slack} s")
+    if (row["edited_at"] is not None) is not true["edited"]:
+        found.differing["edited"] += 1
+        found.examples.append(f"{label} edited: {row['edited_at']} should be {true['edited']}")
     body, text = _bare(row["body"]), _bare(true["text"])
     if body != text and body == _bare(forum.quirk(true["text"])):
         found.quirks["body"] += 1

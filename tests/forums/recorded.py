@@ -60,7 +60,19 @@ class Recording:
             return dict(json.load(file))
 
 
-FORUMS = {forum.name: forum for forum in (Recording("phpbb", "phpbb"),)}
+def _with_signs(text: str) -> str:
+    for written, sign in (("(tm)", "™"), ("(r)", "®"), ("(c)", "©")):
+        text = text.replace(written, sign)
+    return text
+
+
+FORUMS = {
+    forum.name: forum
+    for forum in (
+        Recording("phpbb", "phpbb"),
+        Recording("mybb", "mybb", _with_signs, exact_s=59),
+    )
+}
 
 
 @dataclass(frozen=True)
