@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from urllib.parse import urlsplit
 
-from crawl_tasks.errors import ConfigError, SiteError
+from crawl_tasks.errors import ConfigError
 from crawl_tasks.frontier.entry import line_of
 from crawl_tasks.frontier.frontier import BoardTerms, Frontier
-from crawl_tasks.model import Request, Stage
+from crawl_tasks.model import Stage
 from crawl_tasks.sites.address import Addresses
 from crawl_tasks.sites.published import dump_site
 from crawl_tasks.sites.schema import Board, Site
+from crawl_tasks.sites.start import first_page
 
 LEASE_GRACE_S = 15.0
 """Time for parsing and the commit, on top of an attempt's deadline, before a lease is taken for lost."""
@@ -83,16 +84,3 @@ def _terms_of_board(site: Site, board: Board, addresses: Addresses) -> BoardTerm
     if board.interval_s is not None:
         start_s = min_s = max_s = board.interval_s
     return BoardTerms(board.id, line_of(scan), round(start_s * 1000), round(min_s * 1000), round(max_s * 1000))
-
-
-def first_page(site: Site, board: Board, addresses: Addresses, revision: str) -> Request:
-    """Make the request for a board's first list page.
-
-    Raises:
-        SiteError: the site file gives it no address.
-    """
-    address = addresses.of(Stage.LIST, board.id, 1)
-    if address is None:
-        raise SiteError(f"site {site.name}: board {board.id} has no address; give list.address, or the board's own")
-    priority = site.priority.list if board.priority is None else board.priority
-    return Request(site.name, Stage.LIST, board.id, address, page=1, revision=revision, priority=priority)

@@ -12,6 +12,7 @@ from crawl_tasks.drain import Drain
 from crawl_tasks.fetch.download import Fetcher, build_client
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.pipeline import Pages
+from crawl_tasks.schedule.inbox import Inbox
 from crawl_tasks.schedule.pacer import Pacer
 from crawl_tasks.schedule.produce import Producer
 from crawl_tasks.settings import Settings, load_settings
@@ -69,7 +70,8 @@ class Runtime:
     @cached_property
     def pacer(self) -> Pacer:
         """The clockwork."""
-        return Pacer(self.frontier)
+        name = self.settings.start_key or f"{self.settings.redis_prefix}:start"
+        return Pacer(self.frontier, Inbox(self.frontier, name))
 
 
 _lock = threading.Lock()

@@ -46,6 +46,12 @@ class Settings(BaseModel):
     store_batch: int = Field(500, ge=1, le=5000, description="Pages stored in one transaction at most.")
     store_at: int = Field(100, ge=1, le=5000, description="Waiting pages at which the store is called at once.")
     produce_every_s: float = Field(5.0, ge=0.5, le=3600, description="Seconds between two looks for due boards.")
+    start_key: str = Field(
+        "",
+        pattern=r"^[^\s\x00-\x1f]*$",
+        max_length=200,
+        description="Key of others' start entries; may hold {site}. Empty: PREFIX:start, and PREFIX:start:SITE.",
+    )
     items: str = Field(
         "",
         description="Steps that all sites' items pass first: function names, or a JSON list as `items` of a site file.",

@@ -16,9 +16,10 @@ from crawl_tasks.local.jobs import FLOWER_PORT, Workers, beat_job, flower_job, w
 from crawl_tasks.local.ports import port_near
 from crawl_tasks.monitor.progress import Progress, Stored
 from crawl_tasks.monitor.snapshot import Snapshot, take_snapshot
-from crawl_tasks.publishing import first_page, publish_site
+from crawl_tasks.publishing import publish_site
 from crawl_tasks.sites.address import Addresses
 from crawl_tasks.sites.schema import Site
+from crawl_tasks.sites.start import first_page
 
 LOOK_EVERY_S = 0.25
 SILENCE_ALLOWED_S = 60.0

@@ -15,10 +15,10 @@ from crawl_tasks.cli.safe_text import printable
 from crawl_tasks.errors import ConfigError, FetchError, SiteError
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.model import Priority, Request, Stage
-from crawl_tasks.publishing import first_page
 from crawl_tasks.sites.address import Addresses
 from crawl_tasks.sites.published import read_site
 from crawl_tasks.sites.schema import Board
+from crawl_tasks.sites.start import first_page
 from crawl_tasks.urls import normalize
 
 

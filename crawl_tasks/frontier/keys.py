@@ -9,7 +9,11 @@ P is the prefix (setting `redis_prefix`), S a site's name, G one of list, post, 
 | P:boards             | zset   | "site board" -> when the board is due for a scan, ms                               |
 | P:outbox             | stream | pages' items waiting for the store, group `store`                                  |
 | P:bell:QUEUE         | stream | one entry, replaced whenever a message is put on QUEUE                             |
-| P:refused            | list   | messages that no worker can read, with the reason; the newest thousand             |
+| P:refused            | list   | messages and start entries that nobody can read, with the reason; the newest 1000  |
+| P:start, P:start:S   | any    | start entries of other programs: a list, set or sorted set (CRAWL_START_KEY)       |
+| P:claims             | zset   | claim -> when a start entry was taken in hand, ms                                  |
+| P:claimed            | hash   | claim -> "site score entry"                                                        |
+| P:starts             | hash   | counters of start entries: claimed, new, known, refused                            |
 | P:ticker             | string | which process has the floor for tick                                               |
 | P:alive              | zset   | process -> when it last said that it lives, ms                                     |
 | P:serves             | hash   | process -> the queues it serves, comma-separated                                   |
@@ -47,6 +51,7 @@ class Keys:
         self.sites = f"{prefix}:sites"
         self.boards = f"{prefix}:boards"
         self.outbox = f"{prefix}:outbox"
+        self.claims = f"{prefix}:claims"
         self.stats = f"{prefix}:stats"
         self.alive = f"{prefix}:alive"
         self.serves = f"{prefix}:serves"

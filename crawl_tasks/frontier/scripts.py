@@ -42,6 +42,8 @@ class Verb(StrEnum):
     CENSUS = "census"
     DRAW = "draw"
     STORED = "stored"
+    CLAIM = "claim"
+    SETTLE = "settle"
     PRESENT = "present"
 
 

@@ -15,6 +15,7 @@ from collections.abc import Iterable
 
 from crawl_tasks.errors import BackendError
 from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.schedule.inbox import Inbox
 
 log = logging.getLogger(__name__)
 
@@ -27,8 +28,9 @@ PRESENT_EVERY_S = 10.0
 class Pacer:
     """Calls tick when something is due."""
 
-    def __init__(self, frontier: Frontier) -> None:
+    def __init__(self, frontier: Frontier, inbox: Inbox | None = None) -> None:
         self._frontier = frontier
+        self._inbox = inbox
         self._name = f"{socket.gethostname()}:{os.getpid()}"
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
@@ -51,6 +53,8 @@ class Pacer:
     def once(self) -> str:
         """Tick once, for beat's upkeep."""
         tick = self._frontier.tick(self._name)
+        if tick.has_floor and self._inbox is not None:
+            self._inbox.drain_if_due()
         return (
             f"{tick.expired} leases expired, {tick.lost} messages lost" if tick.has_floor else "another process ticks"
         )
@@ -76,4 +80,6 @@ class Pacer:
             return TROUBLE_WAIT_S
         if tick.expired or tick.lost:
             log.warning("requests returned", extra={"expired_leases": tick.expired, "lost_messages": tick.lost})
+        if tick.has_floor and self._inbox is not None:
+            self._inbox.drain_if_due()
         return max(tick.wait_ms, 2) / 1000

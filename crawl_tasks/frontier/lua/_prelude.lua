@@ -362,3 +362,12 @@ local function bury(site, entry, reason, now)
   tally(site, 'dead:' .. string.match(reason, '^%S*'), 1)
   if stage == 'list' then close_scan(site, payload, 0, now) end
 end
+
+-- Start entries of other programs ----------------------------------------------------------------------------
+
+-- Set an entry aside that means no request, with the reason; the newest thousand are kept.
+local function refuse_start(reason, entry)
+  redis.call('HINCRBY', P .. ':starts', 'refused', 1)
+  redis.call('LPUSH', P .. ':refused', 'start: ' .. reason .. '\n' .. entry)
+  redis.call('LTRIM', P .. ':refused', 0, 999)
+end
