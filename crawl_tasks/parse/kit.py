@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 from crawl_tasks.errors import ParseError, RefusedAddress
 from crawl_tasks.model import Request, Stage
 from crawl_tasks.parse.document import Document
+from crawl_tasks.parse.pager import Pages
 from crawl_tasks.parse.reading import Compiled, compile_rule
 from crawl_tasks.parse.table import Column, Table
 from crawl_tasks.parse.values import Clock, Want
@@ -68,12 +69,12 @@ class Kit:
         template = self.addresses.template(stage, 2)
         return template is not None and template.has_page
 
-    def address(self, stage: Stage, key: str, page: int, link: str | None = None) -> str | None:
-        """Return the address of a page by template, or the link found where the template knows no pages."""
+    def address(self, stage: Stage, key: str, page: int, shown: Pages | None = None) -> str | None:
+        """Return the address of a page by template, or the link that was shown where the template knows no pages."""
         template = self.addresses.template(stage, page)
         if template is None or (page > 1 and not template.has_page):
-            return link
-        return self.addresses.of(stage, key, page)
+            return shown.link if shown else None
+        return self.addresses.of(stage, key, page, shown.size if shown else None)
 
 
 def places(table: Table, name: str, fail: Callable[[str], ParseError]) -> tuple[list[int], tuple[str, ...]]:

@@ -121,7 +121,7 @@ class ListReader:
             wanted = range(2, pages.count + 1)
         elif not is_fan and pages.has_next:
             wanted = (request.page + 1,)
-        found = [(page, self._kit.address(Stage.LIST, request.key, page, pages.link)) for page in wanted]
+        found = [(page, self._kit.address(Stage.LIST, request.key, page, pages)) for page in wanted]
         return [
             Request(
                 request.site, Stage.LIST, request.key, address, page, request.revision, request.priority, not is_fan

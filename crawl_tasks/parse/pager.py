@@ -14,15 +14,22 @@ from crawl_tasks.parse.values import Want
 from crawl_tasks.sites.rules import As, Rule
 from crawl_tasks.sites.stages import StageSpec
 
+LARGEST_PAGE = 1000
+
 
 @dataclass(frozen=True, slots=True)
 class Pages:
-    """What a page says of its fellows. `count` is None where it does not say; `link` is the next page's address."""
+    """What a page says of its fellows.
+
+    `count` is their number and `size` that of records on a full page, None where it does not say; `link` is the next
+    page's address.
+    """
 
     count: int | None = None
     has_next: bool = False
     link: str | None = None
     is_shown: bool = False
+    size: int | None = None
 
 
 class Pager:
@@ -33,6 +40,7 @@ class Pager:
         self._per_page = spec.per_page or 1
         self._count = _count_reader(spec.pages, want) if spec.pages else None
         self._total = _count_reader(spec.total, want) if spec.total else None
+        self._size = _count_reader(spec.page_size, want) if spec.page_size else None
         self._test = compile_test(spec.next, want) if spec.next else None
         is_link = spec.next is not None and spec.next.as_ is As.URL
         self._link = compile_rule(spec.next, want, at_page=True).read if spec.next and is_link else None
@@ -45,9 +53,11 @@ class Pager:
     def read(self, where: Where, document: Document, page: int) -> Pages:
         """Return what the page numbered `page` says; never a page beyond the stage's `max_pages`."""
         count = self._count(where, document) if self._count else None
+        size = self._size(where, document) if self._size else None
+        size = size if size is not None and 0 < size <= LARGEST_PAGE else None
         if count is None and self._total:
             total = self._total(where, document)
-            count = None if total is None else max(1, -(-total // self._per_page))
+            count = None if total is None else max(1, -(-total // (size or self._per_page)))
         link, has_next = None, count is not None and page < count
         if self._test is not None:
             has_next = self._test(where, document)
@@ -56,7 +66,7 @@ class Pager:
         if self.counts and count is None:
             count = 1  # forums show no pager where one page is all
         limited = None if count is None else min(count, self._max)
-        return Pages(limited, has_next and page < self._max, link, is_shown)
+        return Pages(limited, has_next and page < self._max, link, is_shown, size)
 
 
 def _count_reader(rule: Rule, want: Want) -> Callable[[Where, Document], int | None]:

@@ -143,8 +143,7 @@ class PostReader:
             shown = pages.count
         revision = request.revision or tidy("" if shown is None else str(shown))
         rank = self._kit.rank(request, Stage.COMMENT)
-        link = pages.link if pages else None
-        found = [(page, self._kit.address(Stage.COMMENT, request.key, page, link)) for page in wanted]
+        found = [(page, self._kit.address(Stage.COMMENT, request.key, page, pages)) for page in wanted]
         return tuple(
             Request(request.site, Stage.COMMENT, request.key, address, page, revision, rank)
             for page, address in found
@@ -197,7 +196,7 @@ class CommentPageReader:
 
     def _next(self, request: Request, pages: Pages) -> tuple[Request, ...]:
         page = request.page + 1
-        address = self._kit.address(Stage.COMMENT, request.key, page, pages.link)
+        address = self._kit.address(Stage.COMMENT, request.key, page, pages)
         if address is None:
             return ()
         return (Request(request.site, Stage.COMMENT, request.key, address, page, request.revision, request.priority),)

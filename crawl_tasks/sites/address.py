@@ -45,8 +45,10 @@ class Addresses:
         self._boards = {board.id: self._absolute(board) for board in site.boards if board.address}
         self._named = {address: board for board, address in self._boards.items()}
 
-    def of(self, stage: Stage, key: str, page: int = 1) -> str | None:
+    def of(self, stage: Stage, key: str, page: int = 1, step: int | None = None) -> str | None:
         """Return the address of a page, or None where the site file gives no template for it.
+
+        `step` is the number of records on a page, where a page has shown it.
 
         Raises:
             RefusedAddress: The key makes no address.
@@ -54,7 +56,7 @@ class Addresses:
         if stage is Stage.LIST and page == 1 and key in self._boards:
             return self._boards[key]
         template = self.template(stage, page)
-        return None if template is None else template.address(key, page)
+        return None if template is None else template.address(key, page, step)
 
     def template(self, stage: Stage, page: int) -> Template | None:
         """Return the template of a stage's pages, None where the site file gives none."""

@@ -78,6 +78,10 @@ class StageSpec(Part):
     pages: Pattern | None = Field(default=None, description="The number of pages, as the page shows it.")
     total: Pattern | None = Field(default=None, description="The number of records on all pages; needs `per_page`.")
     per_page: int | None = Field(default=None, ge=1, le=1000, strict=True, description="Records on a full page.")
+    page_size: Pattern | None = Field(
+        default=None,
+        description="Records on a page, where the page shows it: in place of `per_page` and of the N of {offset:N}.",
+    )
     max_pages: int = Field(
         default=10_000, ge=1, le=MAX_PAGES, strict=True, description="No page beyond this is entered."
     )

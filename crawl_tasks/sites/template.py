@@ -37,13 +37,18 @@ class Template:
     step: int = 0
     has_page: bool = False
 
-    def address(self, key: str, page: int) -> str:
-        """Return the normalised address of a page; raises RefusedAddress for a key that no address can hold."""
+    def address(self, key: str, page: int, step: int | None = None) -> str:
+        """Return the normalised address of a page; `step` stands in place of the N of {offset:N}.
+
+        Raises:
+            RefusedAddress: No address can hold the key.
+        """
+        offset = (page - 1) * (step or self.step)
         if _IS_PLAIN(key):
-            return self.text.format(key=key, page=page, offset=(page - 1) * self.step)
+            return self.text.format(key=key, page=page, offset=offset)
         if key in ("", ".", "..") or len(key) > _LONGEST_KEY:
             raise RefusedAddress(f"an id of {len(key)} characters ({key[:20]!r}) makes no address")
-        return normalize(self.text.format(key=quote(key, safe=""), page=page, offset=(page - 1) * self.step))
+        return normalize(self.text.format(key=quote(key, safe=""), page=page, offset=offset))
 
     def pattern(self, stage: Stage) -> re.Pattern[str]:
         """Return the regex that reads this template's addresses back; groups as in `identity`."""

@@ -10,6 +10,9 @@ from tests.unit.presets import Preset
 
 SID = "sid=0123456789abcdef0123456789abcdef"
 PHPBB = Preset("phpbb")
+PAGER = """<li class="page-jump"><a class="button">Page 1 of 4</a>{jump}</li><li class="active"><span>1</span></li>
+<li><a class="button" href="./viewtopic.php?t=7&start={second}">2</a></li><li class="ellipsis">…</li>
+<li><a class="button" href="./viewtopic.php?t=7&start=999">4</a></li>"""
 
 
 def row(topic: int, *, kind: str = "", dl: str = "topic_read", home: int = 0) -> str:
@@ -37,10 +40,10 @@ def post(number: int, *, body: str = "text", notice: str = "") -> str:
     </time></p><div class="content">{body}</div>{notice}</div><hr>"""
 
 
-def topic(*posts: str, total: str = "3 posts") -> str:
+def topic(*posts: str, pager: str = "") -> str:
     return f"""<ul id="nav-breadcrumbs"><li><span class="crumb" data-forum-id="3"></span>
     <span class="crumb" data-forum-id="4"></span></li></ul><h2 class="topic-title"><a>Title</a></h2>
-    <div class="action-bar"><div class="pagination">{total} <ul><li>99</li></ul></div></div>{"".join(posts)}"""
+    <div class="action-bar"><div class="pagination">3 posts <ul>{pager}</ul></div></div>{"".join(posts)}"""
 
 
 @pytest.mark.parametrize(
@@ -108,11 +111,32 @@ def test_the_first_post_is_the_topic_and_the_others_are_replies() -> None:
     assert parsed.children == ()
 
 
-@pytest.mark.parametrize(("total", "pages"), [("10 posts", []), ("11 posts", [2]), ("1,001 posts", [*range(2, 102)])])
-def test_the_pages_of_a_topic_are_as_many_as_its_posts_fill(total: str, pages: list[int]) -> None:
-    parsed = PHPBB.parse(Stage.POST, "7", topic(post(10), total=total))
+@pytest.mark.parametrize(
+    ("pager", "starts"),
+    [
+        ("<li>&bull; Page 1 of 1</li>", []),
+        (PAGER.format(jump='<input data-per-page="10">', second=10), [10, 20, 30]),
+        (PAGER.format(jump='<input data-per-page="15">', second=15), [15, 30, 45]),
+        (PAGER.format(jump="", second=15), [15, 30, 45]),
+    ],
+)
+def test_the_pages_of_a_topic_are_as_large_as_the_forum_makes_them(pager: str, starts: list[int]) -> None:
+    parsed = PHPBB.parse(Stage.POST, "7", topic(post(10), pager=pager))
 
-    assert [child.page for child in parsed.children] == pages
+    assert [child.address for child in parsed.children] == [
+        f"https://forum.example/viewtopic.php?t=7&start={start}" for start in starts
+    ]
+    assert [child.page for child in parsed.children] == [page + 2 for page in range(len(starts))]
+
+
+def test_the_pages_of_a_board_are_as_large_as_the_forum_makes_them() -> None:
+    more = (
+        '<li><input data-per-page="50"></li><li class="arrow next"><a href="./viewforum.php?f=4&start=50">Next</a></li>'
+    )
+
+    parsed = PHPBB.parse(Stage.LIST, "4", listing(row(1), pager=more))
+
+    assert parsed.children[-1].address == "https://forum.example/viewforum.php?f=4&start=50"
 
 
 def test_the_first_post_of_a_later_page_is_a_reply_too() -> None:

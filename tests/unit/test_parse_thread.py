@@ -35,6 +35,27 @@ def test_a_post_page_gives_the_post_and_its_first_comments() -> None:
 
 
 @pytest.mark.parametrize(
+    ("size", "starts"),
+    [("20", [20, 40]), ("1,000", []), ("0", [10, 20, 30, 40]), ("1001", [10, 20, 30, 40]), ("", [10, 20, 30, 40])],
+)
+def test_a_page_that_shows_how_much_it_holds_is_believed_within_reason(size: str, starts: list[int]) -> None:
+    rules = "  total: .total\n  per_page: 10\n  page_size: {css: .size, attr: data-n}"
+    pages = COMMENT.replace("/comment/{post}/{page}", "/comment/{post}?start={offset:10}")
+    request = ask(Stage.POST)
+    body = post(f'<b class=size data-n="{size}"></b>').replace("<h1>", "<b class=total>50</b><h1>")
+
+    parsed = site_parser(
+        stages=(LIST, POST.replace("{css: .total, required: false}", ".none"), pages),
+        post=rules,
+        comment="  first_page: 2",
+    ).parse(request, answer(request, body), 0)
+
+    assert [child.address for child in parsed.children] == [
+        f"https://forum.example/comment/1?start={start}" for start in starts
+    ]
+
+
+@pytest.mark.parametrize(
     ("first_page", "rules", "more", "tail", "pages"),
     [
         (2, "pages: .pages", "<b class=pages>4", 0, [2, 3, 4]),
