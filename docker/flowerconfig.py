@@ -7,7 +7,9 @@ other pages' scripts: so this file refuses any address but loopback until FLOWER
 
 from __future__ import annotations
 
+import os
 import sys
+from pathlib import Path
 
 from celery.events.state import Task
 from tornado.options import options
@@ -27,6 +29,9 @@ def format_task(task: Task) -> Task:
 
 # An empty variable is a list of one empty credential to Flower, and would let in whoever sends none.
 basic_auth = [credential for credential in options.basic_auth or [] if credential]
+# Swarm and Kubernetes hand out secrets as files.
+if secret := os.environ.get("FLOWER_BASIC_AUTH_FILE"):
+    basic_auth.append(Path(secret).read_text("utf-8").strip())
 # No address is every address to Flower.
 address = options.address or "127.0.0.1"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,10 +12,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pytest
+from ruamel.yaml import YAML
+
 ROOT = Path(__file__).parents[2]
 DOCKER = ROOT / "docker"
 COMPOSE = DOCKER / "compose.yaml"
 DOCKERFILE = DOCKER / "Dockerfile"
+STACK = DOCKER / "stack.yaml"
 BIN = Path(sys.executable).parent
 GIVEN = {"POSTGRES_PASSWORD": "p@ss", "CRAWL_CONTACT": "me@example.org"}
 
@@ -28,11 +33,14 @@ class Said:
 
 
 def run(*command: str | Path, environment: dict[str, str] | None = None, cwd: Path = ROOT) -> Said:
-    """Run a tool of the virtual environment, with nothing of ours in its environment but what is given."""
+    """Run a tool, the virtual environment's first, with nothing of ours in its environment but what is given."""
     name, *arguments = map(str, command)
-    clean = {"PATH": f"{BIN}:/usr/bin:/bin", "HOME": str(cwd), **(environment or {})}
+    clean = {"PATH": f"{BIN}:/usr/local/bin:/usr/bin:/bin", "HOME": str(cwd), **(environment or {})}
+    found = shutil.which(name, path=clean["PATH"])
+    if found is None:
+        pytest.skip(f"{name} is not installed")
     done = subprocess.run(
-        [str(BIN / name), *arguments], env=clean, cwd=cwd, capture_output=True, text=True, timeout=60, check=False
+        [found, *arguments], env=clean, cwd=cwd, capture_output=True, text=True, timeout=60, check=False
     )
     return Said(done.returncode, done.stdout + done.stderr)
 
@@ -68,3 +76,14 @@ def broken(tmp_path: Path, source: Path, old: str, new: str) -> Path:
 
 def read_services() -> dict[str, Any]:  # JSON of Compose's own making
     return dict(json.loads(compose("config", "--format", "json").text)["services"])
+
+
+def stack(*, file: Path = STACK, image: str = "registry.example/crawl:1") -> Said:
+    """Ask Docker what it makes of the Swarm file; its client does that without an engine."""
+    if "Usage:" not in run("docker", "stack", "config", "--help").text:
+        pytest.skip("this docker has no `stack config`; 25 and later have")
+    return run("docker", "stack", "config", "--compose-file", file, environment={"IMAGE": image} if image else {})
+
+
+def read_yaml(text: str) -> list[Any]:  # YAML of any shape
+    return list(YAML(typ="safe").load_all(text))

@@ -112,7 +112,7 @@ def crawl_names(path: Path) -> set[str]:
     return set(re.findall(rf"\b{PREFIX}[A-Z_]+", path.read_text("utf-8")))
 
 
-@pytest.mark.parametrize("name", ["compose.yaml", "Dockerfile", ".env.example"])
+@pytest.mark.parametrize("name", ["compose.yaml", "Dockerfile", ".env.example", "stack.yaml", "k8s/workers.yaml"])
 def test_every_crawl_variable_is_a_setting(name: str) -> None:
     known = {f"{PREFIX}{field.upper()}" for field in Settings.model_fields}
 
@@ -163,7 +163,7 @@ def test_every_health_check_asks_for_the_node_that_its_command_names(services: d
 def test_a_worker_has_time_to_end_its_pages(services: dict[str, Any]) -> None:
     needed = app.conf.worker_soft_shutdown_timeout + Gate().deadline_s
 
-    for service in services.values():
+    for service in ours(services).values():
         minutes, _, seconds = service["stop_grace_period"].removesuffix("s").partition("m")
 
         assert int(minutes) * 60 + int(seconds) > needed
@@ -182,8 +182,8 @@ def test_our_containers_can_do_nothing_but_their_work(services: dict[str, Any]) 
 def test_every_published_port_is_on_loopback(services: dict[str, Any]) -> None:
     published = {name: service["ports"] for name, service in services.items() if service.get("ports")}
 
-    assert list(published) == ["flower"]
-    assert [port["host_ip"] for port in published["flower"]] == ["127.0.0.1"]
+    assert set(published) == {"exporter", "flower", "prometheus", "grafana"}
+    assert {port["host_ip"] for ports in published.values() for port in ports} == {"127.0.0.1"}
 
 
 def test_no_worker_reaches_flower_or_a_database_that_is_not_its_own(services: dict[str, Any]) -> None:
@@ -191,6 +191,7 @@ def test_no_worker_reaches_flower_or_a_database_that_is_not_its_own(services: di
 
     for fetching in ("list", "detail"):
         assert not networks[fetching] & networks["flower"]
+        assert not networks[fetching] & networks["grafana"]
         assert not networks[fetching] & networks["postgres"]
 
 

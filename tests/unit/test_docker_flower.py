@@ -63,6 +63,16 @@ def test_flower_is_refused_where_anybody_could_enter(address: str, credentials: 
         flower_says(address, credentials)
 
 
+def test_flower_reads_its_password_from_a_file_of_secrets(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    secret = tmp_path / "flower_basic_auth"
+    secret.write_text(f"{CREDENTIAL}\n", "utf-8")
+    monkeypatch.setenv("FLOWER_BASIC_AUTH_FILE", str(secret))
+
+    names = flower_says("0.0.0.0", [""])
+
+    assert names["basic_auth"] == [CREDENTIAL]
+
+
 def test_the_real_flower_ends_at_once_without_a_password(tmp_path: Path) -> None:
     told = {"FLOWER_ADDRESS": "0.0.0.0", "FLOWER_BASIC_AUTH": "", "CRAWL_STATE_DIR": str(tmp_path)}
 
@@ -76,7 +86,8 @@ def test_the_real_flower_ends_at_once_without_a_password(tmp_path: Path) -> None
 
 def test_every_name_of_the_flower_configuration_is_an_option_of_flower() -> None:
     names = flower_says("", [])
-    ours = {"SHOWN_CHARS", "LOOPBACK", "options", "sys", "annotations", "Task", "credential", "user", "password"}
+    imported = {"options", "os", "sys", "annotations", "Path", "Task"}
+    ours = imported | {"SHOWN_CHARS", "LOOPBACK", "credential", "user", "password", "secret"}
 
     meant = {name for name in names if not name.startswith("__")} - ours
 

@@ -1,0 +1,151 @@
+"""Alert rules and dashboard: Prometheus' own tool passes them, and every name in them is one of the exporter's."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from crawl_tasks.errors import PageError
+from crawl_tasks.web.families import Kind
+from crawl_tasks.web.metrics import FAMILIES
+from tests.unit.docker_files import DOCKER, Said, broken, read_services, read_yaml, run
+
+PROMETHEUS = DOCKER / "prometheus"
+RULES = PROMETHEUS / "rules.yml"
+RULE_TESTS = PROMETHEUS / "rules.test.yml"
+DASHBOARD = DOCKER / "grafana" / "dashboards" / "crawl.json"
+DATASOURCE = DOCKER / "grafana" / "provisioning" / "datasources" / "prometheus.yml"
+
+SUFFIXES = {Kind.HISTOGRAM: ("_bucket", "_sum", "_count")}
+LABELS = {
+    f"{family.name}{suffix}": {*family.labels, *({"le"} if suffix == "_bucket" else ())}
+    for family in FAMILIES
+    for suffix in SUFFIXES.get(family.kind, ("",))
+}
+
+
+def rules() -> list[dict[str, Any]]:  # YAML of any shape
+    (document,) = read_yaml(RULES.read_text("utf-8"))
+    return [rule for group in document["groups"] for rule in group["rules"]]
+
+
+def dashboard_expressions() -> list[str]:
+    panels = json.loads(DASHBOARD.read_text("utf-8"))["panels"]
+    return [target["expr"] for panel in panels for target in panel.get("targets", [])]
+
+
+def strange_names(expression: str) -> set[str]:
+    """Name what the exporter does not have: metrics, and labels selected of a metric that has none such."""
+    strange = set(re.findall(r"\b(?:crawl|collector)_\w+", expression)) - set(LABELS)
+    for name, selector in re.findall(r"\b(crawl_\w+)\{([^}]*)\}", expression):
+        strange |= set(re.findall(r"(\w+)(?:=~|!~|!=|=)\"", selector)) - LABELS.get(name, set())
+    return strange
+
+
+def test_promtool_accepts_configuration_and_rules() -> None:
+    said = run("promtool", "check", "config", "prometheus.yml", cwd=PROMETHEUS)
+
+    assert said.code == 0, said.text
+
+
+def test_every_alert_fires_and_falls_silent_again() -> None:
+    said = run("promtool", "test", "rules", RULE_TESTS.name, cwd=PROMETHEUS)
+
+    assert said.code == 0, said.text
+
+
+def test_a_broken_rule_does_not_pass(tmp_path: Path) -> None:
+    shutil.copy(RULE_TESTS, tmp_path)
+    broken(tmp_path, RULES, "crawl_beat_alive == 0", "crawl_beat_alive == 2")
+
+    said = run("promtool", "test", "rules", RULE_TESTS.name, cwd=tmp_path)
+
+    assert said.code != 0
+    assert "CrawlBeatSilent" in said.text
+
+
+def test_every_alert_has_a_test_of_its_beginning_and_its_end() -> None:
+    (document,) = read_yaml(RULE_TESTS.read_text("utf-8"))
+
+    for test, rule in zip(document["tests"], rules(), strict=True):
+        fires = [bool(moment["exp_alerts"]) for moment in test["alert_rule_test"]]
+        assert {moment["alertname"] for moment in test["alert_rule_test"]} == {rule["alert"]}
+        assert fires == [False, True, False]
+
+
+def test_every_alert_says_what_to_do_and_how_grave_it_is() -> None:
+    for rule in rules():
+        assert set(rule["annotations"]) == {"summary", "remedy"}
+        assert rule["labels"]["severity"] in {"warning", "critical"}
+
+
+@pytest.mark.parametrize("rule", rules(), ids=lambda rule: str(rule["alert"]))
+def test_an_alert_asks_for_what_the_exporter_has(rule: dict[str, Any]) -> None:
+    assert not strange_names(rule["expr"])
+    assert set(re.findall(r'reason="(\w+)"', rule["expr"])) <= reasons(PageError)
+
+
+def reasons(error: type[PageError]) -> set[str]:
+    return {error.reason}.union(*(reasons(child) for child in error.__subclasses__()))
+
+
+def test_the_dashboard_asks_for_what_the_exporter_has() -> None:
+    expressions = dashboard_expressions()
+
+    assert len(expressions) > 20
+    assert set().union(*map(strange_names, expressions)) == set()
+
+
+def test_a_name_that_the_exporter_does_not_have_is_found() -> None:
+    assert strange_names("sum(crawl_pages_totals)") == {"crawl_pages_totals"}
+    assert strange_names('crawl_boards{status="late"}') == {"status"}
+
+
+def test_promtool_understands_every_expression_of_the_dashboard(tmp_path: Path) -> None:
+    expressions = [expression.replace("$site", ".*") for expression in dashboard_expressions()]
+
+    assert check_expressions(tmp_path, expressions).code == 0
+    assert check_expressions(tmp_path, ["sum(rate(crawl_pages_total[5m])"]).code != 0
+
+
+def check_expressions(directory: Path, expressions: list[str]) -> Said:
+    named = [{"record": f"panel:{number}", "expr": text} for number, text in enumerate(expressions)]
+    path = directory / "panels.yml"
+    path.write_text(json.dumps({"groups": [{"name": "dashboard", "rules": named}]}), "utf-8")
+    return run("promtool", "check", "rules", path)
+
+
+def test_the_panels_of_the_dashboard_stand_side_by_side() -> None:
+    dashboard = json.loads(DASHBOARD.read_text("utf-8"))
+    places: set[tuple[int, int]] = set()
+
+    for panel in dashboard["panels"]:
+        grid = panel["gridPos"]
+        cells = {(grid["x"] + dx, grid["y"] + dy) for dx in range(grid["w"]) for dy in range(grid["h"])}
+        assert not cells & places
+        assert grid["x"] + grid["w"] <= 24
+        places |= cells
+    identifiers = [panel["id"] for panel in dashboard["panels"]]
+    assert len(set(identifiers)) == len(identifiers)
+
+
+def test_grafana_and_prometheus_find_what_they_ask_for() -> None:
+    services = read_services()
+    (provisioned,) = read_yaml(DATASOURCE.read_text("utf-8"))
+    (scraping,) = read_yaml((PROMETHEUS / "prometheus.yml").read_text("utf-8"))
+    mounted = {mount["target"]: Path(mount["source"]) for mount in services["grafana"]["volumes"]}
+    home = Path(services["grafana"]["environment"]["GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH"])
+
+    (target,) = scraping["scrape_configs"][0]["static_configs"][0]["targets"]
+
+    assert provisioned["datasources"][0]["url"] == "http://prometheus:9090"
+    assert target.split(":")[0] in services
+    assert services["exporter"]["command"][-1].endswith(target.removeprefix("exporter"))
+    assert (mounted[str(home.parent)] / home.name) == DASHBOARD
+    watching = [set(services[name]["networks"]) for name in ("grafana", "prometheus", "exporter")]
+    assert set.intersection(*watching) == {"watch"}
