@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from crawl_tasks.errors import PageError
-from crawl_tasks.web.families import Kind
+from crawl_tasks.web.families import MetricKind
 from crawl_tasks.web.metrics import FAMILIES
 from tests.unit.docker_files import DOCKER, Said, broken, read_services, read_yaml, run
 
@@ -21,7 +21,7 @@ RULE_TESTS = PROMETHEUS / "rules.test.yml"
 DASHBOARD = DOCKER / "grafana" / "dashboards" / "crawl.json"
 DATASOURCE = DOCKER / "grafana" / "provisioning" / "datasources" / "prometheus.yml"
 
-SUFFIXES = {Kind.HISTOGRAM: ("_bucket", "_sum", "_count")}
+SUFFIXES = {MetricKind.HISTOGRAM: ("_bucket", "_sum", "_count")}
 LABELS = {
     f"{family.name}{suffix}": {*family.labels, *({"le"} if suffix == "_bucket" else ())}
     for family in FAMILIES
