@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from crawl_tasks.model import Parsed, Request, Stage
+from crawl_tasks.parse.index import IndexReader
 from crawl_tasks.parse.page import compile_parser
 from crawl_tasks.sites.address import Addresses
 from crawl_tasks.sites.loader import parse_site
+from crawl_tasks.sites.presets import load_engine
 from tests.unit.pages import BASE, answer
 
 
@@ -20,6 +22,13 @@ class Preset:
     def parse(self, stage: Stage, key: str, body: str, *, page: int = 1, tail: int = 0) -> Parsed:
         request = Request("forum", stage, key, self.addresses.of(stage, key, page) or f"{BASE}/", page)
         return self._parser.parse(request, answer(request, body), tail)
+
+    def boards(self, body: str) -> list[tuple[str, str | None, str | None]]:
+        """Return id, title and parent of each board on a front page."""
+        index = load_engine(self.site.engine or "").index
+        assert index is not None
+        page = answer(Request("forum", Stage.LIST, "", f"{BASE}/"), body)
+        return [(one.board_id, one.title, one.parent_id) for one in IndexReader(self.site, index).read(page).boards]
 
     def named(self, address: str) -> tuple[str, str, int] | None:
         """Return what an address of the forum names: stage, key and page."""

@@ -70,6 +70,18 @@ def test_all_addresses_of_a_thread_name_the_same_page(address: str, named: tuple
     assert MYBB.named(address) == named
 
 
+def test_boards_and_sub_boards_are_found_and_categories_and_links_elsewhere_are_not() -> None:
+    front = """<table><tr><td class="thead"><div><strong><a href="forumdisplay.php?fid=1">Category</a></strong></div>
+    </td></tr><tr><td class="trow1"><span class="forum_status forum_on"></span></td><td class="trow1">
+      <strong><a href="forumdisplay.php?fid=2">Board</a></strong><div class="smalltext">x<strong>Sub Forums:</strong>
+      <div class="subforumicon"></div><a href="forumdisplay.php?fid=3">Sub-board</a></div></td>
+    <td class="trow1"><a href="showthread.php?tid=9&amp;action=lastpost"><strong>last</strong></a></td></tr>
+    <tr><td class="trow1"><span class="forum_status forum_offlink"></span></td>
+    <td class="trow1"><strong><a href="forumdisplay.php?fid=4">Link</a></strong></td></tr></table>"""
+
+    assert MYBB.boards(front) == [("2", "Board", None), ("3", "Sub-board", None)]
+
+
 def test_the_rows_of_a_board_are_read() -> None:
     rows = row(1, cell="forumdisplay_sticky"), row(2, icon="newhotclosefolder"), row(3, icon="movefolder")
 

@@ -66,6 +66,18 @@ def test_all_addresses_of_a_topic_name_the_same_page(address: str, named: tuple[
     assert PHPBB.named(address) == named
 
 
+def test_boards_and_sub_boards_are_found_and_categories_and_links_elsewhere_are_not() -> None:
+    front = f"""<ul class="topiclist"><li><dl><dt><a href="./viewforum.php?f=1&amp;{SID}">All</a></dt></dl></li></ul>
+    <ul class="topiclist forums"><li class="row"><dl class="row-item forum_read_subforum"><dt>
+      <a href="./viewforum.php?f=2&amp;{SID}" class="forumtitle">Board</a>
+      <a href="./viewforum.php?f=3&amp;{SID}" class="subforum read"><i></i>Sub-board</a></dt>
+      <dd class="lastpost"><a class="lastsubject" href="./viewtopic.php?p=9">x</a></dd></dl></li>
+    <li class="row"><dl class="forum_link"><dt><a href="https://other.example/" class="forumtitle">Link</a></dt></dl>
+    </li></ul>"""
+
+    assert PHPBB.boards(front) == [("2", "Board", None), ("3", "Sub-board", None)]
+
+
 def test_the_rows_of_a_board_are_read() -> None:
     rows = row(1, kind=" sticky"), row(2, dl="topic_read_locked"), row(3, dl="topic_moved"), row(5, home=9)
 

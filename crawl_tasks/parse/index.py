@@ -1,0 +1,86 @@
+"""Before the flow, when a site is set up: a forum's front page into the boards on it, by its preset's index rules."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from crawl_tasks.errors import RefusedAddress
+from crawl_tasks.model import Fetched, Stage
+from crawl_tasks.parse.document import Document
+from crawl_tasks.parse.kit import Kit, is_key
+from crawl_tasks.parse.reading import compile_rule
+from crawl_tasks.parse.table import TableReader
+from crawl_tasks.sites.index import IndexSpec
+from crawl_tasks.sites.rules import As, Plain, Rule
+from crawl_tasks.sites.schema import Site
+from crawl_tasks.sites.stages import Format
+
+
+@dataclass(frozen=True, slots=True)
+class FoundBoard:
+    """A board that can be watched. `url` is its address on the page, `parent_id` the board it belongs to."""
+
+    board_id: str
+    title: str | None = None
+    url: str | None = None
+    parent_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FrontPage:
+    """What a front page says. `left_out` are addresses of records that are no board of this site."""
+
+    boards: tuple[FoundBoard, ...]
+    left_out: tuple[str, ...] = ()
+    zone: str | None = None
+
+
+class IndexReader:
+    """Reads the front pages of one site."""
+
+    def __init__(self, site: Site, spec: IndexSpec) -> None:
+        self._site = site
+        self._kit = Kit(site)
+        self._is_json = spec.format is Format.JSON
+        columns = {
+            name: compile_rule(rule, self._kit.want(_kind_of(name, rule), stage=Stage.LIST), at_page=False)
+            for name, rule in spec.fields.items()
+        }
+        self._table = TableReader(spec.record, columns, nested=False)
+        self._zone = compile_rule(spec.timezone, self._kit.want(), at_page=True).read if spec.timezone else None
+
+    def read(self, page: Fetched) -> FrontPage:
+        """Read one page.
+
+        Raises:
+            ParseError: It is not JSON, where the preset says so, or is too deep or too large to be read.
+        """
+        document = Document(page, self._site.encoding, self._site.drop_params)
+        where = document.json if self._is_json else document.root
+        table = self._table.read(where, document)
+        found: dict[str, FoundBoard] = {}
+        left_out: list[str] = []
+        for place in range(len(table.records)):
+            row = {name: _text(column[place]) for name, column in table.columns.items()}
+            key = row.get("board") or self._key_in(row.get("url"))
+            if key is not None and is_key(key):
+                found.setdefault(key, FoundBoard(key, row.get("title"), row.get("url"), row.get("parent")))
+            elif row.get("url"):
+                left_out.append(str(row["url"]))
+        zone = self._zone(where, document) if self._zone else None
+        return FrontPage(tuple(found.values()), tuple(left_out), _text(zone))
+
+    def _key_in(self, url: str | None) -> str | None:
+        try:
+            target = self._kit.addresses.read(url) if url else None
+        except RefusedAddress:
+            return None
+        return target.key if target is not None and target.stage is Stage.LIST else None
+
+
+def _kind_of(name: str, rule: Rule) -> As:
+    return rule.as_ or (As.URL if name == "url" else As.TEXT)
+
+
+def _text(value: Plain) -> str | None:
+    return None if value is None else str(value)
