@@ -45,6 +45,20 @@ class Priority(IntEnum):
     URGENT = 9
 
 
+class Reach(NamedTuple):
+    """How far a walk over a board goes; a list page hands it on to the next one.
+
+    `pages` list pages at most, 0 for all; threads whose last sign of life is before `since` (seconds since the epoch)
+    are left out, and the walk ends there.
+    """
+
+    pages: int = 0
+    since: int = 0
+
+
+FULL_REACH = Reach()
+
+
 @dataclass(frozen=True, slots=True)
 class Request:
     """One page to fetch.
@@ -64,6 +78,7 @@ class Request:
     revision: str = ""
     priority: int = Priority.NORMAL
     only_if_new: bool = False
+    reach: Reach = FULL_REACH
 
 
 @dataclass(frozen=True, slots=True)

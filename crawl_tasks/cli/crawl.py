@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
@@ -14,11 +14,12 @@ from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.gauges import BoardState
 from crawl_tasks.local.jobs import FLOWER_PORT, Workers, beat_job, flower_job, worker_jobs
 from crawl_tasks.local.ports import port_near
+from crawl_tasks.model import FULL_REACH, Reach
 from crawl_tasks.monitor.progress import Progress, Stored
 from crawl_tasks.monitor.snapshot import Snapshot, take_snapshot
 from crawl_tasks.publishing import publish_site
 from crawl_tasks.sites.address import Addresses
-from crawl_tasks.sites.schema import Site
+from crawl_tasks.sites.schema import Board, Site
 from crawl_tasks.sites.start import first_page
 
 LOOK_EVERY_S = 0.25
@@ -36,13 +37,27 @@ class Finish(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What to crawl, and with what. Without `has_workers`, those that a person starts do the work."""
+    """What to crawl, and with what. Without `has_workers`, those that a person starts do the work.
+
+    With `boards` or a `reach`, each of these boards (all, if none is named) is walked once, and no other scan starts.
+    """
 
     sites: Sequence[Site]
     workers: Workers = field(default_factory=Workers)
     has_workers: bool = True
     has_flower: bool = False
     until_idle: bool = False
+    boards: Sequence[str] = ()
+    reach: Reach = FULL_REACH
+
+    @property
+    def is_limited(self) -> bool:
+        """Say whether this crawl is one walk over some boards, with an end, and not the watch over all."""
+        return bool(self.boards) or self.reach != FULL_REACH
+
+    def scanned(self, board: str) -> bool:
+        """Say whether this crawl looks at a board."""
+        return not self.boards or board in self.boards
 
     def of(self, sites: Sequence[Site]) -> Plan:
         """Give the same plan for other sites."""
@@ -63,7 +78,8 @@ def start_processes(station: Station, plan: Plan) -> str:
     if plan.has_workers:
         for job in worker_jobs(plan.workers, with_events=plan.has_flower):
             station.crew.start(job)
-        station.crew.start(beat_job())
+        if not plan.is_limited:
+            station.crew.start(beat_job())
     if not plan.has_flower:
         return ""
     port = port_near(FLOWER_PORT)
@@ -77,6 +93,10 @@ def begin(station: Station, plan: Plan, stored: StoredCounts) -> Start:
     for site in plan.sites:
         publish_site(frontier, site, station.settings.contact)
     start = Start(time.monotonic(), take_snapshot(frontier, [site.name for site in plan.sites]), stored.now())
+    if plan.is_limited:
+        for site in plan.sites:
+            walk(frontier, site, plan)
+        return start
     if plan.until_idle:
         for site in plan.sites:
             scan_all(frontier, site)
@@ -90,6 +110,19 @@ def scan_all(frontier: Frontier, site: Site) -> int:
     waiting = {state.board for state in frontier.boards(site.name) if state.open_pages == 0 and state.due_at_ms > now}
     scans = [first_page(site, board, addresses, f"run{now}") for board in site.boards if board.id in waiting]
     return frontier.admit(site.name, scans).new if scans else 0
+
+
+def walk(frontier: Frontier, site: Site, plan: Plan) -> int:
+    """Ask for one walk over the plan's boards, as far as its reach goes; give how many began.
+
+    Raises:
+        SiteError: a board has no address.
+    """
+    addresses, mark = Addresses(site), f"run{frontier.clock_ms()}"
+    known = {board.id: board for board in site.boards}
+    wanted = plan.boards or list(known)
+    scans = [first_page(site, known.get(name) or Board(id=name), addresses, mark) for name in wanted]
+    return frontier.admit(site.name, [replace(scan, reach=plan.reach) for scan in scans]).new if scans else 0
 
 
 def watch(station: Station, plan: Plan, start: Start, stored: StoredCounts, progress: Progress) -> Finish:
@@ -106,7 +139,7 @@ def watch(station: Station, plan: Plan, start: Start, stored: StoredCounts, prog
         try:
             snapshot = take_snapshot(station.frontier, names)
             progress.show(snapshot, stored.lately())
-            if plan.until_idle and is_idle(snapshot, station.frontier, start.snapshot.at_ms):
+            if plan.until_idle and is_idle(snapshot, station.frontier, start.snapshot.at_ms, plan.scanned):
                 return Finish.IDLE
             answered = time.monotonic()
         except BackendError as error:
@@ -116,12 +149,16 @@ def watch(station: Station, plan: Plan, start: Start, stored: StoredCounts, prog
         time.sleep(LOOK_EVERY_S)
 
 
-def is_idle(snapshot: Snapshot, frontier: Frontier, since_ms: int) -> bool:
-    """Say whether every board was scanned since, nothing is open, all is stored; paused sites do not count."""
+def is_idle(
+    snapshot: Snapshot, frontier: Frontier, since_ms: int, scanned: Callable[[str], bool] = lambda _: True
+) -> bool:
+    """Say whether all `scanned` boards were so since, nothing is open, all is stored; paused sites do not count."""
     active = [site for site in snapshot.sites if not site.is_paused]
     if snapshot.outbox or any(site.census.open for site in active):
         return False
-    return all(_is_settled(board, since_ms) for site in active for board in frontier.boards(site.name))
+    return all(
+        _is_settled(board, since_ms) for site in active for board in frontier.boards(site.name) if scanned(board.board)
+    )
 
 
 def _is_settled(board: BoardState, since_ms: int) -> bool:

@@ -9,16 +9,18 @@ from crawl_tasks.cli.exits import Exit
 from crawl_tasks.cli.export import format_of
 from crawl_tasks.cli.helptext import examples
 from crawl_tasks.cli.ledger import ledger_line
+from crawl_tasks.cli.since import Since
 from crawl_tasks.cli.sites import checked_sites
 from crawl_tasks.cli.station import Station, station
 from crawl_tasks.cli.stored import StoredCounts
 from crawl_tasks.cli.summary import crawl_stats, is_clean, stats_text
 from crawl_tasks.local.interrupts import Terminated
 from crawl_tasks.local.jobs import Workers
+from crawl_tasks.model import Reach
 from crawl_tasks.monitor.progress import Progress
 from crawl_tasks.monitor.snapshot import take_snapshot
 from crawl_tasks.settings import load_settings
-from crawl_tasks.store.export import export
+from crawl_tasks.store.export import export, fingerprints
 from crawl_tasks.store.upsert import Store
 
 PROCESSES = click.IntRange(0, 64)
@@ -29,11 +31,15 @@ PROCESSES = click.IntRange(0, 64)
         "crawl-tasks run                                 # all of config/sites, until Ctrl-C",
         "crawl-tasks run demo --until-idle -o demo.jsonl",
         "crawl-tasks run --list 2 --detail 3 --flower",
+        "crawl-tasks run demo --boards 1,2 --pages 3 --since 7d -o out.jsonl",
     )
 )
 @click.argument("sites", nargs=-1)
 @click.option("--until-idle", is_flag=True, help="Scan every board once, and end when nothing is left to do.")
-@click.option("-o", "--out", metavar="FILE", help="Export to FILE (.jsonl or .csv) at the end.")
+@click.option("--boards", metavar="ID,ID", help="Walk these boards once, and end; ids as the forum has them.")
+@click.option("--pages", type=click.IntRange(1, 100_000), help="At most so many list pages a board; then end.")
+@click.option("--since", type=Since(), help="Only threads that were alive since, 7d or 2026-01-31; then end.")
+@click.option("-o", "--out", metavar="FILE", help="Export what this run stored to FILE (.jsonl or .csv) at the end.")
 @click.option("--list", "lists", type=PROCESSES, default=1, show_default=True, help="Processes for list pages.")
 @click.option("--detail", "details", type=PROCESSES, default=1, show_default=True, help="For posts and comments.")
 @click.option("--threads", type=click.IntRange(1, 256), default=8, show_default=True, help="Pages in hand per process.")
@@ -44,6 +50,9 @@ def command(
     sites: tuple[str, ...],
     *,
     until_idle: bool,
+    boards: str | None,
+    pages: int | None,
+    since: int | None,
     out: str | None,
     lists: int,
     details: int,
@@ -52,23 +61,40 @@ def command(
 ) -> None:
     """Crawl SITES, or all of the sites directory: Redis if none is configured, workers, beat, and the progress.
 
-    What is stored and what is open stays; the next run goes on from there. Exit code 1 when requests were given up
-    or the ledger does not balance.
+    What is stored and what is open stays; the next run goes on from there. With --boards, --pages or --since the boards
+    are walked once, without beat, and where a page has nothing new a chain of list pages ends as ever. Exit code 1
+    when requests were given up or the ledger does not balance.
     """
+    if boards and len(sites) != 1:
+        raise click.UsageError("--boards are of one site; name it: crawl-tasks run NAME --boards 1,2")
     settings = load_settings()
     chosen = checked_sites(settings, sites)
-    plan = Plan(chosen, Workers(lists, details, threads=threads), has_flower=flower, until_idle=until_idle)
-    progress = Progress("run")
+    plan = Plan(
+        chosen,
+        Workers(lists, details, threads=threads),
+        has_flower=flower,
+        until_idle=until_idle or any((boards, pages, since)),
+        boards=tuple(name.strip() for name in (boards or "").split(",") if name.strip()),
+        reach=Reach(pages or 0, since or 0),
+    )
+    progress, names = Progress("run"), [site.name for site in chosen]
     with (
         station(settings, progress.say) as here,
-        StoredCounts(here.settings.database_url, [site.name for site in chosen]) as stored,
+        StoredCounts(here.settings.database_url, names) as stored,
     ):
+        before = known_rows(here.settings.database_url, names) if out is not None else frozenset()
         code = crawl(here, plan, stored, progress)
     if out is not None:
         with Store(here.settings.database_url) as store:
-            rows = export(store, out, format=format_of(out))
+            rows = export(store, out, format=format_of(out), sites=names, known=before)
         click.echo(f"{rows} rows in {out}")
     ctx.exit(code)
+
+
+def known_rows(database_url: str, sites: list[str]) -> frozenset[int]:
+    """Note what is stored of some sites, to tell it from what a run adds or changes."""
+    with Store(database_url) as store:
+        return fingerprints(store, sites)
 
 
 def crawl(here: Station, plan: Plan, stored: StoredCounts, progress: Progress) -> int:

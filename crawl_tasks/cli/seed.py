@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from enum import Enum
 from typing import NamedTuple, TextIO
 
@@ -12,9 +13,10 @@ from crawl_tasks.cli.backend import open_frontier
 from crawl_tasks.cli.exits import Exit
 from crawl_tasks.cli.helptext import examples
 from crawl_tasks.cli.safe_text import printable
+from crawl_tasks.cli.since import Since
 from crawl_tasks.errors import ConfigError, FetchError, SiteError
 from crawl_tasks.frontier.frontier import Frontier
-from crawl_tasks.model import Priority, Request, Stage
+from crawl_tasks.model import FULL_REACH, Priority, Reach, Request, Stage
 from crawl_tasks.sites.address import Addresses
 from crawl_tasks.sites.published import read_site
 from crawl_tasks.sites.schema import Board
@@ -39,7 +41,7 @@ class Wish(NamedTuple):
 
 @click.command(
     epilog=examples(
-        "crawl-tasks seed demo --board 3",
+        "crawl-tasks seed demo --board 3 --pages 2",
         "crawl-tasks seed demo --post 1042 --post 1043",
         "crawl-tasks seed demo --url http://127.0.0.1:8765/comment/1042/2",
         "crawl-tasks seed demo - < addresses.txt",
@@ -50,6 +52,8 @@ class Wish(NamedTuple):
 @click.option("--board", "boards", multiple=True, metavar="ID", help="Scan a board now, from its first page.")
 @click.option("--post", "posts", multiple=True, metavar="ID", help="Fetch a post.")
 @click.option("--url", "urls", multiple=True, metavar="URL", help="Fetch an address of the site.")
+@click.option("--pages", type=click.IntRange(1, 100_000), help="At most so many list pages of a board.")
+@click.option("--since", type=Since(), help="Of a board only threads that were alive since, 7d or 2026-01-31.")
 @click.option("--priority", type=click.IntRange(0, 9), default=Priority.URGENT.value, show_default=True)
 @click.pass_context
 def command(
@@ -60,6 +64,8 @@ def command(
     boards: tuple[str, ...],
     posts: tuple[str, ...],
     urls: tuple[str, ...],
+    pages: int | None,
+    since: int | None,
     priority: int,
 ) -> None:
     """Ask for pages of SITE; ADDRESSES is a file of them, one a line, # begins a comment, - is standard input.
@@ -71,7 +77,7 @@ def command(
         raise click.UsageError(
             "name what to fetch: --board, --post, --url, or a file of addresses (- is standard input)"
         )
-    seeder = Seeder(open_frontier(), site, priority)
+    seeder = Seeder(open_frontier(), site, priority, Reach(pages or 0, since or 0))
     refused = 0
     for wish in _wishes(boards, posts, urls, addresses or ()):
         is_taken, verdict = seeder.ask(wish)
@@ -99,7 +105,7 @@ def wanted_lines(lines: Iterable[str]) -> Iterator[str]:
 class Seeder:
     """Asks for the admission of one request at a time and says what became of it."""
 
-    def __init__(self, frontier: Frontier, name: str, priority: int) -> None:
+    def __init__(self, frontier: Frontier, name: str, priority: int, reach: Reach = FULL_REACH) -> None:
         text = frontier.published(name)
         if text is None:
             raise ConfigError(f"site {name!r} is not published; run: crawl-tasks sites check {name}")
@@ -107,6 +113,7 @@ class Seeder:
         self._site = read_site(text)
         self._addresses = Addresses(self._site)
         self._priority = priority
+        self._reach = reach
 
     def ask(self, wish: Wish) -> tuple[bool, str]:
         """Ask for admission; say whether the wish was taken, and in words what happened.
@@ -142,7 +149,7 @@ class Seeder:
     def _scan(self, board_id: str) -> Request:
         board = next((board for board in self._site.boards if board.id == board_id), None) or Board(id=board_id)
         scan = first_page(self._site, board, self._addresses, f"seed{self._frontier.clock_ms()}")
-        return Request(scan.site, scan.stage, scan.key, scan.address, revision=scan.revision, priority=self._priority)
+        return replace(scan, priority=self._priority, reach=self._reach)
 
     def _page(self, stage: Stage, key: str, page: int, address: str | None = None) -> Request:
         where = address or self._addresses.of(stage, key, page)

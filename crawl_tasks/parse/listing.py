@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from itertools import repeat
 
 from crawl_tasks.errors import ParseError, RefusedAddress
@@ -13,6 +14,7 @@ from crawl_tasks.parse.kit import Kit, barren, check_required, extras, picked, p
 from crawl_tasks.parse.pager import Pager, Pages
 from crawl_tasks.parse.reading import Compiled, Where, compile_rule, compile_test
 from crawl_tasks.parse.table import Table, TableReader
+from crawl_tasks.parse.walk import alive, next_pages
 from crawl_tasks.sites.fields import POST_FIELDS, extra_fields, kind_of
 from crawl_tasks.sites.rules import As, NamedRule, Plain, Rule
 from crawl_tasks.sites.stages import ListSpec, Walk
@@ -60,16 +62,17 @@ class ListReader:
         revisions = self._revisions(table, kept)
         addresses = self._addresses(table, kept)
         posts = self._posts(request, document, table, kept, addresses=addresses, revisions=revisions)
+        entered = alive(posts, request.reach)
         rank = self._kit.rank(request, Stage.POST)
         children = [
             Request(request.site, Stage.POST, post.post_id, post.url, 1, post.revision or "", rank)
-            for post in posts
+            for post in entered
             if post.url is not None
         ]
-        following, more = self._following(request, document, pages)
+        following, more = self._following(request, document, pages, posts)
         title = self._title(where, document) if self._title else None
         forum = Forum(request.key, None if title is None else str(title), self._forum_address(request))
-        items = Items(request.site, (forum,), posts)
+        items = Items(request.site, (forum,), entered)
         return Parsed(items, (*children, *following), 0, notes + more + barren(self._spec.fields, table, "list"))
 
     def _posts(
@@ -111,21 +114,17 @@ class ListReader:
             )
         return [tidy("|".join(parts)) for parts in zip(*columns, strict=True)]
 
-    def _following(self, request: Request, document: Document, pages: Pages) -> tuple[list[Request], tuple[str, ...]]:
+    def _following(
+        self, request: Request, document: Document, pages: Pages, posts: tuple[Post, ...]
+    ) -> tuple[list[Request], tuple[str, ...]]:
         shown = self._kit.page_shown(request, document)
         if shown != request.page:
             return [], (f"asked for page {request.page}, was sent to page {shown}: the list ends here",)
-        wanted: range | tuple[int, ...] = ()
         is_fan = self._spec.walk is Walk.FAN
-        if is_fan and request.page == 1 and pages.count is not None:
-            wanted = range(2, pages.count + 1)
-        elif not is_fan and pages.has_next:
-            wanted = (request.page + 1,)
+        wanted = next_pages(request, pages, posts, is_fan=is_fan)
         found = [(page, self._kit.address(Stage.LIST, request.key, page, pages)) for page in wanted]
         return [
-            Request(
-                request.site, Stage.LIST, request.key, address, page, request.revision, request.priority, not is_fan
-            )
+            replace(request, address=address, page=page, only_if_new=not is_fan)
             for page, address in found
             if address is not None
         ], ()

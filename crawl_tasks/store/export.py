@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence, Set
 from contextlib import closing
 from enum import StrEnum
 from typing import Final
@@ -54,6 +54,8 @@ def export(
     format: Format | str = Format.JSONL,
     site: str | None = None,
     *,
+    sites: Sequence[str] = (),
+    known: Set[int] = frozenset(),
     overwrite: bool = True,
 ) -> int:
     """Write what is stored to a file, or to stdout when `out` is "-", and return the number of rows written.
@@ -61,6 +63,16 @@ def export(
     Posts come before comments, each in the order of their keys. JSONL has one object per line, with its "kind";
     CSV has a header, and a cell that a spreadsheet would take for a formula begins with an apostrophe.
     A reader that closes the pipe ends the export quietly.
+
+    Args:
+        store: what is exported.
+        out: a file, or "-".
+        kind: posts, comments or all.
+        format: JSONL or CSV.
+        site: only this one.
+        sites: only these, if any are given.
+        known: fingerprints of rows that are left out while they are as they were.
+        overwrite: replace the file if it exists.
 
     Raises:
         ConfigError: `out` cannot be written there, or exists and `overwrite` is not set.
@@ -70,20 +82,42 @@ def export(
     wanted = _TABLES[Kind(kind)]
     header, line_of = _jsonl() if Format(format) is Format.JSONL else _csv(wanted)
     written = 0
-    with opened(out, overwrite=overwrite) as file, closing(_rows(store, wanted, site)) as rows:
+    with opened(out, overwrite=overwrite) as file, closing(_rows(store, wanted, [site] if site else sites)) as rows:
         file.write(header)
         for row in rows:
+            if known and _fingerprint(row) in known:
+                continue
             file.write(line_of(row))
             written += 1
     return written
 
 
-def _rows(store: Store, wanted: dict[str, Table], site: str | None) -> Generator[ExportedRow]:
+def fingerprints(store: Store, sites: Sequence[str]) -> frozenset[int]:
+    """Note every post and comment of some sites with its text, in some 100 bytes of memory each."""
+    with closing(_rows(store, _TABLES[Kind.ALL], sites)) as rows:
+        return frozenset(map(_fingerprint, rows))
+
+
+def _fingerprint(row: ExportedRow) -> int:
+    # A post of a list is another row once its page was fetched.
+    return hash(
+        (
+            row["kind"],
+            row["site"],
+            row["post_id"],
+            row.get("comment_id"),
+            row["content_hash"],
+            row.get("fetched_revision"),
+        )
+    )
+
+
+def _rows(store: Store, wanted: dict[str, Table], sites: Sequence[str]) -> Generator[ExportedRow]:
     for kind, table in wanted.items():
         names = ("kind", *_columns(table))
         query = select(*(table.c[name] for name in names[1:])).order_by(*table.primary_key)
-        if site is not None:
-            query = query.where(table.c.site == site)
+        if sites:
+            query = query.where(table.c.site.in_(sites))
         with closing(store.database.stream(query)) as rows:
             for row in rows:
                 yield dict(zip(names, (kind, *row), strict=True))
