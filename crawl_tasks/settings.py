@@ -56,6 +56,9 @@ class Settings(BaseModel):
         "",
         description="Steps that all sites' items pass first: function names, or a JSON list as `items` of a site file.",
     )
+    web_password: str = Field(
+        "", description="Password for acting on the exporter's status page. Empty: the page only shows."
+    )
     log_format: Literal["console", "json"] = Field("console", description="Log lines for people or for machines.")
 
     @model_validator(mode="after")

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import gc
+
 import click
 
 from crawl_tasks.cli.backend import open_frontier
 from crawl_tasks.cli.helptext import examples
 from crawl_tasks.errors import ConfigError
 from crawl_tasks.local.interrupts import Interrupts
+from crawl_tasks.logs import configure_logs
 from crawl_tasks.monitor.snapshot import take_snapshot
 from crawl_tasks.settings import load_settings
+from crawl_tasks.web.actions import Actions
+from crawl_tasks.web.login import Login
 from crawl_tasks.web.look import Look
 from crawl_tasks.web.server import WatchServer
 
@@ -31,18 +36,24 @@ class Address(click.ParamType[tuple[str, int]]):
 
 @click.command(epilog=examples("crawl-tasks exporter", "crawl-tasks exporter --listen 0.0.0.0:9817"))
 @click.option("--listen", type=Address(), default=f"127.0.0.1:{PORT}", show_default=True, help="Where to serve.")
-def command(listen: tuple[str, int]) -> None:
-    """Serve metrics for Prometheus at /metrics, and the snapshot as JSON at /api/snapshot, until Ctrl-C.
+@click.option("--flower", default="http://127.0.0.1:5555", show_default=True, help="Where the page's link leads.")
+def command(listen: tuple[str, int], flower: str) -> None:
+    """Serve a status page at /, metrics for Prometheus at /metrics, the snapshot as JSON at /api/snapshot.
 
-    It only watches: killed, it changes nothing for the crawl.
+    It only watches: killed, it changes nothing for the crawl. Pausing, resuming and retrying in the page take the
+    password of CRAWL_WEB_PASSWORD; without one the page only shows.
     """
-    frontier = open_frontier(load_settings())
+    settings = load_settings()
+    frontier = open_frontier(settings)
+    gc.set_threshold(50_000, 20, 100)  # a snapshot of 1,000 sites is many small objects, and no rings
+    look = Look(lambda: take_snapshot(frontier))
     try:
-        server = WatchServer(listen, Look(lambda: take_snapshot(frontier)))
+        server = WatchServer(listen, look, Actions(frontier), Login(settings.web_password), flower)
     except OSError as error:
         raise ConfigError(
             f"--listen {listen[0]}:{listen[1]}: {error.strerror}; another exporter there? choose another port"
         ) from error
+    configure_logs(settings.log_format)
     with Interrupts(), server:
-        click.echo(f"http://{listen[0]}:{server.server_address[1]}/metrics; Ctrl-C ends it")
-        server.serve_forever()
+        click.echo(f"http://{listen[0]}:{server.server_address[1]}/; Ctrl-C ends it")
+        server.serve()

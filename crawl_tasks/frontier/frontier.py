@@ -13,7 +13,15 @@ import redis
 from crawl_tasks.errors import BackendError, ConfigError
 from crawl_tasks.frontier.census import LATE_MS, Census, read_census
 from crawl_tasks.frontier.entry import line_of, read_entry
-from crawl_tasks.frontier.gauges import BoardState, Vitals, clock_ms, queue_sizes, read_boards, read_vitals
+from crawl_tasks.frontier.gauges import (
+    BoardState,
+    Vitals,
+    clock_ms,
+    queue_sizes,
+    read_boards,
+    read_in_hand,
+    read_vitals,
+)
 from crawl_tasks.frontier.graves import Grave, read_graves
 from crawl_tasks.frontier.keys import Keys
 from crawl_tasks.frontier.retry import Verdict
@@ -267,6 +275,11 @@ class Frontier:
     def boards(self, site: str) -> list[BoardState]:
         """Read a site's boards and their schedule, by name."""
         return read_boards(self._client, self.keys, site)
+
+    @explained("in_hand")
+    def in_hand(self, site: str, most: int = 20) -> list[Request]:
+        """Read the requests of a site that workers hold now."""
+        return read_in_hand(self._client, self.keys, site, most)
 
     @explained("graves")
     def graves(self, site: str, state: State) -> Iterator[Grave]:

@@ -8,7 +8,9 @@ from typing import cast
 
 import redis
 
+from crawl_tasks.frontier.entry import read_entry
 from crawl_tasks.frontier.keys import Keys
+from crawl_tasks.model import Request
 
 PRIORITY_SEPARATOR = "\x06\x16"
 PRIORITY_STEPS = (3, 6, 9)
@@ -103,6 +105,19 @@ def _read_chunk(client: redis.Redis, keys: Keys, site: str, boards: list[str]) -
     return [
         BoardState(board, int(due or 0), *(int(float(value or 0)) for value in fields))
         for board, due, fields in zip(boards, replies[::2], replies[1::2], strict=True)
+    ]
+
+
+def read_in_hand(client: redis.Redis, keys: Keys, site: str, most: int) -> list[Request]:
+    """Read the requests that workers hold now, those first whose lease ends first."""
+    rids = cast("list[bytes]", client.zrange(f"{keys.site(site)}:leased", 0, most - 1))
+    if not rids:
+        return []
+    held = cast("list[bytes | None]", client.hmget(f"{keys.site(site)}:open", rids))
+    return [
+        read_entry(site, rid + b" " + text.partition(b" ")[2])[2]  # the lease's token stands before the entry
+        for rid, text in zip(rids, held, strict=True)
+        if text is not None
     ]
 
 

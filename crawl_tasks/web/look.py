@@ -1,14 +1,21 @@
-"""The exporter's one look at the crawl: taken when somebody asks, at most every few seconds, shared by all who ask."""
+"""The exporter's one look at the crawl: shared by all who ask, remembered for an hour."""
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable
 
+from crawl_tasks.errors import CrawlError
+from crawl_tasks.monitor.history import History
 from crawl_tasks.monitor.snapshot import Snapshot
 
+log = logging.getLogger(__name__)
+
 FRESH_S = 2.0
+LOOK_EVERY_S = 20.0
+"""For the history. A Prometheus that asks more often spares us this."""
 
 
 class Look:
@@ -19,16 +26,38 @@ class Look:
         self._fresh_s = fresh_s
         self._lock = threading.Lock()
         self._last: Snapshot | None = None
-        self._until = 0.0
+        self._taken_at = 0.0
+        self._stop = threading.Event()
+        self.history = History()
 
-    def now(self) -> Snapshot:
-        """Give a snapshot that is at most a few seconds old.
+    def now(self, at_most_s: float | None = None) -> Snapshot:
+        """Give a snapshot that is at most so old, a few seconds by default.
 
         Raises:
             BackendError: Redis does not answer.
         """
         with self._lock:
-            if self._last is None or time.monotonic() >= self._until:
+            allowed_s = self._fresh_s if at_most_s is None else at_most_s
+            if self._last is None or time.monotonic() - self._taken_at >= allowed_s:
                 self._last = self._take()
-                self._until = time.monotonic() + self._fresh_s
+                self._taken_at = time.monotonic()
+                self.history.note(self._last)
             return self._last
+
+    def forget(self) -> None:
+        """Let the next who asks see what an action has just changed."""
+        with self._lock:
+            self._last = None
+
+    def keep(self) -> None:
+        """Look now and then, for the history, until `stop`."""
+        while not self._stop.wait(LOOK_EVERY_S if self._last else 0.0):
+            try:
+                self.now(LOOK_EVERY_S / 2)
+            except CrawlError as error:
+                log.error("cannot look", extra={"error": str(error)})
+                self._stop.wait(LOOK_EVERY_S)
+
+    def stop(self) -> None:
+        """End `keep`."""
+        self._stop.set()

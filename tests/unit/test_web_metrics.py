@@ -20,7 +20,9 @@ from crawl_tasks.model import Effort, Items, Lease, Parsed, Request, Stage
 from crawl_tasks.monitor.snapshot import Snapshot, take_snapshot
 from crawl_tasks.publishing import publish_site
 from crawl_tasks.sites.loader import parse_site
+from crawl_tasks.web.actions import Actions
 from crawl_tasks.web.families import exposition, labels, reference
+from crawl_tasks.web.login import Login
 from crawl_tasks.web.look import Look
 from crawl_tasks.web.metrics import FAMILIES
 from crawl_tasks.web.server import WatchServer
@@ -104,8 +106,9 @@ def test_a_label_with_quotes_and_line_breaks_stays_one_label() -> None:
 
 @pytest.fixture
 def base(frontier: Frontier) -> Iterator[str]:
-    with WatchServer(("127.0.0.1", 0), Look(lambda: take_snapshot(frontier))) as server:
-        thread = threading.Thread(target=server.serve_forever)
+    look = Look(lambda: take_snapshot(frontier))
+    with WatchServer(("127.0.0.1", 0), look, Actions(frontier), Login("")) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         yield f"http://127.0.0.1:{server.server_address[1]}"
         server.shutdown()

@@ -1,0 +1,89 @@
+"""What an operator should do about a site, in words. Pure: a snapshot in, a sentence out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import IntEnum
+
+from crawl_tasks.model import Stage
+from crawl_tasks.monitor.snapshot import SiteSnapshot, Snapshot
+
+
+class Level(IntEnum):
+    """How urgent: the greater, the sooner."""
+
+    FINE = 0
+    NOTE = 1
+    ACT = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """What stands with a site and what to do about it."""
+
+    level: Level
+    text: str
+
+
+def advise(site: SiteSnapshot, snapshot: Snapshot) -> Advice:
+    """Give the most urgent thing to do about a site."""
+    return max(_findings(site, snapshot), key=lambda advice: advice.level)
+
+
+def _findings(site: SiteSnapshot, snapshot: Snapshot) -> Iterator[Advice]:
+    census, boards = site.census, site.boards
+    if site.is_paused:
+        yield Advice(Level.NOTE, f"paused: resume it with crawl-tasks resume {site.name}")
+        return
+    for stage, count in census.stages.items():
+        waiting = count.ready + count.released
+        if waiting and not snapshot.workers_of(stage.value):
+            yield Advice(
+                Level.ACT, f"{counted(waiting, stage.value + ' page')} without a worker: {worker_command(stage)}"
+            )
+    if boards.late and not snapshot.is_beat_alive:
+        yield Advice(Level.ACT, f"{counted(boards.late, 'board')} late, beat is silent: celery -A crawl_tasks beat")
+    elif boards.late and census.open >= census.count("max_backlog") > 0:
+        yield Advice(
+            Level.ACT, f"{counted(boards.late, 'board')} late, the backlog is full: more workers or a higher rate"
+        )
+    elif boards.late:
+        yield Advice(Level.ACT, f"{counted(boards.late, 'board')} late: scans take longer than their interval")
+    if census.parked:
+        yield Advice(
+            Level.ACT, f"{counted(census.parked, 'page')} parked ({_why(site, 'parked')}): mend the cause, then retry"
+        )
+    if census.dead:
+        yield Advice(
+            Level.NOTE,
+            f"{counted(census.dead, 'page')} given up ({_why(site, 'dead')}): look at the reasons, then retry",
+        )
+    if census.delayed and not census.leased:
+        yield Advice(Level.NOTE, f"{counted(census.delayed, 'page')} to be tried again")
+    yield Advice(Level.FINE, "nothing to do")
+
+
+def _why(site: SiteSnapshot, fate: str) -> str:
+    reasons = [(count, reason) for (what, reason), count in site.fates.items() if what == fate]
+    return max(reasons)[1] if reasons else "see the reasons"
+
+
+def worker_command(stage: Stage) -> str:
+    """Say how to start a worker for a stage."""
+    return f"celery -A crawl_tasks worker -Q {'list' if stage is Stage.LIST else 'detail'}"
+
+
+def counted(number: int, noun: str) -> str:
+    """Write a number with its noun."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def duration(seconds: float | None) -> str:
+    """Write a duration for people; a dash where there is none."""
+    if seconds is None:
+        return "–"
+    for unit, size, limit in (("s", 1, 90), ("min", 60, 5400), ("h", 3600, 172_800)):
+        if seconds < limit:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{seconds / 86_400:.0f} d"

@@ -1,0 +1,108 @@
+"""Numbers as small SVG pictures that stand in a page without anything else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+SPARK = (96, 24)
+PLOT = (400, 130)
+_LEFT, _BOTTOM, _TOP = 44, 18, 8
+
+
+def spark(values: Sequence[float], what: str) -> str:
+    """Draw values as a small line with its area, from 0 to their greatest."""
+    width, height = SPARK
+    points = _points(values, width, height - 2, max([*values, 1e-9]))
+    if not points:
+        return (
+            f'<svg class="spark" viewBox="0 0 {width} {height}" role="img" aria-label="{escape(what)}: none yet"></svg>'
+        )
+    line = " ".join(f"{x:.1f},{y + 1:.1f}" for x, y in points)
+    area = f"{points[0][0]:.1f},{height} {line} {points[-1][0]:.1f},{height}"
+    label = f"{escape(what)}: last {values[-1]:.0f}, at most {max(values):.0f}"
+    return (
+        f'<svg class="spark" viewBox="0 0 {width} {height}" role="img" aria-label="{label}">'
+        f'<polygon class="area" points="{area}"/><polyline class="line" points="{line}"/></svg>'
+    )
+
+
+def plot(series: Sequence[tuple[str, Sequence[float]]], title: str, span: str, unit: str = "") -> str:
+    """Draw up to four series over the same time, with the greatest value, the time span and a legend.
+
+    Args:
+        series: names and values, oldest first, equally spaced.
+        title: what is shown.
+        span: how long ago the first value was, in words.
+        unit: stands behind the numbers of the scale.
+    """
+    width, height = PLOT
+    top = max([value for _, values in series for value in values] or [0.0])
+    scale = nice(top)
+    lines = [
+        f'<polyline class="line c{number}" points="{_polyline(values, scale)}"/>'
+        for number, (_, values) in enumerate(series)
+        if values
+    ]
+    legend = "".join(f'<span class="key c{number}">{escape(name)}</span>' for number, (name, _) in enumerate(series))
+    grid = "".join(_grid_line(share, scale, unit) for share in (0.0, 0.5, 1.0))
+    times = (
+        f'<text x="{_LEFT}" y="{height - 4}">{escape(span)} ago</text>'
+        f'<text x="{width - 2}" y="{height - 4}" text-anchor="end">now</text>'
+    )
+    return (
+        f"<figure><figcaption>{escape(title)} {legend if len(series) > 1 else ''}</figcaption>"
+        f'<svg class="plot" viewBox="0 0 {width} {height}" role="img" aria-label="{escape(title)}">'
+        f"{grid}{times}{''.join(lines)}</svg></figure>"
+    )
+
+
+def bars(rows: Sequence[tuple[str, float]], title: str, unit: str = "") -> str:
+    """Draw named values as horizontal bars."""
+    most = max([value for _, value in rows] or [0]) or 1
+    body = "".join(
+        f'<tr><th>{escape(name)}</th><td class="bar"><i style="width:{100 * value / most:.1f}%"></i></td>'
+        f'<td class="number">{number(value)}{unit}</td></tr>'
+        for name, value in rows
+    )
+    empty = '<tr><td class="quiet">none</td></tr>'
+    return f'<figure><figcaption>{escape(title)}</figcaption><table class="bars">{body or empty}</table></figure>'
+
+
+def nice(top: float) -> float:
+    """Give the end of a scale: the next of 1, 2, 5 times a power of ten."""
+    step = 1.0
+    while step < top:
+        step *= 2.5 if str(step)[0] == "2" else 2
+    return step
+
+
+def number(value: float) -> str:
+    """Write a number in few characters."""
+    for limit, suffix in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
+        if value >= limit:
+            divisor = 1e3 if suffix == "k" else limit
+            return f"{value / divisor:.1f}{suffix}"
+    return f"{value:.0f}" if value >= 10 or value == int(value) else f"{value:.1f}"
+
+
+def _polyline(values: Sequence[float], scale: float) -> str:
+    width, height = PLOT
+    points = _points(values, width - _LEFT - 2, height - _BOTTOM - _TOP, scale)
+    return " ".join(f"{x + _LEFT:.1f},{y + _TOP:.1f}" for x, y in points)
+
+
+def _points(values: Sequence[float], width: float, height: float, top: float) -> list[tuple[float, float]]:
+    if len(values) == 1:
+        values = [values[0], values[0]]
+    step = width / max(1, len(values) - 1)
+    return [(position * step, height * (1 - value / top)) for position, value in enumerate(values)]
+
+
+def _grid_line(share: float, scale: float, unit: str) -> str:
+    width, height = PLOT
+    y = _TOP + (height - _BOTTOM - _TOP) * (1 - share)
+    return (
+        f'<line class="grid" x1="{_LEFT}" x2="{width}" y1="{y:.1f}" y2="{y:.1f}"/>'
+        f'<text x="{_LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{number(scale * share)}{unit}</text>'
+    )

@@ -1,0 +1,143 @@
+"""The first page: how the whole crawl stands, and every site in a row, those that need somebody first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+from crawl_tasks.frontier.histogram import Histogram
+from crawl_tasks.model import Stage
+from crawl_tasks.monitor.advice import Advice, Level, advise, counted, duration
+from crawl_tasks.monitor.charts import number, plot, spark
+from crawl_tasks.monitor.history import ALL, History
+from crawl_tasks.monitor.snapshot import SiteSnapshot, Snapshot
+from crawl_tasks.web.layout import Visitor, frame
+
+REFRESH_S = 10
+MOST_ROWS = 200
+COLOURS = {Level.FINE: "good", Level.NOTE: "note", Level.ACT: "bad"}
+HEADS = ("site", "boards on time", "backlog", "pages / min", "new posts / min", "errors", "freshness", "next")
+
+
+def overview(snapshot: Snapshot, history: History, visitor: Visitor, most_rows: int = MOST_ROWS) -> str:
+    """Write the page."""
+    advised = [(site, advise(site, snapshot)) for site in snapshot.sites]
+    advised.sort(key=lambda row: (-row[1].level, row[0].name))
+    rows = "".join(_row(site, advice, history) for site, advice in advised[:most_rows])
+    more = len(advised) - most_rows
+    rest = f'<p><a href="/?all=1">{more} more sites, with nothing more urgent</a></p>' if more > 0 else ""
+    head = "".join(f"<th>{name}</th>" for name in HEADS)
+    none = "" if advised else "<p>No site is published yet: crawl-tasks sites check</p>"
+    body = (
+        f"{tiles(snapshot, history)}{plots(history)}<h2>Sites</h2>"
+        f'<div class="sites"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>{rest}{none}'
+    )
+    return frame("crawl_tasks", body, visitor, REFRESH_S)
+
+
+def tiles(snapshot: Snapshot, history: History) -> str:
+    """Write what concerns all sites."""
+    late = sum(site.boards.late for site in snapshot.sites)
+    boards = sum(site.boards.total for site in snapshot.sites)
+    memory = snapshot.vitals.memory_bytes / 1e6
+    fresh = history.freshness()
+    workers = " · ".join(f"{name} {snapshot.workers_of(name)}" for name in snapshot.queues if name != "control")
+    missing = [stage for stage in Stage if not snapshot.workers_of(stage.value)]
+    return (
+        '<div class="tiles">'
+        + "".join(
+            [
+                tile("boards on time", f"{boards - late} of {boards}", "bad" if late else "good"),
+                tile("pages done", number(snapshot.done)),
+                tile("open", number(snapshot.open)),
+                tile("given up", number(snapshot.given_up), "note" if snapshot.given_up else ""),
+                tile("pages to store", number(snapshot.outbox)),
+                tile("freshness p50 / p95", quantiles(fresh)),
+                tile(workers, counted(len(snapshot.processes), "worker"), "bad" if missing else ""),
+                tile(
+                    "beat", "alive" if snapshot.is_beat_alive else "silent", "good" if snapshot.is_beat_alive else "bad"
+                ),
+                tile("Redis memory", f"{memory:.0f} MB"),
+            ]
+        )
+        + "</div>"
+    )
+
+
+def tile(name: str, value: str, colour: str = "") -> str:
+    """Write one number with its name."""
+    return f'<div class="tile"><b class="{colour}">{escape(value)}</b><span>{escape(name)}</span></div>'
+
+
+def plots(history: History, name: str = ALL) -> str:
+    """Draw the last hour."""
+    readings = history.of(name)
+    span = duration((readings[-1].at_ms - readings[0].at_ms) / 1000) if readings else "0 s"
+    stored = [
+        ("posts", history.per_minute(name, lambda reading: reading.posts)),
+        ("comments", history.per_minute(name, lambda reading: reading.comments)),
+    ]
+    fetched = [
+        ("pages", history.per_minute(name, lambda reading: reading.pages)),
+        ("failed attempts", history.per_minute(name, lambda reading: reading.failed)),
+    ]
+    backlog = [("open", [reading.open for reading in readings])]
+    return (
+        f'<div class="plots">{plot(fetched, "per minute:", span)}{plot(stored, "new per minute:", span)}'
+        f"{plot(backlog, 'open requests', span)}</div>"
+    )
+
+
+def quantiles(freshness: Histogram | None) -> str:
+    """Write the median and the 95th percentile of a histogram."""
+    if freshness is None or not freshness.count:
+        return "–"
+    return f"{duration(freshness.quantile(0.5))} / {duration(freshness.quantile(0.95))}"
+
+
+def _row(site: SiteSnapshot, advice: Advice, history: History) -> str:
+    pages = history.per_minute(site.name, lambda reading: reading.pages)
+    posts = history.per_minute(site.name, lambda reading: reading.posts)
+    backlog = " · ".join(
+        f"{stage.value} {number(count.ready + count.released)}" for stage, count in site.census.stages.items()
+    )
+    boards = site.boards
+    cells = [
+        ("", "row nowrap", f'<b><a href="/site/{escape(site.name)}">{escape(site.name)}</a></b> {state(site)}'),
+        (
+            "boards on time",
+            "nowrap",
+            f'<span class="{"bad" if boards.late else ""}">{boards.on_time}/{boards.total}</span>',
+        ),
+        ("backlog", "row nowrap", backlog),
+        ("pages/min", "nowrap", _rate(pages, "pages per minute")),
+        ("posts/min", "nowrap", _rate(posts, "new posts per minute")),
+        ("errors", "nowrap", _errors(site, history)),
+        ("freshness", "nowrap", quantiles(history.freshness(site.name))),
+        ("", f"row wide {COLOURS[advice.level]}", escape(advice.text)),
+    ]
+    return "<tr>" + "".join(_cell(*cell) for cell in cells) + "</tr>"
+
+
+def _cell(name: str, kind: str, text: str) -> str:
+    named = f' data-name="{name}"' if name else ""
+    return f'<td class="{kind}"{named}>{text}</td>'
+
+
+def state(site: SiteSnapshot) -> str:
+    """Write whether a site is paused, resting or working."""
+    if site.is_paused:
+        return '<span class="note">paused</span>'
+    word, colour = ("scanning", "good") if site.boards.scanning else ("waiting", "quiet")
+    return f'<span class="{colour}">{word}</span>'
+
+
+def _rate(values: Sequence[float], what: str) -> str:
+    return f"{spark(values, what)} {number(values[-1]) if values else '–'}"
+
+
+def _errors(site: SiteSnapshot, history: History) -> str:
+    failed = history.rose(site.name, lambda reading: reading.failed)
+    pages = history.rose(site.name, lambda reading: reading.pages)
+    share = failed / max(1, failed + pages)
+    return f'<span class="{"bad" if share > 0.1 else ""}">{number(failed)} ({share:.0%})</span>'

@@ -1,0 +1,171 @@
+"""An hour's memory, the charts drawn of it, and what an operator is told to do."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import redis
+
+from crawl_tasks.frontier.census import LATE_MS, Boards
+from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.model import Stage
+from crawl_tasks.monitor.advice import Level, advise, duration
+from crawl_tasks.monitor.charts import bars, nice, number, plot, spark
+from crawl_tasks.monitor.history import MINUTES, History
+from crawl_tasks.monitor.snapshot import SiteSnapshot, Snapshot, take_snapshot
+from tests.frontier.conftest import TERMS
+
+QUEUES = ["list", "post", "comment", "store", "control"]
+
+
+@pytest.fixture
+def now(client: redis.Redis) -> Snapshot:
+    """One site, with nothing done, and workers for everything."""
+    frontier = Frontier(client, "test")
+    frontier.publish("demo", "v1", "{}", TERMS, [])
+    frontier.present("here:1", QUEUES)
+    frontier.produce()
+    return take_snapshot(frontier)
+
+
+def at(snapshot: Snapshot, minute: float, **stats: int) -> Snapshot:
+    [site] = snapshot.sites
+    census = replace(site.census, stats=stats)
+    vitals = replace(snapshot.vitals, at_ms=snapshot.at_ms + round(minute * 60_000))
+    return Snapshot((replace(site, census=census),), vitals)
+
+
+def posts(history: History, name: str = "demo") -> list[float]:
+    return history.per_minute(name, lambda reading: reading.posts)
+
+
+def test_rates_are_differences_by_the_minute(now: Snapshot) -> None:
+    history = History()
+    for minute, count in enumerate((0, 10, 10, 40)):
+        history.note(at(now, minute, **{"post:new": count}))
+
+    assert posts(history) == [10, 0, 30]
+    assert posts(history, "") == [10, 0, 30]
+    assert history.rose("demo", lambda reading: reading.posts) == 40
+
+
+def test_looks_within_a_minute_are_one_reading_and_a_short_step_is_no_rate(now: Snapshot) -> None:
+    history = History()
+    for minute in (0, 0.3, 0.6, 0.9, 1.2, 1.3):
+        history.note(at(now, minute, **{"post:new": round(minute * 10)}))
+
+    assert [round((reading.at_ms - now.at_ms) / 60_000, 1) for reading in history.of("demo")] == [0, 1.2, 1.3]
+    assert posts(history) == [10]
+
+
+def test_an_hour_is_kept_and_no_more_and_sites_that_are_gone_are_forgotten(now: Snapshot) -> None:
+    history = History()
+    for minute in range(200):
+        history.note(at(now, minute))
+
+    assert len(history.of("demo")) == MINUTES + 1
+    history.note(Snapshot((), replace(now.vitals, at_ms=now.at_ms + 10**9)))
+    assert history.of("demo") == ()
+
+
+def test_counters_that_began_again_are_no_negative_rate(now: Snapshot) -> None:
+    history = History()
+    history.note(at(now, 0, **{"post:new": 90}))
+    history.note(at(now, 1, **{"post:new": 5}))
+
+    assert posts(history) == [0]
+
+
+def test_freshness_is_that_of_the_hour(now: Snapshot) -> None:
+    history = History()
+    history.note(at(now, 0, **{"fresh:9": 1000}))
+    history.note(at(now, 1, **{"fresh:9": 1000, "fresh:2": 4}))
+
+    freshness = history.freshness("demo")
+
+    assert freshness is not None
+    assert freshness.quantile(0.95) == pytest.approx(29)
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [([], "none yet"), ([3.0], "last 3, at most 3"), ([0.0, 8.0, 2.0], "last 2, at most 8")],
+)
+def test_a_small_chart_says_its_numbers_too(values: list[float], words: str) -> None:
+    assert words in spark(values, "pages <a>")
+    assert "<a>" not in spark(values, "pages <a>")
+
+
+def test_a_plot_has_a_scale_that_holds_every_value() -> None:
+    drawn = plot([("a", [1.0, 730.0]), ("b", [0.0, 2.0])], "x", "5 min")
+
+    assert ">1000<" in drawn
+    assert drawn.count("<polyline") == 2
+    assert "none" in bars([], "x")
+
+
+@pytest.mark.parametrize(("top", "scale"), [(0, 1), (1, 1), (3, 5), (7, 10), (730, 1000), (1001, 2000), (2300, 5000)])
+def test_a_scale_ends_at_a_round_number(top: float, scale: float) -> None:
+    assert nice(top) == scale
+
+
+@pytest.mark.parametrize(
+    ("value", "written"), [(0, "0"), (3.25, "3.2"), (9999, "9999"), (12_345, "12.3k"), (3.2e6, "3.2M"), (5e9, "5.0G")]
+)
+def test_numbers_are_written_short(value: float, written: str) -> None:
+    assert number(value) == written
+
+
+@pytest.mark.parametrize(
+    ("seconds", "written"), [(None, "–"), (45.4, "45 s"), (600, "10 min"), (7200, "2 h"), (10 * 86_400, "10 d")]
+)
+def test_durations_are_written_for_people(seconds: float | None, written: str) -> None:
+    assert duration(seconds) == written
+
+
+def with_site(now: Snapshot, **changes: object) -> tuple[SiteSnapshot, Snapshot]:
+    [site] = now.sites
+    boards = changes.pop("boards", site.boards)
+    changed = replace(site, census=replace(site.census, **changes), boards=boards)  # type: ignore[arg-type]
+    return changed, Snapshot((changed,), now.vitals)
+
+
+def test_a_site_in_order_needs_nothing(now: Snapshot) -> None:
+    assert advise(now.sites[0], now).level is Level.FINE
+
+
+def test_the_advice_names_what_is_most_urgent(now: Snapshot) -> None:
+    late = Boards(total=9, late=2)
+    full = {**now.sites[0].census.fields, "max_backlog": "5"}
+    parked = {"parked:parse": 3, "parked:crash": 1}
+    told = {
+        case: advise(*with_site(now, **changes)).text
+        for case, changes in {
+            "late": {"boards": late},
+            "full": {"boards": late, "delayed": 5, "fields": full},
+            "parked": {"parked": 4, "stats": parked},
+            "dead": {"dead": 1, "stats": {"dead:robots": 1}},
+            "paused": {"fields": {**full, "paused": "1"}, "dead": 1},
+        }.items()
+    }
+
+    assert told == {
+        "late": "2 boards late: scans take longer than their interval",
+        "full": "2 boards late, the backlog is full: more workers or a higher rate",
+        "parked": "4 pages parked (parse): mend the cause, then retry",
+        "dead": "1 page given up (robots): look at the reasons, then retry",
+        "paused": "paused: resume it with crawl-tasks resume demo",
+    }
+
+
+def test_work_without_a_worker_and_a_silent_beat_are_said(now: Snapshot) -> None:
+    [site] = now.sites
+    stages = {**site.census.stages, Stage.POST: replace(site.census.stages[Stage.POST], ready=7)}
+    waiting, _ = with_site(now, stages=stages)
+    late, _ = with_site(now, boards=Boards(total=1, late=1))
+    alone = Snapshot((waiting,), replace(now.vitals, processes=()))
+    silent = Snapshot((late,), replace(now.vitals, produced_at_ms=now.at_ms - 2 * LATE_MS))
+
+    assert advise(waiting, alone).text == "7 post pages without a worker: celery -A crawl_tasks worker -Q detail"
+    assert advise(late, silent).text == "1 board late, beat is silent: celery -A crawl_tasks beat"

@@ -1,0 +1,274 @@
+"""The status page: what it says of a real ledger, who may act on it, and how a real browser lays it out."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import threading
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from html import escape
+from http.client import HTTPResponse
+from pathlib import Path
+
+import pytest
+import redis
+
+from crawl_tasks.frontier.frontier import BoardTerms, Frontier
+from crawl_tasks.frontier.retry import Verdict
+from crawl_tasks.model import Effort, Items, Lease, Parsed, Request, Stage, State
+from crawl_tasks.monitor.snapshot import Snapshot, take_snapshot
+from crawl_tasks.web.actions import Actions
+from crawl_tasks.web.login import Login
+from crawl_tasks.web.look import Look
+from crawl_tasks.web.server import WatchServer
+from tests.frontier.conftest import TERMS
+from tests.frontier.test_life_of_a_request import released
+
+EFFORT = Effort(200, 5000, 20_000, 80, 4)
+PASSWORD = "sesame <open>"
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+LONG = "http://127.0.0.1/post/1?" + "x" * 300
+
+
+def post(site: str, number: int) -> Request:
+    return Request(site, Stage.POST, str(number), f"http://127.0.0.1/post/{number}")
+
+
+def board(site: str, name: str) -> BoardTerms:
+    return BoardTerms(name, f'1 ! list 5 http://127.0.0.1/{site}/{name} ["{name}",1,"@SCAN@"]', 60_000, 1, 600_000)
+
+
+def work(frontier: Frontier, client: redis.Redis, site: str, count: int) -> None:
+    """Do some pages of a site; one fails for good, one is set aside, one stays in hand."""
+    frontier.publish(
+        site, "v1", "{}", TERMS | {"window": 1000}, [board(site, name) for name in ("news", "talk", "日本")]
+    )
+    frontier.admit(site, [*(post(site, number) for number in range(count)), replace(post(site, 9999), address=LONG)])
+    leases = [frontier.lease(site, rid) for rid in released(client)]
+    held = [lease for lease in leases if isinstance(lease, Lease)]
+    frontier.fail(held[-1], Verdict(State.DEAD, "status", "it answered <b>418</b>"), EFFORT)
+    frontier.fail(held[-2], Verdict(State.PARKED, "parse", "no rule fits"), EFFORT)
+    for lease in held[:-3]:
+        frontier.commit(lease, Parsed(Items(site)), effort=EFFORT)
+
+
+@pytest.fixture
+def frontier(client: redis.Redis) -> Frontier:
+    """Four sites: one busy, one paused, one late, one that has done nothing yet."""
+    frontier = Frontier(client, "test")
+    work(frontier, client, "busy-forum", 50)
+    work(frontier, client, "paused-forum", 10)
+    frontier.publish("new-forum", "v1", "{}", TERMS, [])
+    frontier.publish("late-forum", "v1", "{}", TERMS, [board("late-forum", "slow")])
+    frontier.present("here:1", ["list", "post", "comment", "store"])
+    frontier.produce()
+    frontier.pause("paused-forum")
+    client.zadd("test:s:late-forum:overdue", {"slow": 1})
+    for site in ("busy-forum", "paused-forum"):
+        client.hset(f"test:s:{site}:stats", mapping=risen(0))
+    return frontier
+
+
+def an_hour_of(frontier: Frontier) -> Iterator[Snapshot]:
+    """Give snapshots a minute apart, the last of now, with counters that rise by fits and starts."""
+    now = take_snapshot(frontier)
+    for minute in range(60, -1, -1):
+        sites = tuple(
+            replace(site, census=replace(site.census, stats=_earlier(site.census.stats, minute))) for site in now.sites
+        )
+        yield Snapshot(sites, replace(now.vitals, at_ms=now.at_ms - minute * 60_000))
+
+
+def _earlier(stats: Mapping[str, int], minute: int) -> Mapping[str, int]:
+    return {**stats, **risen(minute)} if stats else stats
+
+
+def risen(minute: int) -> dict[str, int]:
+    """Give counters as they were some minutes ago."""
+    done = 60 - minute
+    rose = {"post:new": done * 7 + done % 9 * 3, "comment:new": done * 31 + done % 7 * 17, "fresh:3": done * 5}
+    return {**rose, "fresh:6": done, "fresh:sum": done * 100}
+
+
+@pytest.fixture
+def base(frontier: Frontier) -> Iterator[str]:
+    yield from serve(frontier, PASSWORD)
+
+
+def serve(frontier: Frontier, password: str) -> Iterator[str]:
+    look = Look(lambda: take_snapshot(frontier))
+    for snapshot in an_hour_of(frontier):
+        look.history.note(snapshot)
+    login = Login(password, wrong_costs_s=0.0)
+    with WatchServer(("127.0.0.1", 0), look, Actions(frontier), login, "http://127.0.0.1:5555") as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
+        thread.join()
+
+
+class NoRedirect(urllib.request.HTTPRedirectHandler):
+    def redirect_request(self, *_: object) -> None:
+        return None
+
+
+def ask(url: str, cookie: str = "", form: dict[str, str] | None = None) -> tuple[int, str, HTTPResponse]:
+    data = urllib.parse.urlencode(form).encode() if form is not None else None
+    request = urllib.request.Request(url, data=data, headers={"Cookie": cookie})
+    try:
+        answer = urllib.request.build_opener(NoRedirect).open(request, timeout=10)
+    except urllib.error.HTTPError as error:
+        answer = error
+    with answer:
+        return answer.status, answer.read().decode(), answer
+
+
+def enter(base: str) -> tuple[str, str]:
+    """Log in; give the cookie and the token of the forms."""
+    _, _, answer = ask(f"{base}/login", form={"password": PASSWORD})
+    cookie = answer.headers["Set-Cookie"].partition(";")[0]
+    _, page, _ = ask(f"{base}/site/busy-forum", cookie)
+    found = re.search(r'name="token" value="(\w+)"', page)
+    assert found
+    return cookie, found[1]
+
+
+def test_the_first_page_names_every_site_those_that_need_somebody_first(base: str) -> None:
+    _, page, _ = ask(f"{base}/")
+
+    names = re.findall(r'href="/site/([\w-]+)"', page)
+    assert names == ["busy-forum", "late-forum", "new-forum", "paused-forum"] or names[-1] == "new-forum"
+    assert set(names[:2]) == {"busy-forum", "late-forum"}
+    assert "1 page parked (parse): mend the cause, then retry" in page
+    assert "paused: resume it with crawl-tasks resume paused-forum" in page
+    assert "0/1</span>" in page
+    assert "48 s / 9 min" in page
+
+
+def test_the_page_of_a_site_shows_boards_pages_in_hand_and_reasons(base: str) -> None:
+    _, page, _ = ask(f"{base}/site/busy-forum")
+
+    assert "日本" in page
+    assert "no rule fits" in page
+    assert "it answered &lt;b&gt;418&lt;/b&gt;" in page
+    assert "http://127.0.0.1/post/48" in page
+    assert "<button>pause" not in page
+
+
+def test_a_site_that_is_not_there_is_not_found(base: str) -> None:
+    assert ask(f"{base}/site/nowhere")[0] == 404
+    assert ask(f"{base}/site/%3Cscript%3E")[0] == 404
+
+
+def test_nothing_is_loaded_from_elsewhere(base: str) -> None:
+    for path in ("/", "/site/busy-forum", "/login"):
+        _, page, answer = ask(base + path)
+
+        assert re.findall(r"(?:src|<script|@import|url\()", page) == []
+        assert answer.headers["Content-Security-Policy"].startswith("default-src 'none'")
+
+
+def test_whoever_is_logged_in_pauses_resumes_and_retries(base: str, frontier: Frontier) -> None:
+    cookie, token = enter(base)
+
+    for verb in ("pause", "retry-dead", "retry-parked"):
+        status, _, answer = ask(f"{base}/site/busy-forum/{verb}", cookie, {"token": token})
+        assert (status, answer.headers["Location"]) == (303, "/site/busy-forum")
+
+    census = frontier.census("busy-forum")
+    assert (census.fields["paused"], census.dead, census.parked) == ("1", 0, 0)
+    ask(f"{base}/site/busy-forum/resume", cookie, {"token": token})
+    assert frontier.census("busy-forum").fields["paused"] == "0"
+
+
+@pytest.mark.parametrize("case", ["no cookie", "no token", "wrong token", "forged cookie", "token of another session"])
+def test_nobody_else_acts(base: str, frontier: Frontier, case: str) -> None:
+    cookie, token = enter(base)
+    _, other = enter(base)
+    given = {
+        "no cookie": ("", token),
+        "no token": (cookie, ""),
+        "wrong token": (cookie, "0" * 64),
+        "forged cookie": (cookie[:-1] + ("0" if cookie[-1] != "0" else "1"), token),
+        "token of another session": (cookie, other),
+    }[case]
+
+    status, _, _ = ask(f"{base}/site/busy-forum/pause", given[0], {"token": given[1]})
+
+    assert status == 403
+    assert frontier.census("busy-forum").fields.get("paused") is None
+
+
+def test_a_wrong_password_opens_nothing(base: str) -> None:
+    status, page, answer = ask(f"{base}/login", form={"password": "sesame"})
+
+    assert (status, answer.headers["Set-Cookie"]) == (403, None)
+    assert "That is not the password" in page
+
+
+def test_without_a_password_nobody_can_log_in(frontier: Frontier) -> None:
+    for base in serve(frontier, ""):
+        assert ask(f"{base}/login", form={"password": ""})[0] == 403
+        assert "CRAWL_WEB_PASSWORD" in ask(f"{base}/login")[1]
+        assert "log in</a>" not in ask(f"{base}/")[1]
+
+
+def test_a_session_ends_when_one_leaves_or_its_time_is_up(base: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    cookie, token = enter(base)
+
+    left = ask(f"{base}/logout", cookie, {"token": token})[2].headers["Set-Cookie"]
+    monkeypatch.setattr("crawl_tasks.web.login.SESSION_S", -1)
+    late = Login(PASSWORD).enter(PASSWORD)
+
+    assert "Max-Age=0" in left
+    assert late is not None
+    assert Login(PASSWORD).session(late) is None
+
+
+def test_a_form_that_is_too_large_is_not_read(base: str) -> None:
+    assert ask(f"{base}/login", form={"password": "x" * 10_000})[0] == 403
+
+
+# -- a real browser --------------------------------------------------------------------------------------------
+
+
+MEASURE = """<script>onload = () => {
+  document.title = [...document.querySelectorAll("iframe")].map(frame => {
+    const page = frame.contentDocument
+    const size = getComputedStyle(page.querySelector("h1")).fontSize
+    const tables = [...page.querySelectorAll(".sites")].map(table => table.scrollWidth - table.clientWidth)
+    const width = page.documentElement.scrollWidth + Math.max(0, ...tables)
+    return [width, page.querySelectorAll("svg").length, size].join(" ")
+  }).join(",")
+}</script>"""
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium; Debian: apt-get install chromium")
+def test_a_browser_lays_the_pages_out_within_a_phone_and_a_desktop(base: str, tmp_path: Path) -> None:
+    sizes = [(path, width) for path in ("/", "/site/busy-forum", "/login") for width in (390, 1280)]
+    frames = "".join(
+        f'<iframe width="{width}" height="800" srcdoc="{escape(ask(base + path)[1])}"></iframe>'
+        for path, width in sizes
+    )
+    copy = tmp_path / "page.html"
+    copy.write_text(f"<!doctype html><meta charset=utf-8>{frames}{MEASURE}", "utf-8")
+
+    dom = browse("--dump-dom", "--window-size=1400,1000", copy.as_uri())
+
+    found = re.search(r"<title>([^<]+)</title>", dom)
+    assert found, dom[-500:]
+    laid_out = [measured.split(" ") for measured in found[1].split(",")]
+    assert [int(scroll) <= width for (_, width), (scroll, _, _) in zip(sizes, laid_out, strict=True)] == [True] * 6
+    assert {size for _, _, size in laid_out} == {"20px"}
+    assert [int(charts) >= 3 for _, charts, _ in laid_out] == [True, True, True, True, False, False]
+
+
+def browse(*options: str) -> str:
+    command = [str(CHROMIUM), "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", *options]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
