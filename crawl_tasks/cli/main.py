@@ -25,6 +25,7 @@ COMMANDS = {
     "seed": ("seed", "Ask for boards, posts or addresses to be fetched."),
     "fetch": ("fetch", "Fetch one page here and now and show what is read from it."),
     "export": ("export", "Write posts and comments as JSON Lines or CSV."),
+    "schedule": ("schedule", "Show and change when boards are scanned."),
     "pause": ("pause", "Stop fetching from a site; what is open is kept."),
     "resume": ("resume", "Go on with a paused site."),
     "dead": ("dead", "List or retry requests that were given up or set aside."),

@@ -27,6 +27,7 @@ from crawl_tasks.frontier.keys import Keys
 from crawl_tasks.frontier.retry import Verdict
 from crawl_tasks.frontier.scripts import Scripts, Verb, explained
 from crawl_tasks.frontier.starts import Starts
+from crawl_tasks.frontier.timetable import Timetable
 from crawl_tasks.model import Effort, Items, Lease, Parsed, Request, State
 
 _COUNTED_AT_ONCE = 20  # sites in one script: about a millisecond
@@ -99,6 +100,7 @@ class Frontier:
         self._client = client
         self._scripts = Scripts(client, prefix)
         self.starts = Starts(client, self._scripts)
+        self.timetable = Timetable(self._scripts)
         self._store_at = store_at
         self.keys = Keys(prefix)
 

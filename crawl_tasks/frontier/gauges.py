@@ -17,19 +17,27 @@ PRIORITY_STEPS = (3, 6, 9)
 """kombu keeps a list for each priority step; step 0 has the queue's own name."""
 
 _CHUNK = 500
+_BOARD_FIELDS = ["scanned_at", "open", "interval_ms", "min_ms", "max_ms", "fixed_ms", "held"]
 _MOST_PROCESSES = 1000
 _MOST_FORGOTTEN = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class BoardState:
-    """Where a board stands. `scanned_at_ms` is 0 before the first scan has ended; times are of Redis' clock."""
+    """Where a board stands. `scanned_at_ms` is 0 before the first scan has ended; times are of Redis' clock.
+
+    `fixed_ms` is the interval that an operator gave, else 0; one who is held has no `due_at_ms`.
+    """
 
     board: str
     due_at_ms: int
     scanned_at_ms: int
     open_pages: int
     interval_ms: int
+    least_ms: int = 0
+    most_ms: int = 0
+    fixed_ms: int = 0
+    is_held: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,12 +108,19 @@ def _read_chunk(client: redis.Redis, keys: Keys, site: str, boards: list[str]) -
     pipe = client.pipeline(transaction=False)
     for board in boards:
         pipe.zscore(keys.boards, f"{site} {board}")
-        pipe.hmget(keys.board(site, board), ["scanned_at", "open", "interval_ms"])
+        pipe.hmget(keys.board(site, board), _BOARD_FIELDS)
     replies = pipe.execute()
     return [
-        BoardState(board, int(due or 0), *(int(float(value or 0)) for value in fields))
-        for board, due, fields in zip(boards, replies[::2], replies[1::2], strict=True)
+        _board_state(board, due, fields) for board, due, fields in zip(boards, replies[::2], replies[1::2], strict=True)
     ]
+
+
+def _board_state(board: str, due: float | None, fields: list[bytes | None]) -> BoardState:
+    *times, held = fields
+    scanned, open_pages, interval, least, most, fixed = (int(float(value or 0)) for value in times)
+    return BoardState(
+        board, int(due or 0), scanned, open_pages, interval, least, most, fixed_ms=fixed, is_held=held is not None
+    )
 
 
 def read_in_hand(client: redis.Redis, keys: Keys, site: str, most: int) -> list[Request]:

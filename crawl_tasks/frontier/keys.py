@@ -34,7 +34,8 @@ P is the prefix (setting `redis_prefix`), S a site's name, G one of list, post, 
 | P:s:S:scanning       | set    | boards being scanned                                                               |
 | P:s:S:unscanned      | set    | boards whose first scan is not over                                                |
 | P:s:S:overdue        | zset   | board that was due and could not be scanned -> when it was due, ms                 |
-| P:s:S:board:B        | hash   | line of its first page, interval_ms and bounds, scan, open, started_at, scanned_at |
+| P:s:S:board:B        | hash   | line of its first page, interval_ms and bounds, scan, open, started_at, scanned_at, |
+|                      |        | terms of the site file, fixed_ms and held of an operator                           |
 
 Nothing here expires but the buckets of rolling guards (two windows) and P:ticker (seconds).
 The broker's own keys (the queues' lists, `unacked`, `_kombu.*`) are kombu's.

@@ -1,5 +1,6 @@
 -- Make a site, its terms and its boards known to every worker. Boards that are gone are scanned no more;
--- those that stay keep their schedule, within the new bounds.
+-- those that stay keep their schedule, within the new bounds; an interval that an operator fixed holds until the file
+-- gives the board others. A board that is held stays out of the schedule.
 -- KEYS 1: key prefix
 -- ARGV 1: site
 -- ARGV 2: version
@@ -20,11 +21,17 @@ for i = first_board, #ARGV, 5 do
   local id, line, start, least, most = ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3], ARGV[i + 4]
   local board = key .. ':board:' .. id
   kept[id], boards = true, boards + 1
-  local interval = tonumber(redis.call('HGET', board, 'interval_ms') or start)
-  interval = math.max(tonumber(least), math.min(tonumber(most), interval))
-  redis.call('HSET', board, 'line', line, 'min_ms', least, 'max_ms', most, 'interval_ms', interval)
+  local terms = start .. ' ' .. least .. ' ' .. most
+  local v = redis.call('HMGET', board, 'interval_ms', 'fixed_ms', 'terms', 'held')
+  if v[2] and v[3] == terms then
+    least, most = v[2], v[2]
+  else
+    redis.call('HDEL', board, 'fixed_ms')
+  end
+  local interval = math.max(tonumber(least), math.min(tonumber(most), tonumber(v[1] or start)))
+  redis.call('HSET', board, 'line', line, 'min_ms', least, 'max_ms', most, 'interval_ms', interval, 'terms', terms)
   redis.call('HSETNX', board, 'open', 0)
-  redis.call('ZADD', P .. ':boards', 'NX', now, name .. ' ' .. id)
+  if not v[4] then redis.call('ZADD', P .. ':boards', 'NX', now, name .. ' ' .. id) end
   if redis.call('SADD', key .. ':boards', id) == 1 then redis.call('SADD', key .. ':unscanned', id) end
 end
 for _, id in ipairs(redis.call('SMEMBERS', key .. ':boards')) do  -- bounded by the site file

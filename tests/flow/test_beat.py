@@ -1,0 +1,46 @@
+"""Several beats at once: any of them may die, and every board is still scanned once in its interval."""
+
+from __future__ import annotations
+
+from crawl_tasks.frontier.timetable import Act
+from crawl_tasks.monitor.snapshot import take_snapshot
+from tests.flow.world import CELERY, World
+from tests.waiting import eventually
+
+INTERVAL_MS = 1000
+BEATS = 5
+
+
+def start_beat(world: World, number: int) -> None:
+    world.start(
+        f"beat{number}", *CELERY, "beat", "--schedule", str(world.directory / f"schedule{number}"), "-l", "info"
+    )
+
+
+def scans(world: World, board: str) -> int:
+    return int(world.client.hget(f"crawl:s:demo:board:{board}", "scan") or 0)
+
+
+def test_of_five_beats_four_may_die_and_no_scan_is_doubled_or_missed(world: World) -> None:
+    world.forum("--generation", "3")
+    world.worker("all", "list,detail,store,control")
+    boards = [board.board for board in world.frontier.boards("demo")]
+    world.frontier.timetable.change("demo", boards, Act.FIX, INTERVAL_MS)
+    begun_ms = world.frontier.clock_ms()
+    for number in range(BEATS):
+        start_beat(world, number)
+    eventually(lambda: all(scans(world, board) for board in boards), within_s=30)
+    eventually(lambda: all("Sending due task produce" in world.log_of(f"beat{n}") for n in range(BEATS)), within_s=30)
+
+    for number in range(BEATS - 1):
+        before = {board: scans(world, board) for board in boards}
+        world.kill(f"beat{number}")
+        eventually(lambda before=before: all(scans(world, board) > before[board] for board in boards), within_s=30)
+
+    assert take_snapshot(world.frontier).is_beat_alive
+    world.frontier.pause("demo")
+    eventually(lambda: world.census().leased == 0)
+    slots = (world.frontier.clock_ms() - begun_ms) // INTERVAL_MS + 1
+    for board in boards:
+        assert BEATS <= scans(world, board) <= slots
+        assert scans(world, board) - 1 <= world.fetched()[f"/list/{board}/1"] <= scans(world, board)
