@@ -7,6 +7,7 @@ from itertools import repeat
 
 from crawl_tasks.errors import ParseError
 from crawl_tasks.model import Comment, Items, Parsed, Post, Request, Stage
+from crawl_tasks.parse.alias import told_elsewhere
 from crawl_tasks.parse.document import Document
 from crawl_tasks.parse.kit import Kit, barren, check_required, extras, picked, places, tidy
 from crawl_tasks.parse.pager import Pager, Pages
@@ -98,6 +99,9 @@ class PostReader:
     def read(self, request: Request, where: Where, document: Document, tail: int) -> Parsed:
         """Read one page; `tail` is the highest comment page of this thread ever admitted."""
         values = self._values(request, where, document)
+        elsewhere = told_elsewhere(self._kit, request, document, values.get("post_id"))
+        if elsewhere is not None:
+            return elsewhere
         comments: tuple[Comment, ...] = ()
         notes: tuple[str, ...] = ()
         if self._inside is not None:
@@ -178,6 +182,9 @@ class CommentPageReader:
 
     def read(self, request: Request, where: Where, document: Document) -> Parsed:
         """Read one page."""
+        elsewhere = told_elsewhere(self._kit, request, document)
+        if elsewhere is not None:
+            return elsewhere
         shown = self._kit.page_shown(request, document)
         comments, notes = self._comments.read(request, where, document, page=shown)
         pages = self._pager.read(where, document, shown)

@@ -53,6 +53,7 @@ def thread(*posts: str, pager: str = "") -> str:
         ("/showthread.php?tid=12&page=1", ("post", "12", 1)),
         ("/showthread.php?tid=12&pid=99#pid99", ("post", "12", 1)),
         ("/showthread.php?mode=threaded&tid=12&pid=99", ("post", "12", 1)),
+        ("/showthread.php?pid=99#pid99", ("post", "pid=99", 1)),
         ("/showthread.php?tid=12&action=lastpost", ("post", "12", 1)),
         ("/archive/index.php?thread-12.html", ("post", "12", 1)),
         ("/thread-12.html", ("post", "12", 1)),
@@ -160,6 +161,15 @@ def test_the_first_post_of_a_later_page_is_a_reply_too() -> None:
     parsed = MYBB.parse(Stage.COMMENT, "7", thread(post(10), post(11)), page=2)
 
     assert [one.comment_id for one in parsed.items.comments] == ["10", "11"]
+
+
+def test_a_link_to_a_reply_leads_to_its_thread() -> None:
+    foot = '<ul><li><a href="printthread.php?tid=7">View a Printable Version</a></li></ul>'
+
+    parsed = MYBB.parse(Stage.POST, "pid=11", thread(post(10), post(11)) + foot)
+
+    assert not parsed.items
+    assert [child.key for child in parsed.children] == ["7"]
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,7 @@ def topic(*posts: str, pager: str = "") -> str:
         ("/viewtopic.php?start=20&t=12", ("comment", "12", 3)),
         (f"/viewforum.php?f=4&{SID}&start=50", ("list", "4", 3)),
         ("/viewforum.php?f=4", ("list", "4", 1)),
-        ("/viewtopic.php?p=99", None),
+        ("/viewtopic.php?p=99#p99", ("post", "p=99", 1)),
         ("/memberlist.php?mode=viewprofile&u=12", None),
         ("https://elsewhere.example/viewtopic.php?t=12", None),
     ],
@@ -167,6 +167,17 @@ def test_pictures_and_attachments_are_named_by_whole_addresses() -> None:
         "images": "https://img.example/a.png",
         "attachments": "https://forum.example/download/file.php?id=3",
     }
+
+
+def test_a_link_to_a_reply_leads_to_its_topic() -> None:
+    head = f'<link rel="canonical" href="https://forum.example/viewtopic.php?t=7&{SID}">'
+
+    parsed = PHPBB.parse(Stage.POST, "p=11", head + topic(post(10), post(11)))
+
+    assert not parsed.items
+    assert [(child.stage, child.key, child.address) for child in parsed.children] == [
+        (Stage.POST, "7", "https://forum.example/viewtopic.php?t=7")
+    ]
 
 
 @pytest.mark.parametrize(
