@@ -21,6 +21,7 @@ COMMANDS = {
     "run": ("run", "Crawl with everything that takes, on this machine, and show the progress."),
     "status": ("status", "Show what every site has open, done and failed."),
     "exporter": ("exporter", "Serve metrics for Prometheus and the status page."),
+    "new": ("new", "Look at a forum and write its site file."),
     "sites": ("sites", "Check the site files and publish them to the workers."),
     "seed": ("seed", "Ask for boards, posts or addresses to be fetched."),
     "fetch": ("fetch", "Fetch one page here and now and show what is read from it."),

@@ -1,0 +1,101 @@
+"""Before step 1, survey: what a look at a forum found, and the site file that says it."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+
+from crawl_tasks.parse.index import FoundBoard
+from crawl_tasks.sites.presets import load_engine
+from crawl_tasks.survey.place import Place
+from crawl_tasks.survey.signs import Suspect
+from crawl_tasks.survey.trial import Trial
+from crawl_tasks.survey.zone import Zone
+
+_STAGES = ("list", "post", "comment")
+_ADDRESSES = ("address", "first_address")
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What was found. `rules` is YAML for a program without preset; `prefix` the path a forum lies below."""
+
+    name: str
+    place: Place
+    title: str = ""
+    suspect: Suspect | None = None
+    prefix: str = ""
+    boards: tuple[FoundBoard, ...] = ()
+    left_out: tuple[str, ...] = ()
+    zone: Zone | None = None
+    delay_s: float | None = None
+    trial: Trial | None = None
+    rules: str = ""
+    remarks: tuple[str, ...] = field(default=())
+
+
+def site_file(found: Findings) -> str:
+    """Write the site file."""
+    lines = [
+        f"# Written by `crawl-tasks new {found.place.url}`.",
+        "# `crawl-tasks try` shows what is read with it, docs/site-files.md says what else may stand here.",
+    ]
+    lines += [f"# {_plain(remark)}" for remark in found.remarks if remark != str(found.suspect)]
+    lines += [f"name: {found.name}"]
+    if found.title:
+        lines.append(f"title: {_quoted(found.title[:200])}")
+    lines.append(f"base: {found.place.base}")
+    if found.place.private:
+        lines.append(f"private_hosts: [{_quoted(found.place.private)}]  # a private address, fetched since it is named")
+    if found.suspect is not None:
+        why = _plain(str(found.suspect).partition(": ")[2])
+        lines.append(f"engine: {found.suspect.name}  # {why}")
+    if found.zone is not None:
+        lines.append(f"timezone: {found.zone.name}  # {_plain(found.zone.why)}")
+    else:
+        lines.append("timezone: UTC  # the pages do not name it: check this, unless their dates do")
+    if found.delay_s:
+        lines.append(f"gate: {{delay_s: {max(1.0, found.delay_s):g}}}  # robots.txt: Crawl-delay {found.delay_s:g}")
+    lines += (
+        ["boards:", *map(_board_line, found.boards)] if found.boards else ["boards: []  # none was found: add some"]
+    )
+    lines += [f"# left out, it leads elsewhere: {_plain(url)}" for url in found.left_out[:20]]
+    if found.prefix and found.suspect is not None:
+        lines += [f"# The forum lies below {found.prefix}.", *_moved(found.prefix, found.suspect.name)]
+    return "\n".join([*lines, *([found.rules.rstrip()] if found.rules else [])]) + "\n"
+
+
+def preset_site_text(name: str, place: Place, engine: str, prefix: str = "") -> str:
+    """Write the least a site file can say of a forum of a known program."""
+    private = f"private_hosts: [{_quoted(place.private)}]\n" if place.private else ""
+    return f"name: {name}\nbase: {place.base}\n{private}engine: {engine}\n" + (
+        "\n".join(_moved(prefix, engine)) + "\n" if prefix else ""
+    )
+
+
+def _moved(prefix: str, engine: str) -> list[str]:
+    """Write the preset's addresses as they are where a forum lies below a path."""
+    lines = []
+    for stage in _STAGES:
+        spec = load_engine(engine).site.get(stage)
+        said = {key: prefix + str(spec[key]) for key in _ADDRESSES if key in spec} if isinstance(spec, dict) else {}
+        if said:
+            lines.append(f"{stage}: {{{', '.join(f'{key}: {_quoted(text)}' for key, text in said.items())}}}")
+    return lines
+
+
+def _board_line(board: FoundBoard) -> str:
+    key = board.board_id if re.fullmatch(r"[1-9]\d{0,17}", board.board_id) else _quoted(board.board_id)
+    title = f", title: {_quoted(board.title[:200])}" if board.title else ""
+    below = f"  # below {_plain(board.parent_id)}" if board.parent_id else ""
+    return f"  - {{id: {key}{title}}}{below}"
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(_plain(text), ensure_ascii=False)
+
+
+def _plain(text: str) -> str:
+    """Return a stranger's text on one line, without what YAML does not take."""
+    return " ".join("".join(char if char.isprintable() else " " for char in text).split())

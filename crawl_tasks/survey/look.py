@@ -1,0 +1,181 @@
+"""Before step 1, survey: the whole look at a forum: front page, program, boards, zone, and a list page as the proof."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from urllib.parse import urlsplit
+
+from crawl_tasks.errors import ConfigError, PageError, SiteError
+from crawl_tasks.model import Stage
+from crawl_tasks.parse.document import Document
+from crawl_tasks.parse.index import FoundBoard, FrontPage, IndexReader
+from crawl_tasks.sitebook import open_site
+from crawl_tasks.sites.address import Addresses
+from crawl_tasks.sites.index import IndexSpec
+from crawl_tasks.sites.loader import parse_site
+from crawl_tasks.sites.presets import engine_names, load_engine
+from crawl_tasks.sites.schema import Board, Site
+from crawl_tasks.survey.findings import Findings, preset_site_text
+from crawl_tasks.survey.place import Place
+from crawl_tasks.survey.signs import LIKELY, Suspect, known_signs, suspects
+from crawl_tasks.survey.trial import Trial, try_boards
+from crawl_tasks.survey.visit import Visitor
+from crawl_tasks.survey.zone import Zone, zone_by_clock, zone_said
+
+MOST_CANDIDATES = 3
+_LANGUAGE = re.compile(r"<html[^>]*?\blang=[\"']?([A-Za-z-]{2,12})", re.IGNORECASE)
+
+
+class Look:
+    """A look at one forum; `name` is what its site is to be called."""
+
+    def __init__(self, visitor: Visitor, place: Place, name: str, *, contact: str | None = None) -> None:
+        """Fetch the front page.
+
+        Raises:
+            FetchError: it cannot be had.
+        """
+        self._visitor = visitor
+        self._contact = contact
+        self.front = Document(visitor.page(place.url))
+        self.place = replace(place, url=self.front.page.url)
+        self.name = name
+        self._remarks: list[str] = []
+
+    def by_preset(self, engine: str | None = None) -> Findings | None:
+        """Find the preset that reads this forum: the likeliest whose rules find boards and posts; None if none does.
+
+        Raises:
+            ConfigError: `engine` was asked for and reads nothing here.
+        """
+        best: Findings | None = None
+        for suspect in self._candidates(engine):
+            found = self._with_preset(suspect)
+            if found is None:
+                continue
+            if found.trial is not None and found.trial.rows:
+                return self._told(found)
+            best = best or found
+        if best is None and engine is not None:
+            raise ConfigError(f"{self.place.url}: the preset {engine} finds no boards here; {'; '.join(self._remarks)}")
+        return self._told(best) if best is not None else None
+
+    def bare(self) -> Findings:
+        """Return what is known of a forum whose program has no preset."""
+        return self._told(Findings(self.name, self.place, title=self.title(), zone=self._zone(None)))
+
+    def title(self) -> str:
+        """Return what the forum calls itself."""
+        said = self.front.root.css_first("meta[property='og:site_name']")
+        if said is not None and said.attributes.get("content"):
+            return str(said.attributes["content"]).strip()
+        node = self.front.root.css_first("title")
+        whole = " ".join(node.text().split()) if node is not None else ""
+        return re.split(r" [-|–—·] ", whole)[0] if len(whole) > 60 else whole
+
+    def _candidates(self, engine: str | None) -> list[Suspect]:
+        if engine is not None:
+            return [Suspect(engine, load_engine(engine).about.title, 100, ("you said so",))]
+        found = suspects(self.front)
+        if not found or found[0].score < LIKELY:
+            found = [*self._probed(), *found]
+        for one in found[:MOST_CANDIDATES]:
+            self._remarks.append(f"{one}" + ("" if one.name in engine_names() else "; there is no preset for it yet"))
+        return [one for one in found[:MOST_CANDIDATES] if one.name in engine_names()]
+
+    def _probed(self) -> Iterator[Suspect]:
+        """Ask for addresses that only one program has; yields the first that answers."""
+        for name, signs in known_signs().items():
+            for path, pattern in signs.probe.items():
+                try:
+                    page = self._visitor.page(self.place.base + self.place.directory + path)
+                except PageError:
+                    continue
+                if re.search(pattern, page.body[:50_000].decode("utf-8", "replace"), re.DOTALL):
+                    yield Suspect(name, signs.title, LIKELY, (f"{path} answers as it does",))
+                    return
+
+    def _with_preset(self, suspect: Suspect) -> Findings | None:
+        preset = load_engine(suspect.name)
+        if preset.index is None:
+            self._remarks.append(f"{suspect.title}: its preset does not say how boards are found; list them yourself")
+            return None
+        try:
+            site = self._site(suspect.name, self.place.directory)
+        except SiteError as error:
+            self._remarks.append(f"{suspect.title}: {error}")
+            return None
+        front = self._front_page(IndexReader(site, preset.index), preset.index)
+        if front is None:
+            self._remarks.append(f"{suspect.title}: no boards found on {', '.join(preset.index.address)}")
+            return None
+        prefix = _prefix(front.boards, site, self.place.directory)
+        trial = self._proof(self._site(suspect.name, prefix), front.boards)
+        if trial is not None and trial.error:
+            self._remarks.append(f"{suspect.title}: {trial.error}")
+        return Findings(
+            self.name,
+            self.place,
+            title=self.title(),
+            suspect=suspect,
+            prefix=prefix,
+            zone=self._zone(front.zone),
+            boards=front.boards,
+            left_out=front.left_out,
+            trial=trial,
+        )
+
+    def _site(self, engine: str, prefix: str) -> Site:
+        return parse_site(preset_site_text(self.name, self.place, engine, prefix), f"preset {engine}")
+
+    def _front_page(self, reader: IndexReader, index: IndexSpec) -> FrontPage | None:
+        """Look for boards on the page we were sent to, then on those the preset names."""
+        urls = [self.place.url, *(self.place.base + self.place.directory + path for path in index.address)]
+        for url in dict.fromkeys(urls):
+            try:
+                front = reader.read(self._visitor.page(url))
+            except PageError:
+                continue
+            if front.boards:
+                return front
+        return None
+
+    def _proof(self, site: Site, boards: tuple[FoundBoard, ...]) -> Trial | None:
+        """Read list pages until one has posts; the last one otherwise."""
+        known = tuple(Board(id=one.board_id) for one in boards)
+        opened = open_site(site.model_copy(update={"boards": known}), self._contact)
+        trial = None
+        for trial in try_boards(self._visitor, opened):
+            if trial.rows:
+                break
+        return trial
+
+    def _zone(self, said: str | None) -> Zone | None:
+        """Read the zone from what the preset found, else from the page's last words."""
+        found = _LANGUAGE.search(self.front.source[:5000])
+        language = found[1] if found else ""
+        if said:
+            zone = zone_said(said, language=language) or zone_by_clock(said, self.front.page.at_s, language=language)
+            if zone is not None:
+                return zone
+        body = self.front.root.css_first("body")
+        return zone_said((body.text() if body is not None else "")[-2000:], language=language)
+
+    def _told(self, found: Findings) -> Findings:
+        delay = self._visitor.crawl_delay_s(self.place.url)
+        return replace(found, delay_s=delay, remarks=tuple(self._remarks))
+
+
+def _prefix(boards: tuple[FoundBoard, ...], site: Site, directory: str) -> str:
+    """Return the path below which the forum lies, by where its boards are."""
+    template = Addresses(site).template(Stage.LIST, 1)
+    if template is None:
+        return directory
+    fixed = template.text.partition("{")[0].removeprefix(site.base).removeprefix(directory)
+    for board in boards:
+        path = "" if board.url is None else board.url.removeprefix(site.base)
+        if fixed in path and urlsplit(site.base).netloc in (board.url or ""):
+            return path[: path.index(fixed)]
+    return directory

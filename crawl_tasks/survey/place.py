@@ -1,0 +1,69 @@
+"""Before step 1, survey: what an address alone says: may it be gone to, and what is a site there called. Pure."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from crawl_tasks.fetch.download import FetchPolicy
+from crawl_tasks.sites.schema import RESERVED_NAMES
+from crawl_tasks.urls import normalize, origin_of
+
+_GENERIC = frozenset(["www", "forum", "forums", "community", "discuss", "board", "boards", "bbs", "talk", "m"])
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a forum is said to be. `private` is its host:port where that lies in a private network, else empty."""
+
+    url: str
+    private: str = ""
+
+    @property
+    def base(self) -> str:
+        """The origin."""
+        return origin_of(self.url)
+
+    @property
+    def directory(self) -> str:
+        """The path of the directory the address lies in, without the last slash."""
+        path = urlsplit(self.url).path
+        return path[: path.rindex("/")]
+
+    def policy(self, user_agent: str) -> FetchPolicy:
+        """Return what the survey may fetch: this host, with or without www."""
+        where = urlsplit(self.url)
+        host = where.hostname or ""
+        twin = host.removeprefix("www.") if host.startswith("www.") else f"www.{host}"
+        hosts = frozenset({where.netloc} if self.private else {where.netloc, host, twin})
+        return FetchPolicy(
+            user_agent=user_agent,
+            allowed_hosts=hosts,
+            origin=self.base,
+            private_hosts=frozenset({self.private} - {""}),
+        )
+
+    def name(self) -> str:
+        """Suggest a name: the telling part of the host, or `forum-PORT` on this machine."""
+        where = urlsplit(self.url)
+        host = where.hostname or ""
+        labels = [label for label in host.split(".") if label not in _GENERIC]
+        if self.private or not labels or host.replace(".", "").isdigit():
+            return f"forum-{where.port or where.scheme}"
+        name = re.sub(r"[^a-z0-9_-]+", "-", labels[0].lower()).strip("-_")[:32]
+        return f"{name or 'forum'}-forum"[:32] if not name or name in RESERVED_NAMES else name
+
+
+def place_of(address: str, private: bool = False) -> Place:
+    """Read what a person typed; without a scheme it is https, or http where the place is private.
+
+    Raises:
+        RefusedAddress: it is no address.
+    """
+    written = address if "://" in address else f"{'http' if private else 'https'}://{address}"
+    url = normalize(written)
+    where = urlsplit(url)
+    port = where.port or (443 if where.scheme == "https" else 80)
+    host = f"[{where.hostname}]" if ":" in (where.hostname or "") else where.hostname
+    return Place(url, f"{host}:{port}" if private else "")

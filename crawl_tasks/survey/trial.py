@@ -1,0 +1,140 @@
+"""Before step 1, survey: a list, a post and a comment page read by a site's rules, and what was found of each field."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from crawl_tasks.errors import PageError
+from crawl_tasks.model import Comment, Fetched, Parsed, Post, Request, Stage
+from crawl_tasks.sitebook import OpenSite
+from crawl_tasks.survey.visit import Visitor
+
+MOST_BOARDS = 3
+_NEEDED = {Stage.LIST: ("title",), Stage.POST: ("title", "body"), Stage.COMMENT: ("body",)}
+_WANTED = {
+    Stage.LIST: ("post_id", "title", "author", "created_at", "reply_count", "last_reply_at", "revision"),
+    Stage.POST: ("post_id", "title", "author", "created_at", "body", "body_html"),
+    Stage.COMMENT: ("comment_id", "author", "created_at", "body", "body_html", "parent_id"),
+}
+_OURS = frozenset(("seen_at", "position", "page"))
+
+
+class Coverage(NamedTuple):
+    """What was read of one field: a value, and in how many records there was one."""
+
+    field: str
+    sample: str
+    filled: int
+    records: int
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One page that was tried; `error` says why there is no page or nothing was read."""
+
+    request: Request
+    page: Fetched | None = None
+    parsed: Parsed | None = None
+    error: str = ""
+
+    @property
+    def rows(self) -> tuple[Post | Comment, ...]:
+        """The records of the page's own kind."""
+        if self.parsed is None:
+            return ()
+        items = self.parsed.items
+        return items.comments if self.request.stage is Stage.COMMENT else items.posts
+
+    def coverage(self) -> list[Coverage]:
+        """Return every field that was read or is usually there."""
+        return _coverage(self.request.stage, self.rows)
+
+    def comments(self) -> list[Coverage]:
+        """Return the same of the comments on a post page; nothing where there are none."""
+        inside = self.parsed.items.comments if self.parsed is not None and self.request.stage is Stage.POST else ()
+        return _coverage(Stage.COMMENT, inside) if inside else []
+
+    def missing(self) -> list[str]:
+        """Name what no crawl can do without and was found in no record."""
+        if self.error:
+            return [self.error]
+        stage, rows = self.request.stage, self.rows
+        if not rows:
+            return [f"{stage.value}: no record was found on {self.request.address}"]
+        lost = [f"{stage.value}.{one.field}" for one in self.coverage() if one.field in _NEEDED[stage]
+                and not one.filled]  # fmt: skip
+        return lost + [f"comment.{one.field}" for one in self.comments()
+                       if one.field in _NEEDED[Stage.COMMENT] and not one.filled]  # fmt: skip
+
+
+def attempt(visitor: Visitor, opened: OpenSite, request: Request) -> Trial:
+    """Fetch one page and read it; a failure is told in the trial."""
+    try:
+        page = visitor.page(request.address)
+    except PageError as error:
+        return Trial(request, error=str(error))
+    return reread(opened, request, page)
+
+
+def reread(opened: OpenSite, request: Request, page: Fetched) -> Trial:
+    """Read a page that is here already."""
+    try:
+        return Trial(request, page, opened.parser.parse(request, page, 0))
+    except PageError as error:
+        return Trial(request, page, error=str(error))
+
+
+def try_site(visitor: Visitor, opened: OpenSite) -> Iterator[Trial]:
+    """Try a list page with posts on it, its post with most replies, and that post's second page of comments."""
+    listed = None
+    for listed in try_boards(visitor, opened):
+        if listed.rows:
+            break
+    if listed is None:
+        return
+    yield listed
+    post = _busiest(listed)
+    if post is None:
+        return
+    tried = attempt(visitor, opened, post)
+    yield tried
+    comments = next((child for child in _children(tried) if child.stage is Stage.COMMENT), None)
+    if comments is not None:
+        yield attempt(visitor, opened, comments)
+
+
+def try_boards(visitor: Visitor, opened: OpenSite) -> Iterator[Trial]:
+    """Try the first page of a few boards."""
+    for board in opened.site.boards[:MOST_BOARDS]:
+        address = opened.address(Stage.LIST, board.id, 1)
+        yield attempt(visitor, opened, Request(opened.site.name, Stage.LIST, board.id, address))
+
+
+def _busiest(listed: Trial) -> Request | None:
+    """Return the request for the post with most replies, whose pages show most."""
+    replies = {row.post_id: row.reply_count or 0 for row in listed.rows if isinstance(row, Post)}
+    posts = [child for child in _children(listed) if child.stage is Stage.POST]
+    return max(posts, key=lambda child: replies.get(child.key, 0), default=None)
+
+
+def _children(trial: Trial) -> tuple[Request, ...]:
+    return trial.parsed.children if trial.parsed is not None else ()
+
+
+def _coverage(stage: Stage, rows: Sequence[Post | Comment]) -> list[Coverage]:
+    names = [name for name in (rows[0]._fields if rows else ()) if name not in _OURS and name != "extra"]
+    read = [
+        Coverage(name, *_sample([getattr(row, name) for row in rows]))
+        for name in names
+        if name in _WANTED[stage] or any(getattr(row, name) is not None for row in rows)
+    ]
+    extras = {name for row in rows for name in row.extra or {}}
+    return read + [Coverage(name, *_sample([(row.extra or {}).get(name) for row in rows])) for name in sorted(extras)]
+
+
+def _sample(values: list[object]) -> tuple[str, int, int]:
+    """Return the longest of the first values, how many there are, and of how many records."""
+    there = [str(value) for value in values if value is not None]
+    return max(there[:10], key=len, default=""), len(there), len(values)

@@ -1,0 +1,75 @@
+"""Before step 1, survey: the time zone of a forum, from what its pages say of it. Pure."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from typing import NamedTuple
+from zoneinfo import ZoneInfo
+
+_OFFSET = re.compile(r"(?:GMT|UTC)\s*([+\-−])\s*(\d{1,2})(?:[:.]?(\d\d))?", re.IGNORECASE)
+_PLACE = re.compile(r"\b[A-Z][A-Za-z]+/[A-Z][A-Za-z_]+(?:/[A-Z][A-Za-z_]+)?\b")
+_CLOCK = re.compile(r"\b(\d{1,2}):(\d\d)(?::\d\d)?\s*([AaPp])?\.?[Mm]?")
+_PLAIN = re.compile(r"\b(?:UTC|GMT)\b")
+_ODD_MINUTES = {
+    -210: "America/St_Johns", 210: "Asia/Tehran", 270: "Asia/Kabul", 330: "Asia/Kolkata", 345: "Asia/Kathmandu",
+    390: "Asia/Yangon", 570: "Australia/Darwin",
+}  # fmt: skip
+
+
+class Zone(NamedTuple):
+    """An IANA zone, and how it was found."""
+
+    name: str
+    why: str
+
+
+def zone_said(text: str, *, language: str = "") -> Zone | None:
+    """Read a zone that a text names: a place, or an offset such as GMT+8 or UTC+08:00."""
+    shown = " ".join(text.split())
+    for found in _PLACE.finditer(shown):
+        if _exists(found[0]):
+            return Zone(found[0], f"the page names {found[0]}")
+    offset = _OFFSET.search(shown)
+    if offset:
+        minutes = int(offset[2]) * 60 + int(offset[3] or 0)
+        name = zone_of_offset(-minutes if offset[1] != "+" else minutes, language=language)
+        return Zone(name, f"the page says {offset[0]}") if name else None
+    return Zone("UTC", "the page says UTC") if _PLAIN.search(shown) else None
+
+
+def zone_by_clock(text: str, at_s: float, *, language: str = "") -> Zone | None:
+    """Compare a clock that a page shows with the moment of its response, to the quarter of an hour."""
+    shown = list(_CLOCK.finditer(text))
+    if not shown:
+        return None
+    hour, minute, half = int(shown[-1][1]), int(shown[-1][2]), (shown[-1][3] or "").lower()
+    if half:
+        hour = hour % 12 + (12 if half == "p" else 0)
+    there = datetime.fromtimestamp(at_s, UTC)
+    ahead = hour * 60 + minute - (there.hour * 60 + there.minute)
+    # The page may have been made a minute before it was sent, and the day may be another one there.
+    quarter = round(((ahead + 720) % 1440 - 720) / 15) * 15
+    name = zone_of_offset(quarter, language=language)
+    return Zone(name, f"its clock shows {shown[-1][0].strip()} at {there:%H:%M} UTC") if name else None
+
+
+def zone_of_offset(minutes: int, *, language: str = "") -> str | None:
+    """Name the zone that is so many minutes ahead of UTC; None where there is none."""
+    if minutes == 480 and language.lower().startswith("zh"):
+        return "Asia/Shanghai"
+    if minutes % 60:
+        return _ODD_MINUTES.get(minutes)
+    hours = minutes // 60
+    if not -12 <= hours <= 14:
+        return None
+    # In these names a plus is west of Greenwich.
+    return f"Etc/GMT{-hours:+d}" if hours else "UTC"
+
+
+def _exists(name: str) -> bool:
+    try:
+        ZoneInfo(name)
+    except (ValueError, OSError, KeyError):
+        return False
+    return True

@@ -1,0 +1,93 @@
+"""`crawl-tasks new`: an address becomes a site file, or one line that says why not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from crawl_tasks.cli.exits import Exit
+from crawl_tasks.sites.loader import load_site
+from tests.unit.command_line import run
+from tests.unit.hostile_server import HostileServer, page
+
+FRONT = b"""<html lang="en"><title>Our \xe2\x98\x83 "forum": yes</title><body id="phpbb">
+<ul class="topiclist forums"><li><dl><a class="forumtitle" href="./viewforum.php?f=2&amp;sid=aa">General</a></dl></li>
+<li><dl><a class="forumtitle" href="./viewforum.php?f=5">Help # me</a></dl></li>
+<li><dl><a class="forumtitle" href="https://elsewhere.example/">Elsewhere</a></dl></li></ul>
+<div class="copyright">Powered by <a>phpBB</a></div>
+<div id="nav-footer"><ul><li class="rightside">All times are <span title="UTC+1">UTC+01:00</span></li></ul></div>"""
+LIST = b"""<body id="phpbb"><h2 class="forum-title">General</h2><ul class="topiclist topics"><li class="row bg1"><dl>
+<a class="topictitle" href="./viewtopic.php?t=7">First topic</a><div class="topic-poster">by <a class="username">ann</a>
+<time datetime="2024-05-01T10:00:00+00:00">May</time></div><dd class="posts">3</dd></dl></li></ul></body>"""
+ROBOTS = b"User-agent: *\nDisallow: /forum/search.php\nCrawl-delay: 0.01\n"
+
+
+@pytest.fixture
+def forum() -> Iterator[HostileServer]:
+    """A phpBB that lies below /forum."""
+    server = HostileServer(
+        {
+            "/robots.txt": page(ROBOTS, **{"Content-Type": "text/plain"}),
+            "/forum/": page(FRONT),
+            "/forum/viewforum.php": page(LIST),
+        }
+    )
+    yield server
+    server.stop()
+
+
+def test_the_file_names_program_boards_zone_and_pace_and_loads(tmp_path: Path, forum: HostileServer) -> None:
+    result = run("new", f"{forum.base}/forum/", "--name", "ours", home=tmp_path)
+
+    assert result.exit_code == Exit.OK, result.output
+    site = load_site(tmp_path / "sites" / "ours.yaml")
+    assert (site.engine, site.timezone, site.title) == ("phpbb", "Etc/GMT-1", 'Our ☃ "forum": yes')
+    assert [(board.id, board.title) for board in site.boards] == [("2", "General"), ("5", "Help # me")]
+    assert site.list.first_address == "/forum/viewforum.php?f={board}"
+    assert site.private_hosts == (forum.place,)
+    assert "left out  https://elsewhere.example/" in result.stderr
+    assert "Crawl-delay 0.01" in result.stderr
+
+
+def test_no_page_is_asked_for_twice_and_few_in_all(tmp_path: Path, forum: HostileServer) -> None:
+    run("new", f"{forum.base}/forum/", home=tmp_path)
+
+    paths = forum.paths()
+    assert len(paths) == len(set(paths)) <= 4
+
+
+def test_a_file_that_is_there_stays_unless_it_is_forced(tmp_path: Path, forum: HostileServer) -> None:
+    path = tmp_path / "ours.yaml"
+    path.write_text("mine\n")
+
+    refused = run("new", f"{forum.base}/forum/", "-o", str(path), home=tmp_path)
+    kept = path.read_text()
+    forced = run("new", f"{forum.base}/forum/", "-o", str(path), "--force", home=tmp_path)
+
+    assert (refused.exit_code, kept, forced.exit_code) == (Exit.USAGE, "mine\n", Exit.OK)
+    assert load_site(path).engine == "phpbb"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "text"),
+    [
+        (("https://93.184.216.34/",), Exit.USAGE, "set CRAWL_CONTACT"),
+        (("ftp://forum.example/",), Exit.FAILURES, "only http and https"),
+        (("http://127.0.0.1:1/",), Exit.FAILURES, "127.0.0.1"),
+    ],
+)
+def test_what_cannot_be_looked_at_is_one_line(tmp_path: Path, arguments: tuple[str, ...], code: int, text: str) -> None:
+    result = run("new", *arguments, home=tmp_path)
+
+    assert result.exit_code == code
+    assert text in result.stderr.splitlines()[-1]
+    assert not (tmp_path / "sites").exists()
+
+
+def test_an_engine_that_reads_nothing_here_is_said_to(tmp_path: Path, forum: HostileServer) -> None:
+    result = run("new", f"{forum.base}/forum/", "--engine", "mybb", home=tmp_path)
+
+    assert result.exit_code == Exit.USAGE
+    assert "the preset mybb finds no boards here" in result.stderr
