@@ -90,9 +90,8 @@ class Drain:
         now = time.time()
         for gain in gains:
             stats = counted.setdefault(gain.site, {})
-            for change, count in (("new", gain.new), ("changed", gain.changed), ("unchanged", gain.unchanged)):
-                if count:
-                    stats[f"{gain.kind}:{change}"] = count
+            changes = {"new": gain.new, "filled": gain.filled, "changed": gain.changed, "unchanged": gain.unchanged}
+            stats.update({f"{gain.kind}:{change}": count for change, count in changes.items() if count})
             since = self._since(gain.site)
             ages = [max(0.0, now - posted) for posted in gain.posted if posted >= since]
             for name, number in observed("fresh", AGES_S, ages).items():

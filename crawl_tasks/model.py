@@ -236,12 +236,14 @@ class Kind(StrEnum):
 class Gain:
     """What a batch brought of a site's posts or comments; `unchanged` ones were seen again.
 
+    `filled` are posts that a list had shown before and whose page was stored now.
     `posted` has the posting times, where known, of those whose text was stored for the first time.
     """
 
     site: str
     kind: Kind
     new: int
+    filled: int
     changed: int
     unchanged: int
     posted: tuple[int, ...] = ()

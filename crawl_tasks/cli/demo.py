@@ -26,6 +26,7 @@ from crawl_tasks.settings import load_settings
 from crawl_tasks.sites.loader import load_site
 from crawl_tasks.store.export import export
 from crawl_tasks.store.upsert import Store
+from crawl_tasks.web.report import crawl_report, write_report
 
 
 @click.command(
@@ -106,15 +107,19 @@ def _crawl(
         export_file = here.settings.state_dir / "export.jsonl"
         rows = export(store, str(export_file), site="demo")
         comparisons = compare_with_truth(store, "demo", files.truth)
+    stats = crawl_stats(start, end, stored.now(), finish)
+    page = here.settings.state_dir / "report.html"
+    write_report(page, crawl_report("demo", start.snapshot, end, progress.history, stats))
     return DemoReport(
         finish=finish,
-        stats=crawl_stats(start, end, stored.now(), finish),
+        stats=stats,
         comparisons=comparisons,
         end=end,
         asked=asked_pages(files),
         database=here.settings.database_url,
         export=export_file,
         exported_rows=rows,
+        page=page,
         logs=here.crew.log_dir,
         flower=flower,
         interrupted_code=code,

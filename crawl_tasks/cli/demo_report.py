@@ -51,6 +51,7 @@ class DemoReport:
     database: str
     export: Path
     exported_rows: int
+    page: Path
     logs: Path
     flower: str
     interrupted_code: int
@@ -85,6 +86,7 @@ def report_text(report: DemoReport) -> str:
         f" them; {len(asked.repeated) or 'none'} asked for more than once",
         f"database  {hide_passwords(report.database)}",
         f"export    {report.export} ({report.exported_rows} rows)",
+        f"report    {report.page} (plots of pages, posts, backlog, latencies)",
         f"logs      {report.logs}",
     ]
     if report.flower:
@@ -132,6 +134,7 @@ def report_row(report: DemoReport) -> dict[str, object]:
         },
         "database": hide_passwords(report.database),
         "export": str(report.export),
+        "page": str(report.page),
         "logs": str(report.logs),
         "flower": report.flower,
     }

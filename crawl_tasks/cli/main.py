@@ -20,6 +20,7 @@ COMMANDS = {
     "demo": ("demo", "Crawl the bundled forum and compare the result with its ground truth."),
     "run": ("run", "Crawl with everything that takes, on this machine, and show the progress."),
     "status": ("status", "Show what every site has open, done and failed."),
+    "top": ("top", "Show the busiest sites and what each needs."),
     "exporter": ("exporter", "Serve metrics for Prometheus and the status page."),
     "new": ("new", "Look at a forum and write its site file."),
     "sites": ("sites", "Check the site files and publish them to the workers."),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from crawl_tasks.cli.crawl import Finish, Plan, Start, begin, start_processes, watch
@@ -22,6 +24,7 @@ from crawl_tasks.monitor.snapshot import take_snapshot
 from crawl_tasks.settings import load_settings
 from crawl_tasks.store.export import export, fingerprints
 from crawl_tasks.store.upsert import Store
+from crawl_tasks.web.report import crawl_report, write_report
 
 PROCESSES = click.IntRange(0, 64)
 
@@ -31,6 +34,7 @@ PROCESSES = click.IntRange(0, 64)
         "crawl-tasks run                                 # all of config/sites, until Ctrl-C",
         "crawl-tasks run demo --until-idle -o demo.jsonl",
         "crawl-tasks run --list 2 --detail 3 --flower",
+        "crawl-tasks run --until-idle --report report.html",
         "crawl-tasks run demo --boards 1,2 --pages 3 --since 7d -o out.jsonl",
     )
 )
@@ -40,6 +44,7 @@ PROCESSES = click.IntRange(0, 64)
 @click.option("--pages", type=click.IntRange(1, 100_000), help="At most so many list pages a board; then end.")
 @click.option("--since", type=Since(), help="Only threads that were alive since, 7d or 2026-01-31; then end.")
 @click.option("-o", "--out", metavar="FILE", help="Export what this run stored to FILE (.jsonl or .csv) at the end.")
+@click.option("--report", type=click.Path(dir_okay=False, path_type=Path), help="Write plots and numbers as HTML.")
 @click.option("--list", "lists", type=PROCESSES, default=1, show_default=True, help="Processes for list pages.")
 @click.option("--detail", "details", type=PROCESSES, default=1, show_default=True, help="For posts and comments.")
 @click.option("--threads", type=click.IntRange(1, 256), default=8, show_default=True, help="Pages in hand per process.")
@@ -54,6 +59,7 @@ def command(
     pages: int | None,
     since: int | None,
     out: str | None,
+    report: Path | None,
     lists: int,
     details: int,
     threads: int,
@@ -83,7 +89,7 @@ def command(
         StoredCounts(here.settings.database_url, names) as stored,
     ):
         before = known_rows(here.settings.database_url, names) if out is not None else frozenset()
-        code = crawl(here, plan, stored, progress)
+        code = crawl(here, plan, stored, progress, report)
     if out is not None:
         with Store(here.settings.database_url) as store:
             rows = export(store, out, format=format_of(out), sites=names, known=before)
@@ -97,8 +103,8 @@ def known_rows(database_url: str, sites: list[str]) -> frozenset[int]:
         return fingerprints(store, sites)
 
 
-def crawl(here: Station, plan: Plan, stored: StoredCounts, progress: Progress) -> int:
-    """Crawl to the plan's end and print the summary; give the exit code."""
+def crawl(here: Station, plan: Plan, stored: StoredCounts, progress: Progress, report: Path | None = None) -> int:
+    """Crawl to the plan's end, print the summary and write the report; give the exit code."""
     start: Start | None = None
     finish, code = Finish.IDLE, Exit.OK
     try:
@@ -114,8 +120,12 @@ def crawl(here: Station, plan: Plan, stored: StoredCounts, progress: Progress) -
     if start is None:
         return code
     end = take_snapshot(here.frontier, [site.name for site in plan.sites])
+    stats = crawl_stats(start, end, stored.now(), finish)
     click.echo("crawl stats")
-    click.echo(stats_text(crawl_stats(start, end, stored.now(), finish)))
+    click.echo(stats_text(stats))
     for site in end.sites:
         click.echo(ledger_line(site.census))
+    if report is not None:
+        write_report(report, crawl_report("crawl report", start.snapshot, end, progress.history, stats))
+        click.echo(f"report in {report}")
     return code or (Exit.OK if is_clean(end) else Exit.FAILURES)

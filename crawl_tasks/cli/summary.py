@@ -51,6 +51,27 @@ def _site_stats(site: SiteSnapshot, before: SiteSnapshot | None) -> dict[str, in
     }
     for reason, count in site.failed.items():
         stats[f"failed/{reason}"] = count - (before.failed.get(reason, 0) if before else 0)
+    return stats | _downloader_stats(site, before)
+
+
+def _downloader_stats(site: SiteSnapshot, before: SiteSnapshot | None) -> dict[str, int]:
+    """Count under the names that Scrapy's users look for."""
+
+    def rose(name: str) -> int:
+        return site.stat(name) - (before.stat(name) if before else 0)
+
+    stats = {
+        "downloader/request_count": site.census.count("fence") - (before.census.count("fence") if before else 0),
+        "downloader/response_bytes": rose("wire"),
+        "items/posts_changed": rose("post:changed"),
+        "items/comments_changed": rose("comment:changed"),
+        "throttle/seconds": round(rose("rest_ms") / 1000),
+    }
+    for status in site.statuses:
+        stats[f"downloader/response_status_count/{status}"] = rose(f"status:{status}")
+    for fate, reason in site.fates:
+        name = "retry/reason_count" if fate == "delayed" else f"given_up/{fate}"
+        stats[f"{name}/{reason}"] = rose(f"{fate}:{reason}")
     return stats
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -31,11 +30,17 @@ class Reading:
 
 
 class History:
-    """Readings of an hour, by site. Not thread-safe: whoever notes also locks."""
+    """Readings by site. Not thread-safe: whoever notes also locks.
 
-    def __init__(self, step_ms: int = _STEP_MS) -> None:
+    Those of the last hour, a minute apart; or, where a whole crawl is to be kept, all of it: whenever there are too
+    many, every second one is dropped and the step doubles.
+    """
+
+    def __init__(self, step_ms: int = _STEP_MS, most: int = MINUTES + 1, *, is_whole: bool = False) -> None:
         self._step_ms = step_ms
-        self._readings: dict[str, deque[Reading]] = {}
+        self._most = most
+        self._is_whole = is_whole
+        self._readings: dict[str, list[Reading]] = {}
 
     def note(self, snapshot: Snapshot) -> None:
         """Take a snapshot into account; of those within a step, the last counts."""
@@ -44,6 +49,8 @@ class History:
         self._add(ALL, total_reading(snapshot))
         for name in self._readings.keys() - {site.name for site in snapshot.sites} - {ALL}:
             del self._readings[name]
+        if len(self._readings[ALL]) > self._most:
+            self._make_room()
 
     def of(self, name: str = ALL) -> Sequence[Reading]:
         """Give the readings of a site, or of all together, oldest first."""
@@ -59,6 +66,13 @@ class History:
             for before, after in steps
         ]
 
+    def rate(self, name: str, count: Callable[[Reading], int]) -> float | None:
+        """Give how much a counter rose per minute over all that is kept; None before the second reading."""
+        some = self.of(name)
+        if len(some) < 2 or some[-1].at_ms == some[0].at_ms:
+            return None
+        return max(0, count(some[-1]) - count(some[0])) * 60_000 / (some[-1].at_ms - some[0].at_ms)
+
     def freshness(self, name: str = ALL) -> Histogram | None:
         """Give the freshness of what was stored within the hour; None before the second reading."""
         some = self.of(name)
@@ -70,11 +84,17 @@ class History:
         return max(0, count(some[-1]) - count(some[0])) if some else 0
 
     def _add(self, name: str, now: Reading) -> None:
-        some = self._readings.setdefault(name, deque(maxlen=MINUTES + 1))
+        some = self._readings.setdefault(name, [])
         # The last reading moves on until its step is full, so that the newest numbers always show.
         if len(some) > 1 and some[-1].at_ms - some[-2].at_ms < self._step_ms:
             some.pop()
         some.append(now)
+
+    def _make_room(self) -> None:
+        if self._is_whole:
+            self._step_ms *= 2
+        for name, some in self._readings.items():
+            self._readings[name] = some[::2] if self._is_whole else some[-self._most :]
 
 
 def reading(site: SiteSnapshot, at_ms: int) -> Reading:

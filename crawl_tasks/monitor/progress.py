@@ -15,6 +15,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from crawl_tasks.model import Stage
+from crawl_tasks.monitor.history import History
 from crawl_tasks.monitor.snapshot import SiteSnapshot, Snapshot
 
 RATE_WINDOW_S = 30.0
@@ -58,12 +59,13 @@ class Pace:
 
 
 class Progress:
-    """One live screen on a terminal; elsewhere a plain line every few seconds."""
+    """One live screen on a terminal; elsewhere a plain line every few seconds. Remembers the course of the crawl."""
 
     def __init__(self, title: str, console: Console | None = None) -> None:
         self._title = title
         self._console = console or Console(stderr=not sys.stdout.isatty())
         self._pace = Pace()
+        self.history = History(step_ms=1000, most=240, is_whole=True)
         self._started = time.monotonic()
         self._last_line = 0.0
         self._live: Live | None = None
@@ -85,6 +87,7 @@ class Progress:
     def show(self, snapshot: Snapshot, stored: Stored | None = None) -> None:
         """Draw a snapshot."""
         self._pace.note(snapshot)
+        self.history.note(snapshot)
         elapsed_s = time.monotonic() - self._started
         if self._live is not None:
             title = f"crawl_tasks {self._title}  {clock(elapsed_s)}"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from crawl_tasks.model import Stage
+from crawl_tasks.frontier.histogram import Histogram
+from crawl_tasks.model import Kind, Stage
 from crawl_tasks.monitor.snapshot import SiteSnapshot, Snapshot
 
 
@@ -14,6 +15,12 @@ def snapshot_row(snapshot: Snapshot) -> dict[str, object]:
         "at_ms": snapshot.at_ms,
         "outbox": snapshot.outbox,
         "queues": dict(snapshot.queues),
+        "workers": {queue: snapshot.workers_of(queue) for queue in snapshot.queues},
+        "beat_alive": snapshot.is_beat_alive,
+        "produced_at_ms": snapshot.vitals.produced_at_ms,
+        "redis_memory_bytes": snapshot.vitals.memory_bytes,
+        "redis_max_memory_bytes": snapshot.vitals.max_memory_bytes,
+        "times_ms": {what: _times(snapshot, what) for what in ("wait", "fetch", "parse")},
         "sites": [site_row(site) for site in snapshot.sites],
     }
 
@@ -41,4 +48,27 @@ def site_row(site: SiteSnapshot) -> dict[str, object]:
         "stages": {stage.value: asdict(census.stages[stage]) for stage in Stage},
         "boards": asdict(site.boards),
         "balances": census.is_balanced,
+        "attempts": census.count("fence"),
+        "guard_size": census.guarded,
+        "statuses": dict(site.statuses),
+        "given_up": {f"{fate}:{reason}": count for (fate, reason), count in site.fates.items() if fate != "delayed"},
+        "retried": {reason: count for (fate, reason), count in site.fates.items() if fate == "delayed"},
+        "wire_bytes": site.stat("wire"),
+        "body_bytes": site.stat("body"),
+        "throttled_ms": site.stat("rest_ms"),
+        "items": {
+            kind.value: {
+                change: site.stat(f"{kind.value}:{change}") for change in ("new", "filled", "changed", "unchanged")
+            }
+            for kind in Kind
+        },
+        "freshness_s": _quantiles(site.freshness),
     }
+
+
+def _times(snapshot: Snapshot, what: str) -> dict[str, object]:
+    return {stage.value: _quantiles(snapshot.times(what, stage)) for stage in Stage}
+
+
+def _quantiles(histogram: Histogram) -> dict[str, float | None]:
+    return {"count": histogram.count, "p50": histogram.quantile(0.5), "p95": histogram.quantile(0.95)}

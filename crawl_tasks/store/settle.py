@@ -26,11 +26,13 @@ PORTION: Final = 250  # rows of one insert; only portions that hold a known row 
 class Tally:
     """What becomes of a site's rows of one table; filled while the transaction goes on.
 
-    `posted` has the posting times of rows whose text was not there before.
+    `filled` rows were known from a list only and got their text; `posted` has the posting times of rows whose text was
+    not there before.
     """
 
     rows: int = 0
     new: int = 0
+    filled: int = 0
     changed: int = 0
     posted: list[int] = field(default_factory=list)
 
@@ -109,7 +111,14 @@ def _meet(
         at = shape.key_size
         if merged[at + 1 :] != stored[at + 1 :]:
             rewritten.append(merged)
-            tally.changed += merged[shape.content] != stored[shape.content]
+            if (
+                shape.fetched_at is not None
+                and stored[shape.fetched_at] is None
+                and merged[shape.fetched_at] is not None
+            ):
+                tally.filled += 1
+            else:
+                tally.changed += merged[shape.content] != stored[shape.content]
         elif merged[at] != stored[at]:
             seen_again.append((merged[at], *key))
     if rewritten:

@@ -95,10 +95,11 @@ class Store:
 
 def _gains(kind: Kind, tallies: Mapping[str, Tally]) -> Iterator[Gain]:
     for site, tally in tallies.items():
-        seen_again = tally.rows - tally.new - tally.changed
-        yield Gain(site, kind, tally.new, tally.changed, seen_again, tuple(tally.posted))
+        seen_again = tally.rows - tally.new - tally.filled - tally.changed
+        yield Gain(site, kind, tally.new, tally.filled, tally.changed, seen_again, tuple(tally.posted))
 
 
 def _totals(tallies: Mapping[str, Tally]) -> tuple[int, int, int]:
-    new, changed = sum(tally.new for tally in tallies.values()), sum(tally.changed for tally in tallies.values())
+    new = sum(tally.new for tally in tallies.values())
+    changed = sum(tally.filled + tally.changed for tally in tallies.values())
     return new, changed, sum(tally.rows for tally in tallies.values()) - new - changed

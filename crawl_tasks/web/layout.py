@@ -34,12 +34,13 @@ margin:0 5px 4px 0}
 table{border-collapse:collapse;width:100%}td,th{padding:7px 10px;text-align:left;vertical-align:top}
 tr+tr td,tbody td{border-top:1px solid var(--edge)}.number{text-align:right;font-variant-numeric:tabular-nums}
 .sites{overflow-x:auto}td.wide{overflow-wrap:anywhere;min-width:12em}td.nowrap{white-space:nowrap}
-.bars td,.bars th{border:0;padding:2px 6px}.bars th{white-space:nowrap}.bar{width:60%}
+.bars td,.bars th{border:0;padding:2px 6px}.bars th,.bars .number{white-space:nowrap}.bar{width:60%}
 .bar i{display:block;height:10px;border-radius:3px;background:var(--line);min-width:1px;margin-top:5px}
 button,input{font:inherit;padding:5px 12px;border-radius:6px;border:1px solid var(--edge);background:var(--card);
 color:var(--text)}button{cursor:pointer}.actions{display:flex;gap:8px;flex-wrap:wrap;margin:10px 0}
 .link{border:0;background:none;padding:0;color:var(--line)}
-.card{padding:14px;max-width:360px}.said{padding:8px 12px;border-left:3px solid var(--line);background:var(--card)}
+.card{padding:14px;max-width:360px}.narrow{max-width:620px}
+.said{padding:8px 12px;border-left:3px solid var(--line);background:var(--card)}
 @media(max-width:720px){
 .sites thead{display:none}
 .sites tr{display:grid;grid-template-columns:repeat(2,minmax(0,1fr));gap:2px 10px;padding:10px 12px}
@@ -61,15 +62,22 @@ class Visitor:
 
 
 def frame(title: str, body: str, visitor: Visitor, refresh_s: int = 0) -> str:
-    """Write a whole page."""
+    """Write a page of the server, with its header."""
+    header = (
+        '<header><h1><a href="/">crawl_tasks</a></h1>'
+        f'<nav><a href="{escape(visitor.flower)}">Flower</a><a href="/metrics">metrics</a>'
+        f'<a href="/api/snapshot">JSON</a>{_door(visitor)}</nav></header>'
+    )
+    return page_of(title, f"{header}<main>{body}</main>", refresh_s)
+
+
+def page_of(title: str, body: str, refresh_s: int = 0) -> str:
+    """Write a whole page that needs nothing else."""
     refresh = f'<meta http-equiv="refresh" content="{refresh_s}">' if refresh_s else ""
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
         f'<meta name="viewport" content="width=device-width,initial-scale=1">{refresh}'
-        f'<link rel="icon" href="data:,"><style>{STYLE}</style></head>'
-        '<body><header><h1><a href="/">crawl_tasks</a></h1>'
-        f'<nav><a href="{escape(visitor.flower)}">Flower</a><a href="/metrics">metrics</a>'
-        f'<a href="/api/snapshot">JSON</a>{_door(visitor)}</nav></header><main>{body}</main></body></html>'
+        f'<link rel="icon" href="data:,"><style>{STYLE}</style></head><body>{body}</body></html>'
     )
 
 

@@ -16,10 +16,9 @@ Reader = Callable[[Snapshot], Iterable[Sample]]
 GATE = (Refusal.PAUSED, Refusal.WINDOW_FULL, Refusal.TOO_EARLY)
 
 
+CHANGES = ("new", "filled", "changed", "unchanged")
 ITEM_LABELS = [
-    (f"{kind.value}:{change}", labels(kind=kind.value, change=change))
-    for kind in Kind
-    for change in ("new", "changed", "unchanged")
+    (f"{kind.value}:{change}", labels(kind=kind.value, change=change)) for kind in Kind for change in CHANGES
 ]
 
 
@@ -176,7 +175,7 @@ FAMILIES = (
     Family("crawl_gate_refusals_total", C, ("site", "reason"), "Leases refused: paused, window_full, too_early.",
            by("reason", _refusals)),
     Family("crawl_items_total", C, ("site", "kind", "change"),
-           "Posts and comments by what the store made of them: new, changed, unchanged.", _items),
+           "Posts and comments stored: new, filled (listed before, the text came now), changed, unchanged.", _items),
     Family("crawl_freshness_seconds", H, ("site",),
            "Time from posting to storing, of what was posted since the site is watched.", histograms=_freshness),
     Family("crawl_boards", G, ("site", "state"), "Boards that are on_time or late (overdue for over a minute).",

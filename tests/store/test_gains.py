@@ -18,15 +18,17 @@ from tests.frontier.test_life_of_a_request import lease, released
 
 LISTED = Post("1", 10.0, title="a", created_at=100)
 FETCHED = Post("1", 20.0, title="a", created_at=100, body="b")
+EDITED = Post("1", 30.0, title="a", created_at=100, body="c")
 
 
 def comments(count: int, seen_at: float = 20.0) -> tuple[Comment, ...]:
     return tuple(Comment("1", str(number), seen_at, created_at=100 + number, body="c") for number in range(count))
 
 
-def gains(store: Store, *batch: Items) -> dict[tuple[str, Kind], tuple[int, int, int, tuple[int, ...]]]:
+def gains(store: Store, *batch: Items) -> dict[tuple[str, Kind], tuple[int, int, int, int, tuple[int, ...]]]:
     return {
-        (gain.site, gain.kind): (gain.new, gain.changed, gain.unchanged, gain.posted) for gain in _written(store, batch)
+        (gain.site, gain.kind): (gain.new, gain.filled, gain.changed, gain.unchanged, gain.posted)
+        for gain in _written(store, batch)
     }
 
 
@@ -39,14 +41,14 @@ def test_each_site_of_a_batch_gets_its_own_counts(store: Store) -> None:
 
     told = gains(store, Items("a", comments=comments(3, seen_at=30.0)), Items("b", comments=comments(1)))
 
-    assert told[("a", Kind.COMMENT)] == (1, 0, 2, (102,))
-    assert told[("b", Kind.COMMENT)] == (1, 0, 0, (100,))
+    assert told[("a", Kind.COMMENT)] == (1, 0, 0, 2, (102,))
+    assert told[("b", Kind.COMMENT)] == (1, 0, 0, 0, (100,))
 
 
 def test_a_post_counts_as_fresh_when_its_text_comes_not_when_a_list_shows_it(store: Store) -> None:
-    told = [gains(store, Items("a", posts=(post,)))[("a", Kind.POST)] for post in (LISTED, FETCHED, FETCHED)]
+    told = [gains(store, Items("a", posts=(post,)))[("a", Kind.POST)] for post in (LISTED, FETCHED, FETCHED, EDITED)]
 
-    assert told == [(1, 0, 0, ()), (0, 1, 0, (100,)), (0, 0, 1, ())]
+    assert told == [(1, 0, 0, 0, ()), (0, 1, 0, 0, (100,)), (0, 0, 0, 1, ()), (0, 0, 1, 0, ())]
 
 
 def test_a_batch_that_comes_twice_brings_nothing_the_second_time(store: Store) -> None:
@@ -55,7 +57,7 @@ def test_a_batch_that_comes_twice_brings_nothing_the_second_time(store: Store) -
 
     told = gains(store, batch)
 
-    assert told == {("a", Kind.POST): (0, 0, 1, ()), ("a", Kind.COMMENT): (0, 0, 300, ())}
+    assert told == {("a", Kind.POST): (0, 0, 0, 1, ()), ("a", Kind.COMMENT): (0, 0, 0, 300, ())}
 
 
 @pytest.mark.parametrize(("age_s", "counted"), [(45.0, 1), (-5.0, 1), (10 * 86_400.0, 0)])

@@ -1,0 +1,73 @@
+"""The report of a crawl: one HTML file with its plots and numbers, to be kept or sent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from html import escape
+from pathlib import Path
+
+from crawl_tasks.errors import ConfigError
+from crawl_tasks.frontier.histogram import Histogram
+from crawl_tasks.model import Stage
+from crawl_tasks.monitor.advice import duration
+from crawl_tasks.monitor.charts import bars
+from crawl_tasks.monitor.history import History
+from crawl_tasks.monitor.snapshot import Snapshot
+from crawl_tasks.web.layout import page_of
+from crawl_tasks.web.overview import plots
+
+TIMES = {"wait": "time on the queue", "fetch": "time of fetching", "parse": "time of parsing"}
+
+
+def crawl_report(
+    title: str, start: Snapshot, end: Snapshot, history: History, stats: Mapping[str, int | float | str]
+) -> str:
+    """Write the report of what happened between two snapshots."""
+    rows = "".join(
+        f'<tr><td>{escape(name)}</td><td class="number">{escape(str(value))}</td></tr>' for name, value in stats.items()
+    )
+    began, ended = (datetime.fromtimestamp(at.at_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S") for at in (start, end))
+    charts = "".join(_latencies(what, start, end) for what in TIMES)
+    body = (
+        f"<h2>{escape(title)}: {', '.join(escape(site.name) for site in end.sites)}</h2>"
+        f'<p class="quiet">{began} to {ended} UTC</p>{plots(history)}'
+        f'<div class="plots">{bars(_statuses(start, end), "answers by status")}{_freshness(start, end)}</div>'
+        f'<div class="plots">{charts}</div>'
+        f'<h2>Numbers</h2><div class="sites narrow"><table><tbody>{rows}</tbody></table></div>'
+    )
+    return page_of(title, f"<main>{body}</main>")
+
+
+def _latencies(what: str, start: Snapshot, end: Snapshot) -> str:
+    rows = []
+    for stage in Stage:
+        times = end.times(what, stage).since(start.times(what, stage))
+        for share in (0.5, 0.95):
+            if (value := times.quantile(share)) is not None:
+                rows.append((f"{stage.value} p{share * 100:.0f}", value))
+    return bars(rows, TIMES[what], " ms")
+
+
+def _statuses(start: Snapshot, end: Snapshot) -> list[tuple[str, float]]:
+    names = sorted({status for site in end.sites for status in site.statuses})
+    return [(name, end.total(f"status:{name}") - start.total(f"status:{name}")) for name in names]
+
+
+def _freshness(start: Snapshot, end: Snapshot) -> str:
+    ages: Histogram = end.freshness().since(start.freshness())
+    names = [f"up to {duration(bound)}" for bound in ages.bounds] + [f"over {duration(ages.bounds[-1])}"]
+    rows = [(name, float(count)) for name, count in zip(names, ages.counts, strict=True) if count]
+    return bars(rows, "from posting to storing")
+
+
+def write_report(path: Path, text: str) -> None:
+    """Write the file.
+
+    Raises:
+        ConfigError: it cannot be written.
+    """
+    try:
+        path.write_text(text, "utf-8")
+    except OSError as error:
+        raise ConfigError(f"--report {path}: cannot be written: {error.strerror}") from error

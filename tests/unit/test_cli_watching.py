@@ -1,0 +1,123 @@
+"""What a terminal shows of a crawl: top, the JSON of status, the statistics at the end, the report."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from dataclasses import replace
+from io import StringIO
+from pathlib import Path
+
+import pytest
+import redis
+from rich.console import Console
+
+from crawl_tasks.cli.crawl import Finish, Start
+from crawl_tasks.cli.summary import crawl_stats
+from crawl_tasks.errors import ConfigError
+from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.local.redis_server import RedisServer
+from crawl_tasks.monitor.history import History
+from crawl_tasks.monitor.progress import Stored
+from crawl_tasks.monitor.snapshot import Snapshot, take_snapshot
+from crawl_tasks.monitor.top import recent, top_table
+from crawl_tasks.web.report import crawl_report, write_report
+from tests.unit.command_line import run
+from tests.unit.test_web_pages import work
+
+
+@pytest.fixture
+def course(client: redis.Redis) -> tuple[Snapshot, Snapshot]:
+    """A crawl of two sites: how it began and, a minute later, how it ended."""
+    frontier = Frontier(client, "test")
+    work(frontier, client, "quiet", 5)
+    start = take_snapshot(frontier, ["quiet"])
+    work(frontier, client, "busy", 30)
+    end = take_snapshot(frontier)
+    return start, replace(end, vitals=replace(end.vitals, at_ms=start.at_ms + 60_000))
+
+
+def printed(table: object) -> str:
+    console = Console(width=160, record=True, file=StringIO())
+    console.print(table)
+    return console.export_text()
+
+
+def test_top_shows_the_busiest_site_first_and_what_each_needs(course: tuple[Snapshot, Snapshot]) -> None:
+    start, end = course
+    nothing = replace(
+        end, vitals=start.vitals, sites=tuple(replace(site, census=blank(site.census)) for site in end.sites)
+    )
+    history = recent()
+    history.note(nothing)
+    history.note(end)
+
+    shown = printed(top_table(end, history, most=10))
+
+    assert [line.split()[0:2] for line in shown.splitlines() if " parked" in line] == [["busy", "28"], ["quiet", "3"]]
+    assert "2 sites, 0 workers, beat silent: 31 pages/min" in shown
+
+
+def blank(census: object) -> object:
+    stages = {stage: replace(count, done=0) for stage, count in census.stages.items()}  # type: ignore[attr-defined]
+    return replace(census, stages=stages)  # type: ignore[type-var]
+
+
+def test_top_prints_the_last_of_some_looks(client: redis.Redis, redis_server: RedisServer, tmp_path: Path) -> None:
+    work(Frontier(client, "test"), client, "busy", 5)
+
+    result = run("top", "--looks", "2", "--every", "0.2", home=tmp_path, redis_url=redis_server.url)
+
+    assert (result.exit_code, "busy" in result.stdout) == (0, True)
+
+
+def test_status_as_json_has_what_the_counters_know(
+    client: redis.Redis, redis_server: RedisServer, tmp_path: Path
+) -> None:
+    work(Frontier(client, "test"), client, "busy", 5)
+
+    result = run("status", "--json", home=tmp_path, redis_url=redis_server.url)
+
+    row = json.loads(result.stdout)
+    [site] = row["sites"]
+    assert (site["statuses"], site["given_up"]) == ({"200": 5}, {"parked:parse": 1, "dead:status": 1})
+    assert row["times_ms"]["fetch"]["post"] == {"count": 5, "p50": 75.0, "p95": 97.5}
+
+
+def test_the_statistics_have_the_names_that_scrapys_users_know(course: tuple[Snapshot, Snapshot]) -> None:
+    start, end = course
+
+    stats = crawl_stats(Start(time.monotonic() - 60, start, Stored(0, 0)), end, Stored(0, 0), Finish.IDLE)
+
+    assert stats["downloader/request_count"] == 31
+    assert stats["downloader/response_status_count/200"] == 30
+    assert (stats["given_up/dead/status"], stats["given_up/parked/parse"]) == (1, 1)
+
+
+def test_the_report_shows_the_crawl_and_stands_alone(course: tuple[Snapshot, Snapshot], tmp_path: Path) -> None:
+    start, end = course
+    history = History(1000, 240, is_whole=True)
+    history.note(start)
+    history.note(end)
+
+    write_report(tmp_path / "report.html", crawl_report("crawl", start, end, history, {"pages/all": 28, "<x>": 1}))
+
+    text = (tmp_path / "report.html").read_text("utf-8")
+    assert re.findall(r"(?:src=|<script|@import|url\()", text) == []
+    assert ">28<" in text
+    assert "&lt;x&gt;" in text
+    assert "time of fetching" in text
+    with pytest.raises(ConfigError, match="cannot be written"):
+        write_report(tmp_path, text)
+
+
+def test_a_long_crawl_is_kept_whole_with_fewer_readings(course: tuple[Snapshot, Snapshot]) -> None:
+    _, end = course
+    history = History(1000, 10, is_whole=True)
+
+    for second in range(100):
+        history.note(replace(end, vitals=replace(end.vitals, at_ms=second * 1000)))
+
+    kept = [reading.at_ms for reading in history.of()]
+    assert (kept[0], kept[-1], len(kept) <= 10) == (0, 99_000, True)
