@@ -18,6 +18,7 @@ from crawl_tasks.sites.address import Addresses
 from crawl_tasks.sites.published import read_site
 from crawl_tasks.sites.schema import Site
 from crawl_tasks.sites.steps import ItemStep
+from crawl_tasks.urls import origin_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,7 @@ def open_site(site: Site, contact: str | None, steps: tuple[ItemStep, ...] = ())
     steps += site.items
     policy = FetchPolicy(
         user_agent=user_agent(site, contact),
-        origin=site.base,
+        origin=origin_of(site.base),
         headers=dict(site.headers),
         deadline_s=gate.deadline_s,
         max_wire_bytes=gate.max_wire_bytes,

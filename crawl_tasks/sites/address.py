@@ -11,7 +11,7 @@ from crawl_tasks.errors import RefusedAddress
 from crawl_tasks.model import Stage
 from crawl_tasks.sites.schema import Board, Site
 from crawl_tasks.sites.stages import StageSpec
-from crawl_tasks.sites.template import Template, compile_template, key_name
+from crawl_tasks.sites.template import Template, compile_template, key_name, normalize_below
 from crawl_tasks.urls import normalize
 
 
@@ -83,7 +83,7 @@ class Addresses:
         return None
 
     def _absolute(self, board: Board) -> str:
-        return normalize(board.address or "", self._base)
+        return normalize_below(self._base.rstrip("/"), board.address or "")
 
     def key_in(self, stage: Stage, href: str) -> str | None:
         """Return the key in a link of a page, which may be relative, without judging its host."""

@@ -86,7 +86,9 @@ class Site(Part):
 
     name: Name = Field(description="Short name, in keys and queues: small letters, digits, - and _.")
     title: Line | None = Field(default=None, description="The forum's own name.")
-    base: str = Field(description="Where it is: scheme, host and port, as https://forum.example.")
+    base: str = Field(
+        description="Where it is: scheme, host and port, and the path it lies below, as https://example.org/forum."
+    )
     hosts: tuple[str, ...] = Field(default=(), max_length=50, description="Further hosts of the same forum.")
     private_hosts: tuple[str, ...] = Field(
         default=(),
@@ -157,11 +159,10 @@ class Site(Part):
 
     def relocated(self, base: str) -> Self:
         """Return the same site served from another origin, private or not, as tests and benches need it."""
-        origin = _origin(base)
-        where = urlsplit(origin)
+        where = urlsplit(_place(base))
         port = where.port or (443 if where.scheme == "https" else 80)
         changed = self.model_dump(by_alias=True, exclude_defaults=True) | {
-            "base": origin,
+            "base": f"{where.scheme}://{where.netloc}{urlsplit(self.base).path}",
             "private_hosts": (f"{where.hostname}:{port}",),
         }
         return type(self).model_validate(changed)
@@ -174,8 +175,8 @@ class Site(Part):
 
     @field_validator("base")
     @classmethod
-    def _base_is_an_origin(cls, value: str) -> str:
-        return _origin(value)
+    def _base_is_a_place(cls, value: str) -> str:
+        return _place(value)
 
     @field_validator("hosts")
     @classmethod
@@ -245,13 +246,13 @@ class Site(Part):
         return self
 
 
-def _origin(value: str) -> str:
+def _place(value: str) -> str:
     try:
         where = urlsplit(normalize(value))
     except RefusedAddress as error:
         raise ValueError(f"is no address: {error}; as https://forum.example") from None
-    require(where.path in ("", "/") and not where.query, f"must be an origin without a path: {value!r}")
-    return f"{where.scheme}://{where.netloc}"
+    require(not where.query and "." not in where.path.rpartition("/")[2], f"is a page, not where it lies: {value!r}")
+    return f"{where.scheme}://{where.netloc}{where.path.rstrip('/')}"
 
 
 __all__ = ["Board", "Gate", "GuardMode", "Guards", "Interval", "Order", "Orders", "Priorities", "Site"]

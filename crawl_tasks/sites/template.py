@@ -60,6 +60,16 @@ class Template:
         return re.compile(text)
 
 
+def normalize_below(base: str, address: str) -> str:
+    """Return an address of a site file: one that begins with a slash lies below the path of `base`.
+
+    Raises:
+        RefusedAddress: It is none.
+    """
+    is_path = address.startswith("/") and not address.startswith("//")
+    return normalize(base + address if is_path else address, f"{base}/")
+
+
 def compile_template(text: str, *, stage: Stage, base: str) -> Template:
     """Check a template and make it absolute.
 
@@ -88,7 +98,7 @@ def compile_template(text: str, *, stage: Stage, base: str) -> Template:
     if "key" not in names:
         raise ValueError(f"{stage}.address: needs {{{key_name(stage)}}}: {text[:100]!r}")
     try:
-        absolute = normalize(marked, f"{base}/")
+        absolute = normalize_below(base, marked)
     except RefusedAddress as error:
         raise ValueError(f"{stage}.address: makes no address: {error}") from None
     for name, sign in _MARKS.items():

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from crawl_tasks.errors import SiteError
+from crawl_tasks.model import Stage
+from crawl_tasks.sites.address import Addresses, Target
 from crawl_tasks.sites.loader import MAX_FILE_BYTES, dump_site, load_site, load_sites, parse_site, read_site
 from crawl_tasks.sites.schema import GuardMode, Order, Site
 
@@ -54,6 +56,22 @@ def test_a_good_file_becomes_a_site_with_defaults() -> None:
     assert site.allowed_hosts == {"forum.example"}
 
 
+def test_addresses_lie_below_the_path_of_the_forum() -> None:
+    text = GOOD.replace("forum.example", "example.org/a/forum/").replace(
+        "{id: b2, priority: 7}", "{id: b2, address: /two}"
+    )
+    site = parse_site(text, "f.yaml")
+    addresses = Addresses(site)
+
+    assert site.base == "https://example.org/a/forum"
+    assert addresses.of(Stage.POST, "7") == "https://example.org/a/forum/post/7"
+    assert addresses.of(Stage.LIST, "b2") == "https://example.org/a/forum/two"
+    assert addresses.read("https://example.org/a/forum/post/7") == Target(Stage.POST, "7", 1)
+    assert addresses.read("https://example.org/post/7") is None
+    assert site.allowed_hosts == {"example.org"}
+    assert site.relocated("http://127.0.0.1:8000").base == "http://127.0.0.1:8000/a/forum"
+
+
 def test_the_demo_file_is_good() -> None:
     assert load_site(DEMO).name == "demo"
 
@@ -97,7 +115,8 @@ def test_the_demo_file_is_good() -> None:
         ("order: lifo", "drop_params: ['a b']", "f.yaml:4: drop_params.0: String should match"),
         ("https://forum.example", "ftp://forum.example", "f.yaml:2: base: is no address"),
         ("https://forum.example", "https://u:p@forum.example", "f.yaml:2: base: is no address"),
-        ("https://forum.example", "https://forum.example/path", "f.yaml:2: base: must be an origin"),
+        ("https://forum.example", "https://forum.example/?a=1", "f.yaml:2: base: is a page, not where it lies"),
+        ("https://forum.example", "https://forum.example/a/b.php", "f.yaml:2: base: is a page, not where it lies"),
         ("https://forum.example", "forum.example", "f.yaml:2: base: is no address"),
         ("{id: b2, priority: 7}", "{id: 1}", "boards names 1 more than once"),
         ("{id: b2, priority: 7}", "{id: 'a b'}", "f.yaml:3: boards.1.id: String should match"),
