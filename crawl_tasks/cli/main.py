@@ -23,6 +23,8 @@ COMMANDS = {
     "top": ("top", "Show the busiest sites and what each needs."),
     "exporter": ("exporter", "Serve metrics for Prometheus and the status page."),
     "new": ("new", "Look at a forum and write its site file."),
+    "try": ("try_", "Fetch a few pages of a site and show what is read, field by field."),
+    "shell": ("shell", "Fetch a page and look at it from a Python prompt."),
     "sites": ("sites", "Check the site files and publish them to the workers."),
     "seed": ("seed", "Ask for boards, posts or addresses to be fetched."),
     "fetch": ("fetch", "Fetch one page here and now and show what is read from it."),

@@ -8,12 +8,15 @@ import click
 
 from crawl_tasks.cli.backend import open_frontier
 from crawl_tasks.cli.helptext import examples
+from crawl_tasks.cli.safe_text import printable
 from crawl_tasks.errors import ConfigError, SiteError
 from crawl_tasks.items.sieve import Sieve
 from crawl_tasks.publishing import board_terms, publish_site, require_contact
 from crawl_tasks.settings import Settings, load_settings
+from crawl_tasks.sitebook import open_site
 from crawl_tasks.sites.loader import load_site
 from crawl_tasks.sites.schema import Site
+from crawl_tasks.survey.cases import Difference, cases_of, replay
 
 _SUFFIXES = (".yaml", ".yml")
 
@@ -36,6 +39,7 @@ def check(name: str | None, publish: bool) -> None:
     sites = checked_sites(settings, (name,) if name else ())
     for site in sites:
         click.echo(describe(site))
+    check_cases(settings, sites)
     if publish:
         frontier = open_frontier(settings)
         for site in sites:
@@ -68,6 +72,30 @@ def checked_sites(settings: Settings, names: tuple[str, ...]) -> list[Site]:
     if mistakes:
         raise ConfigError("\n".join(mistakes))
     return [sites[name] for name in names or sites]
+
+
+def check_cases(settings: Settings, sites: list[Site]) -> None:
+    """Read the kept pages of the sites again, and say how many.
+
+    Raises:
+        ConfigError: any of them reads otherwise than when it was kept.
+    """
+    mistakes: list[str] = []
+    for site in sites:
+        directory = cases_of(file_of(settings, site.name))
+        if directory.is_dir():
+            found = list(replay(directory, open_site(site, settings.contact)))
+            mistakes += [f"{one.case}: {one.what}" for one in found if isinstance(one, Difference)]
+            click.echo(f"{site.name}: {sum(isinstance(one, Path) for one in found)} kept pages read as before")
+    if mistakes:
+        raise ConfigError("\n".join([*map(printable, mistakes), "mend the rules, or keep the pages anew: try --save"]))
+
+
+def file_of(settings: Settings, name: str) -> Path:
+    """Return the file of a site that was loaded from the sites directory."""
+    files = site_files(settings.sites_dir)
+    named = [path for path in files if path.stem == name]
+    return named[0] if named else next(path for path in files if load_site(path).name == name)
 
 
 def site_files(directory: Path) -> list[Path]:

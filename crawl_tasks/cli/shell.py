@@ -1,0 +1,117 @@
+"""`crawl-tasks shell`: a page in hand and a Python prompt, to find the rules that read it."""
+
+from __future__ import annotations
+
+import code
+import importlib.util
+import types
+from collections.abc import Callable
+
+import click
+
+from crawl_tasks.cli.fetch import by_address, page_row
+from crawl_tasks.cli.helptext import examples
+from crawl_tasks.cli.new import find_place, open_visitor
+from crawl_tasks.cli.sites import checked_sites
+from crawl_tasks.cli.try_ import open_visitor as visitor_of
+from crawl_tasks.errors import ConfigError
+from crawl_tasks.model import Fetched, Request
+from crawl_tasks.parse.document import Document
+from crawl_tasks.settings import Settings, load_settings
+from crawl_tasks.sitebook import OpenSite, open_site
+
+HELP = """\
+page       the response: page.url, page.status, page.headers, page.body
+text       its text; soup: as BeautifulSoup has it; json: as JSON
+css(s)     the texts of all matches; css(s, 'href') their attributes
+xpath(s)   the same for XPath
+read()     what the site file reads from it
+site       the site file, None where the address is no page of a known site
+"""
+
+
+@click.command(
+    epilog=examples(
+        "crawl-tasks shell http://127.0.0.1:8765/list/1/1",
+        "crawl-tasks shell http://127.0.0.1:8765/list/1/1 -c \"css('a.title')[:3]\"",
+        "crawl-tasks shell http://127.0.0.1:8765/list/1/1 -c \"read()['posts'][0]\"",
+    )
+)
+@click.argument("url")
+@click.option("-c", "--code", "source", metavar="CODE", help="Run this instead of a prompt; prints its value.")
+def command(url: str, source: str | None) -> None:
+    """Fetch a page and open a Python prompt with it; IPython where it is installed."""
+    settings = load_settings()
+    opened, request = _known(settings, url)
+    if opened is not None and request is not None:
+        page = visitor_of(opened, settings).page(request.address)
+    else:
+        place = find_place(url, settings)
+        page = open_visitor(place, settings).page(place.url)
+    names = offers(page, opened, request)
+    if source is not None:
+        run_line(source, names)
+    elif importlib.util.find_spec("IPython") is not None:
+        importlib.import_module("IPython").embed(header=HELP, user_ns=names)
+    else:
+        code.interact(banner=HELP, local=names, exitmsg="")
+
+
+def offers(page: Fetched, opened: OpenSite | None, request: Request | None) -> dict[str, object]:
+    """Return the names of the prompt."""
+    from bs4 import BeautifulSoup  # noqa: PLC0415  # 50 ms that only this command needs
+
+    document = Document(page, opened.site.encoding if opened else None)
+
+    def css(selector: str, attr: str | None = None) -> list[str | None]:
+        found = document.root.css(selector)
+        return [one.attributes.get(attr) if attr else " ".join(one.text().split()) for one in found]
+
+    def xpath(path: str) -> list[str]:
+        found = document.xml.xpath(path)
+        many = found if isinstance(found, list) else [found]
+        return [" ".join((one if isinstance(one, str) else _text(one)).split()) for one in many]
+
+    def read() -> dict[str, object]:
+        if opened is None or request is None:
+            raise ConfigError(f"{page.url} is no page of a known site; see `identity` in the site file")
+        return page_row(request, page, opened.parser.parse(request, page, 0))
+
+    made: dict[str, object] = {
+        "page": page,
+        "text": document.source,
+        "soup": BeautifulSoup(document.source, "lxml"),
+        "site": opened.site if opened else None,
+        "request": request,
+    }
+    functions: tuple[Callable[..., object], ...] = (css, xpath, read)
+    return made | {one.__name__: one for one in functions} | ({"json": document.json} if _is_json(page) else {})
+
+
+def run_line(source: str, names: dict[str, object]) -> None:
+    """Run code as a prompt would: the value of an expression is printed."""
+    try:
+        compiled = compile(source, "<-c>", "eval")
+    except SyntaxError:
+        exec(compile(source, "<-c>", "exec"), names)  # noqa: S102  # the person at the prompt wrote it
+        return
+    value: object = eval(compiled, names)  # noqa: S307  # the same
+    if value is not None:
+        click.echo(value if isinstance(value, str) else repr(value))
+
+
+def _known(settings: Settings, url: str) -> tuple[OpenSite | None, Request | None]:
+    try:
+        site, request = by_address(checked_sites(settings, ()), url)
+    except ConfigError:
+        return None, None
+    return open_site(site, settings.contact), request
+
+
+def _is_json(page: Fetched) -> bool:
+    return "json" in page.headers.get("content-type", "")
+
+
+def _text(element: object) -> str:
+    text = getattr(element, "text_content", None)
+    return str(text()) if isinstance(text, types.MethodType) else str(element)
