@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+
 from crawl_tasks.model import Parsed, Request, Stage
 from crawl_tasks.parse.index import IndexReader
 from crawl_tasks.parse.page import compile_parser
@@ -19,9 +22,14 @@ class Preset:
         self.addresses = Addresses(self.site)
         self._parser = compile_parser(self.site)
 
-    def parse(self, stage: Stage, key: str, body: str, *, page: int = 1, tail: int = 0) -> Parsed:
-        request = Request("forum", stage, key, self.addresses.of(stage, key, page) or f"{BASE}/", page)
-        return self._parser.parse(request, answer(request, body), tail)
+    def parse(
+        self, stage: Stage, key: str, body: str, *, page: int = 1, tail: int = 0, url: str | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Parsed:  # fmt: skip
+        """Read a page; `url` is where it was found, where the preset makes no address."""
+        request = Request("forum", stage, key, url or self.addresses.of(stage, key, page) or f"{BASE}/", page)
+        fetched = answer(request, body)
+        return self._parser.parse(request, replace(fetched, headers={**fetched.headers, **(headers or {})}), tail)
 
     def boards(self, body: str) -> list[tuple[str, str | None, str | None]]:
         """Return id, title and parent of each board on a front page."""
