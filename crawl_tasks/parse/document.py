@@ -23,7 +23,7 @@ _OPTIONS = int(LexborDocumentOptions.WO_EVENTS)
 class Document:
     """A page being read by one thread; not shared."""
 
-    __slots__ = ("_base", "_declared", "_dropped", "_is_utf8", "_json", "_source", "_tree", "_xml", "page")
+    __slots__ = ("_base", "_declared", "_dropped", "_is_utf8", "_json", "_source", "_tree", "_xml", "page", "tables")
 
     def __init__(self, page: Fetched, declared: str | None = None, dropped: tuple[str, ...] = ()) -> None:
         self.page = page
@@ -35,6 +35,8 @@ class Document:
         self._xml: etree._Element | None = None
         self._json: list[Json] = []
         self._base: str | None = None
+        self.tables: dict[tuple[str, ...], dict[str, Json]] = {}
+        """Lists of a JSON page by the ids of their entries, made by the rules that look things up in them."""
 
     @property
     def source(self) -> str:

@@ -8,6 +8,7 @@ from crawl_tasks.errors import AccessDenied, Gone, ParseError
 from crawl_tasks.model import Fetched, Parsed, Request, Stage
 from crawl_tasks.parse.document import Document
 from crawl_tasks.parse.hooks import load_hook
+from crawl_tasks.parse.hub import HubReader
 from crawl_tasks.parse.kit import Kit
 from crawl_tasks.parse.listing import ListReader
 from crawl_tasks.parse.reading import Where, compile_test
@@ -26,6 +27,7 @@ class SiteParser:
         self.site = site
         self._kit = Kit(site)
         self._walls = {stage: self._walls_of(spec) for stage, spec in site.stages.items()}
+        self._hubs = HubReader(self._kit)
         self._readers: dict[Stage, Read] = {stage: self._reader(stage, spec) for stage, spec in site.stages.items()}
 
     def parse(self, request: Request, page: Fetched, tail: int) -> Parsed:
@@ -47,6 +49,8 @@ class SiteParser:
                 f"{request.site}: {request.stage}: the site file does not say how to read {request.address}"
             )
         document = Document(page, self.site.encoding, self.site.drop_params)
+        if request.stage is Stage.LIST and request.key in self._hubs.kinds:
+            return self._hubs.read(request, document)
         gone, login = self._walls[request.stage]
         if gone is not None and gone(_top(document, self.site.stages[request.stage]), document):
             raise Gone(f"{request.site}: {request.stage}: gone_when was found; {request.address}")

@@ -17,7 +17,19 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from crawl_tasks.parse import text as texts
 from crawl_tasks.parse.document import Document, Json, must
-from crawl_tasks.parse.values import FALSE, Columnize, Convert, Take, Want, column_of, reserialised, shape_of, take_of
+from crawl_tasks.parse.lookup import compile_lookup
+from crawl_tasks.parse.values import (
+    FALSE,
+    Columnize,
+    Convert,
+    Take,
+    Want,
+    column_of,
+    html_in,
+    reserialised,
+    shape_of,
+    take_of,
+)
 from crawl_tasks.sites.rules import As, Plain, Rule, TextMode
 
 Where: TypeAlias = LexborNode | Json
@@ -46,7 +58,9 @@ def compile_rule(rule: Rule, want: Want, *, at_page: bool) -> Compiled:
         return _first_of(rule, want, at_page=at_page)
     shape = shape_of(rule, want)
     if rule.json_path is not None:
-        return Compiled(_by_json(rule, shape))
+        return Compiled(_by_json(rule, shape, _in_html(rule, want)))
+    if rule.header is not None:
+        return Compiled(partial(_by_header, rule.header.lower(), shape, rule.default))
     take = take_of(rule, want)
     default = rule.default
 
@@ -147,17 +161,37 @@ def _text_of(found: str | LexborNode, take: Take) -> str | None:
     return take(found) if isinstance(found, LexborNode) else found
 
 
-def _by_json(rule: Rule, shape: Convert) -> Reader:
+def _by_header(name: str, shape: Convert, default: Plain, where: Where, document: Document) -> Plain:
+    raw = document.page.headers.get(name)
+    value = shape(raw, document) if raw else None
+    return default if value is None else value
+
+
+def _in_html(rule: Rule, want: Want) -> Reader | None:
+    """Compile what a rule reads of the HTML that stands in a JSON text; None where it takes the text as it is."""
+    if not (rule.css or rule.attr or rule.drop):
+        return None
+    rest = rule.model_copy(update={"json_path": None, "lookup": None, "default": None})
+    return compile_rule(rest, want, at_page=False).read
+
+
+def _by_json(rule: Rule, shape: Convert, in_html: Reader | None) -> Reader:
     path, default = jmespath.compile(rule.json_path or ""), rule.default
     mode = rule.text
+    look_up = compile_lookup(rule.lookup) if rule.lookup else None
 
     def read(where: Where, document: Document) -> Plain:
         raw = path.search(where)
         if isinstance(raw, list):
             raw = rule.join.join(str(one) for one in raw if one is not None) if rule.all else (raw[0] if raw else None)
-        if raw is None or isinstance(raw, dict):
+        if look_up is not None and isinstance(raw, str | int):
+            raw = look_up(str(raw), document)
+        if raw is None or isinstance(raw, dict | list):
             return default
         raw = ("true" if raw else "false") if isinstance(raw, bool) else str(raw)
+        if in_html is not None:
+            value = in_html(html_in(raw), document)
+            return default if value is None else value
         value = shape(texts.lines(reserialised(raw)) if mode is TextMode.LINES else raw, document)
         return default if value is None else value
 

@@ -29,6 +29,7 @@ class CommentReader:
     def __init__(self, kit: Kit, record: Rule, fields: Fields, nesting: Nesting) -> None:
         self._rules = fields
         self._nested = nesting is Nesting.NESTED
+        self._indented = nesting is Nesting.INDENTED
         self._table = TableReader(record, kit.fields(fields, at_page=False), nested=self._nested)
         self._extra = extra_fields(fields, COMMENT_FIELDS)
 
@@ -68,6 +69,8 @@ class CommentReader:
         columns, nothing = table.columns, [None] * len(table.records)
         parents: Column = columns.get("parent_id") or list(nothing)
         depths: Column = columns.get("depth") or list(nothing)
+        if self._indented:
+            return _by_indent(columns["comment_id"], depths), depths
         if not self._nested:
             return parents, depths
         ids, levels = columns["comment_id"], [0] * len(table.records)
@@ -79,6 +82,19 @@ class CommentReader:
             [given if given is not None else found for given, found in zip(parents, enclosing, strict=True)],
             [given if given is not None else found for given, found in zip(depths, levels, strict=True)],
         )
+
+
+def _by_indent(ids: Column, depths: Column) -> Column:
+    """Return for each record the last one above it that stands less deep."""
+    parents: Column = []
+    above: list[tuple[int, Plain]] = []
+    for one, depth in zip(ids, depths, strict=True):
+        level = depth if isinstance(depth, int) else 0
+        while above and above[-1][0] >= level:
+            above.pop()
+        parents.append(above[-1][1] if above else None)
+        above.append((level, one))
+    return parents
 
 
 class PostReader:

@@ -16,7 +16,7 @@ from crawl_tasks.parse import text as texts
 from crawl_tasks.parse.counts import read_count, read_int
 from crawl_tasks.parse.dates import read_date
 from crawl_tasks.parse.depth import check_depth
-from crawl_tasks.parse.document import Document
+from crawl_tasks.parse.document import Document, must
 from crawl_tasks.sites.rules import As, Plain, Rule, TextMode
 
 Convert: TypeAlias = Callable[[str, Document], Plain]
@@ -140,6 +140,8 @@ def _moment_of(node: LexborNode) -> str | None:
 def shape_of(rule: Rule, want: Want) -> Convert:
     """Return what is done to a raw text: regex, table, type."""
     convert = _convert(rule.as_ or want.kind, rule, want)
+    if rule.plus:
+        convert = _shifted(convert, rule.plus)
     if not rule.regex and not rule.map:
         return convert
     search = re.compile(rule.regex).search if rule.regex else None
@@ -157,6 +159,14 @@ def shape_of(rule: Rule, want: Want) -> Convert:
         return convert(raw, document)
 
     return shape
+
+
+def _shifted(convert: Convert, plus: int) -> Convert:
+    def shift(raw: str, document: Document) -> Plain:
+        value = convert(raw, document)
+        return max(0, value + plus) if isinstance(value, int) else value
+
+    return shift
 
 
 def _convert(kind: As, rule: Rule, want: Want) -> Convert:
@@ -180,6 +190,13 @@ def reserialised(html: str) -> str:
     raw = html.encode("utf-8", "replace")
     check_depth(raw, "HTML in a value")
     return LexborHTMLParser(raw, is_fragment=True).html or ""
+
+
+def html_in(text: str) -> LexborNode:
+    """Return HTML that stands in a value as the body of a page of its own."""
+    raw = text.encode("utf-8", "replace")
+    check_depth(raw, "HTML in a value")
+    return must(LexborHTMLParser(raw).body)
 
 
 def _date_reader(rule: Rule, clock: Clock) -> Convert:

@@ -85,6 +85,18 @@ class Addresses:
     def _absolute(self, board: Board) -> str:
         return normalize_below(self._base.rstrip("/"), board.address or "")
 
+    def absolute(self, address: str) -> str:
+        """Return an address of the site in full and normalised.
+
+        Raises:
+            RefusedAddress: It is no address.
+        """
+        return normalize(address, self._base, drop_params=self._dropped)
+
+    def is_ours(self, address: str) -> bool:
+        """Say whether an absolute address is on a host of this site."""
+        return urlsplit(address).hostname in self._hosts
+
     def key_in(self, stage: Stage, href: str) -> str | None:
         """Return the key in a link of a page, which may be relative, without judging its host."""
         known = self._stages.get(stage)

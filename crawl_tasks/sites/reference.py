@@ -16,7 +16,7 @@ SECTIONS: tuple[tuple[str, type[BaseModel]], ...] = (
     ("order", policy.Orders), ("priority", policy.Priorities), ("guard", policy.Guards),
     ("Every stage", stages.StageSpec), ("list", stages.ListSpec), ("post", stages.PostSpec),
     ("post.comments", stages.Records), ("comment", stages.CommentSpec),
-    ("items", steps.ItemStep), ("items.drop", steps.Unwanted), ("Rules", rules.Rule),
+    ("items", steps.ItemStep), ("items.drop", steps.Unwanted), ("Rules", rules.Rule), ("lookup", rules.Lookup),
     ("about", presets.About), ("index", index.IndexSpec),
 )  # fmt: skip
 

@@ -41,14 +41,34 @@ class Part(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, allow_inf_nan=False)
 
 
+class Lookup(Part):
+    """A list elsewhere on a JSON page, in which the value found is the id of the entry to read."""
+
+    entries: str = Field(alias="in", description="JMESPath of the list, from the top of the page.")
+    by: str = Field(description="JMESPath of an entry's id.")
+    give: str = Field(description="JMESPath of what is read of the entry.")
+
+    @field_validator("entries", "by", "give")
+    @classmethod
+    def _json_compiles(cls, value: str) -> str:
+        return syntax.check_json_path(value)
+
+
 class Rule(Part):
-    """Reads one value. Exactly one of css, xpath, json, first_of; none of them means the record itself."""
+    """Reads one value. Exactly one of css, xpath, json, header, first_of; none of them means the record itself."""
 
     css: str | None = Field(default=None, description="CSS selector; the first match in document order is read.")
     xpath: str | None = Field(
         default=None, description="XPath 1.0, for what CSS cannot say; slower: parses the page again."
     )
-    json_path: str | None = Field(default=None, alias="json", description="JMESPath, in a stage whose format is json.")
+    json_path: str | None = Field(
+        default=None,
+        alias="json",
+        description="JMESPath, where the format is json; with css, attr or drop, the text found is HTML to read.",
+    )
+    header: str | None = Field(
+        default=None, pattern=r"^[A-Za-z0-9-]{1,64}$", description="Name of a header of the response."
+    )
     regex: str | None = Field(
         default=None,
         description="Keeps group 1 (or the whole match) of the text found; alone, it reads the page's source "
@@ -81,18 +101,28 @@ class Rule(Part):
         default=(), description="strptime formats of a date, tried in order before all others."
     )
     map: dict[str, Plain] = Field(default={}, description="Replaces a text found by another value, before `as`.")
+    lookup: Lookup | None = Field(
+        default=None, description="What json finds is an id; read the entry of that id in a list on the page."
+    )
+    plus: int = Field(
+        default=0, ge=-1000, le=1000, strict=True, description="Added to a number; the result is not below 0."
+    )
 
     @model_validator(mode="after")
     def _is_complete(self) -> Self:
         return self._has_one_selector()
 
     def _has_one_selector(self) -> Self:
-        chosen = [name for name in ("css", "xpath", "json_path") if getattr(self, name) is not None]
+        chosen = [name for name in ("css", "xpath", "json_path", "header") if getattr(self, name) is not None]
         chosen += ["first_of"] if self.first_of else []
+        if chosen == ["css", "json_path"]:
+            chosen = ["json_path"]
         if len(chosen) > 1:
             raise ValueError(f"{' and '.join(chosen)} cannot stand together; keep one, or use first_of")
         if not chosen and not (self.regex or self.attr or self.text or self.as_ or self.drop):
-            raise ValueError("says nothing; give css, xpath, json, regex, attr or first_of")
+            raise ValueError("says nothing; give css, xpath, json, header, regex, attr or first_of")
+        if self.lookup is not None and self.json_path is None:
+            raise ValueError("lookup needs json, which finds the id to look up")
         return self
 
     @field_validator("css", "drop")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from enum import StrEnum
 from functools import cached_property
 from typing import Annotated, Self
 from urllib.parse import urlsplit
@@ -54,6 +55,15 @@ Line = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f\x7f]+$", max_leng
 Parameter = Annotated[str, StringConstraints(pattern=r"^[\w.-]+\*?$", max_length=64)]
 
 
+class BoardKind(StrEnum):
+    """What the pages of a board are."""
+
+    LIST = "list"
+    HUB = "hub"
+    FEED = "feed"
+    SITEMAP = "sitemap"
+
+
 class Board(Part):
     """One board to watch. A bare string or number in the list is its id."""
 
@@ -70,11 +80,20 @@ class Board(Part):
     interval_s: Annotated[float, Field(strict=True, ge=1, le=31_536_000)] | None = Field(
         default=None, description="A fixed interval in place of the adaptive one."
     )
+    kind: BoardKind = Field(
+        default=BoardKind.LIST, description="list; or a page that only links to threads: hub, feed, sitemap."
+    )
 
     @field_validator("id", mode="before")
     @classmethod
     def _number_is_text(cls, value: object) -> object:
         return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+    @model_validator(mode="after")
+    def _a_hub_has_an_address(self) -> Self:
+        if self.kind is not BoardKind.LIST:
+            require(self.address is not None, f"is a {self.kind.value} without an address; give it one")
+        return self
 
 
 def _from_id(value: object) -> object:

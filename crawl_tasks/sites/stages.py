@@ -35,6 +35,7 @@ class Nesting(StrEnum):
 
     FLAT = "flat"
     NESTED = "nested"
+    INDENTED = "indented"
 
 
 def _fit(fields: dict[str, Rule]) -> dict[str, Rule]:
@@ -108,7 +109,8 @@ class StageSpec(Part):
         if self.first_address is not None and self.address is None:
             raise ValueError("first_address needs address, the form of the other pages")
         for name, rule in self.rules():
-            if self.format is Format.JSON and (rule.css or rule.xpath or rule.attr or rule.drop):
+            reads_html = rule.xpath or (rule.json_path is None and (rule.css or rule.attr or rule.drop))
+            if self.format is Format.JSON and reads_html:
                 raise ValueError(f"{name} reads HTML, but format is json; use json: (JMESPath) or regex:")
             if self.format is Format.HTML and rule.json_path is not None:
                 raise ValueError(f"{name} reads JSON, but format is html; say format: json, or use css")
@@ -160,7 +162,10 @@ class Records(Part):
 
     record: Pattern = Field(description="Finds the comments.")
     fields: Fields = Field(description="Name of a field: rule.")
-    nesting: Nesting = Field(default=Nesting.FLAT, description="nested: the enclosing record is the parent.")
+    nesting: Nesting = Field(
+        default=Nesting.FLAT,
+        description="nested: the enclosing record is the parent; indented: the last one above of smaller depth.",
+    )
 
     @model_validator(mode="after")
     def _has_an_id(self) -> Self:
@@ -191,7 +196,10 @@ class CommentSpec(StageSpec):
         default=1, ge=1, le=2, strict=True, description="2 where the post page shows comment page 1."
     )
     record: Pattern | None = Field(default=None, description="Finds the comments.")
-    nesting: Nesting = Field(default=Nesting.FLAT, description="nested: the enclosing record is the parent.")
+    nesting: Nesting = Field(
+        default=Nesting.FLAT,
+        description="nested: the enclosing record is the parent; indented: the last one above of smaller depth.",
+    )
     empty: Pattern | None = Field(
         default=None, description="Found on a page without comments; without it none is an error."
     )

@@ -108,13 +108,40 @@ def test_a_rule_can_read_no_template_and_no_comment() -> None:
         ("{json: a}", None),
         ("{json: a.text, regex: '(\\d+)', as: int}", "5"),
         ("{first_of: [{json: nothing}, {json: a.b}]}", "7"),
+        ("{json: a.said, css: a, attr: href}", "/9"),
+        ("{json: a.said, css: p, all: true}", "one, two two"),
+        ("{json: a.said, drop: b, text: lines}", "one\ntwo"),
+        ("{json: a.said, drop: b, as: html}", '<p>one</p><p>two <a href="/9"></a></p>'),
+        ("{json: a.said, css: h6, default: none}", "none"),
+        ("{json: a.by, lookup: {in: users, by: id, give: name}}", "ann"),
+        ("{json: a.none, lookup: {in: users, by: id, give: name}}", None),
+        ("{json: a.b, lookup: {in: users, by: id, give: name}, default: guest}", "guest"),
+        ("{json: a.by, lookup: {in: nobody, by: id, give: name}}", None),
+        ("{json: a.b, as: count, plus: -1}", "6"),
+        ("{json: a.b, as: count, plus: -10}", "0"),
+        ("{json: a.text, plus: 1}", "n 5"),
     ],
 )
 def test_a_json_rule_reads(rule: str, value: str | None) -> None:
     body = {"a": {"b": 7, "list": [{"n": 1}, {"n": 2}], "html": "<p onclick=x>x<p>y", "when": 1718806625000,
-                  "yes": True, "none": None, "text": "n 5"}}  # fmt: skip
+                  "yes": True, "none": None, "text": "n 5", "by": 4,
+                  "said": "<p>one</p><p>two <b>two</b><a href='/9'></a></p>"},
+            "users": [{"id": 3, "name": "bob"}, {"id": 4, "name": "ann"}]}  # fmt: skip
 
     assert value_of(rule, json.dumps(body), "json") == value
+
+
+@pytest.mark.parametrize(
+    ("rule", "value"),
+    [
+        ("{header: content-type}", "text/html; charset=utf-8"),
+        ("{header: Content-Type, regex: 'charset=utf-(\\d+)', as: int}", "8"),
+        ("{header: X-Total}", None),
+        ("{first_of: [{header: X-Total}, .a]}", "one two"),
+    ],
+)
+def test_a_rule_reads_a_header_of_the_response(rule: str, value: str | None) -> None:
+    assert value_of(rule) == value
 
 
 def test_the_moment_of_the_response_is_the_moment_seen() -> None:

@@ -158,6 +158,23 @@ def test_nested_comments_have_the_enclosing_one_as_parent_and_only_their_own_wor
     ]  # fmt: skip
 
 
+def test_indented_comments_answer_the_last_one_above_of_smaller_depth() -> None:
+    fields = "fields: {comment_id: {attr: data-id}, depth: {attr: data-depth}}"
+    parser = site_parser(
+        stages=(LIST, POST, f"\n  address: '/comment/{{post}}/{{page}}'\n  record: .c\n  {fields}\n"),
+        comment="  first_page: 2\n  nesting: indented",
+    )
+    request = ask(Stage.COMMENT, page=2)
+    depths = {1: 0, 2: 1, 3: 2, 4: 1, 5: 3, 6: 0}
+    body = "".join(f"<p class=c data-id={number} data-depth={depth}>" for number, depth in depths.items())
+
+    found = parser.parse(request, answer(request, body), 0).items.comments
+
+    assert [(one.comment_id, one.parent_id) for one in found] == [
+        ("1", None), ("2", "1"), ("3", "2"), ("4", "1"), ("5", "4"), ("6", None),
+    ]  # fmt: skip
+
+
 def test_a_broad_selector_on_a_crowded_page_still_reads_each_record() -> None:
     fields = "fields: {comment_id: {attr: data-id}, author: b, body: .say}"
     parser = site_parser(stages=(LIST, POST, f"\n  address: '/comment/{{post}}/{{page}}'\n  record: .c\n  {fields}\n"))

@@ -128,6 +128,8 @@ def test_the_demo_file_is_good() -> None:
         ("a.next", "{regex: '(a+)+$'}", "f.yaml:14: list.next.regex: repeats a repetition"),
         ("a.next", "{css: a, xpath: //a}", "f.yaml:14: list.next: css and xpath cannot stand together"),
         ("a.next", "{}", "f.yaml:14: list.next: says nothing"),
+        ("a.next", "{css: a, lookup: {in: a, by: b, give: c}}", "f.yaml:14: list.next: lookup needs json"),
+        ("a.next", "{json: a, xpath: //a}", "f.yaml:14: list.next: xpath and json_path cannot stand together"),
         ("a.next", "{json: a}", "list: next reads JSON, but format is html"),
         ("a.next", "{css: a, atr: href}", "f.yaml:14: list.next.atr: is not a key here; did you mean 'attr'?"),
         ("title: a.t", "title: {css: a.t, as: int}", "title is text"),
