@@ -184,17 +184,26 @@ class Comment(NamedTuple):
 Item = TypeVar("Item", Forum, Post, Comment)
 
 
+class Visit(NamedTuple):
+    """A request that was done, or admitted, at `at_ms` (Redis' clock); from these a lost ledger is rebuilt."""
+
+    request: Request
+    at_ms: int
+    is_done: bool
+
+
 class Items(NamedTuple):
-    """What one page gave to the store. Crosses the outbox as one JSON array."""
+    """What one page gave to the store, and what was done and admitted with it. Crosses the outbox as one JSON array."""
 
     site: str
     forums: tuple[Forum, ...] = ()
     posts: tuple[Post, ...] = ()
     comments: tuple[Comment, ...] = ()
+    visits: tuple[Visit, ...] = ()
 
     def __bool__(self) -> bool:
         """Say whether there is anything to store."""
-        return bool(self.forums or self.posts or self.comments)
+        return bool(self.forums or self.posts or self.comments or self.visits)
 
     @classmethod
     def from_json(cls, row: list[list[list[object]]]) -> Items:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import orjson
 
-from crawl_tasks.model import FULL_REACH, Reach, Request, Stage
+from crawl_tasks.model import FULL_REACH, Reach, Request, Stage, Visit
 from crawl_tasks.urls import fingerprint
 
 
@@ -36,3 +38,29 @@ def read_entry(site: str, entry: bytes) -> tuple[int, int, Request]:
         site, Stage(stage), key, address, page=page, revision=revision, priority=int(priority), reach=reach
     )
     return int(rid), int(attempt), request
+
+
+def read_line(site: str, line: str) -> Request:
+    """Read a request back from the line that asked for its admission.
+
+    Raises:
+        ValueError: the text is not a line.
+    """
+    _, _, stage, priority, rest = line.split(" ", 4)
+    return read_entry(site, f"0 {stage} {priority} 0 {rest}".encode())[2]
+
+
+def read_trail(site: str, trail: Sequence[str] = ()) -> tuple[Visit, ...]:
+    """Read what commit.lua adds to a page's items: when it was done, its entry, the lines that it admitted.
+
+    Raises:
+        ValueError: it is none.
+    """
+    if not trail:  # of an older version
+        return ()
+    at, entry, *lines = trail
+    _, _, done = read_entry(site, entry.encode())
+    return (
+        Visit(done, int(at), is_done=True),
+        *(Visit(read_line(site, line), int(at), is_done=False) for line in lines),
+    )

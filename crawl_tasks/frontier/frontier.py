@@ -12,7 +12,7 @@ import redis
 
 from crawl_tasks.errors import BackendError, ConfigError
 from crawl_tasks.frontier.census import LATE_MS, Census, read_census
-from crawl_tasks.frontier.entry import line_of, read_entry
+from crawl_tasks.frontier.entry import line_of, read_entry, read_trail
 from crawl_tasks.frontier.gauges import (
     BoardState,
     Vitals,
@@ -178,7 +178,7 @@ class Frontier:
             outcome: a counter to raise beside `done`.
             effort: what the attempt cost, to be counted.
         """
-        items = orjson.dumps(parsed.items, default=tuple) if parsed.items else b""
+        items = orjson.dumps(parsed.items[:4], default=tuple)  # the script adds what is done and admitted
         reply = self._scripts.call(
             Verb.COMMIT,
             lease.request.site,
@@ -335,6 +335,7 @@ def read_items(text: bytes) -> Items:
         BackendError: the text is not what a commit writes.
     """
     try:
-        return Items.from_json(orjson.loads(text))
+        site, forums, posts, comments, *trail = orjson.loads(text)
+        return Items.from_json([site, forums, posts, comments])._replace(visits=read_trail(site, *trail[:1]))
     except (LookupError, TypeError, ValueError) as error:
         raise BackendError(f"the outbox holds an entry that is not items: {text[:80]!r}: {error}") from error

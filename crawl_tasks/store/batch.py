@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from crawl_tasks.model import Comment, Items
+from crawl_tasks.model import Comment, Items, Visit
 from crawl_tasks.store.records import (
     COMMENTS,
     FORUMS,
@@ -58,14 +58,16 @@ class Batch:
     posts: Gathered
     comments: Gathered
     memberships: set[Key]
+    visits: list[Visit]
 
 
 def gather(pages: Iterable[Items]) -> Batch:
     """Merge pages into one batch."""
-    batch = Batch(Gathered(FORUMS), Gathered(POSTS), Gathered(COMMENTS), set())
+    batch = Batch(Gathered(FORUMS), Gathered(POSTS), Gathered(COMMENTS), set(), [])
     comments: dict[str, list[Comment]] = {}
     for page in pages:
         site = page.site
+        batch.visits.extend(page.visits)
         for forum in page.forums:
             batch.forums.add((site, forum.forum_id), forum_row(site, forum, _time_of(page)))
         for post in page.posts:

@@ -74,6 +74,7 @@ def clean(items: Items) -> Items:
         tuple(Forum(_id(it.forum_id), _text(it.title), _text(it.url)) for it in items.forums),
         tuple(_post(it) for it in items.posts),
         tuple(_comment(it) for it in items.comments),
+        items.visits,
     )
 
 

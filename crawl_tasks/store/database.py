@@ -87,8 +87,8 @@ class Database:
         if self._file is not None:
             _prepare(self._file, create=create)
         with self.engine.connect() as connection:
-            is_ours = self._is_ours(connection)
-        if not is_ours:
+            is_whole = self._is_ours(connection) and not (create and _missing(connection))
+        if not is_whole:
             self._create(create=create)
         if self._file is not None:
             self._opened = _inode(self._file)
@@ -99,14 +99,15 @@ class Database:
         with self.writing() as connection:
             if connection.dialect.name == "postgresql":
                 connection.execute(text(f"SELECT pg_advisory_xact_lock({_SCHEMA_LOCK})"))
-            if self._is_ours(connection):
-                return
-            for table in tables.metadata.sorted_tables:
+            is_ours = self._is_ours(connection)
+            missing = _missing(connection)  # all, or what a later version of us added
+            for table in (table for table in tables.metadata.sorted_tables if table.name in missing):
                 connection.execute(CreateTable(table))
                 for index in table.indexes:
                     connection.execute(CreateIndex(index))
             rows = [{"name": name, "value": value} for name, value in _IDENTITY.items()]
-            connection.execute(insert(tables.meta), rows)
+            if not is_ours:
+                connection.execute(insert(tables.meta), rows)
 
     def _is_ours(self, connection: Connection) -> bool:
         """Say whether our tables are there; raise when somebody else's, or a later program's, are."""
@@ -132,6 +133,10 @@ class Database:
         """Refuse to go on writing to a file that nobody can see any more."""
         if self._opened is not None and self._file is not None and _inode(self._file) != self._opened:
             raise StoreError(f"store: {self._file}: is gone or was replaced while in use; put it back, then restart")
+
+
+def _missing(connection: Connection) -> set[str]:
+    return set(tables.metadata.tables) - set(inspect(connection).get_table_names())
 
 
 @contextmanager

@@ -12,12 +12,25 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Final
 
-from sqlalchemy import Connection, Dialect, Table, bindparam, case, delete, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Dialect,
+    Table,
+    bindparam,
+    case,
+    delete,
+    func,
+    literal_column,
+    select,
+    update,
+)
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.sql import ClauseElement
 
 from crawl_tasks.store import tables
 from crawl_tasks.store.records import COMMENTS, FORUMS, POSTS, Key, Row, Shape
+from crawl_tasks.store.visits import RequestRow
 
 # A dialect is added here; MySQL would say INSERT IGNORE and ON DUPLICATE KEY UPDATE.
 INSERTS: Final[dict[str, Callable[[Table], sqlite.Insert | postgresql.Insert]]] = {
@@ -41,6 +54,9 @@ class Statements:
         self._finds = {(shape.table.name, size): self._compile_find(shape, size) for shape in shapes for size in _SIZES}
         self._keep_version = self._compile_keep_version()
         self._drop_version = self._compile_drop_version()
+        self._note = self._compile_note()
+        self._keep_site = self._compile_over(tables.sites)
+        self._keep_meta = self._compile_over(tables.meta)
 
     def add(self, connection: Connection, table: Table, rows: Sequence[Row]) -> int:
         """Insert the rows whose key is not there; return how many were not."""
@@ -72,6 +88,18 @@ class Statements:
         """Delete versions that have become current again."""
         connection.exec_driver_sql(self._drop_version, list(keys))
 
+    def note(self, connection: Connection, rows: Sequence[RequestRow]) -> None:
+        """Insert requests; of one that is there, keep the newer admission and the newer fetch."""
+        connection.exec_driver_sql(self._note, list(rows))
+
+    def keep_site(self, connection: Connection, name: str, text: str) -> None:
+        """Write a site's text over the one that is there."""
+        connection.exec_driver_sql(self._keep_site, (name, text))
+
+    def keep_meta(self, connection: Connection, name: str, value: str) -> None:
+        """Write a value of table `meta` over the one that is there."""
+        connection.exec_driver_sql(self._keep_meta, (name, value))
+
     def _compile_add(self, table: Table, names: tuple[str, ...]) -> str:
         return self._compile(self._insert(table).on_conflict_do_nothing(), names)
 
@@ -102,6 +130,22 @@ class Statements:
         return self._compile(
             statement.on_conflict_do_update(index_elements=list(table.primary_key), set_={"seen_at": seen_at})
         )
+
+    def _compile_note(self) -> str:
+        table = tables.requests
+        statement = self._insert(table)
+        new = statement.excluded
+        values: dict[str, ColumnElement[object]] = {name: new[name] for name in ("address", "priority", "reach")}
+        for what in ("wanted", "done"):
+            later = new[f"{what}_at"] >= func.coalesce(table.c[f"{what}_at"], literal_column("0"))
+            for name in (what, f"{what}_at"):
+                values[name] = case((later, new[name]), else_=table.c[name])
+        return self._compile(statement.on_conflict_do_update(index_elements=list(table.primary_key), set_=values))
+
+    def _compile_over(self, table: Table) -> str:
+        statement = self._insert(table)
+        values = {column.name: statement.excluded[column.name] for column in table.columns if not column.primary_key}
+        return self._compile(statement.on_conflict_do_update(index_elements=list(table.primary_key), set_=values))
 
     def _compile_drop_version(self) -> str:
         matches = [key == bindparam(key.name) for key in tables.versions.primary_key]

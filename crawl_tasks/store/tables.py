@@ -134,4 +134,27 @@ memberships = Table(
     sqlite_with_rowid=False,
 )
 
+# What of a site was asked for and fetched, one row a page: from it a lost ledger is rebuilt. A page is open while
+# `wanted`, the revision last admitted, is not `done`, the revision last fetched. Pages that beat or a person asked for
+# have no `wanted`.
+requests = Table(
+    "requests",
+    metadata,
+    _site(),
+    _key("stage", 10),
+    _key("key"),
+    Column("page", BigInteger, primary_key=True, autoincrement=False),
+    _text("address"),
+    _number("priority"),
+    _text("reach"),  # as JSON, NULL when the request goes as far as its site does
+    _text("wanted"),
+    _number("wanted_at"),  # ms, Redis' clock
+    _text("done"),
+    _number("done_at"),
+    sqlite_with_rowid=False,
+)
+
+# The sites as they were published last, as JSON.
+sites = Table("sites", metadata, _site(), Column("text", Text().with_variant(LONGTEXT(), "mysql"), nullable=False))
+
 meta = Table("meta", metadata, _key("name", 50), Column("value", String(100), nullable=False))

@@ -21,6 +21,7 @@ from crawl_tasks.store.database import Database, explained
 from crawl_tasks.store.settle import Tally, settle
 from crawl_tasks.store.statements import Statements
 from crawl_tasks.store.trouble import is_passing
+from crawl_tasks.store.visits import request_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +89,8 @@ class Store:
             if batch.memberships:
                 self._statements.add(connection, tables.memberships, sorted(batch.memberships))
             comments = settle(connection, self._statements, batch.comments)
+            if batch.visits:
+                self._statements.note(connection, request_rows(batch.visits))
         return Written(
             *_totals(posts), *_totals(comments), (*_gains(Kind.POST, posts), *_gains(Kind.COMMENT, comments))
         )

@@ -67,7 +67,9 @@ def test_a_commit_ends_the_request_enters_its_children_and_releases_the_next(
     assert (receipt.new, receipt.known, receipt.released) == (1, 1, 1)
     assert released(client) == [5]
     [(_, text)] = frontier.draw("me", 10)
-    assert read_items(text) == items
+    found = read_items(text)
+    assert found[:4] == items[:4]
+    assert [(visit.request.key, visit.is_done) for visit in found.visits] == [("1", True), ("6", False)]
 
 
 def test_second_worker_cannot_commit_with_a_stale_token(

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawl_tasks.model import Comment, Forum, Items, Post
+from crawl_tasks.model import Comment, Forum, Items, Post, Request, Stage, Visit
 from crawl_tasks.store.upsert import Store
 from tests.store.conftest import empty_schema
 from tests.store.rows import dump, empty
@@ -37,12 +37,20 @@ COMMENTS = st.builds(
     Comment, IDS, IDS, TIMES, body=TEXTS, author=TEXTS, page=NUMBERS, state=STATES, edited_at=NUMBERS, extra=EXTRAS
 )
 FORUMS = st.builds(Forum, IDS, TEXTS, TEXTS)
+VISITS = st.builds(
+    # One instant admits one revision of a page.
+    lambda key, at_ms, is_done: Visit(Request("one", Stage.COMMENT, key, "http://f/", 2, f"r{at_ms}"), at_ms, is_done),
+    IDS,
+    st.integers(1, 3),
+    st.booleans(),
+)
 ITEMS = st.builds(
     Items,
     st.sampled_from(["one", "two"]),
     st.lists(FORUMS, max_size=1).map(tuple),
     st.lists(POSTS, max_size=3).map(tuple),
     st.lists(COMMENTS, max_size=3).map(tuple),
+    st.lists(VISITS, max_size=2).map(tuple),
 )
 
 

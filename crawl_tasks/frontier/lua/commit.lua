@@ -1,10 +1,10 @@
--- End a lease with everything its page gave: children through the guard into the ledger, items into the outbox,
--- the thread's tail, the board's scan, the counters; then release what the gate allows. All of it or nothing.
+-- End a lease with everything its page gave: children through the guard into the ledger, items into the outbox with
+-- what is done and admitted now (so that the database can rebuild a lost ledger), the thread's tail, the board's scan, the counters; then release what the gate allows. All of it or nothing.
 -- KEYS 1: key prefix
 -- ARGV 1: site
 -- ARGV 2: rid
 -- ARGV 3: token
--- ARGV 4: items as JSON, or '' for none
+-- ARGV 4: items as a JSON array, which gets one more element: now, the entry that is done, the lines that were admitted
 -- ARGV 5: tail page to remember for the request's thread, 0 for none
 -- ARGV 6: outbox length from which the store is called at once
 -- ARGV 7: outcome to count beside done, or ''
@@ -33,7 +33,10 @@ if not entry then return {-2} end
 local now = now_ms()
 local stage, payload = string.match(entry, '^%d+ (%a+) %d %d+ %S+ (.*)$')
 
-for i = 10, #ARGV do admit_line(site, ARGV[i], now) end
+local trail = {string.format('%.0f', now), entry}
+for i = 10, #ARGV do
+  if admit_line(site, ARGV[i], now) then trail[#trail + 1] = ARGV[i] end
+end
 settle(site)
 if stage == 'list' then close_scan(site, payload, site.news, now) end
 if tonumber(ARGV[5]) > 0 then
@@ -45,8 +48,6 @@ redis.call('HINCRBY', site.key, 'done:' .. stage, 1)
 count_effort(site, stage, ARGV[8])
 if ARGV[7] ~= '' then redis.call('HINCRBY', site.key, ARGV[7], 1) end
 for reason, n in string.gmatch(ARGV[9], '(%S+) (%d+)') do count_dropped(site, reason, n) end
-if ARGV[4] ~= '' then
-  redis.call('XADD', P .. ':outbox', '*', 'items', ARGV[4])
-  if redis.call('XLEN', P .. ':outbox') >= tonumber(ARGV[6]) then call_store(now) end
-end
+redis.call('XADD', P .. ':outbox', '*', 'items', string.sub(ARGV[4], 1, -2) .. ',' .. cjson.encode(trail) .. ']')
+if redis.call('XLEN', P .. ':outbox') >= tonumber(ARGV[6]) then call_store(now) end
 return {0, site.fresh, site.known, release(site, now)}
