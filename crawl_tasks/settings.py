@@ -12,7 +12,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
 
 from crawl_tasks.errors import SettingsError
 
@@ -59,6 +59,14 @@ class Settings(BaseModel):
     web_password: str = Field(
         "", description="Password for acting on the exporter's status page. Empty: the page only shows."
     )
+    alert_to: SecretStr = Field(
+        SecretStr(""),
+        description="Where `crawl-tasks alerts` sends, separated by blanks: https://..., slack+https://...,"
+        " dingtalk+https://..., wecom+https://...",
+    )
+    alert_dingtalk_secret: SecretStr = Field(SecretStr(""), description="Secret that signs messages to DingTalk.")
+    alert_every_s: float = Field(30.0, ge=1, le=600, description="Seconds between two looks for alerts.")
+    alert_repeat_h: float = Field(6.0, ge=0.1, le=8760, description="Hours after which a lasting alert is sent again.")
     log_format: Literal["console", "json"] = Field("console", description="Log lines for people or for machines.")
 
     @model_validator(mode="after")
@@ -114,4 +122,4 @@ def reference() -> str:
 
 
 def _default(value: object) -> str:
-    return f"`{value}`" if value not in ("", None) else "none"
+    return f"`{value}`" if value not in ("", None, SecretStr("")) else "none"

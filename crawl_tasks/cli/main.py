@@ -22,6 +22,7 @@ COMMANDS = {
     "status": ("status", "Show what every site has open, done and failed."),
     "top": ("top", "Show the busiest sites and what each needs."),
     "exporter": ("exporter", "Serve metrics for Prometheus and the status page."),
+    "alerts": ("alerts", "Send messages when something needs a person."),
     "new": ("new", "Look at a forum and write its site file."),
     "try": ("try_", "Fetch a few pages of a site and show what is read, field by field."),
     "shell": ("shell", "Fetch a page and look at it from a Python prompt."),

@@ -11,6 +11,7 @@ import orjson
 import redis
 
 from crawl_tasks.errors import BackendError, ConfigError
+from crawl_tasks.frontier.alarms import Alarms
 from crawl_tasks.frontier.census import LATE_MS, Census, read_census
 from crawl_tasks.frontier.entry import line_of, read_entry, read_trail
 from crawl_tasks.frontier.gauges import (
@@ -101,6 +102,7 @@ class Frontier:
         self._scripts = Scripts(client, prefix)
         self.starts = Starts(client, self._scripts)
         self.timetable = Timetable(self._scripts)
+        self.alarms = Alarms(self._scripts)
         self._store_at = store_at
         self.keys = Keys(prefix)
 

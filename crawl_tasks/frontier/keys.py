@@ -17,6 +17,7 @@ P is the prefix (setting `redis_prefix`), S a site's name, G one of list, post, 
 | P:ticker             | string | which process has the floor for tick                                               |
 | P:alive              | zset   | process -> when it last said that it lives, ms                                     |
 | P:serves             | hash   | process -> the queues it serves, comma-separated                                   |
+| P:alarms             | hash   | alert that was sent -> "since sent", ms                                             |
 | P:stats              | hash   | produced_at, and histograms over all sites: NAME:STAGE:BUCKET and NAME:STAGE:sum   |
 | P:s:S                | hash   | version, terms (window, delay_ms, ...), gate (next_at, paused), counters           |
 | P:s:S:stats          | hash   | counters and histograms of the site, for those who watch                           |

@@ -46,6 +46,7 @@ class Verb(StrEnum):
     CLAIM = "claim"
     SETTLE = "settle"
     PRESENT = "present"
+    ALARM = "alarm"
 
 
 def _numbers(values: Iterable[int]) -> str:
