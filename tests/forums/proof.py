@@ -6,20 +6,17 @@ Run it as `python -m tests.forums.proof [NAME ...]`; the recordings lie in CRAWL
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import tempfile
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.request import urlopen
 
-from crawl_tasks.model import Fetched, Stage
-from crawl_tasks.parse.index import IndexReader
+from crawl_tasks.model import Stage
 from crawl_tasks.sites.address import Addresses
-from crawl_tasks.sites.loader import load_site, parse_site
-from crawl_tasks.sites.presets import load_engine
-from crawl_tasks.sites.schema import Site
+from crawl_tasks.sites.loader import load_site
 from tests.forums.compared import Comparison, compare
 from tests.forums.recorded import FORUMS, RECORDINGS, ROOT, Answered, Recording, Replay, replayed
 
@@ -49,7 +46,7 @@ def prove(forum: Recording, directory: Path) -> Proof:
     """Crawl a recorded forum twice, compare what is stored, and read the server's log."""
     truth = forum.truth()
     with replayed(forum, directory) as replay:
-        site_file = write_site(forum, directory / "sites", replay)
+        site_file = write_site(forum, directory, replay)
         before = len(replay.log())
         crawl(directory, forum.name)
         first = replay.log()[before:]
@@ -63,36 +60,32 @@ def prove(forum: Recording, directory: Path) -> Proof:
         first=kinds(site_file, first),
         second=kinds(site_file, second),
         pages=pages_there_are(truth),
-        misses=[one.path for one in (*first, *second) if one.is_miss],
+        misses=[one.path for one in replay.log() if one.is_miss],
         repeated=[f"{path} x {count}" for path, count in asked.items() if count > 1],
     )
 
 
-def write_site(forum: Recording, sites: Path, replay: Replay) -> Path:
-    """Write the shortest site file, with the boards that the preset finds on the front page."""
-    sites.mkdir(parents=True, exist_ok=True)
-    path = sites / f"{forum.name}.yaml"
-    short = f"name: {forum.name}\nbase: {replay.base}\nengine: {forum.engine}\n"
-    short += f"private_hosts: ['{replay.base.removeprefix('http://')}']\n{PACE}"
-    path.write_text(short + f"boards: {boards_found(parse_site(short, str(path)))}\n", "utf-8")
+def write_site(forum: Recording, directory: Path, replay: Replay) -> Path:
+    """Have `crawl-tasks new` write the site file from the address alone; only the pace is set."""
+    path = directory / "sites" / f"{forum.name}.yaml"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    run(directory, "new", replay.base, "--name", forum.name)
+    text = path.read_text("utf-8")
+    assert re.search(rf"^engine: {forum.engine}\b", text, re.M), f"another program was found:\n{text}"
+    path.write_text(re.sub(r"^gate: .*\n", "", text, flags=re.M) + PACE, "utf-8")
     return path
 
 
-def boards_found(site: Site) -> list[str]:
-    """Read the boards on the front page by the preset's index."""
-    index = load_engine(str(site.engine)).index
-    assert index is not None
-    with urlopen(f"{site.base}{index.address[0]}") as response:
-        headers = {name.lower(): value for name, value in response.headers.items()}
-        page = Fetched(response.url, response.status, headers, response.read(), 0.0)
-    return [board.board_id for board in IndexReader(site, index).read(page).boards]
-
-
 def crawl(directory: Path, name: str) -> None:
-    """Run `crawl-tasks run NAME --until-idle`."""
+    """Crawl once, until nothing is left to do."""
+    run(directory, "run", name, "--until-idle")
+
+
+def run(directory: Path, *arguments: str) -> None:
+    """Run a `crawl-tasks` command in a directory of its own."""
     environment = {key: value for key, value in os.environ.items() if not key.startswith("CRAWL_")}
     environment |= {"CRAWL_STATE_DIR": str(directory / "state"), "CRAWL_SITES_DIR": str(directory / "sites")}
-    command = [sys.executable, "-m", "crawl_tasks", "run", name, "--until-idle"]
+    command = [sys.executable, "-m", "crawl_tasks", *arguments]
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, f"{' '.join(command)} ended with {done.returncode}:\n{done.stdout}\n{done.stderr}"
 
