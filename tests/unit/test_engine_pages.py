@@ -1,0 +1,196 @@
+"""The presets that read HTML, on small pages of ours in each program's markup: a board, a thread, its last page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+
+from crawl_tasks.errors import AccessDenied, Gone
+from crawl_tasks.model import Parsed, Stage
+from tests.unit.presets import Preset
+
+ISO, MOMENT = "2024-06-19T14:17:00+0000", 1718806620
+
+
+@dataclass(frozen=True)
+class Program:
+    """Markup of one program. A row is (id, is it a moved topic), a post (id, its body)."""
+
+    name: str
+    board: str
+    row: str
+    moved: str
+    post: str
+    thread: str
+    pager: str
+    quote: str
+    board_key: str = "4"
+
+    def listing(self, *rows: str) -> str:
+        return self.board.replace("ROWS", "".join(rows))
+
+    def topic(self, *posts: tuple[int, str], pager: str = "") -> str:
+        whole = "".join(self.post.replace("ID", str(number)).replace("BODY", body) for number, body in posts)
+        return self.thread.replace("POSTS", whole).replace("PAGER", pager)
+
+
+PROGRAMS = (
+    Program(
+        "xenforo",
+        board='<html data-template=forum_view><h1 class=p-title-value>Board</h1><div data-type=thread>ROWS</div>',
+        row=f"""<div class="structItem structItem--thread js-threadListItem-ID" data-author="ann">
+          <div class=structItem-title><a class=labelLink>Prefix</a><a href="/threads/t.ID/">Title ID</a></div>
+          <li class=structItem-startDate><time class=u-dt datetime="{ISO}">Jun 19</time></li>
+          <div class="structItem-cell structItem-cell--meta"><dl class="pairs"><dt>Replies</dt><dd>7</dd></dl>
+          <dl class="pairs structItem-minor"><dt>Views</dt><dd>1K</dd></dl></div>
+          <time class="structItem-latestDate u-dt" datetime="{ISO}" data-time="{MOMENT}">5 minutes ago</time></div>""",
+        moved='<i class="structItem-status structItem-status--redirect"></i>',
+        thread='<html><h1 class=p-title-value><span class=label>P</span>A title</h1>PAGER POSTS',
+        post=f"""<article class="message message--post" data-author="userID" data-content="post-ID">
+          <ul class=message-attribution-main><time datetime="{ISO}">x</time></ul>
+          <div class=message-body><div class=bbWrapper>BODY</div></div></article>""",
+        pager='<ul class=pageNav-main><li class=pageNav-page><a>1</a><li class=pageNav-page><a>3</a></ul>',
+        quote='<blockquote class="bbCodeBlock--quote" data-source="post: 102">old</blockquote>',
+    ),
+    Program(
+        "vbulletin4",
+        board='<span class=forumtitle>Board</span><div id=threadlist><ol id=threads>ROWS</ol></div>',
+        row="""<li class="threadbit hot" id="thread_ID"><a class=title href="showthread.php?t=ID">Title ID</a>
+          <div class=threadmeta><div class=author><span class=label>Started by
+          <a class=username>ann</a>, 06-19-2024 02:17 PM</span></div></div>
+          <ul class=threadstats><li>Replies: <a class=understate>7</a></li><li>Views: 1,000</li></ul>
+          <dl class=threadlastpost><dd>by bob</dd><dd>06-19-2024, <em class=time>02:17 PM</em></dd></dl></li>""",
+        moved='class="threadbit moved"',
+        thread="<h1>Thread: <span class=threadtitle>A title</span></h1>PAGER<ol id=posts>POSTS</ol>",
+        post="""<li class="postbitlegacy postcontainer" id="post_ID"><div class=posthead>
+          <span class=date>06-19-2024,&nbsp;<span class=time>02:17 PM</span></span></div>
+          <div class=username_container><a class=username>userID</a></div>
+          <blockquote class="postcontent restore">BODY</blockquote></li>""",
+        pager='<form class="pagination popupmenu"><span><a class=popupctrl>Page 1 of 3</a></span></form>',
+        quote="""<div class=bbcode_quote><div class=bbcode_postedby>by
+          <a href="showthread.php?p=102#post102">x</a></div>          old</div>""",
+    ),
+    Program(
+        "smf",
+        board='<div id=messageindex><div id=topic_container>ROWS</div></div>',
+        row="""<div class=windowbg><div class=board_icon></div><div class="info info_block">
+          <div class=message_index_title><span class=preview><span id=msg_9>
+          <a href="/index.php?topic=ID.0">Title ID</a></span></span></div>
+          <p class=floatleft>Started by <a>ann</a></p></div>
+          <div class=board_stats><p>Replies: 7<br>Views: 1,000</p></div>
+          <div class=lastpost><p><a>June 19, 2024, 02:17:00 PM</a> by bob</p></div></div>""",
+        moved='<span class="main_icons move"></span>',
+        thread='<h2><span id=top_subject>A title</span></h2><div class=pagelinks>PAGER</div>'
+        '<div id=forumposts>POSTS</div>',
+        post="""<div class=windowbg id=msgID><div class=post_wrapper><div class=poster><h4><a>userID</a></h4></div>
+          <div class=postarea><div class=keyinfo><div class=postinfo><span class=messageicon></span>
+          <a class=smalltext>June 19, 2024, 02:17:00 PM</a><span class=modified id=modified_ID></span></div></div>
+          <div class=post><div class=inner id=msg_ID>BODY</div></div></div></div></div>""",
+        pager='<span class=current_page>1</span> <a class=nav_page>2</a> <a class=nav_page>3</a>',
+        quote='<blockquote><cite><a href="/index.php?msg=102">Quote from: x</a></cite>old</blockquote>',
+    ),
+    Program(
+        "flaskbb",
+        board='<div class=forum-header><a>Board</a></div><ul class=pagination></ul><div class=forum-body>ROWS'
+        '<div class="row forum-row">No Topics.</div></div>',
+        row="""<div class="row forum-row"><div class=topic-info><div class=topic-name>
+          <a href="/topic/ID-title">Title ID</a></div><div class=topic-author>by <a>ann</a></div></div>
+          <div class=topic-stats>8</div><div class=topic-stats>1000</div>
+          <div class=topic-last-post><a>2 days ago</a><div class=topic-author>by bob</div></div></div>""",
+        moved="",
+        thread='<ul class=pagination>PAGER</ul><div class=topic-header><a>A title</a></div><div>POSTS</div>',
+        post="""<div id=ID class="row post-row"><div class=author-name><h4><a>userID</a></h4></div>
+          <div class=post-box><div class=post-meta><a href="/post/ID">19 June 2024 - 14:17</a></div>
+          <div class=post-content id=pidID>BODY<div class=post-signature>mine</div></div></div></div>""",
+        pager='<li><a>1</a><li><a>3</a><li><a>»</a>',
+        quote="",
+    ),
+)  # fmt: skip
+IDS = [program.name for program in PROGRAMS]
+EACH = pytest.mark.parametrize("program", PROGRAMS, ids=IDS)
+
+
+def following(parsed: Parsed) -> list[int]:
+    return [child.page for child in parsed.children if child.stage is not Stage.POST]
+
+
+@EACH
+def test_the_rows_of_a_board_are_read(program: Program) -> None:
+    rows = [program.row.replace("ID", number) for number in ("12", "13")]
+
+    parsed = Preset(program.name).parse(Stage.LIST, "4", program.listing(*rows))
+
+    first = parsed.items.posts[0]
+    assert [one.post_id for one in parsed.items.posts] == ["12", "13"]
+    assert (first.title, first.author, first.reply_count, first.view_count) == ("Title 12", "ann", 7, 1000)
+    assert first.revision == (f"7|{MOMENT}" if program.name == "xenforo" else "7")
+    assert first.last_reply_at == (None if program.name == "flaskbb" else MOMENT)
+    assert first.created_at == (None if program.name in ("flaskbb", "smf") else MOMENT)
+
+
+@EACH
+def test_an_empty_board_is_no_error(program: Program) -> None:
+    parsed = Preset(program.name).parse(Stage.LIST, "4", program.listing())
+
+    assert (parsed.items.posts, parsed.children) == ((), ())
+
+
+@pytest.mark.parametrize("program", [one for one in PROGRAMS if one.moved], ids=lambda one: one.name)
+def test_what_was_moved_away_is_no_topic_of_the_board(program: Program) -> None:
+    row = program.row.replace("ID", "13")
+    moved = row.replace('class="threadbit hot"', program.moved) if "class=" in program.moved[:6] else row
+    moved = moved if moved != row else row[: row.rindex("</div>")] + program.moved + "</div>"
+
+    parsed = Preset(program.name).parse(Stage.LIST, "4", program.listing(program.row.replace("ID", "12"), moved))
+
+    assert [one.post_id for one in parsed.items.posts] == ["12"]
+
+
+@EACH
+def test_a_thread_is_its_first_post_and_what_follows_it(program: Program) -> None:
+    body = program.topic((101, "one"), (102, "two<br>lines"), (103, f"{program.quote}three"), pager=program.pager)
+
+    parsed = Preset(program.name).parse(Stage.POST, "12", body)
+
+    (post,) = parsed.items.posts
+    assert (post.title, post.author, post.body, post.created_at) == ("A title", "user101", "one", MOMENT)
+    assert [(one.comment_id, one.author, one.body, one.created_at) for one in parsed.items.comments] == [
+        ("102", "user102", "two\nlines", MOMENT), ("103", "user103", "three", MOMENT),
+    ]  # fmt: skip
+    assert parsed.items.comments[1].parent_id == ("102" if program.quote else None)
+    assert following(parsed) == [2, 3]
+
+
+@EACH
+def test_the_last_page_of_a_thread_has_all_its_posts_and_no_next(program: Program) -> None:
+    body = program.topic((120, "x"), (121, "y"), pager=program.pager)
+
+    parsed = Preset(program.name).parse(Stage.COMMENT, "12", body, page=3)
+
+    assert [one.comment_id for one in parsed.items.comments] == ["120", "121"]
+    assert parsed.children == ()
+
+
+@EACH
+def test_a_thread_of_one_page_has_no_pages_to_fetch(program: Program) -> None:
+    parsed = Preset(program.name).parse(Stage.POST, "12", program.topic((101, "one")))
+
+    assert (parsed.items.comments, parsed.children) == ((), ())
+
+
+WALLS = [
+    ("xenforo", "<html data-template=error><h1 class=p-title-value>Oops</h1>", Gone),
+    ("xenforo", "<html data-template=login>", AccessDenied),
+    ("vbulletin4", "<div class=standard_error>Invalid Thread</div>", Gone),
+    ("vbulletin4", "<div class=standard_error><form><input name=vb_login_username></form></div>", AccessDenied),
+    ("smf", "<div id=fatal_error>missing</div>", Gone),
+    ("smf", "<form id=frmLogin></form>", AccessDenied),
+    ("hackernews", "No such item.", Gone),
+]
+
+
+@pytest.mark.parametrize(("name", "body", "error"), WALLS)
+def test_a_page_that_says_no_is_no_thread(name: str, body: str, error: type[Exception]) -> None:
+    with pytest.raises(error):
+        Preset(name).parse(Stage.POST, "12", body)

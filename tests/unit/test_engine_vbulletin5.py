@@ -1,0 +1,55 @@
+"""The preset for vBulletin 5: topics reached by links, and comments below posts."""
+
+from __future__ import annotations
+
+from crawl_tasks.model import Stage
+from tests.unit.presets import Preset
+
+MOMENT = 1718806620
+VB5 = Preset("vbulletin5", "boards: [{id: general, address: /forum/general}]\n")
+VB5_ROW = """<tr class="topic-item js-topic-item" data-node-id=ID><td><span class=js-prefix>PREFIX</span>
+<a class="topic-title js-topic-title" href="/forum/general/ID-title">Title ID</a><div class=topic-info>Started by
+<a>ann</a>, 06-19-2024, 02:17 PM</div></td><td class=posts-count>7 responses</td><td class=views-count>1,000 views</td>
+<td><div class=lastpost-by>by bob <span class=post-date>06-19-2024, 02:17 PM</span></div></td></tr>"""
+VB5_POST = """<li class="b-post" data-node-id=ID itemscope><div itemprop=author><span itemprop=name>userID</span></div>
+<div class=b-post__timestamp><time datetime="2024-06-19T14:17:00">x</time></div>
+<div class=js-post__content-text><div class=bbcode_quote>old</div>say ID</div>COMMENT</li>"""
+
+
+def test_vbulletin_5_topics_are_reached_by_their_links() -> None:
+    rows = [
+        VB5_ROW.replace("ID", "12").replace("PREFIX", ""),
+        VB5_ROW.replace("ID", "13").replace("PREFIX", "Redirect:"),
+    ]
+    body = f"<head><link rel=next href=/forum/general/page2></head><h1 class=main-title>B</h1><table>{''.join(rows)}"
+
+    parsed = VB5.parse(Stage.LIST, "general", body)
+
+    (post,) = parsed.items.posts
+    assert (post.post_id, post.title, post.author, post.reply_count, post.view_count) == (
+        "12",
+        "Title 12",
+        "ann",
+        7,
+        1000,
+    )
+    assert (post.created_at, post.last_reply_at) == (MOMENT, MOMENT)
+    assert [child.address for child in parsed.children] == [
+        "https://forum.example/forum/general/12-title", "https://forum.example/forum/general/page2",
+    ]  # fmt: skip
+
+
+def test_vbulletin_5_comments_hang_below_their_posts() -> None:
+    comment = "<ul><li class=b-comment data-node-id=300><div class=js-comment__content-text>aside</div></li></ul>"
+    posts = [VB5_POST.replace("ID", number).replace("COMMENT", "") for number in ("12", "101")]
+    answered = VB5_POST.replace("ID", "102").replace("COMMENT", comment)
+    body = f"<link rel=next href='12-title/page2'><h1 class=main-title>A title</h1><ul>{''.join(posts)}{answered}</ul>"
+
+    parsed = VB5.parse(Stage.POST, "12", body, url="https://forum.example/forum/general/12-title")
+
+    (post,) = parsed.items.posts
+    assert (post.title, post.author, post.body, post.created_at) == ("A title", "user12", "say 12", MOMENT)
+    assert [(one.comment_id, one.parent_id, one.body) for one in parsed.items.comments] == [
+        ("101", None, "say 101"), ("102", None, "say 102"), ("300", "102", "aside"),
+    ]  # fmt: skip
+    assert [child.address for child in parsed.children] == ["https://forum.example/forum/general/12-title/page2"]
