@@ -67,7 +67,7 @@ class Herald:
             found = {alert.key: alert for alert in find_alerts(snapshot, before)}
             firing = self._held(found, snapshot.at_ms)
             judged = AT_ONCE + OF_WINDOW if before else AT_ONCE
-            notices = self._alarms.claim(firing, found.keys() - firing, judged, self._repeat_ms)
+            notices = self._alarms.claim(sorted(firing), found.keys() - firing, judged, self._repeat_ms)
         except BackendError as error:
             return self._tell_blindness(str(error))
         news = [News(notice.change, found.get(notice.key) or _ended(notice), notice.since_ms) for notice in notices]
