@@ -11,6 +11,18 @@ LATE_MS = 60_000
 """A board that has been overdue for longer is late."""
 
 
+class _Names(dict[bytes, str]):
+    """Names of fields as text: a thousand sites have the same few dozen."""
+
+    def __missing__(self, name: bytes) -> str:
+        """Decode a name once."""
+        text = self[name] = name.decode()
+        return text
+
+
+_NAMES = _Names()
+
+
 @dataclass(frozen=True, slots=True)
 class StageCount:
     """Requests of one stage that are waiting, stand on a queue, or are done."""
@@ -120,8 +132,8 @@ def read_census(site: str, reply: object, fields: object, stats: object) -> Cens
         stages={
             stage: StageCount(*(_int(n) for n in _list(counts))) for stage, counts in zip(Stage, by_stage, strict=True)
         },
-        fields={name.decode(): value.decode() for name, value in _hash(fields).items()},
-        stats={name.decode(): int(value) for name, value in _hash(stats).items()},
+        fields={_NAMES[name]: value.decode() for name, value in _hash(fields).items()},
+        stats={_NAMES[name]: int(value) for name, value in _hash(stats).items()},
         guarded=_int(guarded),
         boards=Boards(*(round(float(number)) for number in boards)),
     )

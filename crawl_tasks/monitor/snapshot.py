@@ -38,7 +38,7 @@ class SiteSnapshot:
         """Count the failed attempts by reason."""
         return {name[7:]: int(n) for name, n in sorted(self.census.fields.items()) if name.startswith("failed:")}
 
-    @property
+    @cached_property
     def fates(self) -> dict[tuple[str, str], int]:
         """Count what followed failed attempts, by fate (delayed, parked, dead) and reason."""
         return {
@@ -80,7 +80,7 @@ class SiteSnapshot:
     def _grouped(self) -> dict[str, dict[str, int]]:
         """Sort the statistics by what stands before the colon, once: there are dozens, and a thousand sites."""
         groups: dict[str, dict[str, int]] = {}
-        for name, count in sorted(self.census.stats.items()):
+        for name, count in self.census.stats.items():
             group, _, rest = name.partition(":")
             groups.setdefault(group, {})[rest] = count
         return groups

@@ -12,7 +12,7 @@ from enum import StrEnum
 from functools import lru_cache
 
 from crawl_tasks.frontier.histogram import Histogram
-from crawl_tasks.monitor.snapshot import Snapshot
+from crawl_tasks.monitor.snapshot import SiteSnapshot, Snapshot
 
 Sample = tuple[str, float]
 """Labels as they are written, and a value."""
@@ -31,7 +31,8 @@ class MetricKind(StrEnum):
 class Family:
     """A metric: what it is called, what it means, and how it is read off a snapshot.
 
-    A reader gives samples; that of a histogram gives labels with a histogram, whose unit is divided by `scale`.
+    `each` gives a site's value, `read` any samples, `histograms` labels with histograms, whose unit is divided by
+    `scale`.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Family:
     labels: tuple[str, ...]
     meaning: str
     read: Callable[[Snapshot], Iterable[Sample]] | None = None
+    each: Callable[[SiteSnapshot], float] | None = None
     histograms: Callable[[Snapshot], Iterable[tuple[str, Histogram]]] | None = None
     scale: int = 1
 
@@ -64,19 +66,27 @@ def exposition(families: Iterable[Family], snapshot: Snapshot) -> str:
                 f"{family.name}{{{text}}} {value}" if text else f"{family.name} {value}"
                 for text, value in family.read(snapshot)
             ]
+        if family.each is not None:
+            value = family.each
+            lines += [f'{family.name}{{site="{site.name}"}} {value(site)}' for site in snapshot.sites]
         if family.histograms is not None:
             for text, histogram in family.histograms(snapshot):
                 lines += _histogram_lines(family, text, histogram)
     return "\n".join([*lines, ""])
 
 
+@lru_cache
+def _bounds(bounds: tuple[int, ...], scale: int) -> list[str]:
+    return [*(f'"{bound / scale:g}"}}' for bound in bounds), '"+Inf"}']
+
+
 def _histogram_lines(family: Family, text: str, histogram: Histogram) -> Iterator[str]:
     before = f"{text}," if text else ""
     braces = f"{{{text}}}" if text else ""
     cumulative = histogram.cumulative
-    for bound, count in zip(histogram.bounds, cumulative, strict=False):
-        yield f'{family.name}_bucket{{{before}le="{bound / family.scale:g}"}} {count}'
-    yield f'{family.name}_bucket{{{before}le="+Inf"}} {cumulative[-1]}'
+    start = f"{family.name}_bucket{{{before}le="
+    for bound, count in zip(_bounds(tuple(histogram.bounds), family.scale), cumulative, strict=True):
+        yield f"{start}{bound} {count}"
     yield f"{family.name}_sum{braces} {histogram.total / family.scale}"
     yield f"{family.name}_count{braces} {cumulative[-1]}"
 

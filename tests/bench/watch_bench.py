@@ -6,6 +6,7 @@ writes snapshots as the exporter does, and prints CPU of this process and of Red
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import tempfile
@@ -63,7 +64,7 @@ def fill(client: redis.Redis, sites: int, boards: int) -> Frontier:
 
 def main() -> None:
     """Fill, measure, print."""
-    sites, boards = (int(word) for word in [*sys.argv[1:3], "1000", "100000"][: 2 if len(sys.argv) > 2 else None][:2])
+    sites, boards = (int(word) for word in (sys.argv[1:3] if len(sys.argv) == 3 else ("1000", "100000")))
     with tempfile.TemporaryDirectory() as directory:
         server = RedisServer(Path(directory))
         server.start()
@@ -75,6 +76,7 @@ def main() -> None:
 
 def measure(client: redis.Redis, frontier: Frontier) -> None:
     """Take snapshots and write them, as every scrape does."""
+    gc.set_threshold(50_000, 20, 100)  # as the exporter does
     exposition(FAMILIES, take_snapshot(frontier))
     ours, theirs, began = time.process_time(), redis_cpu_s(client), time.monotonic()
     taking = 0.0
