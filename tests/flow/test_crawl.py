@@ -5,10 +5,15 @@ from __future__ import annotations
 import json
 import os
 import signal
+from collections import Counter
 from collections.abc import Iterable
 
 import pytest
 
+from crawl_tasks.model import Stage
+from crawl_tasks.monitor.snapshot import take_snapshot
+from crawl_tasks.store.known import counts
+from crawl_tasks.store.upsert import Store
 from tests.flow.judge import differences
 from tests.flow.world import CELERY, World
 from tests.waiting import eventually
@@ -44,6 +49,28 @@ def test_two_list_and_three_detail_workers_with_beat_store_everything_once(world
     assert_perfect(world)
     assert set(world.fetched()) == paths_of_truth(world)
     assert max(world.fetched().values()) == 1
+    assert_counted(world)
+
+
+def assert_counted(world: World) -> None:
+    """Those who watch see what the database and the forum's own log say."""
+    snapshot = take_snapshot(world.frontier)
+    [site] = snapshot.sites
+    with Store(f"sqlite:///{world.directory / 'crawl.db'}") as store:
+        [stored] = counts(store)
+    pages = [row for row in world.requests() if row["path"] != "/robots.txt"]
+    statuses = Counter(str(row["status"]) for row in pages)
+
+    assert dict(site.statuses) == statuses
+    assert site.census.count("fence") == len(pages)
+    assert (site.stat("post:new"), site.stat("comment:new")) == (stored.posts, stored.comments)
+    assert sum(snapshot.times("fetch", stage).count for stage in Stage) == len(pages)
+    assert {queue: snapshot.workers_of(queue) for queue in ("list", "post", "store")} == {
+        "list": 2,
+        "post": 3,
+        "store": 1,
+    }
+    assert snapshot.is_beat_alive
 
 
 def test_a_worker_killed_in_the_middle_costs_at_most_what_it_held(world: World) -> None:
