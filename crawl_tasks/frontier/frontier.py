@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from enum import Enum
 from typing import cast
 
 import orjson
@@ -12,6 +10,7 @@ import redis
 
 from crawl_tasks.errors import BackendError, ConfigError
 from crawl_tasks.frontier.alarms import Alarms
+from crawl_tasks.frontier.answers import Admission, BoardTerms, Receipt, Refusal, Tick
 from crawl_tasks.frontier.census import LATE_MS, Census, read_census
 from crawl_tasks.frontier.entry import line_of, read_entry, read_trail
 from crawl_tasks.frontier.gauges import (
@@ -32,56 +31,6 @@ from crawl_tasks.frontier.timetable import Timetable
 from crawl_tasks.model import Effort, Items, Lease, Parsed, Request, State
 
 _COUNTED_AT_ONCE = 20  # sites in one script: about a millisecond
-
-
-class Refusal(Enum):
-    """Why a lease was not given; the names of lease.lua's codes."""
-
-    UNPUBLISHED = -1
-    UNKNOWN = -2
-    TAKEN = -3
-    PAUSED = -4
-    WINDOW_FULL = -5
-    TOO_EARLY = -6
-
-
-@dataclass(frozen=True, slots=True)
-class Admission:
-    """What became of requests that asked for admission. `over` were left out because of the threshold."""
-
-    new: int
-    known: int
-    over: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Receipt:
-    """What a commit did: children admitted and known, messages released."""
-
-    new: int
-    known: int
-    released: int
-
-
-@dataclass(frozen=True, slots=True)
-class Tick:
-    """What a tick did and when the next one is worth while. `has_floor` is false when another process ticks."""
-
-    has_floor: bool
-    wait_ms: int
-    expired: int
-    lost: int
-
-
-@dataclass(frozen=True, slots=True)
-class BoardTerms:
-    """A board to watch: its first list page with @SCAN@ as revision, and its interval's start and bounds in ms."""
-
-    board: str
-    line: str
-    start_ms: int
-    min_ms: int
-    max_ms: int
 
 
 def _ints(reply: list[object]) -> list[int]:
@@ -341,3 +290,6 @@ def read_items(text: bytes) -> Items:
         return Items.from_json([site, forums, posts, comments])._replace(visits=read_trail(site, *trail[:1]))
     except (LookupError, TypeError, ValueError) as error:
         raise BackendError(f"the outbox holds an entry that is not items: {text[:80]!r}: {error}") from error
+
+
+__all__ = ["Admission", "BoardTerms", "Frontier", "Receipt", "Refusal", "Tick", "read_items"]

@@ -1,0 +1,56 @@
+"""What the ledger's verbs take and answer, beside what travels further (model.py)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Refusal(Enum):
+    """Why a lease was not given; the names of lease.lua's codes."""
+
+    UNPUBLISHED = -1
+    UNKNOWN = -2
+    TAKEN = -3
+    PAUSED = -4
+    WINDOW_FULL = -5
+    TOO_EARLY = -6
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """What became of requests that asked for admission. `over` were left out because of the threshold."""
+
+    new: int
+    known: int
+    over: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What a commit did: children admitted and known, messages released."""
+
+    new: int
+    known: int
+    released: int
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """What a tick did and when the next one is worth while. `has_floor` is false when another process ticks."""
+
+    has_floor: bool
+    wait_ms: int
+    expired: int
+    lost: int
+
+
+@dataclass(frozen=True, slots=True)
+class BoardTerms:
+    """A board to watch: its first list page with @SCAN@ as revision, and its interval's start and bounds in ms."""
+
+    board: str
+    line: str
+    start_ms: int
+    min_ms: int
+    max_ms: int
