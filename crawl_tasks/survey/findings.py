@@ -7,14 +7,10 @@ import re
 from dataclasses import dataclass, field
 
 from crawl_tasks.parse.index import FoundBoard
-from crawl_tasks.sites.presets import load_engine
 from crawl_tasks.survey.place import Place
 from crawl_tasks.survey.signs import Suspect
 from crawl_tasks.survey.trial import Trial
 from crawl_tasks.survey.zone import Zone
-
-_STAGES = ("list", "post", "comment")
-_ADDRESSES = ("address", "first_address")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +41,7 @@ def site_file(found: Findings) -> str:
     lines += [f"name: {found.name}"]
     if found.title:
         lines.append(f"title: {_quoted(found.title[:200])}")
-    lines.append(f"base: {found.place.base}")
+    lines.append(f"base: {found.place.base}{found.prefix}")
     if found.place.private:
         lines.append(f"private_hosts: [{_quoted(found.place.private)}]  # a private address, fetched since it is named")
     if found.suspect is not None:
@@ -61,28 +57,13 @@ def site_file(found: Findings) -> str:
         ["boards:", *map(_board_line, found.boards)] if found.boards else ["boards: []  # none was found: add some"]
     )
     lines += [f"# left out, it leads elsewhere: {_plain(url)}" for url in found.left_out[:20]]
-    if found.prefix and found.suspect is not None:
-        lines += [f"# The forum lies below {found.prefix}.", *_moved(found.prefix, found.suspect.name)]
     return "\n".join([*lines, *([found.rules.rstrip()] if found.rules else [])]) + "\n"
 
 
 def preset_site_text(name: str, place: Place, engine: str, prefix: str = "") -> str:
     """Write the least a site file can say of a forum of a known program."""
     private = f"private_hosts: [{_quoted(place.private)}]\n" if place.private else ""
-    return f"name: {name}\nbase: {place.base}\n{private}engine: {engine}\n" + (
-        "\n".join(_moved(prefix, engine)) + "\n" if prefix else ""
-    )
-
-
-def _moved(prefix: str, engine: str) -> list[str]:
-    """Write the preset's addresses as they are where a forum lies below a path."""
-    lines = []
-    for stage in _STAGES:
-        spec = load_engine(engine).site.get(stage)
-        said = {key: prefix + str(spec[key]) for key in _ADDRESSES if key in spec} if isinstance(spec, dict) else {}
-        if said:
-            lines.append(f"{stage}: {{{', '.join(f'{key}: {_quoted(text)}' for key, text in said.items())}}}")
-    return lines
+    return f"name: {name}\nbase: {place.base}{prefix}\n{private}engine: {engine}\n"
 
 
 def _board_line(board: FoundBoard) -> str:

@@ -23,6 +23,7 @@ from crawl_tasks.survey.signs import LIKELY, Suspect, known_signs, suspects
 from crawl_tasks.survey.trial import Trial, try_boards
 from crawl_tasks.survey.visit import Visitor
 from crawl_tasks.survey.zone import Zone, zone_by_clock, zone_said
+from crawl_tasks.urls import origin_of
 
 MOST_CANDIDATES = 3
 _LANGUAGE = re.compile(r"<html[^>]*?\blang=[\"']?([A-Za-z-]{2,12})", re.IGNORECASE)
@@ -111,7 +112,7 @@ class Look:
         if front is None:
             self._remarks.append(f"{suspect.title}: no boards found on {', '.join(preset.index.address)}")
             return None
-        prefix = _prefix(front.boards, site, self.place.directory)
+        prefix = _prefix(front.boards, site)
         trial = self._proof(self._site(suspect.name, prefix), front.boards)
         if trial is not None and trial.error:
             self._remarks.append(f"{suspect.title}: {trial.error}")
@@ -168,14 +169,15 @@ class Look:
         return replace(found, delay_s=delay, remarks=tuple(self._remarks))
 
 
-def _prefix(boards: tuple[FoundBoard, ...], site: Site, directory: str) -> str:
-    """Return the path below which the forum lies, by where its boards are."""
+def _prefix(boards: tuple[FoundBoard, ...], site: Site) -> str:
+    """Return the path below which the forum lies, by where its boards are; else that of the site."""
     template = Addresses(site).template(Stage.LIST, 1)
+    origin, guessed = origin_of(site.base), urlsplit(site.base).path
     if template is None:
-        return directory
-    fixed = template.text.partition("{")[0].removeprefix(site.base).removeprefix(directory)
+        return guessed
+    fixed = template.text.partition("{")[0].removeprefix(site.base)
     for board in boards:
-        path = "" if board.url is None else board.url.removeprefix(site.base)
-        if fixed in path and urlsplit(site.base).netloc in (board.url or ""):
-            return path[: path.index(fixed)]
-    return directory
+        path = (board.url or "").removeprefix(origin)
+        if fixed in path and path != board.url:
+            return path[: path.index(fixed)].rstrip("/")
+    return guessed

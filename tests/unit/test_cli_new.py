@@ -45,7 +45,7 @@ def test_the_file_names_program_boards_zone_and_pace_and_loads(tmp_path: Path, f
     site = load_site(tmp_path / "sites" / "ours.yaml")
     assert (site.engine, site.timezone, site.title) == ("phpbb", "Etc/GMT-1", 'Our ☃ "forum": yes')
     assert [(board.id, board.title) for board in site.boards] == [("2", "General"), ("5", "Help # me")]
-    assert site.list.first_address == "/forum/viewforum.php?f={board}"
+    assert site.base == f"{forum.base}/forum"
     assert site.private_hosts == (forum.place,)
     assert "left out  https://elsewhere.example/" in result.stderr
     assert "Crawl-delay 0.01" in result.stderr
