@@ -11,7 +11,7 @@ import pytest
 from crawl_tasks.cli.main import cli
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [*ROOT.glob("README*.md"), *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def commands() -> set[str]:
