@@ -91,6 +91,16 @@ def test_the_rows_of_a_board_are_read() -> None:
     assert [child.stage for child in parsed.children] == [Stage.POST] * 3
 
 
+@pytest.mark.parametrize(
+    ("kind", "pinned"),
+    [("", None), (" sticky reported", "sticky"), (" announce", "announce"), (" global-announce", "global-announce")],
+)
+def test_pinned_rows_say_how(kind: str, pinned: str | None) -> None:
+    extra = PHPBB.parse(Stage.LIST, "4", listing(row(1, kind=kind))).items.posts[0].extra
+
+    assert (extra or {}).get("pinned") == pinned
+
+
 def test_only_the_boards_own_pager_leads_on() -> None:
     more = '<li class="arrow next"><a href="./viewforum.php?f=4&start=25">Next</a></li>'
 
