@@ -19,6 +19,9 @@ log = logging.getLogger(__name__)
 
 TROUBLE_WAIT_S = 5.0
 
+LOOK_EVERY_S = 30.0
+"""How often to look whether a site was published anew."""
+
 MOST_BATCHES = 50
 """Batches one task stores before it ends, so that a shutdown never waits long."""
 
@@ -37,6 +40,9 @@ class Writes(Protocol):
     def write(self, batch: Sequence[Items], /) -> Brought:
         """Write the items of some pages in one transaction."""
 
+    def keep(self, site: str, text: str, epoch: str, /) -> None:
+        """Keep a site as it is published and the name of its ledger."""
+
 
 class Drain:
     """The work of a store worker. One batch at a time in a process; more processes share the outbox."""
@@ -50,6 +56,9 @@ class Drain:
         self._taker = f"{socket.gethostname()}:{os.getpid()}"
         self._lock = threading.Lock()
         self._resume_at = 0.0
+        self._kept: dict[str, str] = {}
+        self._looked: set[str] = set()
+        self._look_at = 0.0
         self._watched_since: dict[str, float] = {}
 
     def run(self) -> str:
@@ -76,7 +85,9 @@ class Drain:
             drawn = self._frontier.draw(self._taker, self._batch)
             if not drawn:
                 break
-            written = self._store.write(self._readable(drawn))
+            batch = self._readable(drawn)
+            written = self._store.write(batch)
+            self._keep_sites(self._store, {items.site for items in batch})
             waiting = self._frontier.stored((page_id for page_id, _ in drawn), self._statistics(written.gains))
             pages += len(drawn)
             if waiting < self._worth:
@@ -97,6 +108,17 @@ class Drain:
             for name, number in observed("fresh", AGES_S, ages).items():
                 stats[name] = stats.get(name, 0) + number
         return counted
+
+    def _keep_sites(self, store: Writes, names: set[str]) -> None:
+        """Have the database keep what recovery needs: the sites as published, and which ledger their items are from."""
+        if time.monotonic() >= self._look_at:
+            self._looked, self._look_at = set(), time.monotonic() + LOOK_EVERY_S
+        for name in names - self._looked:
+            text, epoch = self._frontier.published(name), self._frontier.epoch()
+            if text is not None and epoch is not None and self._kept.get(name) != text:
+                store.keep(name, text, epoch)
+                self._kept[name] = text
+            self._looked.add(name)
 
     def _since(self, site: str) -> float:
         if site not in self._watched_since:

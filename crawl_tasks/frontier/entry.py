@@ -18,10 +18,10 @@ def payload_of(request: Request) -> str:
     return orjson.dumps(said).decode()
 
 
-def line_of(request: Request) -> str:
-    """Write a request as a line that asks for admission."""
+def line_of(request: Request, flag: str = "") -> str:
+    """Write a request as a line that asks for admission; `flag` is set by who does not leave it to the request."""
     known_as = fingerprint(request.stage.value, request.key, request.page, request.revision)
-    flag = "?" if request.only_if_new else "!"
+    flag = flag or ("?" if request.only_if_new else "!")
     return f"{known_as} {flag} {request.stage.value} {request.priority} {request.address} {payload_of(request)}"
 
 

@@ -14,6 +14,7 @@ P is the prefix (setting `redis_prefix`), S a site's name, G one of list, post, 
 | P:claims             | zset   | claim -> when a start entry was taken in hand, ms                                  |
 | P:claimed            | hash   | claim -> "site score entry"                                                        |
 | P:starts             | hash   | counters of start entries: claimed, new, known, refused                            |
+| P:epoch              | string | when a site was first published; the database keeps it too, to notice a lost Redis |
 | P:ticker             | string | which process has the floor for tick                                               |
 | P:alive              | zset   | process -> when it last said that it lives, ms                                     |
 | P:serves             | hash   | process -> the queues it serves, comma-separated                                   |
@@ -55,6 +56,7 @@ class Keys:
         self.outbox = f"{prefix}:outbox"
         self.claims = f"{prefix}:claims"
         self.stats = f"{prefix}:stats"
+        self.epoch = f"{prefix}:epoch"
         self.alive = f"{prefix}:alive"
         self.serves = f"{prefix}:serves"
 

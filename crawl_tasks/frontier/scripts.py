@@ -47,6 +47,9 @@ class Verb(StrEnum):
     SETTLE = "settle"
     PRESENT = "present"
     ALARM = "alarm"
+    FORGET = "forget"
+    RECALL = "recall"
+    RECALL_BOARD = "recall_board"
 
 
 def _numbers(values: Iterable[int]) -> str:

@@ -5,13 +5,15 @@ The iterators stream: they hold a connection, and a portion of the rows, until t
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Select, Table, func, or_, select
 
-from crawl_tasks.store.tables import comments, forums, posts, versions
+from crawl_tasks.model import FULL_REACH, Reach, Request, Stage
+from crawl_tasks.store.tables import comments, forums, posts, requests, versions
 from crawl_tasks.store.upsert import Store
 
 Query = TypeVar("Query", bound=Select[Any])  # Select is invariant: a bound must leave its columns open
@@ -28,6 +30,15 @@ class SiteCounts:
     comments: int = 0
     versions: int = 0
     last_seen_at: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """A page as it was last admitted, or else done; it is open while that revision was not done."""
+
+    request: Request
+    is_open: bool
+    done_at_ms: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +87,24 @@ def discovered_not_fetched(store: Store, site: str) -> Iterator[Discovered]:
     query = select(*columns).where(*wanted).order_by(posts.c.first_seen_at, posts.c.post_id)
     for row in store.database.stream(query):
         yield Discovered(*row)
+
+
+def remembered(store: Store, site: str) -> Iterator[Remembered]:
+    """Stream the pages of a site that were admitted or done, in the order of their last admission."""
+    query = (
+        select(requests).where(requests.c.site == site).order_by(requests.c.wanted_at, requests.c.key, requests.c.page)
+    )
+    for row in store.database.stream(query):
+        reach = Reach(*json.loads(row.reach)) if row.reach else FULL_REACH
+        revisions = [row.done if row.wanted is None else row.wanted]
+        if row.done is not None and row.done != revisions[0]:
+            revisions.append(row.done)
+        for revision in revisions:
+            request = Request(
+                site, Stage(row.stage), row.key, row.address, page=row.page, revision=revision, priority=row.priority,
+                reach=reach,
+            )  # fmt: skip
+            yield Remembered(request, is_open=revision != row.done, done_at_ms=row.done_at or 0)
 
 
 def tails(store: Store, site: str) -> Iterator[tuple[str, int]]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Self
 
+from sqlalchemy import select
 from sqlalchemy.exc import DataError, DBAPIError, IntegrityError
 
 from crawl_tasks.model import Gain, Items, Kind
@@ -80,6 +81,28 @@ class Store:
                 if not is_passing(error):
                     raise
                 return self._attempt(pages)
+
+    def keep(self, site: str, text: str, epoch: str) -> None:
+        """Keep a site as it is published, and, once, the name of the ledger that this database is filled from."""
+        with explained(self.database.url), self.database.writing() as connection:
+            self._statements.keep_site(connection, site, text)
+            self._statements.add(connection, tables.meta, [("epoch", epoch)])
+
+    def renew_epoch(self, epoch: str) -> None:
+        """From now on this database is filled from another ledger."""
+        with explained(self.database.url), self.database.writing() as connection:
+            self._statements.keep_meta(connection, "epoch", epoch)
+
+    def epoch(self) -> str | None:
+        """Name the ledger that this database is filled from; None when nothing was stored yet."""
+        with self.database.reading() as connection:
+            found = connection.execute(select(tables.meta.c.value).where(tables.meta.c.name == "epoch"))
+            return found.scalar_one_or_none()
+
+    def kept_sites(self) -> dict[str, str]:
+        """Read the sites as they were published last, as JSON by name."""
+        with self.database.reading() as connection:
+            return {row.site: row.text for row in connection.execute(select(tables.sites))}
 
     def _attempt(self, pages: Sequence[Items]) -> Written:
         batch = gather(pages)

@@ -13,6 +13,8 @@ local name, key, now = ARGV[1], P .. ':s:' .. ARGV[1], now_ms()
 redis.call('HSET', P .. ':sites', name, ARGV[3])
 redis.call('HSET', key, 'version', ARGV[2])
 redis.call('HSETNX', key, 'since', now)
+redis.call('HSETNX', key, 'fence', now)  -- not 0: after a loss, no token is given a second time
+redis.call('SET', P .. ':epoch', now, 'NX')
 local first_board = 5 + 2 * tonumber(ARGV[4])
 for i = 5, first_board - 1, 2 do redis.call('HSET', key, ARGV[i], ARGV[i + 1]) end
 

@@ -1,0 +1,41 @@
+"""`crawl-tasks recover`: Redis was emptied, or lost what it held; the database knows the way back."""
+
+from __future__ import annotations
+
+import click
+
+from crawl_tasks.cli.backend import open_frontier
+from crawl_tasks.cli.helptext import examples
+from crawl_tasks.recovery.rebuild import Rebuilder, Rebuilt, is_lost
+from crawl_tasks.settings import load_settings
+from crawl_tasks.sites.published import read_site
+from crawl_tasks.store.upsert import Store
+
+
+@click.command(epilog=examples("crawl-tasks recover", "crawl-tasks recover --force"))
+@click.option("--force", is_flag=True, help="Rebuild although Redis holds this crawl, as when single keys were lost.")
+def command(force: bool) -> None:
+    """Build guard and ledger anew from the database when Redis was emptied; workers may run meanwhile.
+
+    What was admitted and not done is fetched, what was done is known. Boards keep their schedule. Counters begin at
+    0; what was dead or parked is tried again.
+    """
+    settings = load_settings()
+    frontier = open_frontier(settings)
+    with Store(settings.database_url) as store:
+        if store.epoch() is None:
+            click.echo("the database holds nothing to rebuild from; to begin: crawl-tasks sites check")
+            return
+        if not (force or is_lost(frontier, store)):
+            click.echo("nothing is lost: Redis holds the ledger that the database was filled from; --force rebuilds it")
+            return
+        texts = store.kept_sites() | {name: frontier.published(name) or "" for name in frontier.sites()}
+        sites = {name: read_site(text) for name, text in sorted(texts.items())}
+        Rebuilder(frontier, store, settings.contact).run(sites, _report)
+
+
+def _report(rebuilt: Rebuilt) -> None:
+    click.echo(
+        f"{rebuilt.site}: {rebuilt.ready} requests are open again, {rebuilt.known} pages are known,"
+        f" {rebuilt.boards} boards keep their schedule"
+    )

@@ -1,0 +1,108 @@
+"""Beside the flow: a ledger that was lost is built anew from the database, and the crawl goes on where it was.
+
+The database knows of every page what was last admitted and what was last done, in the same transaction as its items.
+What was admitted and not done becomes ready; what was done is known to the guard. Pages whose items were not stored
+when the ledger was lost are fetched again.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from itertools import islice
+
+from crawl_tasks.drain import Drain
+from crawl_tasks.errors import ConfigError, StoreError
+from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.model import Stage
+from crawl_tasks.publishing import publish_site
+from crawl_tasks.sites.schema import Site
+from crawl_tasks.store.known import Remembered, remembered
+from crawl_tasks.store.upsert import Store
+
+CHUNK = 500
+"""Pages told to the ledger in one call."""
+
+OUTBOX_WAIT_S = 75.0
+"""Longer than a dead store worker keeps the pages that it took."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rebuilt:
+    """What a site's ledger was told: pages to fetch, pages known, boards that keep their schedule."""
+
+    site: str
+    ready: int
+    known: int
+    boards: int
+
+
+def is_lost(frontier: Frontier, store: Store) -> bool:
+    """Say whether the database was filled from another ledger than the one that Redis holds now, if any."""
+    kept = store.epoch()
+    return kept is not None and kept != frontier.epoch()
+
+
+class Rebuilder:
+    """Builds ledgers anew. Ended half-way, it leaves sites paused and `is_lost` true: run it again."""
+
+    def __init__(self, frontier: Frontier, store: Store, contact: str | None) -> None:
+        self._frontier = frontier
+        self._store = store
+        self._contact = contact
+
+    def run(self, sites: Mapping[str, Site], report: Callable[[Rebuilt], None]) -> None:
+        """Forget what Redis holds of the sites, store what waits in the outbox, and tell what the database knows.
+
+        Raises:
+            ConfigError: a site cannot be published.
+            StoreError: the outbox cannot be stored; nothing was told yet.
+        """
+        paused = {name for name in sites if self._frontier.forget(name)}
+        self._empty_outbox()
+        for name, site in sites.items():
+            report(self._rebuild(site))
+            (self._frontier.pause if name in paused else self._frontier.resume)(name)
+        epoch = self._frontier.epoch()
+        if epoch is None:
+            raise ConfigError("no site is known to rebuild; write config/sites/NAME.yaml, then run it again")
+        self._store.renew_epoch(epoch)
+
+    def _empty_outbox(self) -> None:
+        drain = Drain(self._frontier, lambda: self._store, batch=CHUNK, worth=1)
+        deadline = time.monotonic() + OUTBOX_WAIT_S
+        while drain.run() == "failed" or self._frontier.outbox_size() > 0:
+            if time.monotonic() > deadline:
+                raise StoreError(
+                    f"{self._frontier.outbox_size()} pages wait in the outbox and are not stored; see"
+                    " `crawl-tasks doctor`, then run `crawl-tasks recover` again"
+                )
+            time.sleep(0.5)
+
+    def _rebuild(self, site: Site) -> Rebuilt:
+        publish_site(self._frontier, site, self._contact)
+        ready = known = 0
+        scans: dict[str, tuple[int, int]] = {}
+        pages = remembered(self._store, site.name)
+        while chunk := list(islice(pages, CHUNK)):
+            opened, seen = self._frontier.recall(site.name, ((page.request, page.is_open) for page in chunk))
+            ready, known = ready + opened, known + seen
+            for page in chunk:
+                _note_scan(scans, page)
+        kept = [
+            board
+            for board, (scan, at) in scans.items()
+            if at and self._frontier.recall_board(site.name, board, scan, at)
+        ]
+        return Rebuilt(site.name, ready, known, len(kept))
+
+
+def _note_scan(scans: dict[str, tuple[int, int]], page: Remembered) -> None:
+    """Remember of each board its highest scan, and when its first page was last fetched."""
+    request = page.request
+    if request.stage is not Stage.LIST:
+        return
+    scan, at = scans.get(request.key, (0, 0))
+    number = int(request.revision) if request.revision.isdecimal() and len(request.revision) < 10 else 0
+    scans[request.key] = (max(scan, number), max(at, page.done_at_ms if request.page == 1 else 0))

@@ -1,0 +1,47 @@
+"""Redis is emptied in the middle of a crawl; the database brings guard and ledger back."""
+
+from __future__ import annotations
+
+import sqlite3
+import sys
+from contextlib import closing
+
+import pytest
+
+from tests.flow.test_crawl import assert_perfect, base_of, paths_of_truth, start_workers
+from tests.flow.world import World
+from tests.waiting import eventually
+
+pytestmark = pytest.mark.flow
+
+RECOVER = [sys.executable, "-m", "crawl_tasks", "recover"]
+
+
+def pages_stored(world: World) -> int:
+    try:
+        with closing(sqlite3.connect(f"file:{world.directory}/crawl.db?mode=ro", uri=True)) as connection:
+            return int(connection.execute("select count(done) from requests").fetchone()[0])
+    except sqlite3.OperationalError:  # no database, or no tables yet
+        return 0
+
+
+def test_an_emptied_redis_is_rebuilt_and_the_crawl_ends_as_if_nothing_had_been(world: World) -> None:
+    world.forum("--latency-ms", "30")
+    world.publish(base_of(world), deadline_s=1.0, window=8)
+    start_workers(world)
+    world.frontier.produce()
+    eventually(lambda: pages_stored(world) > 60, within_s=60)
+
+    unstored = world.frontier.outbox_size()
+    held = world.census()
+    world.client.flushall()
+    said = world.run("recover", *RECOVER)
+    eventually(world.is_idle, within_s=90, every_s=0.1)
+
+    assert "requests are open again" in said
+    assert_perfect(world)
+    assert set(world.fetched()) == paths_of_truth(world)
+    again = sum(times - 1 for times in world.fetched().values())
+    # What was in hand or waited for the store is fetched again, and what was committed between the two looks.
+    assert again <= held.leased + unstored + 60
+    assert "nothing is lost" in world.run("recover", *RECOVER)

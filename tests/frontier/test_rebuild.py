@@ -1,0 +1,101 @@
+"""A ledger that lost keys is built anew from the database: what was open is open, what was done is known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import redis
+
+from crawl_tasks.drain import Drain
+from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.model import State
+from crawl_tasks.recovery.rebuild import Rebuilder, Rebuilt, is_lost
+from crawl_tasks.sites.schema import Site
+from crawl_tasks.store.upsert import Store
+from tests.frontier.small_crawl import SmallCrawl
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with Store(f"sqlite:///{tmp_path}/crawl.db") as store:
+        yield store
+
+
+def half_crawled(crawl: SmallCrawl, store: Store) -> Site:
+    """Crawl a board of which one post's page does not answer yet, and store what was found."""
+    site = crawl.publish()
+    crawl.forum.board("1", 1, "10 0", "11 0", "12 0")
+    crawl.forum.thread("10")
+    crawl.forum.thread("11")
+    crawl.forum.pages["/post/12"] = "<h1>no body, so the page is parked</h1>"
+    crawl.scan()
+    Drain(crawl.frontier, lambda: store, batch=100, worth=1).run()
+    return site
+
+
+KEYS = ("", ":open", ":parked", ":guard", ":g:post:0", ":boards", ":board:1", ":unscanned", ":stats")
+
+
+@pytest.mark.parametrize("key", ["everything", *(f"test:s:demo{key}" for key in KEYS), "test:sites", "test:boards"])
+def test_after_a_loss_only_what_was_open_is_fetched(
+    key: str, crawl: SmallCrawl, client: redis.Redis, store: Store
+) -> None:
+    site = half_crawled(crawl, store)
+    crawl.forum.thread("12")
+    if key == "everything":
+        client.flushall()
+    else:
+        client.delete(key)
+    told: list[Rebuilt] = []
+
+    Rebuilder(crawl.frontier, store, None).run({"demo": site}, told.append)
+
+    assert told == [Rebuilt("demo", ready=1, known=3, boards=1)]
+    assert crawl.work() == ["/post/12"]
+    assert crawl.scan() == ["/list/1/1"]
+
+
+def test_another_ledger_than_the_one_that_was_stored_from_is_noticed(
+    crawl: SmallCrawl, client: redis.Redis, store: Store
+) -> None:
+    site = half_crawled(crawl, store)
+    assert not is_lost(crawl.frontier, store)
+
+    client.flushall()
+
+    assert is_lost(crawl.frontier, store)
+    Rebuilder(crawl.frontier, store, None).run({"demo": site}, lambda _: None)
+    assert not is_lost(crawl.frontier, store)
+
+
+def test_no_token_is_given_a_second_time(crawl: SmallCrawl, client: redis.Redis, frontier: Frontier) -> None:
+    crawl.publish()
+    before = int(client.hget("test:s:demo", "fence") or 0)
+    client.hincrby("test:s:demo", "fence", 3)
+
+    frontier.forget("demo")
+    crawl.publish()
+
+    assert int(client.hget("test:s:demo", "fence") or 0) >= before > 1_000_000_000_000
+
+
+def test_a_paused_site_stays_paused(crawl: SmallCrawl, store: Store) -> None:
+    site = half_crawled(crawl, store)
+    crawl.frontier.pause("demo")
+
+    Rebuilder(crawl.frontier, store, None).run({"demo": site}, lambda _: None)
+
+    assert crawl.work() == []
+    assert crawl.frontier.census("demo").open == 1
+    assert list(crawl.frontier.graves("demo", State.PARKED)) == []
+
+
+def test_a_recovery_that_was_cut_short_is_run_again(crawl: SmallCrawl, store: Store) -> None:
+    site = half_crawled(crawl, store)
+    crawl.frontier.forget("demo")
+
+    Rebuilder(crawl.frontier, store, None).run({"demo": site}, lambda _: None)
+
+    assert crawl.work() == ["/post/12"]
