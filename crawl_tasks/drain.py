@@ -86,8 +86,8 @@ class Drain:
             if not drawn:
                 break
             batch = self._readable(drawn)
+            self._keep_sites(self._store, {items.site for items in batch})  # first: items of no ledger rebuild none
             written = self._store.write(batch)
-            self._keep_sites(self._store, {items.site for items in batch})
             waiting = self._frontier.stored((page_id for page_id, _ in drawn), self._statistics(written.gains))
             pages += len(drawn)
             if waiting < self._worth:
