@@ -85,7 +85,7 @@ def marks_of(snapshot: Snapshot) -> Marks:
 def _marks_of_site(site: SiteSnapshot) -> SiteMarks:
     failed = site.failed
     return SiteMarks(
-        attempts=site.census.count("fence"),
+        attempts=site.census.count("attempts"),
         failed=sum(failed.values()),
         unreadable=failed.get(ParseError.reason, 0),
         denied=failed.get(AccessDenied.reason, 0),

@@ -61,7 +61,7 @@ def _downloader_stats(site: SiteSnapshot, before: SiteSnapshot | None) -> dict[s
         return site.stat(name) - (before.stat(name) if before else 0)
 
     stats = {
-        "downloader/request_count": site.census.count("fence") - (before.census.count("fence") if before else 0),
+        "downloader/request_count": site.census.count("attempts") - (before.census.count("attempts") if before else 0),
         "downloader/response_bytes": rose("wire"),
         "items/posts_changed": rose("post:changed"),
         "items/comments_changed": rose("comment:changed"),

@@ -36,7 +36,16 @@ class SiteSnapshot:
     @cached_property
     def failed(self) -> dict[str, int]:
         """Count the failed attempts by reason."""
-        return {name[7:]: int(n) for name, n in sorted(self.census.fields.items()) if name.startswith("failed:")}
+        return self._counted("failed:")
+
+    @cached_property
+    def dropped(self) -> dict[str, int]:
+        """Count the items that were not given to the store, by reason."""
+        return self._counted("dropped:")
+
+    def _counted(self, prefix: str) -> dict[str, int]:
+        names = [name for name in self.census.fields if name.startswith(prefix)]
+        return {name.removeprefix(prefix): self.census.count(name) for name in sorted(names)}
 
     @cached_property
     def fates(self) -> dict[tuple[str, str], int]:

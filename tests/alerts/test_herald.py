@@ -61,8 +61,8 @@ def names(alerts: list[Alert]) -> list[str]:
 
 
 def test_nothing_fires_where_nothing_is_wrong(healthy: Snapshot) -> None:
-    well = replace(healthy, sites=(site(ready=5, done=100, fence=100),))
-    before = replace(healthy, sites=(site(ready=9, done=10, fence=10),))
+    well = replace(healthy, sites=(site(ready=5, done=100, attempts=100),))
+    before = replace(healthy, sites=(site(ready=9, done=10, attempts=10),))
 
     assert find_alerts(well, marks_of(before)) == []
 
@@ -88,9 +88,9 @@ def test_an_alert_of_the_installation_fires(healthy: Snapshot, change: dict, nam
         (site(boards=Boards(total=3, late=1)), site(), "CrawlSiteLate"),
         (site(ready=5, done=9, max_backlog=5), site(done=1), "CrawlBacklogFull"),
         (site(ready=5, done=9), site(done=9), "CrawlNoProgress"),
-        (site(fence=30, failed__server_error=7), site(), "CrawlErrorRatio"),
-        (site(fence=15, failed__parse=3), site(), "CrawlParserBroken"),
-        (site(fence=100, failed__access_denied=5), site(), "CrawlDenied"),
+        (site(attempts=30, failed__server_error=7), site(), "CrawlErrorRatio"),
+        (site(attempts=15, failed__parse=3), site(), "CrawlParserBroken"),
+        (site(attempts=100, failed__access_denied=5), site(), "CrawlDenied"),
         (site(stats={"fresh:12": 9, "fresh:sum": 90_000}), site(), "CrawlStale"),
     ],
 )

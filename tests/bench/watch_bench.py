@@ -48,7 +48,7 @@ def fill(client: redis.Redis, sites: int, boards: int) -> Frontier:
         frontier.publish(
             name, "v1", "{}", TERMS, [BoardTerms(str(b), "1 ! list 5 a b", 60_000, 1, 2) for b in range(boards)]
         )
-        counters = {"admitted": 10**6, "done:list": 1, "done:post": 2, "done:comment": 3, "known": 7, "fence": 9}
+        counters = {"admitted": 10**6, "done:list": 1, "done:post": 2, "done:comment": 3, "known": 7, "attempts": 9}
         client.hset(f"crawl:s:{name}", mapping=counters | {"failed:server_error": 4, "failed:parse": 2, "gone:post": 1})
         stats = {f"status:{status}": 10**5 for status in (200, 404, 429, 500, 503)}
         stats |= {"wire": 10**9, "body": 10**10, "rest_ms": 1, "delayed:server_error": 4, "parked:parse": 2}

@@ -62,7 +62,7 @@ def assert_counted(world: World) -> None:
     statuses = Counter(str(row["status"]) for row in pages)
 
     assert dict(site.statuses) == statuses
-    assert site.census.count("fence") == len(pages)
+    assert site.census.count("attempts") == len(pages)
     assert (site.stat("post:new"), site.stat("comment:new")) == (stored.posts, stored.comments)
     assert sum(snapshot.times("fetch", stage).count for stage in Stage) == len(pages)
     assert {queue: snapshot.workers_of(queue) for queue in ("list", "post", "store")} == {

@@ -32,6 +32,7 @@ def test_a_commit_counts_status_bytes_and_times(frontier: Frontier, client: redi
     times = frontier.vitals(()).counters
 
     assert (counted["status:200"], counted["wire"], counted["body"]) == (2, 1400, 6000)
+    assert frontier.census("demo").count("attempts") == 2
     assert read_histogram(times, "fetch:post", TIMES_MS).total == 240
     assert read_histogram(times, "parse:post", TIMES_MS).counts[2] == 2
     assert read_histogram(times, "wait:post", TIMES_MS).count == 2
@@ -89,6 +90,7 @@ def test_a_refusal_at_the_gate_is_counted(frontier: Frontier, client: redis.Redi
     frontier.lease("demo", rid)
 
     assert stats(frontier) == {"refused:-4": 1}
+    assert frontier.census("demo").count("attempts") == 0
 
 
 def test_what_is_stored_is_counted_once_although_the_acknowledgement_is_sent_again(

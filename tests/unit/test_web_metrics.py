@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
+import sys
 import threading
 import urllib.error
 import urllib.request
@@ -14,6 +17,7 @@ import pytest
 import redis
 from prometheus_client.parser import text_string_to_metric_families
 
+from crawl_tasks.cli.exits import Exit
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.local.redis_server import RedisServer
 from crawl_tasks.model import Effort, Items, Lease, Parsed, Request, Stage
@@ -39,7 +43,9 @@ def frontier(client: redis.Redis) -> Frontier:
     held = frontier.lease("tiny", 1)
     assert isinstance(held, Lease)
     child = Request("tiny", Stage.POST, "7", "http://127.0.0.1:8765/post/7")
-    frontier.commit(held, Parsed(Items("tiny"), (child,)), effort=Effort(200, 500, 900, 30, 2))
+    frontier.commit(
+        held, Parsed(Items("tiny"), (child,), dropped=(("pattern", 2),)), effort=Effort(200, 500, 900, 30, 2)
+    )
     frontier.present("here:1", ["list"])
     return frontier
 
@@ -59,6 +65,7 @@ def test_prometheus_reads_what_the_ledger_holds(frontier: Frontier) -> None:
     site = ("site", "tiny")
     assert read[f"crawl_pages_total{[('outcome', 'ok'), site, ('stage', 'list')]}"] == 1
     assert read[f"crawl_requests{[site, ('state', 'released')]}"] == 2
+    assert read[f"crawl_items_dropped_total{[('reason', 'pattern'), site]}"] == 2
     assert read[f"crawl_responses_total{[site, ('status', '200')]}"] == 1
     assert read[f"crawl_fetch_seconds_bucket{[('le', '0.025'), ('stage', 'list')]}"] == 0
     assert read[f"crawl_fetch_seconds_bucket{[('le', '0.05'), ('stage', 'list')]}"] == 1
@@ -148,3 +155,22 @@ def test_an_address_that_is_taken_is_said_in_a_line(base: str, redis_server: Red
     result = run("exporter", "--listen", base.removeprefix("http://"), home=tmp_path, redis_url=url)
 
     assert (result.exit_code, "choose another port" in result.output) == (2, True)
+
+
+def test_the_exporter_runs_until_it_is_told_to_end(
+    frontier: Frontier, redis_server: RedisServer, tmp_path: Path
+) -> None:
+    environment = os.environ | {"CRAWL_REDIS_URL": redis_server.url, "CRAWL_REDIS_PREFIX": "test"}
+    command = [sys.executable, "-m", "crawl_tasks", "exporter", "--listen", "127.0.0.1:0"]
+    with subprocess.Popen(
+        command, env=environment | {"CRAWL_STATE_DIR": str(tmp_path)}, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        base = process.stdout.readline().split(";")[0].rstrip("/")
+
+        shown = get(f"{base}/"), get(f"{base}/metrics")
+        process.terminate()
+
+        assert process.wait(timeout=20) == Exit.TERMINATED
+    assert ("/site/tiny" in shown[0], "crawl_pages_total" in shown[1]) == (True, True)
+    assert frontier.census("tiny").is_balanced

@@ -33,6 +33,7 @@ end
 
 attempt = attempt + 1
 token = redis.call('HINCRBY', site.key, 'fence', 1)
+redis.call('HINCRBY', site.key, 'attempts', 1)
 local entry = stage .. ' ' .. level .. ' ' .. attempt .. ' ' .. rest
 redis.call('HSET', site.key .. ':open', rid, token .. ' ' .. entry)
 local released_at = tonumber(redis.call('ZSCORE', site.key .. ':released:' .. stage, rid) or now)
