@@ -50,10 +50,15 @@ class Reach(NamedTuple):
 
     `pages` list pages at most, 0 for all; threads whose last sign of life is before `since` (seconds since the epoch)
     are left out, and the walk ends there.
+
+    `whole` names a full pass, which reads every page of every thread: its posts and comments carry the reach too. There
+    `pages` is the last comment page known, and `read_from` the moment from which on the thread was read without a gap.
     """
 
     pages: int = 0
     since: int = 0
+    whole: str = ""
+    read_from: int = 0
 
 
 FULL_REACH = Reach()
@@ -181,7 +186,14 @@ class Comment(NamedTuple):
     extra: dict[str, str] | None = None
 
 
-Item = TypeVar("Item", Forum, Post, Comment)
+class Sweep(NamedTuple):
+    """The word of a full pass: a comment of this post that was not seen since `before` is not there any more."""
+
+    post_id: str
+    before: int
+
+
+Item = TypeVar("Item", Forum, Post, Comment, Sweep)
 
 
 class Visit(NamedTuple):
@@ -199,11 +211,12 @@ class Items(NamedTuple):
     forums: tuple[Forum, ...] = ()
     posts: tuple[Post, ...] = ()
     comments: tuple[Comment, ...] = ()
+    swept: tuple[Sweep, ...] = ()
     visits: tuple[Visit, ...] = ()
 
     def __bool__(self) -> bool:
         """Say whether there is anything to store."""
-        return bool(self.forums or self.posts or self.comments or self.visits)
+        return bool(self.forums or self.posts or self.comments or self.swept or self.visits)
 
     @classmethod
     def from_json(cls, row: list[list[list[object]]]) -> Items:
@@ -211,12 +224,18 @@ class Items(NamedTuple):
 
         Raises:
             TypeError: a row lacks a field it must have.
-            ValueError: the row is not a site and three lists.
+            ValueError: the row is not a site and its lists.
         """
-        site, forums, posts, comments = row
+        site, forums, posts, comments, *rest = row
         if not isinstance(site, str):
             raise TypeError(f"a site's name was expected, not {site!r}")
-        return cls(site, _made(Forum, forums), _made(Post, posts), _made(Comment, comments))
+        return cls(
+            site,
+            _made(Forum, forums),
+            _made(Post, posts),
+            _made(Comment, comments),
+            _made(Sweep, rest[0]) if rest else (),
+        )
 
 
 def _made(kind: type[Item], rows: list[list[object]]) -> tuple[Item, ...]:
@@ -227,7 +246,7 @@ def _made(kind: type[Item], rows: list[list[object]]) -> tuple[Item, ...]:
     return tuple(kind._make(_fitted(kind, row)) for row in rows)
 
 
-def _fitted(kind: type[Forum] | type[Post] | type[Comment], row: list[object]) -> list[object]:
+def _fitted(kind: type[Forum | Post | Comment | Sweep], row: list[object]) -> list[object]:
     """Bring a row to the length of its kind: cut what is unknown, add the defaults an older version did not write."""
     fields = kind._fields
     missing = fields[len(row) :]

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from urllib.parse import urlsplit
 
 from crawl_tasks.errors import ConfigError
 from crawl_tasks.frontier.entry import line_of
 from crawl_tasks.frontier.frontier import BoardTerms, Frontier
-from crawl_tasks.model import Stage
+from crawl_tasks.model import Reach, Stage
 from crawl_tasks.sites.address import Addresses
 from crawl_tasks.sites.published import dump_site
-from crawl_tasks.sites.schema import Board, Site
+from crawl_tasks.sites.schema import Board, BoardKind, Site
 from crawl_tasks.sites.start import first_page
 
 LEASE_GRACE_S = 15.0
@@ -65,6 +66,7 @@ def terms_of(site: Site) -> dict[str, str | int]:
         "guard": "".join(getattr(site.guard, stage.value)[0] for stage in Stage),
         "rolling_ms": site.guard_window_s * 1000,
         "guard_capacity": site.guard_capacity,
+        "full_pass_ms": round(site.interval.full_pass_s * 1000),
     }
 
 
@@ -75,7 +77,24 @@ def board_terms(site: Site) -> list[BoardTerms]:
         SiteError: a board has no address.
     """
     addresses = Addresses(site)
-    return [_terms_of_board(site, board, addresses) for board in site.boards]
+    terms = [_terms_of_board(site, board, addresses) for board in site.boards]
+    if not site.interval.full_pass_s:
+        return terms
+    period_ms, count = round(site.interval.full_pass_s * 1000), len(terms)
+    return [
+        replace(
+            one, full_line=_full_line(site, board, addresses), full_first_ms=period_ms * (count + place) // (2 * count)
+        )
+        for place, (one, board) in enumerate(zip(terms, site.boards, strict=True))
+    ]
+
+
+def _full_line(site: Site, board: Board, addresses: Addresses) -> str:
+    """Write the first list page of a full pass, behind everything else; a hub has no pages to walk."""
+    if board.kind is not BoardKind.LIST:
+        return ""
+    scan = first_page(site, board, addresses, f"full{SCAN_MARK}")
+    return line_of(replace(scan, priority=0, reach=Reach(whole=f"full{SCAN_MARK}")))
 
 
 def _terms_of_board(site: Site, board: Board, addresses: Addresses) -> BoardTerms:

@@ -47,10 +47,15 @@ class Tick:
 
 @dataclass(frozen=True, slots=True)
 class BoardTerms:
-    """A board to watch: its first list page with @SCAN@ as revision, and its interval's start and bounds in ms."""
+    """A board to watch: its first list page with @SCAN@ as revision, and its interval's start and bounds in ms.
+
+    `full_line` is the same of a full pass, the first of which begins after `full_first_ms`; empty, there is none.
+    """
 
     board: str
     line: str
     start_ms: int
     min_ms: int
     max_ms: int
+    full_line: str = ""
+    full_first_ms: int = 0

@@ -20,8 +20,10 @@ def payload_of(request: Request) -> str:
 
 def line_of(request: Request, flag: str = "") -> str:
     """Write a request as a line that asks for admission; `flag` is set by who does not leave it to the request."""
-    known_as = fingerprint(request.stage.value, request.key, request.page, request.revision)
-    flag = flag or ("?" if request.only_if_new else "!")
+    whole = "" if flag else request.reach.whole
+    seen_as = f"{request.revision}~{whole}" if whole else request.revision
+    known_as = fingerprint(request.stage.value, request.key, request.page, seen_as)
+    flag = flag or ("~" if whole else "?" if request.only_if_new else "!")
     return f"{known_as} {flag} {request.stage.value} {request.priority} {request.address} {payload_of(request)}"
 
 

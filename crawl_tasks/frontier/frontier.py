@@ -66,6 +66,7 @@ class Frontier:
             flat += (name, value)
         for board in boards:
             flat += (board.board, board.line, board.start_ms, board.min_ms, board.max_ms)
+            flat += (board.full_line, board.full_first_ms)
         self._scripts.call(Verb.PUBLISH, site, version, text, len(terms), *flat)
 
     @explained("published")
@@ -165,7 +166,7 @@ class Frontier:
             outcome: a counter to raise beside `done`.
             effort: what the attempt cost, to be counted.
         """
-        items = orjson.dumps(parsed.items[:4], default=tuple)  # the script adds what is done and admitted
+        items = orjson.dumps(parsed.items[:5], default=tuple)  # the script adds what is done and admitted
         reply = self._scripts.call(
             Verb.COMMIT,
             lease.request.site,
@@ -322,8 +323,10 @@ def read_items(text: bytes) -> Items:
         BackendError: the text is not what a commit writes.
     """
     try:
-        site, forums, posts, comments, *trail = orjson.loads(text)
-        return Items.from_json([site, forums, posts, comments])._replace(visits=read_trail(site, *trail[:1]))
+        row = orjson.loads(text)
+        # The trail is the one part that begins with a text; an older version wrote none.
+        trail = row.pop() if len(row) > 4 and row[-1] and isinstance(row[-1][0], str) else ()
+        return Items.from_json(row)._replace(visits=read_trail(row[0], trail))
     except (LookupError, TypeError, ValueError) as error:
         raise BackendError(f"the outbox holds an entry that is not items: {text[:80]!r}: {error}") from error
 

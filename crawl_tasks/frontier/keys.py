@@ -7,6 +7,7 @@ P is the prefix (setting `redis_prefix`), S a site's name, G one of list, post, 
 | P:sites              | hash   | site -> site file as JSON                                                          |
 | P:due                | zset   | site -> when to look at it again, ms                                               |
 | P:boards             | zset   | "site board" -> when the board is due for a scan, ms                               |
+| P:fulls              | zset   | "site board" -> when to look at its full pass, ms                                  |
 | P:outbox             | stream | pages' items waiting for the store, group `store`                                  |
 | P:bell:QUEUE         | stream | one entry, replaced whenever a message is put on QUEUE                             |
 | P:refused            | list   | messages and start entries that nobody can read, with the reason; the newest 1000  |

@@ -10,7 +10,7 @@ from itertools import islice
 from crawl_tasks.errors import Crashed, PageError, SiteError
 from crawl_tasks.items.bundled import compile_bundled
 from crawl_tasks.items.verdict import Drop, Given, Item
-from crawl_tasks.model import Comment, Items, Parsed, Post, Request
+from crawl_tasks.model import Comment, Parsed, Post, Request
 from crawl_tasks.sites.functions import find_function
 from crawl_tasks.sites.schema import Site
 from crawl_tasks.sites.steps import ItemStep, Kind
@@ -43,7 +43,7 @@ class Sieve:
             kept += self._through(comment, request, dropped)
         posts = tuple(one for one in kept if isinstance(one, Post))
         comments = tuple(one for one in kept if isinstance(one, Comment))
-        items = Items(parsed.items.site, parsed.items.forums, posts, comments)
+        items = parsed.items._replace(posts=posts, comments=comments)
         return replace(parsed, items=items, dropped=tuple(sorted(dropped.items())))
 
     def _through(self, item: Item, request: Request, dropped: Counter[str]) -> Sequence[Item]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import repeat
 
 from crawl_tasks.errors import ParseError, RefusedAddress
-from crawl_tasks.model import Forum, Items, Parsed, Post, Request, Stage
+from crawl_tasks.model import FULL_REACH, Forum, Items, Parsed, Post, Request, Stage
 from crawl_tasks.parse.dates import is_stable
 from crawl_tasks.parse.document import Document
 from crawl_tasks.parse.kit import Kit, barren, check_required, extras, picked, places, tidy
@@ -63,9 +63,10 @@ class ListReader:
         addresses = self._addresses(table, kept)
         posts = self._posts(request, document, table, kept, addresses=addresses, revisions=revisions)
         entered = alive(posts, request.reach)
+        reach = request.reach if request.reach.whole else FULL_REACH
         rank = self._kit.rank(request, Stage.POST)
         children = [
-            Request(request.site, Stage.POST, post.post_id, post.url, 1, post.revision or "", rank)
+            Request(request.site, Stage.POST, post.post_id, post.url, 1, post.revision or "", rank, reach=reach)
             for post in entered
             if post.url is not None
         ]
@@ -124,7 +125,7 @@ class ListReader:
         wanted = next_pages(request, pages, posts, is_fan=is_fan)
         found = [(page, self._kit.address(Stage.LIST, request.key, page, pages)) for page in wanted]
         return [
-            replace(request, address=address, page=page, only_if_new=not is_fan)
+            replace(request, address=address, page=page, only_if_new=not is_fan and not request.reach.whole)
             for page, address in found
             if address is not None
         ], ()

@@ -13,6 +13,7 @@ from crawl_tasks.parse.kit import Kit, barren, check_required, extras, picked, p
 from crawl_tasks.parse.pager import Pager, Pages
 from crawl_tasks.parse.reading import Where, compile_test
 from crawl_tasks.parse.table import Column, Table, TableReader, first_of
+from crawl_tasks.parse.whole import first_page_read, next_page_read
 from crawl_tasks.sites.fields import COMMENT_FIELDS, POST_FIELDS, extra_fields
 from crawl_tasks.sites.rules import Plain, Rule
 from crawl_tasks.sites.stages import CommentSpec, Fields, Nesting, PostSpec
@@ -123,9 +124,12 @@ class PostReader:
         if self._inside is not None:
             comments, notes = self._inside.read(request, where, document, page=1)
         pages = self._pager.read(where, document, 1) if self._pager else None
-        children = self._children(request, values, pages, tail=tail)
+        children = self._children(request, values, pages, tail=0 if request.reach.whole else tail)
         items = Items(request.site, (), (self._post(request, document, values),), comments)
-        return Parsed(items, children, max((child.page for child in children), default=0), notes)
+        parsed = Parsed(items, children, max((child.page for child in children), default=0), notes)
+        if request.reach.whole:
+            return first_page_read(request, parsed, document.page.at_s, is_empty=values.get("reply_count") == 0)
+        return parsed
 
     def _values(self, request: Request, where: Where, document: Document) -> dict[str, Plain]:
         if self._scope is not None:
@@ -212,10 +216,11 @@ class CommentPageReader:
         children: tuple[Request, ...] = ()
         if shown != request.page:
             notes += (f"asked for page {request.page}, was sent to page {shown}: the thread ends here",)
-        elif self._is_chain and pages.has_next:
+        elif (self._is_chain and pages.has_next) or (request.reach.whole and request.page < request.reach.pages):
             children = self._next(request, pages)
         tail = max((child.page for child in children), default=0)
-        return Parsed(Items(request.site, (), (), comments), children, tail, notes)
+        parsed = Parsed(Items(request.site, (), (), comments), children, tail, notes)
+        return next_page_read(request, parsed) if request.reach.whole else parsed
 
     def _next(self, request: Request, pages: Pages) -> tuple[Request, ...]:
         page = request.page + 1

@@ -18,8 +18,8 @@ def alive(posts: Sequence[Post], reach: Reach) -> tuple[Post, ...]:
 def next_pages(request: Request, pages: Pages, posts: Sequence[Post], *, is_fan: bool) -> range | tuple[int, ...]:
     """Return the list pages that this one leads to.
 
-    A walk with a `since` goes page by page, also on a board that is otherwise entered at once, and ends on the page
-    whose last row is too old: pinned threads, which are old too, stand first.
+    A full pass, and a walk with a `since`, goes page by page, also on a board that is otherwise entered at once. With a
+    `since` it ends on the page whose last row is too old: pinned threads, which are old too, stand first.
     """
     reach = request.reach
     last = reach.pages or max(pages.count or 0, request.page + 1)
@@ -27,9 +27,9 @@ def next_pages(request: Request, pages: Pages, posts: Sequence[Post], *, is_fan:
         dated = [sign for post in posts if (sign := _last_sign(post)) is not None]
         if dated and dated[-1] < reach.since:
             return ()
-    elif is_fan and request.page == 1 and pages.count is not None:
+    elif is_fan and not reach.whole and request.page == 1 and pages.count is not None:
         return range(2, min(pages.count, last) + 1)
-    elif is_fan:
+    elif is_fan and not reach.whole:
         return ()
     goes_on = pages.has_next or (is_fan and (pages.count or 0) > request.page)
     return (request.page + 1,) if goes_on and request.page < last else ()

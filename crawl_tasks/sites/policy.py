@@ -95,6 +95,9 @@ class Interval(Part):
         default=600.0, ge=1, le=31_536_000, description="Seconds before the second scan of a board."
     )
     max_s: Seconds = Field(default=86_400.0, ge=1, le=31_536_000, description="Seconds between scans of a quiet board.")
+    full_pass_s: Seconds = Field(
+        default=0.0, ge=0, le=31_536_000, description="Seconds between full passes over a board; 0: none."
+    )
 
     @model_validator(mode="after")
     def _is_in_order(self) -> Self:

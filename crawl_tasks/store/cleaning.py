@@ -12,7 +12,7 @@ from itertools import chain
 from math import isfinite
 from typing import Final
 
-from crawl_tasks.model import Comment, Forum, Items, Post
+from crawl_tasks.model import Comment, Forum, Items, Post, Sweep
 from crawl_tasks.store.tables import ID_LENGTH
 
 REPLACEMENT: Final = "\ufffd"
@@ -74,6 +74,7 @@ def clean(items: Items) -> Items:
         tuple(Forum(_id(it.forum_id), _text(it.title), _text(it.url)) for it in items.forums),
         tuple(_post(it) for it in items.posts),
         tuple(_comment(it) for it in items.comments),
+        tuple(Sweep(_id(it.post_id), it.before) for it in items.swept),
         items.visits,
     )
 

@@ -21,6 +21,7 @@ from crawl_tasks.store.cleaning import clean, storable
 from crawl_tasks.store.database import Database, explained
 from crawl_tasks.store.settle import Tally, settle
 from crawl_tasks.store.statements import Statements
+from crawl_tasks.store.sweep import gone_comments
 from crawl_tasks.store.trouble import is_passing
 from crawl_tasks.store.visits import request_rows
 
@@ -105,8 +106,8 @@ class Store:
             return {row.site: row.text for row in connection.execute(select(tables.sites))}
 
     def _attempt(self, pages: Sequence[Items]) -> Written:
-        batch = gather(pages)
         with self.database.writing() as connection:
+            batch = gather([*pages, *gone_comments(connection, pages)])
             settle(connection, self._statements, batch.forums)
             posts = settle(connection, self._statements, batch.posts)
             if batch.memberships:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -19,6 +20,7 @@ from crawl_tasks.publishing import publish_site
 from crawl_tasks.sitebook import SiteBook
 from crawl_tasks.sites.loader import parse_site
 from crawl_tasks.sites.schema import Site
+from crawl_tasks.store.upsert import Store
 
 RULES = """\
 name: demo
@@ -47,11 +49,15 @@ comment:
 
 @dataclass
 class SmallForum:
-    """Pages by path; what is not there is a 404. `asked` are the paths that were asked for, in order."""
+    """Pages by path; what is not there is a 404. `asked` are the paths that were asked for, in order.
+
+    Its clock is `ahead_s` before ours.
+    """
 
     url: str
     pages: dict[str, str | bytes] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)
+    ahead_s: float = 0.0
 
     def thread(self, post: str, *comments: str, body: str = "hello", more: str = "") -> None:
         """Write a post page with its comments, each as `id text`."""
@@ -87,6 +93,9 @@ def small_forum() -> Iterator[SmallForum]:
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             self.wfile.write(body)
+
+        def date_time_string(self, timestamp: float | None = None) -> str:
+            return super().date_time_string(time.time() + forum.ahead_s)
 
         def log_message(self, *_: object) -> None:
             """Stay silent."""
@@ -128,6 +137,24 @@ class SmallCrawl:
             self.client.zadd("test:boards", {board: 0})
         self.frontier.produce()
         return self.work()
+
+    def store_into(self, store: Store) -> None:
+        """Store what waits, as a store worker does."""
+        store.write(self.items())
+
+    def full_pass(self) -> list[str]:
+        """Make the full pass of every board due, and work until it has gone through all of them."""
+        before, steps = len(self.forum.asked), 0
+        for board in self.client.zrange("test:fulls", 0, -1):
+            key = f"test:s:demo:board:{board.decode().split(' ')[1]}"
+            self.client.hset(key, "full_due", 0)
+        while steps != len(self.forum.asked):
+            steps = len(self.forum.asked)
+            for board in self.client.zrange("test:fulls", 0, -1):
+                self.client.zadd("test:fulls", {board: 0})
+            self.frontier.produce()
+            self.work()
+        return self.forum.asked[before:]
 
     def items(self) -> list[Items]:
         """Give what waits for the store and take it away."""

@@ -37,6 +37,7 @@ def test_terms_are_whole_milliseconds_and_one_letter_a_stage() -> None:
         "guard": "reo",
         "rolling_ms": 3_600_000,
         "guard_capacity": 1_000_000,
+        "full_pass_ms": 0,
     }
 
 

@@ -8,7 +8,7 @@
 -- An entry is one request as text: "<rid> <stage> <priority> <attempt> <address> <payload>", where payload is
 -- the JSON array [key, page, revision]. A line is a request that asks for admission:
 -- "<fingerprint> <flag> <stage> <priority> <address> <payload>"; flag "?" means: only if a post or comment before it was new,
--- "!" always.
+-- "!" always, "~" as part of a full pass.
 -- In `open` the entry stands without its rid, behind the token of its lease (0: released, nobody holds it).
 
 local P = KEYS[1]
@@ -27,13 +27,13 @@ local function load_site(name)
   local key = P .. ':s:' .. name
   local v = redis.call('HMGET', key, 'version', 'window', 'delay_ms', 'lease_ms', 'max_attempts', 'max_backlog',
     'paused', 'next_at', 'admitted', 'order', 'guard', 'rolling_ms', 'levels:list', 'levels:post', 'levels:comment',
-    'guard_capacity')
+    'guard_capacity', 'full_pass_ms')
   if not v[1] then return nil end
   return {
     name = name, key = key, version = v[1], window = tonumber(v[2]), delay = tonumber(v[3]), lease = tonumber(v[4]),
     max_attempts = tonumber(v[5]), max_backlog = tonumber(v[6]), paused = v[7] == '1', next_at = tonumber(v[8] or 0),
     rid = tonumber(v[9] or 0), order = v[10], guard = v[11], rolling = tonumber(v[12]),
-    levels = {list = v[13] or '', post = v[14] or '', comment = v[15] or ''}, capacity = tonumber(v[16] or 1000000),
+    levels = {list = v[13] or '', post = v[14] or '', comment = v[15] or ''}, capacity = tonumber(v[16] or 1000000), full = tonumber(v[17] or 0),
     guards = {}, ready = {}, known = 0, fresh = 0, news = 0,
   }
 end
@@ -169,31 +169,43 @@ local function bloom_insert(site, t, fingerprint)
 end
 
 -- Enter a fingerprint; say whether it was new. `rolling` keeps two windows: seeing it again prolongs nothing.
-local function guard_admits(site, stage, fingerprint, now)
+local function guard_rolls(site, name, span, fingerprint, now)
+  local window = math.floor(now / span)
+  local before = guard_table(site, name .. '@' .. (window - 1))
+  if before.n > 0 and redis.call('SISMEMBER', guard_bucket(before, fingerprint), fingerprint) == 1 then return false end
+  local current = guard_table(site, name .. '@' .. window)
+  current.expires = (window + 2) * span
+  if current.n == 0 then
+    local old = name .. '@' .. (window - 2)
+    redis.call('HDEL', site.key .. ':guard', old .. ':n', old .. ':m')
+  end
+  return guard_insert(current, fingerprint)
+end
+
+-- What a full pass saw is remembered apart, and no longer than its period.
+local function guard_admits(site, stage, fingerprint, now, is_full)
+  if is_full then return guard_rolls(site, 'full-' .. stage, site.full > 0 and site.full or site.rolling, fingerprint, now) end
   local mode = stage_letter(site.guard, stage)
   if mode == 'o' then return true end
   if mode == 'e' then return guard_insert(guard_table(site, stage), fingerprint) end
   if mode == 'b' then return bloom_insert(site, guard_table(site, stage .. '~'), fingerprint) end
-  local window = math.floor(now / site.rolling)
-  local before = guard_table(site, stage .. '@' .. (window - 1))
-  if before.n > 0 and redis.call('SISMEMBER', guard_bucket(before, fingerprint), fingerprint) == 1 then return false end
-  local current = guard_table(site, stage .. '@' .. window)
-  current.expires = (window + 2) * site.rolling
-  if current.n == 0 then
-    local old = stage .. '@' .. (window - 2)
-    redis.call('HDEL', site.key .. ':guard', old .. ':n', old .. ':m')
-  end
-  return guard_insert(current, fingerprint)
+  return guard_rolls(site, stage, site.rolling, fingerprint, now)
 end
 
 -- Admission ------------------------------------------------------------------------------------------------
 
 local function board_key(site, id) return site.key .. ':board:' .. id end
 
+-- A list page of a full pass is counted apart, so that it holds up no scan: the third value of its reach names the pass.
 local function note_board(site, payload, change)
-  local id = cjson.decode(payload)[1]
+  local said = cjson.decode(payload)
+  local id = said[1]
   local key = board_key(site, id)
   if redis.call('EXISTS', key) == 0 then return end
+  if said[4] and (said[4][3] or '') ~= '' then
+    redis.call('HINCRBY', key, 'full_open', change)
+    return
+  end
   local open = redis.call('HINCRBY', key, 'open', change)
   if change > 0 and open == 1 then redis.call('SADD', site.key .. ':scanning', id) end
   if open <= 0 then redis.call('SREM', site.key .. ':scanning', id) end
@@ -230,7 +242,11 @@ end
 local function admit_line(site, line, now, unguarded)
   local fingerprint, flag, stage, level, request = string.match(line, '^(%d+) (%p) (%a+) (%d) (.*)$')
   if flag == '?' and site.news == 0 then return false end
-  if not unguarded and not guard_admits(site, stage, fingerprint, now) then
+  if flag == '~' and stage == 'list' and not unguarded then  -- produce.lua admits it when it is its turn
+    redis.call('HSET', board_key(site, cjson.decode(string.match(request, '^%S+ (.*)$'))[1]), 'full_next', line)
+    return false
+  end
+  if not unguarded and not guard_admits(site, stage, fingerprint, now, flag == '~') then
     site.known = site.known + 1
     return false
   end

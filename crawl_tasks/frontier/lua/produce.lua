@@ -14,18 +14,20 @@ local function put_off(site, id, name, at, due)
   redis.call('ZADD', site.key .. ':overdue', 'NX', due, id)
 end
 
+local function site_of(name)
+  local site = sites[name] or load_site(name)
+  if site and not sites[name] then
+    site.room = site.max_backlog - backlog(site)
+    sites[name] = site
+  end
+  return site
+end
+
 local names = redis.call('ZRANGE', P .. ':boards', '-inf', now, 'BYSCORE', 'LIMIT', 0, ARGV[1], 'WITHSCORES')
 for i = 1, #names, 2 do
   local name, due = names[i], tonumber(names[i + 1])
   local site_name, id = string.match(name, '^(%S+) (.*)$')
-  local site = sites[site_name]
-  if not site then
-    site = load_site(site_name)
-    if site then
-      site.room = site.max_backlog - backlog(site)
-      sites[site_name] = site
-    end
-  end
+  local site = site_of(site_name)
   local key = site and board_key(site, id)
   local v = site and redis.call('HMGET', key, 'line', 'open', 'interval_ms', 'scan')
   if not site or not v[1] then
@@ -45,6 +47,31 @@ for i = 1, #names, 2 do
     redis.call('ZREM', site.key .. ':overdue', id)
     measure(P .. ':stats', 'late', AGES_S, math.max(0, (now - due) / 1000))
     admitted = admitted + 1
+  end
+end
+-- A full pass goes one list page at a time: the next one when this one is done and the site has room.
+for _, name in ipairs(redis.call('ZRANGE', P .. ':fulls', '-inf', now, 'BYSCORE', 'LIMIT', 0, ARGV[1])) do
+  local site_name, id = string.match(name, '^(%S+) (.*)$')
+  local site = site_of(site_name)
+  local key = site and board_key(site, id)
+  local v = site and redis.call('HMGET', key, 'full_line', 'full_next', 'full_open', 'full_due', 'full_scan', 'held')
+  if not site or not v[1] or site.full == 0 then
+    redis.call('ZREM', P .. ':fulls', name)
+  else
+    local again = now + 1000
+    if site.paused or v[6] or site.fresh >= site.room or tonumber(v[3] or 0) > 0 then
+      again = now + 5000
+    elseif v[2] then
+      redis.call('HDEL', key, 'full_next')
+      admit_line(site, v[2], now, true)
+    elseif tonumber(v[4]) > now then
+      again = tonumber(v[4])
+    else
+      local scan = tonumber(v[5] or 0) + 1
+      redis.call('HSET', key, 'full_scan', scan, 'full_due', now + site.full)
+      admit_line(site, (string.gsub(v[1], '@SCAN@', tostring(scan))), now, true)
+    end
+    redis.call('ZADD', P .. ':fulls', again, name)
   end
 end
 for _, site in pairs(sites) do

@@ -6,7 +6,8 @@
 -- ARGV 2: version
 -- ARGV 3: the site file as JSON
 -- ARGV 4: number of terms
--- ARGV 5..: name and value of each term, then for each board: id, line, first, least and greatest interval in ms
+-- ARGV 5..: name and value of each term, then for each board: id, line, first, least and greatest interval in ms,
+--   the line of a full pass or '', ms until the first one
 -- RETURNS 0: {0, boards}
 
 local name, key, now = ARGV[1], P .. ':s:' .. ARGV[1], now_ms()
@@ -18,8 +19,21 @@ redis.call('SET', P .. ':epoch', now, 'NX')
 local first_board = 5 + 2 * tonumber(ARGV[4])
 for i = 5, first_board - 1, 2 do redis.call('HSET', key, ARGV[i], ARGV[i + 1]) end
 
+-- A board's full pass keeps its day, unless the period became so short that it is sooner.
+local function plan_full(board, id, line, first)
+  if line == '' then
+    redis.call('HDEL', board, 'full_line', 'full_next', 'full_due')
+    redis.call('ZREM', P .. ':fulls', name .. ' ' .. id)
+    return
+  end
+  local due = tonumber(redis.call('HGET', board, 'full_due') or now + first)
+  due = math.min(due, now + redis.call('HGET', key, 'full_pass_ms'))
+  redis.call('HSET', board, 'full_line', line, 'full_due', due)
+  redis.call('ZADD', P .. ':fulls', 'LT', due, name .. ' ' .. id)
+end
+
 local kept, boards = {}, 0
-for i = first_board, #ARGV, 5 do
+for i = first_board, #ARGV, 7 do
   local id, line, start, least, most = ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3], ARGV[i + 4]
   local board = key .. ':board:' .. id
   kept[id], boards = true, boards + 1
@@ -34,6 +48,7 @@ for i = first_board, #ARGV, 5 do
   redis.call('HSET', board, 'line', line, 'min_ms', least, 'max_ms', most, 'interval_ms', interval, 'terms', terms)
   redis.call('HSETNX', board, 'open', 0)
   if not v[4] then redis.call('ZADD', P .. ':boards', 'NX', now, name .. ' ' .. id) end
+  plan_full(board, id, ARGV[i + 5], tonumber(ARGV[i + 6]))
   if redis.call('SADD', key .. ':boards', id) == 1 then redis.call('SADD', key .. ':unscanned', id) end
 end
 for _, id in ipairs(redis.call('SMEMBERS', key .. ':boards')) do  -- bounded by the site file
@@ -42,6 +57,7 @@ for _, id in ipairs(redis.call('SMEMBERS', key .. ':boards')) do  -- bounded by 
     redis.call('ZREM', key .. ':overdue', id)
     redis.call('DEL', key .. ':board:' .. id)
     redis.call('ZREM', P .. ':boards', name .. ' ' .. id)
+    redis.call('ZREM', P .. ':fulls', name .. ' ' .. id)
   end
 end
 attend({key = key, name = name}, now)

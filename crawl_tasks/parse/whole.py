@@ -1,0 +1,45 @@
+"""A thread in a full pass: its pages one after the other, and at the end the word that what was not seen is gone.
+
+Only the last page of a thread whose pages all were read without a remark says so: each enters the next, so that the
+last one is reached through all the others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from crawl_tasks.model import Parsed, Request, Sweep
+
+
+def first_page_read(request: Request, parsed: Parsed, at_s: float, *, is_empty: bool) -> Parsed:
+    """Give a post page of a full pass: with the first of its comment pages only, which leads to the others.
+
+    Args:
+        request: what was asked for.
+        parsed: the page as it is read at other times.
+        at_s: the moment of the page, from which on everything that is there is seen.
+        is_empty: the page says that the thread has no comments.
+    """
+    last = max((child.page for child in parsed.children), default=0)
+    is_sure = not parsed.notes and (bool(parsed.items.comments) or is_empty or last > 0)
+    reach = request.reach._replace(pages=last, read_from=int(at_s) if is_sure else 0)
+    if parsed.children:
+        return replace(parsed, children=(replace(parsed.children[0], reach=reach),))
+    return _swept(replace(request, reach=reach), parsed)
+
+
+def next_page_read(request: Request, parsed: Parsed) -> Parsed:
+    """Give a comment page of a full pass: with the page after it, or as the thread's last."""
+    reach = request.reach
+    if parsed.notes or not parsed.items.comments:
+        reach = reach._replace(read_from=0)
+    if parsed.children:
+        return replace(parsed, children=(replace(parsed.children[0], reach=reach),))
+    return _swept(replace(request, reach=reach), parsed)
+
+
+def _swept(request: Request, parsed: Parsed) -> Parsed:
+    if not request.reach.read_from:
+        return parsed
+    sweep = Sweep(request.key, request.reach.read_from)
+    return replace(parsed, items=parsed.items._replace(swept=(sweep,)))

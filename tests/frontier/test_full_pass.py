@@ -1,0 +1,168 @@
+"""The slower pass over whole boards and whole threads finds what no revision shows."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import redis
+
+from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.model import Comment, Items, Sweep
+from crawl_tasks.store.upsert import Store
+from tests.frontier.small_crawl import RULES, SmallCrawl
+
+PERIOD = "boards: [1]\ninterval: {full_pass_s: 86400}\n"
+PAGER = "<b class=pages>3</b>"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with Store(f"sqlite:///{tmp_path}/crawl.db") as store:
+        yield store
+
+
+def states(tmp_path: Path) -> dict[str, tuple[str | None, str | None]]:
+    with sqlite3.connect(tmp_path / "crawl.db") as connection:
+        return {row[0]: row[1:] for row in connection.execute("select comment_id, state, body from comments")}
+
+
+def comment_page(forum_crawl: SmallCrawl, page: int, *comments: str) -> None:
+    forum_crawl.forum.thread("9", *comments)
+    forum_crawl.forum.pages[f"/comment/7/{page}"] = forum_crawl.forum.pages.pop("/post/9")
+
+
+def old_forum(crawl: SmallCrawl) -> None:
+    """Two list pages; thread 7 has three pages of comments."""
+    next_ = "<a class=next href=x>next</a>"
+    crawl.forum.board("1", 1, "7 5", "8 1", more=next_)
+    crawl.forum.board("1", 2, "6 0")
+    crawl.forum.thread("6")
+    crawl.forum.thread("7", "a one", "b two", more=PAGER)
+    comment_page(crawl, 2, "c three", "d four")
+    comment_page(crawl, 3, "e five")
+    crawl.forum.thread("8", "f six")
+
+
+def test_edits_and_deletions_that_no_revision_shows_are_found(crawl: SmallCrawl, store: Store, tmp_path: Path) -> None:
+    crawl.publish(PERIOD)
+    old_forum(crawl)
+    crawl.scan()
+    crawl.store_into(store)
+
+    crawl.forum.ahead_s = 100
+    crawl.forum.thread("7", "a one, edited", "c three", more=PAGER.replace("3", "2"))  # b is gone: c moved up
+    comment_page(crawl, 2, "d four", "e five")
+    del crawl.forum.pages["/comment/7/3"]
+    assert crawl.scan() == ["/list/1/1"]
+    asked = crawl.full_pass()
+    crawl.store_into(store)
+
+    assert sorted(asked) == ["/comment/7/2", "/list/1/1", "/list/1/2", "/post/6", "/post/7", "/post/8"]
+    assert {name: state for name, (state, _) in states(tmp_path).items()} == {
+        "a": "normal", "b": "deleted", "c": "normal", "d": "normal", "e": "normal", "f": "normal",
+    }  # fmt: skip
+    assert (states(tmp_path)["a"][1], states(tmp_path)["b"][1]) == ("one, edited", "two")
+
+
+@pytest.mark.parametrize("trouble", ["a page fails", "a comment lost its id", "no comments are seen"])
+def test_nothing_is_marked_when_the_thread_was_not_read_whole(
+    crawl: SmallCrawl, store: Store, tmp_path: Path, trouble: str
+) -> None:
+    crawl.publish(PERIOD)
+    old_forum(crawl)
+    crawl.scan()
+    crawl.store_into(store)
+
+    crawl.forum.ahead_s = 100
+    crawl.forum.thread("7", "a one", more=PAGER)
+    if trouble == "a page fails":
+        del crawl.forum.pages["/comment/7/2"]
+    elif trouble == "a comment lost its id":
+        crawl.forum.pages["/comment/7/2"] = (
+            "<div class=c><p class=say>?</div><div class=c data-id=d><p class=say>four</div>"
+        )
+    elif trouble == "no comments are seen":
+        crawl.forum.pages["/comment/7/3"] = "<body>please log in"
+    else:
+        crawl.forum.pages["/comment/7/2"] = crawl.forum.pages["/comment/7/2"]
+        crawl.forum.pages["/comment/7/3"] = "<body>"
+    crawl.full_pass()
+    crawl.store_into(store)
+
+    assert {state for state, _ in states(tmp_path).values()} == {"normal"}
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_the_order_in_which_pages_are_stored_does_not_matter(store: Store, tmp_path: Path, order: int) -> None:
+    store.write([Items("s", comments=(Comment("7", "moved", 50.0, state="normal"), Comment("7", "gone", 50.0)))])
+    pages = [
+        Items("s", comments=(Comment("7", "moved", 100.0, state="normal"),)),
+        Items("s", comments=(Comment("7", "last", 101.0, state="normal"),), swept=(Sweep("7", 100),)),
+    ]
+    for page in pages[::order]:
+        store.write([page])
+        store.write([page])
+
+    assert {name: state for name, (state, _) in states(tmp_path).items()} == {
+        "moved": "normal", "gone": "deleted", "last": "normal",
+    }  # fmt: skip
+
+
+def test_a_full_pass_waits_while_the_site_has_no_room_and_holds_up_no_scan(
+    crawl: SmallCrawl, frontier: Frontier, client: redis.Redis
+) -> None:
+    crawl.publish(PERIOD, RULES.replace("window: 50", "window: 50, max_backlog: 1"))
+    old_forum(crawl)
+    crawl.scan()
+    for name in ("full_due", "full_open"):
+        client.hset("test:s:demo:board:1", name, 0)
+    client.zadd("test:fulls", {"demo 1": 0})
+    client.zadd("test:boards", {"demo 1": 0})
+    frontier.produce()
+    assert frontier.census("demo").open == 1
+
+    assert crawl.work() == ["/list/1/1"]
+    assert client.hget("test:s:demo:board:1", "full_scan") is None
+
+    client.zadd("test:fulls", {"demo 1": 0})
+    frontier.produce()
+    client.zadd("test:boards", {"demo 1": 0})
+    assert client.hmget("test:s:demo:board:1", "full_scan", "full_open", "open") == [b"1", b"1", b"0"]
+
+
+def test_the_pages_of_a_full_pass_come_one_by_one_behind_everything_else(
+    crawl: SmallCrawl, frontier: Frontier, client: redis.Redis
+) -> None:
+    crawl.publish(PERIOD)
+    old_forum(crawl)
+    crawl.scan()
+    client.hset("test:s:demo:board:1", "full_due", 0)
+    client.zadd("test:fulls", {"demo 1": 0})
+    frontier.produce()
+
+    assert sorted(crawl.work()) == ["/comment/7/2", "/comment/7/3", "/list/1/1", "/post/7", "/post/8"]
+    assert client.hget("test:s:demo", "levels:post") == b"50"
+    client.zadd("test:fulls", {"demo 1": 0})
+    frontier.produce()
+    assert crawl.work() == ["/list/1/2", "/post/6"]
+    client.zadd("test:fulls", {"demo 1": 0})
+    frontier.produce()
+    assert crawl.work() == []
+
+
+def test_first_passes_are_spread_over_half_a_period_and_none_is_made_unasked(
+    crawl: SmallCrawl, client: redis.Redis
+) -> None:
+    crawl.publish("boards: [1, 2]\n")
+    assert client.exists("test:fulls") == 0
+
+    crawl.publish("boards: [1, 2]\ninterval: {full_pass_s: 1000}\n")
+    (_, first), (_, second) = client.zrange("test:fulls", 0, -1, withscores=True)
+    assert 240_000 < second - first < 260_000
+    crawl.publish("boards: [1, 2]\ninterval: {full_pass_s: 100}\n")
+    assert client.zrange("test:fulls", 0, -1, withscores=True)[1][1] < first
+    crawl.publish("boards: [1, 2]\n")
+    assert client.exists("test:fulls") == 0
