@@ -36,7 +36,9 @@ class Runtime:
     @cached_property
     def frontier(self) -> Frontier:
         """The ledger."""
-        return Frontier(connect(self.settings), self.settings.redis_prefix, self.settings.store_at)
+        return Frontier(
+            connect(self.settings), self.settings.redis_prefix, self.settings.store_at, self.settings.outbox_max
+        )
 
     @cached_property
     def sites(self) -> SiteBook:

@@ -45,6 +45,9 @@ class Settings(BaseModel):
     )
     store_batch: int = Field(500, ge=1, le=5000, description="Pages stored in one transaction at most.")
     store_at: int = Field(100, ge=1, le=5000, description="Waiting pages at which the store is called at once.")
+    outbox_max: int = Field(
+        5000, ge=1, le=1_000_000, description="Pages that may wait for the store; from there on nothing is fetched."
+    )
     produce_every_s: float = Field(5.0, ge=0.5, le=3600, description="Seconds between two looks for due boards.")
     start_key: str = Field(
         "",

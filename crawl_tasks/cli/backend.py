@@ -42,7 +42,7 @@ def open_frontier(settings: Settings | None = None) -> Frontier:
         RedisUnreachable: Redis does not answer.
     """
     settings = settings or load_settings()
-    return Frontier(connect_now(settings.redis_url), settings.redis_prefix, settings.store_at)
+    return Frontier(connect_now(settings.redis_url), settings.redis_prefix, settings.store_at, settings.outbox_max)
 
 
 def chosen_sites(frontier: Frontier, names: tuple[str, ...]) -> list[str]:

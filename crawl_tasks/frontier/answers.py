@@ -15,6 +15,7 @@ class Refusal(Enum):
     PAUSED = -4
     WINDOW_FULL = -5
     TOO_EARLY = -6
+    STORE_BEHIND = -7
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ from crawl_tasks.frontier.gauges import (
 from crawl_tasks.frontier.graves import Grave, read_graves
 from crawl_tasks.frontier.keys import Keys
 from crawl_tasks.frontier.retry import Verdict
-from crawl_tasks.frontier.scripts import Scripts, Verb, explained
+from crawl_tasks.frontier.scripts import OUTBOX_MAX, Scripts, Verb, explained
 from crawl_tasks.frontier.starts import Starts
 from crawl_tasks.frontier.timetable import Timetable
 from crawl_tasks.model import Effort, Items, Lease, Parsed, Request, State
@@ -46,9 +46,9 @@ def _effort_text(effort: Effort | None) -> str:
 class Frontier:
     """The ledger on one Redis. Thread-safe. Every call may raise RedisUnreachable or BackendError."""
 
-    def __init__(self, client: redis.Redis, prefix: str, store_at: int = 100) -> None:
+    def __init__(self, client: redis.Redis, prefix: str, store_at: int = 100, outbox_max: int = OUTBOX_MAX) -> None:
         self._client = client
-        self._scripts = Scripts(client, prefix)
+        self._scripts = Scripts(client, prefix, outbox_max)
         self.starts = Starts(client, self._scripts)
         self.timetable = Timetable(self._scripts)
         self.alarms = Alarms(self._scripts)

@@ -60,12 +60,16 @@ def _quote(text: str) -> str:
     return f"[==[{text}]==]"
 
 
-def script_text(verb: Verb, hints: Mapping[str, str]) -> str:
+OUTBOX_MAX: Final = 5000
+"""Pages that may wait for the store before fetching stops."""
+
+
+def script_text(verb: Verb, hints: Mapping[str, str], outbox_max: int = OUTBOX_MAX) -> str:
     """Put a verb's script together: templates, bounds, prelude, verb."""
     lua = resources.files("crawl_tasks.frontier") / "lua"
     table = ", ".join(f"{queue} = {_quote(hint)}" for queue, hint in hints.items())
     prelude = (lua / "_prelude.lua").read_text("utf-8")
-    bounds = f"local TIMES_MS, AGES_S = {_numbers(TIMES_MS)}, {_numbers(AGES_S)}"
+    bounds = f"local TIMES_MS, AGES_S, OUTBOX_MAX = {_numbers(TIMES_MS)}, {_numbers(AGES_S)}, {outbox_max}"
     return f"local HINTS = {{{table}}}\n{bounds}\n{prelude}\n{(lua / f'{verb}.lua').read_text('utf-8')}"
 
 
@@ -90,12 +94,12 @@ def explained(what: str) -> Iterator[None]:
 class Scripts:
     """The verbs on one Redis. Thread-safe."""
 
-    def __init__(self, client: redis.Redis, prefix: str) -> None:
+    def __init__(self, client: redis.Redis, prefix: str, outbox_max: int = OUTBOX_MAX) -> None:
         self._pool = client.connection_pool
         self._of_thread = threading.local()
         self._prefix = prefix
         hints = hint_templates()
-        self._texts = {verb: script_text(verb, hints) for verb in Verb}
+        self._texts = {verb: script_text(verb, hints, outbox_max) for verb in Verb}
         self._shas = {
             verb: hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest() for verb, text in self._texts.items()
         }

@@ -13,7 +13,7 @@ from crawl_tasks.web.families import Family, MetricKind, Sample, escaped, labels
 C, G, H = MetricKind.COUNTER, MetricKind.GAUGE, MetricKind.HISTOGRAM
 U = MetricKind.UNTYPED  # counters, but without the _total that newer parsers would add to their names
 Reader = Callable[[Snapshot], Iterable[Sample]]
-GATE = (Refusal.PAUSED, Refusal.WINDOW_FULL, Refusal.TOO_EARLY)
+GATE = (Refusal.PAUSED, Refusal.WINDOW_FULL, Refusal.TOO_EARLY, Refusal.STORE_BEHIND)
 
 
 CHANGES = ("new", "filled", "changed", "unchanged")

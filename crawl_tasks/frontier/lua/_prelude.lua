@@ -1,6 +1,7 @@
 -- Shared by every script of the frontier: the clock, a site's terms, the guard, admission, release.
 -- Loaded in front of each verb; defines functions, changes nothing. In front of it stand HINTS, the ready-made messages,
--- and TIMES_MS and AGES_S, the bounds of histograms.
+-- TIMES_MS and AGES_S, the bounds of histograms,
+-- and OUTBOX_MAX, the most pages that may wait for the store.
 --
 -- Every script takes KEYS 1: the key prefix P. All other keys are derived from it, as keys.py lists them,
 -- because one call may touch many sites. ARGV are given with each verb.
@@ -287,6 +288,9 @@ local function call_store(now)
   redis.call('XADD', P .. ':bell:store', 'MAXLEN', 1, '*', 'n', 1)
 end
 
+-- While the store is behind, nothing more is fetched: what cannot be stored would fill Redis. Ticks look again.
+local function store_is_behind() return redis.call('XLEN', P .. ':outbox') >= OUTBOX_MAX end
+
 -- The stage stands in the site's window with what all stages hold in lease and what it has released itself:
 -- a stage that no worker serves cannot take the window from the others.
 local function release_stage(site, stage, room, now)
@@ -319,7 +323,7 @@ end
 
 -- Release what the gate allows; stages take turns when a rate allows one request at a time.
 local function release(site, now)
-  if site.paused then return 0 end
+  if site.paused or store_is_behind() then return 0 end
   local room = site.window - redis.call('ZCARD', site.key .. ':leased')
   if room <= 0 then return 0 end
   if site.delay == 0 and site.next_at <= now then

@@ -10,6 +10,7 @@
 -- RETURNS -4: the site is paused
 -- RETURNS -5: the window is full
 -- RETURNS -6: too early for the site's rate
+-- RETURNS -7: more pages wait for the store than may
 
 local site = load_site(ARGV[1])
 if not site then return {-1} end
@@ -22,12 +23,13 @@ if token ~= '0' then return {-3} end
 local refusal = (site.paused and -4)
   or (redis.call('ZCARD', site.key .. ':leased') >= site.window and -5)
   or (site.next_at > now and -6)
+  or (store_is_behind() and -7)
 if refusal then
   tally(site, 'refused:' .. refusal, 1)
   redis.call('ZREM', site.key .. ':released:' .. stage, rid)
   redis.call('HDEL', site.key .. ':open', rid)
   return_ready(site, rid .. ' ' .. stage .. ' ' .. level .. ' ' .. attempt .. ' ' .. rest)
-  attend(site, math.max(site.next_at, now + 50))
+  attend(site, math.max(site.next_at, now + (refusal == -7 and 1000 or 50)))
   return {refusal}
 end
 

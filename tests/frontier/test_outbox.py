@@ -1,0 +1,37 @@
+"""The outbox is bounded: what cannot be stored is not fetched."""
+
+from __future__ import annotations
+
+import redis
+
+from crawl_tasks.frontier.frontier import Frontier, Refusal
+from crawl_tasks.model import Items, Lease, Parsed, Stage
+from tests.frontier.conftest import posts
+
+MOST = 2
+
+
+def released(client: redis.Redis) -> list[int]:
+    return [int(rid) for rid in client.zrange(f"test:s:demo:released:{Stage.POST.value}", 0, -1)]
+
+
+def test_while_the_store_is_behind_nothing_is_leased_or_released(frontier: Frontier, client: redis.Redis) -> None:
+    bounded = Frontier(client, "test", outbox_max=MOST)
+    bounded.admit("demo", posts(10))
+    leases = [bounded.lease("demo", rid) for rid in released(client)[:MOST]]
+    for lease in leases:
+        assert isinstance(lease, Lease)
+        bounded.commit(lease, Parsed(Items("demo")))
+    waiting = released(client)
+
+    refusals = {bounded.lease("demo", rid) for rid in waiting}
+
+    assert refusals == {Refusal.STORE_BEHIND}
+    assert released(client) == []
+    assert bounded.tick("me").has_floor
+    assert released(client) == []
+
+    bounded.stored(page_id for page_id, _ in bounded.draw("me", 10))
+    bounded.admit("demo", [])  # any verb that releases
+
+    assert len(released(client)) == 4
