@@ -50,7 +50,7 @@ def command(address: str, name: str | None, *, output: str | None, force: bool, 
         raise ConfigError(f"{path}: is there already; --force replaces it, --name chooses another")
     visitor = open_visitor(place, settings)
     look = Look(visitor, place, name, contact=settings.contact)
-    found = look.by_preset(engine) or look.bare()
+    found = look.by_preset(engine) or look.by_proposal()
     text = site_file(found)
     site = parse_site(text, str(path))
     if output == "-":

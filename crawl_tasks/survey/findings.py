@@ -15,7 +15,10 @@ from crawl_tasks.survey.zone import Zone
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What was found. `rules` is YAML for a program without preset; `prefix` the path a forum lies below."""
+    """What was found. `rules` is YAML for a program without preset; `prefix` the path a forum lies below.
+
+    With `has_board_addresses` no template gives the boards' addresses, and the file names each.
+    """
 
     name: str
     place: Place
@@ -27,6 +30,7 @@ class Findings:
     zone: Zone | None = None
     delay_s: float | None = None
     trial: Trial | None = None
+    has_board_addresses: bool = False
     rules: str = ""
     remarks: tuple[str, ...] = field(default=())
 
@@ -54,7 +58,9 @@ def site_file(found: Findings) -> str:
     if found.delay_s:
         lines.append(f"gate: {{delay_s: {max(1.0, found.delay_s):g}}}  # robots.txt: Crawl-delay {found.delay_s:g}")
     lines += (
-        ["boards:", *map(_board_line, found.boards)] if found.boards else ["boards: []  # none was found: add some"]
+        ["boards:", *(_board_line(board, found.has_board_addresses) for board in found.boards)]
+        if found.boards
+        else ["boards: []  # none was found: add some"]
     )
     lines += [f"# left out, it leads elsewhere: {_plain(url)}" for url in found.left_out[:20]]
     return "\n".join([*lines, *([found.rules.rstrip()] if found.rules else [])]) + "\n"
@@ -66,11 +72,12 @@ def preset_site_text(name: str, place: Place, engine: str, prefix: str = "") -> 
     return f"name: {name}\nbase: {place.base}{prefix}\n{private}engine: {engine}\n"
 
 
-def _board_line(board: FoundBoard) -> str:
+def _board_line(board: FoundBoard, has_address: bool) -> str:
     key = board.board_id if re.fullmatch(r"[1-9]\d{0,17}", board.board_id) else _quoted(board.board_id)
     title = f", title: {_quoted(board.title[:200])}" if board.title else ""
     below = f"  # below {_plain(board.parent_id)}" if board.parent_id else ""
-    return f"  - {{id: {key}{title}}}{below}"
+    address = f", address: {_quoted(board.url)}" if has_address and board.url else ""
+    return f"  - {{id: {key}{title}{address}}}{below}"
 
 
 def _quoted(text: str) -> str:

@@ -19,6 +19,7 @@ from crawl_tasks.sites.presets import engine_names, load_engine
 from crawl_tasks.sites.schema import Board, Site
 from crawl_tasks.survey.findings import Findings, preset_site_text
 from crawl_tasks.survey.place import Place
+from crawl_tasks.survey.proposal import propose
 from crawl_tasks.survey.signs import LIKELY, Suspect, known_signs, suspects
 from crawl_tasks.survey.trial import Trial, try_boards
 from crawl_tasks.survey.visit import Visitor
@@ -63,9 +64,10 @@ class Look:
             raise ConfigError(f"{self.place.url}: the preset {engine} finds no boards here; {'; '.join(self._remarks)}")
         return self._told(best) if best is not None else None
 
-    def bare(self) -> Findings:
-        """Return what is known of a forum whose program has no preset."""
-        return self._told(Findings(self.name, self.place, title=self.title(), zone=self._zone(None)))
+    def by_proposal(self) -> Findings:
+        """Propose rules for a forum whose program has no preset, from a list page and a thread page."""
+        known = self._told(Findings(self.name, self.place, title=self.title(), zone=self._zone(None)))
+        return propose(self._visitor, self.front, known)
 
     def title(self) -> str:
         """Return what the forum calls itself."""

@@ -6,6 +6,7 @@ import pytest
 
 from crawl_tasks.model import Fetched
 from crawl_tasks.parse.document import Document
+from crawl_tasks.sites.presets import engine_names
 from crawl_tasks.survey.signs import known_signs, suspects
 from crawl_tasks.survey.zone import zone_by_clock, zone_said
 
@@ -59,6 +60,10 @@ def test_a_program_is_the_likeliest_on_its_own_page_and_says_why(name: str) -> N
 
 def test_every_program_that_is_known_has_a_page_here() -> None:
     assert known_signs().keys() == PAGES.keys()
+
+
+def test_every_preset_has_signs_by_its_name() -> None:
+    assert set(engine_names()) <= known_signs().keys()
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,27 @@
+"""Before step 1, survey: the link to the next page on a page of an unknown program."""
+
+from __future__ import annotations
+
+import json
+
+from crawl_tasks.parse.document import Document
+from crawl_tasks.survey.ruletext import scalar
+
+_NEXT = ("a[rel~=next]", "link[rel=next]", "a.next", "a.nxt", "li.next a", "a[class*=next]", "a[aria-label*=Next]")
+_NEXT_WORDS = ("Next", "next", "下一页", "下一頁", "Next »", "Next ›", "›", "»", ">", "More")
+
+
+def next_of(document: Document) -> tuple[str, str] | None:
+    """Return a rule that finds the link to the next page, and the address it leads to."""
+    for css in _NEXT:
+        node = document.root.css_first(css)
+        url = document.absolute(node.attributes.get("href") or "") if node is not None else None
+        if url is not None and url != document.page.url:
+            return f"{{css: {scalar(css)}, attr: href, as: url}}", url
+    for node in document.root.css("a[href]"):
+        word = " ".join(node.text().split())
+        url = document.absolute(node.attributes.get("href") or "")
+        if word in _NEXT_WORDS and url is not None and url != document.page.url:
+            path = f"//a[normalize-space()={json.dumps(word, ensure_ascii=False)}]"
+            return f"{{xpath: {scalar(path)}, attr: href, as: url}}", url
+    return None

@@ -1,0 +1,182 @@
+"""Before step 1, survey: rules for a program without preset, from a list and a thread page; for people to check."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+
+from selectolax.lexbor import LexborNode
+
+from crawl_tasks.errors import PageError
+from crawl_tasks.parse.counts import read_count
+from crawl_tasks.parse.document import Document
+from crawl_tasks.parse.index import FoundBoard
+from crawl_tasks.survey.findings import Findings
+from crawl_tasks.survey.links import Link, identity_of, links_of, paged_template, path_of, template_of
+from crawl_tasks.survey.pager import next_of
+from crawl_tasks.survey.records import Rows, counts_in, find_rows, selector_in, selector_of, times_in
+from crawl_tasks.survey.ruletext import CHECK, scalar
+from crawl_tasks.survey.thread import author_in
+from crawl_tasks.survey.thread_rules import thread_rules
+from crawl_tasks.survey.visit import Visitor
+
+_MOST_LISTS = 3
+_MOST_BOARDS = 2
+_SKELETON = """\
+list:
+  address: /list/{board}/{page}  # check this, and all below
+  record: tr
+  fields:
+    post_id: {css: a, attr: href}
+    title: a
+post:
+  address: /post/{post}
+  fields: {title: h1, author: .author, created_at: time, body: article}"""
+_BOARD_WORDS = re.compile(r"board|forum|list|categor|node|bbs|section|fid=|/c/|/f/", re.IGNORECASE)
+_REPLIES = re.compile(r"repl|comment|answer|回", re.IGNORECASE)
+_VIEWS = re.compile(r"views?\b|hits?\b|\breads?\b|visits?\b|看", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A list page that was found. `board` leads to it; None where it is the front page."""
+
+    document: Document
+    rows: Rows
+    boards: tuple[Link, ...] = ()
+
+
+def propose(visitor: Visitor, front: Document, found: Findings) -> Findings:
+    """Add boards and rules to what is known of a forum; remarks alone where no list of threads is found."""
+    listing = find_list(visitor, front)
+    if listing is None:
+        remark = "no list of threads was found: what stands below is only a form. `crawl-tasks shell` shows a page"
+        return replace(found, rules=_SKELETON, remarks=(*found.remarks, remark))
+    boards = tuple(FoundBoard(link.key, link.text, path_of(link.url)) for link in listing.boards)
+    by_address = not boards or listing.boards[0].has_slug
+    boards = boards or (FoundBoard("front", None, path_of(front.page.url)),)
+    thread = _thread(visitor, listing)
+    lines = [*_list_rules(listing), *thread_rules(thread, listing.rows.titles[0])]
+    remark = "no preset knows this program: the rules below are proposals. Run `crawl-tasks try`, then correct them"
+    return replace(
+        found, boards=boards, has_board_addresses=by_address, rules="\n".join(lines), remarks=(*found.remarks, remark)
+    )
+
+
+def find_list(visitor: Visitor, front: Document) -> Listing | None:
+    """Follow the likeliest kinds of board link, the front page itself last."""
+    kinds = _board_kinds(front)
+    boards = {links[0].shape for links in kinds if _BOARD_WORDS.search(links[0].shape)}
+    best: Listing | None = None
+    for links in kinds[:_MOST_LISTS]:
+        for link in links[:_MOST_BOARDS]:
+            listing = _listing(visitor, link, links, boards)
+            if listing is not None:
+                break
+        if listing is not None and (best is None or listing.rows.score > best.rows.score):
+            best = listing
+    own = find_rows(front)
+    if own is not None and len(own.records) >= 10 and (best is None or own.score > 2 * best.rows.score):
+        return Listing(front, own)
+    return best
+
+
+def _listing(visitor: Visitor, link: Link, links: list[Link], boards: set[str]) -> Listing | None:
+    """Read what may be a board; the first board of a forum may be empty, and a category lists boards."""
+    try:
+        document = Document(visitor.page(link.url))
+    except PageError:
+        return None
+    rows = find_rows(document)
+    if rows is None or rows.titles[0].shape in {*boards, link.shape}:
+        return None
+    return Listing(document, rows, (link, *(one for one in links if one is not link)))
+
+
+def _board_kinds(front: Document) -> list[list[Link]]:
+    kinds = []
+    for links in links_of(front).values():
+        first = {link.key: link for link in reversed(links)}
+        kinds.append([link for key in dict.fromkeys(one.key for one in links) if (link := first[key])])
+    return sorted(
+        (links for links in kinds if not links[0].is_stranger),
+        key=lambda links: (-bool(_BOARD_WORDS.search(links[0].shape)), -len(links)),
+    )
+
+
+def _thread(visitor: Visitor, listing: Listing) -> tuple[Link, Document] | None:
+    """Fetch the thread with most replies, as far as the list tells; one that has several pages shows most."""
+    busiest = sorted(
+        zip(listing.rows.records, listing.rows.titles, strict=True), key=lambda row: _replies(row[0]), reverse=True
+    )
+    for _, link in busiest[:2]:
+        try:
+            return link, Document(visitor.page(link.url))
+        except PageError:
+            continue
+    return None
+
+
+def _replies(record: LexborNode) -> int:
+    named = [node for node in counts_in(record) if _REPLIES.search(_words_of(node))]
+    return max((read_count(node.text()) or 0 for node in named or counts_in(record)[:1]), default=0)
+
+
+def _words_of(node: LexborNode) -> str:
+    """Return the classes of an element, or of the one around it."""
+    above = node.parent
+    return node.attributes.get("class") or (above.attributes.get("class") if above is not None else None) or ""
+
+
+def _list_rules(listing: Listing) -> list[str]:
+    document, rows = listing.document, listing.rows
+    title = selector_in(rows.records, [link.node for link in rows.titles]) or "a"
+    following = next_of(document)
+    lines = ["list:"]
+    link = listing.boards[0] if listing.boards else None
+    if link is None or link.has_slug:
+        lines.append(f"  identity: {scalar(identity_of(link.shape, 'board') if link else '^(?P<board>/)$')}{CHECK}")
+    else:
+        paged = paged_template(link.url, following[1], link.key, "board") if following else None
+        first = template_of(link.url, link.key, "board")
+        lines.append(f"  address: {scalar(paged or first)}{CHECK}")
+        if paged and paged.replace("{page}", "1") != first:
+            lines.append(f"  first_address: {scalar(first)}")
+    lines += [f"  record: {scalar(selector_of(document.root, rows.records) or str(rows.records[0].tag))}", "  fields:"]
+    lines.append(f"    post_id: {{css: {scalar(title)}, attr: href, regex: {scalar(_id_regex(rows.titles[0]))}}}")
+    if rows.titles[0].has_slug:
+        lines.append(f"    url: {{css: {scalar(title)}, attr: href}}")
+    lines.append(f"    title: {scalar(title)}")
+    fields = {"author": author_in(rows.records), **_times(rows.records), **_counts(rows.records)}
+    lines += [f"    {name}: {scalar(css)}{CHECK}" for name, css in fields.items() if css]
+    revision = [name for name in ("reply_count", "last_reply_at") if fields.get(name)][:1]
+    if revision:
+        lines.append(f"  revision: [{revision[0]}]")
+    return lines + ([f"  next: {following[0]}"] if following else ["  # no link to a next page was found: add `next`"])
+
+
+def _id_regex(link: Link) -> str:
+    return identity_of(link.shape, "id").strip("^$").replace("(?P<id>", "(")
+
+
+def _times(records: list[LexborNode]) -> dict[str, str | None]:
+    found = [times_in(record) for record in records]
+    last = [times[-1] if len(times) > 1 else None for times in found]
+    return {
+        "created_at": selector_in(records, [times[0] if times else None for times in found]),
+        "last_reply_at": selector_in(records, last),
+    }
+
+
+def _counts(records: list[LexborNode]) -> dict[str, str | None]:
+    named = {
+        name: selector_in(records, [_named(record, words) for record in records])
+        for name, words in (("reply_count", _REPLIES), ("view_count", _VIEWS))
+    }
+    if not any(named.values()):
+        named["reply_count"] = selector_in(records, [next(iter(counts_in(record)), None) for record in records])
+    return named
+
+
+def _named(record: LexborNode, words: re.Pattern[str]) -> LexborNode | None:
+    return next((node for node in counts_in(record) if words.search(_words_of(node))), None)
