@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 
 from celery import Celery
 from kombu import Queue
@@ -20,13 +21,8 @@ TRANSPORT = "crawl_tasks.broker.transport:Transport"
 
 UPKEEP_EVERY_S = 30.0
 
-FLOWER_DEFAULTS = {
-    "FLOWER_ADDRESS": "127.0.0.1",  # its own default is every address, and it asks nobody for a password
-    "FLOWER_MAX_TASKS": "20000",  # 5 KB each
-    "FLOWER_NATURAL_TIME": "False",
-    "FLOWER_TASKS_COLUMNS": "name,args,state,received,runtime,worker,exception",  # args: site, stage, address
-}
-"""Flower has no door for defaults but its environment; a variable, option or flowerconfig.py that is given wins."""
+FLOWER_CONF = Path(__file__).with_name("flowerconfig.py")
+"""What `celery -A crawl_tasks flower` reads unless it is given another file: Flower's only door is its environment."""
 
 
 def build_app(settings: Settings) -> Celery:
@@ -77,8 +73,7 @@ def build_app(settings: Settings) -> Celery:
     return app
 
 
-for _name, _value in FLOWER_DEFAULTS.items():
-    os.environ.setdefault(_name, _value)
+os.environ.setdefault("FLOWER_CONF", str(FLOWER_CONF))
 
 try:
     app = build_app(load_settings())

@@ -1,4 +1,4 @@
-"""docker/flowerconfig.py: nobody enters without a password but from loopback, and memory is bounded."""
+"""crawl_tasks/flowerconfig.py: nobody enters without a password but from loopback, and memory is bounded."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import pytest
 from celery.events.state import Task
 from tornado.options import options
 
-from tests.unit.docker_files import DOCKER, run
+from crawl_tasks.celery import FLOWER_CONF
+from tests.unit.docker_files import run
 
 CREDENTIAL = "me:secret"
 
@@ -25,7 +26,7 @@ def flower_says(address: str, credentials: list[str], auth: str = "") -> dict[st
         patch.setattr(mock, "address", address)
         patch.setattr(mock, "basic_auth", credentials)
         patch.setattr(mock, "auth", auth)
-        return runpy.run_path(str(DOCKER / "flowerconfig.py"))
+        return runpy.run_path(str(FLOWER_CONF))
 
 
 @pytest.mark.parametrize(
@@ -76,9 +77,7 @@ def test_flower_reads_its_password_from_a_file_of_secrets(monkeypatch: pytest.Mo
 def test_the_real_flower_ends_at_once_without_a_password(tmp_path: Path) -> None:
     told = {"FLOWER_ADDRESS": "0.0.0.0", "FLOWER_BASIC_AUTH": "", "CRAWL_STATE_DIR": str(tmp_path)}
 
-    said = run(
-        "celery", "-A", "crawl_tasks", "flower", f"--conf={DOCKER / 'flowerconfig.py'}", environment=told, cwd=tmp_path
-    )
+    said = run("celery", "-A", "crawl_tasks", "flower", environment=told, cwd=tmp_path)
 
     assert said.code == 1
     assert "set FLOWER_BASIC_AUTH=user:password" in said.text

@@ -1,4 +1,4 @@
-"""Beside the flow: how Flower shows the workers. `celery -A crawl_tasks flower --conf=docker/flowerconfig.py`.
+"""Beside the flow: how Flower shows the workers. `celery -A crawl_tasks flower` reads it; no module imports it.
 
 Flower reads FLOWER_... variables first, then this file, then the command line once more; what the variables and the
 command line said stands in `options` already. Without authentication Flower lets everybody stop workers, and answers
@@ -51,8 +51,8 @@ natural_time = False
 max_tasks = 20_000
 max_workers = 500
 purge_offline_workers = 3600
-# History outlives a restart, in the file that FLOWER_DB names.
-persistent = True
+# History outlives a restart where FLOWER_DB names a file for it.
+persistent = "FLOWER_DB" in os.environ
 state_save_interval = 60_000
 # Looking is for everybody with the password; `--read_only=False` brings back the buttons that stop and change workers.
 read_only = True
