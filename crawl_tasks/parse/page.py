@@ -81,13 +81,13 @@ class SiteParser:
     def _comments(self, spec: CommentSpec) -> CommentReader:
         if spec.record is None:
             raise ParseError(f"{self.site.name}: comment.record is missing; add it")
-        return CommentReader(self._kit, spec.record, spec.fields, spec.nesting)
+        return CommentReader(self._kit, spec.record, spec.fields, spec.nesting, spec.id_of)
 
     def _inside(self) -> CommentReader | None:
         """Return the reader of comments that stand on the post page, None where they do not."""
         own, spec = self.site.post.comments, self.site.comment
         if own is not None:
-            return CommentReader(self._kit, own.record, own.fields, own.nesting)
+            return CommentReader(self._kit, own.record, own.fields, own.nesting, own.id_of)
         return self._comments(spec) if spec is not None and spec.first_page == 2 and spec.parser is None else None
 
     def _is_chain(self) -> bool:

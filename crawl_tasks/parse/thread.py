@@ -10,6 +10,7 @@ from crawl_tasks.model import Comment, Items, Parsed, Post, Request, Stage
 from crawl_tasks.parse.alias import told_elsewhere
 from crawl_tasks.parse.document import Document
 from crawl_tasks.parse.kit import Kit, barren, check_required, extras, picked, places, tidy
+from crawl_tasks.parse.made_ids import with_made_ids
 from crawl_tasks.parse.pager import Pager, Pages
 from crawl_tasks.parse.reading import Where, compile_test
 from crawl_tasks.parse.table import Column, Table, TableReader, first_of
@@ -27,8 +28,11 @@ _KNOWN = tuple(name for name in COMMENT_FIELDS if name not in ("comment_id", "pa
 class CommentReader:
     """Reads the comments of a page, whichever kind of page it is."""
 
-    def __init__(self, kit: Kit, record: Rule, fields: Fields, nesting: Nesting) -> None:
+    def __init__(
+        self, kit: Kit, record: Rule, fields: Fields, nesting: Nesting, id_of: tuple[str, ...] = ()
+    ) -> None:
         self._rules = fields
+        self._id_of = id_of
         self._nested = nesting is Nesting.NESTED
         self._indented = nesting is Nesting.INDENTED
         self._table = TableReader(record, kit.fields(fields, at_page=False), nested=self._nested)
@@ -39,6 +43,8 @@ class CommentReader:
     ) -> tuple[tuple[Comment, ...], tuple[str, ...]]:
         """Return the comments and notes."""
         table = self._table.read(where, document)
+        if self._id_of:
+            table = with_made_ids(table, request.key, self._id_of)
 
         def fail(what: str) -> ParseError:
             return ParseError(f"{request.site}: {request.stage}: comments: {what}; {request.address}")

@@ -59,6 +59,11 @@ FieldName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
 Fields = Annotated[dict[FieldName, Pattern], AfterValidator(_fit)]
 
 
+ID_OF: tuple[str, ...] = Field(
+    default=(), description="Fields that, with its parent, make the id of a comment for which the page shows none."
+)
+
+
 class StageSpec(Part):
     """What all three kinds of page have in common."""
 
@@ -132,6 +137,9 @@ class ListSpec(StageSpec):
     empty: Pattern | None = Field(
         default=None, description="Found on a board without posts; without it no rows is an error."
     )
+    guest: Pattern | None = Field(
+        default=None, description="Found in a row that may belong to another board; the post's own page says to which."
+    )
     revision: tuple[Sign, ...] = Field(
         default=(), description="Fields of a row (or rules) that change when a thread does."
     )
@@ -166,10 +174,11 @@ class Records(Part):
         default=Nesting.FLAT,
         description="nested: the enclosing record is the parent; indented: the last one above of smaller depth.",
     )
+    id_of: tuple[FieldName, ...] = ID_OF
 
     @model_validator(mode="after")
     def _has_an_id(self) -> Self:
-        require("comment_id" in self.fields, "needs fields.comment_id")
+        _check_ids(self.fields, self.id_of)
         return self
 
 
@@ -200,6 +209,7 @@ class CommentSpec(StageSpec):
         default=Nesting.FLAT,
         description="nested: the enclosing record is the parent; indented: the last one above of smaller depth.",
     )
+    id_of: tuple[FieldName, ...] = ID_OF
     empty: Pattern | None = Field(
         default=None, description="Found on a page without comments; without it none is an error."
     )
@@ -208,8 +218,14 @@ class CommentSpec(StageSpec):
     def _can_be_read(self) -> Self:
         if self.parser is None:
             require(self.record is not None, "needs record, the rule that finds the comments")
-            require("comment_id" in self.fields, "needs fields.comment_id")
+            _check_ids(self.fields, self.id_of)
         return self
+
+
+def _check_ids(fields: dict[str, Rule], id_of: tuple[str, ...]) -> None:
+    require("comment_id" in fields or bool(id_of), "needs fields.comment_id, or id_of")
+    for name in id_of:
+        require(name in fields, f"id_of names {name!r}, which is no field{suggest(name, fields)}")
 
 
 def suggest(name: str, known: Iterable[str]) -> str:

@@ -53,7 +53,7 @@ def prove(forum: Recording, directory: Path) -> Proof:
         crawl(directory, forum.name)
         second = replay.log()[before + len(first) :]
     comparison = compare(forum, truth | {"taken": forum.taken}, directory / "state" / "crawl.db")
-    asked = Counter(one.path for one in first if one.status == 200)
+    asked = Counter(one.path for one in first if one.status == 200 and one.path != "/robots.txt")
     return Proof(
         forum,
         comparison,

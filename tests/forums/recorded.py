@@ -31,6 +31,8 @@ class Recording:
         quirk: what the program itself does to a text, by the recordings' own account.
         exact_s: within how many seconds its pages tell a time.
         words_s: within how many seconds they tell it in words such as "2 hours ago", for what is younger than a day.
+        has_names_in_addresses: whether a board's address holds its name too, so that the site file must give it.
+        shown_remarks: how many remarks below a post, the newest, stand on its page; robots.txt disallows the others.
     """
 
     name: str
@@ -38,6 +40,8 @@ class Recording:
     quirk: Callable[[str], str] = str
     exact_s: int = 0
     words_s: int = 0
+    has_names_in_addresses: bool = False
+    shown_remarks: int = 0
 
     @property
     def directory(self) -> Path:
@@ -66,11 +70,17 @@ def _with_signs(text: str) -> str:
     return text
 
 
+def _without_slashes(text: str) -> str:
+    return text.replace('\\"', '"')
+
+
 FORUMS = {
     forum.name: forum
     for forum in (
         Recording("phpbb", "phpbb"),
         Recording("mybb", "mybb", _with_signs, exact_s=59),
+        Recording("discuz", "discuz", _without_slashes, shown_remarks=5),
+        Recording("nodebb", "nodebb", has_names_in_addresses=True),
     )
 }
 
