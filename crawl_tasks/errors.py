@@ -18,6 +18,7 @@ CrawlError
     │   ├── AccessDenied         park    401, 403, 407, 451, a login wall
     │   ├── RobotsUnavailable    retry   robots.txt answers 5xx or not at all: disallowed for now (RFC 9309, 2.3.1.4)
     │   ├── RobotsRefused        bury    robots.txt disallows the address
+    │   │   └── RedirectRefused  bury    it allows the address, but not where that redirects to; a later page: gone
     │   ├── BadStatus            bury    any other status we cannot use
     │   ├── BadRedirect          bury    no or bad Location, too many hops
     │   ├── TooLarge             bury    over the limit on wire or decoded bytes
@@ -156,6 +157,15 @@ class RobotsRefused(FetchError):
 
     fate = Fate.BURY
     reason = "robots"
+
+
+class RedirectRefused(RobotsRefused):
+    """robots.txt allows this address, but not the one it redirects to.
+
+    Of a later page of a board or thread this says that there is no such page: the forum sends us elsewhere.
+    """
+
+    reason = "robots_redirect"
 
 
 class BadStatus(FetchError):

@@ -12,7 +12,7 @@ import time
 from dataclasses import dataclass
 from enum import StrEnum
 
-from crawl_tasks.errors import BackendError, ConfigError, Crashed, Fate, PageError
+from crawl_tasks.errors import BackendError, ConfigError, Crashed, Fate, PageError, RedirectRefused
 from crawl_tasks.fetch.download import Fetcher
 from crawl_tasks.frontier.frontier import Frontier, Refusal
 from crawl_tasks.frontier.retry import NO_RETRY, judge
@@ -155,7 +155,8 @@ class Pages:
 
     def _fail(self, lease: Lease, error: PageError, watch: Stopwatch) -> str:
         effort = watch.effort(error.status)
-        if error.fate is Fate.GONE:
+        # A later page that leads where robots.txt keeps us out is one that the forum does not have.
+        if error.fate is Fate.GONE or (lease.request.page > 1 and isinstance(error, RedirectRefused)):
             return self._gone(lease, effort)
         # Only a retry asks for the site's terms: a site that cannot be opened must still be able to park its pages.
         is_retry = error.fate is Fate.RETRY

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 
-from crawl_tasks.errors import BadRedirect, SettingsError
+from crawl_tasks.errors import BadRedirect, RedirectRefused, RobotsRefused, SettingsError
 from crawl_tasks.fetch.body import ACCEPTED, decode
 from crawl_tasks.fetch.client import Client, Limits, RawResponse, left
 from crawl_tasks.fetch.destination import Customs, Destination
@@ -94,13 +94,21 @@ class Fetcher:
         seen = [url]
         while True:
             there = self._customs.check(url, policy, left(deadline, "looking its host up"))
-            self._robots.check(url, policy, deadline)
+            self._check_robots(seen, policy, deadline)
             headers = policy.headers_for(origin_of(url), origin_of(seen[0]))
             raw = self._send(url, policy, headers, deadline, limits, there)
             target = next_hop(url, raw.status, raw.headers)
             if target is None:
                 return url, raw
             url = _within(seen, target, policy.max_redirects)
+
+    def _check_robots(self, seen: list[str], policy: FetchPolicy, deadline: float) -> None:
+        try:
+            self._robots.check(seen[-1], policy, deadline)
+        except RobotsRefused as error:
+            if len(seen) == 1:
+                raise
+            raise RedirectRefused(f"{seen[0]} redirects to {seen[-1]}: {error}") from error
 
     def _ask_robots(self, url: str, policy: FetchPolicy, deadline: float) -> tuple[int, bytes]:
         """Fetch a robots.txt; its redirects may lead to any public host (RFC 9309, 2.3.1.2)."""

@@ -22,8 +22,6 @@ from crawl_tasks.sites.stages import ListSpec, Walk
 _KNOWN = tuple(name for name in POST_FIELDS if name not in ("post_id", "forum_id", "url"))
 _MODEL = ("post_id", "seen_at", "forum_id", "url", *_KNOWN, "revision", "extra")
 
-_GUEST = "#guest"
-
 
 class ListReader:
     """Reads the list pages of one site."""
@@ -33,12 +31,11 @@ class ListReader:
         self._spec = spec
         self._extra = extra_fields(spec.fields, POST_FIELDS)
         columns = kit.fields(spec.fields, at_page=False)
-        if spec.guest is not None:
-            columns[_GUEST] = compile_rule(spec.guest, kit.want(), at_page=False)
         self._signs = tuple(self._sign(sign, place, columns) for place, sign in enumerate(spec.revision))
         self._table = TableReader(record, columns, nested=False)
         self._pager = Pager(spec, kit.want())
         self._title = kit.field("title", spec.title, at_page=True).read if spec.title else None
+        self._guest = compile_test(spec.guest, kit.want(), at_page=False) if spec.guest else None
         self._empty = compile_test(spec.empty, kit.want()) if spec.empty else None
 
     def _sign(self, sign: NamedRule, place: int, columns: dict[str, Compiled]) -> tuple[str, bool]:
@@ -89,9 +86,9 @@ class ListReader:
         forum_ids: Iterable[Plain] = repeat(request.key)
         if "forum_id" in columns:  # where a row names no board of its own, it is of this one
             forum_ids = (request.key if one is None else one for one in picked(columns["forum_id"], kept))
-        if _GUEST in columns:  # naming this board would take the post from its own
-            pairs = zip(forum_ids, picked(columns[_GUEST], kept), strict=False)
-            forum_ids = (None if guest is not None else one for one, guest in pairs)
+        if self._guest is not None:  # naming this board would take the post from its own
+            guests = [self._guest(table.records[place], document) for place in kept]
+            forum_ids = (None if is_guest else one for one, is_guest in zip(forum_ids, guests, strict=False))
         known = [picked(columns[name], kept) if name in columns else nothing for name in _KNOWN]
         extra = extras(self._extra, columns, kept) if self._extra else nothing
         ids = map(str, picked(columns["post_id"], kept))

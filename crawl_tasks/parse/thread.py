@@ -28,9 +28,7 @@ _KNOWN = tuple(name for name in COMMENT_FIELDS if name not in ("comment_id", "pa
 class CommentReader:
     """Reads the comments of a page, whichever kind of page it is."""
 
-    def __init__(
-        self, kit: Kit, record: Rule, fields: Fields, nesting: Nesting, id_of: tuple[str, ...] = ()
-    ) -> None:
+    def __init__(self, kit: Kit, record: Rule, fields: Fields, nesting: Nesting, id_of: tuple[str, ...] = ()) -> None:
         self._rules = fields
         self._id_of = id_of
         self._nested = nesting is Nesting.NESTED
@@ -58,16 +56,16 @@ class CommentReader:
     ) -> tuple[Comment, ...]:
         columns = table.columns
         known: dict[str, Iterable[Plain]] = {
-            name: picked(columns[name], kept) if name in columns else repeat(NORMAL if name == "state" else None)
-            for name in _KNOWN
+            name: picked(columns[name], kept) if name in columns else repeat(None) for name in _KNOWN
         }
+        states = (state or NORMAL for state in known["state"])
         parents, depths = self._parents(table)
         extra: Iterable[object] = extras(self._extra, columns, kept) if self._extra else repeat(None)
         rows = zip(
             repeat(request.key), map(str, picked(columns["comment_id"], kept)), repeat(document.page.at_s),
             picked(parents, kept), known["author"], known["created_at"], known["body"], known["body_html"],
             picked(depths, kept), repeat(page), picked(columns.get("position") or list(range(len(parents))), kept),
-            known["edited_at"], known["state"], extra, strict=False,
+            known["edited_at"], states, extra, strict=False,
         )  # fmt: skip
         return tuple(map(Comment._make, rows))
 

@@ -51,13 +51,14 @@ comment:
 class SmallForum:
     """Pages by path; what is not there is a 404. `asked` are the paths that were asked for, in order.
 
-    Its clock is `ahead_s` before ours.
+    Its clock is `ahead_s` before ours; `moved` holds redirects by path.
     """
 
     url: str
     pages: dict[str, str | bytes] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)
     ahead_s: float = 0.0
+    moved: dict[str, str] = field(default_factory=dict)
 
     def thread(self, post: str, *comments: str, body: str = "hello", more: str = "") -> None:
         """Write a post page with its comments, each as `id text`."""
@@ -88,7 +89,10 @@ def small_forum() -> Iterator[SmallForum]:
             forum.asked.append(self.path)
             page = forum.pages.get(self.path)
             body = page.encode() if isinstance(page, str) else page or b"no such page"
-            self.send_response(404 if page is None else 200)
+            target = forum.moved.get(self.path)
+            self.send_response(302 if target else 404 if page is None else 200)
+            if target:
+                self.send_header("Location", target)
             self.send_header("Content-Type", "text/html; charset=utf-8")
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()

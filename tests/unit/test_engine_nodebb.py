@@ -118,7 +118,12 @@ def test_the_first_post_is_the_topic_and_the_others_are_replies() -> None:
     assert (only.title, only.author, only.body, only.created_at) == ("Title", "user0", "text", 1714000000)
     assert (only.forum_id, only.view_count, only.edited_at, only.state) == ("5", 316, None, "normal")
     answer, gone = parsed.items.comments
-    assert (answer.comment_id, answer.parent_id, answer.body, answer.edited_at) == ("101", "105", "mine 😀 b", 1700523060)
+    assert (answer.comment_id, answer.parent_id, answer.body, answer.edited_at) == (
+        "101",
+        "105",
+        "mine 😀 b",
+        1700523060,
+    )
     assert answer.extra == {
         "images": "https://forum.example/assets/uploads/files/a.png",
         "attachments": "https://forum.example/assets/uploads/files/b.zip",

@@ -9,7 +9,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from crawl_tasks.errors import BadRedirect, DeadlineExceeded, RobotsRefused, RobotsUnavailable, Unreachable
+from crawl_tasks.errors import (
+    BadRedirect,
+    DeadlineExceeded,
+    RedirectRefused,
+    RobotsRefused,
+    RobotsUnavailable,
+    Unreachable,
+)
 from crawl_tasks.fetch.download import Fetcher, FetchPolicy, build_client
 from crawl_tasks.fetch.robots import PARSED_BYTES, Robots
 from crawl_tasks.model import Request, Stage
@@ -283,7 +290,7 @@ def test_file_that_fails_over_the_wire_keeps_us_out(server, name, answer):
 def test_rules_are_asked_again_for_the_target_of_a_redirect(server, name):
     server.routes.update({"/robots.txt": page(b"User-agent: *\nDisallow: /y"), "/x": redirect("/y")})
 
-    with pytest.raises(RobotsRefused, match="/y"):
+    with pytest.raises(RedirectRefused, match=r"/x redirects to .*/y"):
         fetch(name, server)
 
     assert server.paths() == ["/x"]
