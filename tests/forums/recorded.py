@@ -31,8 +31,8 @@ class Recording:
         quirk: what the program itself does to a text, by the recordings' own account.
         exact_s: within how many seconds its pages tell a time.
         words_s: within how many seconds they tell it in words such as "2 hours ago", for what is younger than a day.
-        has_names_in_addresses: whether a board's address holds its name too, so that the site file must give it.
         shown_remarks: how many remarks below a post, the newest, stand on its page; robots.txt disallows the others.
+        boards_by_hand: sub-boards that the front page does not name.
     """
 
     name: str
@@ -40,8 +40,8 @@ class Recording:
     quirk: Callable[[str], str] = str
     exact_s: int = 0
     words_s: int = 0
-    has_names_in_addresses: bool = False
     shown_remarks: int = 0
+    boards_by_hand: tuple[str, ...] = ()
 
     @property
     def directory(self) -> Path:
@@ -79,8 +79,8 @@ FORUMS = {
     for forum in (
         Recording("phpbb", "phpbb"),
         Recording("mybb", "mybb", _with_signs, exact_s=59),
-        Recording("discuz", "discuz", _without_slashes, shown_remarks=5),
-        Recording("nodebb", "nodebb", has_names_in_addresses=True),
+        Recording("discuz", "discuz", _without_slashes, shown_remarks=5, boards_by_hand=("4",)),
+        Recording("nodebb", "nodebb"),
     )
 }
 
