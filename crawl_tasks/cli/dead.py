@@ -14,7 +14,7 @@ from crawl_tasks.cli.helptext import examples
 from crawl_tasks.cli.safe_text import printable
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.graves import Grave
-from crawl_tasks.model import State
+from crawl_tasks.model import Stage, State
 
 _STATES = click.Choice([State.DEAD.value, State.PARKED.value])
 _REVIVED_AT_ONCE = 1000
@@ -22,7 +22,7 @@ _REVIVED_AT_ONCE = 1000
 
 @click.group(epilog=examples("crawl-tasks dead list", "crawl-tasks dead retry demo --reason unreachable"))
 def command() -> None:
-    """List or retry requests that were given up (dead) or that wait for a mended rule (parked)."""
+    """List, retry or drop requests that were given up (dead) or that wait for a mended rule (parked)."""
 
 
 @command.command("list", epilog=examples("crawl-tasks dead list", "crawl-tasks dead list demo --state parked --json"))
@@ -85,3 +85,20 @@ def retry(site: str, state: str, reason: str) -> None:
     while revived := frontier.revive(site, State(state), reason, _REVIVED_AT_ONCE):
         total += revived
     click.echo(f"{total} requests of {site} are ready again")
+
+
+@command.command(epilog=examples("crawl-tasks dead drop demo --reason too_large", "crawl-tasks dead drop demo --yes"))
+@click.argument("site")
+@click.option("--state", type=_STATES, default=State.DEAD.value, show_default=True, help="Which ones.")
+@click.option("--reason", default="", help="Only those given up for this reason, as `dead list` shows it.")
+@click.option("--stage", type=click.Choice([stage.value for stage in Stage]), help="Only these.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def drop(site: str, *, state: str, reason: str, stage: str | None, yes: bool) -> None:
+    """Let go of what SITE gave up, for good: it counts as done and is not fetched unless its page changes."""
+    frontier = open_frontier()
+    if not yes:
+        click.confirm(f"Drop the {state} requests of {site}{f' for {reason}' if reason else ''}?", abort=True)
+    total = 0
+    while dropped := frontier.drop(site, State(state), reason, Stage(stage) if stage else None, _REVIVED_AT_ONCE):
+        total += dropped
+    click.echo(f"{total} requests of {site} are dropped")

@@ -33,7 +33,7 @@ COMMANDS = {
     "schedule": ("schedule", "Show and change when boards are scanned."),
     "pause": ("pause", "Stop fetching from a site; what is open is kept."),
     "resume": ("resume", "Go on with a paused site."),
-    "dead": ("dead", "List or retry requests that were given up or set aside."),
+    "dead": ("dead", "List, retry or drop requests that were given up or set aside."),
     "recover": ("recover", "Rebuild an emptied Redis from the database."),
     "ledger": ("ledger", "Check that every request admitted is in exactly one place."),
     "doctor": ("doctor", "Look for what keeps this installation from working."),

@@ -28,7 +28,7 @@ from crawl_tasks.frontier.retry import Verdict
 from crawl_tasks.frontier.scripts import OUTBOX_MAX, Scripts, Verb, explained
 from crawl_tasks.frontier.starts import Starts
 from crawl_tasks.frontier.timetable import Timetable
-from crawl_tasks.model import Effort, Items, Lease, Parsed, Request, State
+from crawl_tasks.model import Effort, Items, Lease, Parsed, Request, Stage, State
 
 _COUNTED_AT_ONCE = 20  # sites in one script: about a millisecond
 
@@ -206,6 +206,15 @@ class Frontier:
             ConfigError: no such site is published.
         """
         reply = self._scripts.call(Verb.REVIVE, site, state.value, reason, most)
+        return self._of_published(site, reply)[1]
+
+    def drop(self, site: str, state: State, reason: str = "", stage: Stage | None = None, most: int = 1000) -> int:
+        """Let go of up to `most` dead or parked requests for good, all or those of a reason or stage; give how many.
+
+        Raises:
+            ConfigError: no such site is published.
+        """
+        reply = self._scripts.call(Verb.DROP, site, state.value, reason, stage.value if stage else "", most)
         return self._of_published(site, reply)[1]
 
     # -- the clockwork -----------------------------------------------------------------------------------

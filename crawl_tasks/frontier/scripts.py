@@ -39,6 +39,7 @@ class Verb(StrEnum):
     PRODUCE = "produce"
     PAUSE = "pause"
     REVIVE = "revive"
+    DROP = "drop"
     RESCHEDULE = "reschedule"
     CENSUS = "census"
     DRAW = "draw"

@@ -10,7 +10,7 @@ import redis
 
 from crawl_tasks.drain import Drain
 from crawl_tasks.frontier.frontier import Frontier
-from crawl_tasks.model import State
+from crawl_tasks.model import Stage, State
 from crawl_tasks.recovery.rebuild import Rebuilder, Rebuilt, is_lost
 from crawl_tasks.sites.schema import Site
 from crawl_tasks.store.upsert import Store
@@ -99,3 +99,17 @@ def test_a_recovery_that_was_cut_short_is_run_again(crawl: SmallCrawl, store: St
     Rebuilder(crawl.frontier, store, None).run({"demo": site}, lambda _: None)
 
     assert crawl.work() == ["/post/12"]
+
+
+def test_what_was_dropped_balances_and_does_not_come_back(crawl: SmallCrawl, store: Store) -> None:
+    site = half_crawled(crawl, store)
+
+    assert crawl.frontier.drop("demo", State.PARKED, reason="another") == 0
+    assert crawl.frontier.drop("demo", State.PARKED, stage=Stage.LIST) == 0
+    assert crawl.frontier.drop("demo", State.PARKED, stage=Stage.POST) == 1
+
+    census = crawl.frontier.census("demo")
+    assert (census.parked, census.imbalance()) == (0, "")
+    told: list[Rebuilt] = []
+    Rebuilder(crawl.frontier, store, None).run({"demo": site}, told.append)
+    assert told == [Rebuilt("demo", ready=0, known=4, boards=1)]

@@ -1,0 +1,37 @@
+-- Let go of dead or parked requests for good: each counts as done, and as dropped. The outbox tells the database.
+-- KEYS 1: key prefix
+-- ARGV 1: site
+-- ARGV 2: dead or parked
+-- ARGV 3: reason, or '' for any
+-- ARGV 4: stage, or '' for any
+-- ARGV 5: most requests to take
+-- RETURNS 0: {0, dropped}
+-- RETURNS -1: the site is not published
+
+local site = load_site(ARGV[1])
+if not site then return {-1, 0} end
+local now, most = now_ms(), tonumber(ARGV[5])
+local key, dropped, cursor = site.key .. ':' .. ARGV[2], 0, '0'
+
+local function drop(rid, entry)
+  local stage, payload = string.match(entry, '^%d+ (%a+) %d %d+ %S+ (.*)$')
+  redis.call('HDEL', key, rid)
+  redis.call('HINCRBY', site.key, 'done:' .. stage, 1)
+  redis.call('HINCRBY', site.key, 'let_go:' .. stage, 1)
+  if stage == 'list' and ARGV[2] == 'parked' then close_scan(site, payload, 0, now) end
+  local trail = cjson.encode({string.format('%.0f', now), entry})
+  redis.call('XADD', P .. ':outbox', '*', 'items', '["' .. site.name .. '",[],[],[],' .. trail .. ']')
+  dropped = dropped + 1
+end
+
+repeat
+  local page = redis.call('HSCAN', key, cursor, 'COUNT', 100)
+  cursor = page[1]
+  for i = 1, #page[2], 2 do
+    local reason, entry = string.match(page[2][i + 1], '^%d+ (%S*)[^\n]*\n(.*)$')
+    local stage = string.match(entry, '^%d+ (%a+)')
+    local is_meant = (ARGV[3] == '' or reason == ARGV[3]) and (ARGV[4] == '' or stage == ARGV[4])
+    if dropped < most and is_meant and redis.call('HEXISTS', key, page[2][i]) == 1 then drop(page[2][i], entry) end
+  end
+until cursor == '0' or dropped >= most
+return {0, dropped}
