@@ -126,6 +126,7 @@ class Look:
             prefix=prefix,
             zone=self._zone(front.zone),
             boards=front.boards,
+            has_board_addresses=_is_linked(site),
             left_out=front.left_out,
             trial=trial,
         )
@@ -147,7 +148,8 @@ class Look:
 
     def _proof(self, site: Site, boards: tuple[FoundBoard, ...]) -> Trial | None:
         """Read list pages until one has posts; the last one otherwise."""
-        known = tuple(Board(id=one.board_id) for one in boards)
+        is_linked = _is_linked(site)
+        known = tuple(Board(id=one.board_id, address=one.url if is_linked else None) for one in boards)
         opened = open_site(site.model_copy(update={"boards": known}), self._contact)
         trial = None
         for trial in try_boards(self._visitor, opened):
@@ -169,6 +171,11 @@ class Look:
     def _told(self, found: Findings) -> Findings:
         delay = self._visitor.crawl_delay_s(self.place.url)
         return replace(found, delay_s=delay, remarks=tuple(self._remarks))
+
+
+def _is_linked(site: Site) -> bool:
+    """Say whether list pages are reached by links, so that a board is where its link leads."""
+    return not re.search(r"\{(page|offset)", site.list.address or "")
 
 
 def _prefix(boards: tuple[FoundBoard, ...], site: Site) -> str:

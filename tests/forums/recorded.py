@@ -115,8 +115,9 @@ def replayed(forum: Recording, directory: Path) -> Iterator[Replay]:
     with said.open("wb") as out:
         process = subprocess.Popen(command, cwd=ROOT, stdout=out, stderr=out)
     try:
-        eventually(lambda: "http://127.0.0.1:" in said.read_text(), within_s=30)
-        yield Replay(re.findall(r"http://127\.0\.0\.1:\d+(?=/\s)", said.read_text())[-1], log)
+        found = re.compile(r"http://127\.0\.0\.1:\d+(?=/\s)").findall
+        eventually(lambda: bool(found(said.read_text())), within_s=30)
+        yield Replay(found(said.read_text())[-1], log)
     finally:
         process.terminate()
         process.wait(timeout=10)
