@@ -53,6 +53,10 @@ class Verb(StrEnum):
     RECALL_BOARD = "recall_board"
 
 
+PRELUDE: Final = ("prelude", "release")
+"""What stands in front of every verb, in this order."""
+
+
 def _numbers(values: Iterable[int]) -> str:
     return "{" + ", ".join(map(str, values)) + "}"
 
@@ -69,7 +73,7 @@ def script_text(verb: Verb, hints: Mapping[str, str], outbox_max: int = OUTBOX_M
     """Put a verb's script together: templates, bounds, prelude, verb."""
     lua = resources.files("crawl_tasks.frontier") / "lua"
     table = ", ".join(f"{queue} = {_quote(hint)}" for queue, hint in hints.items())
-    prelude = (lua / "_prelude.lua").read_text("utf-8")
+    prelude = "\n".join((lua / f"_{part}.lua").read_text("utf-8") for part in PRELUDE)
     bounds = f"local TIMES_MS, AGES_S, OUTBOX_MAX = {_numbers(TIMES_MS)}, {_numbers(AGES_S)}, {outbox_max}"
     return f"local HINTS = {{{table}}}\n{bounds}\n{prelude}\n{(lua / f'{verb}.lua').read_text('utf-8')}"
 

@@ -1,0 +1,114 @@
+-- Shared by every script, behind _prelude.lua: release, leases, and what nobody can use. Defines functions, changes nothing.
+
+-- Release --------------------------------------------------------------------------------------------------
+
+-- Ask the store to come, unless it is asked already.
+local function call_store(now)
+  if redis.call('LLEN', 'store') > 0 then return end
+  redis.call('LPUSH', 'store', (string.gsub(HINTS.store, '@AT@', string.format('%.0f', now))))
+  redis.call('XADD', P .. ':bell:store', 'MAXLEN', 1, '*', 'n', 1)
+end
+
+-- While the store is behind, nothing more is fetched: what cannot be stored would fill Redis. Ticks look again.
+local function store_is_behind() return redis.call('XLEN', P .. ':outbox') >= OUTBOX_MAX end
+
+-- The stage stands in the site's window with what all stages hold in lease and what it has released itself:
+-- a stage that no worker serves cannot take the window from the others.
+local function release_stage(site, stage, room, now)
+  local released = site.key .. ':released:' .. stage
+  room = room - redis.call('ZCARD', released)
+  if room <= 0 or site.levels[stage] == '' then return 0 end
+  local keys = ready_keys(site, stage)
+  local count, last = 0, #keys
+  keys[last + 1] = stage_letter(site.order, stage) == 'l' and 'RIGHT' or 'LEFT'
+  keys[last + 2] = 'COUNT'
+  while count < room do
+    keys[last + 3] = room - count
+    local popped = redis.call('LMPOP', last, unpack(keys))
+    if not popped then break end
+    local scores, held = {}, {}
+    for _, entry in ipairs(popped[2]) do
+      local rid, rest, address = string.match(entry, '^(%d+) (%a+ %d %d+ (%S+) .*)$')
+      scores[#scores + 1], scores[#scores + 2] = now, rid
+      held[#held + 1], held[#held + 2] = rid, '0 ' .. rest
+      local fields = {SITE = site.name, RID = rid, ADDRESS = address, AT = string.format('%.0f', now)}
+      redis.call('LPUSH', stage, (string.gsub(HINTS[stage], '@(%u+)@', fields)))
+    end
+    redis.call('ZADD', released, unpack(scores))
+    redis.call('HSET', site.key .. ':open', unpack(held))
+    count = count + #popped[2]
+  end
+  if count > 0 then redis.call('XADD', P .. ':bell:' .. stage, 'MAXLEN', 1, '*', 'n', count) end
+  return count
+end
+
+-- Release what the gate allows; stages take turns when a rate allows one request at a time.
+local function release(site, now)
+  if site.paused or store_is_behind() then return 0 end
+  local room = site.window - redis.call('ZCARD', site.key .. ':leased')
+  if room <= 0 then return 0 end
+  if site.delay == 0 and site.next_at <= now then
+    local count = 0
+    for _, stage in ipairs(STAGES) do count = count + release_stage(site, stage, math.min(room, CHUNK), now) end
+    return count
+  end
+  if site.next_at > now then
+    attend(site, site.next_at)
+    return 0
+  end
+  local turn = redis.call('HINCRBY', site.key, 'turn', 1)
+  for i = 0, 2 do
+    local stage = STAGES[(turn + i) % 3 + 1]
+    if release_stage(site, stage, math.min(room, redis.call('ZCARD', site.key .. ':released:' .. stage) + 1), now) > 0 then
+      attend(site, now + site.delay)
+      return 1
+    end
+  end
+  return 0
+end
+
+-- Leases ---------------------------------------------------------------------------------------------------
+
+-- Take a request out of its lease when the token is the right one: its entry, else nil.
+local function end_lease(site, rid, token)
+  local held = redis.call('HGET', site.key .. ':open', rid)
+  local holder, rest = string.match(held or '', '^(%d+) (.*)$')
+  if not holder or holder == '0' or holder ~= token then return nil end
+  redis.call('HDEL', site.key .. ':open', rid)
+  redis.call('ZREM', site.key .. ':leased', rid)
+  return rid .. ' ' .. rest
+end
+
+-- A board's scan is over when none of its list requests is open. A scan that found something halves the
+-- board's interval, one that found nothing lengthens it by half, within the bounds of the site.
+local function close_scan(site, payload, fresh, now)
+  local key, open = note_board(site, payload, -1)
+  if not key then return end
+  if fresh > 0 then redis.call('HINCRBY', key, 'fresh', fresh) end
+  if open > 0 then return end
+  local v = redis.call('HMGET', key, 'interval_ms', 'min_ms', 'max_ms', 'fresh', 'started_at')
+  local factor = tonumber(v[4] or 0) > 0 and 0.5 or 1.5
+  local interval = math.floor(math.max(tonumber(v[2]), math.min(tonumber(v[3]), v[1] * factor)))
+  redis.call('HSET', key, 'interval_ms', interval, 'scanned_at', now, 'last_fresh', v[4] or 0, 'fresh', 0, 'open', 0)
+  local id = cjson.decode(payload)[1]
+  redis.call('ZADD', P .. ':boards', 'XX', tonumber(v[5] or now) + interval, site.name .. ' ' .. id)
+  redis.call('SREM', site.key .. ':unscanned', id)
+  redis.call('ZREM', site.key .. ':overdue', id)
+end
+
+-- Bury an entry with its reason: "<now> <reason>\n<entry>".
+local function bury(site, entry, reason, now)
+  local rid, stage, payload = string.match(entry, '^(%d+) (%a+) %d %d+ %S+ (.*)$')
+  redis.call('HSET', site.key .. ':dead', rid, string.format('%.0f', now) .. ' ' .. reason .. '\n' .. entry)
+  tally(site, 'dead:' .. string.match(reason, '^%S*'), 1)
+  if stage == 'list' then close_scan(site, payload, 0, now) end
+end
+
+-- Start entries of other programs ----------------------------------------------------------------------------
+
+-- Set an entry aside that means no request, with the reason; the newest thousand are kept.
+local function refuse_start(reason, entry)
+  redis.call('HINCRBY', P .. ':starts', 'refused', 1)
+  redis.call('LPUSH', P .. ':refused', 'start: ' .. reason .. '\n' .. entry)
+  redis.call('LTRIM', P .. ':refused', 0, 999)
+end
