@@ -1,0 +1,39 @@
+"""`crawl-tasks new` finds program, boards and zone of every recorded forum, in a few requests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from crawl_tasks.cli.exits import Exit
+from crawl_tasks.sites.loader import load_site
+from tests.forums.recorded import FORUMS, RECORDINGS, Recording, replayed
+from tests.unit.command_line import run
+
+
+@pytest.mark.parametrize("forum", FORUMS.values(), ids=FORUMS.keys())
+def test_an_address_is_enough(forum: Recording, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not forum.is_there:
+        pytest.skip(f"no recording of {forum.name} in {RECORDINGS}; set CRAWL_FORUMS to the directory of recordings")
+
+    monkeypatch.delenv("CRAWL_FORUMS", raising=False)  # no setting of ours
+    with replayed(forum, tmp_path) as replay:
+        result = run("new", replay.base, "--name", "found", home=tmp_path)
+        tried = run("try", "found", home=tmp_path)
+
+    assert result.exit_code == Exit.OK, result.output
+    site = load_site(tmp_path / "sites" / "found.yaml")
+    boards = [board for board in forum.truth()["boards"] if not board["category_only"] and not board["link"]]
+    assert site.engine == forum.engine
+    by_hand = set(forum.boards_by_hand)  # the front page does not name them
+    assert {str(board["id"]) for board in boards} - by_hand <= {board.id for board in site.boards}
+    assert not [
+        board.id for board in site.boards if board.id in {str(b["id"]) for b in forum.truth()["boards"] if b["link"]}
+    ]
+    assert "program   " in result.stderr
+    assert ": certain (" in result.stderr
+    assert tried.exit_code == Exit.OK, tried.output
+    log = replay.log()
+    assert not [one.path for one in log if one.is_miss]
+    assert len(log) <= 12
