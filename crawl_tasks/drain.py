@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
-from crawl_tasks.errors import BackendError, StoreError
+from crawl_tasks.errors import BackendError, Unstorable
 from crawl_tasks.frontier.frontier import Frontier, read_items
 from crawl_tasks.frontier.histogram import AGES_S, observed
 from crawl_tasks.model import Gain, Items
@@ -40,19 +40,28 @@ class Writes(Protocol):
     def write(self, batch: Sequence[Items], /) -> Brought:
         """Write the items of some pages in one transaction."""
 
-    def keep(self, site: str, text: str, epoch: str, /) -> None:
-        """Keep a site as it is published and the name of its ledger."""
+    def keep(self, site: str, text: str, epoch: str, /) -> bool:
+        """Keep a site as it is published and the name of its ledger; say whether none was known yet."""
 
 
 class Drain:
     """The work of a store worker. One batch at a time in a process; more processes share the outbox."""
 
-    def __init__(self, frontier: Frontier, open_store: Callable[[], Writes], *, batch: int, worth: int) -> None:
+    def __init__(
+        self,
+        frontier: Frontier,
+        open_store: Callable[[], Writes],
+        *,
+        batch: int,
+        worth: int,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._frontier = frontier
         self._open_store = open_store
         self._store: Writes | None = None
         self._batch = batch
         self._worth = worth
+        self._clock = clock
         self._taker = f"{socket.gethostname()}:{os.getpid()}"
         self._lock = threading.Lock()
         self._resume_at = 0.0
@@ -64,14 +73,15 @@ class Drain:
     def run(self) -> str:
         """Store batches while enough waits to be worth a transaction; what is left is called for within half a second.
 
-        Killed anywhere, the batch is stored again, to no effect; while the database fails, items wait in the outbox.
+        Killed anywhere, the batch is stored again, to no effect; while the database fails, items wait in the outbox,
+        and after each failure it is left alone for a while.
         """
-        if time.monotonic() < self._resume_at or not self._lock.acquire(blocking=False):
+        if self._clock() < self._resume_at or not self._lock.acquire(blocking=False):
             return "not now"
         try:
             return f"{self._store_all()} pages"
-        except StoreError as error:
-            self._resume_at = time.monotonic() + TROUBLE_WAIT_S
+        except BackendError as error:
+            self._resume_at = self._clock() + TROUBLE_WAIT_S
             log.error("cannot store, items wait in the outbox", extra={"error": str(error)})
             return "failed"
         finally:
@@ -86,9 +96,9 @@ class Drain:
             if not drawn:
                 break
             batch = self._readable(drawn)
-            self._keep_sites(self._store, {items.site for items in batch})  # first: items of no ledger rebuild none
-            written = self._store.write(batch)
-            waiting = self._frontier.stored((page_id for page_id, _ in drawn), self._statistics(written.gains))
+            self._keep_sites(self._store, {items.site for _, items in batch})  # first: items of no ledger rebuild none
+            gains = self._write(self._store, batch)
+            waiting = self._frontier.stored((page_id for page_id, _ in drawn), self._statistics(gains))
             pages += len(drawn)
             if waiting < self._worth:
                 break
@@ -111,12 +121,14 @@ class Drain:
 
     def _keep_sites(self, store: Writes, names: set[str]) -> None:
         """Have the database keep what recovery needs: the sites as published, and which ledger their items are from."""
-        if time.monotonic() >= self._look_at:
-            self._looked, self._look_at = set(), time.monotonic() + LOOK_EVERY_S
+        if self._clock() >= self._look_at:
+            self._looked, self._look_at = set(), self._clock() + LOOK_EVERY_S
         for name in names - self._looked:
             text, epoch = self._frontier.published(name), self._frontier.epoch()
             if text is not None and epoch is not None and self._kept.get(name) != text:
-                store.keep(name, text, epoch)
+                is_new = store.keep(name, text, epoch)
+                if is_new and self._frontier.census(name).stats.get("comment:new"):
+                    log.error("the database is new, but items of this ledger are in another one", extra={"site": name})
                 self._kept[name] = text
             self._looked.add(name)
 
@@ -125,11 +137,29 @@ class Drain:
             self._watched_since[site] = self._frontier.watched_since_ms(site) / 1000
         return self._watched_since[site]
 
-    def _readable(self, drawn: list[tuple[bytes, bytes]]) -> list[Items]:
+    def _readable(self, drawn: list[tuple[bytes, bytes]]) -> list[tuple[bytes, Items]]:
+        """Read what was drawn; what cannot be read, of a later version perhaps, is laid aside."""
         batch = []
         for page_id, text in drawn:
             try:
-                batch.append(read_items(text))
+                batch.append((page_id, read_items(text)))
             except BackendError as error:
-                log.error("outbox entry dropped", extra={"id": page_id.decode(), "error": str(error)})
+                self._shelve(page_id, error)
         return batch
+
+    def _write(self, store: Writes, batch: Sequence[tuple[bytes, Items]]) -> list[Gain]:
+        """Write a batch; of one that the database refuses for what is in it, all but the pages that have it."""
+        try:
+            return list(store.write([items for _, items in batch]).gains)
+        except Unstorable as error:
+            if len(batch) == 1:
+                self._shelve(batch[0][0], error)
+                return []
+            middle = len(batch) // 2
+            return self._write(store, batch[:middle]) + self._write(store, batch[middle:])
+
+    def _shelve(self, page_id: bytes, error: BackendError) -> None:
+        self._frontier.shelf.put(page_id, str(error))
+        log.error(
+            "items laid aside; see: crawl-tasks shelf list", extra={"id": page_id.decode(), "error": str(error)[:500]}
+        )

@@ -7,6 +7,7 @@ CrawlError
 ├── BackendError                 Redis or the database does not do its part      (exit code 3)
 │   ├── RedisUnreachable
 │   └── StoreError
+│       └── Unstorable           these items are what the database refuses; they are laid aside
 └── PageError                    one request failed; `fate` says what follows
     ├── FetchError
     │   ├── Unreachable          retry   refused, reset, DNS, TLS
@@ -74,6 +75,10 @@ class RedisUnreachable(BackendError):
 
 class StoreError(BackendError):
     """The database cannot be written or read."""
+
+
+class Unstorable(StoreError):
+    """The database refuses a batch for the values in it, however it fares itself."""
 
 
 class PageError(CrawlError):

@@ -34,6 +34,7 @@ COMMANDS = {
     "pause": ("pause", "Stop fetching from a site; what is open is kept."),
     "resume": ("resume", "Go on with a paused site."),
     "dead": ("dead", "List, retry or drop requests that were given up or set aside."),
+    "shelf": ("shelf", "List, retry or drop pages whose items could not be stored."),
     "recover": ("recover", "Rebuild an emptied Redis from the database."),
     "ledger": ("ledger", "Check that every request admitted is in exactly one place."),
     "doctor": ("doctor", "Look for what keeps this installation from working."),

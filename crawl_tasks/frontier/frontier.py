@@ -26,6 +26,7 @@ from crawl_tasks.frontier.graves import Grave, read_graves
 from crawl_tasks.frontier.keys import Keys
 from crawl_tasks.frontier.retry import Verdict
 from crawl_tasks.frontier.scripts import OUTBOX_MAX, Scripts, Verb, explained
+from crawl_tasks.frontier.shelf import Shelf
 from crawl_tasks.frontier.starts import Starts
 from crawl_tasks.frontier.timetable import Timetable
 from crawl_tasks.model import Effort, Items, Lease, Parsed, Request, Stage, State
@@ -50,6 +51,7 @@ class Frontier:
         self._client = client
         self._scripts = Scripts(client, prefix, outbox_max)
         self.starts = Starts(client, self._scripts)
+        self.shelf = Shelf(client, self._scripts, prefix)
         self.timetable = Timetable(self._scripts)
         self.alarms = Alarms(self._scripts)
         self._store_at = store_at
@@ -336,7 +338,7 @@ def read_items(text: bytes) -> Items:
         # The trail is the one part that begins with a text; an older version wrote none.
         trail = row.pop() if len(row) > 4 and row[-1] and isinstance(row[-1][0], str) else ()
         return Items.from_json(row)._replace(visits=read_trail(row[0], trail))
-    except (LookupError, TypeError, ValueError) as error:
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
         raise BackendError(f"the outbox holds an entry that is not items: {text[:80]!r}: {error}") from error
 
 

@@ -9,6 +9,7 @@ P is the prefix (setting `redis_prefix`), S a site's name, G one of list, post, 
 | P:boards             | zset   | "site board" -> when the board is due for a scan, ms                               |
 | P:fulls              | zset   | "site board" -> when to look at its full pass, ms                                  |
 | P:outbox             | stream | pages' items waiting for the store, group `store`                                  |
+| P:shelf              | stream | pages' items that cannot be read or stored, with the reason; at most 1000          |
 | P:bell:QUEUE         | stream | one entry, replaced whenever a message is put on QUEUE                             |
 | P:refused            | list   | messages and start entries that nobody can read, with the reason; the newest 1000  |
 | P:start, P:start:S   | any    | start entries of other programs: a list, set or sorted set (CRAWL_START_KEY)       |
@@ -55,6 +56,7 @@ class Keys:
         self.sites = f"{prefix}:sites"
         self.boards = f"{prefix}:boards"
         self.outbox = f"{prefix}:outbox"
+        self.shelf = f"{prefix}:shelf"
         self.claims = f"{prefix}:claims"
         self.stats = f"{prefix}:stats"
         self.epoch = f"{prefix}:epoch"

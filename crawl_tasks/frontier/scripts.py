@@ -51,6 +51,8 @@ class Verb(StrEnum):
     FORGET = "forget"
     RECALL = "recall"
     RECALL_BOARD = "recall_board"
+    SHELVE = "shelve"
+    UNSHELVE = "unshelve"
 
 
 PRELUDE: Final = ("prelude", "release")

@@ -51,7 +51,7 @@ def _are_suspect(pages: Sequence[Items]) -> bool:
             or (bool(posts) and _is_odd(posts, Post._fields, _POST_TEXTS))
             or any(len(forum.forum_id) > ID_LENGTH or "\0" in "".join(filter(None, forum)) for forum in forums)
         )
-    except TypeError:  # a hook gave something else than the text it promised
+    except (TypeError, AttributeError):  # a hook gave something else than the text it promised
         return True
 
 
@@ -119,12 +119,15 @@ def _comment(it: Comment) -> Comment:
     )
 
 
-def _time(value: float) -> float:
-    return float(value) if isfinite(value) else 0.0
+# A function of a site's may give anything where a number or a dictionary was promised.
 
 
-def _number(value: int | None) -> int | None:
-    return value if value is None or -_TOO_LARGE <= value < _TOO_LARGE else None
+def _time(value: object) -> float:
+    return float(value) if isinstance(value, int | float) and isfinite(value) else 0.0
+
+
+def _number(value: object) -> int | None:
+    return int(value) if isinstance(value, int | float) and -_TOO_LARGE <= value < _TOO_LARGE else None
 
 
 def _text(text: str | None) -> str | None:
@@ -144,5 +147,9 @@ def _id(text: str) -> str:
     return f"{cleaned[: ID_LENGTH - _HASH_LENGTH - 1]}~{hashed}"
 
 
-def _extra(extra: dict[str, str] | None) -> dict[str, str] | None:
-    return None if extra is None else {_whole(str(name)): _whole(str(value)) for name, value in extra.items()}
+def _extra(extra: object) -> dict[str, str] | None:
+    return (
+        None
+        if not isinstance(extra, dict)
+        else {_whole(str(name)): _whole(str(value)) for name, value in extra.items()}
+    )

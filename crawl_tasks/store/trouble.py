@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from sqlalchemy.engine import URL
-from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, DataError, DBAPIError, IntegrityError, NoSuchModuleError, SQLAlchemyError
 
 from crawl_tasks.errors import StoreError
 
@@ -30,9 +30,14 @@ REMEDIES: Final = (
     ("failed to resolve host", "the host is not known", "mend the host in the database URL"),
     ("timeout expired", "the server does not answer", "check host, port and firewall"),
     ("too many clients", "the server has no connection left", "raise max_connections, or run fewer store workers"),
+    ("too many connections", "the server has no connection left", "raise the limit, or run fewer store workers"),
     ("remaining connection slots", "the server has no connection left", "raise max_connections"),
     ("deadlock", "two writers waited for each other", "nothing to do: the batch is tried again"),
     ("could not serialize", "two writers met", "nothing to do: the batch is tried again"),
+    ("statement timeout", "the statement took longer than the server allows", "the batch is tried again"),
+    ("lock timeout", "another process holds the rows", "the batch is tried again"),
+    ("is starting up", "the server is starting", "wait for it; the batch is not lost"),
+    ("is shutting down", "the server is stopping", "wait for it; the batch is not lost"),
     ("terminating connection", "the server closed the connection", "wait for it; the batch is not lost"),
     ("server closed the connection", "the server went away", "wait for it; the batch is not lost"),
     ("connection is closed", "the connection is closed", "wait for the server; the batch is not lost"),
@@ -69,6 +74,16 @@ def shown(url: URL | str) -> str:
 def is_passing(error: DBAPIError) -> bool:
     """Say whether the same batch may well succeed at once: a lost connection, a deadlock, a serialization failure."""
     return error.connection_invalidated or getattr(error.orig, "sqlstate", None) in {"40001", "40P01"}
+
+
+def is_of_values(error: DBAPIError) -> bool:
+    """Say whether it is the values of a batch that the database refuses: one too large, or of the wrong kind."""
+    if isinstance(error, DataError | IntegrityError):
+        return True
+    # sqlite3 and psycopg have no class of their own for a Python value that they cannot bind.
+    said = str(error.orig).lower()
+    mismatch = getattr(error.orig, "sqlstate", None) == "42804"
+    return mismatch or "binding parameter" in said or "cannot adapt" in said
 
 
 def _first_line(error: Exception) -> str:

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Self
+from typing import Final, Self
 
 from sqlalchemy import select
-from sqlalchemy.exc import DataError, DBAPIError, IntegrityError
+from sqlalchemy.exc import DBAPIError
 
+from crawl_tasks.errors import Unstorable
 from crawl_tasks.model import Gain, Items, Kind
 from crawl_tasks.store import tables
 from crawl_tasks.store.batch import gather
@@ -22,8 +23,11 @@ from crawl_tasks.store.database import Database, explained
 from crawl_tasks.store.settle import Tally, settle
 from crawl_tasks.store.statements import Statements
 from crawl_tasks.store.sweep import gone_comments
-from crawl_tasks.store.trouble import is_passing
+from crawl_tasks.store.trouble import explain, is_of_values, is_passing
 from crawl_tasks.store.visits import request_rows
+
+# What comes out of a batch that has something else in it than the model promises, or than its encoder takes.
+_OF_VALUES: Final = (TypeError, AttributeError, ValueError, OverflowError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +72,7 @@ class Store:
         """Store a batch in one transaction; replaying it, in any order, changes nothing.
 
         Raises:
+            Unstorable: nothing of the batch is stored, and nothing would be the next time.
             StoreError: nothing of the batch is stored, or the answer to its commit was lost: write it again.
         """
         pages = storable([page for page in batch if page])
@@ -76,18 +81,33 @@ class Store:
         with explained(self.database.url):
             try:
                 return self._attempt(pages)
-            except (OverflowError, UnicodeEncodeError, DataError, IntegrityError):
-                return self._attempt([clean(page) for page in batch])
+            except _OF_VALUES:
+                return self._attempt_clean(batch)
             except DBAPIError as error:
+                if is_of_values(error):
+                    return self._attempt_clean(batch)
                 if not is_passing(error):
                     raise
                 return self._attempt(pages)
 
-    def keep(self, site: str, text: str, epoch: str) -> None:
-        """Keep a site as it is published, and, once, the name of the ledger that this database is filled from."""
+    def _attempt_clean(self, batch: Sequence[Items]) -> Written:
+        try:
+            return self._attempt([clean(page) for page in batch])
+        except _OF_VALUES as error:
+            raise Unstorable(f"store: a value that cannot be stored: {type(error).__name__}: {error}") from error
+        except DBAPIError as error:
+            if not is_of_values(error):
+                raise
+            raise Unstorable(str(explain(error, self.database.url))) from error
+
+    def keep(self, site: str, text: str, epoch: str) -> bool:
+        """Keep a site as it is published, and, once, the name of the ledger that this database is filled from.
+
+        Say whether it had none yet.
+        """
         with explained(self.database.url), self.database.writing() as connection:
             self._statements.keep_site(connection, site, text)
-            self._statements.add(connection, tables.meta, [("epoch", epoch)])
+            return self._statements.add(connection, tables.meta, [("epoch", epoch)]) == 1
 
     def renew_epoch(self, epoch: str) -> None:
         """From now on this database is filled from another ledger."""

@@ -9,6 +9,7 @@ import socket
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 
@@ -57,31 +58,60 @@ def postgres_server() -> Iterator[str]:
     if given := os.environ.get("CRAWL_TEST_POSTGRES_URL"):
         yield given
         return
+    with new_cluster() as cluster:
+        yield cluster.url
+
+
+@pytest.fixture(scope="session")
+def small_cluster() -> Iterator[Cluster]:
+    """A PostgreSQL server that a test may stop, and that takes four connections."""
+    with new_cluster("-c max_connections=4 -c superuser_reserved_connections=0 -c max_wal_senders=0") as cluster:
+        yield cluster
+
+
+@contextmanager
+def new_cluster(options: str = "") -> Iterator[Cluster]:
+    """Make and start a PostgreSQL server of the run's own."""
     programs = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
     if not programs:
         pytest.skip("no PostgreSQL: set CRAWL_TEST_POSTGRES_URL, or install the package postgresql")
     with tempfile.TemporaryDirectory(prefix="crawl-pg-") as directory:
-        yield from _private_cluster(programs[-1].parent, Path(directory))
+        cluster = Cluster(programs[-1].parent, Path(directory), options)
+        cluster.start()
+        try:
+            yield cluster
+        finally:
+            cluster.stop()
 
 
-def _private_cluster(programs: Path, directory: Path) -> Iterator[str]:
-    prefix: list[str] = []
-    user = pwd.getpwuid(os.getuid()).pw_name
-    if os.getuid() == 0:  # initdb refuses root
-        user, prefix = "postgres", ["runuser", "-u", "postgres", "--"]
-        shutil.chown(directory, user)
-    data, port = directory / "data", _free_port()
-    options = f"-p {port} -k {directory} -c listen_addresses=127.0.0.1 -c fsync=off"
-    secret = directory / "password"
-    secret.write_text(PASSWORD)
-    secret.chmod(0o644)
-    flags = ("-A", "scram-sha-256", f"--pwfile={secret}", "-E", "UTF8", "--no-sync")
-    _run(*prefix, str(programs / "initdb"), "-D", str(data), "-U", user, *flags)
-    _run(*prefix, str(programs / "pg_ctl"), "-D", str(data), "-w", "-l", str(directory / "log"), "-o", options, "start")
-    try:
-        yield f"postgresql://{user}:{PASSWORD}@127.0.0.1:{port}/postgres"
-    finally:
-        _run(*prefix, str(programs / "pg_ctl"), "-D", str(data), "-w", "-m", "immediate", "stop")
+class Cluster:
+    """A PostgreSQL server of ours on a free port of loopback."""
+
+    def __init__(self, programs: Path, directory: Path, options: str) -> None:
+        self._prefix: list[str] = []
+        user = pwd.getpwuid(os.getuid()).pw_name
+        if os.getuid() == 0:  # initdb refuses root
+            user, self._prefix = "postgres", ["runuser", "-u", "postgres", "--"]
+            shutil.chown(directory, user)
+        self._data, self._log, self._programs, port = directory / "data", directory / "log", programs, _free_port()
+        self._options = f"-p {port} -k {directory} -c listen_addresses=127.0.0.1 -c fsync=off {options}"
+        secret = directory / "password"
+        secret.write_text(PASSWORD)
+        secret.chmod(0o644)
+        flags = ("-A", "scram-sha-256", f"--pwfile={secret}", "-E", "UTF8", "--no-sync")
+        self._call("initdb", "-U", user, *flags)
+        self.url = f"postgresql://{user}:{PASSWORD}@127.0.0.1:{port}/postgres"
+
+    def start(self) -> None:
+        """Start, and wait until it answers."""
+        self._call("pg_ctl", "-w", "-l", str(self._log), "-o", self._options, "start")
+
+    def stop(self) -> None:
+        """Stop at once, as a crash does."""
+        self._call("pg_ctl", "-w", "-m", "immediate", "stop")
+
+    def _call(self, program: str, *arguments: str) -> None:
+        _run(*self._prefix, str(self._programs / program), "-D", str(self._data), *arguments)
 
 
 def _run(*command: str) -> None:

@@ -12,9 +12,10 @@ from click.testing import Result
 
 from crawl_tasks.cli.exits import Exit
 from crawl_tasks.cli.seed import wanted_lines
-from crawl_tasks.errors import BadStatus, ParseError
+from crawl_tasks.errors import BadStatus, ParseError, StoreError
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.retry import RetryPolicy, judge
+from crawl_tasks.frontier.shelf import MOST_PAGES
 from crawl_tasks.local.redis_server import RedisServer
 from crawl_tasks.model import Lease
 from tests.unit.command_line import run, site_text, write_site
@@ -155,3 +156,37 @@ def test_what_was_given_up_is_listed_with_its_reason_and_can_be_tried_again(
     ]
     assert retried.stdout == "1 requests of tiny are ready again\n"
     assert (frontier.census("tiny").dead, frontier.census("tiny").parked) == (0, 1)
+
+
+def test_items_that_were_laid_aside_are_listed_put_back_and_dropped(
+    command: Command, frontier: Frontier, client: redis.Redis
+) -> None:
+    for items in (b"not json \x1b[31m", b"[]"):
+        page_id = client.xadd("test:outbox", {"items": items})
+        frontier.shelf.put(page_id, "of a later version")
+
+    listed = command("shelf", "list").stdout
+    retried = command("shelf", "retry").stdout
+    waiting = frontier.outbox_size()
+    for page_id, _ in frontier.draw("me", 10):
+        frontier.shelf.put(page_id, "still")
+    dropped = command("shelf", "drop", "--yes").stdout
+
+    assert "of a later version: not json" in listed
+    assert "\x1b" not in listed
+    assert (retried, waiting) == ("2 pages wait for the store again\n", 2)
+    assert dropped == "2 pages are dropped\n"
+    assert (frontier.shelf.size(), frontier.outbox_size()) == (0, 0)
+    assert command("shelf", "list").stdout == "nothing was laid aside\n"
+
+
+def test_a_full_shelf_leaves_the_rest_in_the_outbox(frontier: Frontier, client: redis.Redis, command: Command) -> None:
+    for _ in range(MOST_PAGES):
+        client.xadd("test:shelf", {"items": "[]", "reason": "x"})
+    page_id = client.xadd("test:outbox", {"items": "[]"})
+
+    with pytest.raises(StoreError, match="crawl-tasks shelf list"):
+        frontier.shelf.put(page_id, "x")
+
+    assert frontier.outbox_size() == 1
+    assert command("shelf", "retry").stdout == f"{MOST_PAGES} pages wait for the store again\n"

@@ -1,0 +1,17 @@
+-- Lay a page's items aside that cannot be stored, with the reason, until they are put back or dropped. Called again for
+-- the same page, it changes nothing.
+-- KEYS 1: key prefix
+-- ARGV 1: id in the outbox
+-- ARGV 2: reason
+-- ARGV 3: most pages that the shelf holds
+-- RETURNS 0: {0}
+-- RETURNS -1: {-1}, the shelf is full and the page stays in the outbox
+
+local stream, shelf = P .. ':outbox', P .. ':shelf'
+local entry = redis.call('XRANGE', stream, ARGV[1], ARGV[1])[1]
+if not entry then return {0} end
+if redis.call('XLEN', shelf) >= tonumber(ARGV[3]) then return {-1} end
+redis.call('XADD', shelf, '*', 'items', entry[2][2], 'reason', ARGV[2])
+redis.call('XACK', stream, 'store', ARGV[1])
+redis.call('XDEL', stream, ARGV[1])
+return {0}
