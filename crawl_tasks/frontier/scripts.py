@@ -16,7 +16,6 @@ from typing import Final
 import redis
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import NoScriptError, RedisError, ResponseError
-from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from crawl_tasks.errors import BackendError, RedisUnreachable
 from crawl_tasks.frontier.envelope import hint_templates
@@ -150,7 +149,7 @@ class Scripts:
         try:
             connection.send_packed_command(connection.pack_commands(commands))
             return [connection.read_response() for _ in commands]
-        except RedisError:  # the other replies are still on their way
+        except BaseException:  # the other replies are still on their way
             connection.disconnect()
             raise
 
@@ -164,12 +163,28 @@ class Scripts:
             except NoScriptError:
                 connection.send_command("EVAL", self._texts[verb], 1, self._prefix, *args)
                 return connection.read_response()
-        except (RedisConnectionError, RedisTimeoutError):
+        except ResponseError:
+            raise
+        except BaseException:  # Ctrl-C too: the reply is still on its way, and would be the next caller's
             connection.disconnect()
             raise
 
     def _connection(self) -> redis.Connection:
-        connection: redis.Connection | None = getattr(self._of_thread, "connection", None)
-        if connection is None:
-            connection = self._of_thread.connection = self._pool.get_connection()
-        return connection
+        own: Own | None = getattr(self._of_thread, "own", None)
+        if own is None:
+            own = self._of_thread.own = Own(self._pool)
+        return own.connection
+
+
+class Own:
+    """A connection for as long as a thread lives; the pool gets it back when the thread has ended."""
+
+    __slots__ = ("_pool", "connection")
+
+    def __init__(self, pool: redis.ConnectionPool) -> None:
+        self._pool = pool
+        self.connection = pool.get_connection()
+
+    def __del__(self) -> None:
+        if hasattr(self, "connection"):  # the pool may have had none to give
+            self._pool.release(self.connection)
