@@ -35,7 +35,7 @@ test: setup ## Run all tests
 flow: setup ## Run the tests with real worker processes only
 	@$(BIN)/python -m pytest tests/flow $(OPTIONS)
 
-forums: setup ## Crawl the recorded forums and compare them with their truth (CRAWL_FORUMS=directory, OPTIONS=names)
+forums: setup ## Crawl the recorded forums and compare them with their truth (FORUM_RECORDINGS=directory, OPTIONS=names)
 	@$(BIN)/python -m tests.forums.proof $(OPTIONS)
 
 lint: setup ## Check style, types and who may import whom

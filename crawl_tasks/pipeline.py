@@ -176,11 +176,9 @@ class Pages:
     def _gone(self, lease: Lease, effort: Effort) -> str:
         """A page that does not exist is an answer: remember it of a post, and count the request as done."""
         request = lease.request
-        posts = (
-            (Post(request.key, seen_at=time.time(), url=request.address, state="deleted"),)
-            if request.stage is Stage.POST
-            else ()
-        )
+        addresses = self._sites.open(request.site, lease.site_version).addresses
+        is_post = request.stage is Stage.POST and addresses.is_own_key(request.stage, request.key)
+        posts = (Post(request.key, seen_at=time.time(), url=request.address, state="deleted"),) if is_post else ()
         receipt = self._frontier.commit(
             lease, Parsed(Items(request.site, posts=posts)), f"gone:{request.stage.value}", effort
         )

@@ -71,16 +71,23 @@ class HubReader:
         entered = list(found.items())[:MOST_LINKS]
         note = (f"{len(found) - MOST_LINKS} links above {MOST_LINKS} were left out",) if len(found) > MOST_LINKS else ()
         rank, at_s = self._kit.rank(request, Stage.POST), document.page.at_s
-        posts = tuple(
-            Post(key, at_s, url=address, revision=revision or None)
-            for key, revision in entered
-            if (address := self._kit.addresses.of(Stage.POST, key) or seen_as.get(key)) is not None
-        )
         children = tuple(
-            Request(request.site, Stage.POST, post.post_id, post.url or "", revision=post.revision or "", priority=rank)
-            for post in posts
+            Request(request.site, Stage.POST, key, address, revision=revision, priority=rank)
+            for key, revision in entered
+            if (address := self._address(key, seen_as.get(key))) is not None
+        )
+        posts = tuple(
+            Post(child.key, at_s, url=child.address, revision=child.revision or None)
+            for child in children
+            if self._kit.addresses.is_own_key(Stage.POST, child.key)
         )
         return Parsed(Items(request.site, (), posts), children, notes=note)
+
+    def _address(self, key: str, seen_as: str | None) -> str | None:
+        """Return where a post is; a link to a reply, which does not name its post, is followed as it stands."""
+        if not self._kit.addresses.is_own_key(Stage.POST, key):
+            return seen_as
+        return self._kit.addresses.of(Stage.POST, key) or seen_as
 
     def _thread_in(self, address: str) -> Target | None:
         """Return what a link leads to if it is a post or a page of its comments."""

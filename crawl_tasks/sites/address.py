@@ -93,6 +93,14 @@ class Addresses:
         """
         return normalize(address, self._base, drop_params=self._dropped)
 
+    def is_own_key(self, stage: Stage, key: str) -> bool:
+        """Say whether a key is the forum's own; that of a link to a reply, which names no post, is not."""
+        address = self.of(stage, key)
+        if address is None:
+            return True
+        target = self.read(address)
+        return target is not None and target.key == key
+
     def is_ours(self, address: str) -> bool:
         """Say whether an absolute address is on a host of this site."""
         return urlsplit(address).hostname in self._hosts

@@ -1,6 +1,6 @@
 """`make forums`: every recorded forum crawled with the plain commands, compared with its truth, as a table.
 
-Run it as `python -m tests.forums.proof [NAME ...]`; the recordings lie in CRAWL_FORUMS or ../shared/forums.
+Run it as `python -m tests.forums.proof [NAME ...]`; the recordings lie in FORUM_RECORDINGS or ../shared/forums.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ def main(names: list[str]) -> int:
     """Prove the named forums, or all that are there; 0 if every one is whole."""
     chosen = [forum for name, forum in FORUMS.items() if (not names or name in names) and forum.is_there]
     if not chosen:
-        print(f"skipped: no recorded forums in {RECORDINGS}; set CRAWL_FORUMS to their directory")
+        print(f"skipped: no recorded forums in {RECORDINGS}; set FORUM_RECORDINGS to their directory")
         return 0
     proofs = []
     for forum in chosen:

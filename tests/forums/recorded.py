@@ -18,7 +18,7 @@ from typing import Any
 from tests.waiting import eventually
 
 ROOT = Path(__file__).parents[2]
-RECORDINGS = Path(os.environ.get("CRAWL_FORUMS") or ROOT.parent / "shared" / "forums")
+RECORDINGS = Path(os.environ.get("FORUM_RECORDINGS") or ROOT.parent / "shared" / "forums")
 
 
 @dataclass(frozen=True)

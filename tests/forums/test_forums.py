@@ -14,7 +14,9 @@ from tests.forums.recorded import FORUMS, RECORDINGS, Recording
 @pytest.mark.parametrize("forum", FORUMS.values(), ids=FORUMS.keys())
 def test_every_topic_and_reply_is_stored_once_and_equal(forum: Recording, tmp_path: Path) -> None:
     if not forum.is_there:
-        pytest.skip(f"no recording of {forum.name} in {RECORDINGS}; set CRAWL_FORUMS to the directory of recordings")
+        pytest.skip(
+            f"no recording of {forum.name} in {RECORDINGS}; set FORUM_RECORDINGS to the directory of recordings"
+        )
 
     proof = prove(forum, tmp_path)
 

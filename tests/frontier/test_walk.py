@@ -32,3 +32,19 @@ def test_a_thread_that_leads_where_robots_keeps_us_out_is_not_taken_for_deleted(
 
     assert crawl.frontier.census("demo").dead == 1
     assert [post.state for page in crawl.items() for post in page.posts] == [None]
+
+
+def test_a_link_to_a_reply_that_is_gone_leaves_no_post_under_a_made_up_id(crawl: SmallCrawl) -> None:
+    identity = "  identity: ['/post/(?P<post>\\d+)$', '/goto/(?P<post>p=\\d+)$']\n  address: /post/{post}"
+    crawl.publish(
+        "boards: [{id: front, kind: hub, address: /front}]\n", RULES.replace("  address: /post/{post}", identity)
+    )
+    crawl.forum.pages["/front"] = "<a href=/goto/p=99>reply</a><a href=/post/7>topic</a>"
+
+    crawl.scan()
+
+    assert sorted(crawl.forum.asked) == ["/front", "/goto/p=99", "/post/7"]
+    assert {(post.post_id, post.state) for page in crawl.items() for post in page.posts} == {
+        ("7", None),
+        ("7", "deleted"),
+    }
