@@ -17,6 +17,7 @@ CrawlError
     │   ├── SlowDown             retry   429, or 503 with Retry-After; the gate slows the site down
     │   ├── Gone                 gone    404, 410: an answer, not a failure
     │   ├── AccessDenied         park    401, 403, 407, 451, a login wall
+    │   ├── Challenged           park    a captcha, or another wall against robots, in the place of the page
     │   ├── RobotsUnavailable    retry   robots.txt answers 5xx or not at all: disallowed for now (RFC 9309, 2.3.1.4)
     │   ├── RobotsRefused        bury    robots.txt disallows the address
     │   │   └── RedirectRefused  bury    it allows the address, but not where that redirects to; a later page: gone
@@ -84,7 +85,8 @@ class Unstorable(StoreError):
 class PageError(CrawlError):
     """A request failed. `reason` is a short slug for counters and dead letters; str() has the details.
 
-    `status` is that of the answer, 0 when there was none.
+    `status` is that of the answer, 0 when there was none. `says_nothing` is true where a page came that is not one of
+    those the site file describes: many of them in a row shut the stage (lua/_breaker.lua).
     """
 
     fate = Fate.RETRY
@@ -92,6 +94,7 @@ class PageError(CrawlError):
     retry_after_s: float | None = None
     status = 0
     slows_site = False
+    says_nothing = False
 
 
 class FetchError(PageError):
@@ -148,6 +151,15 @@ class AccessDenied(FetchError):
 
     fate = Fate.PARK
     reason = "access_denied"
+    says_nothing = True
+
+
+class Challenged(FetchError):
+    """A wall against robots stands in the place of the page."""
+
+    fate = Fate.PARK
+    reason = "challenge"
+    says_nothing = True
 
 
 class RobotsUnavailable(FetchError):
@@ -213,6 +225,7 @@ class ParseError(PageError):
 
     fate = Fate.PARK
     reason = "parse"
+    says_nothing = True
 
 
 class Crashed(PageError):
@@ -220,3 +233,4 @@ class Crashed(PageError):
 
     fate = Fate.PARK
     reason = "crash"
+    says_nothing = True

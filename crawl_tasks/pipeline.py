@@ -12,9 +12,20 @@ import time
 from dataclasses import dataclass
 from enum import StrEnum
 
-from crawl_tasks.errors import BackendError, ConfigError, Crashed, Fate, PageError, RedirectRefused
+from crawl_tasks.errors import (
+    BackendError,
+    Challenged,
+    ConfigError,
+    Crashed,
+    Fate,
+    PageError,
+    ParseError,
+    RedirectRefused,
+)
+from crawl_tasks.fetch.challenge import challenge_in
 from crawl_tasks.fetch.download import Fetcher
 from crawl_tasks.frontier.frontier import Frontier, Refusal
+from crawl_tasks.frontier.quarantine import KeptPage
 from crawl_tasks.frontier.retry import NO_RETRY, judge
 from crawl_tasks.logs import page_context
 from crawl_tasks.model import Effort, Fetched, Items, Lease, Parsed, Post, Priority, Request, Stage
@@ -65,6 +76,11 @@ class Stopwatch:
     def fetched(self, page: Fetched) -> None:
         """Note that the page is there."""
         self._page, self._fetched = page, time.perf_counter()
+
+    @property
+    def page(self) -> Fetched | None:
+        """Give the page, None while there is none."""
+        return self._page
 
     def effort(self, status: int = 0) -> Effort:
         """Give what the attempt cost so far; `status` is that of an answer which was no page."""
@@ -130,7 +146,7 @@ class Pages:
         site = self._sites.open(lease.request.site, lease.site_version)
         page = self._fetcher.fetch(lease.request, site.policy)
         watch.fetched(page)
-        parsed = site.parser.parse(lease.request, page, lease.tail)
+        parsed = read_page(site, lease, page)
         if site.sieve is not None:
             parsed = site.sieve.sift(lease.request, parsed)
         receipt = self._frontier.commit(lease, parsed, effort=watch.effort())
@@ -171,7 +187,11 @@ class Pages:
                 "delay_ms": verdict.delay_ms,
             },
         )
-        return verdict.state.value if self._frontier.fail(lease, verdict, effort) else Outcome.LEASE_LOST
+        if not self._frontier.fail(lease, verdict, effort):
+            return Outcome.LEASE_LOST
+        if verdict.says_nothing and watch.page is not None:
+            self._frontier.quarantine.keep(KeptPage(lease.rid, lease.request, watch.page, verdict.details))
+        return verdict.state.value
 
     def _gone(self, lease: Lease, effort: Effort) -> str:
         """A page that does not exist is an answer: remember it of a post, and count the request as done."""
@@ -190,6 +210,27 @@ class Pages:
         site = self._sites.latest(ask.site)
         admission = self._frontier.admit(ask.site, [request_of(ask, site)])
         return Outcome.ADMITTED if admission.new else Outcome.KNOWN
+
+
+def read_page(site: OpenSite, lease: Lease, page: Fetched) -> Parsed:
+    """Read a page by the rules of its site.
+
+    Raises:
+        PageError: it says nothing; a wall against robots is named as such, because no rule can be mended there.
+    """
+    wall = None
+    try:
+        parsed = site.parser.parse(lease.request, page, lease.tail)
+        if parsed.items.posts or parsed.items.comments or parsed.children:
+            return parsed
+        wall = challenge_in(page.headers, page.body)
+    except ParseError:
+        wall = challenge_in(page.headers, page.body)
+        if wall is None:
+            raise
+    if wall is not None:
+        raise Challenged(f"{page.url} answered {page.status} with a challenge ({wall})")
+    return parsed
 
 
 def check_ask(ask: Ask) -> None:

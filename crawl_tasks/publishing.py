@@ -66,6 +66,9 @@ def terms_of(site: Site) -> dict[str, str | int]:
         "guard": "".join(getattr(site.guard, stage.value)[0] for stage in Stage),
         "rolling_ms": site.guard_window_s * 1000,
         "guard_capacity": site.guard_capacity,
+        "breaker_after": site.breaker.after,
+        "breaker_percent": site.breaker.percent,
+        "probe_ms": round(site.breaker.probe_s * 1000),
         "full_pass_ms": round(site.interval.full_pass_s * 1000),
     }
 

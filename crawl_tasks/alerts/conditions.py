@@ -26,7 +26,14 @@ MEMORY_SHARE = 0.8
 OUTBOX_LEAST = 1000
 
 
-AT_ONCE = ("CrawlRedisMemory", "CrawlBeatSilent", "CrawlNoWorker", "CrawlSiteLate", "CrawlBacklogFull")
+AT_ONCE = (
+    "CrawlRedisMemory",
+    "CrawlBeatSilent",
+    "CrawlNoWorker",
+    "CrawlSiteLate",
+    "CrawlBacklogFull",
+    "CrawlQuarantined",
+)
 """Alerts that one look can tell."""
 
 OF_WINDOW = ("CrawlOutboxGrows", "CrawlNoProgress", "CrawlErrorRatio", "CrawlParserBroken", "CrawlDenied", "CrawlStale")
@@ -151,6 +158,15 @@ def _of_site(site: SiteSnapshot) -> Iterator[Alert]:
             Severity.WARNING,
             f"{site.name}: {site.boards.late} of {site.boards.total} boards are not scanned on time",
             "crawl-tasks status; a full backlog, a slow forum or too few workers hold scans back",
+        )
+    if site.quarantined:
+        shut = ", ".join(f"{stage.value} ({one.reason})" for stage, one in site.quarantined.items())
+        yield Alert(
+            "CrawlQuarantined",
+            site.name,
+            Severity.CRITICAL,
+            f"{site.name}: pages cannot be read and wait until one can: {shut}",
+            f"crawl-tasks reparse {site.name} shows what is read; mend the site file, then reparse --revive",
         )
     limit = site.census.count("max_backlog")
     if limit and site.census.open >= limit:

@@ -35,6 +35,7 @@ COMMANDS = {
     "resume": ("resume", "Go on with a paused site."),
     "dead": ("dead", "List, retry or drop requests that were given up or set aside."),
     "shelf": ("shelf", "List, retry or drop pages whose items could not be stored."),
+    "reparse": ("reparse", "Read pages that could not be read by the mended site file."),
     "recover": ("recover", "Rebuild an emptied Redis from the database."),
     "ledger": ("ledger", "Check that every request admitted is in exactly one place."),
     "doctor": ("doctor", "Look for what keeps this installation from working."),

@@ -5,8 +5,20 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 
-from crawl_tasks.errors import BadRedirect, RedirectRefused, RobotsRefused, SettingsError
+from crawl_tasks.errors import (
+    AccessDenied,
+    BadRedirect,
+    Challenged,
+    FetchError,
+    PageError,
+    RedirectRefused,
+    RobotsRefused,
+    ServerError,
+    SettingsError,
+    SlowDown,
+)
 from crawl_tasks.fetch.body import ACCEPTED, decode
+from crawl_tasks.fetch.challenge import challenge_in
 from crawl_tasks.fetch.client import Client, Limits, RawResponse, left
 from crawl_tasks.fetch.destination import Customs, Destination
 from crawl_tasks.fetch.outcome import failure, moment, next_hop
@@ -69,8 +81,9 @@ class Fetcher:
         now = self._clock()
         error = failure(url, raw.status, raw.headers, now)
         if error is not None:
-            error.status = raw.status
-            raise error
+            met = _wall_of(error, url, raw, limits)
+            met.status = raw.status
+            raise met
         return Fetched(
             url=url,
             status=raw.status,
@@ -135,6 +148,18 @@ class Fetcher:
     ) -> RawResponse:
         sent = {"User-Agent": policy.user_agent, "Accept": _PAGES, "Accept-Encoding": ACCEPTED, **headers}
         return self._client.send(url, headers=sent, deadline=deadline, limits=limits, destination=there)
+
+
+def _wall_of(error: PageError, url: str, raw: RawResponse, limits: Limits) -> PageError:
+    """Give the wall against robots that a refusal is in truth: waiting or a login would not help there."""
+    if not isinstance(error, (AccessDenied, ServerError, SlowDown)):
+        return error
+    try:
+        body = decode(raw.wire, raw.headers.get("content-encoding", ""), limits)
+    except FetchError:
+        body = b""
+    wall = challenge_in(raw.headers, body)
+    return error if wall is None else Challenged(f"{url} answered {raw.status} with a challenge ({wall})")
 
 
 def _within(seen: list[str], target: str, hops: int) -> str:

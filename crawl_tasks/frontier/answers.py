@@ -16,6 +16,7 @@ class Refusal(Enum):
     WINDOW_FULL = -5
     TOO_EARLY = -6
     STORE_BEHIND = -7
+    QUARANTINED = -8
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ from crawl_tasks.frontier.gauges import (
 )
 from crawl_tasks.frontier.graves import Grave, read_graves
 from crawl_tasks.frontier.keys import Keys
+from crawl_tasks.frontier.quarantine import Quarantine
 from crawl_tasks.frontier.retry import Verdict
 from crawl_tasks.frontier.scripts import OUTBOX_MAX, Scripts, Verb, explained
 from crawl_tasks.frontier.shelf import Shelf
@@ -56,6 +57,7 @@ class Frontier:
         self.alarms = Alarms(self._scripts)
         self._store_at = store_at
         self.keys = Keys(prefix)
+        self.quarantine = Quarantine(client, self._scripts, self.keys)
 
     # -- sites -------------------------------------------------------------------------------------------
 
@@ -198,6 +200,7 @@ class Frontier:
             verdict.rest_ms,
             verdict.details,
             _effort_text(effort),
+            int(verdict.says_nothing),
         )
         return reply[0] == 0
 

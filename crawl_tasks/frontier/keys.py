@@ -22,7 +22,8 @@ P is the prefix (setting `redis_prefix`), S a site's name, G one of list, post, 
 | P:serves             | hash   | process -> the queues it serves, comma-separated                                   |
 | P:alarms             | hash   | alert that was sent -> "since sent", ms                                             |
 | P:stats              | hash   | produced_at, and histograms over all sites: NAME:STAGE:BUCKET and NAME:STAGE:sum   |
-| P:s:S                | hash   | version, terms (window, delay_ms, ...), gate (next_at, paused), counters           |
+| P:s:S                | hash   | version, terms (window, delay_ms, ...), gate (next_at, paused), breaker (shut:G,   |
+|                      |        | readings:G: see _breaker.lua), counters                                            |
 | P:s:S:stats          | hash   | counters and histograms of the site, for those who watch                           |
 | P:s:S:ready:G:L      | list   | entries waiting, in the order they came                                            |
 | P:s:S:released:G     | zset   | rid -> when its message was put on the queue, ms                                   |
@@ -30,6 +31,9 @@ P is the prefix (setting `redis_prefix`), S a site's name, G one of list, post, 
 | P:s:S:open           | hash   | rid -> "token entry" of what is released (token 0) or leased                       |
 | P:s:S:delayed        | zset   | entry -> when it becomes ready again, ms                                           |
 | P:s:S:parked         | hash   | rid -> "since reason details", newline, entry                                      |
+| P:s:S:suspects:G     | list   | rids that the breaker of the stage was told of, oldest first                       |
+| P:s:S:kept:G         | zset   | rid -> when its page was kept, ms                                                  |
+| P:s:S:pages:G        | hash   | rid -> the page that could not be read, packed; at most 10                         |
 | P:s:S:dead           | hash   | the same for requests given up                                                     |
 | P:s:S:guard          | hash   | for each guard table: fingerprints n, buckets m                                    |
 | P:s:S:g:TABLE:BUCKET | set    | fingerprints, 63-bit integers, up to about 500 (an intset); of bloom a bitmap      |
@@ -41,7 +45,7 @@ P is the prefix (setting `redis_prefix`), S a site's name, G one of list, post, 
 | P:s:S:board:B        | hash   | line of its first page, interval_ms and bounds, scan, open, started_at, scanned_at, |
 |                      |        | terms of the site file, fixed_ms and held of an operator                           |
 
-Nothing here expires but the buckets of rolling guards (two windows) and P:ticker (seconds).
+Nothing here expires but the buckets of rolling guards (two windows), kept pages (two weeks) and P:ticker (seconds).
 The broker's own keys (the queues' lists, `unacked`, `_kombu.*`) are kombu's.
 """
 
@@ -74,6 +78,10 @@ class Keys:
     def board(self, site: str, board: str) -> str:
         """Name the hash of one board."""
         return f"{self.prefix}:s:{site}:board:{board}"
+
+    def kept(self, site: str, stage: str) -> tuple[str, str]:
+        """Name the order of a stage's kept pages, and the pages."""
+        return f"{self.prefix}:s:{site}:kept:{stage}", f"{self.prefix}:s:{site}:pages:{stage}"
 
     def graves(self, site: str, state: str) -> str:
         """Name the hash of a site's dead or parked requests."""

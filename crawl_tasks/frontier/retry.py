@@ -26,13 +26,17 @@ NO_RETRY = RetryPolicy(max_attempts=0, base_s=0.0, max_s=0.0)
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The state a request goes to, after `delay_ms` when delayed. `rest_ms` is how long its whole site rests."""
+    """The state a request goes to, after `delay_ms` when delayed. `rest_ms` is how long its whole site rests.
+
+    `says_nothing` is for the breaker: a page came, and was not one that the site file describes.
+    """
 
     state: State
     reason: str
     details: str
     delay_ms: int = 0
     rest_ms: int = 0
+    says_nothing: bool = False
 
 
 def judge(error: PageError, attempt: int, policy: RetryPolicy, luck: float) -> Verdict:
@@ -46,7 +50,7 @@ def judge(error: PageError, attempt: int, policy: RetryPolicy, luck: float) -> V
     """
     details = " ".join(str(error).split())[:500]
     if error.fate is Fate.PARK:
-        return Verdict(State.PARKED, error.reason, details)
+        return Verdict(State.PARKED, error.reason, details, says_nothing=error.says_nothing)
     if error.fate is not Fate.RETRY or attempt >= policy.max_attempts:
         return Verdict(State.DEAD, error.reason, details)
     ceiling_s = min(policy.max_s, policy.base_s * 2.0 ** (attempt - 1))

@@ -52,9 +52,11 @@ class Verb(StrEnum):
     RECALL_BOARD = "recall_board"
     SHELVE = "shelve"
     UNSHELVE = "unshelve"
+    KEEP = "keep"
+    REOPEN = "reopen"
 
 
-PRELUDE: Final = ("prelude", "release")
+PRELUDE: Final = ("prelude", "breaker", "release")
 """What stands in front of every verb, in this order."""
 
 

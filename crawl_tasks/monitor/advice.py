@@ -36,6 +36,11 @@ def _findings(site: SiteSnapshot, snapshot: Snapshot) -> Iterator[Advice]:
     if site.is_paused:
         yield Advice(Level.NOTE, f"paused: resume it with crawl-tasks resume {site.name}")
         return
+    for stage, shut in site.quarantined.items():
+        yield Advice(
+            Level.ACT,
+            f"{stage.value} pages are in quarantine ({shut.reason}): crawl-tasks reparse {site.name}",
+        )
     for stage, count in census.stages.items():
         waiting = count.ready + count.released
         if waiting and not snapshot.workers_of(stage.value):

@@ -6,6 +6,7 @@ import sys
 import time
 from collections import deque
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Self
 
 from rich.box import SIMPLE_HEAD
@@ -141,6 +142,7 @@ def troubles(snapshot: Snapshot) -> list[str]:
     lines = []
     for site in snapshot.sites:
         parts = [f"{reason} {count}" for reason, count in sorted(site.failed.items(), key=lambda row: -row[1])]
+        parts += [f"{stage.value} pages in quarantine ({shut.reason})" for stage, shut in site.quarantined.items()]
         if site.boards.late:
             parts.append(f"{site.boards.late} of {site.boards.total} boards late")
         if parts:
@@ -158,7 +160,7 @@ def plain_text(snapshot: Snapshot) -> str:
 def _site_text(site: SiteSnapshot) -> str:
     census, boards = site.census, site.boards
     stages = [
-        f"  {stage.value:<8} done {count.done}, ready {count.ready}, queued {count.released}"
+        f"  {stage.value:<8} done {count.done}, ready {count.ready}, queued {count.released}" + _shut_text(site, stage)
         for stage, count in census.stages.items()
     ]
     failed = ", ".join(f"{reason} {count}" for reason, count in site.failed.items()) or "none"
@@ -172,6 +174,14 @@ def _site_text(site: SiteSnapshot) -> str:
             f" {boards.unscanned} never scanned",
         ]
     )
+
+
+def _shut_text(site: SiteSnapshot, stage: Stage) -> str:
+    shut = site.quarantined.get(stage)
+    if shut is None:
+        return ""
+    since = datetime.fromtimestamp(shut.since_ms / 1000, UTC)
+    return f"; in quarantine since {since:%Y-%m-%d %H:%M}Z: {shut.reason}"
 
 
 def clock(seconds: float) -> str:

@@ -20,6 +20,15 @@ BEAT_SILENT_MS = 60_000
 """Beat looks for due boards every few seconds; after a minute without, nobody does."""
 
 
+@dataclass(frozen=True, slots=True)
+class Shut:
+    """A stage whose pages could not be read: since when, for which reason, and when a probe goes next."""
+
+    since_ms: int
+    reason: str
+    probe_at_ms: int
+
+
 @dataclass(frozen=True)
 class SiteSnapshot:
     """One site, as the ledger and its counters say."""
@@ -32,6 +41,17 @@ class SiteSnapshot:
     def is_paused(self) -> bool:
         """Say whether an operator has stopped it."""
         return self.census.fields.get("paused") == "1"
+
+    @cached_property
+    def quarantined(self) -> dict[Stage, Shut]:
+        """Give the stages that the breaker has shut."""
+        shut = {}
+        for stage in Stage:
+            said = self.census.fields.get(f"shut:{stage.value}")
+            if said:
+                since, probe_at, _, reason = said.split(" ", 3)
+                shut[stage] = Shut(int(since), reason, int(probe_at))
+        return shut
 
     @cached_property
     def failed(self) -> dict[str, int]:

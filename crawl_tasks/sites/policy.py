@@ -87,6 +87,20 @@ class Guards(Part):
     comment: GuardMode = Field(default=GuardMode.EXACT, description="Guard of comment pages.")
 
 
+class Breaker(Part):
+    """When a stage whose pages say nothing is shut: its requests wait, and a probe is sent now and then."""
+
+    after: Whole = Field(
+        default=5, ge=1, le=100, description="Pages in a row that could not be read, after which a stage is shut."
+    )
+    percent: Whole = Field(
+        default=75, ge=10, le=100, description="Percent of the last 20 pages of a stage that do the same."
+    )
+    probe_s: Seconds = Field(
+        default=900.0, ge=1, le=86_400, description="Seconds between the requests that a shut stage is tried with."
+    )
+
+
 class Interval(Part):
     """How often a board is looked at; busy boards move towards min_s, quiet ones towards max_s."""
 

@@ -12,7 +12,8 @@ from pydantic_core import PydanticUndefined
 from crawl_tasks.sites import index, policy, presets, rules, schema, stages, steps
 
 SECTIONS: tuple[tuple[str, type[BaseModel]], ...] = (
-    ("The file", schema.Site), ("boards", schema.Board), ("gate", policy.Gate), ("interval", policy.Interval),
+    ("The file", schema.Site), ("boards", schema.Board), ("gate", policy.Gate),
+    ("breaker", policy.Breaker), ("interval", policy.Interval),
     ("order", policy.Orders), ("priority", policy.Priorities), ("guard", policy.Guards),
     ("Every stage", stages.StageSpec), ("list", stages.ListSpec), ("post", stages.PostSpec),
     ("post.comments", stages.Records), ("comment", stages.CommentSpec),

@@ -19,6 +19,7 @@ from pydantic import BeforeValidator, Field, StringConstraints, field_validator,
 from crawl_tasks.errors import RefusedAddress
 from crawl_tasks.model import Stage
 from crawl_tasks.sites.policy import (
+    Breaker,
     Flag,
     Gate,
     GuardMode,
@@ -129,6 +130,7 @@ class Site(Part):
         default=None, description="Preset of the forum's program; what this file says stands above it."
     )
     gate: Gate = Field(default=Gate(), description="How hard it may be asked.")
+    breaker: Breaker = Field(default=Breaker(), description="When a stage that cannot be read is shut.")
     interval: Interval = Field(default=Interval(), description="How often its boards are looked at.")
     order: Annotated[Orders, BeforeValidator(one_word_for_all)] = Field(
         default=Orders(), description="fifo or lifo, by stage; one word sets all three."

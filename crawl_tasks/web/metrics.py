@@ -13,7 +13,7 @@ from crawl_tasks.web.families import Family, MetricKind, Sample, escaped, labels
 C, G, H = MetricKind.COUNTER, MetricKind.GAUGE, MetricKind.HISTOGRAM
 U = MetricKind.UNTYPED  # counters, but without the _total that newer parsers would add to their names
 Reader = Callable[[Snapshot], Iterable[Sample]]
-GATE = (Refusal.PAUSED, Refusal.WINDOW_FULL, Refusal.TOO_EARLY, Refusal.STORE_BEHIND)
+GATE = (Refusal.PAUSED, Refusal.WINDOW_FULL, Refusal.TOO_EARLY, Refusal.STORE_BEHIND, Refusal.QUARANTINED)
 
 
 CHANGES = ("new", "filled", "changed", "unchanged")
@@ -134,6 +134,8 @@ FAMILIES = (
     Family("crawl_board_lateness_seconds", H, (), "Time from when boards were due to when their scans were admitted.",
            histograms=lambda snap: [("", snap.lateness())]),
     Family("crawl_site_paused", G, ("site",), "1 if the site is paused.", each=lambda site: int(site.is_paused)),
+    Family("crawl_stage_quarantined", G, ("site", "stage"), "1 if the stage is shut: its pages could not be read.",
+           by("stage", lambda site: {stage.value: int(stage in site.quarantined) for stage in Stage})),
     Family("crawl_requests", G, ("site", "state"),
            "Requests by state: ready, released, leased, delayed, parked, dead.", by("state", _states)),
     Family("crawl_backlog_requests", G, ("site", "stage"), "Requests of a stage that are ready or released.",

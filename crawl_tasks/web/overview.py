@@ -128,6 +128,8 @@ def state(site: SiteSnapshot) -> str:
     """Write whether a site is paused, resting or working."""
     if site.is_paused:
         return '<span class="note">paused</span>'
+    if site.quarantined:
+        return f'<span class="bad">quarantined: {", ".join(stage.value for stage in site.quarantined)}</span>'
     word, colour = ("scanning", "good") if site.boards.scanning else ("waiting", "quiet")
     return f'<span class="{colour}">{word}</span>'
 

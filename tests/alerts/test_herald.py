@@ -87,6 +87,7 @@ def test_an_alert_of_the_installation_fires(healthy: Snapshot, change: dict, nam
     [
         (site(boards=Boards(total=3, late=1)), site(), "CrawlSiteLate"),
         (site(ready=5, done=9, max_backlog=5), site(done=1), "CrawlBacklogFull"),
+        (site(shut__list="5 9 0 parse", shut__post="6 9 0 parse"), site(), "CrawlQuarantined"),
         (site(ready=5, done=9), site(done=9), "CrawlNoProgress"),
         (site(attempts=30, failed__server_error=7), site(), "CrawlErrorRatio"),
         (site(attempts=15, failed__parse=3), site(), "CrawlParserBroken"),

@@ -49,7 +49,8 @@ comment:
 
 @dataclass
 class SmallForum:
-    """Pages by path; what is not there is a 404. `asked` are the paths that were asked for, in order.
+    """Pages by path; what is not there is a 404. `asked` are the paths that were asked for, in order;
+    `statuses` are answers other than the usual ones.
 
     Its clock is `ahead_s` before ours; `moved` holds redirects by path.
     """
@@ -57,6 +58,7 @@ class SmallForum:
     url: str
     pages: dict[str, str | bytes] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)
+    statuses: dict[str, int] = field(default_factory=dict)
     ahead_s: float = 0.0
     moved: dict[str, str] = field(default_factory=dict)
 
@@ -90,7 +92,8 @@ def small_forum() -> Iterator[SmallForum]:
             page = forum.pages.get(self.path)
             body = page.encode() if isinstance(page, str) else page or b"no such page"
             target = forum.moved.get(self.path)
-            self.send_response(302 if target else 404 if page is None else 200)
+            usual = 302 if target else 404 if page is None else 200
+            self.send_response(forum.statuses.get(self.path, usual))
             if target:
                 self.send_header("Location", target)
             self.send_header("Content-Type", "text/html; charset=utf-8")

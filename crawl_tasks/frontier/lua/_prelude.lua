@@ -28,13 +28,15 @@ local function load_site(name)
   local key = P .. ':s:' .. name
   local v = redis.call('HMGET', key, 'version', 'window', 'delay_ms', 'lease_ms', 'max_attempts', 'max_backlog',
     'paused', 'next_at', 'admitted', 'order', 'guard', 'rolling_ms', 'levels:list', 'levels:post', 'levels:comment',
-    'guard_capacity', 'full_pass_ms')
+    'guard_capacity', 'full_pass_ms', 'shut:list', 'shut:post', 'shut:comment', 'breaker_after', 'breaker_percent', 'probe_ms')
   if not v[1] then return nil end
   return {
     name = name, key = key, version = v[1], window = tonumber(v[2]), delay = tonumber(v[3]), lease = tonumber(v[4]),
     max_attempts = tonumber(v[5]), max_backlog = tonumber(v[6]), paused = v[7] == '1', next_at = tonumber(v[8] or 0),
     rid = tonumber(v[9] or 0), order = v[10], guard = v[11], rolling = tonumber(v[12]),
     levels = {list = v[13] or '', post = v[14] or '', comment = v[15] or ''}, capacity = tonumber(v[16] or 1000000), full = tonumber(v[17] or 0),
+    shut = {list = v[18], post = v[19], comment = v[20]}, breaker_after = tonumber(v[21] or 5),
+    breaker_percent = tonumber(v[22] or 75), probe = tonumber(v[23] or 900000),
     guards = {}, ready = {}, known = 0, fresh = 0, news = 0,
   }
 end

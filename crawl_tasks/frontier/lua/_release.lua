@@ -12,12 +12,25 @@ end
 -- While the store is behind, nothing more is fetched: what cannot be stored would fill Redis. Ticks look again.
 local function store_is_behind() return redis.call('XLEN', P .. ':outbox') >= OUTBOX_MAX end
 
+local function has_ready(site, stage)
+  for _, key in ipairs(ready_keys(site, stage)) do
+    if redis.call('EXISTS', key) == 1 then return true end
+  end
+  return false
+end
+
 -- The stage stands in the site's window with what all stages hold in lease and what it has released itself:
 -- a stage that no worker serves cannot take the window from the others.
 local function release_stage(site, stage, room, now)
   local released = site.key .. ':released:' .. stage
+  local probe = probe_at(site, stage)
+  if probe then
+    room = probe <= now and 1 or 0
+    if probe > now then attend(site, probe) end
+  end
   room = room - redis.call('ZCARD', released)
   if room <= 0 or site.levels[stage] == '' then return 0 end
+  if probe and not has_ready(site, stage) then unpark_suspect(site, stage) end
   local keys = ready_keys(site, stage)
   local count, last = 0, #keys
   keys[last + 1] = stage_letter(site.order, stage) == 'l' and 'RIGHT' or 'LEFT'

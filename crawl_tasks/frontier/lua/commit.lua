@@ -46,6 +46,7 @@ if tonumber(ARGV[5]) > 0 then
 end
 redis.call('HINCRBY', site.key, 'done:' .. stage, 1)
 count_effort(site, stage, ARGV[8])
+if ARGV[7] == '' then note_good_page(site, stage, ARGV[2]) end
 if ARGV[7] ~= '' then redis.call('HINCRBY', site.key, ARGV[7], 1) end
 for reason, n in string.gmatch(ARGV[9], '(%S+) (%d+)') do count_dropped(site, reason, n) end
 redis.call('XADD', P .. ':outbox', '*', 'items', string.sub(ARGV[4], 1, -2) .. ',' .. cjson.encode(trail) .. ']')

@@ -9,6 +9,7 @@
 -- ARGV 7: ms for which the whole site rests, 0 for none
 -- ARGV 8: details, one line
 -- ARGV 9: what the attempt cost, as count_effort() reads it
+-- ARGV 10: 1 when the page came and said nothing, for the breaker, else 0
 -- RETURNS 0: {0, released}
 -- RETURNS -1: the site is not published
 -- RETURNS -2: the lease is not the caller's any more; nothing was changed
@@ -25,7 +26,9 @@ if tonumber(ARGV[7]) > 0 and now + ARGV[7] > site.next_at then
   redis.call('HSET', site.key, 'next_at', string.format('%.0f', site.next_at))
 end
 redis.call('HINCRBY', site.key, 'failed:' .. ARGV[6], 1)
-count_effort(site, string.match(entry, '^%d+ (%a+)'), ARGV[9])
+local stage = string.match(entry, '^%d+ (%a+)')
+count_effort(site, stage, ARGV[9])
+if ARGV[10] == '1' then note_bad_page(site, stage, rid, ARGV[6], now) end
 if ARGV[4] ~= 'dead' then tally(site, ARGV[4] .. ':' .. ARGV[6], 1) end
 if ARGV[4] == 'delayed' then
   redis.call('ZADD', site.key .. ':delayed', now + ARGV[5], entry)

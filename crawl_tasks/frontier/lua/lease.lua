@@ -11,6 +11,7 @@
 -- RETURNS -5: the window is full
 -- RETURNS -6: too early for the site's rate
 -- RETURNS -7: more pages wait for the store than may
+-- RETURNS -8: the stage is shut, and it is not time for a probe
 
 local site = load_site(ARGV[1])
 if not site then return {-1} end
@@ -24,6 +25,7 @@ local refusal = (site.paused and -4)
   or (redis.call('ZCARD', site.key .. ':leased') >= site.window and -5)
   or (site.next_at > now and -6)
   or (store_is_behind() and -7)
+  or ((probe_at(site, stage) or 0) > now and -8)
 if refusal then
   tally(site, 'refused:' .. refusal, 1)
   redis.call('ZREM', site.key .. ':released:' .. stage, rid)
@@ -33,6 +35,7 @@ if refusal then
   return {refusal}
 end
 
+if site.shut[stage] then plan_probe(site, stage, now + site.probe, rid) end
 attempt = attempt + 1
 token = redis.call('HINCRBY', site.key, 'fence', 1)
 redis.call('HINCRBY', site.key, 'attempts', 1)

@@ -1,6 +1,7 @@
 -- Make a site, its terms and its boards known to every worker. Boards that are gone are scanned no more;
 -- those that stay keep their schedule, within the new bounds; an interval that an operator fixed holds until the file
--- gives the board others. A board that is held stays out of the schedule.
+-- gives the board others. A board that is held stays out of the schedule. A stage that is shut may send a probe at once
+-- when the file is another.
 -- KEYS 1: key prefix
 -- ARGV 1: site
 -- ARGV 2: version
@@ -11,6 +12,7 @@
 -- RETURNS 0: {0, boards}
 
 local name, key, now = ARGV[1], P .. ':s:' .. ARGV[1], now_ms()
+local before = load_site(name)
 redis.call('HSET', P .. ':sites', name, ARGV[3])
 redis.call('HSET', key, 'version', ARGV[2])
 redis.call('HSETNX', key, 'since', now)
@@ -58,6 +60,11 @@ for _, id in ipairs(redis.call('SMEMBERS', key .. ':boards')) do  -- bounded by 
     redis.call('DEL', key .. ':board:' .. id)
     redis.call('ZREM', P .. ':boards', name .. ' ' .. id)
     redis.call('ZREM', P .. ':fulls', name .. ' ' .. id)
+  end
+end
+if before and before.version ~= ARGV[2] then
+  for _, stage in ipairs(STAGES) do
+    if before.shut[stage] then plan_probe(before, stage, now) end
   end
 end
 attend({key = key, name = name}, now)

@@ -83,8 +83,11 @@ local function next_look(site)
   for _, stage in ipairs(STAGES) do
     local first = redis.call('ZRANGE', site.key .. ':released:' .. stage, 0, 0, 'WITHSCORES')
     if first[2] then at = math.min(at, math.max(first[2] + GRACE, now + 1000)) end
-    for _, key in ipairs(ready_keys(site, stage)) do
-      if redis.call('EXISTS', key) == 1 then at = math.min(at, math.max(site.next_at, now + 1000)) end
+    local waits, probe = has_ready(site, stage), probe_at(site, stage)
+    if probe and (waits or redis.call('EXISTS', suspects_key(site, stage)) == 1) then
+      at = math.min(at, math.max(probe, now + 1000))
+    elseif waits then
+      at = math.min(at, math.max(site.next_at, now + 1000))
     end
   end
   if at < math.huge then return math.max(at, now + 1) end

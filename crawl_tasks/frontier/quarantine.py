@@ -1,0 +1,105 @@
+"""Beside step 5: pages that could not be read are kept for whoever mends the rule, and a shut stage is opened again.
+
+When a stage is shut is lua/_breaker.lua's matter.
+"""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass
+from typing import Final, cast
+
+import orjson
+import redis
+
+from crawl_tasks.errors import BackendError, ConfigError
+from crawl_tasks.frontier.entry import payload_of, read_entry
+from crawl_tasks.frontier.keys import Keys
+from crawl_tasks.frontier.scripts import Scripts, Verb, explained
+from crawl_tasks.model import Fetched, Request, Stage
+
+MOST_PAGES: Final = 10
+"""Kept pages of a stage; the oldest makes room."""
+
+MOST_BYTES: Final = 256 << 10
+"""A page that is larger than this when it is packed is not kept."""
+
+_KEPT_MS: Final = 14 * 86_400_000
+_MOST_UNPACKED: Final = 256 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class KeptPage:
+    """A page that could not be read, and what was wrong with it."""
+
+    rid: int
+    request: Request
+    page: Fetched
+    why: str
+
+
+class Quarantine:
+    """The kept pages and shut stages of the ledger. Thread-safe."""
+
+    def __init__(self, client: redis.Redis, scripts: Scripts, keys: Keys) -> None:
+        self._client = client
+        self._scripts = scripts
+        self._keys = keys
+
+    def keep(self, kept: KeptPage) -> bool:
+        """Keep a page; false when it is too large."""
+        packed = pack(kept)
+        if len(packed) > MOST_BYTES:
+            return False
+        request = kept.request
+        self._scripts.call(Verb.KEEP, request.site, request.stage.value, kept.rid, packed, MOST_PAGES, _KEPT_MS)
+        return True
+
+    @explained("kept pages")
+    def kept(self, site: str, stage: Stage) -> list[KeptPage]:
+        """Read the kept pages of a stage, oldest first."""
+        order, pages = self._keys.kept(site, stage.value)
+        rids = cast("list[bytes]", self._client.zrange(order, 0, -1))
+        packed = cast("list[bytes | None]", self._client.hmget(pages, rids)) if rids else []
+        return [unpack(site, text) for text in packed if text is not None]
+
+    def reopen(self, site: str, stage: Stage) -> int:
+        """Open a shut stage and let go what its breaker parked; give how many requests.
+
+        Raises:
+            ConfigError: no such site is published.
+        """
+        code, revived = cast("list[int]", self._scripts.call(Verb.REOPEN, site, stage.value))
+        if code != 0:
+            raise ConfigError(f"site {site!r} is not published; `crawl-tasks sites check` publishes config/sites")
+        return revived
+
+
+def pack(kept: KeptPage) -> bytes:
+    """Write a kept page as it stands in Redis: a line of JSON, then the body, compressed together."""
+    request, page = kept.request, kept.page
+    head = {
+        "entry": f"{kept.rid} {request.stage.value} {request.priority} 0 {request.address} {payload_of(request)}",
+        "url": page.url,
+        "status": page.status,
+        "headers": dict(page.headers),
+        "at_s": page.at_s,
+        "why": kept.why,
+    }
+    return zlib.compress(orjson.dumps(head) + b"\n" + page.body)
+
+
+def unpack(site: str, packed: bytes) -> KeptPage:
+    """Read a kept page back.
+
+    Raises:
+        BackendError: it is none of ours.
+    """
+    try:
+        head, _, body = zlib.decompressobj().decompress(packed, _MOST_UNPACKED).partition(b"\n")
+        told = orjson.loads(head)
+        rid, _, request = read_entry(site, told["entry"].encode())
+        page = Fetched(told["url"], told["status"], told["headers"], body, told["at_s"])
+        return KeptPage(rid, request, page, told["why"])
+    except (zlib.error, LookupError, TypeError, ValueError) as error:
+        raise BackendError(f"a kept page of {site} cannot be read: {error}") from error
