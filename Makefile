@@ -10,7 +10,7 @@ OPTIONS ?=
 UV = VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/uv $(shell test -w "$$HOME" || echo --no-cache)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup crawl test flow forums lint lock docs bench clean
+.PHONY: help setup crawl test flow forums lint lock docs bench chaos clean
 
 help: ## List what there is to make
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -54,6 +54,9 @@ docs: setup ## Write the tables of docs/site-files.md anew from the schema and t
 
 bench: setup ## Measure a crawl of a local forum of 5,000 pages
 	@$(BIN)/crawl-tasks bench $(OPTIONS)
+
+chaos: setup ## Kill, cut off, double and stop what can be, and count what it cost (OPTIONS=--middle, --long, part names)
+	@$(BIN)/python -m tests.chaos $(OPTIONS)
 
 clean: ## Remove what was built and crawled, .venv too
 	rm -rf $(VENV) .crawl build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

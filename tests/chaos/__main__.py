@@ -1,0 +1,43 @@
+"""`python -m tests.chaos`: run the rows, print the table, and end with 1 when a goal is missed."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable
+
+from tests.chaos import kills
+from tests.chaos.rows import SCALES, Row, Scale, table
+
+Part = Callable[[Scale, int], list[Row]]
+
+PARTS: dict[str, Part] = {"kills": kills.run}
+
+
+def main() -> int:
+    """Run what was asked for."""
+    parser = argparse.ArgumentParser(prog="python -m tests.chaos", description="Faults on purpose, counted.")
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)}; all if left out")
+    parser.add_argument("--middle", dest="scale", action="store_const", const="middle", help="50 deaths at each point")
+    parser.add_argument(
+        "--long", dest="scale", action="store_const", const="long", help="more than 10,000 deaths; hours"
+    )
+    parser.add_argument("--seed", type=int, default=1, help="of all random choices (default: %(default)s)")
+    options = parser.parse_args()
+    if unknown := set(options.parts) - set(PARTS):
+        parser.error(f"no such part: {', '.join(sorted(unknown))}; there are {', '.join(PARTS)}")
+    scale = SCALES[options.scale or "short"]
+    rows: list[Row] = []
+    for name in options.parts or PARTS:
+        began = time.monotonic()
+        rows += PARTS[name](scale, options.seed)
+        sys.stderr.write(f"{name}: {time.monotonic() - began:.1f} s\n")
+    sys.stdout.write(f"{table(rows)}\n")
+    faults = [f"{row.figure}: {fault}" for row in rows for fault in row.faults]
+    sys.stderr.writelines(f"FAULT {fault}\n" for fault in faults)
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,229 @@
+"""Where chaos happens: one installation with a Redis, a demo forum and forked workers, and the judge at its end."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from crawl_tasks.local.redis_server import RedisServer
+from crawl_tasks.publishing import board_terms, terms_of
+from crawl_tasks.sites.published import dump_site
+from crawl_tasks.sites.schema import Site
+from tests.chaos.points import KillPoint, Role
+from tests.flow.judge import differences
+from tests.flow.world import ROOT, SITE, World
+
+LEASE_MS = 2500
+MANY_ATTEMPTS = 40  # pages are hit by more deaths here than a lifetime holds, and must not be buried for that
+
+BINDINGS = ("_kombu.*", "unacked*")
+
+
+@dataclass(slots=True)
+class Child:
+    """A forked worker; `hit` is set when it died at its point, `code` when it ended."""
+
+    name: str
+    role: Role
+    point: KillPoint | None
+    pid: int = 0
+    hit: bool = False
+    code: int | None = None
+
+
+class Nursery:
+    """The fork server and its children, as seen from outside."""
+
+    def __init__(self, directory: Path, environment: dict[str, str], module: str = "tests.chaos.nursery") -> None:
+        self.children: dict[str, Child] = {}
+        self._log = directory / "workers.log"
+        self._unread = b""
+        self._count = 0
+        with (directory / "nursery.log").open("ab") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", module],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                env=environment,
+                cwd=directory,
+                start_new_session=True,
+            )
+        self._said: list[str] = []
+        self._pump_until(lambda: "ready" in self._said)
+
+    def fork(self, role: Role, point: KillPoint | None = None, passes: int = 1, **more: object) -> Child:
+        """Ask for a worker; it may be armed with a point to die at."""
+        self._count += 1
+        child = Child(f"w{self._count}", role, point)
+        order = {"name": child.name, "role": role, "log": str(self._log), "passes": passes, "signal": "SIGKILL"}
+        self.children[child.name] = child
+        assert self._process.stdin
+        self._process.stdin.write(json.dumps(order | {"point": point.name if point else None} | more).encode() + b"\n")
+        self._process.stdin.flush()
+        return child
+
+    def living(self) -> list[Child]:
+        """Give the children that have not ended."""
+        return [child for child in self.children.values() if child.code is None]
+
+    def pump(self, wait_s: float = 0.0) -> None:
+        """Take in what the fork server reports."""
+        assert self._process.stdout
+        while select.select([self._process.stdout], [], [], wait_s)[0]:
+            read = os.read(self._process.stdout.fileno(), 65536)
+            assert read, "the fork server ended; see nursery.log"
+            *lines, self._unread = (self._unread + read).split(b"\n")
+            for line in lines:
+                self._note(json.loads(line))
+            wait_s = 0.0
+
+    def kill_all(self) -> None:
+        """End every child at once."""
+        self._pump_until(lambda: all(child.pid for child in self.living()))
+        for child in self.living():
+            os.kill(child.pid, signal.SIGKILL)
+        self._pump_until(lambda: not self.living())
+        self.children.clear()
+
+    def close(self) -> None:
+        """End the fork server, and with it the children."""
+        assert self._process.stdin
+        self._process.stdin.close()
+        self._process.wait(timeout=10)
+        assert self._process.stdout
+        self._process.stdout.close()
+
+    def _note(self, said: dict[str, object]) -> None:
+        if "ready" in said:
+            self._said.append("ready")
+        elif "born" in said:
+            self.children[str(said["born"])].pid = int(str(said["pid"]))
+        elif "hit" in said:
+            self.children[str(said["hit"])].hit = True
+        else:
+            self.children[str(said["died"])].code = int(str(said["code"]))
+
+    def _pump_until(self, condition: Callable[[], bool], within_s: float = 60.0) -> None:
+        deadline = time.monotonic() + within_s
+        while not condition():
+            assert time.monotonic() < deadline, "the fork server does not answer; see nursery.log"
+            self.pump(0.05)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the judge found after a crawl: faults are what may not be; `extra` counts fetches beyond one a page."""
+
+    faults: tuple[str, ...]
+    pages: int
+    fetches: int
+    extra: int
+
+
+class Ground:
+    """One installation. `begin` empties it; `judge` holds a finished crawl against the forum's truth and own log."""
+
+    def __init__(self, directory: Path, **settings: str) -> None:
+        self.server = RedisServer(directory / "redis")
+        self.server.start()
+        self.world = World(directory, self.server)
+        self.world.environment |= {"CRAWL_STORE_AT": "10", "CRAWL_REDIS_URL": self.server.url} | settings
+        self.nursery = Nursery(directory, self.world.environment)
+        self.database = directory / "crawl.db"
+        self._seen = 0
+
+    def forum(self, *options: str) -> None:
+        """Start the demo forum; its faults are known to the judge by the log."""
+        self.world.forum(*options)
+
+    def begin(self, lease_ms: int = LEASE_MS, **gate: object) -> Site:
+        """Empty Redis and database, and publish the site anew: one crawl begins."""
+        self.nursery.kill_all()
+        self.world.client.flushall()
+        for file in self.database.parent.glob("crawl.db*"):
+            file.unlink()
+        self._seen = len(self.world.requests())
+        return self.publish(lease_ms, **gate)
+
+    def publish(self, lease_ms: int = LEASE_MS, **gate: object) -> Site:
+        """Publish the site with leases that end soon."""
+        site = self.world.publish(self.base, **({"max_attempts": MANY_ATTEMPTS} | gate))
+        terms = terms_of(site) | {"lease_ms": lease_ms}
+        self.world.frontier.publish(site.name, site.version, dump_site(site), terms, board_terms(site))
+        return site
+
+    @property
+    def base(self) -> str:
+        """The forum's address."""
+        return f"http://127.0.0.1:{int((self.world.directory / 'port').read_text())}"
+
+    def wait_idle(self, within_s: float = 90.0, every_s: float = 0.05) -> None:
+        """Let the crawl end."""
+        deadline = time.monotonic() + within_s
+        while not self.world.is_idle():
+            assert time.monotonic() < deadline, f"not idle within {within_s} s: {self.world.census()}"
+            self.nursery.pump(every_s)
+
+    def rows(self) -> list[dict[str, object]]:
+        """Read what the forum was asked for in this crawl, robots.txt aside."""
+        return [row for row in self.world.requests()[self._seen :] if row["path"] != "/robots.txt"]
+
+    def judge(self) -> Verdict:
+        """Compare the database with the forum's truth, the ledger with itself, and count fetches by the forum's log."""
+        truth = self.world.directory / "truth.json"
+        faults = differences(self.database, truth) if self.database.exists() else ["there is no database"]
+        census = self.world.census()
+        if census.imbalance():
+            faults.append(census.imbalance())
+        if census.dead or census.parked:
+            faults.append(f"{census.dead} requests are dead, {census.parked} parked")
+        faults += self._fsck()
+        rows = self.rows()
+        asked = Counter(str(row["path"]) for row in rows)
+        failed = Counter(str(row["path"]) for row in rows if row["fault"])
+        paths = set(json.loads(truth.read_text())["paths"])
+        faults += [f"{path} was never fetched" for path in sorted(paths - set(asked))]
+        faults += [f"{path} was fetched and is no page" for path in sorted(set(asked) - paths)]
+        extra = sum(max(0, times - 1 - failed[path]) for path, times in asked.items())
+        return Verdict(tuple(faults), len(asked), sum(asked.values()), extra)
+
+    def _fsck(self) -> list[str]:
+        command = [sys.executable, "-m", "crawl_tasks", "fsck"]
+        if not (ROOT / "crawl_tasks" / "cli" / "fsck.py").exists():
+            return []
+        done = subprocess.run(
+            command, env=self.world.environment, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False
+        )
+        return [] if done.returncode == 0 else [f"fsck: {done.stdout[-500:]}{done.stderr[-500:]}"]
+
+    def close(self) -> None:
+        """End everything that was started here."""
+        self.nursery.close()
+        self.world.close()
+        self.server.stop()
+
+
+@contextmanager
+def new_ground(**settings: str) -> Iterator[Ground]:
+    """Make an installation in a directory of its own, and remove it."""
+    with TemporaryDirectory(prefix="crawl-chaos-") as directory:
+        ground = Ground(Path(directory), **settings)
+        try:
+            yield ground
+        finally:
+            ground.close()
+
+
+__all__ = ["SITE", "Child", "Ground", "Nursery", "Verdict", "new_ground"]

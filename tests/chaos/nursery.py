@@ -1,0 +1,116 @@
+"""A pre-imported process that forks workers: a whole Celery worker consumes 0.15 s after it was asked for.
+
+Reads one JSON object a line: {"name", "role", "log", "point", "passes", "signal"}; the point is a kill point's name or
+null. Writes {"hit": name} when a child dies at its point, and {"died": name, "code": wait status} for each that ended.
+It ends, with all its children, when its input does.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+from functools import partialmethod
+
+import celery.concurrency.thread
+import celery.worker.consumer
+
+import crawl_tasks.store.upsert
+import crawl_tasks.tasks
+import crawl_tasks.worker
+from crawl_tasks.celery import app
+from crawl_tasks.frontier import scripts
+from crawl_tasks.frontier.frontier import Frontier
+from tests.chaos.points import POINTS, Fuse, Role
+
+PRELOADED = (celery.concurrency.thread, celery.worker.consumer, crawl_tasks.store.upsert, crawl_tasks.tasks)
+
+QUEUES = {Role.FETCH: ["list", "post", "comment"], Role.STORE: ["store"]}
+
+GRACE_MS = 1000
+TAKEOVER_MS = 1500
+"""The crawler's own are 5,000 and 60,000: what is waited for after a death, and only that, is shortened."""
+
+
+def hasten() -> None:
+    """Shorten the waits for lost messages and for the pages of a dead store worker."""
+    written = scripts.script_text
+
+    def hastened(*args: object) -> str:
+        text = written(*args)
+        assert "local GRACE = 5000" in text
+        return text.replace("local GRACE = 5000", f"local GRACE = {GRACE_MS}")
+
+    scripts.script_text = hastened
+    Frontier.draw = partialmethod(Frontier.draw, takeover_ms=TAKEOVER_MS)
+
+
+def run_worker(name: str, queues: list[str], threads: int) -> None:
+    """Be a Celery worker, as `celery -A crawl_tasks worker` is."""
+    worker = app.Worker(
+        pool="threads",
+        concurrency=threads,
+        queues=queues,
+        without_gossip=True,
+        without_mingle=True,
+        without_heartbeat=True,
+        hostname=f"{name}@chaos",
+        loglevel="WARNING",
+    )
+    worker.start()
+
+
+def run_child(order: dict[str, object]) -> None:
+    """Be what was ordered; what Celery prints goes to the log."""
+    name, role = str(order["name"]), Role(str(order["role"]))
+    log = os.open(f"{order['log']}", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+    report = os.dup(1)
+    os.dup2(log, 1)
+    os.dup2(log, 2)
+    hasten()
+    if order.get("point"):
+        point = next(point for point in POINTS if point.name == order["point"])
+        point.arm(Fuse(name, int(str(order["passes"])), signal.Signals[str(order["signal"])], report))
+    if role is Role.BEAT:
+        app.Beat(loglevel="WARNING", schedule=f"{order['log']}.{os.getpid()}").run()
+    else:
+        run_worker(name, list(order.get("queues") or QUEUES[role]), int(str(order.get("threads", 1))))
+
+
+def main() -> None:
+    """Fork what is asked for and report what ended."""
+    app.finalize()
+    children: dict[int, str] = {}
+    lines = b""
+    os.write(1, b'{"ready": true}\n')
+    while True:
+        if select.select([0], [], [], 0.01)[0]:
+            read = os.read(0, 65536)
+            if not read:
+                break
+            *whole, lines = (lines + read).split(b"\n")
+            for line in whole:
+                order = json.loads(line)
+                pid = os.fork()
+                if pid == 0:
+                    code = 1
+                    try:
+                        signal.signal(signal.SIGINT, signal.SIG_IGN)
+                        run_child(order)
+                        code = 0
+                    finally:
+                        os._exit(code)
+                children[pid] = order["name"]
+                os.write(1, json.dumps({"born": order["name"], "pid": pid}).encode() + b"\n")
+        while children:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+            if pid == 0:
+                break
+            os.write(1, json.dumps({"died": children.pop(pid), "code": status}).encode() + b"\n")
+    for pid in children:
+        os.kill(pid, signal.SIGKILL)
+
+
+if __name__ == "__main__":
+    main()

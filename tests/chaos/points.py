@@ -1,0 +1,189 @@
+"""Where a process can die: named points in the crawler's own code, patched in a forked child only.
+
+A child that is armed with a point ends itself there at the n-th pass, with no chance to tidy up. The point is reported
+first, so that every kill is known by its place.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import select
+import signal
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from crawl_tasks.broker.transport import Channel
+from crawl_tasks.fetch import requests_client
+from crawl_tasks.frontier.scripts import Scripts, Verb
+from crawl_tasks.model import Lease
+
+Wrapper = Callable[..., Any]  # stands in for any function of the crawler
+BODY_PIECE = 700
+"""Bytes of a body that are read before a death in its middle."""
+
+
+class Role(StrEnum):
+    """What a child is: each runs the crawler's own code, as the celery command does."""
+
+    FETCH = "fetch"
+    STORE = "store"
+    BEAT = "beat"
+
+
+class Fuse:
+    """Counts passes, and at the last one reports and sends the signal."""
+
+    def __init__(self, name: str, passes: int, number: signal.Signals, report: int) -> None:
+        self._name, self._left, self._signal, self._report = name, passes, number, report
+
+    def is_next(self) -> bool:
+        """Say whether the next pass is the last."""
+        return self._left == 1
+
+    def __call__(self) -> None:
+        self._left -= 1
+        if self._left == 0:
+            os.write(self._report, json.dumps({"hit": self._name}).encode() + b"\n")
+            os.kill(os.getpid(), self._signal)
+
+
+@dataclass(frozen=True, slots=True)
+class KillPoint:
+    """A place to die at. `passes` is how often it may be passed before, at most; a rare
+    one comes to pass only early in a crawl.
+    """
+
+    name: str
+    role: Role
+    arm: Callable[[Fuse], None]
+    passes: int = 6
+    is_rare: bool = False
+
+
+def _patch(target: str, wrap: Callable[[Wrapper], Wrapper]) -> None:
+    module, _, path = target.partition(":")
+    owner = importlib.import_module(f"crawl_tasks.{module}" if not module.startswith("+") else module[1:])
+    *outer, name = path.split(".")
+    for part in outer:
+        owner = getattr(owner, part)
+    setattr(owner, name, wrap(getattr(owner, name)))
+
+
+def _before(target: str) -> Callable[[Fuse], None]:
+    def wrap(strike: Fuse, inner: Wrapper) -> Wrapper:
+        def dying(*args: object, **kwargs: object) -> object:
+            strike()
+            return inner(*args, **kwargs)
+
+        return dying
+
+    return lambda strike: _patch(target, lambda inner: wrap(strike, inner))
+
+
+def _after(target: str, counts: Callable[[object], object] = lambda _: True) -> Callable[[Fuse], None]:
+    """Die after a call whose result `counts`."""
+
+    def wrap(strike: Fuse, inner: Wrapper) -> Wrapper:
+        def dying(*args: object, **kwargs: object) -> object:
+            result = inner(*args, **kwargs)
+            if counts(result):
+                strike()
+            return result
+
+        return dying
+
+    return lambda strike: _patch(target, lambda inner: wrap(strike, inner))
+
+
+def _sent(verb: Verb) -> Callable[[Fuse], None]:
+    """Die when Redis has run a script and answered, and nobody has read the answer."""
+
+    def arm(strike: Fuse) -> None:
+        ask = Scripts._ask
+
+        def dying(self: Scripts, asked: Verb, args: tuple[str | bytes | int, ...]) -> object:
+            if asked is verb and strike.is_next():
+                connection = self._connection()
+                connection.send_command("EVALSHA", self._shas[verb], 1, self._prefix, *args)
+                select.select([connection._sock], [], [], 5)
+                strike()
+            elif asked is verb:
+                strike()
+            return ask(self, asked, args)
+
+        Scripts._ask = dying
+
+    return arm
+
+
+def _taken_unread(strike: Fuse) -> None:
+    """Die when receive.lua has taken messages off the queues and its answer is not read."""
+    read = Channel._brpop_read
+
+    def dying(self: Channel, **options: object) -> bool:
+        if not self._is_waiting:
+            select.select([self.client.connection._sock], [], [], 5)
+            strike()
+        return read(self, **options)
+
+    Channel._brpop_read = dying
+
+
+def _in_body(strike: Fuse) -> None:
+    wire = requests_client._wire
+
+    def dying(raw: Any, *args: Any) -> bytes:
+        if strike.is_next():
+            raw.read(BODY_PIECE, decode_content=False)
+        strike()
+        return wire(raw, *args)
+
+    requests_client._wire = dying
+
+
+def _is_lease(result: object) -> bool:
+    return isinstance(result, Lease)
+
+
+def _has_floor(result: Any) -> bool:
+    return bool(result.has_floor)
+
+
+FRONTIER = "frontier.frontier:Frontier"
+
+POINTS = (
+    KillPoint("broker: before asking for messages", Role.FETCH, _before("broker.transport:Channel._brpop_start"), 20),
+    KillPoint("broker: messages taken, reply not read", Role.FETCH, _taken_unread),
+    KillPoint("broker: messages in hand, none passed on", Role.FETCH, _before("broker.transport:Channel._deliver")),
+    KillPoint("before the lease", Role.FETCH, _before(f"{FRONTIER}.lease")),
+    KillPoint("lease given, reply not read", Role.FETCH, _sent(Verb.LEASE)),
+    KillPoint("after the lease", Role.FETCH, _after(f"{FRONTIER}.lease", _is_lease)),
+    KillPoint("before the fetch", Role.FETCH, _before("fetch.download:Fetcher.fetch")),
+    KillPoint("request sent, no answer yet", Role.FETCH, _before("+urllib3.connection:HTTPConnection.getresponse")),
+    KillPoint("headers read, body not", Role.FETCH, _before("fetch.requests_client:_wire")),
+    KillPoint("in the middle of the body", Role.FETCH, _in_body),
+    KillPoint("after the fetch", Role.FETCH, _after("fetch.download:Fetcher.fetch")),
+    KillPoint("in the middle of parsing", Role.FETCH, _after("parse.page:Document.__init__")),
+    KillPoint("before the commit", Role.FETCH, _before(f"{FRONTIER}.commit")),
+    KillPoint("commit done, reply not read", Role.FETCH, _sent(Verb.COMMIT)),
+    KillPoint("after the commit", Role.FETCH, _after(f"{FRONTIER}.commit")),
+    KillPoint("before a failure is written", Role.FETCH, _before(f"{FRONTIER}.fail"), 1, is_rare=True),
+    KillPoint("failure written, reply not read", Role.FETCH, _sent(Verb.FAIL), 1, is_rare=True),
+    KillPoint("before the acknowledgement", Role.FETCH, _before("broker.transport:QoS.ack")),
+    KillPoint("after the acknowledgement", Role.FETCH, _after("broker.transport:QoS.ack")),
+    KillPoint("tick done, reply not read", Role.FETCH, _sent(Verb.TICK), 12),
+    KillPoint("holding the floor after a tick", Role.FETCH, _after(f"{FRONTIER}.tick", _has_floor), 12),
+    KillPoint("scans produced, reply not read", Role.FETCH, _sent(Verb.PRODUCE), 2, is_rare=True),
+    KillPoint("after producing scans", Role.FETCH, _after(f"{FRONTIER}.produce"), 2, is_rare=True),
+    KillPoint("store: items drawn, reply not read", Role.STORE, _sent(Verb.DRAW), 3),
+    KillPoint("store: items drawn", Role.STORE, _after(f"{FRONTIER}.draw", bool), 3),
+    KillPoint("store: in the transaction", Role.STORE, _after("store.upsert:settle"), 6),
+    KillPoint("store: before COMMIT", Role.STORE, _before("+sqlalchemy.engine.default:DefaultDialect.do_commit"), 4),
+    KillPoint("store: committed, not yet acknowledged", Role.STORE, _before(f"{FRONTIER}.stored"), 3),
+    KillPoint("store: acknowledged, reply not read", Role.STORE, _sent(Verb.STORED), 3),
+    KillPoint("beat: message sent, schedule not saved", Role.BEAT, _after("+celery.beat:Scheduler.apply_async"), 3),
+)
