@@ -19,10 +19,15 @@ def payload_of(request: Request) -> str:
 
 
 def line_of(request: Request, flag: str = "") -> str:
-    """Write a request as a line that asks for admission; `flag` is set by who does not leave it to the request."""
+    """Write a request as a line that asks for admission; `flag` is set by who does not leave it to the request.
+
+    A post of a revision has a second fingerprint, the one it has without: where hubs name posts too, both are known.
+    """
     whole = "" if flag else request.reach.whole
     seen_as = f"{request.revision}~{whole}" if whole else request.revision
-    known_as = fingerprint(request.stage.value, request.key, request.page, seen_as)
+    known_as = str(fingerprint(request.stage.value, request.key, request.page, seen_as))
+    if request.stage is Stage.POST and request.revision and not whole:
+        known_as += f"/{fingerprint(request.stage.value, request.key, request.page, '')}"
     flag = flag or ("~" if whole else "?" if request.only_if_new else "!")
     return f"{known_as} {flag} {request.stage.value} {request.priority} {request.address} {payload_of(request)}"
 

@@ -38,6 +38,8 @@ class HubReader:
     def __init__(self, kit: Kit) -> None:
         self._kit = kit
         self.kinds = {board.id: board.kind for board in kit.site.boards if board.kind is not BoardKind.LIST}
+        # Beside lists, whose revision is another, a hub only says which threads there are.
+        self._has_revisions = len(self.kinds) == len(kit.site.boards)
 
     def read(self, request: Request, document: Document) -> Parsed:
         """Read one page.
@@ -65,7 +67,8 @@ class HubReader:
                 key = target.key
                 if target.stage is Stage.POST:
                     seen_as.setdefault(key, self._kit.addresses.absolute(link.address))
-                found[key] = max(found.get(key, ""), _revision(link.changed))
+                changed = _revision(link.changed) if self._has_revisions else ""
+                found[key] = max(found.get(key, ""), changed)
         if links and not found:
             raise _fail(request, f"none of {len(links)} links is a post's; see post.identity")
         entered = list(found.items())[:MOST_LINKS]

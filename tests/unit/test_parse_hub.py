@@ -14,7 +14,7 @@ from crawl_tasks.publishing import board_terms
 from tests.unit.pages import BASE, answer, site_parser
 
 HEAD = (
-    "boards: [1, {id: front, kind: hub, address: /}, {id: news, kind: feed, address: /feed.xml},"
+    "boards: [{id: front, kind: hub, address: /}, {id: news, kind: feed, address: /feed.xml},"
     " {id: map, kind: sitemap, address: /sitemap.xml}]\ngate: {max_body_bytes: 100000}"
 )
 PARSER = site_parser(head=HEAD)

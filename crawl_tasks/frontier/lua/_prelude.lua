@@ -9,7 +9,7 @@
 -- An entry is one request as text: "<rid> <stage> <priority> <attempt> <address> <payload>", where payload is
 -- the JSON array [key, page, revision]. A line is a request that asks for admission:
 -- "<fingerprint> <flag> <stage> <priority> <address> <payload>"; flag "?" means: only if a post or comment before it was new,
--- "!" always, "~" as part of a full pass.
+-- "!" always, "~" as part of a full pass. A post of a revision has two fingerprints, "<it>/<the one without revision>".
 -- In `open` the entry stands without its rid, behind the token of its lease (0: released, nobody holds it).
 
 local P = KEYS[1]
@@ -28,7 +28,7 @@ local function load_site(name)
   local key = P .. ':s:' .. name
   local v = redis.call('HMGET', key, 'version', 'window', 'delay_ms', 'lease_ms', 'max_attempts', 'max_backlog',
     'paused', 'next_at', 'admitted', 'order', 'guard', 'rolling_ms', 'levels:list', 'levels:post', 'levels:comment',
-    'guard_capacity', 'full_pass_ms', 'shut:list', 'shut:post', 'shut:comment', 'breaker_after', 'breaker_percent', 'probe_ms')
+    'guard_capacity', 'full_pass_ms', 'shut:list', 'shut:post', 'shut:comment', 'breaker_after', 'breaker_percent', 'probe_ms', 'hubs')
   if not v[1] then return nil end
   return {
     name = name, key = key, version = v[1], window = tonumber(v[2]), delay = tonumber(v[3]), lease = tonumber(v[4]),
@@ -37,6 +37,7 @@ local function load_site(name)
     levels = {list = v[13] or '', post = v[14] or '', comment = v[15] or ''}, capacity = tonumber(v[16] or 1000000), full = tonumber(v[17] or 0),
     shut = {list = v[18], post = v[19], comment = v[20]}, breaker_after = tonumber(v[21] or 5),
     breaker_percent = tonumber(v[22] or 75), probe = tonumber(v[23] or 900000),
+    has_hubs = v[24] == '1',
     guards = {}, ready = {}, known = 0, fresh = 0, news = 0,
   }
 end
@@ -195,6 +196,11 @@ local function guard_admits(site, stage, fingerprint, now, is_full)
   return guard_rolls(site, stage, site.rolling, fingerprint, now)
 end
 
+-- Where hubs name threads too, a thread is known without its revision as well: what names it again asks for nothing.
+local function guard_name(site, stage, at_all, now)
+  if site.has_hubs and at_all ~= '' then guard_admits(site, stage, at_all, now) end
+end
+
 -- Admission ------------------------------------------------------------------------------------------------
 
 local function board_key(site, id) return site.key .. ':board:' .. id end
@@ -243,7 +249,7 @@ end
 
 -- Pass one line through the guard; enter it into the ledger as ready when it is new. Ends with settle().
 local function admit_line(site, line, now, unguarded)
-  local fingerprint, flag, stage, level, request = string.match(line, '^(%d+) (%p) (%a+) (%d) (.*)$')
+  local fingerprint, at_all, flag, stage, level, request = string.match(line, '^(%d+)/?(%d*) (%p) (%a+) (%d) (.*)$')
   if flag == '?' and site.news == 0 then return false end
   if flag == '~' and stage == 'list' and not unguarded then  -- produce.lua admits it when it is its turn
     redis.call('HSET', board_key(site, cjson.decode(string.match(request, '^%S+ (.*)$'))[1]), 'full_next', line)
@@ -253,6 +259,7 @@ local function admit_line(site, line, now, unguarded)
     site.known = site.known + 1
     return false
   end
+  if not unguarded then guard_name(site, stage, at_all, now) end
   site.rid, site.fresh = site.rid + 1, site.fresh + 1
   append_ready(site, stage, level, site.rid .. ' ' .. stage .. ' ' .. level .. ' 0 ' .. request)
   if stage == 'list' then note_board(site, string.match(request, '^%S+ (.*)$'), 1) else site.news = site.news + 1 end
