@@ -7,7 +7,7 @@ that turns to writing fails at once, in spite of the timeout, when another write
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, TypeVarTuple
@@ -20,12 +20,12 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 
 from crawl_tasks.errors import StoreError
 from crawl_tasks.store import tables
+from crawl_tasks.store.migrations import STEPS, Step, bring_up, version_after
 from crawl_tasks.store.trouble import explain, shown
 
 _WRITES: Final = "crawl_writes"  # the execution option of a connection that is going to write
 KINDS: Final = frozenset({"sqlite", "postgresql", "postgres"})
 _DRIVERS: Final = {"postgres": "postgresql+psycopg", "postgresql": "postgresql+psycopg"}
-_IDENTITY: Final = {"application": tables.APPLICATION, "schema": str(tables.SCHEMA_VERSION)}
 _CONNECT_TIMEOUT_S: Final = 10
 _SCHEMA_LOCK: Final = 0x63726177  # "craw": two processes that open an empty PostgreSQL database take turns
 
@@ -38,19 +38,21 @@ class Database:
     Open it in the process that uses it: connections do not survive a fork.
     """
 
-    def __init__(self, url: str, *, busy_timeout_s: float = 30.0) -> None:
+    def __init__(self, url: str, *, busy_timeout_s: float = 30.0, steps: Sequence[Step] = STEPS) -> None:
         with explained(url):
             self.url = _normalised(url)
             self.engine = _engine(self.url, busy_timeout_s)
         self._file = _file_of(self.url)
         self._opened: tuple[int, int] | None = None
+        self._steps = steps
+        self._version = version_after(steps)
 
     def open(self, *, create: bool) -> None:
-        """Connect, check whose tables these are, and create ours when there are none.
+        """Connect, check whose tables these are, and with `create` make what of ours is missing.
 
         Raises:
-            StoreError: the database cannot be reached, is not ours, is newer than we are, or is not there
-                and `create` is not set.
+            StoreError: the database cannot be reached, is not ours, is newer than we are, or is older or not
+                there and `create` is not set.
         """
         try:
             with explained(self.url):
@@ -87,30 +89,38 @@ class Database:
         if self._file is not None:
             _prepare(self._file, create=create)
         with self.engine.connect() as connection:
-            is_whole = self._is_ours(connection) and not (create and _missing(connection))
+            version = self._version_there(connection)
+            is_whole = version == self._version and not (create and _missing(connection))
         if not is_whole:
-            self._create(create=create)
+            self._make(version, create=create)
         if self._file is not None:
             self._opened = _inode(self._file)
 
-    def _create(self, *, create: bool) -> None:
+    def _make(self, version: int | None, *, create: bool) -> None:
+        """Bring an older database up, and create the tables that are not there, in one transaction."""
         if not create:
-            raise StoreError(f"store: {shown(self.url)}: no crawl was ever stored here; check the database URL")
+            found = "no crawl was ever stored here; check the database URL"
+            if version is not None:
+                found = f"has schema {version}, this program reads {self._version}; start its store worker once"
+            raise StoreError(f"store: {shown(self.url)}: {found}")
         with self.writing() as connection:
             if connection.dialect.name == "postgresql":
                 connection.execute(text(f"SELECT pg_advisory_xact_lock({_SCHEMA_LOCK})"))
-            is_ours = self._is_ours(connection)
+            version = self._version_there(connection)  # another process may have been quicker
+            if version is not None and version < self._version:
+                bring_up(connection, version, self._steps)
             missing = _missing(connection)  # all, or what a later version of us added
             for table in (table for table in tables.metadata.sorted_tables if table.name in missing):
                 connection.execute(CreateTable(table))
                 for index in table.indexes:
                     connection.execute(CreateIndex(index))
-            rows = [{"name": name, "value": value} for name, value in _IDENTITY.items()]
-            if not is_ours:
+            if version is None:
+                identity = {"application": tables.APPLICATION, "schema": str(self._version)}
+                rows = [{"name": name, "value": value} for name, value in identity.items()]
                 connection.execute(insert(tables.meta), rows)
 
-    def _is_ours(self, connection: Connection) -> bool:
-        """Say whether our tables are there; raise when somebody else's, or a later program's, are."""
+    def _version_there(self, connection: Connection) -> int | None:
+        """Number the schema that is there, None where there is none; raise when somebody else's, or a later one, is."""
         here = shown(self.url)
         there = set(inspect(connection).get_table_names())
         if "meta" not in there:
@@ -118,16 +128,17 @@ class Database:
                 raise StoreError(
                     f"store: {here}: has tables of another program ({', '.join(clash)}); use a database of its own"
                 )
-            return False
+            return None
         found = _read_identity(connection)
         if found.get("application") != tables.APPLICATION:
             raise StoreError(f"store: {here}: belongs to another program; use a database of its own")
-        if (version := found.get("schema")) != str(tables.SCHEMA_VERSION):
+        version = found.get("schema", "")
+        if not version.isdecimal() or int(version) > self._version:
             raise StoreError(
-                f"store: {here}: has schema {version}, this program knows {tables.SCHEMA_VERSION}; "
+                f"store: {here}: has schema {version}, this program knows {self._version}; "
                 "install the version of crawl-tasks that wrote it, or a later one"
             )
-        return True
+        return int(version)
 
     def _check_file(self) -> None:
         """Refuse to go on writing to a file that nobody can see any more."""

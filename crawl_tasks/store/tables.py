@@ -1,4 +1,4 @@
-"""Under the store's writes and reads: the tables, their natural keys and the version of their shape.
+"""Under the store's writes and reads: the tables and their natural keys; migrations.py numbers their shape.
 
 `forums`, `posts` and `comments` hold one row per natural key. After the key stand `seen_at` (the newest
 observation) and the fields of the model, in the model's order; a NULL was never seen. `first_seen_at`
@@ -12,7 +12,6 @@ from typing import Final
 from sqlalchemy import BigInteger, Column, Double, Index, MetaData, String, Table, Text
 from sqlalchemy.dialects.mysql import LONGTEXT
 
-SCHEMA_VERSION: Final = 1
 APPLICATION: Final = "crawl_tasks"
 ID_LENGTH: Final = 200  # three keys of this length still fit an index row of PostgreSQL and of MySQL
 SITE_LENGTH: Final = 100

@@ -1,0 +1,35 @@
+"""Under the store's tables: how a database that an earlier version made gets the shape of today's, one step a version.
+
+A step only adds: columns that may be NULL, indexes; whole tables need none, they are made where they are missing. So
+workers of the version before, which name every column that they write, go on beside it. Opened anew they refuse the
+database with one line, instead of leaving empty what they do not know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from sqlalchemy import Connection, update
+
+from crawl_tasks.store import tables
+
+Step = tuple[str, ...]
+"""Statements that both SQLite and PostgreSQL take, such as "ALTER TABLE posts ADD COLUMN likes BIGINT"."""
+
+STEPS: Final[tuple[Step, ...]] = ()
+"""The first brings schema 1 to schema 2, and so on; the tables of tables.py are those after the last."""
+
+
+def version_after(steps: Sequence[Step]) -> int:
+    """Number the schema that the steps lead to."""
+    return 1 + len(steps)
+
+
+def bring_up(connection: Connection, version: int, steps: Sequence[Step]) -> None:
+    """Take the steps that a database of this version lacks, within the transaction of the connection."""
+    for step in steps[version - 1 :]:
+        for statement in step:
+            connection.exec_driver_sql(statement)
+    there = update(tables.meta).where(tables.meta.c.name == "schema")
+    connection.execute(there.values(value=str(version_after(steps))))
