@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
 from crawl_tasks.errors import BackendError, Unstorable
-from crawl_tasks.frontier.frontier import Frontier, read_items
+from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.histogram import AGES_S, observed
+from crawl_tasks.frontier.outbox import read_items
 from crawl_tasks.model import Gain, Items
 
 log = logging.getLogger(__name__)
@@ -124,7 +125,7 @@ class Drain:
         if self._clock() >= self._look_at:
             self._looked, self._look_at = set(), self._clock() + LOOK_EVERY_S
         for name in names - self._looked:
-            text, epoch = self._frontier.published(name), self._frontier.epoch()
+            text, epoch = self._frontier.published(name), self._frontier.memory.epoch()
             if text is not None and epoch is not None and self._kept.get(name) != text:
                 is_new = store.keep(name, text, epoch)
                 if is_new and self._frontier.census(name).stats.get("comment:new"):

@@ -37,6 +37,7 @@ COMMANDS = {
     "shelf": ("shelf", "List, retry or drop pages whose items could not be stored."),
     "reparse": ("reparse", "Read pages that could not be read by the mended site file."),
     "recover": ("recover", "Rebuild an emptied Redis from the database."),
+    "fsck": ("fsck", "Hold guard, ledger, queues and database against each other."),
     "ledger": ("ledger", "Check that every request admitted is in exactly one place."),
     "doctor": ("doctor", "Look for what keeps this installation from working."),
     "redis": ("redis", "Run the embedded Redis in the foreground."),

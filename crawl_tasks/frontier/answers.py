@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import cast
+
+from crawl_tasks.errors import ConfigError
 
 
 class Refusal(Enum):
@@ -61,3 +64,25 @@ class BoardTerms:
     max_ms: int
     full_line: str = ""
     full_first_ms: int = 0
+
+
+def ints(reply: list[object]) -> list[int]:
+    """Read a reply that is all numbers, as the scripts' headers promise."""
+    return [int(cast(int, value)) for value in reply]
+
+
+def of_published(site: str, reply: list[object]) -> list[int]:
+    """Read a reply that is all numbers, the first of which says whether the site is published.
+
+    Raises:
+        ConfigError: it is not.
+    """
+    numbers = ints(reply)
+    if numbers[0] != 0:
+        raise unpublished(site)
+    return numbers
+
+
+def unpublished(site: str) -> ConfigError:
+    """Say that a site is not published, and what to do."""
+    return ConfigError(f"site {site!r} is not published; `crawl-tasks sites check` publishes what is in config/sites")

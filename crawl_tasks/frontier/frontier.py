@@ -8,11 +8,20 @@ from typing import cast
 import orjson
 import redis
 
-from crawl_tasks.errors import BackendError, ConfigError
 from crawl_tasks.frontier.alarms import Alarms
-from crawl_tasks.frontier.answers import Admission, BoardTerms, Receipt, Refusal, Tick
+from crawl_tasks.frontier.answers import (
+    Admission,
+    BoardTerms,
+    Receipt,
+    Refusal,
+    Tick,
+    ints,
+    of_published,
+    unpublished,
+)
+from crawl_tasks.frontier.audit import Audit
 from crawl_tasks.frontier.census import LATE_MS, Census, read_census
-from crawl_tasks.frontier.entry import line_of, read_entry, read_trail
+from crawl_tasks.frontier.entry import line_of, read_entry
 from crawl_tasks.frontier.gauges import (
     BoardState,
     Vitals,
@@ -24,19 +33,17 @@ from crawl_tasks.frontier.gauges import (
 )
 from crawl_tasks.frontier.graves import Grave, read_graves
 from crawl_tasks.frontier.keys import Keys
+from crawl_tasks.frontier.memory import Memory
+from crawl_tasks.frontier.outbox import read_items
 from crawl_tasks.frontier.quarantine import Quarantine
 from crawl_tasks.frontier.retry import Verdict
 from crawl_tasks.frontier.scripts import OUTBOX_MAX, Scripts, Verb, explained
 from crawl_tasks.frontier.shelf import Shelf
 from crawl_tasks.frontier.starts import Starts
 from crawl_tasks.frontier.timetable import Timetable
-from crawl_tasks.model import Effort, Items, Lease, Parsed, Request, Stage, State
+from crawl_tasks.model import Effort, Lease, Parsed, Request, Stage, State
 
 _COUNTED_AT_ONCE = 20  # sites in one script: about a millisecond
-
-
-def _ints(reply: list[object]) -> list[int]:
-    return [int(cast(int, value)) for value in reply]  # the scripts' headers promise numbers here
 
 
 def _effort_text(effort: Effort | None) -> str:
@@ -55,9 +62,11 @@ class Frontier:
         self.shelf = Shelf(client, self._scripts, prefix)
         self.timetable = Timetable(self._scripts)
         self.alarms = Alarms(self._scripts)
-        self._store_at = store_at
         self.keys = Keys(prefix)
         self.quarantine = Quarantine(client, self._scripts, self.keys)
+        self.memory = Memory(client, self._scripts, self.keys)
+        self.audit = Audit(self._scripts, self.keys)
+        self._store_at = store_at
 
     # -- sites -------------------------------------------------------------------------------------------
 
@@ -91,7 +100,7 @@ class Frontier:
         Raises:
             ConfigError: no such site is published.
         """
-        self._of_published(site, self._scripts.call(Verb.PAUSE, site, 1))
+        of_published(site, self._scripts.call(Verb.PAUSE, site, 1))
 
     def resume(self, site: str) -> None:
         """Let a paused site go on.
@@ -99,43 +108,7 @@ class Frontier:
         Raises:
             ConfigError: no such site is published.
         """
-        self._of_published(site, self._scripts.call(Verb.PAUSE, site, 0))
-
-    # -- recovery ----------------------------------------------------------------------------------------
-
-    @explained("epoch")
-    def epoch(self) -> str | None:
-        """Name the ledger that Redis holds; None when it holds none."""
-        text = cast("bytes | None", self._client.get(self.keys.epoch))
-        return text.decode() if text is not None else None
-
-    def forget(self, site: str) -> bool:
-        """Forget a site's ledger, guard and boards; published again, it is paused. Say whether it was so before."""
-        cursor = "0"
-        while True:
-            _, following, was_paused = self._scripts.call(Verb.FORGET, site, cursor)
-            cursor = cast(bytes, following).decode()
-            if cursor == "0":
-                return was_paused == 1
-
-    def recall(self, site: str, pages: Iterable[tuple[Request, bool]]) -> tuple[int, int]:
-        """Tell a forgotten ledger of pages, and whether each is open; give how many became ready, how many are known.
-
-        Raises:
-            ConfigError: no such site is published.
-        """
-        lines = (line_of(request, "!" if is_open else ".") for request, is_open in pages)
-        _, ready, known = self._of_published(site, self._scripts.call(Verb.RECALL, site, *lines))
-        return ready, known
-
-    def recall_board(self, site: str, board: str, scan: int, at_ms: int) -> bool:
-        """Give a board back the number and the time of its last scan; false when the site has no such board.
-
-        Raises:
-            ConfigError: no such site is published.
-        """
-        reply = self._scripts.call(Verb.RECALL_BOARD, site, board, scan, at_ms)
-        return self._of_published(site, reply)[1] == 1
+        of_published(site, self._scripts.call(Verb.PAUSE, site, 0))
 
     # -- a request's life --------------------------------------------------------------------------------
 
@@ -146,7 +119,7 @@ class Frontier:
             ConfigError: no such site is published.
         """
         reply = self._scripts.call(Verb.ADMIT, site, threshold, *(line_of(request) for request in requests))
-        _, new, known, over = self._of_published(site, reply)
+        _, new, known, over = of_published(site, reply)
         return Admission(new, known, over)
 
     def lease(self, site: str, rid: int) -> Lease | Refusal:
@@ -184,7 +157,7 @@ class Frontier:
             " ".join(f"{reason} {count}" for reason, count in parsed.dropped),
             *(line_of(child) for child in parsed.children),
         )
-        code, *numbers = _ints(reply)
+        code, *numbers = ints(reply)
         return Receipt(*numbers) if code == 0 else None
 
     def fail(self, lease: Lease, verdict: Verdict, effort: Effort | None = None) -> bool:
@@ -211,7 +184,7 @@ class Frontier:
             ConfigError: no such site is published.
         """
         reply = self._scripts.call(Verb.REVIVE, site, state.value, reason, most)
-        return self._of_published(site, reply)[1]
+        return of_published(site, reply)[1]
 
     def drop(self, site: str, state: State, reason: str = "", stage: Stage | None = None, most: int = 1000) -> int:
         """Let go of up to `most` dead or parked requests for good, all or those of a reason or stage; give how many.
@@ -220,22 +193,22 @@ class Frontier:
             ConfigError: no such site is published.
         """
         reply = self._scripts.call(Verb.DROP, site, state.value, reason, stage.value if stage else "", most)
-        return self._of_published(site, reply)[1]
+        return of_published(site, reply)[1]
 
     # -- the clockwork -----------------------------------------------------------------------------------
 
     def tick(self, caller: str, most_sites: int = 100, floor_ms: int = 1500) -> Tick:
         """Do what is due: delays, expired leases, lost messages, releases, calls to the store."""
-        code, wait_ms, expired, lost = _ints(self._scripts.call(Verb.TICK, caller, most_sites, floor_ms))
+        code, wait_ms, expired, lost = ints(self._scripts.call(Verb.TICK, caller, most_sites, floor_ms))
         return Tick(code == 0, wait_ms, expired, lost)
 
     def present(self, name: str, queues: Iterable[str]) -> int:
         """Say that a process lives and which queues it serves, none when it ends; give how many live."""
-        return _ints(self._scripts.call(Verb.PRESENT, name, ",".join(queues)))[1]
+        return ints(self._scripts.call(Verb.PRESENT, name, ",".join(queues)))[1]
 
     def produce(self, most_boards: int = 500) -> tuple[int, int, int]:
         """Admit scans of due boards; give how many were admitted, held back, still being scanned."""
-        _, admitted, held, busy = _ints(self._scripts.call(Verb.PRODUCE, most_boards))
+        _, admitted, held, busy = ints(self._scripts.call(Verb.PRODUCE, most_boards))
         return admitted, held, busy
 
     # -- reading -----------------------------------------------------------------------------------------
@@ -259,7 +232,7 @@ class Frontier:
             counted += self._scripts.call(Verb.CENSUS, LATE_MS, *sites[start : start + _COUNTED_AT_ONCE])[1:]
         for site, reply in zip(sites, counted, strict=True):
             if not reply:
-                raise self._unpublished(site)
+                raise unpublished(site)
         keys = [key for site in sites for key in (self.keys.site(site), self.keys.site_stats(site))]
         hashes = self._scripts.read_all("counters", [("HGETALL", key) for key in keys])
         return list(map(read_census, sites, counted, hashes[::2], hashes[1::2]))
@@ -309,40 +282,12 @@ class Frontier:
 
     def stored(self, ids: Iterable[bytes], gains: Mapping[str, Mapping[str, int]] | None = None) -> int:
         """Take stored pages off the outbox; give how many still wait. `gains` are statistics to raise, by site."""
-        return _ints(self._scripts.call(Verb.STORED, orjson.dumps(gains or {}), *ids))[1]
+        return ints(self._scripts.call(Verb.STORED, orjson.dumps(gains or {}), *ids))[1]
 
     @explained("outbox_size")
     def outbox_size(self) -> int:
         """Count the pages whose items are not stored yet."""
         return self._client.xlen(self.keys.outbox)
-
-    # ----------------------------------------------------------------------------------------------------
-
-    def _of_published(self, site: str, reply: list[object]) -> list[int]:
-        numbers = _ints(reply)
-        if numbers[0] != 0:
-            raise self._unpublished(site)
-        return numbers
-
-    def _unpublished(self, site: str) -> ConfigError:
-        return ConfigError(
-            f"site {site!r} is not published; `crawl-tasks sites check` publishes what is in config/sites"
-        )
-
-
-def read_items(text: bytes) -> Items:
-    """Read a page's items back from the outbox; fields that a newer version added are left out.
-
-    Raises:
-        BackendError: the text is not what a commit writes.
-    """
-    try:
-        row = orjson.loads(text)
-        # The trail is the one part that begins with a text; an older version wrote none.
-        trail = row.pop() if len(row) > 4 and row[-1] and isinstance(row[-1][0], str) else ()
-        return Items.from_json(row)._replace(visits=read_trail(row[0], trail))
-    except (AttributeError, LookupError, TypeError, ValueError) as error:
-        raise BackendError(f"the outbox holds an entry that is not items: {text[:80]!r}: {error}") from error
 
 
 __all__ = ["Admission", "BoardTerms", "Frontier", "Receipt", "Refusal", "Tick", "read_items"]

@@ -54,6 +54,11 @@ class Verb(StrEnum):
     UNSHELVE = "unshelve"
     KEEP = "keep"
     REOPEN = "reopen"
+    AUDIT = "audit"
+    AUDIT_SITE = "audit_site"
+    AUDIT_GUARD = "audit_guard"
+    AUDIT_PAIRS = "audit_pairs"
+    UNKNOWN = "unknown"
 
 
 PRELUDE: Final = ("prelude", "breaker", "release")

@@ -41,7 +41,7 @@ class Rebuilt:
 def is_lost(frontier: Frontier, store: Store) -> bool:
     """Say whether the database was filled from another ledger than the one that Redis holds now, if any."""
     kept = store.epoch()
-    return kept is not None and kept != frontier.epoch()
+    return kept is not None and kept != frontier.memory.epoch()
 
 
 class Rebuilder:
@@ -59,12 +59,12 @@ class Rebuilder:
             ConfigError: a site cannot be published.
             StoreError: the outbox cannot be stored; nothing was told yet.
         """
-        paused = {name for name in sites if self._frontier.forget(name)}
+        paused = {name for name in sites if self._frontier.memory.forget(name)}
         self._empty_outbox()
         for name, site in sites.items():
             report(self._rebuild(site))
             (self._frontier.pause if name in paused else self._frontier.resume)(name)
-        epoch = self._frontier.epoch()
+        epoch = self._frontier.memory.epoch()
         if epoch is None:
             raise ConfigError("no site is known to rebuild; write config/sites/NAME.yaml, then run it again")
         self._store.renew_epoch(epoch)
@@ -86,14 +86,14 @@ class Rebuilder:
         scans: dict[str, tuple[int, int]] = {}
         pages = remembered(self._store, site.name)
         while chunk := list(islice(pages, CHUNK)):
-            opened, seen = self._frontier.recall(site.name, ((page.request, page.is_open) for page in chunk))
+            opened, seen = self._frontier.memory.recall(site.name, ((page.request, page.is_open) for page in chunk))
             ready, known = ready + opened, known + seen
             for page in chunk:
                 _note_scan(scans, page)
         kept = [
             board
             for board, (scan, at) in scans.items()
-            if at and self._frontier.recall_board(site.name, board, scan, at)
+            if at and self._frontier.memory.recall_board(site.name, board, scan, at)
         ]
         return Rebuilt(site.name, ready, known, len(kept))
 

@@ -34,11 +34,15 @@ class SiteCounts:
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """A page as it was last admitted, or else done; it is open while that revision was not done."""
+    """A page as it was last admitted, or else done; it is open while that revision was not done.
+
+    `wanted_at_ms` is when this revision was admitted, 0 when something else than a page of the forum asked for it.
+    """
 
     request: Request
     is_open: bool
     done_at_ms: int
+    wanted_at_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +108,8 @@ def remembered(store: Store, site: str) -> Iterator[Remembered]:
                 site, Stage(row.stage), row.key, row.address, page=row.page, revision=revision, priority=row.priority,
                 reach=reach,
             )  # fmt: skip
-            yield Remembered(request, is_open=revision != row.done, done_at_ms=row.done_at or 0)
+            wanted_at = row.wanted_at or 0 if revision == row.wanted else 0
+            yield Remembered(request, revision != row.done, row.done_at or 0, wanted_at)
 
 
 def tails(store: Store, site: str) -> Iterator[tuple[str, int]]:

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections import Counter
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,8 +18,10 @@ from crawl_tasks.frontier.census import Census
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.local.redis_server import RedisServer
 from crawl_tasks.publishing import publish_site
+from crawl_tasks.recovery.fsck import Check
 from crawl_tasks.sites.loader import load_site
 from crawl_tasks.sites.schema import Site
+from crawl_tasks.store.upsert import Store
 from tests.waiting import eventually
 
 ROOT = Path(__file__).parents[2]
@@ -132,6 +135,12 @@ class World:
 
     def census(self) -> Census:
         return self.frontier.census(SITE)
+
+    def findings(self) -> list[str]:
+        """Hold guard, ledger, queues and database, where there is one, against each other."""
+        file = self.directory / "crawl.db"
+        with Store(f"sqlite:///{file}") if file.exists() else nullcontext() as store:
+            return [str(found) for found in Check(self.frontier, store).run()]
 
     def is_idle(self) -> bool:
         for name in self.processes:

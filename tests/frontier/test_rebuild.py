@@ -75,7 +75,7 @@ def test_no_token_is_given_a_second_time(crawl: SmallCrawl, client: redis.Redis,
     before = int(client.hget("test:s:demo", "fence") or 0)
     client.hincrby("test:s:demo", "fence", 3)
 
-    frontier.forget("demo")
+    frontier.memory.forget("demo")
     crawl.publish()
 
     assert int(client.hget("test:s:demo", "fence") or 0) >= before > 1_000_000_000_000
@@ -94,7 +94,7 @@ def test_a_paused_site_stays_paused(crawl: SmallCrawl, store: Store) -> None:
 
 def test_a_recovery_that_was_cut_short_is_run_again(crawl: SmallCrawl, store: Store) -> None:
     site = half_crawled(crawl, store)
-    crawl.frontier.forget("demo")
+    crawl.frontier.memory.forget("demo")
 
     Rebuilder(crawl.frontier, store, None).run({"demo": site}, lambda _: None)
 

@@ -1,0 +1,261 @@
+"""Guard, ledger, queues and database are held against each other; what is broken is found, and mended or rebuilt."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+import redis
+
+from crawl_tasks.drain import Drain
+from crawl_tasks.frontier.audit import Flaw
+from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.local.redis_server import RedisServer
+from crawl_tasks.model import Stage
+from crawl_tasks.pipeline import Ask
+from crawl_tasks.recovery import fsck
+from crawl_tasks.recovery.fsck import EXPLAINED, Check
+from crawl_tasks.recovery.rebuild import Rebuilder
+from crawl_tasks.sites.schema import Site
+from crawl_tasks.store.upsert import Store
+from tests.frontier.conftest import post
+from tests.frontier.small_crawl import SmallCrawl, small_forum
+from tests.unit.command_line import run
+
+DEMO = "test:s:demo"
+
+
+@pytest.fixture(autouse=True)
+def _no_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fsck, "SECOND_LOOK_S", 0)
+
+
+@dataclass(frozen=True)
+class Swing:
+    """A crawl as it was once: its site, its keys, its database."""
+
+    site: Site
+    keys: dict[bytes, bytes]
+    database: Path
+
+
+@pytest.fixture(scope="module")
+def swing(redis_server: RedisServer, tmp_path_factory: pytest.TempPathFactory) -> Swing:
+    """A crawl with a request of every kind: done, ready, released, leased, delayed, parked, dead, a full pass."""
+    database = tmp_path_factory.mktemp("swing") / "crawl.db"
+    with redis.Redis.from_url(redis_server.url) as client, small_forum() as forum:
+        crawl = SmallCrawl(client, Frontier(client, "test"), forum)
+        site = crawl.publish("boards: [1]\ninterval: {full_pass_s: 86400}\n")
+        forum.board("1", 1, *(f"{number} 0" for number in range(10, 20)))
+        for number in range(12, 20):
+            forum.thread(str(number))
+        forum.pages["/post/10"] = "<h1>no body, so the page is parked</h1>"
+        forum.moved["/post/11"] = "/post/11"
+        crawl.scan()
+        forum.board("1", 1, *(f"{number} 5" for number in range(30, 90)))
+        crawl.frontier.produce()
+        make_due(client)
+        crawl.frontier.produce()
+        crawl.pages.work(Ask("demo", Stage.LIST, rid=released(client, Stage.LIST)))
+        crawl.frontier.lease("demo", released(client, Stage.POST))
+        with Store(f"sqlite:///{database}") as store:
+            Drain(crawl.frontier, lambda: store, batch=100, worth=1).run()
+        keys = {key: client.dump(key) or b"" for key in client.scan_iter("test:*")}
+        client.flushall()  # the server is the run's own
+    return Swing(site, keys, database)
+
+
+@pytest.fixture
+def site(swing: Swing, client: redis.Redis, frontier: Frontier) -> Site:
+    for key, content in swing.keys.items():
+        client.restore(key, 0, content, replace=True)
+    return swing.site
+
+
+@pytest.fixture
+def store(swing: Swing, tmp_path: Path) -> Iterator[Store]:
+    copy = shutil.copy(swing.database, tmp_path / "crawl.db")
+    with Store(f"sqlite:///{copy}") as store:
+        yield store
+
+
+def make_due(client: redis.Redis) -> None:
+    for name in ("test:boards", "test:fulls"):
+        for board in client.zrange(name, 0, -1):
+            client.zadd(name, {board: 0})
+    client.hset(f"{DEMO}:board:1", "full_due", 0)
+
+
+def released(client: redis.Redis, stage: Stage) -> int:
+    return int(client.zrange(f"{DEMO}:released:{stage.value}", 0, 0)[0])
+
+
+def flaws(frontier: Frontier, store: Store, *, mend: bool = False) -> set[Flaw]:
+    return {found.spot.flaw for found in Check(frontier, store).run(mend=mend)}
+
+
+def test_a_crawl_in_full_swing_has_no_flaw(frontier: Frontier, store: Store, site: Site) -> None:
+    census = frontier.census("demo")
+
+    assert min(census.done, census.ready, census.released, census.leased, census.parked, census.dead) > 0
+    assert Check(frontier, store).run() == []
+
+
+FORGETTABLE = [
+    "alive",
+    "bell:",
+    "refused",
+    "serves",
+    "shelf",
+    "starts",
+    "stats",
+    "ticker",
+    ":kept:",
+    ":overdue",
+    ":pages:",
+    ":stats",
+    ":suspects:",
+    ":tail:",
+    ":unscanned",
+]
+"""Parts of names of keys that no request and no scan depends on."""
+
+
+def test_each_single_key_that_is_lost_is_noticed(
+    swing: Swing, frontier: Frontier, client: redis.Redis, store: Store, site: Site
+) -> None:
+    unnoticed = set()
+
+    for key, content in swing.keys.items():
+        client.delete(key)
+        if not flaws(frontier, store):
+            unnoticed.add(key.decode())
+        client.restore(key, 0, content, replace=True)
+
+    assert len(swing.keys) > 20
+    assert {key for key in unnoticed if not any(part in key for part in FORGETTABLE)} == {"test:outbox"}
+
+
+def first(client: redis.Redis, key: str) -> bytes:
+    return next(iter(client.hkeys(f"{DEMO}:{key}")))
+
+
+def copy(client: redis.Redis, source: str, target: str) -> None:
+    """Let a request stand in two places."""
+    rid = first(client, source)
+    text = client.hget(f"{DEMO}:{source}", rid) or b""
+    if source == "open":  # there it stands behind a token
+        text = b"1 x y\n" + rid + b" " + text.partition(b" ")[2]
+    client.hset(f"{DEMO}:{target}", rid, text)
+
+
+DAMAGES: dict[str, tuple[Callable[[redis.Redis], object], set[Flaw]]] = {
+    "released is gone": (lambda r: r.delete(f"{DEMO}:released:post"), {Flaw.UNHELD, Flaw.LOST}),
+    "leased is gone": (lambda r: r.delete(f"{DEMO}:leased"), {Flaw.UNHELD, Flaw.LOST}),
+    "leased without entry": (lambda r: r.zadd(f"{DEMO}:leased", {999: 1}), {Flaw.ENTRYLESS, Flaw.UNCOUNTED}),
+    "open and dead": (lambda r: copy(r, "open", "dead"), {Flaw.TWICE, Flaw.UNCOUNTED}),
+    "parked and dead": (lambda r: copy(r, "parked", "dead"), {Flaw.TWICE, Flaw.UNCOUNTED}),
+    "a level forgotten": (lambda r: r.hset(DEMO, "levels:post", ""), {Flaw.UNREAD_LIST, Flaw.LOST}),
+    "the counter is behind": (lambda r: r.hincrby(DEMO, "admitted", -3), {Flaw.UNCOUNTED}),
+    "a scan that does not end": (lambda r: r.hincrby(f"{DEMO}:board:1", "open", 1), {Flaw.SCAN}),
+    "a pass that does not end": (lambda r: r.hincrby(f"{DEMO}:board:1", "full_open", 1), {Flaw.SCAN}),
+    "a board out of the schedule": (lambda r: r.delete("test:boards"), {Flaw.UNSCHEDULED}),
+    "a full pass out of the schedule": (lambda r: r.delete("test:fulls"), {Flaw.UNSCHEDULED}),
+    "a site that nobody looks at": (lambda r: r.delete("test:due"), {Flaw.UNATTENDED}),
+    "a message off the index": (lambda r: r.hset("unacked", "tag", "[]"), {Flaw.STRANDED}),
+    "an index without message": (lambda r: r.zadd("unacked_index", {"tag": 1}), {Flaw.EMPTY}),
+    "a claim off the clock": (lambda r: r.hset("test:claimed", "7", "demo  {}"), {Flaw.STRANDED}),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_what_can_be_mended_is_mended(
+    damage: str, frontier: Frontier, client: redis.Redis, store: Store, site: Site
+) -> None:
+    break_it, expected = DAMAGES[damage]
+    break_it(client)
+
+    assert flaws(frontier, store) == expected
+    flaws(frontier, store, mend=True)
+
+    assert Check(frontier, store).run() == []
+
+
+LOSSES: dict[str, tuple[Callable[[redis.Redis], object], set[Flaw]]] = {
+    "no ledger at all": (lambda r: r.flushall(), {Flaw.OTHER_LEDGER}),
+    "a site without terms": (lambda r: r.delete(DEMO), {Flaw.BLANK_SITE, Flaw.UNLISTED}),
+    "no board": (lambda r: r.delete(f"{DEMO}:board:1"), {Flaw.BLANK_BOARD}),
+    "what was open": (lambda r: r.delete(f"{DEMO}:open"), {Flaw.ENTRYLESS, Flaw.SCAN, Flaw.UNLISTED}),
+    "an entry that is none": (
+        lambda r: r.hset(f"{DEMO}:parked", first(r, "parked"), "garbage"),
+        {Flaw.UNREADABLE, Flaw.UNLISTED},
+    ),
+    "an entry that is no JSON": (
+        lambda r: r.hset(f"{DEMO}:parked", first(r, "parked"), b"1 x y\n" + first(r, "parked") + b" post 5 1 u ["),
+        {Flaw.UNREADABLE, Flaw.UNLISTED},
+    ),
+    "the dead": (lambda r: r.delete(f"{DEMO}:dead"), {Flaw.LOST, Flaw.UNLISTED}),
+    "fingerprints": (lambda r: r.delete(f"{DEMO}:g:post:0"), {Flaw.GUARD, Flaw.UNGUARDED}),
+    "the guard's sizes": (lambda r: r.hincrby(f"{DEMO}:guard", "post:n", 5), {Flaw.GUARD}),
+}
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_what_cannot_be_mended_is_rebuilt(
+    loss: str, frontier: Frontier, client: redis.Redis, store: Store, site: Site
+) -> None:
+    lose, expected = LOSSES[loss]
+    lose(client)
+
+    assert flaws(frontier, store) == expected
+    assert flaws(frontier, store, mend=True) >= expected - {Flaw.ENTRYLESS, Flaw.SCAN}
+    Rebuilder(frontier, store, None).run({"demo": site}, lambda _: None)
+
+    assert Check(frontier, store).run() == []
+
+
+def test_a_page_that_nobody_can_store_is_named(frontier: Frontier, client: redis.Redis, site: Site) -> None:
+    page = client.xadd("test:outbox", {"items": "garbage"})
+
+    found = Check(frontier, None).run()
+
+    assert [(one.spot.flaw, one.spot.where) for one in found] == [(Flaw.OUTBOX, page.decode())]
+
+
+def test_a_finding_says_what_where_and_what_to_do(frontier: Frontier, client: redis.Redis, site: Site) -> None:
+    client.hincrby(f"{DEMO}:board:1", "open", 1)
+
+    lines = [str(one) for one in Check(frontier, None).run()]
+
+    assert lines == ["demo: a board whose open list pages are miscounted (1): crawl-tasks fsck --mend"]
+    assert EXPLAINED.keys() == set(Flaw)
+
+
+@pytest.mark.parametrize("mode", ["exact", "bloom"])
+def test_a_large_guard_is_counted_in_pieces(mode: str, crawl: SmallCrawl, client: redis.Redis) -> None:
+    crawl.publish(f"boards: [1]\nguard: {{post: {mode}}}\nguard_capacity: 1000\n")
+    for start in range(0, 3000, 1000):
+        crawl.frontier.admit("demo", [replace(post(number), key=f"a{number}") for number in range(start, start + 1000)])
+
+    assert Check(crawl.frontier, None).run() == []
+    client.delete(f"{DEMO}:g:post{'~' if mode == 'bloom' else ''}:1")
+
+    assert {one.spot.flaw for one in Check(crawl.frontier, None).run()} == {Flaw.GUARD}
+
+
+def test_the_command_ends_with_1_until_nothing_is_left_to_do(
+    redis_server: RedisServer, client: redis.Redis, swing: Swing, tmp_path: Path, site: Site
+) -> None:
+    client.hincrby(f"{DEMO}:board:1", "open", 1)
+    state = tmp_path / "state"
+    state.mkdir()
+    shutil.copy(swing.database, state / "crawl.db")
+
+    results = [run("fsck", *options, home=tmp_path, redis_url=redis_server.url) for options in ((), ("--mend",), ())]
+
+    assert [(result.exit_code, result.stdout.splitlines()[-1]) for result in results] == [
+        (1, "1 findings"), (0, "1 mended, 0 findings left"), (0, "0 findings"),
+    ]  # fmt: skip
