@@ -86,13 +86,15 @@ class PageError(CrawlError):
     """A request failed. `reason` is a short slug for counters and dead letters; str() has the details.
 
     `status` is that of the answer, 0 when there was none. `says_nothing` is true where a page came that is not one of
-    those the site file describes: many of them in a row shut the stage (lua/_breaker.lua).
+    those the site file describes: many of them in a row shut the stage (lua/_breaker.lua). `rests_site` lets the whole
+    site wait once, `slows_site` makes it be asked more slowly from now on (lua/_pace.lua).
     """
 
     fate = Fate.RETRY
     reason = "page"
     retry_after_s: float | None = None
     status = 0
+    rests_site = False
     slows_site = False
     says_nothing = False
 
@@ -107,6 +109,7 @@ class Unreachable(FetchError):
     """The host cannot be reached."""
 
     reason = "unreachable"
+    rests_site = True
     slows_site = True
 
 
@@ -114,6 +117,7 @@ class DeadlineExceeded(FetchError):
     """The attempt took longer than it may."""
 
     reason = "deadline"
+    slows_site = True
 
 
 class Truncated(FetchError):
@@ -123,15 +127,20 @@ class Truncated(FetchError):
 
 
 class ServerError(FetchError):
-    """The server failed."""
+    """The server failed. `is_busy` says that it is one that has too much to do, not one that stumbled over a page."""
 
     reason = "server_error"
+
+    def __init__(self, message: str, *, is_busy: bool = False) -> None:
+        super().__init__(message)
+        self.slows_site = is_busy
 
 
 class SlowDown(FetchError):
     """The server asks for patience."""
 
     reason = "slow_down"
+    rests_site = True
     slows_site = True
 
     def __init__(self, message: str, retry_after_s: float | None = None) -> None:
@@ -166,6 +175,7 @@ class RobotsUnavailable(FetchError):
     """robots.txt cannot be had, so nothing is allowed for now."""
 
     reason = "robots_unavailable"
+    rests_site = True
     slows_site = True
 
 

@@ -35,6 +35,9 @@ from crawl_tasks.urls import normalize
 log = logging.getLogger(__name__)
 
 
+MOST_CRAWL_DELAY_S = 3600.0
+"""What a site file may ask for; a longer Crawl-delay is taken for this."""
+
 MOST_TEXT = 4096
 """Characters of an id or address in a message; forums' own are far shorter."""
 
@@ -103,6 +106,7 @@ class Pages:
         self._frontier = frontier
         self._sites = sites
         self._fetcher = fetcher
+        self._crawl_delays: dict[str, float] = {}
 
     def work(self, ask: Ask) -> str:
         """Do what a message asks: work on a page, or ask for its admission. A forged one changes nothing.
@@ -146,6 +150,7 @@ class Pages:
         site = self._sites.open(lease.request.site, lease.site_version)
         page = self._fetcher.fetch(lease.request, site.policy)
         watch.fetched(page)
+        self._heed(lease.request, site)
         parsed = read_page(site, lease, page)
         if site.sieve is not None:
             parsed = site.sieve.sift(lease.request, parsed)
@@ -168,6 +173,13 @@ class Pages:
                 },
             )
         return Outcome.DONE
+
+    def _heed(self, request: Request, site: OpenSite) -> None:
+        """Tell the gate of the site's Crawl-delay: once a process, and when it has changed."""
+        asked_s = min(self._fetcher.crawl_delay_s(request.address, site.policy) or 0.0, MOST_CRAWL_DELAY_S)
+        if self._crawl_delays.get(request.site) != asked_s:
+            self._frontier.heed(request.site, asked_s)
+            self._crawl_delays[request.site] = asked_s
 
     def _fail(self, lease: Lease, error: PageError, watch: Stopwatch) -> str:
         effort = watch.effort(error.status)

@@ -59,6 +59,7 @@ def terms_of(site: Site) -> dict[str, str | int]:
     return {
         "window": gate.window,
         "delay_ms": round(gate.delay_s * 1000),
+        "slow_ms": round(gate.slow_s * 1000),
         "lease_ms": round((gate.deadline_s + LEASE_GRACE_S) * 1000),
         "max_attempts": gate.max_attempts,
         "max_backlog": gate.max_backlog,

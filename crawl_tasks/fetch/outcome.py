@@ -16,6 +16,7 @@ _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _DENIED = frozenset({401, 403, 407, 451})
 _GONE = frozenset({404, 410})
 _TRY_AGAIN = frozenset({408, 425})
+_BUSY = frozenset({408, 502, 503, 504, 520, 522, 524})  # from 520 on Cloudflare's: the forum behind it is too slow
 
 
 def failure(url: str, status: int, headers: Mapping[str, str], now: float) -> PageError | None:
@@ -38,7 +39,7 @@ def failure(url: str, status: int, headers: Mapping[str, str], now: float) -> Pa
         wait = retry_after_s(headers, now)
         return SlowDown(f"{said}: it asks for patience" + (f" of {wait:.0f} s" if wait is not None else ""), wait)
     if 500 <= status < 600 or status in _TRY_AGAIN:
-        return ServerError(said)
+        return ServerError(said, is_busy=status in _BUSY)
     return BadStatus(f"{said}, which is nothing we can use")
 
 

@@ -25,12 +25,15 @@ Ask = Callable[[str, FetchPolicy, float], tuple[int, bytes]]
 
 @dataclass(slots=True)
 class _Entry:
-    """What is known of one origin. `rules` may outlive its day while the file cannot be had (RFC 9309, 2.4)."""
+    """What is known of one origin. `rules` may outlive its day while the file cannot be had (RFC 9309, 2.4).
+
+    `tried_at` is when it was first asked for since it was last had.
+    """
 
     lock: threading.Lock = field(default_factory=threading.Lock)
     until: float = 0.0
     rules: Protego | None = None
-    read_at: float = 0.0
+    tried_at: float | None = None
     failed: str = ""
 
 
@@ -95,13 +98,15 @@ class Robots:
             rules = self._read(origin, policy, deadline)
         except FetchError as error:
             now = self._clock()
-            if now - entry.read_at > _STALE_S:
-                entry.rules = None
+            if entry.tried_at is None:
+                entry.tried_at = now
+            if now - entry.tried_at > _STALE_S:
+                entry.rules = Protego.parse("")  # away for a month is gone (2.3.1.4)
             entry.failed = str(error)
             entry.until = now + max(_FAILED_S, error.retry_after_s or 0.0)
             return
-        entry.rules, entry.read_at = rules, self._clock()
-        entry.until = entry.read_at + _FRESH_S
+        entry.rules, entry.tried_at = rules, None
+        entry.until = self._clock() + _FRESH_S
 
     def _read(self, origin: str, policy: FetchPolicy, deadline: float) -> Protego:
         try:

@@ -110,6 +110,14 @@ class Frontier:
         """
         of_published(site, self._scripts.call(Verb.PAUSE, site, 0))
 
+    def heed(self, site: str, crawl_delay_s: float) -> None:
+        """Let no two requests for a site begin within its robots.txt's Crawl-delay; 0 for none.
+
+        Raises:
+            ConfigError: no such site is published.
+        """
+        of_published(site, self._scripts.call(Verb.HEED, site, round(crawl_delay_s * 1000)))
+
     # -- a request's life --------------------------------------------------------------------------------
 
     def admit(self, site: str, requests: Iterable[Request], threshold: int = 0) -> Admission:
@@ -174,6 +182,7 @@ class Frontier:
             verdict.details,
             _effort_text(effort),
             int(verdict.says_nothing),
+            int(verdict.slows_site),
         )
         return reply[0] == 0
 

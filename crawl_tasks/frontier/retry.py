@@ -28,7 +28,8 @@ NO_RETRY = RetryPolicy(max_attempts=0, base_s=0.0, max_s=0.0)
 class Verdict:
     """The state a request goes to, after `delay_ms` when delayed. `rest_ms` is how long its whole site rests.
 
-    `says_nothing` is for the breaker: a page came, and was not one that the site file describes.
+    `says_nothing` is for the breaker: a page came, and was not one that the site file describes. `slows_site` is for
+    the gate: whatever becomes of the request, the site is asked more slowly (lua/_pace.lua).
     """
 
     state: State
@@ -37,6 +38,7 @@ class Verdict:
     delay_ms: int = 0
     rest_ms: int = 0
     says_nothing: bool = False
+    slows_site: bool = False
 
 
 def judge(error: PageError, attempt: int, policy: RetryPolicy, luck: float) -> Verdict:
@@ -51,16 +53,16 @@ def judge(error: PageError, attempt: int, policy: RetryPolicy, luck: float) -> V
     details = " ".join(str(error).split())[:500]
     if error.fate is Fate.PARK:
         return Verdict(State.PARKED, error.reason, details, says_nothing=error.says_nothing)
-    if error.fate is not Fate.RETRY or attempt >= policy.max_attempts:
-        return Verdict(State.DEAD, error.reason, details)
     ceiling_s = min(policy.max_s, policy.base_s * 2.0 ** (attempt - 1))
     delay_s = ceiling_s * (0.5 + luck / 2)
     asked_s = error.retry_after_s or 0.0
-    rest_s = asked_s or (min(policy.base_s, delay_s) if error.slows_site else 0.0)
-    return Verdict(
-        State.DELAYED,
+    rest_s = asked_s or (min(policy.base_s, delay_s) if error.rests_site else 0.0)
+    is_over = error.fate is not Fate.RETRY or attempt >= policy.max_attempts
+    return Verdict(  # the site gets its rest also where this request has had its last attempt
+        State.DEAD if is_over else State.DELAYED,
         error.reason,
         details,
-        delay_ms=round(max(delay_s, asked_s) * 1000),
+        delay_ms=0 if is_over else round(max(delay_s, asked_s) * 1000),
         rest_ms=round(rest_s * 1000),
+        slows_site=error.slows_site,
     )

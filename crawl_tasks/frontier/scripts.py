@@ -59,9 +59,10 @@ class Verb(StrEnum):
     AUDIT_GUARD = "audit_guard"
     AUDIT_PAIRS = "audit_pairs"
     UNKNOWN = "unknown"
+    HEED = "heed"
 
 
-PRELUDE: Final = ("prelude", "breaker", "release")
+PRELUDE: Final = ("pace", "prelude", "breaker", "release")
 """What stands in front of every verb, in this order."""
 
 

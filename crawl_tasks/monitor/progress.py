@@ -142,6 +142,8 @@ def troubles(snapshot: Snapshot) -> list[str]:
     lines = []
     for site in snapshot.sites:
         parts = [f"{reason} {count}" for reason, count in sorted(site.failed.items(), key=lambda row: -row[1])]
+        if site.slowdown > 1:
+            parts.append(f"asked {site.slowdown} times more slowly")
         parts += [f"{stage.value} pages in quarantine ({shut.reason})" for stage, shut in site.quarantined.items()]
         if site.boards.late:
             parts.append(f"{site.boards.late} of {site.boards.total} boards late")

@@ -31,6 +31,7 @@ def site_row(site: SiteSnapshot) -> dict[str, object]:
     return {
         "site": site.name,
         "paused": site.is_paused,
+        "slowdown": site.slowdown,
         "quarantined": {stage.value: asdict(shut) for stage, shut in site.quarantined.items()},
         "admitted": census.admitted,
         "known": census.count("known"),

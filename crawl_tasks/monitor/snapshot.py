@@ -42,6 +42,11 @@ class SiteSnapshot:
         """Say whether an operator has stopped it."""
         return self.census.fields.get("paused") == "1"
 
+    @property
+    def slowdown(self) -> int:
+        """Say how many times slower than its file says the site is asked: 1 to 64."""
+        return 1 << int(self.census.fields.get("slow", "0").partition(" ")[0])
+
     @cached_property
     def quarantined(self) -> dict[Stage, Shut]:
         """Give the stages that the breaker has shut."""

@@ -37,6 +37,9 @@ class Gate(Part):
 
     window: Whole = Field(default=1, ge=1, le=256, description="Requests in flight at once.")
     delay_s: Seconds = Field(default=1.0, ge=0, le=3600, description="Seconds between the starts of two requests.")
+    slow_s: Seconds = Field(
+        default=10.0, ge=0.1, le=600, description="An answer that takes longer slows the site down, as a timeout does."
+    )
     deadline_s: Seconds = Field(
         default=30.0, ge=1, le=600, description="Seconds one attempt may take, redirects included."
     )

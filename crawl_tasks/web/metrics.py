@@ -134,6 +134,8 @@ FAMILIES = (
     Family("crawl_board_lateness_seconds", H, (), "Time from when boards were due to when their scans were admitted.",
            histograms=lambda snap: [("", snap.lateness())]),
     Family("crawl_site_paused", G, ("site",), "1 if the site is paused.", each=lambda site: int(site.is_paused)),
+    Family("crawl_site_slowdown", G, ("site",), "How many times slower than its file says the site is asked: 1 to 64.",
+           each=lambda site: site.slowdown),
     Family("crawl_stage_quarantined", G, ("site", "stage"), "1 if the stage is shut: its pages could not be read.",
            by("stage", lambda site: {stage.value: int(stage in site.quarantined) for stage in Stage})),
     Family("crawl_requests", G, ("site", "state"),

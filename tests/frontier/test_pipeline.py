@@ -14,6 +14,7 @@ from crawl_tasks.pipeline import Ask, Pages
 from crawl_tasks.sitebook import SiteBook
 from tests.flow.world import ROOT
 from tests.frontier.conftest import posts
+from tests.frontier.small_crawl import RULES, SmallCrawl
 from tests.frontier.test_life_of_a_request import released
 
 
@@ -46,3 +47,22 @@ def test_a_message_of_others_goes_back_to_its_queue_while_redis_fails() -> None:
     )
 
     assert done.stdout == "requeue True\n", done.stderr
+
+
+def test_the_crawl_delay_of_robots_holds_for_all_workers(crawl: SmallCrawl, client: redis.Redis) -> None:
+    crawl.forum.pages["/robots.txt"] = "User-agent: *\nCrawl-delay: 40"
+    crawl.publish(rules=RULES.replace("robots: false", "robots: true"))
+    crawl.forum.board("1", 1, "1 0", "2 0")
+    crawl.forum.thread("1")
+    crawl.forum.thread("2")
+
+    crawl.scan()
+    [list_page] = [path for path in crawl.forum.asked if path != "/robots.txt"]
+    client.hdel("test:s:demo", "next_at")
+    client.zadd("test:due", {"demo": 0})
+    crawl.frontier.tick("me")
+    crawl.work()
+
+    assert list_page == "/list/1/1"
+    assert [path for path in crawl.forum.asked if path.startswith("/post")] == ["/post/1"]
+    assert int(client.hget("test:s:demo", "next_at") or 0) - crawl.frontier.clock_ms() > 30_000

@@ -148,7 +148,31 @@ def test_file_is_read_once_a_day_per_origin():
     assert site.asked == [f"{ORIGIN}/robots.txt"] * 2
 
 
-def test_old_rules_hold_while_the_file_cannot_be_had_but_not_for_ever():
+def test_a_file_that_cannot_be_had_for_a_month_is_as_none():
+    site = Site(status=500)
+    with pytest.raises(RobotsUnavailable):
+        site.allows("/x")
+
+    site.now += 29 * 86_400
+    with pytest.raises(RobotsUnavailable):
+        site.allows("/x")
+
+    site.now += 2 * 86_400
+    assert site.allows("/x")
+
+
+def test_a_month_begins_anew_when_the_file_is_had_in_between():
+    site = Site(status=500)
+    with pytest.raises(RobotsUnavailable):
+        site.allows("/x")
+    site.answer, site.now = (200, DENY), site.now + 20 * 86_400
+    assert not site.allows("/x")
+
+    site.answer, site.now = (500, b""), site.now + 20 * 86_400
+    assert not site.allows("/x")
+
+
+def test_old_rules_hold_while_the_file_cannot_be_had_for_a_month():
     site = Site(b"User-agent: *\nDisallow: /a")
     site.allows("/x")
     site.now += 86_401
@@ -158,8 +182,7 @@ def test_old_rules_hold_while_the_file_cannot_be_had_but_not_for_ever():
     assert not site.allows("/a")
 
     site.now += 31 * 86_400
-    with pytest.raises(RobotsUnavailable):
-        site.allows("/x")
+    assert site.allows("/a")
 
 
 def test_policy_may_turn_it_off():

@@ -23,21 +23,32 @@ local function now_ms()
   return t[1] * 1000 + math.floor(t[2] / 1000)
 end
 
+local FIELDS = {
+  'version', 'window', 'delay_ms', 'lease_ms', 'max_attempts', 'max_backlog', 'paused', 'next_at', 'admitted', 'order',
+  'guard', 'rolling_ms', 'levels:list', 'levels:post', 'levels:comment', 'guard_capacity', 'full_pass_ms', 'hubs',
+  'shut:list', 'shut:post', 'shut:comment', 'breaker_after', 'breaker_percent', 'probe_ms',
+  'slow', 'slow_ms', 'crawl_delay_ms',
+}
+
 -- A site's terms and counters, or nil when nobody published the site.
 local function load_site(name)
   local key = P .. ':s:' .. name
-  local v = redis.call('HMGET', key, 'version', 'window', 'delay_ms', 'lease_ms', 'max_attempts', 'max_backlog',
-    'paused', 'next_at', 'admitted', 'order', 'guard', 'rolling_ms', 'levels:list', 'levels:post', 'levels:comment',
-    'guard_capacity', 'full_pass_ms', 'shut:list', 'shut:post', 'shut:comment', 'breaker_after', 'breaker_percent', 'probe_ms', 'hubs')
-  if not v[1] then return nil end
+  local v, values = {}, redis.call('HMGET', key, unpack(FIELDS))
+  if not values[1] then return nil end
+  for i = 1, #FIELDS do v[FIELDS[i]] = values[i] end
+  local function number(field, otherwise) return tonumber(v[field] or otherwise) end
+  local file_delay = math.max(number('delay_ms', 0), number('crawl_delay_ms', 0))
+  local delay, window = pace_of(v.slow, file_delay, number('window', 1))
   return {
-    name = name, key = key, version = v[1], window = tonumber(v[2]), delay = tonumber(v[3]), lease = tonumber(v[4]),
-    max_attempts = tonumber(v[5]), max_backlog = tonumber(v[6]), paused = v[7] == '1', next_at = tonumber(v[8] or 0),
-    rid = tonumber(v[9] or 0), order = v[10], guard = v[11], rolling = tonumber(v[12]),
-    levels = {list = v[13] or '', post = v[14] or '', comment = v[15] or ''}, capacity = tonumber(v[16] or 1000000), full = tonumber(v[17] or 0),
-    shut = {list = v[18], post = v[19], comment = v[20]}, breaker_after = tonumber(v[21] or 5),
-    breaker_percent = tonumber(v[22] or 75), probe = tonumber(v[23] or 900000),
-    has_hubs = v[24] == '1',
+    name = name, key = key, version = v.version, paused = v.paused == '1', next_at = number('next_at', 0),
+    window = window, delay = delay, file_window = number('window', 1), file_delay = file_delay,
+    slow = v.slow, slow_ms = number('slow_ms', 10000), lease = number('lease_ms'),
+    max_attempts = number('max_attempts'), max_backlog = number('max_backlog'), rid = number('admitted', 0),
+    order = v.order, guard = v.guard, rolling = number('rolling_ms'), capacity = number('guard_capacity', 1000000),
+    full = number('full_pass_ms', 0), has_hubs = v.hubs == '1',
+    levels = {list = v['levels:list'] or '', post = v['levels:post'] or '', comment = v['levels:comment'] or ''},
+    shut = {list = v['shut:list'], post = v['shut:post'], comment = v['shut:comment']},
+    breaker_after = number('breaker_after', 5), breaker_percent = number('breaker_percent', 75), probe = number('probe_ms', 900000),
     guards = {}, ready = {}, known = 0, fresh = 0, news = 0,
   }
 end

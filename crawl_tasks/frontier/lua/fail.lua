@@ -10,6 +10,7 @@
 -- ARGV 8: details, one line
 -- ARGV 9: what the attempt cost, as count_effort() reads it
 -- ARGV 10: 1 when the page came and said nothing, for the breaker, else 0
+-- ARGV 11: 1 when the site should be asked more slowly, else 0
 -- RETURNS 0: {0, released}
 -- RETURNS -1: the site is not published
 -- RETURNS -2: the lease is not the caller's any more; nothing was changed
@@ -25,6 +26,7 @@ if tonumber(ARGV[7]) > 0 and now + ARGV[7] > site.next_at then
   site.next_at = now + ARGV[7]
   redis.call('HSET', site.key, 'next_at', string.format('%.0f', site.next_at))
 end
+if ARGV[11] == '1' then slow_down(site, ARGV[3], now) end
 redis.call('HINCRBY', site.key, 'failed:' .. ARGV[6], 1)
 local stage = string.match(entry, '^%d+ (%a+)')
 count_effort(site, stage, ARGV[9])
