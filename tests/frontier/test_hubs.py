@@ -62,7 +62,7 @@ def test_beside_a_list_a_post_is_one_request_whatever_found_it(crawl: SmallCrawl
 
 def test_a_rebuilt_guard_knows_a_post_without_its_revision_too(frontier: Frontier) -> None:
     frontier.publish("demo", "v1", "{}", TERMS | {"hubs": 1}, [])
-    frontier.recall("demo", [(post(7, "3"), False)])
+    frontier.memory.recall("demo", [(post(7, "3"), False)])
 
     named = [Request("demo", Stage.POST, key, f"http://127.0.0.1/post/{key}") for key in ("7", "8")]
 
