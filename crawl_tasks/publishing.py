@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from urllib.parse import urlsplit
+from zoneinfo import ZoneInfo
 
 from crawl_tasks.errors import ConfigError
 from crawl_tasks.frontier.entry import line_of
 from crawl_tasks.frontier.frontier import BoardTerms, Frontier
 from crawl_tasks.model import Reach, Stage
 from crawl_tasks.sites.address import Addresses
+from crawl_tasks.sites.calendar import minutes, offsets
 from crawl_tasks.sites.published import dump_site
 from crawl_tasks.sites.schema import Board, BoardKind, Site
 from crawl_tasks.sites.start import first_page
@@ -60,6 +63,9 @@ def terms_of(site: Site) -> dict[str, str | int]:
         "window": gate.window,
         "delay_ms": round(gate.delay_s * 1000),
         "slow_ms": round(gate.slow_s * 1000),
+        "daily_budget": gate.daily_budget,
+        "quiet": " ".join(map(minutes, gate.quiet_hours)),
+        "offsets": offsets(ZoneInfo(site.timezone), time.time()) if gate.daily_budget or gate.quiet_hours else "",
         "lease_ms": round((gate.deadline_s + LEASE_GRACE_S) * 1000),
         "max_attempts": gate.max_attempts,
         "max_backlog": gate.max_backlog,

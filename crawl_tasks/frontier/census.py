@@ -57,7 +57,8 @@ class Boards:
 class Census:
     """A site's requests by state at one instant. `fields` are its terms and counters as stored.
 
-    `stats` are counters and histograms for those who watch; `guarded` is how many fingerprints its guard holds.
+    `stats` are counters and histograms for those who watch; `guarded` is how many fingerprints its guard holds. The
+    gate lets nothing go before `opens_at_ms` (Redis' clock).
     """
 
     site: str
@@ -72,6 +73,7 @@ class Census:
     stats: Mapping[str, int] = field(default_factory=dict)
     guarded: int = 0
     boards: Boards = Boards()
+    opens_at_ms: int = 0
 
     @property
     def ready(self) -> int:
@@ -136,6 +138,7 @@ def read_census(site: str, reply: object, fields: object, stats: object) -> Cens
         stats={_NAMES[name]: int(value) for name, value in _hash(stats).items()},
         guarded=_int(guarded),
         boards=Boards(*(round(float(number)) for number in boards)),
+        opens_at_ms=_int(rest[5]),
     )
 
 

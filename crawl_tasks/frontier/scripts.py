@@ -62,7 +62,7 @@ class Verb(StrEnum):
     HEED = "heed"
 
 
-PRELUDE: Final = ("pace", "prelude", "breaker", "release")
+PRELUDE: Final = ("calendar", "pace", "prelude", "breaker", "release")
 """What stands in front of every verb, in this order."""
 
 

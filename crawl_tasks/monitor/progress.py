@@ -21,6 +21,9 @@ from crawl_tasks.monitor.snapshot import SiteSnapshot, Snapshot
 
 RATE_WINDOW_S = 30.0
 PLAIN_EVERY_S = 5.0
+RESTS_S = 5.0
+"""A site that waits for less only keeps its pace."""
+
 TABLE_WIDTH = 80
 """Narrower terminals get the line of totals alone."""
 
@@ -142,8 +145,7 @@ def troubles(snapshot: Snapshot) -> list[str]:
     lines = []
     for site in snapshot.sites:
         parts = [f"{reason} {count}" for reason, count in sorted(site.failed.items(), key=lambda row: -row[1])]
-        if site.slowdown > 1:
-            parts.append(f"asked {site.slowdown} times more slowly")
+        parts += gate_notes(site, snapshot.at_ms)
         parts += [f"{stage.value} pages in quarantine ({shut.reason})" for stage, shut in site.quarantined.items()]
         if site.boards.late:
             parts.append(f"{site.boards.late} of {site.boards.total} boards late")
@@ -154,12 +156,12 @@ def troubles(snapshot: Snapshot) -> list[str]:
 
 def plain_text(snapshot: Snapshot) -> str:
     """Write a snapshot for a person or a pipe: a paragraph a site, then queues and outbox."""
-    blocks = [_site_text(site) for site in snapshot.sites]
+    blocks = [_site_text(site, snapshot.at_ms) for site in snapshot.sites]
     queues = ", ".join(f"{name} {count}" for name, count in snapshot.queues.items())
     return "\n".join([*blocks, f"queues: {queues}; to store: {snapshot.outbox} pages"])
 
 
-def _site_text(site: SiteSnapshot) -> str:
+def _site_text(site: SiteSnapshot, now_ms: int) -> str:
     census, boards = site.census, site.boards
     stages = [
         f"  {stage.value:<8} done {count.done}, ready {count.ready}, queued {count.released}" + _shut_text(site, stage)
@@ -171,11 +173,19 @@ def _site_text(site: SiteSnapshot) -> str:
             f"{site.name}{' (paused)' if site.is_paused else ''}: {census.open} open, {census.done} done"
             f" ({site.gone} gone), {census.parked} parked, {census.dead} dead",
             *stages,
+            *([f"  gate     {', '.join(notes)}"] if (notes := gate_notes(site, now_ms)) else []),
             f"  leased {census.leased}, delayed {census.delayed}; failed attempts: {failed}",
             f"  boards   {boards.total}: {boards.scanning} being scanned, {boards.overdue} overdue, {boards.late} late,"
             f" {boards.unscanned} never scanned",
         ]
     )
+
+
+def gate_notes(site: SiteSnapshot, now_ms: int) -> list[str]:
+    """Say what holds a site back beside its pace."""
+    notes = [f"asked {site.slowdown} times more slowly"] if site.slowdown > 1 else []
+    rests_s = site.rests_s(now_ms)
+    return [*notes, f"rests for {clock(rests_s)}"] if rests_s >= RESTS_S else notes
 
 
 def _shut_text(site: SiteSnapshot, stage: Stage) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, StringConstraints, field_validator, model_validator
 
 from crawl_tasks.model import Stage
 from crawl_tasks.sites.rules import Part
@@ -14,6 +14,9 @@ from crawl_tasks.sites.stages import require
 Whole = Annotated[int, Field(strict=True)]
 Seconds = Annotated[float, Field(strict=True)]
 Flag = Annotated[bool, Field(strict=True)]
+
+
+Hours = Annotated[str, StringConstraints(pattern=r"^([01]\d|2[0-3]):[0-5]\d-([01]\d|2[0-3]):[0-5]\d$")]
 
 
 class Order(StrEnum):
@@ -51,9 +54,23 @@ class Gate(Part):
     max_backlog: Whole = Field(
         default=10_000, ge=1, le=10_000_000, description="Open requests above which no scan starts."
     )
+    daily_budget: Whole = Field(
+        default=0, ge=0, le=100_000_000, description="Requests in a day of the site's zone; 0: no limit."
+    )
+    quiet_hours: tuple[Hours, ...] = Field(
+        default=(), max_length=10, description="Hours of the site's zone at which it is not asked, as 23:00-07:00."
+    )
     max_wire_bytes: Whole = Field(default=8 << 20, ge=1024, le=1 << 30, description="Most bytes taken from the wire.")
     max_body_bytes: Whole = Field(default=16 << 20, ge=1024, le=1 << 30, description="Most bytes of a decoded body.")
     max_redirects: Whole = Field(default=5, ge=0, le=20, description="Redirects followed in one attempt.")
+
+    @field_validator("quiet_hours")
+    @classmethod
+    def _hours_have_a_length(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for hours in value:
+            begin, _, end = hours.partition("-")
+            require(begin != end, f"ends when it begins: {hours}; pause the site instead")
+        return value
 
     @model_validator(mode="after")
     def _retries_grow(self) -> Self:

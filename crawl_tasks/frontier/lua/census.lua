@@ -4,7 +4,7 @@
 -- ARGV 2..: sites
 -- RETURNS 0: {0, a site, ...}, each {admitted, delayed, parked, dead, leased, open, {ready, released, done of list},
 --   {post}, {comment}, fingerprints in the guard, {boards, scanning, never scanned, overdue, late, when the oldest
---   overdue was due}}, or {} when it is not published
+--   overdue was due}, when the gate opens}, or {} when it is not published
 
 local now = now_ms()
 
@@ -27,7 +27,7 @@ local function count_requests(site)
     redis.call('SCARD', key .. ':unscanned'), overdue, late, oldest}
   return {site.rid, redis.call('ZCARD', key .. ':delayed'), redis.call('HLEN', key .. ':parked'),
     redis.call('HLEN', key .. ':dead'), redis.call('ZCARD', key .. ':leased'), redis.call('HLEN', key .. ':open'),
-    stages[1], stages[2], stages[3], guarded, boards}
+    stages[1], stages[2], stages[3], guarded, boards, string.format('%.0f', site.next_at)}
 end
 
 local counted = {}

@@ -37,6 +37,10 @@ end
 
 if site.shut[stage] then plan_probe(site, stage, now + site.probe, rid) end
 attempt = attempt + 1
+if site.daily_budget > 0 then
+  local today = day_at(site.offsets, now)
+  redis.call('HSET', site.key, 'spent', string.format('%.0f %.0f', today, spent_on(site.spent, today) + 1))
+end
 token = redis.call('HINCRBY', site.key, 'fence', 1)
 redis.call('HINCRBY', site.key, 'attempts', 1)
 local entry = stage .. ' ' .. level .. ' ' .. attempt .. ' ' .. rest
