@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import redis
 
@@ -18,6 +19,9 @@ from crawl_tasks.schedule.produce import Producer
 from crawl_tasks.settings import Settings, load_settings
 from crawl_tasks.sitebook import SiteBook
 from crawl_tasks.sites.steps import read_steps
+
+if TYPE_CHECKING:
+    from crawl_tasks.recovery.sentry import Sentry
 
 
 def connect(settings: Settings) -> redis.Redis:
@@ -62,6 +66,20 @@ class Runtime:
             lambda: Store(settings.database_url).open(),
             batch=settings.store_batch,
             worth=settings.store_at,
+        )
+
+    @cached_property
+    def sentry(self) -> Sentry:
+        """Who notices that Redis was emptied."""
+        from crawl_tasks.recovery.sentry import Sentry  # noqa: PLC0415 (as above)
+        from crawl_tasks.store.upsert import Store  # noqa: PLC0415
+
+        settings = self.settings
+        return Sentry(
+            self.frontier,
+            lambda: Store(settings.database_url).open(create=False),
+            contact=settings.contact,
+            by_itself=settings.recover == "auto",
         )
 
     @cached_property

@@ -49,6 +49,10 @@ class Settings(BaseModel):
         5000, ge=1, le=1_000_000, description="Pages that may wait for the store; from there on nothing is fetched."
     )
     produce_every_s: float = Field(5.0, ge=0.5, le=3600, description="Seconds between two looks for due boards.")
+    recover: Literal["ask", "auto"] = Field(
+        "ask",
+        description="What follows when Redis was emptied: ask stands still until `crawl-tasks recover`, auto rebuilds.",
+    )
     start_key: str = Field(
         "",
         pattern=r"^[^\s\x00-\x1f]*$",

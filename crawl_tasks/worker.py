@@ -8,7 +8,7 @@ from celery import signals
 from celery.worker import WorkController
 
 from crawl_tasks.logs import configure_logs
-from crawl_tasks.queues import CONTROL_QUEUE, DETAIL, DETAIL_QUEUES, LIST_QUEUE
+from crawl_tasks.queues import CONTROL_QUEUE, DETAIL, DETAIL_QUEUES, LIST_QUEUE, STORE_QUEUE
 from crawl_tasks.runtime import runtime
 
 _FETCHING = frozenset({LIST_QUEUE, *DETAIL_QUEUES, CONTROL_QUEUE})
@@ -36,13 +36,18 @@ def start_pacer(sender: WorkController, **_: object) -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 100)
-    runtime().pacer.start(sender.app.amqp.queues.consume_from)
+    queues = sender.app.amqp.queues.consume_from
+    runtime().pacer.start(queues)
+    if STORE_QUEUE in queues:
+        runtime().sentry.start()
 
 
 @signals.worker_shutting_down.connect
 def stop_pacer(**_: object) -> None:
     """Give the floor to another process."""
     runtime().pacer.stop()
+    if "sentry" in vars(runtime()):
+        runtime().sentry.stop()
 
 
 @signals.setup_logging.connect

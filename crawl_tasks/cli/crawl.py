@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
+from crawl_tasks.cli.standing import require_ledger
 from crawl_tasks.cli.station import Station
 from crawl_tasks.cli.stored import StoredCounts
 from crawl_tasks.errors import BackendError
@@ -90,6 +91,7 @@ def start_processes(station: Station, plan: Plan) -> str:
 def begin(station: Station, plan: Plan, stored: StoredCounts) -> Start:
     """Publish the sites, and have every board scanned once when the plan ends at idle."""
     frontier = station.frontier
+    require_ledger(station.settings, frontier)
     for site in plan.sites:
         publish_site(frontier, site, station.settings.contact)
     start = Start(time.monotonic(), take_snapshot(frontier, [site.name for site in plan.sites]), stored.now())

@@ -6,9 +6,10 @@ import click
 
 from crawl_tasks.cli.backend import open_frontier
 from crawl_tasks.cli.helptext import examples
-from crawl_tasks.recovery.rebuild import Rebuilder, Rebuilt, is_lost
+from crawl_tasks.cli.station import redis_for
+from crawl_tasks.local.interrupts import Interrupts
+from crawl_tasks.recovery.rebuild import Rebuilder, Rebuilt, is_lost, known_sites
 from crawl_tasks.settings import load_settings
-from crawl_tasks.sites.published import read_site
 from crawl_tasks.store.upsert import Store
 
 
@@ -21,17 +22,19 @@ def command(force: bool) -> None:
     0; what was dead or parked is tried again.
     """
     settings = load_settings()
-    frontier = open_frontier(settings)
-    with Store(settings.database_url) as store:
+    with (
+        Interrupts() as interrupts,
+        redis_for(settings, interrupts) as url,
+        Store(settings.database_url) as store,
+    ):
+        frontier = open_frontier(settings.model_copy(update={"redis_url": url}))
         if store.epoch() is None:
             click.echo("the database holds nothing to rebuild from; to begin: crawl-tasks sites check")
             return
         if not (force or is_lost(frontier, store)):
             click.echo("nothing is lost: Redis holds the ledger that the database was filled from; --force rebuilds it")
             return
-        texts = store.kept_sites() | {name: frontier.published(name) or "" for name in frontier.sites()}
-        sites = {name: read_site(text) for name, text in sorted(texts.items())}
-        Rebuilder(frontier, store, settings.contact).run(sites, _report)
+        Rebuilder(frontier, store, settings.contact).run(known_sites(frontier, store), _report)
 
 
 def _report(rebuilt: Rebuilt) -> None:

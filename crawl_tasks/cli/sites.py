@@ -9,6 +9,7 @@ import click
 from crawl_tasks.cli.backend import open_frontier
 from crawl_tasks.cli.helptext import examples
 from crawl_tasks.cli.safe_text import printable
+from crawl_tasks.cli.standing import require_ledger
 from crawl_tasks.errors import ConfigError, SiteError
 from crawl_tasks.items.sieve import Sieve
 from crawl_tasks.publishing import board_terms, publish_site, require_contact
@@ -42,6 +43,7 @@ def check(name: str | None, publish: bool) -> None:
     check_cases(settings, sites)
     if publish:
         frontier = open_frontier(settings)
+        require_ledger(settings, frontier)
         for site in sites:
             publish_site(frontier, site, settings.contact)
         click.echo(f"published: {', '.join(site.name for site in sites)}")

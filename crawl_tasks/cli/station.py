@@ -42,7 +42,7 @@ def station(settings: Settings, report: Callable[[str], None]) -> Iterator[Stati
     with (
         Interrupts() as interrupts,
         StateLock(state_dir / "crawl.lock", "a crawl runs here"),
-        _redis_for(settings, interrupts) as url,
+        redis_for(settings, interrupts) as url,
     ):
         actual = settings.model_copy(update={"redis_url": url, "state_dir": state_dir.absolute()})
         with Crew(state_dir / "logs", environment(actual), interrupts, report) as crew:
@@ -50,7 +50,7 @@ def station(settings: Settings, report: Callable[[str], None]) -> Iterator[Stati
 
 
 @contextmanager
-def _redis_for(settings: Settings, interrupts: Interrupts) -> Iterator[str]:
+def redis_for(settings: Settings, interrupts: Interrupts) -> Iterator[str]:
     """Give the configured Redis, else the one that runs in the state directory, else start one there."""
     if is_redis_configured(settings):
         yield settings.redis_url

@@ -55,6 +55,7 @@ class Vitals:
 
     `counters` are histograms over all sites. `produced_at_ms` is when due boards were last looked for, 0 for never.
     `forgotten` are boards that were due long ago and that nobody has looked at: site, since when. At most a thousand.
+    `halted` is why all sites stand still.
     """
 
     at_ms: int
@@ -66,6 +67,7 @@ class Vitals:
     forgotten: tuple[tuple[str, int], ...]
     memory_bytes: int
     max_memory_bytes: int
+    halted: str = ""
 
 
 def read_vitals(client: redis.Redis, keys: Keys, queues: Iterable[str], late_ms: int) -> Vitals:
@@ -78,7 +80,8 @@ def read_vitals(client: redis.Redis, keys: Keys, queues: Iterable[str], late_ms:
     pipe.hgetall(keys.serves)
     pipe.zrange(keys.boards, 0, now - late_ms, byscore=True, offset=0, num=_MOST_FORGOTTEN, withscores=True)
     pipe.info("memory")
-    stats, outbox, alive, serves, forgotten, memory = pipe.execute()
+    pipe.get(keys.halt)
+    stats, outbox, alive, serves, forgotten, memory, halted = pipe.execute()
     counters = {name.decode(): int(value) for name, value in stats.items()}
     return Vitals(
         at_ms=now,
@@ -92,6 +95,7 @@ def read_vitals(client: redis.Redis, keys: Keys, queues: Iterable[str], late_ms:
         forgotten=tuple((name.decode().partition(" ")[0], int(due)) for name, due in forgotten),
         memory_bytes=memory["used_memory"],
         max_memory_bytes=memory.get("maxmemory", 0),
+        halted=(halted or b"").decode(),
     )
 
 

@@ -17,6 +17,8 @@ P is the prefix (setting `redis_prefix`), S a site's name, G one of list, post, 
 | P:claimed            | hash   | claim -> "site score entry"                                                        |
 | P:starts             | hash   | counters of start entries: claimed, new, known, refused                            |
 | P:epoch              | string | when a site was first published; the database keeps it too, to notice a lost Redis |
+| P:halt               | string | why all sites stand still; absent, they do not                                     |
+| P:rebuilder          | string | which process rebuilds lost ledgers                                                |
 | P:ticker             | string | which process has the floor for tick                                               |
 | P:alive              | zset   | process -> when it last said that it lives, ms                                     |
 | P:serves             | hash   | process -> the queues it serves, comma-separated                                   |
@@ -46,7 +48,8 @@ P is the prefix (setting `redis_prefix`), S a site's name, G one of list, post, 
 | P:s:S:board:B        | hash   | line of its first page, interval_ms and bounds, scan, open, started_at, scanned_at, |
 |                      |        | terms of the site file, fixed_ms and held of an operator                           |
 
-Nothing here expires but the buckets of rolling guards (two windows), kept pages (two weeks) and P:ticker (seconds).
+Nothing here expires but the buckets of rolling guards (two windows), kept pages (two weeks), P:ticker (seconds)
+and P:rebuilder (minutes).
 The broker's own keys (the queues' lists, `unacked`, `_kombu.*`) are kombu's.
 """
 
@@ -65,6 +68,7 @@ class Keys:
         self.claims = f"{prefix}:claims"
         self.stats = f"{prefix}:stats"
         self.epoch = f"{prefix}:epoch"
+        self.halt = f"{prefix}:halt"
         self.alive = f"{prefix}:alive"
         self.serves = f"{prefix}:serves"
 

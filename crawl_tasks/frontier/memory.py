@@ -7,7 +7,7 @@ from typing import cast
 
 import redis
 
-from crawl_tasks.frontier.answers import of_published
+from crawl_tasks.frontier.answers import ints, of_published
 from crawl_tasks.frontier.entry import line_of
 from crawl_tasks.frontier.keys import Keys
 from crawl_tasks.frontier.scripts import Scripts, Verb, explained
@@ -27,6 +27,24 @@ class Memory:
         """Name the ledger that Redis holds; None when it holds none."""
         text = cast("bytes | None", self._client.get(self._keys.epoch))
         return text.decode() if text is not None else None
+
+    @explained("halt")
+    def halted(self) -> str:
+        """Say why all sites stand still; empty when they do not."""
+        text = cast("bytes | None", self._client.get(self._keys.halt))
+        return (text or b"").decode()
+
+    def halt(self, why: str) -> bool:
+        """Let all sites stand still for a reason of one line; say whether they did before."""
+        return ints(self._scripts.call(Verb.HALT, why))[1] == 1
+
+    def go_on(self) -> bool:
+        """Let all sites go on; say whether they stood still."""
+        return ints(self._scripts.call(Verb.HALT, ""))[1] == 1
+
+    def seize(self, caller: str, for_ms: int) -> str:
+        """Take, or keep, the right to rebuild; give who else has it, or nothing. `for_ms` 0 gives it back."""
+        return cast(bytes, self._scripts.call(Verb.SEIZE, caller, for_ms)[1]).decode()
 
     def forget(self, site: str) -> bool:
         """Forget a site's ledger, guard and boards; published again, it is paused. Say whether it was so before."""

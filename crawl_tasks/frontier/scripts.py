@@ -60,6 +60,8 @@ class Verb(StrEnum):
     AUDIT_PAIRS = "audit_pairs"
     UNKNOWN = "unknown"
     HEED = "heed"
+    HALT = "halt"
+    SEIZE = "seize"
 
 
 PRELUDE: Final = ("calendar", "pace", "prelude", "breaker", "release")

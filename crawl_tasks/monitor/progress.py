@@ -142,7 +142,7 @@ def line_of(snapshot: Snapshot, pace: Pace, elapsed_s: float, stored: Stored | N
 
 def troubles(snapshot: Snapshot) -> list[str]:
     """Say in a line a site what failed there and which boards are late."""
-    lines = []
+    lines = [f"all sites stand still: {snapshot.vitals.halted}"] if snapshot.vitals.halted else []
     for site in snapshot.sites:
         parts = [f"{reason} {count}" for reason, count in sorted(site.failed.items(), key=lambda row: -row[1])]
         parts += gate_notes(site, snapshot.at_ms)
@@ -158,7 +158,8 @@ def plain_text(snapshot: Snapshot) -> str:
     """Write a snapshot for a person or a pipe: a paragraph a site, then queues and outbox."""
     blocks = [_site_text(site, snapshot.at_ms) for site in snapshot.sites]
     queues = ", ".join(f"{name} {count}" for name, count in snapshot.queues.items())
-    return "\n".join([*blocks, f"queues: {queues}; to store: {snapshot.outbox} pages"])
+    halted = [f"all sites stand still: {snapshot.vitals.halted}"] if snapshot.vitals.halted else []
+    return "\n".join([*blocks, *halted, f"queues: {queues}; to store: {snapshot.outbox} pages"])
 
 
 def _site_text(site: SiteSnapshot, now_ms: int) -> str:

@@ -7,8 +7,12 @@ when the ledger was lost are fetched again.
 
 from __future__ import annotations
 
+import os
+import socket
+import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 
@@ -17,12 +21,16 @@ from crawl_tasks.errors import ConfigError, StoreError
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.model import Stage
 from crawl_tasks.publishing import publish_site
+from crawl_tasks.sites.published import read_site
 from crawl_tasks.sites.schema import Site
 from crawl_tasks.store.known import Remembered, remembered
 from crawl_tasks.store.upsert import Store
 
 CHUNK = 500
 """Pages told to the ledger in one call."""
+
+RIGHT_MS = 60_000
+"""How long a process that died keeps others from rebuilding; a chunk takes milliseconds."""
 
 OUTBOX_WAIT_S = 75.0
 """Longer than a dead store worker keeps the pages that it took."""
@@ -44,6 +52,12 @@ def is_lost(frontier: Frontier, store: Store) -> bool:
     return kept is not None and kept != frontier.memory.epoch()
 
 
+def known_sites(frontier: Frontier, store: Store) -> dict[str, Site]:
+    """Read the sites that the database keeps, as Redis has them now where it has them."""
+    texts = store.kept_sites() | {name: frontier.published(name) or "" for name in frontier.sites()}
+    return {name: read_site(text) for name, text in sorted(texts.items())}
+
+
 class Rebuilder:
     """Builds ledgers anew. Ended half-way, it leaves sites paused and `is_lost` true: run it again."""
 
@@ -51,14 +65,45 @@ class Rebuilder:
         self._frontier = frontier
         self._store = store
         self._contact = contact
+        self._name = f"{socket.gethostname()}:{os.getpid()}:{threading.get_ident()}"
+
+    def run_if_lost(self, report: Callable[[Rebuilt], None]) -> bool:
+        """Rebuild all sites that are known if Redis does not hold the database's ledger; say whether it was so.
+
+        Raises:
+            ConfigError: a site cannot be published, or another process rebuilds.
+            StoreError: the outbox cannot be stored; nothing was told yet.
+        """
+        with self._alone():
+            lost = is_lost(self._frontier, self._store)
+            if lost:
+                self._run(known_sites(self._frontier, self._store), report)
+        return lost
 
     def run(self, sites: Mapping[str, Site], report: Callable[[Rebuilt], None]) -> None:
         """Forget what Redis holds of the sites, store what waits in the outbox, and tell what the database knows.
 
         Raises:
-            ConfigError: a site cannot be published.
+            ConfigError: a site cannot be published, or another process rebuilds.
             StoreError: the outbox cannot be stored; nothing was told yet.
         """
+        with self._alone():
+            self._run(sites, report)
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        self._seize()
+        try:
+            yield
+        finally:
+            self._frontier.memory.seize(self._name, 0)
+
+    def _seize(self) -> None:
+        other = self._frontier.memory.seize(self._name, RIGHT_MS)
+        if other:
+            raise ConfigError(f"{other} rebuilds the ledger already; wait for its end, then look: crawl-tasks status")
+
+    def _run(self, sites: Mapping[str, Site], report: Callable[[Rebuilt], None]) -> None:
         paused = {name for name in sites if self._frontier.memory.forget(name)}
         self._empty_outbox()
         for name, site in sites.items():
@@ -68,6 +113,7 @@ class Rebuilder:
         if epoch is None:
             raise ConfigError("no site is known to rebuild; write config/sites/NAME.yaml, then run it again")
         self._store.renew_epoch(epoch)
+        self._frontier.memory.go_on()
 
     def _empty_outbox(self) -> None:
         drain = Drain(self._frontier, lambda: self._store, batch=CHUNK, worth=1)
@@ -78,6 +124,7 @@ class Rebuilder:
                     f"{self._frontier.outbox_size()} pages wait in the outbox and are not stored; see"
                     " `crawl-tasks doctor`, then run `crawl-tasks recover` again"
                 )
+            self._seize()
             time.sleep(0.5)
 
     def _rebuild(self, site: Site) -> Rebuilt:
@@ -86,6 +133,7 @@ class Rebuilder:
         scans: dict[str, tuple[int, int]] = {}
         pages = remembered(self._store, site.name)
         while chunk := list(islice(pages, CHUNK)):
+            self._seize()
             opened, seen = self._frontier.memory.recall(site.name, ((page.request, page.is_open) for page in chunk))
             ready, known = ready + opened, known + seen
             for page in chunk:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Select, Table, func, or_, select
+from sqlalchemy import Connection, Select, Table, func, select
 
 from crawl_tasks.model import FULL_REACH, Reach, Request, Stage
 from crawl_tasks.store.tables import comments, forums, posts, requests, versions
@@ -45,29 +45,6 @@ class Remembered:
     wanted_at_ms: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Discovered:
-    """A post that a list showed and whose page was never stored."""
-
-    post_id: str
-    url: str | None
-    forum_id: str | None
-    revision: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Revision:
-    """A post's newest revision; `is_fetched` says that its page was stored, and not for an earlier one only.
-
-    To know which revision a post page belongs to, its item must carry the revision of its request;
-    without one, any stored page counts.
-    """
-
-    post_id: str
-    revision: str | None
-    is_fetched: bool
-
-
 def counts(store: Store, site: str | None = None) -> list[SiteCounts]:
     """Count what is stored, per site, in the order of their names."""
     with store.database.reading() as connection:
@@ -82,15 +59,6 @@ def counts(store: Store, site: str | None = None) -> list[SiteCounts]:
             SiteCounts(name, number_of_forums, known, fetched, number_of_comments, number_of_versions, last_seen_at)
         )
     return found
-
-
-def discovered_not_fetched(store: Store, site: str) -> Iterator[Discovered]:
-    """Stream the posts of a site that are known from lists only, oldest first sighting first."""
-    columns = (posts.c.post_id, posts.c.url, posts.c.forum_id, posts.c.revision)
-    wanted = (posts.c.site == site, posts.c.fetched_at.is_(None))
-    query = select(*columns).where(*wanted).order_by(posts.c.first_seen_at, posts.c.post_id)
-    for row in store.database.stream(query):
-        yield Discovered(*row)
 
 
 def remembered(store: Store, site: str) -> Iterator[Remembered]:
@@ -110,24 +78,6 @@ def remembered(store: Store, site: str) -> Iterator[Remembered]:
             )  # fmt: skip
             wanted_at = row.wanted_at or 0 if revision == row.wanted else 0
             yield Remembered(request, revision != row.done, row.done_at or 0, wanted_at)
-
-
-def tails(store: Store, site: str) -> Iterator[tuple[str, int]]:
-    """Stream the highest comment page stored of each post of a site that has one."""
-    query = select(comments.c.post_id, func.max(comments.c.page).label("tail")).where(comments.c.site == site)
-    query = query.where(comments.c.page.is_not(None)).group_by(comments.c.post_id)
-    for row in store.database.stream(query):
-        yield row.post_id, row.tail
-
-
-def revisions(store: Store, site: str) -> Iterator[Revision]:
-    """Stream every post of a site with its revision, to fill the guard from."""
-    is_current = or_(
-        posts.c.fetched_revision.is_(None), posts.c.revision.is_(None), posts.c.fetched_revision == posts.c.revision
-    )
-    query = select(posts.c.post_id, posts.c.revision, posts.c.fetched_at, is_current).where(posts.c.site == site)
-    for post_id, revision, fetched_at, current in store.database.stream(query):
-        yield Revision(post_id, revision, fetched_at is not None and bool(current))
 
 
 def _totals(connection: Connection, table: Table, site: str | None) -> dict[str, int]:

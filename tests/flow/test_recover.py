@@ -25,6 +25,22 @@ def pages_stored(world: World) -> int:
         return 0
 
 
+def test_an_emptied_redis_is_rebuilt_by_the_workers_themselves_if_so_set(world: World) -> None:
+    world.environment["CRAWL_RECOVER"] = "auto"
+    world.forum("--latency-ms", "30")
+    world.publish(base_of(world), deadline_s=1.0, window=8)
+    start_workers(world)
+    world.frontier.produce()
+    eventually(lambda: pages_stored(world) > 60, within_s=60)
+
+    world.client.flushall()
+    eventually(lambda: world.frontier.sites() == ["demo"], within_s=30)
+    eventually(world.is_idle, within_s=90, every_s=0.1)
+
+    assert_perfect(world)
+    assert set(world.fetched()) == paths_of_truth(world)
+
+
 def test_an_emptied_redis_is_rebuilt_and_the_crawl_ends_as_if_nothing_had_been(world: World) -> None:
     world.forum("--latency-ms", "30")
     world.publish(base_of(world), deadline_s=1.0, window=8)

@@ -38,11 +38,12 @@ local function load_site(name)
   for i = 1, #FIELDS do v[FIELDS[i]] = values[i] end
   local function number(field, otherwise) return tonumber(v[field] or otherwise) end
   local file_delay = math.max(number('delay_ms', 0), number('crawl_delay_ms', 0))
+  local is_paused = v.paused == '1' or redis.call('EXISTS', P .. ':halt') == 1
   local quiet, budget, next_at = v.quiet or '', number('daily_budget', 0), number('next_at', 0)
   if quiet ~= '' or budget > 0 then next_at = math.max(next_at, opens_at(now_ms(), v.offsets or '', quiet, budget, v.spent)) end
   local delay, window = pace_of(v.slow, file_delay, number('window', 1))
   return {
-    name = name, key = key, version = v.version, paused = v.paused == '1', next_at = next_at,
+    name = name, key = key, version = v.version, paused = is_paused, next_at = next_at,
     window = window, delay = delay, file_window = number('window', 1), file_delay = file_delay,
     daily_budget = budget, spent = v.spent, offsets = v.offsets or '', slow = v.slow, slow_ms = number('slow_ms', 10000), lease = number('lease_ms'),
     max_attempts = number('max_attempts'), max_backlog = number('max_backlog'), rid = number('admitted', 0),

@@ -10,6 +10,6 @@ if not site then return {-1, 0} end
 local now = now_ms()
 redis.call('HSET', site.key, 'paused', ARGV[2])
 redis.call('HDEL', site.key, 'paused_before')  -- of a recovery, which ends here
-site.paused = ARGV[2] == '1'
+site.paused = load_site(ARGV[1]).paused
 attend(site, now + 1000)
 return {0, release(site, now)}
