@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import sys
 import time
 from collections.abc import Iterator
@@ -20,6 +21,7 @@ _lease: ContextVar[Lease | None] = ContextVar("lease", default=None)
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 _CELERY_TASK_DATA = "data"
 """Celery repeats in this extra what its message says already."""
+_PASSWORD = re.compile(r"(://[^\s/:@\"']*):[^\s/\"']+@")
 _ESCAPED = {code: f"\\x{code:02x}" for code in [*range(9), *range(11, 32), 127, *range(128, 160)]}
 
 
@@ -52,6 +54,11 @@ def _stamp(record: logging.LogRecord) -> str:
     return f"{whole}.{int(record.msecs):03d}Z"
 
 
+def hide_passwords(text: str) -> str:
+    """Replace the password of every URL in a text by ***."""
+    return _PASSWORD.sub(r"\1:***@", text) if "@" in text else text
+
+
 class ConsoleFormatter(logging.Formatter):
     """`time level message key=value ... [logger]`, on one line but for tracebacks; control characters escaped."""
 
@@ -60,7 +67,7 @@ class ConsoleFormatter(logging.Formatter):
         pairs = (f"{name}={_shown(value)}" for name, value in _fields(record).items())
         message = record.getMessage().translate(_ESCAPED)
         line = " ".join([_stamp(record), f"{record.levelname.lower():8}", message, *pairs, f"[{record.name}]"])
-        return line if record.exc_info is None else f"{line}\n{self.formatException(record.exc_info)}"
+        return hide_passwords(line if record.exc_info is None else f"{line}\n{self.formatException(record.exc_info)}")
 
 
 class JsonFormatter(logging.Formatter):
@@ -77,7 +84,7 @@ class JsonFormatter(logging.Formatter):
         said |= _fields(record)
         if record.exc_info is not None:
             said["traceback"] = self.formatException(record.exc_info)
-        return json.dumps(said, ensure_ascii=False, default=str)
+        return hide_passwords(json.dumps(said, ensure_ascii=False, default=str))
 
 
 def _shown(value: object) -> str:

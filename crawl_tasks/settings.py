@@ -30,12 +30,15 @@ class Settings(BaseModel):
     state_dir: Path = Field(Path(".crawl"), description="Directory for the embedded Redis, the database and logs.")
     redis_url: str = Field(
         "",
+        repr=False,
         description="Redis or Valkey to use. Empty: the embedded one of state_dir when it runs, else redis://127.0.0.1:6379/0.",
     )
     redis_prefix: str = Field(
         "crawl", pattern=r"^[a-z][a-z0-9_-]{0,31}$", description="Prefix of all keys of the frontier."
     )
-    database_url: str = Field("", description="SQLAlchemy URL of the store. Empty: SQLite, crawl.db in state_dir.")
+    database_url: str = Field(
+        "", repr=False, description="SQLAlchemy URL of the store. Empty: SQLite, crawl.db in state_dir."
+    )
     sites_dir: Path = Field(Path("config/sites"), description="Directory of the site files.")
     contact: str | None = Field(
         None, description="Address or page where a forum's operator reaches you; required for public sites."
@@ -64,7 +67,7 @@ class Settings(BaseModel):
         description="Steps that all sites' items pass first: function names, or a JSON list as `items` of a site file.",
     )
     web_password: str = Field(
-        "", description="Password for acting on the exporter's status page. Empty: the page only shows."
+        "", repr=False, description="Password for acting on the exporter's status page. Empty: the page only shows."
     )
     alert_to: SecretStr = Field(
         SecretStr(""),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import threading
+from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -16,7 +18,7 @@ from crawl_tasks.model import Stage
 from crawl_tasks.parse.page import SiteParser, compile_parser
 from crawl_tasks.sites.address import Addresses
 from crawl_tasks.sites.published import read_site
-from crawl_tasks.sites.schema import Site
+from crawl_tasks.sites.schema import HEADER_VALUE, Site
 from crawl_tasks.sites.steps import ItemStep
 from crawl_tasks.urls import origin_of
 
@@ -50,6 +52,22 @@ def user_agent(site: Site, contact: str | None) -> str:
     return f"{named} (+{contact})" if contact and contact not in named else named
 
 
+def secret_headers(site: Site, environment: Mapping[str, str]) -> dict[str, str]:
+    """Give the headers that a site file only names; where it is published or stored, there is nothing else.
+
+    Raises:
+        ConfigError: a variable is not set, or holds what no header may.
+    """
+    found = {}
+    for header, variable in site.secret_headers.items():
+        value = environment.get(variable, "").strip()
+        if not value or not HEADER_VALUE.fullmatch(value):
+            why = "is not printable ASCII on one line" if value else "is not set"
+            raise ConfigError(f"site {site.name}: {variable}, for the header {header}, {why} in this process")
+        found[header] = value
+    return found
+
+
 def open_site(site: Site, contact: str | None, steps: tuple[ItemStep, ...] = ()) -> OpenSite:
     """Compile a site's parser and make its policies; `steps` of the whole crawl come before its own."""
     gate = site.gate
@@ -57,7 +75,7 @@ def open_site(site: Site, contact: str | None, steps: tuple[ItemStep, ...] = ())
     policy = FetchPolicy(
         user_agent=user_agent(site, contact),
         origin=origin_of(site.base),
-        headers=dict(site.headers),
+        headers=site.headers | secret_headers(site, os.environ),
         deadline_s=gate.deadline_s,
         max_wire_bytes=gate.max_wire_bytes,
         max_body_bytes=gate.max_body_bytes,

@@ -13,11 +13,11 @@ from crawl_tasks.cli.demo_forum import ForumFiles
 from crawl_tasks.cli.exits import Exit
 from crawl_tasks.cli.helptext import own_name
 from crawl_tasks.cli.ledger import ledger_line, ledger_row
-from crawl_tasks.cli.main import hide_passwords
 from crawl_tasks.cli.safe_text import printable
 from crawl_tasks.cli.summary import Stats, is_clean, stats_text
 from crawl_tasks.errors import ConfigError
 from crawl_tasks.local.verdict import Comparison, requests_by_path
+from crawl_tasks.logs import hide_passwords
 from crawl_tasks.monitor.snapshot import Snapshot
 
 

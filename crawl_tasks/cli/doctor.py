@@ -9,8 +9,8 @@ import click
 from crawl_tasks.cli.checkup import Level, examine
 from crawl_tasks.cli.exits import Exit
 from crawl_tasks.cli.helptext import examples
-from crawl_tasks.cli.main import hide_passwords
 from crawl_tasks.cli.safe_text import printable
+from crawl_tasks.logs import hide_passwords
 from crawl_tasks.settings import load_settings
 
 _COLOURS = {Level.OK: "green", Level.WARN: "yellow", Level.FAIL: "red"}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import os
-import re
 import sys
 from typing import NoReturn
 
@@ -15,6 +14,7 @@ from crawl_tasks.cli.exits import Exit
 from crawl_tasks.cli.helptext import examples
 from crawl_tasks.errors import CrawlError
 from crawl_tasks.local.interrupts import Terminated
+from crawl_tasks.logs import hide_passwords
 
 COMMANDS = {
     "demo": ("demo", "Crawl the bundled forum and compare the result with its ground truth."),
@@ -44,8 +44,6 @@ COMMANDS = {
     "bench": ("bench", "Measure a crawl of a local forum of 5,000 pages."),
     "version": ("version", "Print the version."),
 }
-
-_PASSWORD = re.compile(r"(://[^\s/:@]*):[^\s/]+@")
 
 
 class Commands(click.Group):
@@ -97,11 +95,6 @@ def end(error: BaseException, ctx: click.Context) -> NoReturn:
 def complain(message: str) -> None:
     """Print an error on stderr, without the passwords of URLs."""
     click.echo(f"crawl-tasks: {hide_passwords(message)}", err=True)
-
-
-def hide_passwords(text: str) -> str:
-    """Replace the password of every URL in a text by ***."""
-    return _PASSWORD.sub(r"\1:***@", text)
 
 
 @click.group(

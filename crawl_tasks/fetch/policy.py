@@ -23,7 +23,7 @@ class FetchPolicy:
 
     user_agent: str
     allowed_hosts: frozenset[str]
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     deadline_s: float = 30.0
     max_wire_bytes: int = 8 << 20
     max_body_bytes: int = 16 << 20

@@ -42,7 +42,8 @@ RESERVED_NAMES = frozenset(_RESERVED.split())
 _HOST = re.compile(r"(?=.{1,253}\Z)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*")
 _HOST_PORT = re.compile(r"(\[[0-9a-f:]+\]|[a-z0-9.-]+):([1-9][0-9]{0,4})")
 _LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Z][A-Za-z]{1,3})?")
-_HEADER_VALUE = re.compile(r"[\x20-\x7e]{0,4096}")
+HEADER_VALUE = re.compile(r"[\x20-\x7e]{0,4096}")
+_VARIABLE = re.compile(r"FORUM_[A-Z0-9_]{1,58}")
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}")
 _OURS = (
     "host content-length transfer-encoding connection te trailer upgrade accept-encoding user-agent expect keep-alive "
@@ -125,7 +126,12 @@ class Site(Part):
     )
     robots: Flag = Field(default=True, description="Obey its robots.txt.")
     user_agent: Line | None = Field(default=None, description="In place of the project's user agent.")
-    headers: dict[str, str] = Field(default={}, max_length=50, description="Further request headers.")
+    headers: dict[str, str] = Field(default={}, max_length=50, description="Further request headers; nothing secret.")
+    secret_headers: dict[str, str] = Field(
+        default={},
+        max_length=10,
+        description="Request headers whose value is in a variable FORUM_... of the processes that fetch.",
+    )
     engine: Name | None = Field(
         default=None, description="Preset of the forum's program; what this file says stands above it."
     )
@@ -239,13 +245,28 @@ class Site(Part):
             raise ValueError(f"is no charset: {value!r}; as gb18030") from None
         return value
 
-    @field_validator("headers")
+    @field_validator("headers", "secret_headers")
     @classmethod
     def _headers_are_ours_to_set(cls, value: dict[str, str]) -> dict[str, str]:
-        for name, text in value.items():
+        for name in value:
             require(bool(_HEADER_NAME.fullmatch(name)), f"has a bad header name: {name[:40]!r}")
             require(name.lower() not in _OUR_HEADERS, f"may not set {name}; it is the fetcher's")
-            require(bool(_HEADER_VALUE.fullmatch(text)), f"{name} must be printable ASCII on one line")
+        return value
+
+    @field_validator("headers")
+    @classmethod
+    def _headers_are_plain(cls, value: dict[str, str]) -> dict[str, str]:
+        for name, text in value.items():
+            require(name.lower() != "authorization", f"may not hold {name}: the file is no secret; see secret_headers")
+            require(bool(HEADER_VALUE.fullmatch(text)), f"{name} must be printable ASCII on one line")
+        return value
+
+    @field_validator("secret_headers")
+    @classmethod
+    def _secrets_are_named(cls, value: dict[str, str]) -> dict[str, str]:
+        for name, variable in value.items():
+            # Any variable would let whoever publishes a site read the database's password.
+            require(bool(_VARIABLE.fullmatch(variable)), f"{name} must name a variable FORUM_..., as FORUM_COOKIE")
         return value
 
     @model_validator(mode="after")

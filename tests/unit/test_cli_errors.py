@@ -11,8 +11,9 @@ import pytest
 import redis
 
 from crawl_tasks.cli.exits import Exit
-from crawl_tasks.cli.main import COMMANDS, hide_passwords
+from crawl_tasks.cli.main import COMMANDS
 from crawl_tasks.local.redis_server import RedisServer
+from crawl_tasks.logs import hide_passwords
 from tests.unit.command_line import run, site_text, write_site
 
 

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from crawl_tasks.errors import SiteError
+from crawl_tasks.errors import ConfigError, SiteError
 from crawl_tasks.model import Stage
+from crawl_tasks.sitebook import secret_headers
 from crawl_tasks.sites.address import Addresses, Target
 from crawl_tasks.sites.loader import MAX_FILE_BYTES, dump_site, load_site, load_sites, parse_site, read_site
 from crawl_tasks.sites.schema import GuardMode, Order, Site
@@ -109,6 +110,9 @@ def test_the_demo_file_is_good() -> None:
         ("order: lifo", "private_hosts: [127.0.0.1]", "f.yaml:4: private_hosts: is not host:port"),
         ("order: lifo", "private_hosts: ['127.0.0.1:99999']", "f.yaml:4: private_hosts: is not host:port"),
         ("order: lifo", "headers: {Host: x.example}", "f.yaml:4: headers: may not set Host"),
+        ("order: lifo", "headers: {authorization: Basic x}", "f.yaml:4: headers: may not hold authorization"),
+        ("order: lifo", "secret_headers: {Host: FORUM_X}", "f.yaml:4: secret_headers: may not set Host"),
+        ("order: lifo", "secret_headers: {Cookie: HOME}", "f.yaml:4: secret_headers: Cookie must name a variable"),
         ("order: lifo", "headers: {X-A: \"a\\r\\nb\"}", "f.yaml:4: headers: X-A must be printable"),
         ("order: lifo", "user_agent: \"a\\nb\"", "f.yaml:4: user_agent: String should match"),
         ("order: lifo", "user_agent: ''", "f.yaml:4: user_agent: String should match"),
@@ -270,3 +274,25 @@ def test_a_relocated_site_may_be_fetched_only_from_there() -> None:
     assert (site.base, site.private_hosts) == ("http://127.0.0.1:4321", ("127.0.0.1:4321",))
     assert site.version != load_site(DEMO).version
     assert site.post == load_site(DEMO).post
+
+
+def test_a_secret_header_is_read_where_pages_are_fetched_and_stands_nowhere_else() -> None:
+    named = parse_site(GOOD + "secret_headers: {Cookie: FORUM_COOKIE}\n", "f.yaml")
+
+    found = secret_headers(named, {"FORUM_COOKIE": "session=hunter2\n"})
+
+    assert found == {"Cookie": "session=hunter2"}
+    assert "hunter2" not in dump_site(named) + repr(named)
+
+
+@pytest.mark.parametrize(
+    ("environment", "says"),
+    [({}, "is not set"), ({"FORUM_COOKIE": " "}, "is not set"), ({"FORUM_COOKIE": "hunter2\r\nHost: x"}, "printable")],
+)
+def test_a_secret_header_that_cannot_be_sent_is_named_without_its_value(environment: dict[str, str], says: str) -> None:
+    named = parse_site(GOOD + "secret_headers: {Cookie: FORUM_COOKIE}\n", "f.yaml")
+
+    with pytest.raises(ConfigError, match=f"FORUM_COOKIE, for the header Cookie, .*{says}") as caught:
+        secret_headers(named, environment)
+
+    assert "hunter2" not in str(caught.value)
