@@ -53,12 +53,15 @@ class Reach(NamedTuple):
 
     `whole` names a full pass, which reads every page of every thread: its posts and comments carry the reach too. There
     `pages` is the last comment page known, and `read_from` the moment from which on the thread was read without a gap.
+
+    `shown` names what stood on the page before, where pages are found one from the other.
     """
 
     pages: int = 0
     since: int = 0
     whole: str = ""
     read_from: int = 0
+    shown: str = ""
 
 
 FULL_REACH = Reach()
@@ -282,7 +285,7 @@ class Parsed:
     """What a page says: items for the store and requests for the frontier, in the order to admit them.
 
     `tail` is the highest comment page among the children, 0 when there is none. `dropped` counts the items that
-    the site's steps took out, by reason.
+    the site's steps took out, by reason. With `is_cut` there are more pages than the site file lets us enter.
     """
 
     items: Items
@@ -290,3 +293,4 @@ class Parsed:
     tail: int = 0
     notes: tuple[str, ...] = field(default=())
     dropped: tuple[tuple[str, int], ...] = ()
+    is_cut: bool = False

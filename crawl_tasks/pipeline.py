@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from crawl_tasks.errors import (
+    AccessDenied,
     BackendError,
     Challenged,
     ConfigError,
@@ -154,7 +155,8 @@ class Pages:
         parsed = read_page(site, lease, page)
         if site.sieve is not None:
             parsed = site.sieve.sift(lease.request, parsed)
-        receipt = self._frontier.commit(lease, parsed, effort=watch.effort())
+        outcome = f"cut:{lease.request.stage.value}" if parsed.is_cut else ""
+        receipt = self._frontier.commit(lease, parsed, outcome, watch.effort())
         if receipt is None:
             log.warning("lease lost before the commit, the page is somebody else's now")
             return Outcome.LEASE_LOST
@@ -183,8 +185,7 @@ class Pages:
 
     def _fail(self, lease: Lease, error: PageError, watch: Stopwatch) -> str:
         effort = watch.effort(error.status)
-        # A later page that leads where robots.txt keeps us out is one that the forum does not have.
-        if error.fate is Fate.GONE or (lease.request.page > 1 and isinstance(error, RedirectRefused)):
+        if error.fate is Fate.GONE or ends_walk(lease.request, error):
             return self._gone(lease, effort)
         # Only a retry asks for the site's terms: a site that cannot be opened must still be able to park its pages.
         is_retry = error.fate is Fate.RETRY
@@ -243,6 +244,16 @@ def read_page(site: OpenSite, lease: Lease, page: Fetched) -> Parsed:
     if wall is not None:
         raise Challenged(f"{page.url} answered {page.status} with a challenge ({wall})")
     return parsed
+
+
+def ends_walk(request: Request, error: PageError) -> bool:
+    """Say whether a page that cannot be had is one that the forum does not have for guests.
+
+    So it is with a later page that leads where robots.txt keeps us out, and with a later list page that asks for a
+    login: parked, it would hold its board's scan open for good.
+    """
+    is_wall = isinstance(error, AccessDenied) and not error.status and request.stage is Stage.LIST
+    return request.page > 1 and (is_wall or isinstance(error, RedirectRefused))
 
 
 def check_ask(ask: Ask) -> None:

@@ -40,7 +40,7 @@ def read_entry(site: str, entry: bytes) -> tuple[int, int, Request]:
     """
     rid, stage, priority, attempt, address, payload = entry.decode().split(" ", 5)
     key, page, revision, *rest = orjson.loads(payload)
-    reach = Reach(*rest[0]) if rest else FULL_REACH
+    reach = Reach(*rest[0][: len(Reach._fields)]) if rest else FULL_REACH
     request = Request(
         site, Stage(stage), key, address, page=page, revision=revision, priority=int(priority), reach=reach
     )

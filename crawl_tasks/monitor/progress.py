@@ -172,7 +172,8 @@ def _site_text(site: SiteSnapshot, now_ms: int) -> str:
     return "\n".join(
         [
             f"{site.name}{' (paused)' if site.is_paused else ''}: {census.open} open, {census.done} done"
-            f" ({site.gone} gone), {census.parked} parked, {census.dead} dead",
+            f" ({site.gone} gone), {census.parked} parked, {census.dead} dead"
+            + (f"; {site.cut} walks ended at max_pages" if site.cut else ""),
             *stages,
             *([f"  gate     {', '.join(notes)}"] if (notes := gate_notes(site, now_ms)) else []),
             f"  leased {census.leased}, delayed {census.delayed}; failed attempts: {failed}",

@@ -45,6 +45,7 @@ def site_row(site: SiteSnapshot) -> dict[str, object]:
         "dead": census.dead,
         "done": census.done,
         "gone": site.gone,
+        "cut": site.cut,
         "failed": dict(site.failed),
         "expired_leases": census.count("expired"),
         "lost_messages": census.count("lost"),

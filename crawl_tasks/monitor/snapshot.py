@@ -91,6 +91,11 @@ class SiteSnapshot:
         return sum(self.census.count(f"gone:{stage.value}") for stage in Stage)
 
     @property
+    def cut(self) -> int:
+        """Count the pages at which `max_pages` ended a walk that had more."""
+        return sum(self.census.count(f"cut:{stage.value}") for stage in Stage)
+
+    @property
     def statuses(self) -> dict[str, int]:
         """Count the answers by HTTP status."""
         return self._grouped.get("status", {})

@@ -70,11 +70,23 @@ class Kit:
         return template is not None and template.has_page
 
     def address(self, stage: Stage, key: str, page: int, shown: Pages | None = None) -> str | None:
-        """Return the address of a page by template, or the link that was shown where the template knows no pages."""
+        """Return the address of a page by template, or the link that was shown where the template knows no pages.
+
+        None where there is no such page: the link that was shown leads to something else.
+        """
+        if page > 1 and shown is not None and shown.link is not None and self._leads_elsewhere(key, shown.link):
+            return None
         template = self.addresses.template(stage, page)
         if template is None or (page > 1 and not template.has_page):
             return shown.link if shown else None
         return self.addresses.of(stage, key, page, shown.size if shown else None)
+
+    def _leads_elsewhere(self, key: str, link: str) -> bool:
+        """Say whether a link to a next page is another board's, thread's or host's, as in breadcrumbs and adverts."""
+        if not self.addresses.is_ours(link):
+            return True
+        target = self.addresses.read(link)
+        return target is not None and target.key != key
 
 
 def places(table: Table, name: str, fail: Callable[[str], ParseError]) -> tuple[list[int], tuple[str, ...]]:

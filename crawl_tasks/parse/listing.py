@@ -14,7 +14,7 @@ from crawl_tasks.parse.kit import Kit, barren, check_required, extras, picked, p
 from crawl_tasks.parse.pager import Pager, Pages
 from crawl_tasks.parse.reading import Compiled, Where, compile_rule, compile_test
 from crawl_tasks.parse.table import Table, TableReader
-from crawl_tasks.parse.walk import alive, next_pages
+from crawl_tasks.parse.walk import alive, following, next_pages
 from crawl_tasks.sites.fields import POST_FIELDS, extra_fields, kind_of
 from crawl_tasks.sites.rules import As, NamedRule, Plain, Rule
 from crawl_tasks.sites.stages import ListSpec, Walk
@@ -64,18 +64,19 @@ class ListReader:
         addresses = self._addresses(table, kept)
         posts = self._posts(request, document, table, kept, addresses=addresses, revisions=revisions)
         entered = alive(posts, request.reach)
-        reach = request.reach if request.reach.whole else FULL_REACH
+        reach = request.reach._replace(shown="") if request.reach.whole else FULL_REACH
         rank = self._kit.rank(request, Stage.POST)
         children = [
             Request(request.site, Stage.POST, post.post_id, post.url, 1, post.revision or "", rank, reach=reach)
             for post in entered
             if post.url is not None
         ]
-        following, more = self._following(request, document, pages, posts)
+        further, more = self._further(request, document, pages, posts)
         title = self._title(where, document) if self._title else None
         forum = Forum(request.key, None if title is None else str(title), self._forum_address(request))
         items = Items(request.site, (forum,), entered)
-        return Parsed(items, (*children, *following), 0, notes + more + barren(self._spec.fields, table, "list"))
+        notes += more + barren(self._spec.fields, table, "list")
+        return Parsed(items, (*children, *further), 0, notes, is_cut=pages.is_cut)
 
     def _posts(
         self, request: Request, document: Document, table: Table, kept: list[int], *, addresses: list[str | None],
@@ -119,7 +120,7 @@ class ListReader:
             )
         return [tidy("|".join(parts)) for parts in zip(*columns, strict=True)]
 
-    def _following(
+    def _further(
         self, request: Request, document: Document, pages: Pages, posts: tuple[Post, ...]
     ) -> tuple[list[Request], tuple[str, ...]]:
         shown = self._kit.page_shown(request, document)
@@ -127,12 +128,16 @@ class ListReader:
             return [], (f"asked for page {request.page}, was sent to page {shown}: the list ends here",)
         is_fan = self._spec.walk is Walk.FAN
         wanted = next_pages(request, pages, posts, is_fan=is_fan)
+        pattern = following(request, posts, is_fan=is_fan)
+        if pattern is None:
+            return [], (f"page {request.page} shows what the two before it show: the list ends here",)
         found = [(page, self._kit.address(Stage.LIST, request.key, page, pages)) for page in wanted]
-        return [
-            replace(request, address=address, page=page, only_if_new=not is_fan and not request.reach.whole)
-            for page, address in found
-            if address is not None
-        ], ()
+        notes = (
+            ("the link to the next page leads elsewhere: the list ends here",)
+            if (wanted and None in dict(found).values())
+            else ()
+        )
+        return [replace(pattern, address=address, page=page) for page, address in found if address is not None], notes
 
     def _forum_address(self, request: Request) -> str | None:
         return self._kit.addresses.of(Stage.LIST, request.key, 1)

@@ -22,7 +22,8 @@ class Pages:
     """What a page says of its fellows.
 
     `count` is their number and `size` that of records on a full page, None where it does not say; `link` is the next
-    page's address.
+    page's address. `is_over` says that they are more than the stage's `max_pages`, `is_cut`
+    that this is the last of those and not the last there is.
     """
 
     count: int | None = None
@@ -30,6 +31,8 @@ class Pages:
     link: str | None = None
     is_shown: bool = False
     size: int | None = None
+    is_over: bool = False
+    is_cut: bool = False
 
 
 class Pager:
@@ -42,8 +45,8 @@ class Pager:
         self._total = _count_reader(spec.total, want) if spec.total else None
         self._size = _count_reader(spec.page_size, want) if spec.page_size else None
         self._test = compile_test(spec.next, want) if spec.next else None
-        is_link = spec.next is not None and spec.next.as_ is As.URL
-        self._link = compile_rule(spec.next, want, at_page=True).read if spec.next and is_link else None
+        link = _link_rule(spec.next) if spec.next else None
+        self._link = compile_rule(link, want, at_page=True).read if link else None
 
     @property
     def counts(self) -> bool:
@@ -61,12 +64,24 @@ class Pager:
         link, has_next = None, count is not None and page < count
         if self._test is not None:
             has_next = self._test(where, document)
-            link = str(self._link(where, document)) if self._link and has_next else None
+            found = self._link(where, document) if self._link and has_next else None
+            link = None if found is None else str(found)
         is_shown = count is not None or has_next
         if self.counts and count is None:
             count = 1  # forums show no pager where one page is all
         limited = None if count is None else min(count, self._max)
-        return Pages(limited, has_next and page < self._max, link, is_shown, size)
+        is_over = count is not None and count > self._max
+        return Pages(
+            limited, has_next and page < self._max, link, is_shown, size, is_over, has_next and page >= self._max
+        )
+
+
+def _link_rule(rule: Rule) -> Rule | None:
+    """Return the rule of the next page's address; the element that shows that there is one is mostly its link."""
+    if rule.as_ is As.URL:
+        return rule
+    is_bare = rule.css is not None and not (rule.attr or rule.regex or rule.map or rule.as_ or rule.text or rule.all)
+    return rule.model_copy(update={"attr": "href", "as_": As.URL}) if is_bare else None
 
 
 def _count_reader(rule: Rule, want: Want) -> Callable[[Where, Document], int | None]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from itertools import repeat
 
 from crawl_tasks.errors import ParseError
@@ -14,6 +15,7 @@ from crawl_tasks.parse.made_ids import with_made_ids
 from crawl_tasks.parse.pager import Pager, Pages
 from crawl_tasks.parse.reading import Where, compile_test
 from crawl_tasks.parse.table import Column, Table, TableReader, first_of
+from crawl_tasks.parse.walk import named
 from crawl_tasks.parse.whole import first_page_read, next_page_read
 from crawl_tasks.sites.fields import COMMENT_FIELDS, POST_FIELDS, extra_fields
 from crawl_tasks.sites.rules import Plain, Rule
@@ -130,7 +132,8 @@ class PostReader:
         pages = self._pager.read(where, document, 1) if self._pager else None
         children = self._children(request, values, pages, tail=0 if request.reach.whole else tail)
         items = Items(request.site, (), (self._post(request, document, values),), comments)
-        parsed = Parsed(items, children, max((child.page for child in children), default=0), notes)
+        tail_page = max((child.page for child in children), default=0)
+        parsed = Parsed(items, children, tail_page, notes, is_cut=pages is not None and pages.is_over)
         if request.reach.whole:
             return first_page_read(request, parsed, document.page.at_s, is_empty=values.get("reply_count") == 0)
         return parsed
@@ -218,20 +221,25 @@ class CommentPageReader:
                 f"`empty` rule; {request.address}"
             )
         children: tuple[Request, ...] = ()
-        if shown != request.page:
+        rows = named(comment.comment_id for comment in comments)
+        if comments and rows == request.reach.shown:
+            notes += (f"page {request.page} shows what page {request.page - 1} shows: the thread ends here",)
+        elif shown != request.page:
             notes += (f"asked for page {request.page}, was sent to page {shown}: the thread ends here",)
         elif (self._is_chain and pages.has_next) or (request.reach.whole and request.page < request.reach.pages):
-            children = self._next(request, pages)
+            children = self._next(request, pages, rows)
         tail = max((child.page for child in children), default=0)
-        parsed = Parsed(Items(request.site, (), (), comments), children, tail, notes)
+        parsed = Parsed(
+            Items(request.site, (), (), comments), children, tail, notes, is_cut=self._is_chain and pages.is_cut
+        )
         return next_page_read(request, parsed) if request.reach.whole else parsed
 
-    def _next(self, request: Request, pages: Pages) -> tuple[Request, ...]:
-        page = request.page + 1
+    def _next(self, request: Request, pages: Pages, rows: str) -> tuple[Request, ...]:
+        page, reach = request.page + 1, request.reach._replace(shown=rows)
         address = self._kit.address(Stage.COMMENT, request.key, page, pages)
         if address is None:
             return ()
-        return (Request(request.site, Stage.COMMENT, request.key, address, page, request.revision, request.priority),)
+        return (replace(request, address=address, page=page, reach=reach),)
 
 
 def thread_pager(kit: Kit, spec: PostSpec, comment: CommentSpec | None) -> Pager | None:

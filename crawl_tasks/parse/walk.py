@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from hashlib import blake2b
 
 from crawl_tasks.model import Post, Reach, Request
 from crawl_tasks.parse.pager import Pages
+from crawl_tasks.parse.values import FALSE
+
+_AGAIN = "+"
 
 
 def alive(posts: Sequence[Post], reach: Reach) -> tuple[Post, ...]:
@@ -19,12 +24,15 @@ def next_pages(request: Request, pages: Pages, posts: Sequence[Post], *, is_fan:
     """Return the list pages that this one leads to.
 
     A full pass, and a walk with a `since`, goes page by page, also on a board that is otherwise entered at once. With a
-    `since` it ends on the page whose last row is too old: pinned threads, which are old too, stand first.
+    `since` it ends on the page whose last row is too old: pinned threads, which are old too, stand first. A later page
+    without any row leads nowhere, whatever its pager says.
     """
     reach = request.reach
     last = reach.pages or max(pages.count or 0, request.page + 1)
+    if not posts and request.page > 1:
+        return ()
     if reach.since:
-        dated = [sign for post in posts if (sign := _last_sign(post)) is not None]
+        dated = [sign for post in posts if not _is_pinned(post) and (sign := _last_sign(post)) is not None]
         if dated and dated[-1] < reach.since:
             return ()
     elif is_fan and not reach.whole and request.page == 1 and pages.count is not None:
@@ -33,6 +41,33 @@ def next_pages(request: Request, pages: Pages, posts: Sequence[Post], *, is_fan:
         return ()
     goes_on = pages.has_next or (is_fan and (pages.count or 0) > request.page)
     return (request.page + 1,) if goes_on and request.page < last else ()
+
+
+def following(request: Request, posts: Sequence[Post], *, is_fan: bool) -> Request | None:
+    """Return what all next list pages have in common; None where a page came that was there before.
+
+    A chain ends where a page has no news, except where that says nothing: all its rows are pinned, or they are those of
+    the page before, because a page's worth of threads was bumped meanwhile. A third such page is a forum that answers
+    with its last page whatever is asked for.
+    """
+    if is_fan and not (request.reach.whole or request.reach.since):
+        return request
+    seen, shown = request.reach.shown, named(post.post_id for post in posts)
+    if seen == shown + _AGAIN:
+        return None
+    is_same = seen == shown
+    must = is_fan or bool(request.reach.whole) or is_same or (bool(posts) and all(map(_is_pinned, posts)))
+    reach = request.reach._replace(shown=shown + _AGAIN if is_same else shown)
+    return replace(request, reach=reach, only_if_new=not must)
+
+
+def named(ids: Iterable[str]) -> str:
+    """Give a short name of what stands on a page, by the ids of its records."""
+    return blake2b(" ".join(ids).encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
+
+
+def _is_pinned(post: Post) -> bool:
+    return (post.extra or {}).get("pinned", "").strip().lower() not in FALSE
 
 
 def _last_sign(post: Post) -> int | None:

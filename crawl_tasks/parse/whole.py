@@ -34,6 +34,7 @@ def next_page_read(request: Request, parsed: Parsed) -> Parsed:
     if parsed.notes or not parsed.items.comments:
         reach = reach._replace(read_from=0)
     if parsed.children:
+        reach = reach._replace(shown=parsed.children[0].reach.shown)
         return replace(parsed, children=(replace(parsed.children[0], reach=reach),))
     return _swept(replace(request, reach=reach), parsed)
 

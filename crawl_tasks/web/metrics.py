@@ -154,6 +154,8 @@ FAMILIES = (
     Family("crawl_attempts_total", C, ("site",), "Leases given: attempts to fetch a page.",
            each=lambda site: site.census.count("attempts")),
     Family("crawl_pages_total", C, ("site", "stage", "outcome"), "Pages committed: ok, or gone (404, 410).", _pages),
+    Family("crawl_pages_cut_total", C, ("site", "stage"), "Pages at which `max_pages` ended a walk that had more.",
+           by("stage", lambda site: {stage.value: site.census.count(f"cut:{stage.value}") for stage in Stage})),
     Family("crawl_responses_total", C, ("site", "status"), "Answers by HTTP status, after redirects.",
            by("status", lambda site: site.statuses)),
     Family("crawl_response_wire_bytes_total", C, ("site",), "Bytes of pages as they were sent.",

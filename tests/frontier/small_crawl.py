@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -52,7 +52,8 @@ class SmallForum:
     """Pages by path; what is not there is a 404. `asked` are the paths that were asked for, in order;
     `statuses` are answers other than the usual ones.
 
-    Its clock is `ahead_s` before ours; `moved` holds redirects by path.
+    Its clock is `ahead_s` before ours; `moved` holds redirects by path, `then` what happens once, right after a
+    path was asked for.
     """
 
     url: str
@@ -61,6 +62,7 @@ class SmallForum:
     statuses: dict[str, int] = field(default_factory=dict)
     ahead_s: float = 0.0
     moved: dict[str, str] = field(default_factory=dict)
+    then: dict[str, Callable[[], None]] = field(default_factory=dict)
 
     def thread(self, post: str, *comments: str, body: str = "hello", more: str = "") -> None:
         """Write a post page with its comments, each as `id text`."""
@@ -92,6 +94,7 @@ def small_forum() -> Iterator[SmallForum]:
             page = forum.pages.get(self.path)
             body = page.encode() if isinstance(page, str) else page or b"no such page"
             target = forum.moved.get(self.path)
+            forum.then.pop(self.path, lambda: None)()
             usual = 302 if target else 404 if page is None else 200
             self.send_response(forum.statuses.get(self.path, usual))
             if target:

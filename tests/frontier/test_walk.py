@@ -2,9 +2,279 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
+import pytest
+
+from crawl_tasks.model import Stage
 from tests.frontier.small_crawl import RULES, SmallCrawl
 
 NEXT = "<a class=next>"
+MANY_PAGES = 100
+CHAINED = RULES.replace("  pages: .pages", "  next: .next").replace("  empty: body\n", "  empty: body\n  next: .next\n")
+FAN = RULES.replace("  next: .next\n", "  walk: fan\n  pages: .pages\n")
+
+
+def lists(asked: list[str]) -> list[str]:
+    return [path for path in asked if path.startswith("/list/")]
+
+
+def write(crawl: SmallCrawl, *threads: int, size: int = 2) -> None:
+    """Write board 1 anew, `size` threads a page, the newest first, and a page for each thread."""
+    pages = [threads[start : start + size] for start in range(0, len(threads), size)]
+    for path in [path for path in crawl.forum.pages if path.startswith("/list/")]:
+        del crawl.forum.pages[path]
+    for number, rows in enumerate(pages, 1):
+        pager = f"<b class=pages>{len(pages)}</b>" + (NEXT if number < len(pages) else "")
+        crawl.forum.board("1", number, *(f"{one} 0" for one in rows), more=pager)
+    for one in threads:
+        crawl.forum.thread(str(one))
+
+
+def posts_asked(crawl: SmallCrawl) -> Counter[str]:
+    return Counter(path for path in crawl.forum.asked if path.startswith("/post/"))
+
+
+def once(*threads: int) -> Counter[str]:
+    return Counter(f"/post/{one}" for one in threads)
+
+
+def test_a_thread_bumped_past_the_walk_is_found_by_the_next_scan_and_one_seen_twice_is_asked_once(
+    crawl: SmallCrawl,
+) -> None:
+    crawl.publish()
+    write(crawl, 9, 8, 7, 6)
+    crawl.forum.then["/list/1/1"] = lambda: write(crawl, 7, 9, 8, 6)
+    crawl.scan()
+    assert posts_asked(crawl) == once(9, 8, 6)
+
+    crawl.scan()
+
+    assert posts_asked(crawl) == once(9, 8, 6, 7)
+
+
+@pytest.mark.parametrize(("rules", "third"), [(RULES, 1), (FAN, 3)])
+def test_a_thread_that_slid_onto_a_page_already_read_is_found_by_the_next_scan(
+    crawl: SmallCrawl, rules: str, third: int
+) -> None:
+    crawl.publish(rules=rules)
+    write(crawl, 9, 8, 7, 6, 5, 4, 3)
+    crawl.forum.then["/list/1/2"] = lambda: write(crawl, 8, 7, 6, 5, 4, 3)  # 9 is deleted, and all others move up
+    crawl.scan()
+    assert "/post/5" not in crawl.forum.asked
+
+    crawl.scan()
+
+    assert posts_asked(crawl) == once(9, 8, 7, 6, 5, 4, 3)
+    assert len(crawl.scan()) == third
+
+
+def test_a_scan_of_two_pages_is_not_walked_again(crawl: SmallCrawl) -> None:
+    crawl.publish()
+    write(crawl, 9, 8, 7, 6)
+    assert lists(crawl.scan()) == ["/list/1/1", "/list/1/2"]
+
+    assert crawl.scan() == ["/list/1/1"]
+
+
+def test_a_walk_goes_on_when_a_whole_page_of_threads_was_bumped_between_two_requests(crawl: SmallCrawl) -> None:
+    crawl.publish()
+    write(crawl, 9, 8, 7, 6)
+    crawl.forum.then["/list/1/1"] = lambda: write(crawl, 11, 10, 9, 8, 7, 6)
+
+    asked = crawl.scan()
+
+    assert lists(asked) == ["/list/1/1", "/list/1/2", "/list/1/3"]
+    assert posts_asked(crawl) == once(9, 8, 7, 6)
+
+
+def test_a_page_of_pinned_threads_without_news_does_not_end_the_walk(crawl: SmallCrawl) -> None:
+    crawl.publish(rules=RULES.replace("title: .t,", "title: .t, pinned: {css: .pin, attr: class},"))
+    pinned = "<div class=row data-id=1><a class=t>rules</a><i class=n>0</i><i class=pin></i></div>"
+    write(crawl, 1, 9, size=1)
+    crawl.forum.pages["/list/1/1"] = pinned + NEXT
+    crawl.scan()
+
+    write(crawl, 1, 10, 9, size=1)
+    crawl.forum.pages["/list/1/1"] = pinned + NEXT
+
+    assert crawl.scan() == ["/list/1/1", "/list/1/2", "/list/1/3", "/post/10"]
+    assert crawl.scan() == ["/list/1/1", "/list/1/2"]
+
+
+def test_the_row_of_a_thread_that_was_moved_leads_to_it_once(crawl: SmallCrawl) -> None:
+    crawl.publish("boards: [1, 2]\n")
+    crawl.forum.board("1", 1, "7 0", "8 0")
+    crawl.forum.board("2", 1, "9 0")
+    crawl.forum.moved["/post/7"] = "/post/9"
+    for number in ("8", "9"):
+        crawl.forum.thread(number)
+
+    crawl.scan()
+
+    assert [one.post_id for page in crawl.items() for one in page.posts if one.body] == ["8", "9"]
+    assert crawl.scan() == ["/list/1/1", "/list/2/1"]
+
+
+@pytest.mark.parametrize("guard", ["exact", "'off'"])
+@pytest.mark.parametrize("shown", [1, 2])
+def test_a_forum_that_answers_with_a_page_it_has_whatever_is_asked_for_is_found_out(
+    crawl: SmallCrawl, guard: str, shown: int
+) -> None:
+    crawl.publish(f"boards: [1]\ninterval: {{full_pass_s: 86400}}\nguard: {{post: {guard}}}\n")
+    write(crawl, 9, 8, 7, 6)
+    crawl.forum.pages["/list/1/2"] += NEXT
+    for beyond in range(3, MANY_PAGES):
+        crawl.forum.pages[f"/list/1/{beyond}"] = crawl.forum.pages[f"/list/1/{shown}"]
+
+    walked = lists(crawl.scan())
+    passed = lists(crawl.full_pass())
+
+    last = 4 if shown == 2 or guard == "exact" else 5
+    assert len(walked) <= last
+    assert len(passed) <= 5
+    assert len(set(walked)) == len(walked)
+    assert set(posts_asked(crawl)) == set(once(9, 8, 7, 6))
+
+
+def test_comments_that_come_again_on_the_next_page_end_the_thread(crawl: SmallCrawl) -> None:
+    crawl.publish("boards: [1]\ninterval: {full_pass_s: 86400}\n", CHAINED)
+    write(crawl, 7)
+    crawl.forum.thread("7", "a one", more=NEXT)
+    for page in range(2, MANY_PAGES):
+        crawl.forum.pages[f"/comment/7/{page}"] = "<div class=c data-id=b><p class=say>two</div>" + NEXT
+
+    first = crawl.scan()
+    passed = crawl.full_pass()
+
+    assert first == ["/list/1/1", "/post/7", "/comment/7/2", "/comment/7/3"]
+    assert passed == first
+
+
+@pytest.mark.parametrize("answer", [None, f"<p>no threads{NEXT}", "<p class=nothing>", f"<p class=nothing>{NEXT}"])
+def test_a_last_page_that_the_pager_promised_and_is_not_there_ends_the_walk(
+    crawl: SmallCrawl, answer: str | None
+) -> None:
+    crawl.publish("boards: [1]\ninterval: {full_pass_s: 86400}\nguard: {post: 'off'}\n")
+    write(crawl, 9, 8)
+    crawl.forum.pages["/list/1/1"] += NEXT
+    if answer is not None:
+        crawl.forum.pages |= {f"/list/1/{page}": answer for page in range(2, MANY_PAGES)}
+
+    assert lists(crawl.scan()) == ["/list/1/1", "/list/1/2"]
+    assert lists(crawl.full_pass()) == ["/list/1/1", "/list/1/2"]
+
+    census = crawl.frontier.census("demo")
+    assert (census.dead, census.parked, census.open) == (0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    "link", ["/list/2/2", "/list/2/1", "http://127.0.0.2:1/list/1/2", "//elsewhere.example/list/1/2"]
+)
+@pytest.mark.parametrize("has_template", [True, False])
+def test_a_pager_that_leads_elsewhere_is_not_followed(crawl: SmallCrawl, link: str, *, has_template: bool) -> None:
+    by_link = RULES.replace(
+        "/list/{board}/{page}", "/list/{board}/1\n  identity: /list/(?P<board>\\d+)/(?P<page>\\d+)$"
+    )
+    by_link = by_link.replace("next: .next", "next: {css: .next, attr: href, as: url}")
+    crawl.publish(rules=RULES if has_template else by_link)
+    write(crawl, 9)
+    crawl.forum.pages["/list/1/1"] += f"<a class=next href={link}>"
+    crawl.forum.pages["/list/2/2"] = crawl.forum.pages["/list/1/2"] = "<p class=nothing>"
+
+    assert crawl.scan() == ["/list/1/1", "/post/9"]
+
+
+@pytest.mark.parametrize("link", ["/list/1/2", "./2", "#", "javascript:next()", ""])
+def test_a_pager_that_leads_on_or_says_nothing_is_followed(crawl: SmallCrawl, link: str) -> None:
+    crawl.publish()
+    write(crawl, 9, 8, 7)
+    crawl.forum.pages["/list/1/1"] = crawl.forum.pages["/list/1/1"].replace(NEXT, f"<a class=next href='{link}'>")
+
+    assert lists(crawl.scan()) == ["/list/1/1", "/list/1/2"]
+
+
+def test_a_pager_of_another_thread_is_not_followed(crawl: SmallCrawl) -> None:
+    crawl.publish(rules=CHAINED)
+    write(crawl, 7)
+    crawl.forum.thread("7", "a one", more="<a class=next href=/comment/8/2>next thread</a>")
+
+    assert crawl.scan() == ["/list/1/1", "/post/7"]
+
+
+def test_a_page_that_says_with_status_200_that_it_is_not_there_is_gone(crawl: SmallCrawl) -> None:
+    crawl.publish(rules=RULES.replace("  fields: {", "  gone_when: .sorry\n  fields: {"))
+    write(crawl, 9, 8, 7)
+    crawl.forum.pages["/post/8"] = crawl.forum.pages["/list/1/2"] = "<p class=sorry>no such page"
+
+    crawl.scan()
+
+    census = crawl.frontier.census("demo")
+    assert (census.dead, census.parked, census.count("gone:list"), census.count("gone:post")) == (0, 0, 1, 1)
+    assert [one.post_id for page in crawl.items() for one in page.posts if one.state == "deleted"] == ["8"]
+    assert crawl.scan() == ["/list/1/1"]
+
+
+def test_a_wall_before_later_list_pages_ends_the_walk_and_holds_up_no_scan(crawl: SmallCrawl) -> None:
+    crawl.publish(rules=RULES.replace("  fields: {", "  login_when: .login\n  fields: {", 1))
+    write(crawl, 9, 8, 7)
+    crawl.forum.pages["/list/1/2"] = "<form class=login>"
+    crawl.scan()
+    crawl.forum.board("1", 1, "10 0", "9 0", more=NEXT)
+    crawl.forum.thread("10")
+
+    second = crawl.scan()
+
+    assert second == ["/list/1/1", "/list/1/2", "/post/10"]
+    census = crawl.frontier.census("demo")
+    assert (census.parked, census.dead, census.count("gone:list")) == (0, 0, 2)
+
+
+def test_a_wall_before_a_board_parks_its_scan_for_a_person_to_see(crawl: SmallCrawl) -> None:
+    crawl.publish(rules=RULES.replace("  fields: {", "  login_when: .login\n  fields: {", 1))
+    crawl.forum.pages["/list/1/1"] = "<form class=login>"
+
+    crawl.scan()
+
+    assert crawl.frontier.census("demo").parked == 1
+    assert crawl.scan() == []
+
+
+def test_rows_of_deleted_threads_are_left_out_or_marked_and_not_asked_for_again(crawl: SmallCrawl) -> None:
+    crawl.publish()
+    crawl.forum.board("1", 1, "9 0", "8 0", more="<div class=row><a class=t>this topic was deleted</a></div>")
+    crawl.forum.thread("9")
+    first = crawl.scan()
+
+    second = crawl.scan()
+
+    assert (first, second) == (["/list/1/1", "/post/9", "/post/8"], ["/list/1/1"])
+    rows = {(one.post_id, one.state) for page in crawl.items() for one in page.posts}
+    assert rows == {("9", None), ("9", "normal"), ("8", None), ("8", "deleted")}
+
+
+@pytest.mark.parametrize("rules", [RULES, FAN])
+def test_an_endless_list_ends_at_its_limit_and_that_is_counted(crawl: SmallCrawl, rules: str) -> None:
+    crawl.publish(rules=rules.replace("list:\n", "list:\n  max_pages: 5\n"))
+    write(crawl, *range(MANY_PAGES, 0, -1), size=1)
+
+    asked = crawl.scan()
+
+    assert sorted(lists(asked)) == [f"/list/1/{page}" for page in range(1, 6)]
+    assert crawl.frontier.census("demo").count("cut:list") == 1
+
+
+def test_an_endless_thread_ends_at_its_limit_and_that_is_counted(crawl: SmallCrawl) -> None:
+    crawl.publish(rules=CHAINED.replace("comment:\n", "comment:\n  max_pages: 5\n"))
+    write(crawl, 7)
+    crawl.forum.thread("7", "a one", more=NEXT)
+    for page in range(2, MANY_PAGES):
+        crawl.forum.pages[f"/comment/7/{page}"] = f"<div class=c data-id=c{page}><p class=say>x</div>{NEXT}"
+
+    asked = crawl.scan()
+
+    assert asked == ["/list/1/1", "/post/7", *(f"/comment/7/{page}" for page in range(2, 6))]
+    assert crawl.frontier.census("demo").count(f"cut:{Stage.COMMENT.value}") == 1
 
 
 def test_a_later_page_that_leads_where_robots_keeps_us_out_does_not_exist(crawl: SmallCrawl) -> None:

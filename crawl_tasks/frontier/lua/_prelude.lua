@@ -8,7 +8,7 @@
 --
 -- An entry is one request as text: "<rid> <stage> <priority> <attempt> <address> <payload>", where payload is
 -- the JSON array [key, page, revision]. A line is a request that asks for admission:
--- "<fingerprint> <flag> <stage> <priority> <address> <payload>"; flag "?" means: only if a post or comment before it was new,
+-- "<fingerprint> <flag> <stage> <priority> <address> <payload>"; flag "?" means: only if a post or comment before it was new, or walks_on() says so,
 -- "!" always, "~" as part of a full pass. A post of a revision has two fingerprints, "<it>/<the one without revision>".
 -- In `open` the entry stands without its rid, behind the token of its lease (0: released, nobody holds it).
 
@@ -261,10 +261,24 @@ local function append_ready(site, stage, level, entry)
   batch[#batch + 1] = entry
 end
 
+-- Say whether a walk goes on from a page. A scan that went beyond a second page is walked once more by the next one: what
+-- left a page while we read it moved others up, onto pages that were read before. It has `slack` pages without news.
+local function walks_on(site, request)
+  local key = board_key(site, cjson.decode(string.match(request, '^%S+ (.*)$'))[1])
+  if redis.call('EXISTS', key) == 0 then return site.news > 0 end
+  if site.news > 0 then
+    redis.call('HINCRBY', key, 'walked', 1)
+    return true
+  end
+  if tonumber(redis.call('HGET', key, 'slack') or 0) <= 0 then return false end
+  redis.call('HINCRBY', key, 'slack', -1)
+  return true
+end
+
 -- Pass one line through the guard; enter it into the ledger as ready when it is new. Ends with settle().
 local function admit_line(site, line, now, unguarded)
   local fingerprint, at_all, flag, stage, level, request = string.match(line, '^(%d+)/?(%d*) (%p) (%a+) (%d) (.*)$')
-  if flag == '?' and site.news == 0 then return false end
+  if flag == '?' and not walks_on(site, request) then return false end
   if flag == '~' and stage == 'list' and not unguarded then  -- produce.lua admits it when it is its turn
     redis.call('HSET', board_key(site, cjson.decode(string.match(request, '^%S+ (.*)$'))[1]), 'full_next', line)
     return false

@@ -29,7 +29,7 @@ for i = 1, #names, 2 do
   local site_name, id = string.match(name, '^(%S+) (.*)$')
   local site = site_of(site_name)
   local key = site and board_key(site, id)
-  local v = site and redis.call('HMGET', key, 'line', 'open', 'interval_ms', 'scan')
+  local v = site and redis.call('HMGET', key, 'line', 'open', 'interval_ms', 'scan', 'walked')
   if not site or not v[1] then
     redis.call('ZREM', P .. ':boards', name)
   elseif site.paused or site.fresh >= site.room then
@@ -39,8 +39,9 @@ for i = 1, #names, 2 do
     busy = busy + 1
     put_off(site, id, name, now + math.max(1000, v[3] / 4), due)
   else
-    local scan = tonumber(v[4] or 0) + 1
-    redis.call('HSET', key, 'scan', scan, 'started_at', now, 'fresh', 0)
+    local scan, walked = tonumber(v[4] or 0) + 1, tonumber(v[5] or 0)
+    local slack = walked > 1 and walked or 0
+    redis.call('HSET', key, 'scan', scan, 'started_at', now, 'fresh', 0, 'walked', 0, 'slack', slack)
     admit_line(site, (string.gsub(v[1], '@SCAN@', tostring(scan))), now, true)
     redis.call('ZADD', P .. ':boards', now + v[3], name)
     due = tonumber(redis.call('ZSCORE', site.key .. ':overdue', id) or due)
