@@ -39,6 +39,8 @@ def test_a_limited_run_walks_its_boards_and_is_idle_when_they_are_done(frontier:
     assert (lease.request.key, lease.request.reach) == ("b2", Reach(pages=3))
     assert not is_idle(take_snapshot(frontier), frontier, since_ms, plan.scanned)
     frontier.commit(lease, Parsed(Items("tiny")))
+    assert not is_idle(take_snapshot(frontier), frontier, since_ms, plan.scanned)  # what was done is not stored yet
+    frontier.stored(page_id for page_id, _ in frontier.draw("store", 10))
     assert is_idle(take_snapshot(frontier), frontier, since_ms, plan.scanned)
     assert not is_idle(take_snapshot(frontier), frontier, since_ms)
 
