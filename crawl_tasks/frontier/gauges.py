@@ -54,6 +54,7 @@ class Vitals:
     """What concerns all sites, at one moment.
 
     `counters` are histograms over all sites. `produced_at_ms` is when due boards were last looked for, 0 for never.
+    `starts` counts start entries: claimed, new, known, refused; `claims` are in hand.
     `forgotten` are boards that were due long ago and that nobody has looked at: site, since when. At most a thousand.
     `halted` is why all sites stand still.
     """
@@ -67,6 +68,8 @@ class Vitals:
     forgotten: tuple[tuple[str, int], ...]
     memory_bytes: int
     max_memory_bytes: int
+    starts: Mapping[str, int]
+    claims: int
     halted: str = ""
 
 
@@ -80,8 +83,10 @@ def read_vitals(client: redis.Redis, keys: Keys, queues: Iterable[str], late_ms:
     pipe.hgetall(keys.serves)
     pipe.zrange(keys.boards, 0, now - late_ms, byscore=True, offset=0, num=_MOST_FORGOTTEN, withscores=True)
     pipe.info("memory")
+    pipe.hgetall(keys.starts)
+    pipe.zcard(keys.claims)
     pipe.get(keys.halt)
-    stats, outbox, alive, serves, forgotten, memory, halted = pipe.execute()
+    stats, outbox, alive, serves, forgotten, memory, starts, claims, halted = pipe.execute()
     counters = {name.decode(): int(value) for name, value in stats.items()}
     return Vitals(
         at_ms=now,
@@ -95,6 +100,8 @@ def read_vitals(client: redis.Redis, keys: Keys, queues: Iterable[str], late_ms:
         forgotten=tuple((name.decode().partition(" ")[0], int(due)) for name, due in forgotten),
         memory_bytes=memory["used_memory"],
         max_memory_bytes=memory.get("maxmemory", 0),
+        starts={name.decode(): int(count) for name, count in starts.items()},
+        claims=claims,
         halted=(halted or b"").decode(),
     )
 

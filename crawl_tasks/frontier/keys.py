@@ -67,6 +67,7 @@ class Keys:
         self.outbox = f"{prefix}:outbox"
         self.shelf = f"{prefix}:shelf"
         self.claims = f"{prefix}:claims"
+        self.starts = f"{prefix}:starts"
         self.stats = f"{prefix}:stats"
         self.epoch = f"{prefix}:epoch"
         self.halt = f"{prefix}:halt"

@@ -20,6 +20,7 @@ def snapshot_row(snapshot: Snapshot) -> dict[str, object]:
         "produced_at_ms": snapshot.vitals.produced_at_ms,
         "redis_memory_bytes": snapshot.vitals.memory_bytes,
         "redis_max_memory_bytes": snapshot.vitals.max_memory_bytes,
+        "start_entries": {"in_hand": snapshot.vitals.claims, **snapshot.starts},
         "times_ms": {what: _times(snapshot, what) for what in ("wait", "fetch", "parse")},
         "sites": [site_row(site) for site in snapshot.sites],
     }

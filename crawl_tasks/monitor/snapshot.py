@@ -152,6 +152,11 @@ class Snapshot:
         return self.vitals.outbox
 
     @property
+    def starts(self) -> Mapping[str, int]:
+        """Count the start entries of other programs by what became of them."""
+        return {outcome: self.vitals.starts.get(outcome, 0) for outcome in ("new", "known", "refused")}
+
+    @property
     def done(self) -> int:
         """Count the pages that ended well."""
         return sum(site.census.done for site in self.sites)

@@ -58,10 +58,18 @@ def tiles(snapshot: Snapshot, history: History) -> str:
                     "beat", "alive" if snapshot.is_beat_alive else "silent", "good" if snapshot.is_beat_alive else "bad"
                 ),
                 tile("Redis memory", f"{memory:.0f} MB"),
+                *_start_entries(snapshot),
             ]
         )
         + "</div>"
     )
+
+
+def _start_entries(snapshot: Snapshot) -> list[str]:
+    taken, refused = sum(snapshot.starts.values()), snapshot.starts["refused"]
+    if not taken and not snapshot.vitals.claims:
+        return []  # nobody sends any here
+    return [tile("start entries / refused", f"{number(taken)} / {number(refused)}", "note" if refused else "")]
 
 
 def tile(name: str, value: str, colour: str = "") -> str:

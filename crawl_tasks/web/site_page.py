@@ -38,7 +38,8 @@ def site_page(
         f'<p class="said {COLOURS[advice.level]}">{escape(advice.text)}</p>{_actions(site, visitor)}'
         f"{_tiles(site, snapshot, history)}{plots(history, site.name)}"
         f'<div class="plots">{bars(statuses, "answers by status")}'
-        f"{bars(sorted(site.failed.items(), key=lambda row: -row[1]), 'failed attempts by reason')}</div>"
+        f"{bars(sorted(site.failed.items(), key=lambda row: -row[1]), 'failed attempts by reason')}"
+        f"{_dropped(site)}</div>"
         f"<h2>Boards</h2>{_boards(boards, snapshot.at_ms)}<h2>In hand</h2>{_in_hand(in_hand)}"
         f"<h2>Given up (dead) and set aside (parked)</h2>{_graves(graves)}"
     )
@@ -68,6 +69,11 @@ def _tiles(site: SiteSnapshot, snapshot: Snapshot, history: History) -> str:
         )
         + "</div>"
     )
+
+
+def _dropped(site: SiteSnapshot) -> str:
+    rows = sorted(site.dropped.items(), key=lambda row: -row[1])
+    return bars(rows, "items not given to the store, by reason") if rows else ""
 
 
 def _actions(site: SiteSnapshot, visitor: Visitor) -> str:

@@ -30,26 +30,27 @@ def normal(text: str | None) -> str | None:
     return "\n".join(line for line in lines if line)
 
 
-def _rows(database: Path, table: str, key: str) -> dict[str, sqlite3.Row]:
+def _rows(database: Path, site: str, table: str, key: str) -> dict[str, sqlite3.Row]:
     with sqlite3.connect(f"file:{database}?mode=ro", uri=True) as connection:
         connection.row_factory = sqlite3.Row
-        rows = connection.execute(f"select * from {table}").fetchall()
+        rows = connection.execute(f"select * from {table} where site = ?", (site,)).fetchall()
     keyed = {row[key]: row for row in rows}
     assert len(keyed) == len(rows), f"{table}: a {key} stands there twice"
     return keyed
 
 
-def differences(database: Path, truth_file: Path) -> list[str]:
+def differences(database: Path, truth_file: Path, site: str = "demo") -> list[str]:
     """List what is missing, surplus or different; empty when the crawl is perfect."""
     truth = json.loads(truth_file.read_text("utf-8"))
-    posts, comments = _rows(database, "posts", "post_id"), _rows(database, "comments", "comment_id")
+    posts, comments = (_rows(database, site, f"{kind}s", f"{kind}_id") for kind in ("post", "comment"))
     found = [
         *_compare(truth["posts"], posts, "post_id", POST_FIELDS),
         *_compare(truth["comments"], comments, "comment_id", COMMENT_FIELDS),
     ]
     stands_on = {(row["post_id"], forum) for row in truth["posts"] for forum in row["forum_ids"]}
     with sqlite3.connect(f"file:{database}?mode=ro", uri=True) as connection:
-        stored = set(connection.execute("select post_id, forum_id from memberships").fetchall())
+        query = "select post_id, forum_id from memberships where site = ?"
+        stored = set(connection.execute(query, (site,)).fetchall())
     found += [f"membership {pair}" for pair in sorted(stands_on ^ stored)]
     return found
 

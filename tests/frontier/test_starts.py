@@ -9,10 +9,14 @@ import pytest
 import redis
 
 from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.monitor.report import snapshot_row
+from crawl_tasks.monitor.snapshot import take_snapshot
 from crawl_tasks.schedule.inbox import Inbox
 from crawl_tasks.schedule.pacer import Pacer
 from crawl_tasks.sites.loader import parse_site
 from crawl_tasks.sites.published import dump_site
+from crawl_tasks.web.families import exposition
+from crawl_tasks.web.metrics import FAMILIES
 from tests.frontier.conftest import TERMS, posts
 from tests.unit.test_sites_loader import GOOD
 
@@ -126,6 +130,21 @@ def test_bad_entries_are_kept_aside_with_their_reason_and_the_others_go_on(
         "site 'nobody' is not published",
     ]
     assert client.hget("test:starts", "refused") == b"4"
+
+
+def test_those_who_watch_see_what_became_of_entries(inbox: Inbox, frontier: Frontier, client: redis.Redis) -> None:
+    client.rpush("test:start", *entries(3), *entries(2), "{")
+    inbox.drain()
+    client.rpush("test:start", *entries(4, start=50))
+    frontier.starts.claim("test:start", "", 10)
+
+    snapshot = take_snapshot(frontier)
+    text = exposition(FAMILIES, snapshot)
+
+    assert dict(snapshot.starts) == {"new": 3, "known": 2, "refused": 1}
+    assert snapshot_row(snapshot)["start_entries"] == {"in_hand": 4, **snapshot.starts}
+    assert 'crawl_start_entries_total{outcome="known"} 2\n' in text
+    assert "crawl_start_entries_in_hand 4\n" in text
 
 
 def test_no_more_than_a_thousand_refused_entries_are_kept(inbox: Inbox, client: redis.Redis) -> None:

@@ -28,6 +28,7 @@ from crawl_tasks.web.look import Look
 from crawl_tasks.web.server import WatchServer
 from tests.frontier.conftest import TERMS
 from tests.frontier.test_life_of_a_request import released
+from tests.waiting import eventually
 
 EFFORT = Effort(200, 5000, 20_000, 80, 4)
 PASSWORD = "sesame <open>"
@@ -159,6 +160,18 @@ def test_the_page_of_a_site_shows_boards_pages_in_hand_and_reasons(base: str) ->
     assert "it answered &lt;b&gt;418&lt;/b&gt;" in page
     assert "http://127.0.0.1/post/48" in page
     assert "<button>pause" not in page
+
+
+def test_dropped_items_and_start_entries_show_where_there_are_any(base: str, client: redis.Redis) -> None:
+    before = ask(f"{base}/")[1] + ask(f"{base}/site/late-forum")[1]
+    client.hset("test:s:busy-forum", "dropped:too_old", 3)
+    client.hset("test:starts", mapping={"claimed": 9, "new": 4, "known": 1, "refused": 2})
+
+    eventually(lambda: "too_old" in ask(f"{base}/site/busy-forum")[1])
+
+    assert '<b class="note">7 / 2</b>' in ask(f"{base}/")[1]
+    assert "not given to the store" not in before
+    assert "start entries" not in before
 
 
 def test_a_site_that_is_not_there_is_not_found(base: str) -> None:

@@ -1,0 +1,182 @@
+"""Four forums at once, watched by everything that watches; the watchers and beat are killed in mid-crawl."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+import urllib.parse
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from crawl_tasks.local.redis_server import RedisServer, free_port
+from tests.flow.four_sites import FORUMS, PAUSED_AFTER, FourSites
+from tests.flow.judge import differences
+from tests.flow.views import Numbers, beneath, of_exposition, of_json, of_query
+from tests.flow.world import CELERY, ROOT, World
+from tests.waiting import eventually
+
+pytestmark = pytest.mark.flow
+
+PROMETHEUS = shutil.which("prometheus")
+COMMAND = [sys.executable, "-m", "crawl_tasks"]
+OURS = '{__name__=~"crawl_.+"}'
+
+
+def get(url: str) -> str:
+    with urllib.request.urlopen(url, timeout=10) as answer:
+        text: str = answer.read().decode()
+    return text
+
+
+def answers(url: str) -> bool:
+    try:
+        return bool(get(url))
+    except OSError:
+        return False
+
+
+class Watched:
+    """The four sites' crawl, and where each watcher answers."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.exporter, self.flower, self.prometheus = (f"http://127.0.0.1:{free_port()}" for _ in range(3))
+        self.start_exporter()
+        world.start("flower", *CELERY, "flower", "--address=127.0.0.1", f"--port={self.flower.rpartition(':')[2]}")
+        if PROMETHEUS is not None:
+            self.start_prometheus(PROMETHEUS)
+        self.four = FourSites(world)
+
+    def start_exporter(self) -> None:
+        self.world.start("exporter", *COMMAND, "exporter", "--listen", self.exporter.removeprefix("http://"))
+
+    def start_prometheus(self, program: str) -> None:
+        """Start the real server, with the alert rules that we ship."""
+        configuration = self.world.directory / "prometheus.json"  # JSON is YAML
+        scraped = {"job_name": "crawl", "static_configs": [{"targets": [self.exporter.removeprefix("http://")]}]}
+        document = {
+            "global": {"scrape_interval": "1s", "evaluation_interval": "1s"},
+            "rule_files": [str(ROOT / "docker" / "prometheus" / "rules.yml")],
+            "scrape_configs": [scraped],
+        }
+        configuration.write_text(json.dumps(document))
+        options = [f"--config.file={configuration}", f"--storage.tsdb.path={self.world.directory / 'prometheus'}"]
+        self.world.start("prometheus", program, *options, f"--web.listen-address={self.prometheus[7:]}")
+
+    def crawl(self) -> None:
+        """Crawl to the end; with a part of it done, kill beat and all watchers but Prometheus."""
+        self.four.start_workers()
+        self.world.start("beat", *CELERY, "beat", "--schedule", str(self.world.directory / "schedule"))
+        self.four.pause_in_time()
+        eventually(lambda: answers(f"{self.flower}/healthcheck") and answers(f"{self.exporter}/healthz"), within_s=30)
+        self.is_killed_in_mid_crawl = not self.four.is_over()
+        for name in ("exporter", "flower", "beat"):
+            self.world.kill(name)
+        self.start_exporter()
+        eventually(self.four.is_over, within_s=90, every_s=0.1)
+        eventually(lambda: answers(f"{self.exporter}/healthz"), within_s=30)
+        self.at_ms = self.world.frontier.clock_ms()
+
+    def beneath(self, site: str) -> Numbers:
+        return beneath(site, self.four.visits(site), self.world.directory / "crawl.db")
+
+    def status(self, *options: str) -> str:
+        name = f"status{'-'.join(options)}"
+        (self.world.directory / f"{name}.log").unlink(missing_ok=True)
+        return self.world.run(name, *COMMAND, "status", *options)
+
+    def snapshot(self) -> dict[str, Any]:  # JSON of any shape
+        """Give what the exporter says of a moment after the crawl."""
+        found: dict[str, Any] = json.loads(get(f"{self.exporter}/api/snapshot"))
+        while found["at_ms"] < self.at_ms:
+            found = json.loads(get(f"{self.exporter}/api/snapshot"))
+        return found
+
+    def ask_prometheus(self, query: str) -> dict[str, Any]:  # JSON of any shape
+        found: dict[str, Any] = json.loads(get(f"{self.prometheus}/api/v1/{query}"))
+        return found
+
+
+@pytest.fixture(scope="module")
+def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
+    directory: Path = tmp_path_factory.mktemp("four")
+    server = RedisServer(directory / "redis")
+    server.start()
+    world = World(directory, server)
+    try:
+        crawl = Watched(world)
+        crawl.crawl()
+        yield crawl
+        assert world.findings() == []
+    finally:
+        world.close()
+        server.stop()
+
+
+@pytest.mark.parametrize("site", ["healthy", "slow"])
+def test_the_crawl_ends_the_same_though_exporter_flower_and_beat_were_killed(watched: Watched, site: str) -> None:
+    four, database = watched.four, watched.world.directory / "crawl.db"
+
+    assert watched.is_killed_in_mid_crawl
+    assert differences(database, four.truth_file(site), site) == []
+    assert {visit.fault for visit in four.visits(site)} == {""}
+    assert len(four.visits(site)) == four.done(site)  # each page was asked for once
+
+
+def test_the_sites_are_what_they_are_meant_to_be(watched: Watched) -> None:
+    failing, paused = watched.beneath("failing"), watched.beneath("paused")
+
+    assert min(failing.dead, failing.parked, failing.failures["server_error"], failing.failures["parse"]) > 5
+    assert sum(paused.pages.values()) >= PAUSED_AFTER
+    assert watched.world.frontier.census("paused").open > PAUSED_AFTER
+
+
+@pytest.mark.parametrize("site", FORUMS)
+def test_status_page_and_exporter_say_what_database_and_forums_say(watched: Watched, site: str) -> None:
+    told = watched.snapshot()
+
+    assert of_json(site, told) == watched.beneath(site)
+    assert of_exposition(site, get(f"{watched.exporter}/metrics")) == watched.beneath(site)
+
+
+@pytest.mark.parametrize("site", FORUMS)
+def test_the_terminal_says_what_database_and_forums_say(watched: Watched, site: str) -> None:
+    true, census = watched.beneath(site), watched.world.frontier.census(site)
+    told = watched.status(site, "--json")
+    text = watched.status(site)
+
+    assert of_json(site, json.loads(told)) == true
+    assert f": {census.open} open, {sum(true.pages.values())} done" in text
+    assert f"{true.parked} parked, {true.dead} dead" in text
+
+
+@pytest.mark.skipif(PROMETHEUS is None, reason="there is no prometheus; Debian: apt-get install prometheus")
+@pytest.mark.parametrize("site", FORUMS)
+def test_prometheus_says_what_database_and_forums_say(watched: Watched, site: str) -> None:
+    query = f"query?query={urllib.parse.quote(OURS)}"
+    newest = f"query?query={urllib.parse.quote('timestamp(crawl_outbox_pages)')}"
+
+    def is_scraped() -> bool:
+        rows = watched.ask_prometheus(newest)["data"]["result"]
+        return bool(rows) and float(rows[0]["value"][1]) * 1000 > watched.at_ms + 2000  # a look is shared for 2 s
+
+    eventually(is_scraped, within_s=20, every_s=0.1)
+
+    assert of_query(site, watched.ask_prometheus(query)) == watched.beneath(site)
+
+
+@pytest.mark.skipif(PROMETHEUS is None, reason="there is no prometheus; Debian: apt-get install prometheus")
+def test_prometheus_judges_every_alert_on_real_metrics(watched: Watched) -> None:
+    def rules() -> list[dict[str, Any]]:
+        groups = watched.ask_prometheus("rules")["data"]["groups"]
+        return [rule for group in groups for rule in group["rules"]]
+
+    eventually(lambda: all(rule["health"] != "unknown" for rule in rules()), within_s=20, every_s=0.1)
+
+    assert len(rules()) > 10
+    assert [rule["name"] for rule in rules() if rule["health"] != "ok"] == []
