@@ -7,12 +7,17 @@ import sys
 import time
 from collections.abc import Callable
 
-from tests.chaos import kills
+from tests.chaos import calls, deliveries, kills, stops
 from tests.chaos.rows import SCALES, Row, Scale, table
 
 Part = Callable[[Scale, int], list[Row]]
 
-PARTS: dict[str, Part] = {"kills": kills.run}
+PARTS: dict[str, Part] = {
+    "kills": kills.run,
+    "calls": calls.run,
+    "deliveries": deliveries.run,
+    "stops": stops.run,
+}
 
 
 def main() -> int:

@@ -38,7 +38,7 @@ class Gauntlet:
             kills = sum(self.hits.values()) - before
             self.faults += verdict.faults
             if verdict.extra > kills:
-                self.faults.append(f"{verdict.extra} extra fetches for {kills} kills")
+                self.faults.append(f"{verdict.extra} extra fetches for {kills} kills, {verdict.overrun} overrun leases")
             self.pages, self.extra, self.crawls = (
                 self.pages + verdict.pages,
                 self.extra + verdict.extra,

@@ -11,7 +11,6 @@ import json
 import os
 import select
 import signal
-from functools import partialmethod
 
 import celery.concurrency.thread
 import celery.worker.consumer
@@ -20,30 +19,12 @@ import crawl_tasks.store.upsert
 import crawl_tasks.tasks
 import crawl_tasks.worker
 from crawl_tasks.celery import app
-from crawl_tasks.frontier import scripts
-from crawl_tasks.frontier.frontier import Frontier
-from tests.chaos.points import POINTS, Fuse, Role
+from tests.chaos.haste import hasten
+from tests.chaos.points import POINTS, Fuse, Role, watch_end_of_sleep
 
 PRELOADED = (celery.concurrency.thread, celery.worker.consumer, crawl_tasks.store.upsert, crawl_tasks.tasks)
 
 QUEUES = {Role.FETCH: ["list", "post", "comment"], Role.STORE: ["store"]}
-
-GRACE_MS = 1000
-TAKEOVER_MS = 1500
-"""The crawler's own are 5,000 and 60,000: what is waited for after a death, and only that, is shortened."""
-
-
-def hasten() -> None:
-    """Shorten the waits for lost messages and for the pages of a dead store worker."""
-    written = scripts.script_text
-
-    def hastened(*args: object) -> str:
-        text = written(*args)
-        assert "local GRACE = 5000" in text
-        return text.replace("local GRACE = 5000", f"local GRACE = {GRACE_MS}")
-
-    scripts.script_text = hastened
-    Frontier.draw = partialmethod(Frontier.draw, takeover_ms=TAKEOVER_MS)
 
 
 def run_worker(name: str, queues: list[str], threads: int) -> None:
@@ -68,10 +49,13 @@ def run_child(order: dict[str, object]) -> None:
     report = os.dup(1)
     os.dup2(log, 1)
     os.dup2(log, 2)
-    hasten()
+    if order.get("hasty", True):
+        hasten()
     if order.get("point"):
         point = next(point for point in POINTS if point.name == order["point"])
-        point.arm(Fuse(name, int(str(order["passes"])), signal.Signals[str(order["signal"])], report))
+        fuse = Fuse(name, int(str(order["passes"])), signal.Signals[str(order["signal"])], report)
+        point.arm(fuse)
+        watch_end_of_sleep(fuse)
     if role is Role.BEAT:
         app.Beat(loglevel="WARNING", schedule=f"{order['log']}.{os.getpid()}").run()
     else:

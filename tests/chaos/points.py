@@ -22,6 +22,8 @@ from crawl_tasks.frontier.scripts import Scripts, Verb
 from crawl_tasks.model import Lease
 
 Wrapper = Callable[..., Any]  # stands in for any function of the crawler
+FRONTIER = "frontier.frontier:Frontier"
+
 BODY_PIECE = 700
 """Bytes of a body that are read before a death in its middle."""
 
@@ -38,7 +40,8 @@ class Fuse:
     """Counts passes, and at the last one reports and sends the signal."""
 
     def __init__(self, name: str, passes: int, number: signal.Signals, report: int) -> None:
-        self._name, self._left, self._signal, self._report = name, passes, number, report
+        self._name, self._left, self._signal, self._fd = name, passes, number, report
+        self.has_burnt = False
 
     def is_next(self) -> bool:
         """Say whether the next pass is the last."""
@@ -47,8 +50,13 @@ class Fuse:
     def __call__(self) -> None:
         self._left -= 1
         if self._left == 0:
-            os.write(self._report, json.dumps({"hit": self._name}).encode() + b"\n")
+            self.report("hit")
+            self.has_burnt = True
             os.kill(os.getpid(), self._signal)
+
+    def report(self, what: str, **more: object) -> None:
+        """Tell the fork server's reader."""
+        os.write(self._fd, json.dumps({what: self._name} | more).encode() + b"\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +153,23 @@ def _in_body(strike: Fuse) -> None:
     requests_client._wire = dying
 
 
+def watch_end_of_sleep(fuse: Fuse) -> None:
+    """Report whether the first write of a process that was stopped, and woke up, was accepted."""
+    for target in (f"{FRONTIER}.commit", f"{FRONTIER}.fail"):
+
+        def wrap(inner: Wrapper) -> Wrapper:
+            def watched(*args: object, **kwargs: object) -> object:
+                result = inner(*args, **kwargs)
+                if fuse.has_burnt:
+                    fuse.has_burnt = False
+                    fuse.report("woke", accepted=bool(result))
+                return result
+
+            return watched
+
+        _patch(target, wrap)
+
+
 def _is_lease(result: object) -> bool:
     return isinstance(result, Lease)
 
@@ -152,8 +177,6 @@ def _is_lease(result: object) -> bool:
 def _has_floor(result: Any) -> bool:
     return bool(result.has_floor)
 
-
-FRONTIER = "frontier.frontier:Frontier"
 
 POINTS = (
     KillPoint("broker: before asking for messages", Role.FETCH, _before("broker.transport:Channel._brpop_start"), 20),

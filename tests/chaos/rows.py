@@ -12,6 +12,7 @@ class Scale:
 
     name: str
     kills: int  # at each kill point
+    step: int  # every call fails, or every so-manieth
     redis: int  # deaths of Redis, and as many cut files
     repeats: int
     urls: int
@@ -20,9 +21,9 @@ class Scale:
 
 
 SCALES = {
-    "short": Scale("short", kills=3, redis=2, repeats=1, urls=10_000, pages=1_000, messages=1_000),
-    "middle": Scale("middle", kills=50, redis=20, repeats=5, urls=100_000, pages=10_000, messages=10_000),
-    "long": Scale("long", kills=350, redis=100, repeats=20, urls=1_000_000, pages=100_000, messages=100_000),
+    "short": Scale("short", kills=2, step=4, redis=2, repeats=1, urls=10_000, pages=1_000, messages=1_000),
+    "middle": Scale("middle", kills=50, step=1, redis=20, repeats=5, urls=100_000, pages=10_000, messages=10_000),
+    "long": Scale("long", kills=350, step=1, redis=100, repeats=20, urls=1_000_000, pages=100_000, messages=100_000),
 }
 
 
