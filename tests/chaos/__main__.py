@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Callable
 
-from tests.chaos import calls, deliveries, kills, stops
+from tests.chaos import calls, deliveries, kills, manners, poison, servers, stops
 from tests.chaos.rows import SCALES, Row, Scale, table
 
 Part = Callable[[Scale, int], list[Row]]
@@ -17,6 +17,9 @@ PARTS: dict[str, Part] = {
     "calls": calls.run,
     "deliveries": deliveries.run,
     "stops": stops.run,
+    "servers": servers.run,
+    "manners": manners.run,
+    "poison": poison.run,
 }
 
 

@@ -165,15 +165,29 @@ class Ground:
         self.world.client.flushall()
         for file in self.database.parent.glob("crawl.db*"):
             file.unlink()
+        self._wait_for_quiet()
         self._seen, self._overrun = len(self.world.requests()), self._overruns()
         return self.publish(lease_ms, **gate)
+
+    def _wait_for_quiet(self, for_s: float = 0.3) -> None:
+        """Wait until the forum has ended what dead workers asked it for."""
+        size, since = -1, time.monotonic()
+        log = self.world.directory / "requests.log"
+        while time.monotonic() - since < for_s:
+            if log.stat().st_size != size:
+                size, since = log.stat().st_size, time.monotonic()
+            self.nursery.pump(0.05)
 
     def publish(self, lease_ms: int = LEASE_MS, **gate: object) -> Site:
         """Publish the site with leases that end soon."""
         site = self.world.publish(self.base, **({"max_attempts": MANY_ATTEMPTS, "deadline_s": 1.0} | gate))
+        self.publish_site(site, lease_ms)
+        return site
+
+    def publish_site(self, site: Site, lease_ms: int = LEASE_MS) -> None:
+        """Publish a site file with leases that end soon."""
         terms = terms_of(site) | {"lease_ms": lease_ms}
         self.world.frontier.publish(site.name, site.version, dump_site(site), terms, board_terms(site))
-        return site
 
     @property
     def base(self) -> str:

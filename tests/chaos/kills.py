@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 import time
 from collections import Counter, deque
+from collections.abc import Mapping
+from types import MappingProxyType
 
 from tests.chaos.ground import Child, Ground, new_ground
 from tests.chaos.points import POINTS, KillPoint, Role
@@ -18,8 +20,15 @@ Order = tuple[KillPoint, int]
 class Gauntlet:
     """Keeps a crew at work, each member armed with the next death that is ordered, crawl after crawl."""
 
-    def __init__(self, ground: Ground, orders: list[Order]) -> None:
-        self._ground = ground
+    def __init__(
+        self,
+        ground: Ground,
+        orders: list[Order],
+        crew: Mapping[Role, int] = CREW,
+        gate: Mapping[str, object] = MappingProxyType({}),
+    ) -> None:
+        self._ground, self._crew, self._gate = ground, crew, gate
+        self.rows: list[dict[str, object]] = []
         self._waiting: dict[Role, deque[Order]] = {role: deque() for role in Role}
         for point, passes in orders:
             self._waiting[point.role].append((point, passes))
@@ -31,10 +40,11 @@ class Gauntlet:
     def run(self) -> None:
         """Crawl until every ordered death was died."""
         while any(self._waiting.values()):
-            self._ground.begin()
+            self._ground.begin(**self._gate)
             before = sum(self.hits.values())
             self._crawl()
             verdict = self._ground.judge()
+            self.rows += self._ground.rows()
             kills = sum(self.hits.values()) - before
             self.faults += verdict.faults
             if verdict.extra > kills:
@@ -59,7 +69,7 @@ class Gauntlet:
 
     def _fill(self) -> None:
         living = Counter(child.role for child in self._ground.nursery.living())
-        for role, count in CREW.items():
+        for role, count in self._crew.items():
             for _ in range(count - living[role]):
                 order = self._waiting[role].popleft() if self._waiting[role] else None
                 child = self._ground.nursery.fork(role, *(order or ()))

@@ -11,6 +11,7 @@ import json
 import os
 import select
 import signal
+from itertools import count
 
 import celery.concurrency.thread
 import celery.worker.consumer
@@ -19,8 +20,10 @@ import crawl_tasks.store.upsert
 import crawl_tasks.tasks
 import crawl_tasks.worker
 from crawl_tasks.celery import app
+from crawl_tasks.model import Request, Stage
+from crawl_tasks.runtime import runtime
 from tests.chaos.haste import hasten
-from tests.chaos.points import POINTS, Fuse, Role, watch_end_of_sleep
+from tests.chaos.points import POINTS, Fuse, Role, poison_pages, watch_end_of_sleep
 
 PRELOADED = (celery.concurrency.thread, celery.worker.consumer, crawl_tasks.store.upsert, crawl_tasks.tasks)
 
@@ -42,6 +45,16 @@ def run_worker(name: str, queues: list[str], threads: int) -> None:
     worker.start()
 
 
+def press(threshold: int) -> None:
+    """Produce, and admit handfuls of posts while there is room under the threshold, without end."""
+    frontier = runtime().frontier
+    for number in count(os.getpid() % 50):
+        frontier.produce()
+        if threshold:
+            posts = [Request("demo", Stage.POST, str(number + at), f"http://127.0.0.1/post/{at}") for at in range(7)]
+            frontier.admit("demo", posts, threshold)
+
+
 def run_child(order: dict[str, object]) -> None:
     """Be what was ordered; what Celery prints goes to the log."""
     name, role = str(order["name"]), Role(str(order["role"]))
@@ -56,7 +69,11 @@ def run_child(order: dict[str, object]) -> None:
         fuse = Fuse(name, int(str(order["passes"])), signal.Signals[str(order["signal"])], report)
         point.arm(fuse)
         watch_end_of_sleep(fuse)
-    if role is Role.BEAT:
+    if order.get("poison"):
+        poison_pages(order["poison"])
+    if role is Role.PRODUCER:
+        press(int(str(order["threshold"])))
+    elif role is Role.BEAT:
         app.Beat(loglevel="WARNING", schedule=f"{order['log']}.{os.getpid()}").run()
     else:
         run_worker(name, list(order.get("queues") or QUEUES[role]), int(str(order.get("threads", 1))))

@@ -6,6 +6,8 @@ first, so that every kill is known by its place.
 
 from __future__ import annotations
 
+import ctypes
+import faulthandler
 import importlib
 import json
 import os
@@ -19,7 +21,7 @@ from typing import Any
 from crawl_tasks.broker.transport import Channel
 from crawl_tasks.fetch import requests_client
 from crawl_tasks.frontier.scripts import Scripts, Verb
-from crawl_tasks.model import Lease
+from crawl_tasks.model import Lease, Request, Stage
 
 Wrapper = Callable[..., Any]  # stands in for any function of the crawler
 FRONTIER = "frontier.frontier:Frontier"
@@ -34,6 +36,38 @@ class Role(StrEnum):
     FETCH = "fetch"
     STORE = "store"
     BEAT = "beat"
+    PRODUCER = "producer"
+
+
+class Poison(StrEnum):
+    """How a page kills the process that parses it."""
+
+    EXIT = "exit"
+    SEGFAULT = "segfault"
+    MEMORY = "memory"
+
+    def work(self) -> None:
+        """Do it."""
+        if self is Poison.SEGFAULT:
+            faulthandler.disable()
+            ctypes.string_at(0)
+        if self is Poison.MEMORY:  # as the kernel ends whoever takes too much
+            os.kill(os.getpid(), signal.SIGKILL)
+        os._exit(3)
+
+
+def poison_pages(posts: dict[str, str]) -> None:
+    """Let the parsing of some posts kill the process."""
+
+    def wrap(inner: Wrapper) -> Wrapper:
+        def parse(parser: object, request: Request, *args: object) -> object:
+            if request.stage is Stage.POST and request.key in posts:
+                Poison(posts[request.key]).work()
+            return inner(parser, request, *args)
+
+        return parse
+
+    _patch("parse.page:SiteParser.parse", wrap)
 
 
 class Fuse:
