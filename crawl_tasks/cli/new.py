@@ -39,8 +39,9 @@ _RESOLVED_WITHIN_S = 10.0
 def command(address: str, name: str | None, *, output: str | None, force: bool, engine: str | None) -> None:
     """Look at a forum and write its site file: program, boards, robots.txt, time zone.
 
-    Asks for a dozen pages at most, one a second on public hosts, by the rules every crawl keeps. Where the program has
-    no preset, rules are proposed from a list page and a post page, with remarks on what to check.
+    Asks for three dozen pages at most, one a second on public hosts, by the rules every crawl keeps. Boards are looked
+    for on the pages of other boards too. Where the program has no preset, rules are proposed from a list page and a
+    post page, with remarks on what to check.
     """
     settings = load_settings()
     place = find_place(address, settings)

@@ -17,6 +17,7 @@ from crawl_tasks.sites.index import IndexSpec
 from crawl_tasks.sites.loader import parse_site
 from crawl_tasks.sites.presets import engine_names, load_engine
 from crawl_tasks.sites.schema import Board, Site
+from crawl_tasks.survey.below import MOST_LOOKED_INTO, with_boards_below
 from crawl_tasks.survey.findings import Findings, preset_site_text
 from crawl_tasks.survey.place import Place
 from crawl_tasks.survey.proposal import propose
@@ -115,9 +116,17 @@ class Look:
             self._remarks.append(f"{suspect.title}: no boards found on {', '.join(preset.index.address)}")
             return None
         prefix = _prefix(front.boards, site)
-        trial = self._proof(self._site(suspect.name, prefix), front.boards)
+        found = self._site(suspect.name, prefix)
+        trial = self._proof(found, front.boards)
         if trial is not None and trial.error:
             self._remarks.append(f"{suspect.title}: {trial.error}")
+        boards = front.boards
+        if trial is not None and trial.rows:
+            boards = with_boards_below(self._visitor, IndexReader(found, preset.index), Addresses(found), boards)
+            if len(boards) > MOST_LOOKED_INTO:
+                self._remarks.append(
+                    f"boards below others were looked for on the pages of the first {MOST_LOOKED_INTO}"
+                )
         return Findings(
             self.name,
             self.place,
@@ -125,7 +134,7 @@ class Look:
             suspect=suspect,
             prefix=prefix,
             zone=self._zone(front.zone),
-            boards=front.boards,
+            boards=boards,
             has_board_addresses=_is_linked(site),
             left_out=front.left_out,
             trial=trial,

@@ -9,7 +9,7 @@ from crawl_tasks.errors import FetchError
 from crawl_tasks.fetch.download import Fetcher, FetchPolicy
 from crawl_tasks.model import Fetched, Request, Stage
 
-MOST_PAGES = 12
+MOST_PAGES = 36
 PUBLIC_PACE_S = 1.0
 
 

@@ -66,14 +66,12 @@ def prove(forum: Recording, directory: Path) -> Proof:
 
 
 def write_site(forum: Recording, directory: Path, replay: Replay) -> Path:
-    """Have `crawl-tasks new` write the site file from the address alone; the pace is set, and boards added by hand."""
+    """Have `crawl-tasks new` write the site file from the address alone; only the pace is set in it."""
     path = directory / "sites" / f"{forum.name}.yaml"
     path.parent.mkdir(parents=True, exist_ok=True)
     run(directory, "new", replay.base, "--name", forum.name)
     text = path.read_text("utf-8")
     assert re.search(rf"^engine: {forum.engine}\b", text, re.M), f"another program was found:\n{text}"
-    more = "".join(f"  - {{id: {board}}}\n" for board in forum.boards_by_hand)
-    text = re.sub(r"^boards:\n", f"boards:\n{more}", text, flags=re.M)
     path.write_text(re.sub(r"^gate: .*\n", "", text, flags=re.M) + PACE, "utf-8")
     return path
 

@@ -32,7 +32,6 @@ class Recording:
         exact_s: within how many seconds its pages tell a time.
         words_s: within how many seconds they tell it in words such as "2 hours ago", for what is younger than a day.
         shown_remarks: how many remarks below a post, the newest, stand on its page; robots.txt disallows the others.
-        boards_by_hand: sub-boards that the front page does not name.
     """
 
     name: str
@@ -41,7 +40,6 @@ class Recording:
     exact_s: int = 0
     words_s: int = 0
     shown_remarks: int = 0
-    boards_by_hand: tuple[str, ...] = ()
 
     @property
     def directory(self) -> Path:
@@ -79,7 +77,7 @@ FORUMS = {
     for forum in (
         Recording("phpbb", "phpbb"),
         Recording("mybb", "mybb", _with_signs, exact_s=59),
-        Recording("discuz", "discuz", _without_slashes, shown_remarks=5, boards_by_hand=("4",)),
+        Recording("discuz", "discuz", _without_slashes, shown_remarks=5),
         Recording("nodebb", "nodebb"),
     )
 }

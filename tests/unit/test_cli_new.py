@@ -58,6 +58,17 @@ def test_no_page_is_asked_for_twice_and_few_in_all(tmp_path: Path, forum: Hostil
     assert len(paths) == len(set(paths)) <= 4
 
 
+def test_boards_that_only_the_page_of_a_board_names_are_found_below_it(tmp_path: Path, forum: HostileServer) -> None:
+    below = b'<ul class="topiclist forums"><dl><a class="forumtitle" href="./viewforum.php?f=9">Below</a></dl></ul>'
+    forum.routes["/forum/viewforum.php"] = page(LIST + below)
+
+    result = run("new", f"{forum.base}/forum/", "-o", "-", home=tmp_path)
+
+    assert '- {id: 9, title: "Below"}  # below 2' in result.stdout
+    assert "boards    3, 1 of them below another" in result.stderr
+    assert sum(path.startswith("/forum/viewforum.php") for path in forum.paths()) == 3
+
+
 def test_a_file_that_is_there_stays_unless_it_is_forced(tmp_path: Path, forum: HostileServer) -> None:
     path = tmp_path / "ours.yaml"
     path.write_text("mine\n")
