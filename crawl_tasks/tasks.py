@@ -10,6 +10,9 @@ uses or an address, they ask for admission like any other request and pass the s
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Mapping
+
 from celery.exceptions import Reject
 
 from crawl_tasks import queues
@@ -19,8 +22,12 @@ from crawl_tasks.model import Stage
 from crawl_tasks.pipeline import Ask
 from crawl_tasks.runtime import runtime
 
+log = logging.getLogger(__name__)
 
-def _work(ask: Ask) -> str:
+
+def _work(ask: Ask, later: Mapping[str, object]) -> str:
+    if later:  # of a later version, or misspelt; the work itself is known
+        log.warning("unknown fields of a message are left out", extra={"site": str(ask.site)[:80], "fields": [*later]})
     try:
         return runtime().pages.work(ask)
     except BackendError as error:  # a message of others is nowhere else: it goes back to its queue
@@ -37,9 +44,10 @@ def fetch_list(
     url: str | None = None,
     priority: int | None = None,
     revision: str = "",
+    **later: object,
 ) -> str:
     """Fetch one list page of a board."""
-    return _work(Ask(site, Stage.LIST, rid, board, page, url, priority, revision))
+    return _work(Ask(site, Stage.LIST, rid, board, page, url, priority, revision), later)
 
 
 @app.task(name=queues.FETCH_POST)
@@ -51,9 +59,10 @@ def fetch_post(
     url: str | None = None,
     priority: int | None = None,
     revision: str = "",
+    **later: object,
 ) -> str:
     """Fetch one post."""
-    return _work(Ask(site, Stage.POST, rid, post_id, 1, url, priority, revision))
+    return _work(Ask(site, Stage.POST, rid, post_id, 1, url, priority, revision), later)
 
 
 @app.task(name=queues.FETCH_COMMENT)
@@ -66,9 +75,10 @@ def fetch_comment(
     url: str | None = None,
     priority: int | None = None,
     revision: str = "",
+    **later: object,
 ) -> str:
     """Fetch one page of a post's comments."""
-    return _work(Ask(site, Stage.COMMENT, rid, post_id, page, url, priority, revision))
+    return _work(Ask(site, Stage.COMMENT, rid, post_id, page, url, priority, revision), later)
 
 
 @app.task(name=queues.STORE_ITEMS)

@@ -6,7 +6,9 @@ import gc
 
 from celery import signals
 from celery.worker import WorkController
+from kombu.transport.virtual import Message
 
+from crawl_tasks.broker.transport import Channel
 from crawl_tasks.logs import configure_logs
 from crawl_tasks.queues import CONTROL_QUEUE, DETAIL, DETAIL_QUEUES, LIST_QUEUE, STORE_QUEUE
 from crawl_tasks.runtime import runtime
@@ -40,6 +42,14 @@ def start_pacer(sender: WorkController, **_: object) -> None:
     runtime().pacer.start(queues)
     if STORE_QUEUE in queues:
         runtime().sentry.start()
+
+
+@signals.task_unknown.connect
+@signals.task_rejected.connect
+def keep_for_later(message: Message, exc: Exception, **_: object) -> None:
+    """Set a message aside that only a later version understands; Celery would drop it."""
+    if isinstance(message.channel, Channel):
+        message.channel.set_aside(message, f"{type(exc).__name__}: {exc}")
 
 
 @signals.worker_shutting_down.connect

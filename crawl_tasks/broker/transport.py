@@ -62,6 +62,8 @@ def readable(message: bytes) -> dict[str, Any]:
         texts += (headers["task"], headers["id"])
     if not all(isinstance(text, str) for text in texts):
         raise TypeError("body, tag, routing key, task and id are texts")
+    if payload["content-type"] != "application/json":
+        raise ValueError("the content type is not application/json")
     if properties.get("body_encoding") == "base64":
         base64.b64decode(payload["body"], validate=True)
     elif properties.get("body_encoding") not in (None, "utf-8"):
@@ -192,13 +194,21 @@ class Channel(stock.Channel):
         try:
             payload = readable(message)
         except (LookupError, TypeError, ValueError) as error:
-            log.error("unreadable message set aside", extra={"queue": queue, "reason": str(error)[:200]})
-            text = (resources.files("crawl_tasks.broker") / "refuse.lua").read_text("utf-8")
-            keys = [f"{self.redis_prefix}:refused", self.unacked_key, self.unacked_index_key]
-            with self.conn_or_acquire() as client:
-                client.eval(text, len(keys), *keys, f"{queue} {error}", message)
+            self._set_aside(message, queue, str(error))
         else:
             self.connection._deliver(payload, queue)
+
+    def set_aside(self, message: virtual.Message, reason: str) -> None:
+        """Keep a message that Celery would throw away; a hint need not be kept, the frontier sends it again."""
+        if not _is_hint(message):
+            self._set_aside(dumps(message._raw).encode(), message.delivery_info["routing_key"], reason)
+
+    def _set_aside(self, message: bytes, queue: str, reason: str) -> None:
+        log.error("message set aside that cannot be worked on", extra={"queue": queue, "reason": reason[:200]})
+        text = (resources.files("crawl_tasks.broker") / "refuse.lua").read_text("utf-8")
+        keys = [f"{self.redis_prefix}:refused", self.unacked_key, self.unacked_index_key]
+        with self.conn_or_acquire() as client:
+            client.eval(text, len(keys), *keys, f"{queue} {reason}", message)
 
     def put_back(self, message: virtual.Message) -> None:
         """Put a taken hint back where it is taken from next."""

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import logging
+from collections.abc import Sequence
+from typing import Any
+
 from pydantic import ValidationError
 
 from crawl_tasks.errors import SiteError
 from crawl_tasks.sites.schema import Site
+
+log = logging.getLogger(__name__)
 
 
 def dump_site(site: Site) -> str:
@@ -14,7 +21,9 @@ def dump_site(site: Site) -> str:
 
 
 def read_site(text: str | bytes) -> Site:
-    """Read what `dump_site` wrote.
+    """Read what `dump_site` wrote; keys that a later version added are left out.
+
+    So workers of two versions go on side by side: the older ones do without what they do not know.
 
     Raises:
         SiteError: It was written by another version of this program, or is damaged.
@@ -22,6 +31,22 @@ def read_site(text: str | bytes) -> Site:
     try:
         return Site.model_validate_json(text)
     except ValidationError as error:
+        unknown = [one["loc"] for one in error.errors(include_url=False) if one["type"] == "extra_forbidden"]
+        if unknown and len(unknown) == error.error_count():
+            return read_site(_without(text, unknown))
         first = error.errors(include_url=False, include_input=False)[0]
         place = ".".join(str(part) for part in first["loc"])
         raise SiteError(f"published site: {place}: {first['msg']}; publish the site files again") from None
+
+
+def _without(text: str | bytes, paths: Sequence[tuple[str | int, ...]]) -> str:
+    tree = json.loads(text)
+    for path in paths:
+        part: Any = tree
+        for step in path[:-1]:
+            # Of a union, the path names the kind too, and the tree does not.
+            part = part[step] if isinstance(part, list) or step in part else part
+        del part[path[-1]]
+    names = ", ".join(".".join(map(str, path)) for path in paths)
+    log.warning("a later version's keys of a site are left out", extra={"site": tree.get("name"), "keys": names})
+    return json.dumps(tree)
