@@ -40,6 +40,12 @@ OF_WINDOW = ("CrawlOutboxGrows", "CrawlNoProgress", "CrawlErrorRatio", "CrawlPar
 """Alerts that take two looks."""
 
 
+STANDSTILL = frozenset({"CrawlSiteLate", "CrawlNoProgress", "CrawlBacklogFull"})
+"""Alerts that a site in its quiet hours, or with a spent budget, would give all night."""
+
+RESTS_S = 60
+
+
 class Severity(StrEnum):
     """Whether somebody must get up."""
 
@@ -106,10 +112,12 @@ def find_alerts(snapshot: Snapshot, before: Marks | None) -> list[Alert]:
     found = list(_of_installation(snapshot, before))
     for site in snapshot.sites:
         if not site.is_paused:
-            found += _of_site(site)
+            alerts = list(_of_site(site))
             earlier = before.sites.get(site.name) if before else None
             if earlier is not None:
-                found += _of_window(site, _marks_of_site(site), earlier)
+                alerts += _of_window(site, _marks_of_site(site), earlier)
+            rests = site.rests_s(snapshot.at_ms) > RESTS_S
+            found += [alert for alert in alerts if not (rests and alert.name in STANDSTILL)]
     return found
 
 

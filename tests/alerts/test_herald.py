@@ -105,6 +105,13 @@ def test_an_alert_of_a_site_fires_unless_the_site_is_paused(
     assert find_alerts(replace(healthy, sites=(paused,)), marks) == []
 
 
+def test_a_site_in_its_quiet_hours_is_not_late(healthy: Snapshot) -> None:
+    late = site(boards=Boards(total=3, late=1))
+    quiet = replace(late.census, opens_at_ms=healthy.at_ms + 3_600_000)
+
+    assert find_alerts(replace(healthy, sites=(SiteSnapshot("a", quiet, late.boards),)), None) == []
+
+
 def test_the_alerts_have_the_names_of_prometheus_rules() -> None:
     rules = set(re.findall(r"- alert: (\w+)", RULES.read_text("utf-8")))
 
