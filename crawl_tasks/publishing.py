@@ -66,6 +66,7 @@ def terms_of(site: Site) -> dict[str, str | int]:
         "daily_budget": gate.daily_budget,
         "quiet": " ".join(map(minutes, gate.quiet_hours)),
         "offsets": offsets(ZoneInfo(site.timezone), time.time()) if gate.daily_budget or gate.quiet_hours else "",
+        "weights": " ".join(str(getattr(gate.weights, lane)) for lane in type(gate.weights).model_fields),
         "lease_ms": round((gate.deadline_s + LEASE_GRACE_S) * 1000),
         "max_attempts": gate.max_attempts,
         "max_backlog": gate.max_backlog,

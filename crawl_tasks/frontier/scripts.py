@@ -64,7 +64,7 @@ class Verb(StrEnum):
     SEIZE = "seize"
 
 
-PRELUDE: Final = ("calendar", "pace", "prelude", "breaker", "release")
+PRELUDE: Final = ("calendar", "pace", "prelude", "breaker", "shares", "release")
 """What stands in front of every verb, in this order."""
 
 

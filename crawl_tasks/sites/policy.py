@@ -35,6 +35,15 @@ class GuardMode(StrEnum):
     OFF = "off"
 
 
+class Weights(Part):
+    """How the kinds of work share the gate when several wait, as numbers beside each other."""
+
+    list: Whole = Field(default=4, ge=1, le=100, description="Weight of list pages.")
+    post: Whole = Field(default=2, ge=1, le=100, description="Weight of posts.")
+    comment: Whole = Field(default=1, ge=1, le=100, description="Weight of comment pages.")
+    backfill: Whole = Field(default=1, ge=1, le=100, description="Weight of all requests of priority 0 to 2.")
+
+
 class Gate(Part):
     """How hard the forum may be asked, by all workers together."""
 
@@ -60,6 +69,7 @@ class Gate(Part):
     quiet_hours: tuple[Hours, ...] = Field(
         default=(), max_length=10, description="Hours of the site's zone at which it is not asked, as 23:00-07:00."
     )
+    weights: Weights = Field(default=Weights(), description="How the kinds of work share it.")
     max_wire_bytes: Whole = Field(default=8 << 20, ge=1024, le=1 << 30, description="Most bytes taken from the wire.")
     max_body_bytes: Whole = Field(default=16 << 20, ge=1024, le=1 << 30, description="Most bytes of a decoded body.")
     max_redirects: Whole = Field(default=5, ge=0, le=20, description="Redirects followed in one attempt.")

@@ -12,7 +12,7 @@ from pydantic_core import PydanticUndefined
 from crawl_tasks.sites import index, policy, presets, rules, schema, stages, steps
 
 SECTIONS: tuple[tuple[str, type[BaseModel]], ...] = (
-    ("The file", schema.Site), ("boards", schema.Board), ("gate", policy.Gate),
+    ("The file", schema.Site), ("boards", schema.Board), ("gate", policy.Gate), ("gate.weights", policy.Weights),
     ("breaker", policy.Breaker), ("interval", policy.Interval),
     ("order", policy.Orders), ("priority", policy.Priorities), ("guard", policy.Guards),
     ("Every stage", stages.StageSpec), ("list", stages.ListSpec), ("post", stages.PostSpec),

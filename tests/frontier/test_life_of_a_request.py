@@ -161,7 +161,7 @@ def test_a_higher_priority_goes_first_and_within_one_the_older(
     frontier: Frontier, client: redis.Redis, publish: Callable[..., None]
 ) -> None:
     publish(window=1)
-    frontier.admit("demo", [post(1), post(2, priority=2), post(3, priority=9), post(4)])
+    frontier.admit("demo", [post(1), post(2, priority=3), post(3, priority=9), post(4)])
     order = []
     while rids := released(client):
         held = lease(frontier, rids[0])
@@ -194,9 +194,10 @@ def test_a_paused_site_leases_nothing_and_keeps_its_place(frontier: Frontier, cl
 def test_the_window_holds_at_the_lease_whatever_was_released(
     frontier: Frontier, client: redis.Redis, publish: Callable[..., None]
 ) -> None:
-    publish(window=1)
+    publish(window=2)
     frontier.admit("demo", [post(1), Request("demo", Stage.COMMENT, "1", "http://127.0.0.1/comment/1/2", page=2)])
     [a], [b] = released(client), released(client, "comment")
+    publish(window=1)
     held = lease(frontier, a)
 
     assert frontier.lease("demo", b) is Refusal.WINDOW_FULL

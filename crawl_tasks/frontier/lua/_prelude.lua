@@ -18,6 +18,8 @@ local BUCKET = 200    -- mean members of a guard set; a set stays an intset up t
 local CHUNK = 1000    -- values in one variadic call: Lua's stack holds about 8,000
 local GRACE = 5000    -- ms that a message may be out of its queue and not leased, twice, before it is taken for lost
 
+local COMING = 1000   -- ms for which a released message is taken to be on its way to a worker
+
 local function now_ms()
   local t = redis.call('TIME')
   return t[1] * 1000 + math.floor(t[2] / 1000)
@@ -28,6 +30,7 @@ local FIELDS = {
   'guard', 'rolling_ms', 'levels:list', 'levels:post', 'levels:comment', 'guard_capacity', 'full_pass_ms', 'hubs',
   'shut:list', 'shut:post', 'shut:comment', 'breaker_after', 'breaker_percent', 'probe_ms',
   'slow', 'slow_ms', 'crawl_delay_ms', 'daily_budget', 'spent', 'quiet', 'offsets',
+  'weights', 'credit',
 }
 
 -- A site's terms and counters, or nil when nobody published the site.
@@ -45,7 +48,7 @@ local function load_site(name)
   return {
     name = name, key = key, version = v.version, paused = is_paused, next_at = next_at,
     window = window, delay = delay, file_window = number('window', 1), file_delay = file_delay,
-    daily_budget = budget, spent = v.spent, offsets = v.offsets or '', slow = v.slow, slow_ms = number('slow_ms', 10000), lease = number('lease_ms'),
+    weights = v.weights, credit = v.credit, daily_budget = budget, spent = v.spent, offsets = v.offsets or '', slow = v.slow, slow_ms = number('slow_ms', 10000), lease = number('lease_ms'),
     max_attempts = number('max_attempts'), max_backlog = number('max_backlog'), rid = number('admitted', 0),
     order = v.order, guard = v.guard, rolling = number('rolling_ms'), capacity = number('guard_capacity', 1000000),
     full = number('full_pass_ms', 0), has_hubs = v.hubs == '1',

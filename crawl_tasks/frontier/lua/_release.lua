@@ -19,24 +19,15 @@ local function has_ready(site, stage)
   return false
 end
 
--- The stage stands in the site's window with what all stages hold in lease and what it has released itself:
--- a stage that no worker serves cannot take the window from the others.
-local function release_stage(site, stage, room, now)
-  local released = site.key .. ':released:' .. stage
-  local probe = probe_at(site, stage)
-  if probe then
-    room = probe <= now and 1 or 0
-    if probe > now then attend(site, probe) end
-  end
-  room = room - redis.call('ZCARD', released)
-  if room <= 0 or site.levels[stage] == '' then return 0 end
-  if probe and not has_ready(site, stage) then unpark_suspect(site, stage) end
-  local keys = ready_keys(site, stage)
+-- Put requests of a stage on its queue, all or those of one lane.
+local function release_stage(site, stage, most, now, lane)
+  local keys = lane_keys(site, stage, lane)
+  if most <= 0 or #keys == 0 then return 0 end
   local count, last = 0, #keys
   keys[last + 1] = stage_letter(site.order, stage) == 'l' and 'RIGHT' or 'LEFT'
   keys[last + 2] = 'COUNT'
-  while count < room do
-    keys[last + 3] = room - count
+  while count < most do
+    keys[last + 3] = most - count
     local popped = redis.call('LMPOP', last, unpack(keys))
     if not popped then break end
     local scores, held = {}, {}
@@ -47,7 +38,7 @@ local function release_stage(site, stage, room, now)
       local fields = {SITE = site.name, RID = rid, ADDRESS = address, AT = string.format('%.0f', now)}
       redis.call('LPUSH', stage, (string.gsub(HINTS[stage], '@(%u+)@', fields)))
     end
-    redis.call('ZADD', released, unpack(scores))
+    redis.call('ZADD', site.key .. ':released:' .. stage, unpack(scores))
     redis.call('HSET', site.key .. ':open', unpack(held))
     count = count + #popped[2]
   end
@@ -55,29 +46,51 @@ local function release_stage(site, stage, room, now)
   return count
 end
 
--- Release what the gate allows; stages take turns when a rate allows one request at a time.
+-- Send a probe of a shut stage when it is time for one.
+local function release_probe(site, stage, now)
+  local at = probe_at(site, stage)
+  if at > now then attend(site, at) end
+  if at > now or redis.call('ZCARD', site.key .. ':released:' .. stage) > 0 then return 0 end
+  if not has_ready(site, stage) then unpark_suspect(site, stage) end
+  return release_stage(site, stage, 1, now)
+end
+
+-- A stage stands in the site's window with what all stages hold in lease and what it has released itself, so that one
+-- that no worker serves cannot take the window from the others. What was released a moment ago is on its way to a
+-- worker and counts for all.
+local function count_places(site, room, now)
+  local places, coming = {}, 0
+  for _, stage in ipairs(STAGES) do
+    local released = site.key .. ':released:' .. stage
+    local standing = redis.call('ZCARD', released)
+    places[stage] = site.shut[stage] and 0 or room - standing
+    if standing > 0 then coming = coming + redis.call('ZCOUNT', released, now - COMING, '+inf') end
+  end
+  return places, coming
+end
+
+-- Release what the gate allows: one request at a time where there is a rate, else as many as the window has room for.
 local function release(site, now)
   if site.paused or store_is_behind() then return 0 end
-  local room = site.window - redis.call('ZCARD', site.key .. ':leased')
+  local room = math.min(CHUNK, site.window - redis.call('ZCARD', site.key .. ':leased'))
   if room <= 0 then return 0 end
-  if site.delay == 0 and site.next_at <= now then
-    local count = 0
-    for _, stage in ipairs(STAGES) do count = count + release_stage(site, stage, math.min(room, CHUNK), now) end
-    return count
-  end
   if site.next_at > now then
     attend(site, site.next_at)
     return 0
   end
-  local turn = redis.call('HINCRBY', site.key, 'turn', 1)
-  for i = 0, 2 do
-    local stage = STAGES[(turn + i) % 3 + 1]
-    if release_stage(site, stage, math.min(room, redis.call('ZCARD', site.key .. ':released:' .. stage) + 1), now) > 0 then
-      attend(site, now + site.delay)
-      return 1
-    end
+  local places, coming = count_places(site, room, now)
+  local turns = share_turns(site, count_waiting(site, places), site.delay > 0 and 1 or room - coming)
+  local count = release_stage(site, 'list', turns.list, now, 'list') + release_stage(site, 'post', turns.post, now, 'post')
+    + release_stage(site, 'comment', turns.comment, now, 'comment')
+  for i = #STAGES, 1, -1 do  -- what ends a thread before what begins the next
+    local sent = release_stage(site, STAGES[i], math.min(turns.backfill, places[STAGES[i]]), now, 'backfill')
+    turns.backfill, count = turns.backfill - sent, count + sent
   end
-  return 0
+  for _, stage in ipairs(STAGES) do
+    if site.shut[stage] then count = count + release_probe(site, stage, now) end
+  end
+  if count > 0 and site.delay > 0 then attend(site, now + site.delay) end
+  return count
 end
 
 -- Leases ---------------------------------------------------------------------------------------------------
