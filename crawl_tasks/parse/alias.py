@@ -35,7 +35,7 @@ def told_elsewhere(kit: Kit, request: Request, document: Document, shown: Plain 
 
 
 def _key_of_redirect(kit: Kit, request: Request, document: Document) -> str | None:
-    """Return the id in the address that a redirect led to, if that is the address we would have asked for."""
+    """Return the id in the address that a redirect led to."""
     url = document.page.url
     if url == request.address:
         return None
@@ -45,4 +45,4 @@ def _key_of_redirect(kit: Kit, request: Request, document: Document) -> str | No
         return None
     if target is None or target.stage is Stage.LIST:
         return None
-    return target.key if kit.addresses.of(target.stage, target.key, target.page) == url else None
+    return target.key if kit.addresses.is_own_key(Stage.POST, target.key) else None

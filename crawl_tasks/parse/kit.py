@@ -15,7 +15,7 @@ from crawl_tasks.parse.pager import Pages
 from crawl_tasks.parse.reading import Compiled, compile_rule
 from crawl_tasks.parse.table import Column, Table
 from crawl_tasks.parse.values import Clock, Want
-from crawl_tasks.sites.address import Addresses
+from crawl_tasks.sites.address import Addresses, Target
 from crawl_tasks.sites.fields import kind_of, text_mode_of
 from crawl_tasks.sites.rules import As, Plain, Rule, TextMode
 from crawl_tasks.sites.schema import Site
@@ -80,6 +80,17 @@ class Kit:
         if template is None or (page > 1 and not template.has_page):
             return shown.link if shown else None
         return self.addresses.of(stage, key, page, shown.size if shown else None)
+
+    def address_beside(
+        self, request: Request, document: Document, stage: Stage, page: int, shown: Pages | None
+    ) -> str | None:
+        """Return the address of another page of what was asked for, written as the forum writes the one that came."""
+        made = self.address(stage, request.key, page, shown)
+        if made is None or document.page.url == self.addresses.of(request.stage, request.key, request.page):
+            return made
+        asked = Target(request.stage, request.key, request.page)
+        seen = self.addresses.absolute(document.page.url)
+        return self.addresses.as_seen(made, Target(stage, request.key, page), seen, asked)
 
     def _leads_elsewhere(self, key: str, link: str) -> bool:
         """Say whether a link to a next page is another board's, thread's or host's, as in breadcrumbs and adverts."""

@@ -15,9 +15,11 @@ from crawl_tasks.parse.pager import Pager, Pages
 from crawl_tasks.parse.reading import Compiled, Where, compile_rule, compile_test
 from crawl_tasks.parse.table import Table, TableReader
 from crawl_tasks.parse.walk import alive, following, next_pages
+from crawl_tasks.sites.address import Target
 from crawl_tasks.sites.fields import POST_FIELDS, extra_fields, kind_of
 from crawl_tasks.sites.rules import As, NamedRule, Plain, Rule
 from crawl_tasks.sites.stages import ListSpec, Walk
+from crawl_tasks.sites.template import Template
 
 _KNOWN = tuple(name for name in POST_FIELDS if name not in ("post_id", "forum_id", "url"))
 _MODEL = ("post_id", "seen_at", "forum_id", "url", *_KNOWN, "revision", "extra")
@@ -101,13 +103,18 @@ class ListReader:
         if template is None:
             found = picked(table.columns["url"], kept) if "url" in table.columns else [None] * len(kept)
             return [None if one is None else str(one) for one in found]
-        made: list[str | None] = []
-        for one in picked(table.columns["post_id"], kept):
-            try:
-                made.append(template.address(str(one), 1))
-            except RefusedAddress:
-                made.append(None)
-        return made
+        ids = map(str, picked(table.columns["post_id"], kept))
+        links = picked(table.columns["url"], kept) if "url" in table.columns else repeat(None)
+        return [self._address(template, key, link) for key, link in zip(ids, links, strict=False)]
+
+    def _address(self, template: Template, key: str, link: Plain) -> str | None:
+        """Return where a row's own link leads if it names the same post, else what the template makes of its id."""
+        try:
+            if link is not None and self._kit.addresses.read(str(link)) == Target(Stage.POST, key, 1):
+                return str(link)
+            return template.address(key, 1)
+        except RefusedAddress:
+            return None
 
     def _revisions(self, table: Table, kept: list[int]) -> list[str]:
         if not self._signs:
@@ -131,7 +138,7 @@ class ListReader:
         pattern = following(request, posts, is_fan=is_fan)
         if pattern is None:
             return [], (f"page {request.page} shows what the two before it show: the list ends here",)
-        found = [(page, self._kit.address(Stage.LIST, request.key, page, pages)) for page in wanted]
+        found = [(page, self._kit.address_beside(request, document, Stage.LIST, page, pages)) for page in wanted]
         notes = (
             ("the link to the next page leads elsewhere: the list ends here",)
             if (wanted and None in dict(found).values())

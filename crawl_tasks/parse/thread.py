@@ -130,7 +130,7 @@ class PostReader:
         if self._inside is not None:
             comments, notes = self._inside.read(request, where, document, page=1)
         pages = self._pager.read(where, document, 1) if self._pager else None
-        children = self._children(request, values, pages, tail=0 if request.reach.whole else tail)
+        children = self._children(request, document, values, pages, tail=0 if request.reach.whole else tail)
         items = Items(request.site, (), (self._post(request, document, values),), comments)
         tail_page = max((child.page for child in children), default=0)
         parsed = Parsed(items, children, tail_page, notes, is_cut=pages is not None and pages.is_over)
@@ -164,7 +164,7 @@ class PostReader:
         return Post._make(row.get(name) for name in Post._fields)
 
     def _children(
-        self, request: Request, values: dict[str, Plain], pages: Pages | None, *, tail: int
+        self, request: Request, document: Document, values: dict[str, Plain], pages: Pages | None, *, tail: int
     ) -> tuple[Request, ...]:
         wanted = self._wanted(values, pages, tail)
         if not wanted:
@@ -174,7 +174,7 @@ class PostReader:
             shown = pages.count
         revision = request.revision or tidy("" if shown is None else str(shown))
         rank = self._kit.rank(request, Stage.COMMENT)
-        found = [(page, self._kit.address(Stage.COMMENT, request.key, page, pages)) for page in wanted]
+        found = [(page, self._kit.address_beside(request, document, Stage.COMMENT, page, pages)) for page in wanted]
         return tuple(
             Request(request.site, Stage.COMMENT, request.key, address, page, revision, rank)
             for page, address in found
@@ -227,16 +227,16 @@ class CommentPageReader:
         elif shown != request.page:
             notes += (f"asked for page {request.page}, was sent to page {shown}: the thread ends here",)
         elif (self._is_chain and pages.has_next) or (request.reach.whole and request.page < request.reach.pages):
-            children = self._next(request, pages, rows)
+            children = self._next(request, document, pages, rows)
         tail = max((child.page for child in children), default=0)
         parsed = Parsed(
             Items(request.site, (), (), comments), children, tail, notes, is_cut=self._is_chain and pages.is_cut
         )
         return next_page_read(request, parsed) if request.reach.whole else parsed
 
-    def _next(self, request: Request, pages: Pages, rows: str) -> tuple[Request, ...]:
+    def _next(self, request: Request, document: Document, pages: Pages, rows: str) -> tuple[Request, ...]:
         page, reach = request.page + 1, request.reach._replace(shown=rows)
-        address = self._kit.address(Stage.COMMENT, request.key, page, pages)
+        address = self._kit.address_beside(request, document, Stage.COMMENT, page, pages)
         if address is None:
             return ()
         return (replace(request, address=address, page=page, reach=reach),)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
@@ -93,6 +94,25 @@ class Addresses:
         """
         return normalize(address, self._base, drop_params=self._dropped)
 
+    def as_seen(self, made: str, target: Target, seen: str, shown: Target) -> str:
+        """Write an address the way the forum writes that of a page of the same thing, so that it need not redirect us.
+
+        Args:
+            made: the address of `target` by template.
+            target: what is to be asked for.
+            seen: where the forum sent us for `shown`: with a title in it, say.
+            shown: what was asked for there.
+
+        `/threads/9/`, redirected to `/threads/title.9/`, tells that `/threads/9/page-2` is `/threads/title.9/page-2`.
+        """
+        plain = self.of(*shown)
+        if plain is None or plain == seen or self.read(seen) != shown:
+            return made
+        tail = _shared_end(plain, seen)
+        head, dressed = plain[: len(plain) - tail], seen[: len(seen) - tail]
+        written = dressed + made.removeprefix(head)
+        return written if made.startswith(head) and self.read(written) == target else made
+
     def is_own_key(self, stage: Stage, key: str) -> bool:
         """Say whether a key is the forum's own; that of a link to a reply, which names no post, is not."""
         address = self.of(stage, key)
@@ -115,6 +135,12 @@ class Addresses:
             if found:
                 return unquote(found[key_name(stage)])
         return None
+
+
+def _shared_end(one: str, other: str) -> int:
+    """Count the characters in which two texts end alike."""
+    pairs = zip(reversed(one), reversed(other), strict=False)
+    return len(list(takewhile(lambda pair: pair[0] == pair[1], pairs)))
 
 
 def _compile(site: Site, stage: Stage, spec: StageSpec) -> _Stage:

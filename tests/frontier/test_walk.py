@@ -11,6 +11,13 @@ from tests.frontier.small_crawl import RULES, SmallCrawl
 
 NEXT = "<a class=next>"
 MANY_PAGES = 100
+TITLED = (
+    RULES.replace("title: .t,", "title: .t, url: {css: .t, attr: href},")
+    .replace("/post/{post}\n", "/post/{post}\n  identity: '^/post/(?P<post>\\d+)(?:-[^/]*)?$'\n")
+    .replace(
+        "/comment/{post}/{page}\n", "/post/{post}/{page}\n  identity: '^/post/(?P<post>\\d+)[^/]*/(?P<page>\\d+)$'\n"
+    )
+)
 CHAINED = RULES.replace("  pages: .pages", "  next: .next").replace("  empty: body\n", "  empty: body\n  next: .next\n")
 FAN = RULES.replace("  next: .next\n", "  walk: fan\n  pages: .pages\n")
 
@@ -318,3 +325,20 @@ def test_a_link_to_a_reply_that_is_gone_leaves_no_post_under_a_made_up_id(crawl:
         ("7", None),
         ("7", "deleted"),
     }
+
+
+def test_an_address_with_a_title_in_it_takes_one_request_a_page(crawl: SmallCrawl) -> None:
+    crawl.publish(rules=TITLED)
+    links = {"7": "/post/7-one", "8": "", "9": "/post/7-one", "10": "http://elsewhere.example/post/10"}
+    rows = (f"<p class=row data-id={key}><a class=t href='{link}'>t</a><i class=n>1</i>" for key, link in links.items())
+    crawl.forum.pages["/list/1/1"] = "".join(rows)
+    for key, name in (("7", "7-one"), ("8", "8-two"), ("9", "9"), ("10", "10")):
+        crawl.forum.thread(name, "a one", more="<b class=pages>2</b>" if "-" in name else "")
+        crawl.forum.pages[f"/post/{name}/2"] = "<p class=c data-id=b>"
+        if name != key:
+            crawl.forum.moved |= {f"/post/{key}": f"/post/{name}", f"/post/{key}/2": f"/post/{name}/2"}
+
+    asked = crawl.scan()
+
+    by_template = ["/post/8", "/post/8-two", "/post/9", "/post/10"]
+    assert asked == ["/list/1/1", "/post/7-one", *by_template, "/post/7-one/2", "/post/8-two/2"]

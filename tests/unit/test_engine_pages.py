@@ -194,3 +194,21 @@ WALLS = [
 def test_a_page_that_says_no_is_no_thread(name: str, body: str, error: type[Exception]) -> None:
     with pytest.raises(error):
         Preset(name).parse(Stage.POST, "12", body)
+
+
+@pytest.mark.parametrize(
+    ("link", "address"),
+    [
+        ("href=/threads/t.12/", "/threads/t.12/"),
+        ("href=/threads/t.12/unread data-preview-url=/threads/t.12/preview", "/threads/t.12/"),
+        ("href=/threads/t.12/unread", "/threads/12/"),
+        ("href=/threads/t.13/", "/threads/12/"),
+    ],
+)
+def test_threads_of_xenforo_are_asked_for_at_the_address_that_has_their_title(link: str, address: str) -> None:
+    row = f"""<div class="structItem structItem--thread js-threadListItem-12" data-author=ann>
+      <div class=structItem-title><a {link}>Title</a></div></div>"""
+
+    parsed = Preset("xenforo").parse(Stage.LIST, "4", f"<html><div data-type=thread>{row}</div>")
+
+    assert [child.address for child in parsed.children] == [f"https://forum.example{address}"]

@@ -59,3 +59,14 @@ def test_without_a_guard_pages_that_name_each_other_end() -> None:
     )
 
     assert (bool(parsed.items), parsed.children) == (False, ())
+
+
+def test_a_redirect_to_another_post_is_seen_whatever_title_stands_in_its_address() -> None:
+    titled = POST + "  identity: '^/post/(?P<post>\\d+)(?:-[^/]*)?$'\n"
+    request = ask(Stage.POST, "7")
+
+    parsed = site_parser(stages=(LIST, titled, COMMENT)).parse(
+        request, answer(request, PAGE, url="https://forum.example/post/8-merged"), 0
+    )
+
+    assert [(child.key, child.address) for child in parsed.children] == [("8", "https://forum.example/post/8")]

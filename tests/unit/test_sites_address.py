@@ -113,3 +113,30 @@ def test_every_key_and_page_comes_back_from_its_address(key: str, page: int) -> 
     assert address is not None
     assert normalize(address) == address
     assert plain.read(address) == Target(Stage.COMMENT, key, page)
+
+
+@pytest.mark.parametrize(
+    ("engine", "shown", "seen", "target", "written"),
+    [
+        ("xenforo", (Stage.POST, "9", 1), "/threads/a-title.9/", (Stage.COMMENT, "9", 2), "/threads/a-title.9/page-2"),
+        ("xenforo", (Stage.LIST, "4", 1), "/forums/talk.4/", (Stage.LIST, "4", 2), "/forums/talk.4/page-2"),
+        ("xenforo", (Stage.LIST, "4", 2), "/forums/talk.4/page-2", (Stage.LIST, "4", 3), "/forums/talk.4/page-3"),
+        ("vbulletin4", (Stage.POST, "9", 1), "/threads/9-Title", (Stage.COMMENT, "9", 2), None),
+        ("phpbb", (Stage.POST, "9", 1), "/viewtopic.php?t=9&sid=ab", (Stage.COMMENT, "9", 2), None),
+        ("discuz", (Stage.POST, "9", 1), "/thread-9-1-3.html", (Stage.COMMENT, "9", 2), None),
+        ("mybb", (Stage.POST, "9", 1), "/thread-9.html", (Stage.COMMENT, "9", 2), None),
+        ("xenforo", (Stage.POST, "9", 1), "/threads/merged.12/", (Stage.COMMENT, "9", 2), None),
+        ("xenforo", (Stage.POST, "9", 1), "/login/", (Stage.COMMENT, "9", 2), None),
+    ],
+)
+def test_pages_of_a_thread_are_written_as_the_forum_wrote_the_one_it_sent_us_to(
+    engine: str, shown: Target, seen: str, target: Target, written: str | None
+) -> None:
+    known = Addresses(parse_site(f"name: s\nbase: https://forum.example\nengine: {engine}\n", "s.yaml"))
+    made = known.of(*target)
+    assert made is not None
+
+    given = known.as_seen(made, Target(*target), known.absolute(seen), Target(*shown))
+
+    assert given == (f"https://forum.example{written}" if written else made)
+    assert known.read(given) == Target(*target)
