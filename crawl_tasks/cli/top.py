@@ -28,10 +28,10 @@ def command(sites: tuple[str, ...], most: int, every_s: float, looks: int | None
         for look in range(looks):
             time.sleep(every_s if look else 0)
             history.note(snapshot := take_snapshot(frontier, names))
-        console.print(top_table(snapshot, history, most))
+        console.print(top_table(snapshot, history, most, console.width))
         return
     with Live(console=console, auto_refresh=False, screen=console.is_terminal) as live:
         while True:
             history.note(snapshot := take_snapshot(frontier, names))
-            live.update(top_table(snapshot, history, most), refresh=True)
+            live.update(top_table(snapshot, history, most, console.width), refresh=True)
             time.sleep(every_s)

@@ -9,6 +9,9 @@ from enum import IntEnum
 from crawl_tasks.model import Stage
 from crawl_tasks.monitor.snapshot import SiteSnapshot, Snapshot
 
+RESTS_S = 5.0
+"""A site that waits for less only keeps its pace."""
+
 
 class Level(IntEnum):
     """How urgent: the greater, the sooner."""
@@ -28,7 +31,13 @@ class Advice:
 
 def advise(site: SiteSnapshot, snapshot: Snapshot) -> Advice:
     """Give the most urgent thing to do about a site."""
-    return max(_findings(site, snapshot), key=lambda advice: advice.level)
+    return findings(site, snapshot)[0]
+
+
+def findings(site: SiteSnapshot, snapshot: Snapshot) -> list[Advice]:
+    """Give everything that stands with a site, the most urgent first; when nothing does, that."""
+    found = sorted(_findings(site, snapshot), key=lambda advice: -advice.level)
+    return found or [Advice(Level.FINE, "nothing to do")]
 
 
 def _findings(site: SiteSnapshot, snapshot: Snapshot) -> Iterator[Advice]:
@@ -66,7 +75,15 @@ def _findings(site: SiteSnapshot, snapshot: Snapshot) -> Iterator[Advice]:
         )
     if census.delayed and not census.leased:
         yield Advice(Level.NOTE, f"{counted(census.delayed, 'page')} to be tried again")
-    yield Advice(Level.FINE, "nothing to do")
+    for note in gate_notes(site, snapshot.at_ms):
+        yield Advice(Level.NOTE, note)
+
+
+def gate_notes(site: SiteSnapshot, now_ms: int) -> list[str]:
+    """Say what holds a site back beside its pace."""
+    notes = [f"asked {site.slowdown} times more slowly"] if site.slowdown > 1 else []
+    rests_s = site.rests_s(now_ms)
+    return [*notes, f"rests for {duration(rests_s)}"] if rests_s >= RESTS_S else notes
 
 
 def _why(site: SiteSnapshot, fate: str) -> str:

@@ -16,14 +16,12 @@ from rich.markup import escape
 from rich.table import Table
 
 from crawl_tasks.model import Stage
+from crawl_tasks.monitor.advice import Level, findings, gate_notes
 from crawl_tasks.monitor.history import History
 from crawl_tasks.monitor.snapshot import SiteSnapshot, Snapshot
 
 RATE_WINDOW_S = 30.0
 PLAIN_EVERY_S = 5.0
-RESTS_S = 5.0
-"""A site that waits for less only keeps its pace."""
-
 TABLE_WIDTH = 80
 """Narrower terminals get the line of totals alone."""
 
@@ -106,9 +104,10 @@ class Progress:
 
 def site_table(title: str, snapshot: Snapshot) -> Table:
     """Lay out what is done and open, by site, stage and state."""
-    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD)
-    for name in ("site", "stage", "done", "ready", "queued", "leased", "delayed", "parked", "dead"):
-        table.add_column(name, justify="left" if name in ("site", "stage") else "right", no_wrap=True)
+    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, collapse_padding=True, pad_edge=False)
+    table.add_column("site", overflow="fold")  # the one that gives way on a narrow terminal
+    for name in ("stage", "done", "ready", "queued", "leased", "delayed", "parked", "dead"):
+        table.add_column(name, justify="left" if name == "stage" else "right", no_wrap=True)
     for site in snapshot.sites:
         _add_site(table, site)
     return table
@@ -156,13 +155,13 @@ def troubles(snapshot: Snapshot) -> list[str]:
 
 def plain_text(snapshot: Snapshot) -> str:
     """Write a snapshot for a person or a pipe: a paragraph a site, then queues and outbox."""
-    blocks = [_site_text(site, snapshot.at_ms) for site in snapshot.sites]
+    blocks = [_site_text(site, snapshot) for site in snapshot.sites]
     queues = ", ".join(f"{name} {count}" for name, count in snapshot.queues.items())
     halted = [f"all sites stand still: {snapshot.vitals.halted}"] if snapshot.vitals.halted else []
     return "\n".join([*blocks, *halted, f"queues: {queues}; to store: {snapshot.outbox} pages"])
 
 
-def _site_text(site: SiteSnapshot, now_ms: int) -> str:
+def _site_text(site: SiteSnapshot, snapshot: Snapshot) -> str:
     census, boards = site.census, site.boards
     stages = [
         f"  {stage.value:<8} done {count.done}, ready {count.ready}, queued {count.released}" + _shut_text(site, stage)
@@ -175,19 +174,12 @@ def _site_text(site: SiteSnapshot, now_ms: int) -> str:
             f" ({site.gone} gone), {census.parked} parked, {census.dead} dead"
             + (f"; {site.cut} walks ended at max_pages" if site.cut else ""),
             *stages,
-            *([f"  gate     {', '.join(notes)}"] if (notes := gate_notes(site, now_ms)) else []),
             f"  leased {census.leased}, delayed {census.delayed}; failed attempts: {failed}",
             f"  boards   {boards.total}: {boards.scanning} being scanned, {boards.overdue} overdue, {boards.late} late,"
             f" {boards.unscanned} never scanned",
+            *(f"  next     {advice.text}" for advice in findings(site, snapshot) if advice.level > Level.FINE),
         ]
     )
-
-
-def gate_notes(site: SiteSnapshot, now_ms: int) -> list[str]:
-    """Say what holds a site back beside its pace."""
-    notes = [f"asked {site.slowdown} times more slowly"] if site.slowdown > 1 else []
-    rests_s = site.rests_s(now_ms)
-    return [*notes, f"rests for {clock(rests_s)}"] if rests_s >= RESTS_S else notes
 
 
 def _shut_text(site: SiteSnapshot, stage: Stage) -> str:

@@ -11,7 +11,10 @@ from crawl_tasks.monitor.charts import number
 from crawl_tasks.monitor.history import ALL, History, Reading
 from crawl_tasks.monitor.snapshot import SiteSnapshot, Snapshot
 
-COLUMNS = ("site", "pages/min", "posts/min", "failed/min", "open", "late", "overdue")
+COLUMNS = ("site", "pages/min", "open", "late", "posts/min", "failed/min", "overdue")
+ON_NARROW = 4
+"""Columns on a terminal that has room for no more beside what to do next."""
+WIDE = 110
 STYLES = {Level.FINE: "green", Level.NOTE: "yellow", Level.ACT: "red"}
 STEP_MS = 5000
 STEPS = 13
@@ -23,16 +26,18 @@ def recent() -> History:
     return History(STEP_MS, STEPS)
 
 
-def top_table(snapshot: Snapshot, history: History, most: int) -> Table:
-    """Lay out the sites, the busiest first, with the sum above."""
+def top_table(snapshot: Snapshot, history: History, most: int, width: int = WIDE) -> Table:
+    """Lay out the sites, the busiest first, with the sum above, on a terminal of some width."""
+    shown = len(COLUMNS) if width >= WIDE else ON_NARROW
     table = Table(title=headline(snapshot, history), title_justify="left", box=SIMPLE_HEAD)
-    for name in COLUMNS:
-        table.add_column(name, justify="left" if name == "site" else "right", no_wrap=True)
+    for name in COLUMNS[:shown]:
+        table.add_column(name, justify="left" if name == "site" else "right", no_wrap=name != "site", overflow="fold")
     table.add_column("next", overflow="fold")
     busiest = sorted(snapshot.sites, key=lambda site: (-(_pages(history, site.name) or 0), site.name))
     for site in busiest[:most]:
         advice = advise(site, snapshot)
-        table.add_row(*map(escape, _cells(site, snapshot, history)), escape(advice.text), style=STYLES[advice.level])
+        cells = _cells(site, snapshot, history)[:shown]
+        table.add_row(*map(escape, cells), escape(advice.text), style=STYLES[advice.level])
     return table
 
 
@@ -50,10 +55,10 @@ def _cells(site: SiteSnapshot, snapshot: Snapshot, history: History) -> list[str
     return [
         f"{site.name} (paused)" if site.is_paused else site.name,
         _rate(_pages(history, site.name)),
-        _rate(history.rate(site.name, lambda reading: reading.posts)),
-        _rate(history.rate(site.name, lambda reading: reading.failed)),
         number(site.census.open),
         f"{site.boards.late}/{site.boards.total}",
+        _rate(history.rate(site.name, lambda reading: reading.posts)),
+        _rate(history.rate(site.name, lambda reading: reading.failed)),
         duration(site.late_s(snapshot.at_ms)) if site.boards.overdue else "–",
     ]
 

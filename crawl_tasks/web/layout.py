@@ -24,7 +24,7 @@ nav{margin-left:auto;display:flex;gap:14px}nav form{display:inline}
 .good{color:var(--good)}.note{color:var(--note)}.bad{color:var(--bad)}
 .plots{display:grid;grid-template-columns:repeat(auto-fit,minmax(300px,1fr));gap:8px;margin:8px 0}
 figure{margin:0;padding:8px 12px;min-width:0}figcaption{margin-bottom:4px}
-svg.plot{width:100%;height:auto;display:block}svg.spark{width:96px;height:24px;vertical-align:middle}
+svg.plot{width:100%;height:auto;display:block}svg.spark{width:72px;height:24px;vertical-align:middle}
 svg text{font:11px system-ui,sans-serif;fill:var(--quiet)}
 .line{fill:none;stroke:var(--line);stroke-width:1.6;vector-effect:non-scaling-stroke}.area{fill:var(--area)}
 .grid{stroke:var(--edge)}.line.c1{stroke:var(--c1)}.line.c2{stroke:var(--c2)}.line.c3{stroke:var(--c3)}
@@ -33,18 +33,22 @@ svg text{font:11px system-ui,sans-serif;fill:var(--quiet)}
 margin:0 5px 4px 0}
 table{border-collapse:collapse;width:100%}td,th{padding:7px 10px;text-align:left;vertical-align:top}
 tr+tr td,tbody td{border-top:1px solid var(--edge)}.number{text-align:right;font-variant-numeric:tabular-nums}
-.sites{overflow-x:auto}td.wide{overflow-wrap:anywhere;min-width:12em}td.nowrap{white-space:nowrap}
+.sites{overflow-x:auto}td.wide{overflow-wrap:anywhere;min-width:16em}td.nowrap{white-space:nowrap}
 .bars td,.bars th{border:0;padding:2px 6px}.bars th,.bars .number{white-space:nowrap}.bar{width:60%}
 .bar i{display:block;height:10px;border-radius:3px;background:var(--line);min-width:1px;margin-top:5px}
 button,input{font:inherit;padding:5px 12px;border-radius:6px;border:1px solid var(--edge);background:var(--card);
 color:var(--text)}button{cursor:pointer}.actions{display:flex;gap:8px;flex-wrap:wrap;margin:10px 0}
 .link{border:0;background:none;padding:0;color:var(--line)}
 .card{padding:14px;max-width:360px}.narrow{max-width:620px}
-.said{padding:8px 12px;border-left:3px solid var(--line);background:var(--card)}
+.said{padding:8px 12px;border-left:3px solid;background:var(--card);margin:6px 0}
+.site .bad,.site .note,.site .good,.site .quiet{display:block}
 @media(max-width:720px){
+.tiles{grid-template-columns:repeat(3,minmax(0,1fr));gap:6px}.tile{padding:6px 8px}
+.tile span{font-size:13px;line-height:1.25;display:block}h2{margin-top:14px}
+.site .bad,.site .note,.site .good,.site .quiet{display:inline}
 .sites thead{display:none}
 .sites tr{display:grid;grid-template-columns:repeat(2,minmax(0,1fr));gap:2px 10px;padding:10px 12px}
-.sites tr+tr{border-top:1px solid var(--edge)}.sites svg.spark{width:48px}
+.sites tr+tr{border-top:1px solid var(--edge)}.sites svg.spark{width:44px}
 .sites td{border:0!important;padding:2px 0;white-space:normal;overflow-wrap:anywhere}
 .sites td[data-name]:before{content:attr(data-name) " ";color:var(--quiet)}.sites td.row{grid-column:1/-1}
 .sites td:empty{display:none}}

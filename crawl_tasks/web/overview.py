@@ -16,7 +16,7 @@ from crawl_tasks.web.layout import Visitor, frame
 REFRESH_S = 10
 MOST_ROWS = 200
 COLOURS = {Level.FINE: "good", Level.NOTE: "note", Level.ACT: "bad"}
-HEADS = ("site", "boards on time", "backlog", "pages / min", "new posts / min", "errors", "freshness", "next")
+HEADS = ("site", "next", "on time", "backlog", "pages / min", "new posts / min", "errors", "freshness p50 / p95")
 
 
 def overview(snapshot: Snapshot, history: History, visitor: Visitor, most_rows: int = MOST_ROWS) -> str:
@@ -28,11 +28,29 @@ def overview(snapshot: Snapshot, history: History, visitor: Visitor, most_rows: 
     rest = f'<p><a href="/?all=1">{more} more sites, with nothing more urgent</a></p>' if more > 0 else ""
     head = "".join(f"<th>{name}</th>" for name in HEADS)
     none = "" if advised else "<p>No site is published yet: crawl-tasks sites check</p>"
+    levels = [advice.level for _, advice in advised]
     body = (
-        f"{tiles(snapshot, history)}{plots(history)}<h2>Sites</h2>"
+        f"{_halted(snapshot)}{tiles(snapshot, history)}<h2>Sites: {_verdict(levels)}</h2>"
         f'<div class="sites"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>{rest}{none}'
+        f"<h2>The last hour</h2>{plots(history)}"
     )
-    return frame("crawl_tasks", body, visitor, REFRESH_S)
+    needy = levels.count(Level.ACT)
+    return frame(f"({needy}) crawl_tasks" if needy else "crawl_tasks", body, visitor, REFRESH_S)
+
+
+def _verdict(levels: Sequence[Level]) -> str:
+    words = {Level.ACT: "to act on", Level.NOTE: "to note", Level.FINE: "in order"}
+    parts = [
+        f'<span class="{COLOURS[level]}">{count} {text}</span>'
+        for level, text in words.items()
+        if (count := levels.count(level))
+    ]
+    return " · ".join(parts) or "none"
+
+
+def _halted(snapshot: Snapshot) -> str:
+    why = snapshot.vitals.halted
+    return f'<p class="said bad">All sites stand still: {escape(why)}</p>' if why else ""
 
 
 def tiles(snapshot: Snapshot, history: History) -> str:
@@ -50,7 +68,7 @@ def tiles(snapshot: Snapshot, history: History) -> str:
                 tile("boards on time", f"{boards - late} of {boards}", "bad" if late else "good"),
                 tile("pages done", number(snapshot.done)),
                 tile("open", number(snapshot.open)),
-                tile("given up", number(snapshot.given_up), "note" if snapshot.given_up else ""),
+                tile("dead or parked", number(snapshot.given_up), "note" if snapshot.given_up else ""),
                 tile("pages to store", number(snapshot.outbox)),
                 tile("freshness p50 / p95", quantiles(fresh)),
                 tile(workers, counted(len(snapshot.processes), "worker"), "bad" if missing else ""),
@@ -106,12 +124,12 @@ def quantiles(freshness: Histogram | None) -> str:
 def _row(site: SiteSnapshot, advice: Advice, history: History) -> str:
     pages = history.per_minute(site.name, lambda reading: reading.pages)
     posts = history.per_minute(site.name, lambda reading: reading.posts)
-    backlog = " · ".join(
-        f"{stage.value} {number(count.ready + count.released)}" for stage, count in site.census.stages.items()
-    )
+    waiting = {stage.value: count.ready + count.released for stage, count in site.census.stages.items()}
+    backlog = " · ".join(f"{stage} {number(count)}" for stage, count in waiting.items() if count) or "–"
     boards = site.boards
     cells = [
-        ("", "row nowrap", f'<b><a href="/site/{escape(site.name)}">{escape(site.name)}</a></b> {state(site)}'),
+        ("", "row site", f'<b><a href="/site/{escape(site.name)}">{escape(site.name)}</a></b> {state(site)}'),
+        ("", f"row wide {COLOURS[advice.level]}", escape(advice.text)),
         (
             "boards on time",
             "nowrap",
@@ -122,7 +140,6 @@ def _row(site: SiteSnapshot, advice: Advice, history: History) -> str:
         ("posts/min", "nowrap", _rate(posts, "new posts per minute")),
         ("errors", "nowrap", _errors(site, history)),
         ("freshness", "nowrap", quantiles(history.freshness(site.name))),
-        ("", f"row wide {COLOURS[advice.level]}", escape(advice.text)),
     ]
     return "<tr>" + "".join(_cell(*cell) for cell in cells) + "</tr>"
 
@@ -133,12 +150,13 @@ def _cell(name: str, kind: str, text: str) -> str:
 
 
 def state(site: SiteSnapshot) -> str:
-    """Write whether a site is paused, resting or working."""
+    """Write whether a site is paused, shut, working or waiting."""
     if site.is_paused:
         return '<span class="note">paused</span>'
     if site.quarantined:
         return f'<span class="bad">quarantined: {", ".join(stage.value for stage in site.quarantined)}</span>'
-    word, colour = ("scanning", "good") if site.boards.scanning else ("waiting", "quiet")
+    is_busy = site.census.leased or site.census.released
+    word, colour = ("working", "good") if is_busy else ("waiting", "quiet")
     return f'<span class="{colour}">{word}</span>'
 
 

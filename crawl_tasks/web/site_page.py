@@ -10,7 +10,7 @@ from crawl_tasks.frontier.census import LATE_MS
 from crawl_tasks.frontier.gauges import BoardState
 from crawl_tasks.frontier.graves import Grave
 from crawl_tasks.model import Request
-from crawl_tasks.monitor.advice import advise, counted, duration
+from crawl_tasks.monitor.advice import counted, duration, findings
 from crawl_tasks.monitor.charts import bars, number
 from crawl_tasks.monitor.history import History
 from crawl_tasks.monitor.snapshot import SiteSnapshot, Snapshot
@@ -31,11 +31,13 @@ def site_page(
     graves: Sequence[Grave],
 ) -> str:
     """Write the page."""
-    advice = advise(site, snapshot)
+    said = "".join(
+        f'<p class="said {COLOURS[advice.level]}">{escape(advice.text)}</p>' for advice in findings(site, snapshot)
+    )
     statuses = sorted(site.statuses.items())
     body = (
         f"<h2>{escape(site.name)} {state(site)}</h2>"
-        f'<p class="said {COLOURS[advice.level]}">{escape(advice.text)}</p>{_actions(site, visitor)}'
+        f"{said}{_actions(site, visitor)}"
         f"{_tiles(site, snapshot, history)}{plots(history, site.name)}"
         f'<div class="plots">{bars(statuses, "answers by status")}'
         f"{bars(sorted(site.failed.items(), key=lambda row: -row[1]), 'failed attempts by reason')}"

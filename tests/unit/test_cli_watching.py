@@ -19,7 +19,7 @@ from crawl_tasks.errors import ConfigError
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.local.redis_server import RedisServer
 from crawl_tasks.monitor.history import History
-from crawl_tasks.monitor.progress import Stored
+from crawl_tasks.monitor.progress import Stored, plain_text, site_table
 from crawl_tasks.monitor.snapshot import Snapshot, take_snapshot
 from crawl_tasks.monitor.top import recent, top_table
 from crawl_tasks.web.report import crawl_report, write_report
@@ -38,8 +38,8 @@ def course(client: redis.Redis) -> tuple[Snapshot, Snapshot]:
     return start, replace(end, vitals=replace(end.vitals, at_ms=start.at_ms + 60_000))
 
 
-def printed(table: object) -> str:
-    console = Console(width=160, record=True, file=StringIO())
+def printed(table: object, width: int = 160) -> str:
+    console = Console(width=width, record=True, file=StringIO())
     console.print(table)
     return console.export_text()
 
@@ -57,6 +57,28 @@ def test_top_shows_the_busiest_site_first_and_what_each_needs(course: tuple[Snap
 
     assert [line.split()[0:2] for line in shown.splitlines() if " parked" in line] == [["busy", "28"], ["quiet", "3"]]
     assert "2 sites, 0 workers, beat silent: 31 pages/min" in shown
+
+
+def test_eighty_columns_cut_nothing_off_and_say_what_to_do(course: tuple[Snapshot, Snapshot]) -> None:
+    start, end = course
+    history = recent()
+    history.note(start)
+    history.note(end)
+
+    busiest, watched = printed(top_table(end, history, 10, 80), 80), printed(site_table("status", end), 80)
+
+    assert "mend the cause" in " ".join(busiest.split())
+    assert "…" not in busiest + watched
+    assert max(map(len, (busiest + watched).splitlines())) <= 80
+
+
+def test_status_says_of_a_site_all_that_is_to_be_done(course: tuple[Snapshot, Snapshot]) -> None:
+    _, end = course
+
+    text = plain_text(replace(end, sites=end.sites[:1]))
+
+    assert text.count("  next     ") == 2
+    assert text.index("1 page parked (parse)") < text.index("1 page given up (status)")
 
 
 def blank(census: object) -> object:

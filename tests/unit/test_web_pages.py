@@ -70,6 +70,7 @@ def frontier(client: redis.Redis) -> Frontier:
     frontier.produce()
     frontier.pause("paused-forum")
     client.zadd("test:s:late-forum:overdue", {"slow": 1})
+    client.hset("test:s:late-forum", "shut:comment", "1 1 0 parse")
     for site in ("busy-forum", "paused-forum"):
         client.hset(f"test:s:{site}:stats", mapping=risen(0))
     return frontier
@@ -160,6 +161,18 @@ def test_the_page_of_a_site_shows_boards_pages_in_hand_and_reasons(base: str) ->
     assert "it answered &lt;b&gt;418&lt;/b&gt;" in page
     assert "http://127.0.0.1/post/48" in page
     assert "<button>pause" not in page
+
+
+def test_the_first_page_says_at_its_top_how_many_sites_need_somebody(base: str, client: redis.Redis) -> None:
+    _, page, _ = ask(f"{base}/")
+    client.set("test:halt", "Redis was <emptied>")
+
+    eventually(lambda: "All sites stand still: Redis was &lt;emptied&gt;" in ask(f"{base}/")[1])
+
+    assert "<title>(2) crawl_tasks</title>" in page
+    assert page.index(">2 to act on<") < page.index(">1 to note<") < page.index(">1 in order<")
+    assert page.index("1 page parked") < page.index('class="plots"')
+    assert "stand still" not in page
 
 
 def test_dropped_items_and_start_entries_show_where_there_are_any(base: str, client: redis.Redis) -> None:
