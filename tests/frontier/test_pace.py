@@ -147,6 +147,19 @@ def test_a_slowed_site_gives_its_next_lease_after_the_longer_delay(
     assert 119_000 <= next_at - asked_at <= 130_000
 
 
+def test_a_site_rests_for_as_long_as_it_held_a_worker_and_longer_each_time(
+    frontier: Frontier, client: redis.Redis
+) -> None:
+    rests = []
+    for _ in range(7):
+        held = next_lease(frontier, client)
+        verdict = judge(DeadlineExceeded("30 s"), held.attempt, POLICY, 0.5)
+        frontier.fail(held, verdict, Effort(fetch_ms=30_000))
+        rests.append(int(client.hget("test:s:demo", "next_at") or 0) - frontier.clock_ms())
+
+    assert [round(rest / 30_000) for rest in rests] == [1, 2, 3, 4, 5, 6, 6]
+
+
 def test_a_slowed_site_uses_half_of_its_window(
     frontier: Frontier, client: redis.Redis, publish: Callable[..., None]
 ) -> None:

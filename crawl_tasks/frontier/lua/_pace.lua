@@ -27,12 +27,15 @@ local function write_slow(site, level, good, before)
   site.delay, site.window = pace_of(site.slow, site.file_delay, site.file_window)
 end
 
-local function slow_down(site, token, now)
+-- `took` is how long the attempt held its worker, ms. The site rests as many times longer as its level is high, so that
+-- one that answers nobody holds a seventh of one worker in the end, whatever its window.
+local function slow_down(site, token, now, took)
   local level, _, before = read_slow(site.slow)
   if tonumber(token) <= before then return end
   write_slow(site, math.min(SLOWEST, level + 1), 0, redis.call('HGET', site.key, 'fence'))
-  if now + site.delay > site.next_at then
-    site.next_at = now + site.delay
+  local rest = math.max(site.delay, took * math.min(SLOWEST, level + 1))
+  if now + rest > site.next_at then
+    site.next_at = now + rest
     redis.call('HSET', site.key, 'next_at', string.format('%.0f', site.next_at))
   end
 end

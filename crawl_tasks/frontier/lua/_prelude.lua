@@ -86,6 +86,9 @@ local function measure(key, name, bounds, value, times)
   redis.call('HINCRBY', key, name .. ':sum', string.format('%.0f', value * (times or 1)))
 end
 
+-- How long an attempt took to fetch, of the text that count_effort() reads.
+local function fetch_ms_of(effort) return tonumber(string.match(effort, '^%d+ %d+ %d+ (%d+)') or 0) end
+
 -- Count what an attempt cost: "<status> <wire bytes> <body bytes> <fetch ms> <parse ms>", or '' when nothing was sent.
 local function count_effort(site, stage, effort)
   local status, wire, body, fetch, parse = string.match(effort, '^(%d+) (%d+) (%d+) (%d+) (%d+)$')

@@ -46,8 +46,8 @@ if tonumber(ARGV[5]) > 0 then
 end
 redis.call('HINCRBY', site.key, 'done:' .. stage, 1)
 count_effort(site, stage, ARGV[8])
-local fetch_ms = tonumber(string.match(ARGV[8], '^%d+ %d+ %d+ (%d+)') or 0)
-if fetch_ms > site.slow_ms then slow_down(site, ARGV[3], now) else speed_up(site, ARGV[3]) end
+local fetch_ms = fetch_ms_of(ARGV[8])
+if fetch_ms > site.slow_ms then slow_down(site, ARGV[3], now, fetch_ms) else speed_up(site, ARGV[3]) end
 if ARGV[7] == '' then note_good_page(site, stage, ARGV[2]) end
 if ARGV[7] ~= '' then redis.call('HINCRBY', site.key, ARGV[7], 1) end
 for reason, n in string.gmatch(ARGV[9], '(%S+) (%d+)') do count_dropped(site, reason, n) end

@@ -26,7 +26,7 @@ if tonumber(ARGV[7]) > 0 and now + ARGV[7] > site.next_at then
   site.next_at = now + ARGV[7]
   redis.call('HSET', site.key, 'next_at', string.format('%.0f', site.next_at))
 end
-if ARGV[11] == '1' then slow_down(site, ARGV[3], now) end
+if ARGV[11] == '1' then slow_down(site, ARGV[3], now, fetch_ms_of(ARGV[9])) end
 redis.call('HINCRBY', site.key, 'failed:' .. ARGV[6], 1)
 local stage = string.match(entry, '^%d+ (%a+)')
 count_effort(site, stage, ARGV[9])
