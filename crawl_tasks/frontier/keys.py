@@ -25,7 +25,7 @@ P is the prefix (setting `redis_prefix`), S a site's name, G one of list, post, 
 | P:alarms             | hash   | alert that was sent -> "since sent", ms                                             |
 | P:stats              | hash   | produced_at, and histograms over all sites: NAME:STAGE:BUCKET and NAME:STAGE:sum   |
 | P:s:S                | hash   | version, terms (window, delay_ms, ...), gate (next_at, paused, crawl_delay_ms,     |
-|                      |        | slow, spent, credit: see _pace.lua, _calendar.lua, _shares.lua), breaker (shut:G,   |
+|                      |        | slow, spent, found, credit: see _pace, _calendar, _shares.lua), breaker (shut:G,    |
 |                      |        | readings:G: see _breaker.lua), counters                                            |
 | P:s:S:stats          | hash   | counters and histograms of the site, for those who watch                           |
 | P:s:S:ready:G:L      | list   | entries waiting, in the order they came                                            |

@@ -82,6 +82,7 @@ def _findings(site: SiteSnapshot, snapshot: Snapshot) -> Iterator[Advice]:
 def gate_notes(site: SiteSnapshot, now_ms: int) -> list[str]:
     """Say what holds a site back beside its pace."""
     notes = [f"asked {site.slowdown} times more slowly"] if site.slowdown > 1 else []
+    notes += [f"{count} links left out by {cap}" for cap, count in site.capped.items()]
     rests_s = site.rests_s(now_ms)
     return [*notes, f"rests for {duration(rests_s)}"] if rests_s >= RESTS_S else notes
 

@@ -32,6 +32,7 @@ def site_row(site: SiteSnapshot) -> dict[str, object]:
     return {
         "site": site.name,
         "paused": site.is_paused,
+        "capped": dict(site.capped),
         "slowdown": site.slowdown,
         "opens_at_ms": census.opens_at_ms,
         "quarantined": {stage.value: asdict(shut) for stage, shut in site.quarantined.items()},

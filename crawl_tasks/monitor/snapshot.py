@@ -47,6 +47,11 @@ class SiteSnapshot:
         return max(0, self.census.opens_at_ms - now_ms) / 1000
 
     @property
+    def capped(self) -> dict[str, int]:
+        """Count the links that a cap of the site left out, by cap."""
+        return self._grouped.get("capped", {})
+
+    @property
     def slowdown(self) -> int:
         """Say how many times slower than its file says the site is asked: 1 to 64."""
         return 1 << int(self.census.fields.get("slow", "0").partition(" ")[0])

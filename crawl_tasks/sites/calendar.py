@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta, tzinfo
+from functools import lru_cache
 
 AHEAD_DAYS = 800
 """How far ahead changes of the clock are told; publishing a site again tells the next ones."""
@@ -13,6 +14,7 @@ def minutes(hours: str) -> str:
     return "-".join(str(int(one[:2]) * 60 + int(one[3:])) for one in hours.split("-"))
 
 
+@lru_cache(maxsize=100)  # a thousand sites lie in a few zones
 def offsets(zone: tzinfo, now: float) -> str:
     """Write a zone's offset and its coming changes as `<seconds east of UTC>@<since, ms>`, in order.
 

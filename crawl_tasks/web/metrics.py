@@ -141,6 +141,8 @@ FAMILIES = (
     Family("crawl_site_paused", G, ("site",), "1 if the site is paused.", each=lambda site: int(site.is_paused)),
     Family("crawl_site_slowdown", G, ("site",), "How many times slower than its file says the site is asked: 1 to 64.",
            each=lambda site: site.slowdown),
+    Family("crawl_links_capped_total", C, ("site", "cap"), "Links left out because of a cap of the site file.",
+           by("cap", lambda site: site.capped)),
     Family("crawl_site_rest_seconds", G, ("site",),
            "For how long the gate lets nothing go: Retry-After, quiet hours, a spent budget.",
            lambda snap: [(f'site="{site.name}"', site.rests_s(snap.at_ms)) for site in snap.sites]),

@@ -130,6 +130,20 @@ def test_one_probe_is_sent_when_it_is_time_and_a_good_page_opens_the_stage_and_r
     assert released(client), "the window is used again"
 
 
+def test_a_probe_whose_walk_was_cut_short_was_read_well_and_one_that_is_gone_says_nothing(
+    frontier: Frontier, client: redis.Redis, shut: Callable[..., None]
+) -> None:
+    shut(probe_ms=1)
+
+    gone = lease(frontier, next_released(frontier, client))
+    frontier.commit(gone, NOTHING, "gone:post")
+    still = is_shut(frontier)
+    cut = lease(frontier, next_released(frontier, client))
+    frontier.commit(cut, NOTHING, "cut:post")
+
+    assert (still, is_shut(frontier)) == (True, False)
+
+
 def test_a_probe_that_fails_is_parked_and_the_stage_stays_shut(
     frontier: Frontier, client: redis.Redis, shut: Callable[..., None]
 ) -> None:

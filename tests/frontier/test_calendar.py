@@ -12,6 +12,7 @@ import redis
 
 from crawl_tasks.errors import ConfigError
 from crawl_tasks.frontier.frontier import Frontier, Refusal
+from crawl_tasks.model import Parsed
 from crawl_tasks.monitor.progress import plain_text
 from crawl_tasks.monitor.snapshot import take_snapshot
 from crawl_tasks.sites.calendar import minutes, offsets
@@ -105,6 +106,23 @@ def test_nothing_is_leased_in_quiet_hours_and_all_goes_on_when_they_are_over(
 
     assert refusal is Refusal.TOO_EARLY
     lease(frontier, second)
+
+
+def test_links_beyond_the_daily_cap_are_left_out_counted_and_found_again_another_day(
+    frontier: Frontier, client: redis.Redis, publish: Callable[..., None]
+) -> None:
+    publish(daily_new=3)
+    frontier.admit("demo", posts(2))  # asked for by hand: not counted
+    first, second = released(client)
+
+    receipt = frontier.commit(lease(frontier, first), Parsed(NOTHING.items, tuple(posts(5, start=10))))
+    [site] = take_snapshot(frontier).sites
+    publish(daily_new=9)
+    again = frontier.commit(lease(frontier, second), Parsed(NOTHING.items, tuple(posts(5, start=10))))
+
+    assert receipt is not None
+    assert again is not None
+    assert (receipt.new, site.capped, again.new) == (3, {"daily_new": 2}, 2)
 
 
 @pytest.mark.parametrize("hours", ["23-07", "24:00-01:00", "07:00-07:00", "7:00-8:00"])

@@ -34,8 +34,17 @@ local now = now_ms()
 local stage, payload = string.match(entry, '^%d+ (%a+) %d %d+ %S+ (.*)$')
 
 local trail = {string.format('%.0f', now), entry}
+local today = day_at(site.offsets, now)
+local found = spent_on(site.found, today)
 for i = 10, #ARGV do
+  if site.daily_new > 0 and found + site.fresh >= site.daily_new then  -- a trap: what is left out stays unknown
+    tally(site, 'capped:daily_new', #ARGV - i + 1)
+    break
+  end
   if admit_line(site, ARGV[i], now) then trail[#trail + 1] = ARGV[i] end
+end
+if site.daily_new > 0 and site.fresh > 0 then
+  redis.call('HSET', site.key, 'found', string.format('%.0f %.0f', today, found + site.fresh))
 end
 settle(site)
 if stage == 'list' then close_scan(site, payload, site.news, now) end
@@ -48,7 +57,7 @@ redis.call('HINCRBY', site.key, 'done:' .. stage, 1)
 count_effort(site, stage, ARGV[8])
 local fetch_ms = fetch_ms_of(ARGV[8])
 if fetch_ms > site.slow_ms then slow_down(site, ARGV[3], now, fetch_ms) else speed_up(site, ARGV[3]) end
-if ARGV[7] == '' then note_good_page(site, stage, ARGV[2]) end
+if string.sub(ARGV[7], 1, 5) ~= 'gone:' then note_good_page(site, stage, ARGV[2]) end
 if ARGV[7] ~= '' then redis.call('HINCRBY', site.key, ARGV[7], 1) end
 for reason, n in string.gmatch(ARGV[9], '(%S+) (%d+)') do count_dropped(site, reason, n) end
 redis.call('XADD', P .. ':outbox', '*', 'items', string.sub(ARGV[4], 1, -2) .. ',' .. cjson.encode(trail) .. ']')
