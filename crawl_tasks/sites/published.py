@@ -42,10 +42,10 @@ def read_site(text: str | bytes) -> Site:
 def _without(text: str | bytes, paths: Sequence[tuple[str | int, ...]]) -> str:
     tree = json.loads(text)
     for path in paths:
-        part: Any = tree
+        part: dict[str | int, Any] = tree
         for step in path[:-1]:
             # Of a union, the path names the kind too, and the tree does not.
-            part = part[step] if isinstance(part, list) or step in part else part
+            part = part[step] if isinstance(step, int) or step in part else part
         del part[path[-1]]
     names = ", ".join(".".join(map(str, path)) for path in paths)
     log.warning("a later version's keys of a site are left out", extra={"site": tree.get("name"), "keys": names})
