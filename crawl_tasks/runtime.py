@@ -52,7 +52,9 @@ class Runtime:
     @cached_property
     def pages(self) -> Pages:
         """The life of a page."""
-        return Pages(self.frontier, self.sites, Fetcher(build_client(self.settings.http_client)))
+        return Pages(
+            self.frontier, self.sites, Fetcher(build_client(self.settings.http_client, ca_file=self.settings.ca_file))
+        )
 
     @cached_property
     def drain(self) -> Drain:

@@ -46,6 +46,9 @@ class Settings(BaseModel):
     http_client: Literal["requests", "curl"] = Field(
         "requests", description="Who fetches: requests, or libcurl (pycurl)."
     )
+    ca_file: str = Field(
+        "", description="PEM file of certificates to trust in place of certifi's, as for a forum with one of its own."
+    )
     store_batch: int = Field(500, ge=1, le=5000, description="Pages stored in one transaction at most.")
     store_at: int = Field(100, ge=1, le=5000, description="Waiting pages at which the store is called at once.")
     outbox_max: int = Field(

@@ -40,7 +40,9 @@ def command(what: tuple[str, ...], page: int, body: bool) -> None:
     sites = checked_sites(settings, ())
     site, request = by_address(sites, what[0]) if len(what) == 1 else by_name(sites, what, page)
     opened = open_site(site, settings.contact, read_steps(settings.items))
-    fetched = Fetcher(build_client(settings.http_client, threads=1)).fetch(request, opened.policy)
+    fetched = Fetcher(build_client(settings.http_client, threads=1, ca_file=settings.ca_file)).fetch(
+        request, opened.policy
+    )
     if body:
         click.echo(fetched.body, nl=False)
         return

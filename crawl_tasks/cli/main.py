@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import os
 import sys
@@ -44,6 +45,9 @@ COMMANDS = {
     "bench": ("bench", "Measure a crawl of a local forum of 5,000 pages."),
     "version": ("version", "Print the version."),
 }
+
+
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 
 
 class Commands(click.Group):
@@ -118,4 +122,11 @@ def cli(debug: bool) -> None:
 
 def main() -> None:
     """Run the command line."""
-    cli(prog_name="crawl-tasks")
+    try:
+        cli(prog_name="crawl-tasks")
+    except OSError as error:
+        if error.errno not in _FULL:
+            raise
+        complain(f"the output cannot be written: {error.strerror}; nothing else was changed by that")
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or the interpreter tries once more
+        sys.exit(Exit.FAILURES)

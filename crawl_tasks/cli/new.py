@@ -91,7 +91,7 @@ def find_place(address: str, settings: Settings) -> Place:
 def open_visitor(place: Place, settings: Settings) -> Visitor:
     """Make the visitor for a place."""
     agent = f"crawl_tasks/{__version__}" + (f" (+{settings.contact})" if settings.contact else "")
-    fetcher = Fetcher(build_client(settings.http_client, threads=1))
+    fetcher = Fetcher(build_client(settings.http_client, threads=1, ca_file=settings.ca_file))
     return Visitor(fetcher, place.policy(agent), pace_s=0.0 if place.private else PUBLIC_PACE_S)
 
 

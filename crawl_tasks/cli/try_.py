@@ -62,7 +62,9 @@ def command(ctx: click.Context, name: str, *, url: str | None, save: bool) -> No
 def open_visitor(opened: OpenSite, settings: Settings) -> Visitor:
     """Make a visitor that keeps the pace its site file asks for, and a second on public hosts."""
     pace_s = max(opened.site.gate.delay_s, PUBLIC_PACE_S) if is_public(opened.site) else 0.0
-    return Visitor(Fetcher(build_client(settings.http_client, threads=1)), opened.policy, pace_s=pace_s)
+    return Visitor(
+        Fetcher(build_client(settings.http_client, threads=1, ca_file=settings.ca_file)), opened.policy, pace_s=pace_s
+    )
 
 
 def show(console: Console, trial: Trial, opened: OpenSite, settings: Settings, *, save: bool) -> list[str]:

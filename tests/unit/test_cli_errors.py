@@ -163,6 +163,42 @@ def test_a_reader_that_goes_away_ends_the_output_quietly(tmp_path: Path) -> None
     assert (ended.returncode, ended.stderr) == (0, "")
 
 
+@pytest.mark.parametrize("arguments", [("--help",), ("version",), ("sites", "check", "--no-publish")])
+def test_output_that_cannot_be_written_is_one_line(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    write_site(tmp_path, site_text())
+    env = os.environ | {"CRAWL_SITES_DIR": str(tmp_path / "sites")}
+
+    with open("/dev/full", "w") as full:
+        command = [sys.executable, "-m", "crawl_tasks", *arguments]
+        ended = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, cwd=tmp_path, env=env)
+
+    assert ended.returncode == Exit.FAILURES
+    [line] = ended.stderr.splitlines()
+    assert line.startswith("crawl-tasks: the output cannot be written: No space left on device")
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"LANG": "C", "LC_ALL": "C"},
+        {"TZ": "Nowhere"},
+        {"PYTHONIOENCODING": "ascii"},
+        {"COLUMNS": "1"},
+        {"TERM": "dumb"},
+    ],
+    ids=str,
+)
+def test_an_odd_environment_changes_nothing(tmp_path: Path, odd: dict[str, str]) -> None:
+    write_site(tmp_path, site_text().replace("name: tiny", "name: tiny\ntitle: 论坛"))
+    env = {"PATH": os.environ["PATH"], "CRAWL_SITES_DIR": str(tmp_path / "sites")} | odd  # there is no HOME
+    command = [sys.executable, "-m", "crawl_tasks", "sites", "check", "--no-publish"]
+
+    ended = subprocess.run(command, capture_output=True, cwd=tmp_path, env=env)
+
+    assert (ended.returncode, ended.stderr) == (0, b"")
+    assert b"tiny: OK: http://127.0.0.1:8765" in ended.stdout
+
+
 @pytest.mark.parametrize(
     ("text", "shown"),
     [

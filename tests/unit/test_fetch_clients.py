@@ -31,17 +31,23 @@ ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\npage"
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A certificate for forum.example, signed by itself, with its key."""
+    return signed_for(2, tmp_path_factory.mktemp("tls"))
+
+
+def signed_for(days: int, directory: Path) -> Path:
+    """Make a certificate for forum.example that holds for so many days, fewer than none: it has expired."""
     openssl = shutil.which("openssl")
     if openssl is None:
         pytest.skip("no openssl to make a certificate with")
-    path = tmp_path_factory.mktemp("tls") / "forum.pem"
-    subprocess.run(
-        [openssl, "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
-         "-subj", "/CN=forum.example", "-addext", "subjectAltName=DNS:forum.example", "-keyout", path, "-out",
-         path.with_suffix(".crt")],
-        check=True,
-        capture_output=True,
-    )  # fmt: skip
+    path, ask, names = directory / "forum.pem", directory / "forum.csr", directory / "names"
+    names.write_text("subjectAltName=DNS:forum.example")
+    new_key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", path]
+    for command in (
+        ["req", *new_key, "-subj", "/CN=forum.example", "-out", ask],
+        ["x509", "-req", "-in", ask, "-signkey", path, "-days", str(days), "-extfile", names,
+         "-out", path.with_suffix(".crt")],
+    ):  # fmt: skip
+        subprocess.run([openssl, *command], check=True, capture_output=True)
     path.write_text(path.read_text() + path.with_suffix(".crt").read_text())
     return path
 
@@ -88,8 +94,7 @@ def secure_server(certificate: Path) -> Iterator[SecureServer]:
 
 
 def client_of(name: str, ca_file: Path | None) -> Client:
-    trusted = None if ca_file is None else str(ca_file)
-    return RequestsClient(ca_file=trusted) if name == "requests" else CurlClient(ca_file=trusted)
+    return build_client(name, ca_file="" if ca_file is None else str(ca_file))
 
 
 def ask(client: Client, host: str, port: int) -> bytes:
@@ -118,6 +123,22 @@ def test_wrong_certificate_is_refused(name, host, secure_server, certificate):
     with pytest.raises(Unreachable, match=r"(?i)certificate|ssl"):
         ask(client, host, secure_server.port)
     client.close()
+
+
+@pytest.mark.parametrize("name", ["requests", "curl"])
+def test_certificate_that_has_expired_is_refused_even_where_it_is_trusted(name, tmp_path):
+    expired = signed_for(-1, tmp_path)
+    server, client = SecureServer(expired), client_of(name, expired)
+
+    with pytest.raises(Unreachable, match=r"(?i)expired"):
+        ask(client, "forum.example", server.port)
+    client.close()
+    server.stop()
+
+
+def test_certificates_to_trust_are_looked_for_before_anything_is_fetched():
+    with pytest.raises(SettingsError, match="CRAWL_CA_FILE: there is no file"):
+        build_client("requests", ca_file="/nowhere.pem")
 
 
 @pytest.mark.parametrize("name", ["requests", "curl"])

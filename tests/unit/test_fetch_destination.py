@@ -151,9 +151,20 @@ def test_robots_may_lead_to_another_host_but_not_inside():
     del NAMES["cdn.example"]
 
     assert found.addresses == ("1.1.1.1",)
-    for url in ("http://localhost/", "http://10.0.0.1/", "http://inside.example/", "http://two.example:25/"):
-        with pytest.raises(RefusedAddress):
-            check(url, any_host=True)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://localhost/", "http://10.0.0.1/", "http://inside.example/", "http://two.example:25/",
+        "http://mixed.example/", "http://169.254.169.254/", "http://①②⑦.⓪.⓪.①/", "http://[::1]/", "http://[::]/",
+        "http://[::127.0.0.1]/", "http://[64:ff9b::7f00:1]/", "http://[64:ff9b:1::1]/", "http://[2002:7f00:1::]/",
+        "http://[2001:0:4136:e378:8000:63bf:3fff:fdd2]/", "http://[fd00:ec2::254]/", "http://[fe80::1]/",
+    ],
+)  # fmt: skip
+def test_no_hop_leads_inside_not_even_where_any_host_is_allowed(url):
+    with pytest.raises(RefusedAddress, match=r"not public|local network|port 25"):
+        check(url, any_host=True)
 
 
 @pytest.mark.parametrize("url", ["http://unknown.example/", "http://none.example/"])
