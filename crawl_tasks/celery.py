@@ -39,9 +39,14 @@ def build_app(settings: Settings) -> Celery:
             "unacked_restore_throttle": 1,
             "unacked_mutex_expire": 30,
             "socket_keepalive": True,
+            # A silent connection is given up 21 s after its last word at most, a silent reply after 10 s.
+            "socket_connect_timeout": 5,
+            "socket_timeout": 10,
             "health_check_interval": 10,
         },
         broker_connection_retry_on_startup=True,
+        broker_connection_max_retries=None,  # for ever
+        broker_channel_error_retry=True,  # Redis refuses (read-only, memory): that passes
         # The name alone binds every queue to one key: give each its own.
         task_queues=[Queue(name, routing_key=name) for name in QUEUES],
         task_default_queue="control",

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 def connect(settings: Settings) -> redis.Redis:
     """Make the client for the frontier; nothing is sent yet."""
     return redis.Redis.from_url(
-        settings.redis_url, socket_keepalive=True, socket_connect_timeout=5, socket_timeout=30, health_check_interval=30
+        settings.redis_url, socket_keepalive=True, socket_connect_timeout=5, socket_timeout=10, health_check_interval=30
     )
 
 

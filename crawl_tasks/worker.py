@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import gc
+import sys
 
 from celery import signals
 from celery.worker import WorkController
 from kombu.transport.virtual import Message
 
 from crawl_tasks.broker.transport import Channel
+from crawl_tasks.errors import BackendError
 from crawl_tasks.logs import configure_logs
 from crawl_tasks.queues import CONTROL_QUEUE, DETAIL, DETAIL_QUEUES, LIST_QUEUE, STORE_QUEUE
 from crawl_tasks.runtime import runtime
@@ -30,6 +32,22 @@ def name_queues(instance: WorkController, **_: object) -> None:
             queues.select_add(name)
     if LIST_QUEUE in consumed:
         queues.select_add(CONTROL_QUEUE)
+
+
+@signals.celeryd_init.connect
+@signals.beat_init.connect
+def refuse_eviction(**_: object) -> None:
+    """Do not start on a Redis that would throw the ledger away when its memory is full."""
+    try:
+        policy = runtime().frontier.vitals(()).eviction
+    except BackendError:  # it is not there yet, and Celery waits for it
+        return
+    if policy not in ("noeviction", ""):
+        sys.stderr.write(
+            f"crawl_tasks: Redis has maxmemory-policy {policy}, which would throw the ledger away;"
+            " set it to noeviction: CONFIG SET maxmemory-policy noeviction\n"
+        )
+        raise SystemExit(BackendError.exit_code)
 
 
 @signals.worker_ready.connect

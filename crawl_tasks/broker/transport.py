@@ -24,7 +24,8 @@ from kombu.transport import redis as stock
 from kombu.transport import virtual
 from kombu.utils.encoding import bytes_to_str
 from kombu.utils.json import dumps
-from redis.exceptions import NoScriptError
+from redis.exceptions import ConnectionError as RedisConnectionError
+from redis.exceptions import NoScriptError, ResponseError
 
 from crawl_tasks.frontier.envelope import HINT_MARK
 from crawl_tasks.frontier.keys import bell
@@ -40,6 +41,11 @@ REFILL = 4
 GATHER_S = 0.003
 """How long the event loop of a busy worker waits for more tasks to end before it looks at them. Each look costs about
 0.1 ms; what was prefetched keeps the threads at work meanwhile."""
+
+REFUSED_WAIT_S = 1.0
+
+REFUSED_MOST_S = 30.0
+"""After so long a time of refusals the connection is made anew."""
 
 
 def _is_hint(message: virtual.Message) -> bool:
@@ -134,6 +140,7 @@ class Channel(stock.Channel):
     _sha: str | None = None
     _is_waiting = False
     _is_idle = False
+    _refused_since: float | None = None
     _bell_ids: dict[str, str]
 
     def _receive_sha(self) -> str:
@@ -174,8 +181,12 @@ class Channel(stock.Channel):
         except self.connection_errors:
             self.client.connection.disconnect()
             raise
+        except ResponseError as error:
+            self._sit_out(error)
+            raise Empty from None
         finally:
             self._in_poll = None
+        self._refused_since = None
         if self._is_waiting:
             raise Empty
         _, ids, taken = reply
@@ -189,6 +200,18 @@ class Channel(stock.Channel):
                 self._deliver(message, name)
             self._queue_cycle.rotate(name)
         return True
+
+    def _sit_out(self, error: ResponseError) -> None:
+        """Wait while Redis refuses: it is read-only, cannot save, or asks for another password; say so once."""
+        now = monotonic()
+        if self._refused_since is None:
+            self._refused_since = now
+            log.error("Redis gives no messages; trying again every second", extra={"error": str(error)})
+        if now - self._refused_since > REFUSED_MOST_S:
+            self._refused_since = None
+            self.client.connection.disconnect()
+            raise RedisConnectionError(str(error)) from error  # perhaps another server answers to this name by now
+        sleep(REFUSED_WAIT_S)
 
     def _deliver(self, message: bytes, queue: str) -> None:
         try:

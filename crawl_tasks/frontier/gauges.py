@@ -56,7 +56,7 @@ class Vitals:
     `counters` are histograms over all sites. `produced_at_ms` is when due boards were last looked for, 0 for never.
     `starts` counts start entries: claimed, new, known, refused; `claims` are in hand.
     `forgotten` are boards that were due long ago and that nobody has looked at: site, since when. At most a thousand.
-    `halted` is why all sites stand still.
+    `halted` is why all sites stand still. `eviction` is what Redis throws away when its memory is full.
     """
 
     at_ms: int
@@ -71,6 +71,7 @@ class Vitals:
     starts: Mapping[str, int]
     claims: int
     halted: str = ""
+    eviction: str = ""
 
 
 def read_vitals(client: redis.Redis, keys: Keys, queues: Iterable[str], late_ms: int) -> Vitals:
@@ -103,6 +104,7 @@ def read_vitals(client: redis.Redis, keys: Keys, queues: Iterable[str], late_ms:
         starts={name.decode(): int(count) for name, count in starts.items()},
         claims=claims,
         halted=(halted or b"").decode(),
+        eviction=memory.get("maxmemory_policy", ""),
     )
 
 

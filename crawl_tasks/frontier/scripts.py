@@ -15,7 +15,7 @@ from typing import Final
 
 import redis
 from redis.exceptions import ConnectionError as RedisConnectionError
-from redis.exceptions import NoScriptError, RedisError, ResponseError
+from redis.exceptions import NoScriptError, ReadOnlyError, RedisError, ResponseError
 
 from crawl_tasks.errors import BackendError, RedisUnreachable
 from crawl_tasks.frontier.envelope import hint_templates
@@ -173,7 +173,9 @@ class Scripts:
             except NoScriptError:
                 connection.send_command("EVAL", self._texts[verb], 1, self._prefix, *args)
                 return connection.read_response()
-        except ResponseError:
+        except ResponseError as error:
+            if isinstance(error, ReadOnlyError):  # the master is another one by now, or will be
+                connection.disconnect()
             raise
         except BaseException:  # Ctrl-C too: the reply is still on its way, and would be the next caller's
             connection.disconnect()

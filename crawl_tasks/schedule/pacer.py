@@ -36,6 +36,7 @@ class Pacer:
         self._thread: threading.Thread | None = None
         self._queues: tuple[str, ...] = ()
         self._say_at = 0.0
+        self._is_in_trouble = False
 
     def start(self, queues: Iterable[str] = ()) -> None:
         """Tick in a thread of its own until `stop`, and say that a worker of these queues lives."""
@@ -76,8 +77,13 @@ class Pacer:
         try:
             tick = self._frontier.tick(self._name)
         except BackendError as error:
-            log.error("pacer cannot tick", extra={"error": str(error)})
+            if not self._is_in_trouble:
+                log.error("pacer cannot tick; trying again every second", extra={"error": str(error)})
+            self._is_in_trouble = True
             return TROUBLE_WAIT_S
+        if self._is_in_trouble:
+            self._is_in_trouble = False
+            log.warning("pacer ticks again")
         if tick.expired or tick.lost:
             log.warning("requests returned", extra={"expired_leases": tick.expired, "lost_messages": tick.lost})
         if tick.has_floor and self._inbox is not None:

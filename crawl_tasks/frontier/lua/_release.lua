@@ -19,6 +19,14 @@ local function has_ready(site, stage)
   return false
 end
 
+-- Nothing new is begun when Redis' memory is nearly full; what is open is finished, which frees some.
+local MEMORY_SHARE = 0.85
+local function memory_is_short()
+  local info = redis.call('INFO', 'memory')
+  local most = tonumber(string.match(info, 'maxmemory:(%d+)') or 0)
+  return most > 0 and tonumber(string.match(info, 'used_memory:(%d+)')) > most * MEMORY_SHARE
+end
+
 -- Put requests of a stage on its queue, all or those of one lane.
 local function release_stage(site, stage, most, now, lane)
   local keys = lane_keys(site, stage, lane)

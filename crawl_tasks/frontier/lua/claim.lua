@@ -26,7 +26,7 @@ if ARGV[2] ~= '' then
   local site = load_site(ARGV[2])
   most = site and not site.paused and math.min(most, site.max_backlog - backlog(site)) or 0
 end
-if most <= 0 then return {0, taken} end
+if most <= 0 or memory_is_short() then return {0, taken} end
 
 -- Entries and their scores in turn, in the order in which scrapy-redis takes them.
 local kind, popped = redis.call('TYPE', ARGV[1]).ok, {}

