@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from hashlib import blake2b
 from zoneinfo import ZoneInfo
@@ -81,12 +82,18 @@ class Kit:
             return shown.link if shown else None
         return self.addresses.of(stage, key, page, shown.size if shown else None)
 
+    def sized(self, shown: Pages, stage: Stage, page: int) -> Pages:
+        """Return what a page shows of its fellows, with their size where only the link to the next one tells it."""
+        if shown.size is not None or shown.link is None:
+            return shown
+        return replace(shown, size=self.addresses.size_told(stage, shown.link, page))
+
     def address_beside(
         self, request: Request, document: Document, stage: Stage, page: int, shown: Pages | None
     ) -> str | None:
         """Return the address of another page of what was asked for, written as the forum writes the one that came."""
         made = self.address(stage, request.key, page, shown)
-        if made is None or document.page.url == self.addresses.of(request.stage, request.key, request.page):
+        if made is None or document.page.url == self.addresses.plain(request.stage, request.key, request.page):
             return made
         asked = Target(request.stage, request.key, request.page)
         seen = self.addresses.absolute(document.page.url)

@@ -57,7 +57,7 @@ class ListReader:
     def read(self, request: Request, where: Where, document: Document) -> Parsed:
         """Read one page."""
         table = self._table.read(where, document)
-        pages = self._pager.read(where, document, request.page)
+        pages = self._kit.sized(self._pager.read(where, document, request.page), Stage.LIST, request.page)
         if not table.records and not pages.is_shown and not (self._empty and self._empty(where, document)):
             raise self._fail(request, "no rows, no pager and not marked as empty; mend record, or add an `empty` rule")
         kept, notes = places(table, "post_id", lambda what: self._fail(request, what))

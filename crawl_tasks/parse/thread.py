@@ -129,7 +129,7 @@ class PostReader:
         notes: tuple[str, ...] = ()
         if self._inside is not None:
             comments, notes = self._inside.read(request, where, document, page=1)
-        pages = self._pager.read(where, document, 1) if self._pager else None
+        pages = self._kit.sized(self._pager.read(where, document, 1), Stage.COMMENT, 1) if self._pager else None
         children = self._children(request, document, values, pages, tail=0 if request.reach.whole else tail)
         items = Items(request.site, (), (self._post(request, document, values),), comments)
         tail_page = max((child.page for child in children), default=0)
@@ -214,7 +214,7 @@ class CommentPageReader:
             return elsewhere
         shown = self._kit.page_shown(request, document)
         comments, notes = self._comments.read(request, where, document, page=shown)
-        pages = self._pager.read(where, document, shown)
+        pages = self._kit.sized(self._pager.read(where, document, shown), Stage.COMMENT, shown)
         if not comments and not pages.is_shown and not (self._empty and self._empty(where, document)):
             raise ParseError(
                 f"{request.site}: comment: no comments, no pager and not marked as empty; mend record, or add an "

@@ -56,6 +56,10 @@ class Addresses:
         """
         if stage is Stage.LIST and page == 1 and key in self._boards:
             return self._boards[key]
+        return self.plain(stage, key, page, step)
+
+    def plain(self, stage: Stage, key: str, page: int = 1, step: int | None = None) -> str | None:
+        """Return what the template makes of an id, also for a board that has an address of its own."""
         template = self.template(stage, page)
         return None if template is None else template.address(key, page, step)
 
@@ -105,13 +109,23 @@ class Addresses:
 
         `/threads/9/`, redirected to `/threads/title.9/`, tells that `/threads/9/page-2` is `/threads/title.9/page-2`.
         """
-        plain = self.of(*shown)
+        plain = self.plain(*shown)
         if plain is None or plain == seen or self.read(seen) != shown:
             return made
         tail = _shared_end(plain, seen)
         head, dressed = plain[: len(plain) - tail], seen[: len(seen) - tail]
         written = dressed + made.removeprefix(head)
         return written if made.startswith(head) and self.read(written) == target else made
+
+    def size_told(self, stage: Stage, link: str, page: int) -> int | None:
+        """Return how many records a page has, by the offset in the link from page `page` to the next; None without."""
+        known = self._stages.get(stage)
+        for pattern in known.patterns if known is not None and known.step else ():
+            found = pattern.search(link)
+            offset = int(found.groupdict().get("offset") or 0) if found else 0
+            if offset:
+                return offset // page if offset % page == 0 else None
+        return None
 
     def is_own_key(self, stage: Stage, key: str) -> bool:
         """Say whether a key is the forum's own; that of a link to a reply, which names no post, is not."""

@@ -14,11 +14,17 @@ MOST_LOOKED_INTO = 24
 
 
 def with_boards_below(
-    visitor: Visitor, reader: IndexReader, addresses: Addresses, boards: tuple[FoundBoard, ...]
+    visitor: Visitor,
+    reader: IndexReader,
+    addresses: Addresses,
+    boards: tuple[FoundBoard, ...],
+    *,
+    by_link: bool = False,
 ) -> tuple[FoundBoard, ...]:
     """Return the boards and those below them, each with the board it is below where a page shows that.
 
-    Programs name the boards below a board on its page, in the markup of their front page.
+    Programs name the boards below a board on its page, in the markup of their front page. With `by_link` a board is
+    asked for where the link to it leads, because the forum redirects the address made from its id.
     """
     known = {board.board_id: board for board in boards}
     order = list(known)
@@ -26,7 +32,7 @@ def with_boards_below(
     while looked_into < min(len(order), MOST_LOOKED_INTO):
         parent = known[order[looked_into]]
         looked_into += 1
-        for found in _shown_on(visitor, reader, addresses, parent):
+        for found in _shown_on(visitor, reader, parent, _address_of(parent, addresses, by_link=by_link)):
             if found.board_id not in known:
                 order.append(found.board_id)
             before = known.setdefault(found.board_id, found)
@@ -35,9 +41,13 @@ def with_boards_below(
     return tuple(known[board_id] for board_id in order)
 
 
-def _shown_on(visitor: Visitor, reader: IndexReader, addresses: Addresses, board: FoundBoard) -> tuple[FoundBoard, ...]:
+def _address_of(board: FoundBoard, addresses: Addresses, *, by_link: bool) -> str | None:
+    made = addresses.of(Stage.LIST, board.board_id)
+    return (board.url or made) if by_link else (made or board.url)
+
+
+def _shown_on(visitor: Visitor, reader: IndexReader, board: FoundBoard, url: str | None) -> tuple[FoundBoard, ...]:
     """Return the boards that a board's page names; a page that names the board itself lists all there are."""
-    url = addresses.of(Stage.LIST, board.board_id) or board.url
     if url is None:
         return ()
     try:

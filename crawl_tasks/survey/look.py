@@ -17,6 +17,7 @@ from crawl_tasks.sites.index import IndexSpec
 from crawl_tasks.sites.loader import parse_site
 from crawl_tasks.sites.presets import engine_names, load_engine
 from crawl_tasks.sites.schema import Board, Site
+from crawl_tasks.sites.stages import Format
 from crawl_tasks.survey.below import MOST_LOOKED_INTO, with_boards_below
 from crawl_tasks.survey.findings import Findings, preset_site_text
 from crawl_tasks.survey.place import Place
@@ -120,9 +121,11 @@ class Look:
         trial = self._proof(found, front.boards)
         if trial is not None and trial.error:
             self._remarks.append(f"{suspect.title}: {trial.error}")
-        boards = front.boards
-        if trial is not None and trial.rows:
-            boards = with_boards_below(self._visitor, IndexReader(found, preset.index), Addresses(found), boards)
+        boards, by_link = front.boards, _is_linked(site) or _was_sent_on(trial, front.boards)
+        # An API lists all boards there are, and on a list page of it other things stand where it has boards.
+        if trial is not None and trial.rows and preset.index.format is Format.HTML:
+            reader = IndexReader(found, preset.index)
+            boards = with_boards_below(self._visitor, reader, Addresses(found), boards, by_link=by_link)
             if len(boards) > MOST_LOOKED_INTO:
                 self._remarks.append(
                     f"boards below others were looked for on the pages of the first {MOST_LOOKED_INTO}"
@@ -135,7 +138,7 @@ class Look:
             prefix=prefix,
             zone=self._zone(front.zone),
             boards=boards,
-            has_board_addresses=_is_linked(site),
+            has_board_addresses=by_link,
             left_out=front.left_out,
             trial=trial,
         )
@@ -185,6 +188,13 @@ class Look:
 def _is_linked(site: Site) -> bool:
     """Say whether list pages are reached by links, so that a board is where its link leads."""
     return not re.search(r"\{(page|offset)", site.list.address or "")
+
+
+def _was_sent_on(trial: Trial | None, boards: tuple[FoundBoard, ...]) -> bool:
+    """Say whether the forum redirects the address made from a board's id to where its link leads."""
+    if trial is None or trial.page is None or trial.page.url == trial.request.address:
+        return False
+    return any(board.url == trial.page.url for board in boards)
 
 
 def _prefix(boards: tuple[FoundBoard, ...], site: Site) -> str:

@@ -1,0 +1,140 @@
+"""Forums of common programs, crawled with what `crawl-tasks new` writes: all is stored once, equal in every field."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import redis
+
+from crawl_tasks.cli.exits import Exit
+from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.model import Items, Post
+from crawl_tasks.publishing import publish_site
+from crawl_tasks.sites.loader import load_site
+from crawl_tasks.sites.policy import Gate
+from crawl_tasks.sites.schema import Site
+from tests.frontier.small_crawl import SmallCrawl
+from tests.programs.content import Row, expected, small_forum
+from tests.programs.discourse import Discourse
+from tests.programs.flarum import Flarum
+from tests.programs.host import Host, Make, served
+from tests.programs.smf import OldSmf, Smf
+from tests.programs.xenforo import XenForo
+from tests.unit.command_line import run
+
+MOST_PAGES = 24
+"""What `new` and `try` may ask for together, robots.txt and redirects included."""
+
+CONTENT = small_forum()
+QUICK = Gate(window=50, delay_s=0, retry_base_s=0.1)
+
+
+@dataclass(frozen=True)
+class Case:
+    """One program as it is shown.
+
+    `lists` finds the addresses of list pages, `redirects` counts those of a first crawl; `board` gives the number of a
+    board from its id, `comment` that of a post from a topic's number and a comment's id.
+    """
+
+    engine: str
+    make: Make
+    board: Callable[[str], int] = int
+    comment: Callable[[int, str], int] = lambda _, one: int(one)
+    lists: str = ""
+    redirects: int = 0
+    below: str = ""
+
+
+def by_slug(slug: str) -> int:
+    return next(one.number for one in CONTENT.boards if one.slug == slug)
+
+
+def by_place(topic: int, place: str) -> int:
+    return CONTENT.visible[topic].said[int(place) - 1].number
+
+
+CASES = {
+    "discourse": Case("discourse", Discourse, comment=by_place, lists=r"^/latest\.json"),
+    "discourse, older, with 10 topics a page": Case(
+        "discourse", lambda content: Discourse(content, 10, has_site=False), comment=by_place, lists=r"^/latest\.json"
+    ),
+    "flarum": Case("flarum", Flarum, board=by_slug, lists="^/api/discussions"),
+    "smf": Case("smf", Smf, lists="[?]board="),
+    "smf, with 10 topics and 7 posts a page": Case("smf", lambda content: Smf(content, 10, 7), lists="[?]board="),
+    "smf 2.0": Case("smf", OldSmf, lists="[?]board="),
+    "smf 2.0, with 30 topics and 25 posts a page": Case(
+        "smf", lambda content: OldSmf(content, 30, 25), lists="[?]board="
+    ),
+    "xenforo": Case("xenforo", XenForo, lists="^/forums/"),
+    "xenforo, with 15 threads and 6 posts a page": Case(
+        "xenforo", lambda content: XenForo(content, 15, 6), lists="^/forums/"
+    ),
+}
+EACH = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+
+
+def stored(items: list[Items], case: Case) -> tuple[dict[tuple[int, int], Row], Counter[tuple[int, int]]]:
+    """Return what came to be stored, as the truth has it, and how often each came."""
+    rows: dict[tuple[int, int], Row] = {}
+    count: Counter[tuple[int, int]] = Counter()
+    posts = [one for page in items for one in page.posts if one.body is not None or one.state == "deleted"]
+    comments = [one for page in items for one in page.comments]
+    for post in posts:
+        rows[int(post.post_id), 0] = row_of(post, case)
+        count[int(post.post_id), 0] += 1
+    for one in comments:
+        topic = int(one.post_id)
+        parent = case.comment(topic, one.parent_id) if one.parent_id else None
+        place = topic, case.comment(topic, one.comment_id)
+        rows[place] = Row(one.author or "", one.created_at or 0, one.body or "", parent=parent)
+        count[place] += 1
+    return rows, count
+
+
+def row_of(post: Post, case: Case) -> Row:
+    board = CONTENT.visible[int(post.post_id)].board if post.forum_id is None else case.board(post.forum_id)
+    return Row(post.author or "", post.created_at or 0, post.body or "", post.title or "", board)
+
+
+def found_by_new(host: Host, case: Case, home: Path) -> Site:
+    result = run("new", host.url, "--name", "demo", home=home)
+    assert result.exit_code == Exit.OK, result.output
+    assert ": certain (" in result.stderr, result.stderr
+    site = load_site(home / "sites" / "demo.yaml")
+    assert (site.engine, {case.board(one.id) for one in site.boards}) == (case.engine, {1, 2, 3}), result.stderr
+    return site
+
+
+@EACH
+def test_new_try_and_a_crawl_need_nothing_but_the_address(
+    case: Case, client: redis.Redis, frontier: Frontier, tmp_path: Path
+) -> None:
+    with served(case.make(CONTENT), case.below) as host:
+        site = found_by_new(host, case, tmp_path)
+        tried = run("try", "demo", home=tmp_path)
+        assert tried.exit_code == Exit.OK, tried.output
+        survey = host.log[:]
+        crawl = SmallCrawl(client, frontier, host)
+        publish_site(frontier, site.model_copy(update={"gate": QUICK}), contact=None)
+
+        host.log.clear()
+        crawl.scan()
+        first, items = host.log[:], crawl.items()
+        host.log.clear()
+        crawl.scan()
+        second = host.log[:]
+
+    rows, count = stored(items, case)
+    assert rows == expected(CONTENT)
+    assert {place for place, times in count.items() if times > 1} == set()
+    assert not [one for one in (*first, *second) if one.status >= 400]
+    assert len(survey) <= MOST_PAGES
+    assert max(Counter(one.path for one in first).values()) == 1
+    assert sum(300 <= one.status < 400 for one in first) == case.redirects
+    assert not [one.path for one in second if not re.search(case.lists, one.path)]
