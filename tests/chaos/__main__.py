@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Callable
 
-from tests.chaos import calls, deliveries, kills, manners, poison, servers, stops
+from tests.chaos import beside, calls, deliveries, fuzz, kills, manners, poison, servers, stops
 from tests.chaos.rows import SCALES, Row, Scale, table
 
 Part = Callable[[Scale, int], list[Row]]
@@ -20,6 +20,8 @@ PARTS: dict[str, Part] = {
     "servers": servers.run,
     "manners": manners.run,
     "poison": poison.run,
+    "fuzz": fuzz.run,
+    "beside": beside.run,
 }
 
 

@@ -71,10 +71,11 @@ class Nursery:
         """Ask for a worker; it may be armed with a point to die at."""
         self._count += 1
         child = Child(f"w{self._count}", role, point)
-        order = {"name": child.name, "role": role, "log": str(self._log), "passes": passes, "signal": "SIGKILL"}
+        order: dict[str, object] = {"name": child.name, "role": role, "log": str(self._log), "signal": "SIGKILL"}
         self.children[child.name] = child
+        order |= {"point": point.name if point else None, "passes": passes} | more
         assert self._process.stdin
-        self._process.stdin.write(json.dumps(order | {"point": point.name if point else None} | more).encode() + b"\n")
+        self._process.stdin.write(json.dumps(order).encode() + b"\n")
         self._process.stdin.flush()
         return child
 
@@ -197,9 +198,13 @@ class Ground:
     def wait_idle(self, within_s: float = 90.0, every_s: float = 0.1) -> None:
         """Let the crawl end."""
         deadline = time.monotonic() + within_s
-        while not self.world.is_idle():
+        while not self.is_idle():
             assert time.monotonic() < deadline, f"not idle within {within_s} s: {self.world.census()}"
             self.nursery.pump(every_s)
+
+    def is_idle(self) -> bool:
+        """Say whether nothing is open; after a recovery nothing may ever have been admitted."""
+        return self.world.census().open == 0 and self.world.frontier.outbox_size() == 0
 
     def rows(self) -> list[dict[str, object]]:
         """Read what the forum was asked for in this crawl, robots.txt aside."""

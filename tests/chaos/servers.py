@@ -42,7 +42,7 @@ class Ward:
         self._until(lambda: ground.world.census().done >= middle and ground.database.exists())
         harm()
         began, done = time.monotonic(), ground.world.census().done
-        self._until(lambda: ground.world.census().done > done or ground.world.is_idle())
+        self._until(lambda: ground.world.census().done > done or ground.is_idle())
         self.resumed_s.append(time.monotonic() - began)
         ground.wait_idle()
         verdict = ground.judge()
