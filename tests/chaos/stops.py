@@ -49,10 +49,11 @@ def _stops(scale: Scale) -> Row:
             refused += _wake(ground, sleepers, faults)
             verdict = ground.judge()
             faults += verdict.faults
-            stops, extra = stops + len(sleepers), extra + verdict.extra
+            stops, extra = stops + len(sleepers) + 2, extra + verdict.extra
+            refused += _relay(ground, faults)
     return Row(
         "SIGSTOP past the lease, then SIGCONT",
-        f"{stops} stops at {len(ARMED)} points",
+        f"{stops} stops at {len(ARMED)} points, one of them with the page in another's hand",
         f"0 stale writes ({refused} were refused), {extra} extra fetches",
         "0 stale writes",
         tuple(faults),
@@ -72,6 +73,26 @@ def _wake(ground: Ground, sleepers: list[Child], faults: list[str]) -> int:
     if (before.done, before.admitted) != (after.done, after.admitted):
         faults.append(f"the ledger moved: done {before.done}, then {after.done}")
     return sum(child.accepted is False for child in fetching)
+
+
+def _relay(ground: Ground, faults: list[str]) -> int:
+    """Stop a worker before its commit, and, when its lease has ended, a second one with the same page; wake both."""
+    at = next(point for point in ARMED if point.name == "before the commit")
+    ground.begin(lease_ms=1500, window=1)
+    ground.world.frontier.produce()
+    first = ground.nursery.fork(at.role, at, signal="SIGSTOP")
+    _until(ground, lambda: first.hit)
+    second = ground.nursery.fork(at.role, at, signal="SIGSTOP")
+    _until(ground, lambda: second.hit)
+    attempts = [request.address for request in ground.world.frontier.in_hand("demo")]
+    paths = [str(row["path"]) for row in ground.rows()]
+    if len(attempts) != 1 or len(paths) != 2 or len(set(paths)) != 1:
+        faults.append(f"the second worker did not get the first one's page: {paths}, {attempts}")
+    os.kill(first.pid, signal.SIGCONT)
+    _until(ground, lambda: first.accepted is not None)
+    if first.accepted:
+        faults.append("a stale commit ended the lease of another worker")
+    return int(first.accepted is False)
 
 
 def _until(ground: Ground, condition: Callable[[], object], within_s: float = 60.0) -> None:
