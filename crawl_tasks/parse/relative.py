@@ -44,6 +44,8 @@ _TIME = re.compile(
     r"(上午|下午|凌晨|清晨|早上|早晨|中午|傍晚|晚上|午後|午前|夜里|am|pm)?\s*(\d{1,2})(?::|时|時|点|點)(\d{2})?"
     r"(?:(?::|分)(\d{2}))?(?:秒|分)?(?:\.\d+)?\s*([ap]\.?m\b)?"
 )
+# Hours as English says them without minutes: `6 p.m.`, `noon`.
+_HOUR = re.compile(r"\b(?:(?P<hour>\d{1,2})\s*(?P<period>[ap])\.?m\b|(?P<noon>noon)\b)")
 _AFTERNOON = ("下午", "傍晚", "晚上", "午後", "pm", "p.m")
 _MORNING = ("上午", "凌晨", "清晨", "早上", "早晨", "午前", "am", "a.m")
 
@@ -82,7 +84,7 @@ def time_of_day(text: str) -> tuple[int, int, int]:
     """
     found = _TIME.search(text)
     if found is None:
-        return 0, 0, 0
+        return _whole_hour(text), 0, 0
     hour, minute, second = int(found[2]), int(found[3] or 0), int(found[4] or 0)
     period = found[5] or found[1] or ""
     if period in _AFTERNOON and hour < 12:
@@ -94,6 +96,16 @@ def time_of_day(text: str) -> tuple[int, int, int]:
     if hour > 23 or minute > 59 or second > 59:
         raise ValueError(f"no time of day: {text[:40]!r}")
     return hour, minute, second
+
+
+def _whole_hour(text: str) -> int:
+    found = _HOUR.search(text)
+    if found is None:
+        return 0
+    hour = 12 if found["noon"] else int(found["hour"])
+    if not 0 < hour < 13:
+        raise ValueError(f"no time of day: {text[:40]!r}")
+    return hour % 12 + (12 if found["noon"] or found["period"] == "p" else 0)
 
 
 def _weekday(plain: str, now: datetime) -> datetime | None:

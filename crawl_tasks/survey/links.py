@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
 from selectolax.lexbor import LexborNode
@@ -12,6 +12,8 @@ from crawl_tasks.parse.document import Document
 
 _NUMBERS = re.compile(r"(\d+)")
 _WORDS = re.compile(r"[^\W\d_]{2,}")
+UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{24,}")
+_MARKS = re.compile(r"(#|\*|~-(?=#)|~)")
 _SESSION = re.compile(r"[0-9a-f]{24,}")
 _STRANGERS = re.compile(
     r"user|member|profile|people|login|register|signup|search|tag|static|private|help|about|faq|feed|rss|terms|privacy"
@@ -23,13 +25,22 @@ PEOPLE = re.compile(r"user|member|profile|people|author|/u/|uid=|space", re.IGNO
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A link of a page. `shape` is its path and query with numbers as # and slugs as *, `key` its first of those."""
+    """A link of a page. `shape` is its path and query: # for a number, * for words that are a key, ~ for a title.
+
+    `keys` are what stands at # and *; the `place`th of them tells the links of the page apart, and is the key.
+    """
 
     node: LexborNode
     url: str
     shape: str
-    key: str
+    keys: tuple[str, ...]
     text: str
+    place: int = 0
+
+    @property
+    def key(self) -> str:
+        """What tells the link from others of its shape."""
+        return self.keys[self.place]
 
     @property
     def is_stranger(self) -> bool:
@@ -38,46 +49,106 @@ class Link:
 
     @property
     def has_slug(self) -> bool:
-        """Say whether the address says more than its number, so that it cannot be written from it."""
-        return "~" in self.shape or "*" in self.shape
+        """Say whether the address says more than its key, so that it cannot be written from it."""
+        return "~" in self.shape or "*" in self.shape.replace("*", "", "#" not in self.shape) or self.place > 0
+
+    @property
+    def looks(self) -> str:
+        """Tag and classes of the link: what is of one kind mostly looks alike."""
+        return f"{self.node.tag} {self.node.attributes.get('class') or ''}"
 
 
 def links_of(document: Document) -> dict[str, list[Link]]:
     """Return the links with words that stay on the host, by shape."""
     host = urlsplit(document.page.url).netloc
-    found: dict[str, list[Link]] = {}
+    there = []
     for node in document.root.css("a[href]"):
         url = document.absolute(node.attributes.get("href") or "")
         text = " ".join(node.text().split())
-        if url is None or not text or urlsplit(url).netloc != host:
-            continue
-        shape, keys = shape_of(url)
+        if url is not None and text and urlsplit(url).netloc == host:
+            there.append((node, url, text))
+    reshaped = _reshaped({url for _, url, _ in there})
+    found: dict[str, list[Link]] = {}
+    for node, url, text in there:
+        shape, keys = reshaped[url]
         if keys:
-            found.setdefault(shape, []).append(Link(node, url, shape, keys[0], text))
-    return found
+            found.setdefault(shape, []).append(Link(node, url, shape, tuple(keys), text))
+    return {shape: _placed(links) for shape, links in found.items()}
+
+
+def _placed(links: list[Link]) -> list[Link]:
+    """Choose the key that tells most links apart: of a thread's address with its board's, that of the thread."""
+    kinds = [len({link.keys[place] for link in links}) for place in range(len(links[0].keys))]
+    # Where all tell apart alike, the first of a query or a file's name counts, but the last of a path.
+    several = [place for place, kind in enumerate(kinds) if kind == max(kinds)]
+    place = several[-1] if links[0].shape.endswith("/") and "?" not in links[0].shape else several[0]
+    return [replace(link, place=place) for link in links]
+
+
+def _reshaped(urls: set[str]) -> dict[str, tuple[str, list[str]]]:
+    """Return the shapes of a page's addresses, with what only several of them together show.
+
+    `/forum/bikes-3/` has a title where `/forum/boilers-and-pumps-2/` stands beside it, and `/board/bikes/` a key
+    where `/board/garden/` does.
+    """
+    shapes = {url: shape_of(url) for url in urls}
+    titled = {shape for shape, _ in shapes.values() if "~#" in shape}
+    siblings: dict[str, set[str]] = {}
+    for url in urls:
+        where = urlsplit(url)
+        parent, _, name = where.path.rstrip("/").rpartition("/")
+        if parent and name and not where.query:
+            siblings.setdefault(parent, set()).add(url)
+    for url, (shape, keys) in list(shapes.items()):
+        loose: list[str] = []
+        titles = _shape(url, loose, loosely=True)
+        if titles != shape and titles in titled:
+            shapes[url] = (titles, loose)
+            continue
+        alike = siblings.get(urlsplit(url).path.rstrip("/").rpartition("/")[0], set())
+        plain = not keys and url in alike
+        if plain and len(alike) > 1 and not any(_STRANGERS.search(urlsplit(one).path) for one in alike):
+            path = urlsplit(url).path
+            parent, _, name = path.rstrip("/").rpartition("/")
+            shapes[url] = (f"{parent}/*{path[len(path.rstrip('/')) :]}", [name])
+    return shapes
 
 
 def shape_of(url: str) -> tuple[str, list[str]]:
-    """Return path and query with # for numbers, ~ for words that stand with one, * for slugs; and what was replaced."""
-    where = urlsplit(url)
+    """Return path and query with # for numbers, * for words that are a key, ~ for titles; and what # and * were."""
     keys: list[str] = []
-    shaped = [_segment(segment, keys) for segment in where.path.split("/")]
+    return _shape(url, keys), keys
+
+
+def _shape(url: str, keys: list[str], *, loosely: bool = False) -> str:
+    where = urlsplit(url)
+    segments = where.path.split("/")
+    last = len(segments) - 1 - (not segments[-1])
+    shaped = []
+    for at, text in enumerate(segments):
+        # /topic/12/how-i-lost-91: a number alone is the key, and what ends the path then is its title.
+        is_title = at == last and segments[at - 1].isdigit() and "." not in text and bool(text) and not text.isdigit()
+        shaped.append("~" if is_title else _segment(text, keys, loosely=loosely))
+    if "~" in shaped[last]:
+        # Who writes titles at the end of an address writes them in its middle too: /forum/bikes-3/topic/a-flat-tyre-91
+        shaped[:last] = [re.sub(r"^[^#*~]+[-._]#$", "~#", text) for text in shaped[:last]]
     pairs = [pair for pair in where.query.split("&") if pair and not _SESSION.search(pair)]
     query = "&".join(_numbers_out(pair, keys) for pair in pairs)
-    return "/".join(shaped) + (f"?{query}" if query else ""), keys
+    return "/".join(shaped) + (f"?{query}" if query else "")
 
 
-def _segment(segment: str, keys: list[str]) -> str:
+def _segment(segment: str, keys: list[str], *, loosely: bool) -> str:
     if segment.isdigit():
         keys.append(segment)
         return "#"
+    if UUID.fullmatch(segment):
+        keys.append(segment)
+        return "*"
     lead = re.fullmatch(r"(\d+)[-._](?=.*[^\d.]).+", segment)
-    trail = re.fullmatch(r".{8,}[-._](\d+)", segment)
+    trail = re.fullmatch(r".*[-._](\d+)" if loosely else r".{8,}[-._](\d+)", segment)
     if lead or trail:
         keys.append((lead or trail)[1])  # type: ignore[index]  # one of the two matched
         return "#~" if lead else "~#"
-    if keys and segment and "." not in segment and not _NUMBERS.search(segment):
-        return "*"  # words after a number are its title
     if len(_WORDS.findall(segment)) >= 3 or (len(segment) > 24 and "." not in segment):
         keys.append(segment)
         return "*"
@@ -89,16 +160,18 @@ def _numbers_out(text: str, keys: list[str]) -> str:
     return _NUMBERS.sub("#", text)
 
 
-def identity_of(shape: str, group: str) -> str:
+def identity_of(shape: str, group: str, place: int = 0) -> str:
     """Return a regex that reads the key out of addresses of a shape."""
-    pattern = re.escape(shape).replace(r"\#", "#").replace(r"\~", "~").replace(r"\*", "*")
-    mark = "#" if "#" in pattern else "*"
-    inner = r"\d+" if mark == "#" else "[^/?]+"
-    pattern = pattern.replace(mark, f"(?P<{group}>{inner})", 1)
-    head, named, tail = pattern.partition(f"(?P<{group}>{inner})")
-    rest = tail.replace("#", r"\d+").replace("~", "[^/?]*")
-    head = re.sub("~$", "[^/?]*[-._]", head).replace("~", "[^/?]*")
-    return f"^{head}{named}{re.sub(r'(?<![])])[*]', '[^/?]+', rest)}$"
+    written: list[str] = []
+    seen = 0
+    for part in _MARKS.split(shape.replace("~#", "~-#")):
+        if part in ("#", "*"):
+            inner = r"\d+" if part == "#" else "[^/?]+"
+            written.append(f"(?P<{group}>{inner})" if seen == place else inner)
+            seen += 1
+        else:
+            written.append({"~": "[^/?]*", "~-": "[^/?]*[-._]"}.get(part) or re.escape(part).replace(r"\-", "-"))
+    return f"^{''.join(written)}$"
 
 
 def path_of(url: str) -> str:
@@ -109,7 +182,7 @@ def path_of(url: str) -> str:
 
 def template_of(url: str, key: str, name: str) -> str:
     """Write an address with its key left open."""
-    parts = _NUMBERS.split(path_of(url)) if key.isdigit() else path_of(url).partition(key)
+    parts = _NUMBERS.split(path_of(url)) if key.isdigit() else path_of(url).rpartition(key)
     done = False
     written = []
     for part in parts:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from urllib.parse import urlsplit
 
 from selectolax.lexbor import LexborNode
 
@@ -13,15 +14,15 @@ from crawl_tasks.parse.document import Document
 from crawl_tasks.parse.index import FoundBoard
 from crawl_tasks.survey.findings import Findings
 from crawl_tasks.survey.links import Link, identity_of, links_of, paged_template, path_of, template_of
-from crawl_tasks.survey.pager import next_of
-from crawl_tasks.survey.records import Rows, counts_in, find_rows, selector_in, selector_of, times_in
+from crawl_tasks.survey.pager import GUESS, next_of
+from crawl_tasks.survey.records import Rows, are_pages, counts_in, find_rows, moment_rule, selector_in, selector_of
 from crawl_tasks.survey.ruletext import CHECK, scalar
 from crawl_tasks.survey.thread import author_in
 from crawl_tasks.survey.thread_rules import thread_rules
 from crawl_tasks.survey.visit import Visitor
 
 _MOST_LISTS = 3
-_MOST_BOARDS = 2
+_MOST_BOARDS = 3
 _SKELETON = """\
 list:
   address: /list/{board}/{page}  # check this, and all below
@@ -32,7 +33,9 @@ list:
 post:
   address: /post/{post}
   fields: {title: h1, author: .author, created_at: time, body: article}"""
+_EMPTY = r"(?i)\bno (?:topics|threads|posts|discussions|questions)\b|nothing here|暂无|暫無|还没有|還沒有"
 _BOARD_WORDS = re.compile(r"board|forum|list|categor|node|bbs|section|fid=|/c/|/f/", re.IGNORECASE)
+_THREAD_WORDS = re.compile(r"thread|topic|post|showthread|/t/|/d/|[?&](?:tid|t)=", re.IGNORECASE)
 _REPLIES = re.compile(r"repl|comment|answer|回", re.IGNORECASE)
 _VIEWS = re.compile(r"views?\b|hits?\b|\breads?\b|visits?\b|看", re.IGNORECASE)
 
@@ -55,8 +58,11 @@ def propose(visitor: Visitor, front: Document, found: Findings) -> Findings:
     boards = tuple(FoundBoard(link.key, link.text, path_of(link.url)) for link in listing.boards)
     by_address = not boards or listing.boards[0].has_slug
     boards = boards or (FoundBoard("front", None, path_of(front.page.url)),)
-    thread = _thread(visitor, listing)
-    lines = [*_list_rules(listing), *thread_rules(thread, listing.rows.titles[0])]
+    thread, following = _thread(visitor, listing), _next_page(visitor, listing)
+    lines = [
+        *_list_rules(listing, following),
+        *thread_rules(thread, listing.rows.titles[0], following[0] if following else GUESS),
+    ]
     remark = "no preset knows this program: the rules below are proposals. Run `crawl-tasks try`, then correct them"
     return replace(
         found, boards=boards, has_board_addresses=by_address, rules="\n".join(lines), remarks=(*found.remarks, remark)
@@ -66,13 +72,12 @@ def propose(visitor: Visitor, front: Document, found: Findings) -> Findings:
 def find_list(visitor: Visitor, front: Document) -> Listing | None:
     """Follow the likeliest kinds of board link, the front page itself last."""
     kinds = _board_kinds(front)
-    boards = {links[0].shape for links in kinds if _BOARD_WORDS.search(links[0].shape)}
+    boards = {links[0].shape for links in kinds if _names_boards(links[0], front)}
     best: Listing | None = None
     for links in kinds[:_MOST_LISTS]:
-        for link in links[:_MOST_BOARDS]:
-            listing = _listing(visitor, link, links, boards)
-            if listing is not None:
-                break
+        if best is not None and _THREAD_WORDS.search(links[0].shape):
+            break
+        listing = _listing_of(visitor, links, boards)
         if listing is not None and (best is None or listing.rows.score > best.rows.score):
             best = listing
     own = find_rows(front)
@@ -81,16 +86,29 @@ def find_list(visitor: Visitor, front: Document) -> Listing | None:
     return best
 
 
-def _listing(visitor: Visitor, link: Link, links: list[Link], boards: set[str]) -> Listing | None:
-    """Read what may be a board; the first board of a forum may be empty, and a category lists boards."""
-    try:
-        document = Document(visitor.page(link.url))
-    except PageError:
-        return None
-    rows = find_rows(document)
-    if rows is None or rows.titles[0].shape in {*boards, link.shape}:
-        return None
-    return Listing(document, rows, (link, *(one for one in links if one is not link)))
+def _listing_of(visitor: Visitor, links: list[Link], boards: set[str]) -> Listing | None:
+    """Read a few of what may be boards; the first board of a forum may be empty.
+
+    A category lists boards: it is left out, and so are links that look as the one to it does.
+    """
+    left = list(links)
+    for _ in range(_MOST_BOARDS):
+        if not left:
+            return None
+        link = left.pop(0)
+        try:
+            document = Document(visitor.page(link.url))
+        except PageError:
+            continue
+        rows = find_rows(document)
+        if rows is None:
+            left.append(link)
+        elif rows.titles[0].shape in boards | {link.shape}:
+            left = [one for one in left if one.looks != link.looks]
+        else:
+            # In the order of the front page, whichever was read.
+            return Listing(document, rows, (link, *(one for one in links if one in left)))
+    return None
 
 
 def _board_kinds(front: Document) -> list[list[Link]]:
@@ -99,9 +117,31 @@ def _board_kinds(front: Document) -> list[list[Link]]:
         first = {link.key: link for link in reversed(links)}
         kinds.append([link for key in dict.fromkeys(one.key for one in links) if (link := first[key])])
     return sorted(
-        (links for links in kinds if not links[0].is_stranger),
-        key=lambda links: (-bool(_BOARD_WORDS.search(links[0].shape)), -len(links)),
+        (links for links in kinds if not links[0].is_stranger and not are_pages(links)),
+        key=lambda links: (-_names_boards(links[0], front), -len(links)),
     )
+
+
+def _names_boards(link: Link, front: Document) -> bool:
+    """Say whether the address sounds like a board's; the directory that the whole forum lies in does not count."""
+    below = link.shape.removeprefix(urlsplit(front.page.url).path.rpartition("/")[0])
+    return bool(_BOARD_WORDS.search(below)) and not _THREAD_WORDS.search(below)
+
+
+def _next_page(visitor: Visitor, listing: Listing) -> tuple[str, str] | None:
+    """Find the pager of lists, on other boards where this one has a single page; rule and address."""
+    found = next_of(listing.document)
+    for link in listing.boards[1 : 1 + _MOST_BOARDS]:
+        if found is not None:
+            break
+        try:
+            page = Document(visitor.page(link.url))
+        except PageError:
+            continue
+        found = next_of(page)
+        if found is not None:
+            return found[0], found[1].replace(link.key, listing.boards[0].key, 1)
+    return found
 
 
 def _thread(visitor: Visitor, listing: Listing) -> tuple[Link, Document] | None:
@@ -128,44 +168,42 @@ def _words_of(node: LexborNode) -> str:
     return node.attributes.get("class") or (above.attributes.get("class") if above is not None else None) or ""
 
 
-def _list_rules(listing: Listing) -> list[str]:
+def _list_rules(listing: Listing, following: tuple[str, str] | None) -> list[str]:
     document, rows = listing.document, listing.rows
     title = selector_in(rows.records, [link.node for link in rows.titles]) or "a"
-    following = next_of(document)
     lines = ["list:"]
     link = listing.boards[0] if listing.boards else None
     if link is None or link.has_slug:
-        lines.append(f"  identity: {scalar(identity_of(link.shape, 'board') if link else '^(?P<board>/)$')}{CHECK}")
+        lines.append(
+            f"  identity: {scalar(identity_of(link.shape, 'board', link.place) if link else '^(?P<board>/)$')}{CHECK}"
+        )
     else:
         paged = paged_template(link.url, following[1], link.key, "board") if following else None
         first = template_of(link.url, link.key, "board")
         lines.append(f"  address: {scalar(paged or first)}{CHECK}")
         if paged and paged.replace("{page}", "1") != first:
             lines.append(f"  first_address: {scalar(first)}")
+    lines.append(f"  empty: {{css: body, regex: {scalar(_EMPTY)}}}{CHECK}")
     lines += [f"  record: {scalar(selector_of(document.root, rows.records) or str(rows.records[0].tag))}", "  fields:"]
     lines.append(f"    post_id: {{css: {scalar(title)}, attr: href, regex: {scalar(_id_regex(rows.titles[0]))}}}")
     if rows.titles[0].has_slug:
         lines.append(f"    url: {{css: {scalar(title)}, attr: href}}")
     lines.append(f"    title: {scalar(title)}")
-    fields = {"author": author_in(rows.records), **_times(rows.records), **_counts(rows.records)}
-    lines += [f"    {name}: {scalar(css)}{CHECK}" for name, css in fields.items() if css]
+    plain = {"author": author_in(rows.records), **_counts(rows.records)}
+    fields = {name: scalar(css) for name, css in plain.items() if css}
+    moments = {"created_at": moment_rule(rows.records), "last_reply_at": moment_rule(rows.records, place=-1)}
+    fields |= {name: rule for name, rule in moments.items() if rule}
+    lines += [f"    {name}: {rule}{CHECK}" for name, rule in fields.items()]
     revision = [name for name in ("reply_count", "last_reply_at") if fields.get(name)][:1]
     if revision:
         lines.append(f"  revision: [{revision[0]}]")
-    return lines + ([f"  next: {following[0]}"] if following else ["  # no link to a next page was found: add `next`"])
+    return lines + (
+        [f"  next: {following[0]}"] if following else [f"  next: {GUESS}{CHECK}: no board had a second page"]
+    )
 
 
 def _id_regex(link: Link) -> str:
-    return identity_of(link.shape, "id").strip("^$").replace("(?P<id>", "(")
-
-
-def _times(records: list[LexborNode]) -> dict[str, str | None]:
-    found = [times_in(record) for record in records]
-    last = [times[-1] if len(times) > 1 else None for times in found]
-    return {
-        "created_at": selector_in(records, [times[0] if times else None for times in found]),
-        "last_reply_at": selector_in(records, last),
-    }
+    return identity_of(link.shape, "id", link.place).strip("^$").replace("(?P<id>", "(")
 
 
 def _counts(records: list[LexborNode]) -> dict[str, str | None]:

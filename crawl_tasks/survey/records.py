@@ -10,11 +10,16 @@ from dataclasses import dataclass
 from selectolax.lexbor import LexborNode
 
 from crawl_tasks.parse.document import Document
-from crawl_tasks.survey.links import Link, links_of
+from crawl_tasks.survey.links import UUID, Link, links_of
+from crawl_tasks.survey.moments import attribute_of, times_in
+from crawl_tasks.survey.ruletext import scalar
 
 _DEEPEST = 40
 _PLAIN = re.compile(r"[A-Za-z_][\w-]*")
-_TIMES = "time, [datetime], [itemprop=dateCreated], [class*=time], [class*=date], [class*=created], [class*=posted]"
+# Classes that say what an element is, before those that say how it looks.
+_TELLING = re.compile(
+    r"post|comment|topic|thread|message|reply|repl|body|content|text|author|user|name|date|time|title"
+)
 _COUNT = re.compile(r"[\d][\d,. ]*\s*(?:k|m|万|萬|千)?", re.IGNORECASE)
 
 
@@ -33,8 +38,13 @@ def find_rows(document: Document) -> Rows | None:
     return max(found, key=lambda rows: rows.score, default=None)
 
 
+def are_pages(links: list[Link]) -> bool:
+    """Say whether links are a pager: 1 2 3."""
+    return sum(link.text.isdigit() for link in links) * 2 > len(links)
+
+
 def _rows(links: list[Link]) -> Rows | None:
-    if links[0].is_stranger:
+    if links[0].is_stranger or are_pages(links):
         return None
     best: dict[str, Link] = {}
     for link in links:
@@ -47,11 +57,20 @@ def _rows(links: list[Link]) -> Rows | None:
         for node in _upwards(link.node):
             keys.setdefault(node.mem_id, set()).add(link.key)
     records = [_highest(link.node, lambda node: len(keys[node.mem_id]) == 1) for link in best.values()]
-    tag = Counter(record.tag for record in records).most_common(1)[0][0]
-    kept = [(one, link) for one, link in zip(records, best.values(), strict=True) if one.tag == tag]
+    kind = Counter(map(_kind, records)).most_common(1)[0][0]
+    # What stands alone in a box of its own, as one pinned thread, has that box for a record: look for the row in it.
+    alike = [
+        next((node for node in _upwards(link.node) if _kind(node) == kind), record) if _kind(record) != kind else record
+        for record, link in zip(records, best.values(), strict=True)
+    ]
+    kept = [(one, link) for one, link in zip(alike, best.values(), strict=True) if one.tag == kind[0]]
     words = sum(min(len(link.text), 60) for _, link in kept) / len(kept)
-    lively = sum(bool(record.css_first(_TIMES) or counts_in(record)) for record, _ in kept) / len(kept)
+    lively = sum(bool(counts_in(record) or times_in(record)) for record, _ in kept) / len(kept)
     return Rows([one for one, _ in kept], [link for _, link in kept], len(kept) * words * (0.2 + lively))
+
+
+def _kind(node: LexborNode) -> tuple[str, str]:
+    return str(node.tag), node.attributes.get("class") or ""
 
 
 def _highest(node: LexborNode, holds: Callable[[LexborNode], bool]) -> LexborNode:
@@ -71,20 +90,12 @@ def _upwards(node: LexborNode | None) -> Iterator[LexborNode]:
         node = node.parent
 
 
-def times_in(record: LexborNode) -> list[LexborNode]:
-    """Return the innermost elements that look like moments."""
-    found = record.css(_TIMES)
-    return [node for node in found if node.css_first("time, [datetime]") in (None, node) or node.tag == "time"]
-
-
 def counts_in(record: LexborNode) -> list[LexborNode]:
-    """Return the elements that hold a count and nothing else."""
-    found = [node for node in record.css("td, span, div, dd, a, b, strong, em, p") if _is_leaf(node)]
-    return [node for node in found if _COUNT.fullmatch(node.text().strip())]
-
-
-def _is_leaf(node: LexborNode) -> bool:
-    return not any(child.is_element_node for child in node.iter(include_text=False))
+    """Return the innermost elements that hold a count and nothing else, but for an icon."""
+    found = [
+        node for node in record.css("td, span, div, dd, a, b, strong, em, p") if _COUNT.fullmatch(node.text().strip())
+    ]
+    return [node for node in found if not any(child.text().strip() for child in node.iter(include_text=False))]
 
 
 def selector_of(root: LexborNode, records: Sequence[LexborNode]) -> str | None:
@@ -101,16 +112,30 @@ def selector_of(root: LexborNode, records: Sequence[LexborNode]) -> str | None:
     return best[1] if best is not None and best[0] <= max(2, len(wanted) // 2) else None
 
 
-def selector_in(records: Sequence[LexborNode], targets: Sequence[LexborNode | None]) -> str | None:
-    """Return a selector whose first match in each record is its target; it holds for four of five records."""
+def selector_in(records: Sequence[LexborNode], targets: Sequence[LexborNode | None], mark: str = "") -> str | None:
+    """Return a selector whose first match in each record is its target; it holds for four of five records.
+
+    `mark` is what is to stand at its end.
+    """
     pairs = [(one, target) for one, target in zip(records, targets, strict=True) if target is not None]
     if not pairs or len(pairs) * 2 < len(records):
         return None
-    for css in _candidates([target for _, target in pairs]):
+    for plain in _candidates([target for _, target in pairs]):
+        css = plain + mark
         hits = sum((found := one.css_first(css)) is not None and found.mem_id == target.mem_id for one, target in pairs)
         if hits >= 0.8 * len(pairs):
             return css
     return None
+
+
+def moment_rule(records: Sequence[LexborNode], within: str = "", place: int = 0) -> str | None:
+    """Return a rule that reads the first moment of each record, or the last: YAML."""
+    times = [times_in(record) for record in records]
+    least = 1 if place == 0 else 2
+    targets = [one[place] if len(one) >= least else None for one in times]
+    attr = next((attribute_of(node) for node in targets if node is not None and node.tag != "time"), None)
+    css = selector_in(records, targets, f"[{attr}]" if attr else "")
+    return css and (f"{{css: {scalar(within + css)}, attr: {attr}}}" if attr else scalar(within + css))
 
 
 def _candidates(nodes: Sequence[LexborNode]) -> Iterator[str]:
@@ -128,13 +153,31 @@ def _candidates(nodes: Sequence[LexborNode]) -> Iterator[str]:
         joint = " > " if above == 1 else " "
         for mark in _marks([node for node in there if node.tag == parent_tag]):
             yield from (f"{parent_tag}{mark}{joint}{one}" for one in (*own, str(tag)))
+    places = {_place(node) for node in alike}
+    if len(places) == 1 and tag in ("td", "li", "dd"):
+        yield f"{tag}:nth-child({places.pop()})"
     yield str(tag)
 
 
+def _by_meaning(name: str) -> tuple[bool, bool, int, str]:
+    """Put classes that scripts look for last, and those that say what an element is first."""
+    return name.startswith("js-"), not _TELLING.search(name), len(name), name
+
+
+def _place(node: LexborNode) -> int:
+    """Count an element among those of its parent, from 1."""
+    before, place = node.prev, 1
+    while before is not None:
+        place += before.is_element_node
+        before = before.prev
+    return place
+
+
 def _marks(nodes: Sequence[LexborNode]) -> Iterator[str]:
-    """Yield what all of these elements have in common: classes, itemprop, data attributes."""
+    """Yield what these elements have in common: classes that most have, itemprop, data attributes."""
     classes = [set((node.attributes.get("class") or "").split()) for node in nodes]
-    for name in sorted(set.intersection(*classes) if classes else (), key=lambda one: (len(one), one)):
+    often = Counter(name for one in classes for name in one)
+    for name in sorted((name for name, times in often.items() if times >= 0.8 * len(nodes)), key=_by_meaning):
         if _PLAIN.fullmatch(name):
             yield f".{name}"
     names = set.intersection(*(set(node.attributes) for node in nodes)) if nodes else set()
@@ -143,7 +186,10 @@ def _marks(nodes: Sequence[LexborNode]) -> Iterator[str]:
             yield f"[itemprop='{nodes[0].attributes[name]}']"
         elif name.startswith("data-") and _PLAIN.fullmatch(name):
             yield f"[{name}]"
-    prefixes = {re.sub(r"\d+$", "", node.attributes.get("id") or "") for node in nodes}
+    above = {(node.attributes.get("href") or "").rstrip("/").rpartition("/")[0] for node in nodes}
+    if len(above) == 1 and len(where := above.pop()) > 2 and "'" not in where:
+        yield f"[href*='{where}/']"
+    prefixes = {re.sub(rf"(?:{UUID.pattern}|\d+)$", "", node.attributes.get("id") or "") for node in nodes}
     if len(prefixes) == 1 and _PLAIN.fullmatch(prefix := prefixes.pop()):
         yield f"[id^={prefix}]"
 

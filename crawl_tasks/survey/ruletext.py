@@ -21,8 +21,15 @@ def indented(lines: Iterable[str], by: int = 2) -> list[str]:
 
 
 def fields_text(fields: Mapping[str, str], by: int) -> list[str]:
-    """Write fields on one line where they fit, else one a line; the values are YAML."""
-    whole = f"fields: {{{', '.join(f'{name}: {value}' for name, value in fields.items())}}}{CHECK}"
-    if len(whole) + by <= _WIDEST:
-        return indented([whole], by)
-    return indented([f"fields:{CHECK}", *(f"  {name}: {value}" for name, value in fields.items())], by)
+    """Write fields as one mapping, as many on a line as fit; the values are YAML."""
+    lines = ["fields: {"]
+    for at, (name, value) in enumerate(fields.items()):
+        last = at == len(fields) - 1
+        pair = f"{name}: {value}" + ("}" if last else ",")
+        room = _WIDEST - by - len(lines[-1]) - (len(CHECK) if last else 1)
+        if len(pair) > room and lines[-1].strip() != "fields: {":
+            lines.append(f"  {pair}")
+        else:
+            lines[-1] += pair if lines[-1].endswith("{") else f" {pair}"
+    lines[-1] += CHECK
+    return indented(lines, by)

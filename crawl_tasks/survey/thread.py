@@ -9,9 +9,11 @@ from selectolax.lexbor import LexborNode
 
 from crawl_tasks.parse.document import Document
 from crawl_tasks.survey.links import PEOPLE
-from crawl_tasks.survey.records import selector_in, selector_of, times_in
+from crawl_tasks.survey.moments import times_in
+from crawl_tasks.survey.records import selector_in, selector_of
 
-_ID = re.compile(r"[A-Za-z_-]*?(\d+)")
+_UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+_ID = re.compile(rf"[A-Za-z_-]*?({_UUID}|\d+)")
 _NOT_AN_ID = re.compile(r"parent|user|author|time|date|depth|index|count|votes?|level|page|score", re.IGNORECASE)
 _BODIES = (
     "[itemprop=articleBody], [itemprop=text], [class*=body], [class*=content], [class*=message], [class*=text],"
@@ -32,6 +34,7 @@ class Records:
     css: str
     attr: str
     prefix: str
+    key: str = r"\d+"
 
     @property
     def is_nested(self) -> bool:
@@ -66,11 +69,20 @@ def find_comments(document: Document) -> Records | None:
         if len(members) < 2 or len({key for key, _ in members}) < len(members):
             continue
         alive = sum(bool(times_in(node)) for node in nodes) / len(nodes)
-        score = sum(min(len(node.text()), 2000) for node in nodes) * (0.05 + alive)
+        words = sum(min(len(node.text()), 2000) for node in nodes) * (0.05 + alive)
+        # Numbers without a gap count the comments of a thread, or of a page: take ids where there are any.
+        score = words * (0.9 if _counts_up([key for key, _ in members]) else 1)
         css = selector_of(document.root, nodes)
+        if css is not None and len(document.root.css(css)) > len(nodes):
+            css += f"[{attr}]"  # the post may look as they do, and have no id
         if css is not None and (best is None or score > best[0]):
-            best = (score, Records(nodes, css, attr, prefix))
+            best = (score, Records(nodes, css, attr, prefix, r"\d+" if members[0][0].isdigit() else "[0-9a-f-]{36}"))
     return best[1] if best is not None else None
+
+
+def _counts_up(keys: list[str]) -> bool:
+    first = int(keys[0]) if keys[0].isdigit() else 2
+    return first < 2 and keys == [str(number) for number in range(first, first + len(keys))]
 
 
 def find_post(document: Document, comments: Records | None) -> LexborNode | None:
@@ -83,9 +95,13 @@ def find_post(document: Document, comments: Records | None) -> LexborNode | None
         and not _touches(node, inside)
         and len(node.text().strip()) >= _FEW
         and not node.css_first("nav, form, script")
+        and not _is_furniture(node)
         and sum(len(link.text()) for link in node.css("a")) * 2 < len(node.text())
     ]
-    best = max(apart, key=lambda node: len(node.text()), default=None)
+    # A post mostly looks as its comments do.
+    css = body_in(comments.nodes) if comments is not None else None
+    alike = {node.mem_id for node in document.root.css(css)} if css else set()
+    best = max(apart, key=lambda node: (node.mem_id in alike, len(node.text())), default=None)
     if best is None:
         return None
     around = best
@@ -94,6 +110,17 @@ def find_post(document: Document, comments: Records | None) -> LexborNode | None
             break
         around = around.parent
     return around
+
+
+def _is_furniture(node: LexborNode) -> bool:
+    above: LexborNode | None = node
+    while above is not None:
+        if above.tag in ("nav", "footer", "aside") or (
+            above.tag == "header" and above.parent is not None and above.parent.tag not in ("article", "section", "li")
+        ):
+            return True
+        above = above.parent
+    return False
 
 
 def _touches(node: LexborNode, inside: set[int]) -> bool:
@@ -114,22 +141,20 @@ def body_in(records: list[LexborNode]) -> str | None:
 
 def _body(record: LexborNode, others: set[int]) -> LexborNode | None:
     foreign = {one.mem_id for node in record.css("*") if node.mem_id in others for one in node.css("*")} | others
+    author = _author(record)
+    # What stands around an author or a moment is more than a body.
+    apart = {node.mem_id for node in (*times_in(record), *([author] if author else []))}
     own = [
         node
         for node in record.css(_BODIES)
         if node.mem_id != record.mem_id
         and node.mem_id not in foreign
-        and not _is_around(node)
+        and not any(one.mem_id in apart for one in node.css("*"))
         and not any(one.mem_id in others for one in node.css("*"))
     ]
     most = max((len(node.text()) for node in own), default=0)
     near = [node for node in own if len(node.text()) >= 0.9 * most]
     return min(near, key=lambda node: len(node.html or ""), default=None)
-
-
-def _is_around(node: LexborNode) -> bool:
-    """Say whether an element holds more than a body: an author or a time of its own."""
-    return node.css_first("time, [class*=author], [class*=username]") is not None
 
 
 def author_in(records: list[LexborNode]) -> str | None:

@@ -9,15 +9,19 @@ from selectolax.lexbor import LexborNode
 from crawl_tasks.parse.document import Document
 from crawl_tasks.survey.links import Link, identity_of, paged_template, template_of
 from crawl_tasks.survey.pager import next_of
-from crawl_tasks.survey.records import selector_in, selector_of, times_in
+from crawl_tasks.survey.records import moment_rule, selector_of
 from crawl_tasks.survey.ruletext import CHECK, fields_text, indented, scalar
 from crawl_tasks.survey.thread import Records, author_in, body_in, find_comments, find_post
 
+_HEADINGS = ("h1", "h2", "h3", "[class*=title]", "[class*=subject]")
 _PARENTS = ("data-parent", "data-parent-id", "data-parentid", "data-parent-pid")
 
 
-def thread_rules(thread: tuple[Link, Document] | None, example: Link) -> list[str]:
-    """Propose `post` and `comment`; without a thread only where posts are."""
+def thread_rules(thread: tuple[Link, Document] | None, example: Link, list_next: str) -> list[str]:
+    """Propose `post` and `comment`; without a thread only where posts are.
+
+    `list_next` is the rule that finds the next page of a list: a thread of one page does not show its own.
+    """
     link = thread[0] if thread else example
     lines = ["post:", _address(link)]
     if thread is None:
@@ -26,39 +30,52 @@ def thread_rules(thread: tuple[Link, Document] | None, example: Link) -> list[st
     comments = find_comments(document)
     around = find_post(document, comments)
     following = next_of(document)
-    lines += _post(document, around, comments)
+    lines += _post(thread, around, comments)
     if comments is None:
         return [*lines, "# No comments were found: add `comment`, if there are any."]
     # Where the first of them is the post itself, the comments are those after it.
-    inside = comments.css if around is not None else f"{comments.css} ~ {comments.css}"
-    if following is None:
-        lines.append("  # No further pages of comments were seen; where there are, add `comment` and `next`.")
-    if following is None or around is None:
-        lines += ["  comments:", *_comments(comments, inside, 4)]
-    if following is None:
-        return lines
-    paged = None if link.has_slug else paged_template(document.page.url, following[1], link.key, "post")
-    lines += [f"  next: {following[0]}", "comment:", *([f"  address: {scalar(paged)}{CHECK}"] if paged else [])]
-    return [*lines, "  first_page: 2", *_comments(comments, comments.css, 2), f"  next: {following[0]}"]
+    if around is None:
+        lines += ["  comments:", *_comments(comments, f"{comments.css} ~ {comments.css}", 4)]
+    more = [f"  next: {following[0]}" if following else f"  next: {list_next}{CHECK}: this thread had a single page"]
+    paged = None
+    if following and not link.has_slug:
+        paged = paged_template(document.page.url, following[1], link.key, "post")
+    address = [f"  address: {scalar(paged)}{CHECK}"] if paged else []
+    return [*lines, *more, "comment:", *address, "  first_page: 2", *_comments(comments, comments.css, 2), *more]
 
 
 def _address(link: Link) -> str:
     """Write the template of posts, or how their id is read where an address has words of the title too."""
     if link.has_slug:
-        return f"  identity: {scalar(identity_of(link.shape, 'post'))}{CHECK}"
+        return f"  identity: {scalar(identity_of(link.shape, 'post', link.place))}{CHECK}"
     return f"  address: {scalar(template_of(link.url, link.key, 'post'))}"
 
 
-def _post(document: Document, around: LexborNode | None, comments: Records | None) -> list[str]:
-    record = selector_of(document.root, [around]) if around is not None else None
-    shown = [around] if around is not None else comments.nodes[:1] if comments else []
-    title = {"title": "h1"} if around is None or record is None or around.css_first("h1") else {}
-    lines = [f"  record: {scalar(record)}{CHECK}"] if record else []
-    return lines + fields_text(title | _fields(shown), 2)
+def _post(thread: tuple[Link, Document], around: LexborNode | None, comments: Records | None) -> list[str]:
+    link, document = thread
+    title = _title(document, link.text)
+    fields = {"title": scalar(title)} if title else {}
+    if around is None:
+        # The first of the records is the post: what is read of it stands first on the page.
+        within = f"{comments.css} " if comments is not None else ""
+        return fields_text(fields | _fields(comments.nodes if comments is not None else [], within), 2)
+    record = selector_of(document.root, [around])
+    if record and title and around.css_first(title) is not None:
+        return [f"  record: {scalar(record)}{CHECK}", *fields_text(fields | _fields([around]), 2)]
+    return fields_text(fields | _fields([around], f"{record} " if record else ""), 2)
+
+
+def _title(document: Document, text: str) -> str | None:
+    """Return the selector of the heading that says what the link to the thread said, else that of any heading."""
+    for css in _HEADINGS:
+        node = document.root.css_first(css)
+        if node is not None and " ".join(text.split()) in " ".join(node.text().split()):
+            return css
+    return next((css for css in _HEADINGS[:3] if document.root.css_first(css) is not None), None)
 
 
 def _comments(comments: Records, css: str, by: int) -> list[str]:
-    pattern = re.escape(comments.prefix) + r"(\d+)"
+    pattern = re.escape(comments.prefix).replace(r"\-", "-") + f"({comments.key})"
     key = f"{{attr: {comments.attr}, regex: {scalar(pattern)}}}" if comments.prefix else f"{{attr: {comments.attr}}}"
     names = {name for node in comments.nodes for name in node.attributes}
     parents = [f"{{attr: {name}}}" for name in _PARENTS if name in names]
@@ -67,11 +84,12 @@ def _comments(comments: Records, css: str, by: int) -> list[str]:
     return [*indented([f"record: {scalar(css)}{CHECK}", *nesting], by), *fields_text(fields, by)]
 
 
-def _fields(records: list[LexborNode]) -> dict[str, str]:
-    times = [times_in(record) for record in records]
-    found = {
-        "author": author_in(records),
-        "created_at": selector_in(records, [one[0] if one else None for one in times]),
-        "body": body_in(records),
-    }
-    return {name: scalar(css) for name, css in found.items() if css}
+def _fields(records: list[LexborNode], within: str = "") -> dict[str, str]:
+    """Propose author, time and body of records; `within` stands before each selector."""
+    author, body = author_in(records), body_in(records)
+    fields = {"author": scalar(within + author)} if author else {}
+    if body:
+        css = scalar(within + body)
+        fields |= {"body": f"{{css: {css}, drop: blockquote}}", "body_html": css}
+    moment = moment_rule(records, within)
+    return {**fields, **({"created_at": moment} if moment else {})}
