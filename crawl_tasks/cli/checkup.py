@@ -168,13 +168,23 @@ def _workers(settings: Settings) -> Iterator[Finding]:
 
 
 def _beat(client: redis.Redis, settings: Settings) -> Iterator[Finding]:
-    late = {
-        site.name: site.boards.late
-        for site in take_snapshot(Frontier(client, settings.redis_prefix)).sites
-        if site.boards.late and not site.is_paused
-    }
+    frontier = Frontier(client, settings.redis_prefix, settings.store_at, settings.outbox_max)
+    snapshot = take_snapshot(frontier)
+    late = {site.name: site.boards.late for site in snapshot.sites if site.boards.late and not site.is_paused}
     if late:
         boards = ", ".join(f"{count} of {name}" for name, count in late.items())
         yield Finding(Level.WARN, "beat", f"boards are late ({boards}): is beat running? celery -A crawl_tasks beat")
     else:
         yield Finding(Level.OK, "beat", "no board is late")
+    vitals = snapshot.vitals
+    if not snapshot.is_beat_alive:
+        yield Finding(Level.WARN, "beat", "silent: nothing new is scanned; start: celery -A crawl_tasks beat")
+    if vitals.halted:
+        yield Finding(Level.FAIL, "ledger", f"all sites stand still: {vitals.halted}", Exit.BACKEND)
+    if vitals.is_store_behind:
+        text = f"{vitals.outbox} pages wait, nothing is fetched; is a store worker running, is the database in order?"
+        yield Finding(Level.WARN, "storing", text)
+    processes = len(vitals.processes)
+    yield Finding(
+        Level.OK, "version", f"{metadata.version('crawl_tasks')}; {processes} worker processes say that they live"
+    )

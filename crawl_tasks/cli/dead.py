@@ -12,11 +12,13 @@ import click
 from crawl_tasks.cli.backend import chosen_sites, open_frontier
 from crawl_tasks.cli.helptext import examples
 from crawl_tasks.cli.safe_text import printable
+from crawl_tasks.errors import ConfigError
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.graves import Grave
 from crawl_tasks.model import Stage, State
 
 _STATES = click.Choice([State.DEAD.value, State.PARKED.value])
+_STAGES = click.Choice([stage.value for stage in Stage])
 _REVIVED_AT_ONCE = 1000
 
 
@@ -28,13 +30,29 @@ def command() -> None:
 @command.command("list", epilog=examples("crawl-tasks dead list", "crawl-tasks dead list demo --state parked --json"))
 @click.argument("sites", nargs=-1)
 @click.option("--state", type=_STATES, help="Only these; else both.")
+@click.option("--parked", is_flag=True, help="The same as --state parked.")
+@click.option("--reason", help="Only those given up for this reason.")
+@click.option("--stage", type=_STAGES, help="Only these.")
 @click.option("--most", type=click.IntRange(1, 1_000_000), default=100, show_default=True, help="Lines at most.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
-def list_(sites: tuple[str, ...], state: str | None, most: int, as_json: bool) -> None:
-    """Show what was given up in SITES, or in all: when, why, after how many attempts."""
+def list_(
+    sites: tuple[str, ...],
+    *,
+    state: str | None,
+    parked: bool,
+    reason: str | None,
+    stage: str | None,
+    most: int,
+    as_json: bool,
+) -> None:
+    """Show what was given up in SITES, or in all: its number, when, why, after how many attempts."""
     frontier = open_frontier()
-    states = [State(state)] if state else [State.DEAD, State.PARKED]
-    graves = _graves(frontier, chosen_sites(frontier, sites), states)
+    states = [State.PARKED] if parked else [State(state)] if state else [State.DEAD, State.PARKED]
+    graves = (
+        grave
+        for grave in _graves(frontier, chosen_sites(frontier, sites), states)
+        if reason in (None, grave.reason) and stage in (None, grave.request.stage.value)
+    )
     count = 0
     for grave in islice(graves, most):
         count += 1
@@ -54,13 +72,16 @@ def grave_line(grave: Grave) -> str:
     at = datetime.fromtimestamp(grave.at_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
     why = f"{grave.reason} {grave.details}".strip()
     address = f"{grave.request.site} {grave.request.stage.value} {grave.request.address}"
-    return printable(f"{at}Z {grave.state.value} {address} after {grave.attempts} attempts: {why}", most=900)
+    return printable(
+        f"{grave.rid:>8} {at}Z {grave.state.value} {address} after {grave.attempts} attempts: {why}", most=900
+    )
 
 
 def grave_row(grave: Grave) -> dict[str, str | int]:
     """Give a request that was given up for JSON."""
     request = grave.request
     return {
+        "number": grave.rid,
         "site": request.site,
         "state": grave.state.value,
         "stage": request.stage.value,
@@ -74,15 +95,31 @@ def grave_row(grave: Grave) -> dict[str, str | int]:
     }
 
 
+@command.command(epilog=examples("crawl-tasks dead show demo 4711"))
+@click.argument("site")
+@click.argument("number", type=int)
+def show(site: str, number: int) -> None:
+    """Show all that is known of one request of SITE; its NUMBER is what `dead list` begins with."""
+    frontier = open_frontier()
+    for grave in _graves(frontier, chosen_sites(frontier, (site,)), [State.DEAD, State.PARKED]):
+        if grave.rid == number:
+            for name, value in grave_row(grave).items():
+                click.echo(f"{name:<9} {printable(str(value), most=10_000)}")
+            return
+    raise ConfigError(f"{site} has given up no request of number {number}; see: crawl-tasks dead list {site}")
+
+
 @command.command(epilog=examples("crawl-tasks dead retry demo", "crawl-tasks dead retry demo --state parked"))
 @click.argument("site")
 @click.option("--state", type=_STATES, default=State.DEAD.value, show_default=True, help="Which ones.")
+@click.option("--parked", is_flag=True, help="The same as --state parked.")
 @click.option("--reason", default="", help="Only those given up for this reason, as `dead list` shows it.")
-def retry(site: str, state: str, reason: str) -> None:
+@click.option("--stage", type=_STAGES, help="Only these.")
+def retry(site: str, *, state: str, parked: bool, reason: str, stage: str | None) -> None:
     """Make what SITE gave up ready again, with its attempts forgotten; the site's pace holds for it as for all."""
     frontier = open_frontier()
-    total = 0
-    while revived := frontier.revive(site, State(state), reason, _REVIVED_AT_ONCE):
+    wanted, total = State.PARKED if parked else State(state), 0
+    while revived := frontier.revive(site, wanted, reason, Stage(stage) if stage else None, _REVIVED_AT_ONCE):
         total += revived
     click.echo(f"{total} requests of {site} are ready again")
 
@@ -91,11 +128,13 @@ def retry(site: str, state: str, reason: str) -> None:
 @click.argument("site")
 @click.option("--state", type=_STATES, default=State.DEAD.value, show_default=True, help="Which ones.")
 @click.option("--reason", default="", help="Only those given up for this reason, as `dead list` shows it.")
-@click.option("--stage", type=click.Choice([stage.value for stage in Stage]), help="Only these.")
+@click.option("--stage", type=_STAGES, help="Only these.")
+@click.option("--parked", is_flag=True, help="The same as --state parked.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-def drop(site: str, *, state: str, reason: str, stage: str | None, yes: bool) -> None:
+def drop(site: str, *, state: str, reason: str, stage: str | None, parked: bool, yes: bool) -> None:
     """Let go of what SITE gave up, for good: it counts as done and is not fetched unless its page changes."""
     frontier = open_frontier()
+    state = State.PARKED.value if parked else state
     if not yes:
         click.confirm(f"Drop the {state} requests of {site}{f' for {reason}' if reason else ''}?", abort=True)
     total = 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import cast
 
 import orjson
@@ -36,6 +37,7 @@ from crawl_tasks.frontier.keys import Keys
 from crawl_tasks.frontier.memory import Memory
 from crawl_tasks.frontier.outbox import read_items
 from crawl_tasks.frontier.quarantine import Quarantine
+from crawl_tasks.frontier.refused import RefusedList
 from crawl_tasks.frontier.retry import Verdict
 from crawl_tasks.frontier.scripts import OUTBOX_MAX, Scripts, Verb, explained
 from crawl_tasks.frontier.shelf import Shelf
@@ -64,9 +66,11 @@ class Frontier:
         self.alarms = Alarms(self._scripts)
         self.keys = Keys(prefix)
         self.quarantine = Quarantine(client, self._scripts, self.keys)
+        self.refused = RefusedList(client, self._scripts, prefix)
         self.memory = Memory(client, self._scripts, self.keys)
         self.audit = Audit(self._scripts, self.keys)
         self._store_at = store_at
+        self._outbox_max = outbox_max
 
     # -- sites -------------------------------------------------------------------------------------------
 
@@ -186,13 +190,21 @@ class Frontier:
         )
         return reply[0] == 0
 
-    def revive(self, site: str, state: State, reason: str = "", most: int = 1000) -> int:
-        """Make up to `most` dead or parked requests ready again, all or those of one reason; give how many.
+    def drain(self, site: str) -> None:
+        """Begin no scan of a site any more, and finish what is open; `resume` ends it.
 
         Raises:
             ConfigError: no such site is published.
         """
-        reply = self._scripts.call(Verb.REVIVE, site, state.value, reason, most)
+        of_published(site, self._scripts.call(Verb.PAUSE, site, 2))
+
+    def revive(self, site: str, state: State, reason: str = "", stage: Stage | None = None, most: int = 1000) -> int:
+        """Make up to `most` dead or parked requests ready again, all or those of a reason or stage; give how many.
+
+        Raises:
+            ConfigError: no such site is published.
+        """
+        reply = self._scripts.call(Verb.REVIVE, site, state.value, reason, most, stage.value if stage else "")
         return of_published(site, reply)[1]
 
     def drop(self, site: str, state: State, reason: str = "", stage: Stage | None = None, most: int = 1000) -> int:
@@ -249,7 +261,8 @@ class Frontier:
     @explained("vitals")
     def vitals(self, queues: Iterable[str]) -> Vitals:
         """Look at what concerns all sites."""
-        return read_vitals(self._client, self.keys, queues, LATE_MS)
+        vitals = read_vitals(self._client, self.keys, queues, LATE_MS)
+        return replace(vitals, is_store_behind=vitals.outbox >= self._outbox_max)
 
     @explained("watched_since_ms")
     def watched_since_ms(self, site: str) -> int:

@@ -72,6 +72,7 @@ class Vitals:
     claims: int
     halted: str = ""
     eviction: str = ""
+    is_store_behind: bool = False
 
 
 def read_vitals(client: redis.Redis, keys: Keys, queues: Iterable[str], late_ms: int) -> Vitals:

@@ -62,6 +62,7 @@ class Verb(StrEnum):
     HEED = "heed"
     HALT = "halt"
     SEIZE = "seize"
+    DISMISS = "dismiss"
 
 
 PRELUDE: Final = ("calendar", "pace", "prelude", "breaker", "shares", "release")

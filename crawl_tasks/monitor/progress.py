@@ -141,7 +141,7 @@ def line_of(snapshot: Snapshot, pace: Pace, elapsed_s: float, stored: Stored | N
 
 def troubles(snapshot: Snapshot) -> list[str]:
     """Say in a line a site what failed there and which boards are late."""
-    lines = [f"all sites stand still: {snapshot.vitals.halted}"] if snapshot.vitals.halted else []
+    lines = standstills(snapshot)
     for site in snapshot.sites:
         parts = [f"{reason} {count}" for reason, count in sorted(site.failed.items(), key=lambda row: -row[1])]
         parts += gate_notes(site, snapshot.at_ms)
@@ -153,16 +153,24 @@ def troubles(snapshot: Snapshot) -> list[str]:
     return lines
 
 
+def standstills(snapshot: Snapshot) -> list[str]:
+    """Say in a line each why nothing is fetched from any site."""
+    why = [f"all sites stand still: {snapshot.vitals.halted}"] if snapshot.vitals.halted else []
+    if snapshot.vitals.is_store_behind:
+        why.append(f"storing is behind: nothing is fetched while {snapshot.outbox} pages wait for the database")
+    return why
+
+
 def plain_text(snapshot: Snapshot) -> str:
     """Write a snapshot for a person or a pipe: a paragraph a site, then queues and outbox."""
     blocks = [_site_text(site, snapshot) for site in snapshot.sites]
     queues = ", ".join(f"{name} {count}" for name, count in snapshot.queues.items())
-    halted = [f"all sites stand still: {snapshot.vitals.halted}"] if snapshot.vitals.halted else []
-    return "\n".join([*blocks, *halted, f"queues: {queues}; to store: {snapshot.outbox} pages"])
+    return "\n".join([*blocks, *standstills(snapshot), f"queues: {queues}; to store: {snapshot.outbox} pages"])
 
 
 def _site_text(site: SiteSnapshot, snapshot: Snapshot) -> str:
     census, boards = site.census, site.boards
+    mark = " (paused)" if site.is_paused else " (draining)" if site.is_draining else ""
     stages = [
         f"  {stage.value:<8} done {count.done}, ready {count.ready}, queued {count.released}" + _shut_text(site, stage)
         for stage, count in census.stages.items()
@@ -170,7 +178,7 @@ def _site_text(site: SiteSnapshot, snapshot: Snapshot) -> str:
     failed = ", ".join(f"{reason} {count}" for reason, count in site.failed.items()) or "none"
     return "\n".join(
         [
-            f"{site.name}{' (paused)' if site.is_paused else ''}: {census.open} open, {census.done} done"
+            f"{site.name}{mark}: {census.open} open, {census.done} done"
             f" ({site.gone} gone), {census.parked} parked, {census.dead} dead"
             + (f"; {site.cut} walks ended at max_pages" if site.cut else ""),
             *stages,

@@ -42,6 +42,11 @@ class SiteSnapshot:
         """Say whether an operator has stopped it."""
         return self.census.fields.get("paused") == "1"
 
+    @property
+    def is_draining(self) -> bool:
+        """Say whether no scan is begun while what is open is finished."""
+        return self.census.fields.get("draining") == "1"
+
     def rests_s(self, now_ms: int) -> float:
         """Say for how long the gate lets nothing go: Retry-After, quiet hours, a spent budget; 0 while it does."""
         return max(0, self.census.opens_at_ms - now_ms) / 1000

@@ -26,7 +26,7 @@ local function now_ms()
 end
 
 local FIELDS = {
-  'version', 'window', 'delay_ms', 'lease_ms', 'max_attempts', 'max_backlog', 'paused', 'next_at', 'admitted', 'order',
+  'version', 'window', 'delay_ms', 'lease_ms', 'max_attempts', 'max_backlog', 'paused', 'draining', 'next_at', 'admitted', 'order',
   'guard', 'rolling_ms', 'levels:list', 'levels:post', 'levels:comment', 'guard_capacity', 'full_pass_ms', 'hubs',
   'shut:list', 'shut:post', 'shut:comment', 'breaker_after', 'breaker_percent', 'probe_ms',
   'slow', 'slow_ms', 'crawl_delay_ms', 'daily_budget', 'spent', 'quiet', 'offsets',
@@ -46,7 +46,7 @@ local function load_site(name)
   if quiet ~= '' or budget > 0 then next_at = math.max(next_at, opens_at(now_ms(), v.offsets or '', quiet, budget, v.spent)) end
   local delay, window = pace_of(v.slow, file_delay, number('window', 1))
   return {
-    name = name, key = key, version = v.version, paused = is_paused, next_at = next_at,
+    name = name, key = key, version = v.version, paused = is_paused, draining = v.draining == '1', next_at = next_at,
     window = window, delay = delay, file_window = number('window', 1), file_delay = file_delay,
     daily_new = number('daily_new', 0), found = v.found, weights = v.weights, credit = v.credit, daily_budget = budget, spent = v.spent, offsets = v.offsets or '', slow = v.slow, slow_ms = number('slow_ms', 10000), lease = number('lease_ms'),
     max_attempts = number('max_attempts'), max_backlog = number('max_backlog'), rid = number('admitted', 0),

@@ -33,7 +33,7 @@ for i = 1, #names, 2 do
   local v = site and redis.call('HMGET', key, 'line', 'open', 'interval_ms', 'scan', 'walked')
   if not site or not v[1] then
     redis.call('ZREM', P .. ':boards', name)
-  elseif is_short or site.paused or site.fresh >= site.room then
+  elseif is_short or site.paused or site.draining or site.fresh >= site.room then
     held = held + 1
     put_off(site, id, name, now + 5000, due)
   elseif tonumber(v[2]) > 0 then
@@ -61,7 +61,7 @@ for _, name in ipairs(redis.call('ZRANGE', P .. ':fulls', '-inf', now, 'BYSCORE'
     redis.call('ZREM', P .. ':fulls', name)
   else
     local again = now + 1000
-    if is_short or site.paused or v[6] or site.fresh >= site.room or tonumber(v[3] or 0) > 0 then
+    if is_short or site.paused or site.draining or v[6] or site.fresh >= site.room or tonumber(v[3] or 0) > 0 then
       again = now + 5000
     elseif v[2] then
       redis.call('HDEL', key, 'full_next')

@@ -4,6 +4,7 @@
 -- ARGV 2: dead or parked
 -- ARGV 3: reason, or '' for any
 -- ARGV 4: most requests to take
+-- ARGV 5: stage, or '' for any
 -- RETURNS 0: {0, revived}
 -- RETURNS -1: the site is not published
 
@@ -16,7 +17,8 @@ repeat
   cursor = page[1]
   for i = 1, #page[2], 2 do
     local rid, reason, entry = page[2][i], string.match(page[2][i + 1], '^%d+ (%S*)[^\n]*\n(.*)$')
-    if revived < most and (ARGV[3] == '' or reason == ARGV[3]) and redis.call('HDEL', key, rid) == 1 then
+    local is_meant = (ARGV[3] == '' or reason == ARGV[3]) and (ARGV[5] == '' or string.match(entry, '^%d+ (%a+)') == ARGV[5])
+    if revived < most and is_meant and redis.call('HDEL', key, rid) == 1 then
       local stage, level, rest = string.match(entry, '^%d+ (%a+) (%d) %d+ (.*)$')
       append_ready(site, stage, level, rid .. ' ' .. stage .. ' ' .. level .. ' 0 ' .. rest)
       if stage == 'list' and ARGV[2] == 'dead' then note_board(site, string.match(rest, '^%S+ (.*)$'), 1) end
