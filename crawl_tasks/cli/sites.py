@@ -12,7 +12,7 @@ from crawl_tasks.cli.safe_text import printable
 from crawl_tasks.cli.standing import require_ledger
 from crawl_tasks.errors import ConfigError, SiteError
 from crawl_tasks.items.sieve import Sieve
-from crawl_tasks.publishing import board_terms, publish_site, require_contact
+from crawl_tasks.publishing import board_terms, is_public, publish_site, require_contact
 from crawl_tasks.settings import Settings, load_settings
 from crawl_tasks.sitebook import open_site
 from crawl_tasks.sites.loader import load_site
@@ -57,11 +57,13 @@ def checked_sites(settings: Settings, names: tuple[str, ...]) -> list[Site]:
     """
     sites: dict[str, Site] = {}
     mistakes: list[str] = []
+    owners: dict[str, Site] = {}
     for path in site_files(settings.sites_dir):
         try:
             site = _checked(path, settings.contact)
             if site.name in sites:
                 raise SiteError(f"{path}: name: {site.name!r} is another file's name too; rename one of them")
+            _claim_hosts(site, owners, path)
             sites[site.name] = site
         except ConfigError as error:
             if not names or path.stem in names:
@@ -121,6 +123,23 @@ def _checked(path: Path, contact: str | None) -> Site:
     _check_steps(site, path)
     require_contact(site, contact)
     return site
+
+
+def _claim_hosts(site: Site, owners: dict[str, Site], path: Path) -> None:
+    """Refuse a second file for a public host: each has a gate of its own, and the host would meet both at once.
+
+    Raises:
+        SiteError: another file has the host.
+    """
+    if not is_public(site):
+        return
+    for host in sorted(site.allowed_hosts):
+        owner = owners.setdefault(host, site)
+        if owner is not site:
+            raise SiteError(
+                f"{path}: base: {host} is the host of site {owner.name} too, and it would be asked at the pace of both;"
+                " put the boards into one file"
+            )
 
 
 def _check_steps(site: Site, path: Path) -> None:

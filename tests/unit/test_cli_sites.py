@@ -105,3 +105,21 @@ def test_check_of_a_site_that_is_not_there_names_those_that_are(tmp_path: Path) 
 
     assert result.exit_code == Exit.USAGE
     assert "tinny.yaml: there is no such site; there are: tiny" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("second", "is_refused"),
+    [
+        ("https://forum.example/other", True),
+        ("http://forum.example:8080", True),
+        ("https://sub.forum.example", False),
+    ],
+)
+def test_a_public_host_has_one_file_so_that_its_pace_is_one(tmp_path: Path, second: str, is_refused: bool) -> None:
+    write_site(tmp_path, site_text("first", "https://forum.example", ""), "first")
+    write_site(tmp_path, site_text("second", second, ""), "second")
+
+    result = run("sites", "check", "--no-publish", home=tmp_path, contact="me@example.com")
+
+    assert ("second.yaml: base: forum.example is the host of site first too" in result.stderr) is is_refused
+    assert result.exit_code == (Exit.USAGE if is_refused else Exit.OK)
