@@ -69,6 +69,21 @@ def test_boards_that_only_the_page_of_a_board_names_are_found_below_it(tmp_path:
     assert sum(path.startswith("/forum/viewforum.php") for path in forum.paths()) == 3
 
 
+def test_boards_that_are_known_by_their_links_are_looked_into_there(tmp_path: Path, forum: HostileServer) -> None:
+    board = '<li component="categories/category"><h2 class=title><a href="/category/{}">x</a></h2></li>'
+    topic = (
+        '<li component="category/topic" data-tid=1><h3 component="topic/header"><a href="/topic/1/a">A</a></h3></li>'
+    )
+    forum.routes["/"] = page(board.format("4/four").encode())
+    forum.routes["/category/4/four"] = page((topic + board.format("5/five")).encode())
+    forum.routes["/category/5/five"] = page(topic.encode())
+
+    result = run("new", forum.base, "--engine", "nodebb", "-o", "-", home=tmp_path)
+
+    assert f'- {{id: 5, title: "x", address: "{forum.base}/category/5/five"}}  # below 4' in result.stdout
+    assert [path for path in forum.paths() if "category" in path] == ["/category/4/four", "/category/5/five"]
+
+
 def test_a_file_that_is_there_stays_unless_it_is_forced(tmp_path: Path, forum: HostileServer) -> None:
     path = tmp_path / "ours.yaml"
     path.write_text("mine\n")
