@@ -212,3 +212,20 @@ def test_threads_of_xenforo_are_asked_for_at_the_address_that_has_their_title(li
     parsed = Preset("xenforo").parse(Stage.LIST, "4", f"<html><div data-type=thread>{row}</div>")
 
     assert [child.address for child in parsed.children] == [f"https://forum.example{address}"]
+
+
+@pytest.mark.parametrize(
+    ("link", "address"),
+    [
+        ("threads/12-A-title?s=aa11", "/threads/12-A-title"),
+        ("showthread.php?12-A-title&amp;s=aa11", "/showthread.php?12-A-title"),
+        ("showthread.php?t=12&amp;goto=newpost", "/showthread.php?t=12"),
+        ("showthread.php?t=13", "/showthread.php?t=12"),
+    ],
+)
+def test_threads_of_vbulletin_4_are_asked_for_where_their_rows_lead(link: str, address: str) -> None:
+    row = f'<ol id=threads><li class=threadbit id=thread_12><a class=title href="{link}">Title</a></li></ol>'
+
+    parsed = Preset("vbulletin4").parse(Stage.LIST, "4", row)
+
+    assert [child.address for child in parsed.children] == [f"https://forum.example{address}"]
