@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator
 from html import escape, unescape
 
 LONGEST = 1_000_000
@@ -30,7 +31,7 @@ _UNSEEN = re.compile(
 )
 _IMAGE = re.compile(rf"<img{_REST_OF_TAG}")
 _ALT = re.compile(r'\balt="([^"]{1,40})"')
-_PRE = re.compile(r"(<pre[\s>].*?</pre>)", re.DOTALL)
+_PRE = re.compile(r"<pre[\s>]")
 _BREAK_KEPT, _BLANK_KEPT = "\ue000", "\ue001"
 _ATTRIBUTE = re.compile(r'([a-z:-]+)="([^"]*)"')
 _NAME = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)")
@@ -92,8 +93,18 @@ def _shown(html: str) -> str:
     if "<img" in html:
         html = _IMAGE.sub(_picture, html)
     if "<pre" in html:
-        html = "".join(_keep_layout(part) for part in _PRE.split(html))
+        html = "".join(_layouts_kept(html))
     return html
+
+
+def _layouts_kept(html: str) -> Iterator[str]:
+    """Cut out what stands in <pre>, by searching forward only: a regex looks for each missing end to the last byte."""
+    at = 0
+    while (start := html.find("<pre", at)) >= 0 and (end := html.find("</pre>", start)) >= 0:
+        yield html[at:start]
+        at = end + len("</pre>") if _PRE.match(html, start) else start + len("<pre")
+        yield _keep_layout(html[start:at])
+    yield html[at:]
 
 
 def _cut(html: str) -> str | None:
@@ -154,9 +165,7 @@ def _picture(found: re.Match[str]) -> str:
 
 
 def _keep_layout(part: str) -> str:
-    if not part.startswith("<pre"):
-        return part
-    start = part.index(">") + 1
+    start = part.find(">") + 1  # 0 in what only begins like <pre
     inside = (
         part[start:]
         .replace("\n</pre>", "</pre>")
