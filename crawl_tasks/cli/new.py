@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -10,7 +12,7 @@ import click
 from crawl_tasks import __version__
 from crawl_tasks.cli.helptext import examples
 from crawl_tasks.cli.safe_text import printable
-from crawl_tasks.errors import ConfigError
+from crawl_tasks.errors import AccessDenied, ConfigError, PageError, ParseError
 from crawl_tasks.fetch.addresses import is_public
 from crawl_tasks.fetch.download import Fetcher, build_client
 from crawl_tasks.fetch.resolver import Resolver
@@ -50,8 +52,7 @@ def command(address: str, name: str | None, *, output: str | None, force: bool, 
     if output != "-" and path.exists() and not force:
         raise ConfigError(f"{path}: is there already; --force replaces it, --name chooses another")
     visitor = open_visitor(place, settings)
-    look = Look(visitor, place, name, contact=settings.contact)
-    found = look.by_preset(engine) or look.by_proposal()
+    found = look_around(visitor, place, name, engine, contact=settings.contact)
     text = site_file(found)
     site = parse_site(text, str(path))
     if output == "-":
@@ -64,6 +65,40 @@ def command(address: str, name: str | None, *, output: str | None, force: bool, 
     if output != "-":
         click.echo(f"written   {path}", err=True)
         click.echo(f"next      crawl-tasks try {site.name}", err=True)
+
+
+def look_around(visitor: Visitor, place: Place, name: str, engine: str | None, *, contact: str | None) -> Findings:
+    """Look at the page, and where it is a portal, at those its links call a forum.
+
+    Raises:
+        ConfigError: the engine that was asked for reads nothing here, or the page leads to another host.
+        AccessDenied: the forum is not shown to guests.
+        FetchError: the page cannot be had.
+        ParseError: there is no forum.
+    """
+    look = Look(visitor, place, name, contact=contact)
+    found = look.by_preset(engine)
+    if found is not None:
+        return found
+    doors = look.doors()
+    for door in doors:
+        with suppress(PageError, ConfigError):
+            behind = Look(visitor, replace(place, url=door), name, contact=contact).by_preset()
+            if behind is not None:
+                return behind
+    proposed = look.by_proposal()
+    if proposed.boards:
+        return proposed
+    url = look.place.url
+    if look.asks_for_login():
+        raise AccessDenied(
+            f"{url} asks for a login and shows guests no boards; a member's cookie goes into secret_headers, "
+            "see docs/site-files.md"
+        )
+    where = f", nor behind {' or '.join(doors)}" if doors else ""
+    raise ParseError(
+        f"{url}: no forum was found here{where}: no boards and no list of threads; give the address of its front page"
+    )
 
 
 def find_place(address: str, settings: Settings) -> Place:

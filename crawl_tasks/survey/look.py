@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from urllib.parse import urlsplit
 
-from crawl_tasks.errors import ConfigError, PageError, SiteError
+from crawl_tasks.errors import ConfigError, PageError, RefusedAddress, SiteError
 from crawl_tasks.model import Stage
 from crawl_tasks.parse.document import Document
 from crawl_tasks.parse.index import FoundBoard, FrontPage, IndexReader
@@ -29,6 +29,10 @@ from crawl_tasks.survey.zone import Zone, zone_by_clock, zone_said
 from crawl_tasks.urls import origin_of
 
 MOST_CANDIDATES = 3
+MOST_DOORS = 2
+_DOOR = re.compile(
+    r"\b(?:forums?|community|discussions?|(?:message |bulletin )?boards?|bbs)\b|论坛|論壇|社区|社區", re.IGNORECASE
+)
 _LANGUAGE = re.compile(r"<html[^>]*?\blang=[\"']?([A-Za-z-]{2,12})", re.IGNORECASE)
 
 
@@ -40,10 +44,18 @@ class Look:
 
         Raises:
             FetchError: it cannot be had.
+            ConfigError: it leads to another host.
         """
         self._visitor = visitor
         self._contact = contact
-        self.front = Document(visitor.page(place.url))
+        try:
+            self.front = Document(visitor.page(place.url))
+        except RefusedAddress as error:
+            target = str(error).partition(": ")[0]
+            if not target.startswith("http") or target == place.url:
+                raise
+            told = f"{place.url} redirects to {target}, which is another host; if that is the forum"
+            raise ConfigError(f"{told}: crawl-tasks new {target}") from error
         self.place = replace(place, url=self.front.page.url)
         self.name = name
         self._remarks: list[str] = []
@@ -70,6 +82,19 @@ class Look:
         """Propose rules for a forum whose program has no preset, from a list page and a thread page."""
         known = self._told(Findings(self.name, self.place, title=self.title(), zone=self._zone(None)))
         return propose(self._visitor, self.front, known)
+
+    def asks_for_login(self) -> bool:
+        """Say whether the front page is one to log in on."""
+        return self.front.root.css_first("input[type=password]") is not None
+
+    def doors(self) -> tuple[str, ...]:
+        """Return where links of this page lead that are called a forum, as on a portal; this host's first."""
+        found = []
+        for node in self.front.root.css("a[href]"):
+            url = self.front.absolute(node.attributes.get("href") or "")
+            if url is not None and url != self.place.url and _DOOR.search(" ".join(node.text().split())[:40]):
+                found.append(url)
+        return tuple(sorted(dict.fromkeys(found), key=lambda url: origin_of(url) != self.place.base))[:MOST_DOORS]
 
     def title(self) -> str:
         """Return what the forum calls itself."""
@@ -108,14 +133,14 @@ class Look:
             self._remarks.append(f"{suspect.title}: its preset does not say how boards are found; list them yourself")
             return None
         try:
-            site = self._site(suspect.name, self.place.directory)
+            met = self._first_front_page(suspect.name, preset.index)
         except SiteError as error:
             self._remarks.append(f"{suspect.title}: {error}")
             return None
-        front = self._front_page(IndexReader(site, preset.index), preset.index)
-        if front is None:
+        if met is None:
             self._remarks.append(f"{suspect.title}: no boards found on {', '.join(preset.index.address)}")
             return None
+        site, front = met
         prefix = _prefix(front.boards, site)
         found = self._site(suspect.name, prefix)
         trial = self._proof(found, front.boards)
@@ -146,9 +171,18 @@ class Look:
     def _site(self, engine: str, prefix: str) -> Site:
         return parse_site(preset_site_text(self.name, self.place, engine, prefix), f"preset {engine}")
 
-    def _front_page(self, reader: IndexReader, index: IndexSpec) -> FrontPage | None:
+    def _first_front_page(self, engine: str, index: IndexSpec) -> tuple[Site, FrontPage] | None:
+        """Look for boards below the likeliest path, then below those above it; give the site as it lies there."""
+        for directory in self.place.directories:
+            site = self._site(engine, directory)
+            front = self._front_page(IndexReader(site, index), index, directory)
+            if front is not None:
+                return site, front
+        return None
+
+    def _front_page(self, reader: IndexReader, index: IndexSpec, directory: str) -> FrontPage | None:
         """Look for boards on the page we were sent to, then on those the preset names."""
-        urls = [self.place.url, *(self.place.base + self.place.directory + path for path in index.address)]
+        urls = [self.place.url, *(self.place.base + directory + path for path in index.address)]
         for url in dict.fromkeys(urls):
             try:
                 front = reader.read(self._visitor.page(url))

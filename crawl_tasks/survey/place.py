@@ -10,6 +10,7 @@ from crawl_tasks.fetch.download import FetchPolicy
 from crawl_tasks.sites.schema import RESERVED_NAMES
 from crawl_tasks.urls import normalize, origin_of
 
+MOST_DIRECTORIES = 3
 _GENERIC = frozenset(["www", "forum", "forums", "community", "discuss", "board", "boards", "bbs", "talk", "m"])
 
 
@@ -30,6 +31,15 @@ class Place:
         """The path of the directory the address lies in, without the last slash."""
         path = urlsplit(self.url).path
         return path[: path.rindex("/")]
+
+    @property
+    def directories(self) -> tuple[str, ...]:
+        """The paths a forum at this address may lie below, likeliest first: `/forum/`, `/forum` and `/forum/x.php`."""
+        path = urlsplit(self.url).path
+        last = path.rpartition("/")[2]
+        nearest = path if last and "." not in last else self.directory
+        above = [nearest[:end] for end, char in enumerate(nearest) if char == "/"]
+        return (nearest, *reversed(above))[:MOST_DIRECTORIES] if nearest else ("",)
 
     def policy(self, user_agent: str) -> FetchPolicy:
         """Return what the survey may fetch: this host, with or without www."""

@@ -23,16 +23,6 @@ from crawl_tasks.survey.visit import Visitor
 
 _MOST_LISTS = 3
 _MOST_BOARDS = 3
-_SKELETON = """\
-list:
-  address: /list/{board}/{page}  # check this, and all below
-  record: tr
-  fields:
-    post_id: {css: a, attr: href}
-    title: a
-post:
-  address: /post/{post}
-  fields: {title: h1, author: .author, created_at: time, body: article}"""
 _EMPTY = r"(?i)\bno (?:topics|threads|posts|discussions|questions)\b|nothing here|暂无|暫無|还没有|還沒有"
 _BOARD_WORDS = re.compile(r"board|forum|list|categor|node|bbs|section|fid=|/c/|/f/", re.IGNORECASE)
 _THREAD_WORDS = re.compile(r"thread|topic|post|showthread|/t/|/d/|[?&](?:tid|t)=", re.IGNORECASE)
@@ -50,11 +40,10 @@ class Listing:
 
 
 def propose(visitor: Visitor, front: Document, found: Findings) -> Findings:
-    """Add boards and rules to what is known of a forum; remarks alone where no list of threads is found."""
+    """Add boards and rules to what is known of a forum; nothing where no list of threads is found."""
     listing = find_list(visitor, front)
     if listing is None:
-        remark = "no list of threads was found: what stands below is only a form. `crawl-tasks shell` shows a page"
-        return replace(found, rules=_SKELETON, remarks=(*found.remarks, remark))
+        return found
     boards = tuple(FoundBoard(link.key, link.text, path_of(link.url)) for link in listing.boards)
     by_address = not boards or listing.boards[0].has_slug
     boards = boards or (FoundBoard("front", None, path_of(front.page.url)),)

@@ -79,7 +79,7 @@ def moved(target: str, status: int = 301) -> Answer:
 
 
 @contextmanager
-def served(program: Program, below: str = "") -> Iterator[Host]:
+def served(program: Program, below: str = "", *, robots: str = "User-agent: *\nDisallow: /admin/\n") -> Iterator[Host]:
     """Serve a forum on a free port, below a path."""
 
     class Handler(BaseHTTPRequestHandler):
@@ -89,7 +89,7 @@ def served(program: Program, below: str = "") -> Iterator[Host]:
         def do_GET(self) -> None:
             where = urlsplit(self.path)
             if where.path == "/robots.txt":
-                said = Answer("User-agent: *\nDisallow: /admin/\n", kind="text/plain")
+                said = Answer(robots, kind="text/plain")
             elif where.path.startswith(f"{below}/") or where.path == below:
                 query = dict(parse_qsl(where.query.replace(";", "&"), keep_blank_values=True))
                 said = program.answer(Ask(unquote(where.path[len(below) :]) or "/", query, host.url))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -75,6 +75,14 @@ CASES = {
     "xenforo, with 15 threads and 6 posts a page": Case(
         "xenforo", lambda content: XenForo(content, 15, 6), lists="^/forums/"
     ),
+} | {
+    f"{name}, below a path": replace(case, below="/community", lists=case.lists.replace("^/", "^/community/"))
+    for name, case in (
+        ("discourse", Case("discourse", Discourse, comment=by_place, lists=r"^/latest\.json")),
+        ("flarum", Case("flarum", Flarum, board=by_slug, lists="^/api/discussions")),
+        ("smf", Case("smf", Smf, lists="[?]board=")),
+        ("xenforo", Case("xenforo", XenForo, lists="^/forums/")),
+    )
 }
 EACH = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 

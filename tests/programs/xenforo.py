@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime
 from html import escape
+from urllib.parse import urlsplit
 
 from tests.programs.content import Board, Content, Said, Topic
 from tests.programs.host import Answer, Ask, moved, page
@@ -54,6 +55,8 @@ class XenForo:
         return f"/{kind}/{thing.slug}.{thing.number}/".replace("/.", "/") + (f"page-{at}" if at > 1 else "")
 
     def _page(self, ask: Ask, template: str, title: str, body: str, crumbs: str = "", status: int = 200) -> Answer:
+        below = urlsplit(ask.base).path
+        body, crumbs = (text.replace('href="/', f'href="{below}/') for text in (body, crumbs))
         whole = FRAME.format(base=ask.base, template=template, title=title, body=body, crumbs=crumbs)
         return page(whole, status, Set_Cookie="xf_csrf=abcdef; path=/; secure")
 

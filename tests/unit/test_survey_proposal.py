@@ -42,14 +42,14 @@ def test_the_rules_proposed_for_the_demo_forum_read_its_pages_unedited(tmp_path:
     assert not [path for path in forum.log if "/private" in str(path)]
 
 
-def test_a_page_without_threads_gives_a_form_to_fill_in(tmp_path: Path) -> None:
+def test_a_page_without_threads_is_said_to_be_no_forum(tmp_path: Path) -> None:
     server = HostileServer({"/": page(b"<title>Shop</title><a href='/cart/1'>Cart</a>")})
     result = run("new", server.base, "--name", "shop", home=tmp_path)
     server.stop()
 
-    assert result.exit_code == Exit.OK, result.output
-    assert "no list of threads was found" in result.stderr
-    assert load_site(tmp_path / "sites" / "shop.yaml").boards == ()
+    assert result.exit_code == Exit.FAILURES
+    assert "no forum was found here" in result.stderr
+    assert not (tmp_path / "sites").exists()
 
 
 @pytest.mark.parametrize(
