@@ -1,0 +1,93 @@
+"""A host that answers nobody among twenty sites that share a few workers."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+from collections.abc import Iterator
+
+import pytest
+import redis
+
+from crawl_tasks.fetch.download import Fetcher, build_client
+from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.model import Request, Stage
+from crawl_tasks.pipeline import Ask, Pages
+from crawl_tasks.publishing import publish_site
+from crawl_tasks.sitebook import SiteBook
+from crawl_tasks.sites.loader import parse_site
+from tests.frontier.small_crawl import RULES, SmallForum, small_forum
+from tests.waiting import eventually
+
+WORKERS = 4
+EACH = 20
+
+
+@pytest.fixture
+def forum() -> Iterator[SmallForum]:
+    with small_forum() as forum:
+        for number in range(EACH):
+            forum.thread(str(number))
+        yield forum
+
+
+@pytest.fixture
+def dead_host() -> Iterator[str]:
+    """Listen, and let the connections wait."""
+    with socket.create_server(("127.0.0.1", 0), backlog=64) as server:
+        yield f"http://127.0.0.1:{server.getsockname()[1]}"
+
+
+class Workers:
+    """Threads that work on whatever post stands first on the queue, as worker processes do."""
+
+    def __init__(self, client: redis.Redis, frontier: Frontier) -> None:
+        self._client, self._frontier = client, frontier
+        self._pages = Pages(frontier, SiteBook(frontier, None), Fetcher(build_client("requests")))
+        self._over = threading.Event()
+        self._threads = [threading.Thread(target=self._work) for _ in range(WORKERS)]
+
+    def __enter__(self) -> None:
+        for thread in self._threads:
+            thread.start()
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        for thread in self._threads:
+            thread.join()
+
+    def _work(self) -> None:
+        while not self._over.is_set():
+            message = self._client.rpop("post")
+            if message is None:
+                self._frontier.tick("me")
+                self._over.wait(0.01)
+                continue
+            said = json.loads(json.loads(message)["body"])[1]
+            self._pages.work(Ask(said["site"], Stage.POST, rid=said["rid"]))
+
+
+def publish(frontier: Frontier, name: str, base: str, gate: str) -> None:
+    text = RULES.replace("name: demo", f"name: {name}").replace(
+        "gate: {window: 50, delay_s: 0, retry_base_s: 0.1}", gate
+    )
+    publish_site(frontier, parse_site(text, f"{name}.yaml").relocated(base), contact=None)
+    frontier.admit(name, [Request(name, Stage.POST, str(n), f"{base}/post/{n}") for n in range(EACH)])
+
+
+def test_a_dead_host_takes_a_few_attempts_while_all_other_sites_are_crawled(
+    client: redis.Redis, forum: SmallForum, dead_host: str
+) -> None:
+    frontier = Frontier(client, "test")
+    publish(frontier, "dead", dead_host, "gate: {window: 16, delay_s: 0, deadline_s: 1, retry_base_s: 0.1}")
+    others = [f"site{number}" for number in range(19)]
+    for name in others:
+        publish(frontier, name, forum.url, "gate: {window: 1, delay_s: 0.05}")
+
+    with Workers(client, frontier):
+        eventually(lambda: all(census.done == EACH for census in frontier.censuses(others)), within_s=60, every_s=0.1)
+        attempts = frontier.census("dead").count("attempts")
+
+    assert 1 <= attempts <= 3 * WORKERS
+    assert frontier.census("dead").imbalance() == ""
