@@ -13,10 +13,10 @@ from functools import lru_cache
 from pydantic import Field, ValidationError, model_validator
 
 from crawl_tasks.errors import SiteError
+from crawl_tasks.sites.board import Line
 from crawl_tasks.sites.complaints import complaints
 from crawl_tasks.sites.index import IndexSpec
 from crawl_tasks.sites.rules import Part
-from crawl_tasks.sites.schema import Line
 from crawl_tasks.sites.yaml_tree import Path, Tree, Value, read_yaml
 
 _DIRECTORY = pathlib.Path(__file__).with_name("engines")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-from enum import StrEnum
 from functools import cached_property
 from typing import Annotated, Self
 from urllib.parse import urlsplit
@@ -18,6 +17,7 @@ from pydantic import BeforeValidator, Field, StringConstraints, field_validator,
 
 from crawl_tasks.errors import RefusedAddress
 from crawl_tasks.model import Stage
+from crawl_tasks.sites.board import Board, BoardKind, Line, from_id
 from crawl_tasks.sites.policy import (
     Breaker,
     Flag,
@@ -52,54 +52,8 @@ _OURS = (
 _OUR_HEADERS = frozenset(_OURS.split())
 
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_-]{0,31}$")]
-Line = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f\x7f]+$", max_length=300)]
 # Lengths stand apart from patterns: repeated 1 to 64 times, all of Unicode's \w takes 15 ms to compile.
 Parameter = Annotated[str, StringConstraints(pattern=r"^[\w.-]+\*?$", max_length=64)]
-
-
-class BoardKind(StrEnum):
-    """What the pages of a board are."""
-
-    LIST = "list"
-    HUB = "hub"
-    FEED = "feed"
-    SITEMAP = "sitemap"
-
-
-class Board(Part):
-    """One board to watch. A bare string or number in the list is its id."""
-
-    id: Annotated[str, StringConstraints(pattern=r"^[^\x00-\x20\x7f]+$", max_length=200)] = Field(
-        description="The forum's id."
-    )
-    title: Line | None = Field(default=None, description="A title for people; the page's own is stored.")
-    address: Line | None = Field(
-        default=None, description="Address of its first page, where list.address does not fit."
-    )
-    priority: Annotated[int, Field(strict=True, ge=0, le=9)] | None = Field(
-        default=None, description="Priority of its scans, and of what they find, in place of the site's."
-    )
-    interval_s: Annotated[float, Field(strict=True, ge=1, le=31_536_000)] | None = Field(
-        default=None, description="A fixed interval in place of the adaptive one."
-    )
-    kind: BoardKind = Field(
-        default=BoardKind.LIST, description="list; or a page that only links to threads: hub, feed, sitemap."
-    )
-
-    @field_validator("id", mode="before")
-    @classmethod
-    def _number_is_text(cls, value: object) -> object:
-        return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
-
-    @model_validator(mode="after")
-    def _a_hub_has_an_address(self) -> Self:
-        if self.kind is not BoardKind.LIST:
-            require(self.address is not None, f"is a {self.kind.value} without an address; give it one")
-        return self
-
-
-def _from_id(value: object) -> object:
-    return {"id": value} if isinstance(value, (str, int)) else value
 
 
 class Site(Part):
@@ -156,7 +110,7 @@ class Site(Part):
         le=100_000_000,
         description="Addresses each filter of a bloom guard holds, at 3 bytes each.",
     )
-    boards: tuple[Annotated[Board, BeforeValidator(_from_id)], ...] = Field(default=(), description="Boards to watch.")
+    boards: tuple[Annotated[Board, BeforeValidator(from_id)], ...] = Field(default=(), description="Boards to watch.")
     list: ListSpec = Field(description="How to read list pages.")
     post: PostSpec = Field(description="How to read post pages.")
     comment: CommentSpec | None = Field(
@@ -297,4 +251,4 @@ def _place(value: str) -> str:
     return f"{where.scheme}://{where.netloc}{where.path.rstrip('/')}"
 
 
-__all__ = ["Board", "Gate", "GuardMode", "Guards", "Interval", "Order", "Orders", "Priorities", "Site"]
+__all__ = ["Board", "BoardKind", "Gate", "GuardMode", "Guards", "Interval", "Order", "Orders", "Priorities", "Site"]

@@ -73,11 +73,14 @@ def preset_site_text(name: str, place: Place, engine: str, prefix: str = "") -> 
 
 
 def _board_line(board: FoundBoard, has_address: bool) -> str:
-    key = board.board_id if re.fullmatch(r"[1-9]\d{0,17}", board.board_id) else _quoted(board.board_id)
     title = f", title: {_quoted(board.title[:200])}" if board.title else ""
-    below = f"  # below {_plain(board.parent_id)}" if board.parent_id else ""
+    parent = f", parent: {_key(board.parent_id)}" if board.parent_id else ""
     address = f", address: {_quoted(board.url)}" if has_address and board.url else ""
-    return f"  - {{id: {key}{title}{address}}}{below}"
+    return f"  - {{id: {_key(board.board_id)}{title}{parent}{address}}}"
+
+
+def _key(text: str) -> str:
+    return text if re.fullmatch(r"[1-9]\d{0,17}", text) else _quoted(text)
 
 
 def _quoted(text: str) -> str:

@@ -64,7 +64,7 @@ def test_boards_that_only_the_page_of_a_board_names_are_found_below_it(tmp_path:
 
     result = run("new", f"{forum.base}/forum/", "-o", "-", home=tmp_path)
 
-    assert '- {id: 9, title: "Below"}  # below 2' in result.stdout
+    assert '- {id: 9, title: "Below", parent: 2}' in result.stdout
     assert "boards    3, 1 of them below another" in result.stderr
     assert sum(path.startswith("/forum/viewforum.php") for path in forum.paths()) == 3
 
@@ -80,7 +80,7 @@ def test_boards_that_are_known_by_their_links_are_looked_into_there(tmp_path: Pa
 
     result = run("new", forum.base, "--engine", "nodebb", "-o", "-", home=tmp_path)
 
-    assert f'- {{id: 5, title: "x", address: "{forum.base}/category/5/five"}}  # below 4' in result.stdout
+    assert f'- {{id: 5, title: "x", parent: 4, address: "{forum.base}/category/5/five"}}' in result.stdout
     assert [path for path in forum.paths() if "category" in path] == ["/category/4/four", "/category/5/five"]
 
 
