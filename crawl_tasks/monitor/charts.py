@@ -27,13 +27,13 @@ def spark(values: Sequence[float], what: str) -> str:
     )
 
 
-def plot(series: Sequence[tuple[str, Sequence[float]]], title: str, span: str, unit: str = "") -> str:
+def plot(series: Sequence[tuple[str, Sequence[float]]], title: str, times: tuple[str, str], unit: str = "") -> str:
     """Draw up to four series over the same time, with the greatest value, the time span and a legend.
 
     Args:
         series: names and values, oldest first, equally spaced.
         title: what is shown.
-        span: how long ago the first value was, in words.
+        times: when the first and the last value were, in words.
         unit: stands behind the numbers of the scale.
     """
     width, height = PLOT
@@ -46,14 +46,15 @@ def plot(series: Sequence[tuple[str, Sequence[float]]], title: str, span: str, u
     ]
     legend = "".join(f'<span class="key c{number}">{escape(name)}</span>' for number, (name, _) in enumerate(series))
     grid = "".join(_grid_line(share, scale, unit) for share in (0.0, 0.5, 1.0))
-    times = (
-        f'<text x="{_LEFT}" y="{height - 4}">{escape(span)} ago</text>'
-        f'<text x="{width - 2}" y="{height - 4}" text-anchor="end">now</text>'
+    first, last = map(escape, times)
+    axis = (
+        f'<text x="{_LEFT}" y="{height - 4}">{first}</text>'
+        f'<text x="{width - 2}" y="{height - 4}" text-anchor="end">{last}</text>'
     )
     return (
         f"<figure><figcaption>{escape(title)} {legend if len(series) > 1 else ''}</figcaption>"
         f'<svg class="plot" viewBox="0 0 {width} {height}" role="img" aria-label="{escape(title)}">'
-        f"{grid}{times}{''.join(lines)}</svg></figure>"
+        f"{grid}{axis}{''.join(lines)}</svg></figure>"
     )
 
 

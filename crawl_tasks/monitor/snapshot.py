@@ -75,16 +75,22 @@ class SiteSnapshot:
     @cached_property
     def failed(self) -> dict[str, int]:
         """Count the failed attempts by reason."""
-        return self._counted("failed:")
+        return dict(sorted(self._counters["failed"].items()))
 
     @cached_property
     def dropped(self) -> dict[str, int]:
         """Count the items that were not given to the store, by reason."""
-        return self._counted("dropped:")
+        return dict(sorted(self._counters["dropped"].items()))
 
-    def _counted(self, prefix: str) -> dict[str, int]:
-        names = [name for name in self.census.fields if name.startswith(prefix)]
-        return {name.removeprefix(prefix): self.census.count(name) for name in sorted(names)}
+    @cached_property
+    def _counters(self) -> dict[str, dict[str, int]]:
+        """Sort the ledger's counters by what stands before the colon, once."""
+        groups: dict[str, dict[str, int]] = {"failed": {}, "dropped": {}, "cut": {}, "gone": {}}
+        for name, value in self.census.fields.items():
+            group, _, rest = name.partition(":")
+            if rest and group in groups:
+                groups[group][rest] = int(value)
+        return groups
 
     @cached_property
     def fates(self) -> dict[tuple[str, str], int]:
@@ -98,12 +104,17 @@ class SiteSnapshot:
     @cached_property
     def gone(self) -> int:
         """Count the pages that no longer exist."""
-        return sum(self.census.count(f"gone:{stage.value}") for stage in Stage)
+        return sum(self._counters["gone"].values())
 
     @property
     def cut(self) -> int:
         """Count the pages at which `max_pages` ended a walk that had more."""
-        return sum(self.census.count(f"cut:{stage.value}") for stage in Stage)
+        return sum(self.cuts.values())
+
+    @property
+    def cuts(self) -> dict[str, int]:
+        """Count the same by stage."""
+        return self._counters["cut"]
 
     @property
     def statuses(self) -> dict[str, int]:

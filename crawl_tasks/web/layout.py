@@ -51,7 +51,7 @@ color:var(--text)}button{cursor:pointer}.actions{display:flex;gap:8px;flex-wrap:
 .sites tr+tr{border-top:1px solid var(--edge)}.sites svg.spark{width:44px}
 .sites td{border:0!important;padding:2px 0;white-space:normal;overflow-wrap:anywhere}
 .sites td[data-name]:before{content:attr(data-name) " ";color:var(--quiet)}.sites td.row{grid-column:1/-1}
-.sites td:empty{display:none}}
+.sites td:empty{display:none}.narrow tr{grid-template-columns:1fr auto}}
 """
 
 

@@ -13,8 +13,9 @@ from crawl_tasks.web.families import Family, MetricKind, Sample, escaped, labels
 C, G, H = MetricKind.COUNTER, MetricKind.GAUGE, MetricKind.HISTOGRAM
 U = MetricKind.UNTYPED  # counters, but without the _total that newer parsers would add to their names
 Reader = Callable[[Snapshot], Iterable[Sample]]
-GATE = (Refusal.PAUSED, Refusal.WINDOW_FULL, Refusal.TOO_EARLY, Refusal.STORE_BEHIND, Refusal.QUARANTINED)
-
+REFUSALS = (Refusal.PAUSED, Refusal.WINDOW_FULL, Refusal.TOO_EARLY, Refusal.STORE_BEHIND, Refusal.QUARANTINED)
+GATE = [(f"refused:{refusal.value}", refusal.name.lower()) for refusal in REFUSALS]
+STAGES = [(stage, f'stage="{stage.value}"') for stage in Stage]
 
 CHANGES = ("new", "filled", "changed", "unchanged")
 ITEM_LABELS = [
@@ -73,6 +74,13 @@ def _pages(snapshot: Snapshot) -> Iterator[Sample]:
                 yield f'{where},outcome="gone"', gone
 
 
+def _quarantined(snapshot: Snapshot) -> Iterator[Sample]:
+    for site in snapshot.sites:
+        shut = site.quarantined
+        for stage, text in STAGES:
+            yield f'site="{site.name}",{text}', int(stage in shut) if shut else 0
+
+
 def _given_up(snapshot: Snapshot) -> Iterator[Sample]:
     for site in snapshot.sites:
         for (fate, reason), count in site.fates.items():
@@ -85,7 +93,7 @@ def _retries(site: SiteSnapshot) -> dict[str, int]:
 
 
 def _refusals(site: SiteSnapshot) -> dict[str, int]:
-    return {refusal.name.lower(): site.stat(f"refused:{refusal.value}") for refusal in GATE}
+    return {name: count for field, name in GATE if (count := site.stat(field))}
 
 
 def _items(snapshot: Snapshot) -> Iterator[Sample]:
@@ -147,7 +155,7 @@ FAMILIES = (
            "For how long the gate lets nothing go: Retry-After, quiet hours, a spent budget.",
            lambda snap: [(f'site="{site.name}"', site.rests_s(snap.at_ms)) for site in snap.sites]),
     Family("crawl_stage_quarantined", G, ("site", "stage"), "1 if the stage is shut: its pages could not be read.",
-           by("stage", lambda site: {stage.value: int(stage in site.quarantined) for stage in Stage})),
+           _quarantined),
     Family("crawl_requests", G, ("site", "state"),
            "Requests by state: ready, released, leased, delayed, parked, dead.", by("state", _states)),
     Family("crawl_backlog_requests", G, ("site", "stage"), "Requests of a stage that are ready or released.",
@@ -165,7 +173,7 @@ FAMILIES = (
            each=lambda site: site.census.count("attempts")),
     Family("crawl_pages_total", C, ("site", "stage", "outcome"), "Pages committed: ok, or gone (404, 410).", _pages),
     Family("crawl_pages_cut_total", C, ("site", "stage"), "Pages at which `max_pages` ended a walk that had more.",
-           by("stage", lambda site: {stage.value: site.census.count(f"cut:{stage.value}") for stage in Stage})),
+           by("stage", lambda site: site.cuts)),
     Family("crawl_responses_total", C, ("site", "status"), "Answers by HTTP status, after redirects.",
            by("status", lambda site: site.statuses)),
     Family("crawl_response_wire_bytes_total", C, ("site",), "Bytes of pages as they were sent.",

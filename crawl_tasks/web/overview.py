@@ -95,10 +95,11 @@ def tile(name: str, value: str, colour: str = "") -> str:
     return f'<div class="tile"><b class="{colour}">{escape(value)}</b><span>{escape(name)}</span></div>'
 
 
-def plots(history: History, name: str = ALL) -> str:
-    """Draw the last hour."""
+def plots(history: History, name: str = ALL, *, is_over: bool = False) -> str:
+    """Draw the last hour, or all of a crawl that is over."""
     readings = history.of(name)
     span = duration((readings[-1].at_ms - readings[0].at_ms) / 1000) if readings else "0 s"
+    times = ("begin", span) if is_over else (f"{span} ago", "now")
     stored = [
         ("posts", history.per_minute(name, lambda reading: reading.posts)),
         ("comments", history.per_minute(name, lambda reading: reading.comments)),
@@ -109,8 +110,8 @@ def plots(history: History, name: str = ALL) -> str:
     ]
     backlog = [("open", [reading.open for reading in readings])]
     return (
-        f'<div class="plots">{plot(fetched, "per minute:", span)}{plot(stored, "new per minute:", span)}'
-        f"{plot(backlog, 'open requests', span)}</div>"
+        f'<div class="plots">{plot(fetched, "per minute:", times)}{plot(stored, "new per minute:", times)}'
+        f"{plot(backlog, 'open requests', times)}</div>"
     )
 
 

@@ -10,12 +10,12 @@ from pathlib import Path
 from crawl_tasks.errors import ConfigError
 from crawl_tasks.frontier.histogram import Histogram
 from crawl_tasks.model import Stage
-from crawl_tasks.monitor.advice import duration
+from crawl_tasks.monitor.advice import Level, duration, findings
 from crawl_tasks.monitor.charts import bars
 from crawl_tasks.monitor.history import History
 from crawl_tasks.monitor.snapshot import Snapshot
 from crawl_tasks.web.layout import page_of
-from crawl_tasks.web.overview import plots
+from crawl_tasks.web.overview import COLOURS, plots
 
 TIMES = {"wait": "time on the queue", "fetch": "time of fetching", "parse": "time of parsing"}
 
@@ -28,10 +28,16 @@ def crawl_report(
         f'<tr><td>{escape(name)}</td><td class="number">{escape(str(value))}</td></tr>' for name, value in stats.items()
     )
     began, ended = (datetime.fromtimestamp(at.at_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S") for at in (start, end))
+    said = "".join(
+        f'<p class="said {COLOURS[advice.level]}"><b>{escape(site.name)}</b>: {escape(advice.text)}</p>'
+        for site in end.sites
+        for advice in findings(site, end)
+        if advice.level > Level.FINE
+    )
     charts = "".join(_latencies(what, start, end) for what in TIMES)
     body = (
         f"<h2>{escape(title)}: {', '.join(escape(site.name) for site in end.sites)}</h2>"
-        f'<p class="quiet">{began} to {ended} UTC</p>{plots(history)}'
+        f'<p class="quiet">{began} to {ended} UTC</p>{said}{plots(history, is_over=True)}'
         f'<div class="plots">{bars(_statuses(start, end), "answers by status")}{_freshness(start, end)}</div>'
         f'<div class="plots">{charts}</div>'
         f'<h2>Numbers</h2><div class="sites narrow"><table><tbody>{rows}</tbody></table></div>'
@@ -58,7 +64,7 @@ def _freshness(start: Snapshot, end: Snapshot) -> str:
     ages: Histogram = end.freshness().since(start.freshness())
     names = [f"up to {duration(bound)}" for bound in ages.bounds] + [f"over {duration(ages.bounds[-1])}"]
     rows = [(name, float(count)) for name, count in zip(names, ages.counts, strict=True) if count]
-    return bars(rows, "from posting to storing")
+    return bars(rows, "from posting to storing, of what was posted since the site is watched")
 
 
 def write_report(path: Path, text: str) -> None:

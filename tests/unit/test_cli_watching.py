@@ -130,6 +130,8 @@ def test_the_report_shows_the_crawl_and_stands_alone(course: tuple[Snapshot, Sna
     assert ">28<" in text
     assert "&lt;x&gt;" in text
     assert "time of fetching" in text
+    assert "1 page parked (parse)" in text
+    assert ">now<" not in text
     with pytest.raises(ConfigError, match="cannot be written"):
         write_report(tmp_path, text)
 

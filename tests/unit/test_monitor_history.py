@@ -98,7 +98,7 @@ def test_a_small_chart_says_its_numbers_too(values: list[float], words: str) -> 
 
 
 def test_a_plot_has_a_scale_that_holds_every_value() -> None:
-    drawn = plot([("a", [1.0, 730.0]), ("b", [0.0, 2.0])], "x", "5 min")
+    drawn = plot([("a", [1.0, 730.0]), ("b", [0.0, 2.0])], "x", ("5 min ago", "now"))
 
     assert ">1000<" in drawn
     assert drawn.count("<polyline") == 2

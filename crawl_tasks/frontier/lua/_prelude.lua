@@ -33,6 +33,13 @@ local FIELDS = {
   'weights', 'credit', 'daily_new', 'found',
 }
 
+-- When the gate of a site opens, ms: its next turn, or later when it is asleep or has spent the day's budget.
+local function gate_opens_at(next_at, quiet, budget, offsets, spent)
+  local turn = tonumber(next_at or 0)
+  if (quiet or '') == '' and tonumber(budget or 0) <= 0 then return turn end
+  return math.max(turn, opens_at(now_ms(), offsets or '', quiet or '', tonumber(budget or 0), spent))
+end
+
 -- A site's terms and counters, or nil when nobody published the site.
 local function load_site(name)
   local key = P .. ':s:' .. name
@@ -42,8 +49,7 @@ local function load_site(name)
   local function number(field, otherwise) return tonumber(v[field] or otherwise) end
   local file_delay = math.max(number('delay_ms', 0), number('crawl_delay_ms', 0))
   local is_paused = v.paused == '1' or redis.call('EXISTS', P .. ':halt') == 1
-  local quiet, budget, next_at = v.quiet or '', number('daily_budget', 0), number('next_at', 0)
-  if quiet ~= '' or budget > 0 then next_at = math.max(next_at, opens_at(now_ms(), v.offsets or '', quiet, budget, v.spent)) end
+  local budget, next_at = number('daily_budget', 0), gate_opens_at(v.next_at, v.quiet, v.daily_budget, v.offsets, v.spent)
   local delay, window = pace_of(v.slow, file_delay, number('window', 1))
   return {
     name = name, key = key, version = v.version, paused = is_paused, draining = v.draining == '1', next_at = next_at,
