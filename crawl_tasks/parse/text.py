@@ -22,10 +22,10 @@ _MARK_OF |= {f"/{name}": mark for name, mark in _MARK_OF.items()}
 _REST_OF_TAG = r"""(?=[\s/>])[^>"]*(?:"[^"]*"[^>"]*)*>"""
 _TAG = re.compile(r"""</?([a-z0-9]*)[^>"]*(?:"[^"]*"[^>"]*)*>""")
 _HAS_UNSEEN = re.compile(
-    "<(?:!|script|style|template|noscript|iframe|object|svg|math|select|textarea|title|xmp|noembed|noframes)"
+    "<(?:!|script|style|template|noscript|iframe|object|svg|math|select|textarea|title|xmp|noembed|noframes|plaintext)"
 ).search
 _UNSEEN = re.compile(
-    r"<!--.*?(?:-->|$)|<(script|style|template|noscript|iframe|object|svg|math|select|textarea|title|xmp|noembed|noframes)"
+    r"<!--.*?(?:-->|$)|<(script|style|template|noscript|iframe|object|svg|math|select|textarea|title|xmp|noembed|noframes|plaintext)"
     r"(?=[\s/>]).*?(?:</\1\s*>|$)",
     re.DOTALL | re.IGNORECASE,
 )
@@ -81,11 +81,10 @@ def _has_plain_blanks(text: str, written: list[str]) -> bool:
 
 def _written(html: str) -> str:
     """Return what is written between the tags, with line breaks where the tags make them."""
-    text = _cut(_shown(html))
-    if text is None:
-        seen = _UNSEEN.sub("", html) if _HAS_UNSEEN(html) else html
-        text = _TAG.sub(_break_of, _shown(seen).replace("\n", " "))
-    return text
+    # First what is unseen: raw text in it is no serialised HTML, and the other expressions would not end soon on it.
+    shown = _shown(_UNSEEN.sub("", html) if _HAS_UNSEEN(html) else html)
+    text = _cut(shown)
+    return _TAG.sub(_break_of, shown.replace("\n", " ")) if text is None else text
 
 
 def _shown(html: str) -> str:

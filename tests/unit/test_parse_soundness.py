@@ -88,10 +88,12 @@ def test_damaged_pages_give_a_result_or_a_page_error(which: int) -> None:
         b"<article class=post><h1 class=title>x</h1><div class=body>" + b"<" * 100_000,
         b'<article class=post><h1 class=title>x</h1><div class=body><pre>' + b"\n " * 50_000,
         b"<article class=post><h1 class=title>x</h1><div class=body>x<xmp>" + b"<pre></pre >" * 20_000,
+        b"<article class=post><h1 class=title>x</h1><div class=body>x<xmp>" + b"<img " * 20_000 + b'"',
+        b"<article class=post><h1 class=title>x</h1><div class=body>x<plaintext>" + b"</a " * 20_000 + b'"',
         b"<nav class=pager data-pages=999999999999><div class=comment data-comment=1>",
     ],
     ids=["nested", "deep", "balanced", "matryoshka", "wide", "unclosed", "rows", "long id", "combining", "angles",
-         "blanks", "layouts", "pages"],
+         "blanks", "layouts", "pictures", "ends", "pages"],
 )  # fmt: skip
 def test_hostile_pages_end_well_and_soon(body: bytes) -> None:
     for request, page in samples():
