@@ -38,7 +38,6 @@ end
 
 -- Divide `most` turns among the lanes.
 local function share_turns(site, waiting, most)
-  local weights, credit = numbers_in(site.weights), numbers_in(site.credit)
   local turns, lanes = {}, {}
   for i, lane in ipairs(LANES) do
     turns[lane] = 0
@@ -46,6 +45,7 @@ local function share_turns(site, waiting, most)
   end
   if #lanes == 1 then turns[LANES[lanes[1]]] = math.min(most, waiting[LANES[lanes[1]]]) end
   if #lanes <= 1 then return turns end
+  local weights, credit = numbers_in(site.weights), numbers_in(site.credit)
   for _ = 1, most do
     local best, gained = nil, 0
     for _, i in ipairs(lanes) do

@@ -34,16 +34,17 @@ local now = now_ms()
 local stage, payload = string.match(entry, '^%d+ (%a+) %d %d+ %S+ (.*)$')
 
 local trail = {string.format('%.0f', now), entry}
-local today = day_at(site.offsets, now)
-local found = spent_on(site.found, today)
+local has_cap = site.daily_new > 0 and #ARGV >= 10
+local today = has_cap and day_at(site.offsets, now) or 0
+local found = has_cap and spent_on(site.found, today) or 0
 for i = 10, #ARGV do
-  if site.daily_new > 0 and found + site.fresh >= site.daily_new then  -- a trap: what is left out stays unknown
+  if has_cap and found + site.fresh >= site.daily_new then  -- a trap: what is left out stays unknown
     tally(site, 'capped:daily_new', #ARGV - i + 1)
     break
   end
   if admit_line(site, ARGV[i], now) then trail[#trail + 1] = ARGV[i] end
 end
-if site.daily_new > 0 and site.fresh > 0 then
+if has_cap and site.fresh > 0 then
   redis.call('HSET', site.key, 'found', string.format('%.0f %.0f', today, found + site.fresh))
 end
 settle(site)
