@@ -25,6 +25,7 @@ from tests.flow.judge import differences
 from tests.flow.world import ROOT, SITE, World
 
 LEASE_MS = 4000  # the crawler's own are an attempt's deadline and 15 seconds
+ONE_SCAN_S = 86_400.0  # a second scan of a board would fetch its lists again, as it should
 MANY_ATTEMPTS = 40  # pages are hit by more deaths here than a lifetime holds, and must not be buried for that
 
 BINDINGS = ("_kombu.*", "unacked*")
@@ -182,6 +183,8 @@ class Ground:
     def publish(self, lease_ms: int = LEASE_MS, **gate: object) -> Site:
         """Publish the site with leases that end soon."""
         site = self.world.publish(self.base, **({"max_attempts": MANY_ATTEMPTS, "deadline_s": 1.0} | gate))
+        once = dict.fromkeys(("min_s", "start_s", "max_s"), ONE_SCAN_S)
+        site = site.model_copy(update={"interval": site.interval.model_copy(update=once)})
         self.publish_site(site, lease_ms)
         return site
 

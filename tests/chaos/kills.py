@@ -47,13 +47,12 @@ class Gauntlet:
             self.rows += self._ground.rows()
             kills = sum(self.hits.values()) - before
             self.faults += verdict.faults
-            if verdict.extra > kills + verdict.overrun:  # a lease that a living worker overran costs a fetch too
+            if verdict.extra > kills:
                 self.faults.append(f"{verdict.extra} extra fetches for {kills} kills, {verdict.overrun} overrun leases")
-            self.pages, self.extra, self.crawls = (
-                self.pages + verdict.pages,
-                self.extra + verdict.extra,
-                self.crawls + 1,
-            )
+            self.pages += verdict.pages
+            self.extra += verdict.extra
+            self.overrun += verdict.overrun
+            self.crawls += 1
 
     def _crawl(self) -> None:
         deadline = time.monotonic() + 120
