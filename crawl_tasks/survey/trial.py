@@ -38,6 +38,8 @@ class Trial:
     page: Fetched | None = None
     parsed: Parsed | None = None
     error: str = ""
+    unruled: frozenset[str] = frozenset()
+    """Fields that the site file does not look for on pages of this kind."""
 
     @property
     def rows(self) -> tuple[Post | Comment, ...]:
@@ -61,10 +63,12 @@ class Trial:
         if self.error:
             return [self.error]
         stage, rows = self.request.stage, self.rows
+        if not rows and stage is Stage.COMMENT:
+            return []  # its rules say so: what is neither comments nor marked as empty is an error
         if not rows:
             return [f"{stage.value}: no record was found on {self.request.address}"]
         lost = [f"{stage.value}.{one.field}" for one in self.coverage() if one.field in _NEEDED[stage]
-                and not one.filled]  # fmt: skip
+                and one.field not in self.unruled and not one.filled]  # fmt: skip
         return lost + [f"comment.{one.field}" for one in self.comments()
                        if one.field in _NEEDED[Stage.COMMENT] and not one.filled]  # fmt: skip
 
@@ -80,8 +84,12 @@ def attempt(visitor: Visitor, opened: OpenSite, request: Request) -> Trial:
 
 def reread(opened: OpenSite, request: Request, page: Fetched) -> Trial:
     """Read a page that is here already."""
+    spec = opened.site.stages.get(request.stage)
+    unruled = (
+        frozenset(_NEEDED[request.stage]) - set(spec.fields) if spec is not None and not spec.parser else frozenset()
+    )
     try:
-        return Trial(request, page, opened.parser.parse(request, page, 0))
+        return Trial(request, page, opened.parser.parse(request, page, 0), unruled=unruled)
     except PageError as error:
         return Trial(request, page, error=str(error))
 
