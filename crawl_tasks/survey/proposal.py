@@ -26,7 +26,7 @@ _MOST_BOARDS = 3
 _EMPTY = r"(?i)\bno (?:topics|threads|posts|discussions|questions)\b|nothing here|暂无|暫無|还没有|還沒有"
 _BOARD_WORDS = re.compile(r"board|forum|list|categor|node|bbs|section|fid=|/c/|/f/", re.IGNORECASE)
 _THREAD_WORDS = re.compile(r"thread|topic|post|showthread|/t/|/d/|[?&](?:tid|t)=", re.IGNORECASE)
-_REPLIES = re.compile(r"repl|comment|answer|回", re.IGNORECASE)
+_REPLIES = re.compile(r"repl|comment|answer|post-?count|posts\b|回", re.IGNORECASE)
 _VIEWS = re.compile(r"views?\b|hits?\b|\breads?\b|visits?\b|看", re.IGNORECASE)
 
 
@@ -50,7 +50,7 @@ def propose(visitor: Visitor, front: Document, found: Findings) -> Findings:
     thread, following = _thread(visitor, listing), _next_page(visitor, listing)
     lines = [
         *_list_rules(listing, following),
-        *thread_rules(thread, listing.rows.titles[0], following[0] if following else GUESS),
+        *thread_rules(thread, listing.rows.titles[0], following.rule if following else GUESS),
     ]
     remark = "no preset knows this program: the rules below are proposals. Run `crawl-tasks try`, then correct them"
     return replace(
@@ -117,20 +117,28 @@ def _names_boards(link: Link, front: Document) -> bool:
     return bool(_BOARD_WORDS.search(below)) and not _THREAD_WORDS.search(below)
 
 
-def _next_page(visitor: Visitor, listing: Listing) -> tuple[str, str] | None:
-    """Find the pager of lists, on other boards where this one has a single page; rule and address."""
+@dataclass(frozen=True, slots=True)
+class Following:
+    """The pager of lists: the rule that finds it, and the address it leads to from a board's first page."""
+
+    rule: str
+    url: str
+    board: Link | None
+
+
+def _next_page(visitor: Visitor, listing: Listing) -> Following | None:
+    """Find the pager of lists, on other boards where this one has a single page."""
     found = next_of(listing.document)
+    if found is not None:
+        return Following(*found, listing.boards[0] if listing.boards else None)
     for link in listing.boards[1 : 1 + _MOST_BOARDS]:
-        if found is not None:
-            break
         try:
-            page = Document(visitor.page(link.url))
+            found = next_of(Document(visitor.page(link.url)))
         except PageError:
             continue
-        found = next_of(page)
         if found is not None:
-            return found[0], found[1].replace(link.key, listing.boards[0].key, 1)
-    return found
+            return Following(*found, link)
+    return None
 
 
 def _thread(visitor: Visitor, listing: Listing) -> tuple[Link, Document] | None:
@@ -157,7 +165,7 @@ def _words_of(node: LexborNode) -> str:
     return node.attributes.get("class") or (above.attributes.get("class") if above is not None else None) or ""
 
 
-def _list_rules(listing: Listing, following: tuple[str, str] | None) -> list[str]:
+def _list_rules(listing: Listing, following: Following | None) -> list[str]:
     document, rows = listing.document, listing.rows
     title = selector_in(rows.records, [link.node for link in rows.titles]) or "a"
     lines = ["list:"]
@@ -167,13 +175,18 @@ def _list_rules(listing: Listing, following: tuple[str, str] | None) -> list[str
             f"  identity: {scalar(identity_of(link.shape, 'board', link.place) if link else '^(?P<board>/)$')}{CHECK}"
         )
     else:
-        paged = paged_template(link.url, following[1], link.key, "board") if following else None
+        seen = following.board if following else None
+        paged = paged_template(seen.url, following.url, seen.key, "board") if following and seen else None
         first = template_of(link.url, link.key, "board")
         lines.append(f"  address: {scalar(paged or first)}{CHECK}")
         if paged and paged.replace("{page}", "1") != first:
             lines.append(f"  first_address: {scalar(first)}")
-    lines.append(f"  empty: {{css: body, regex: {scalar(_EMPTY)}}}{CHECK}")
-    lines += [f"  record: {scalar(selector_of(document.root, rows.records) or str(rows.records[0].tag))}", "  fields:"]
+    record = selector_of(document.root, rows.records) or str(rows.records[0].tag)
+    empty = f"{{css: body, regex: {scalar(_EMPTY)}}}"
+    if len(document.root.css(record)) > len(rows.records):
+        # A heading looks as the rows do: it stands on an empty board too.
+        record, empty = f"{record}:has({title})", f"{{first_of: [{empty}, {scalar(record)}]}}"
+    lines += [f"  empty: {empty}{CHECK}", f"  record: {scalar(record)}", "  fields:"]
     lines.append(f"    post_id: {{css: {scalar(title)}, attr: href, regex: {scalar(_id_regex(rows.titles[0]))}}}")
     if rows.titles[0].has_slug:
         lines.append(f"    url: {{css: {scalar(title)}, attr: href}}")
@@ -181,13 +194,15 @@ def _list_rules(listing: Listing, following: tuple[str, str] | None) -> list[str
     plain = {"author": author_in(rows.records), **_counts(rows.records)}
     fields = {name: scalar(css) for name, css in plain.items() if css}
     moments = {"created_at": moment_rule(rows.records), "last_reply_at": moment_rule(rows.records, place=-1)}
+    if moments["created_at"] and not moments["last_reply_at"] and "last" in moments["created_at"]:
+        moments = {"last_reply_at": moments["created_at"]}
     fields |= {name: rule for name, rule in moments.items() if rule}
     lines += [f"    {name}: {rule}{CHECK}" for name, rule in fields.items()]
     revision = [name for name in ("reply_count", "last_reply_at") if fields.get(name)][:1]
     if revision:
         lines.append(f"  revision: [{revision[0]}]")
     return lines + (
-        [f"  next: {following[0]}"] if following else [f"  next: {GUESS}{CHECK}: no board had a second page"]
+        [f"  next: {following.rule}"] if following else [f"  next: {GUESS}{CHECK}: no board had a second page"]
     )
 
 

@@ -14,6 +14,8 @@ from crawl_tasks.survey.ruletext import CHECK, fields_text, indented, scalar
 from crawl_tasks.survey.thread import Records, author_in, body_in, find_comments, find_post
 
 _HEADINGS = ("h1", "h2", "h3", "[class*=title]", "[class*=subject]")
+# In a body, what is not its author's, or not of the post.
+_FOREIGN = "blockquote, [class*=signature], [class*=edited], [class*=updated]"
 _PARENTS = ("data-parent", "data-parent-id", "data-parentid", "data-parent-pid")
 
 
@@ -90,6 +92,6 @@ def _fields(records: list[LexborNode], within: str = "") -> dict[str, str]:
     fields = {"author": scalar(within + author)} if author else {}
     if body:
         css = scalar(within + body)
-        fields |= {"body": f"{{css: {css}, drop: blockquote}}", "body_html": css}
+        fields |= {"body": f"{{css: {css}, drop: {scalar(_FOREIGN)}}}", "body_html": css}
     moment = moment_rule(records, within)
     return {**fields, **({"created_at": moment} if moment else {})}
