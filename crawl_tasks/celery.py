@@ -18,6 +18,7 @@ from crawl_tasks.queues import PRODUCE, QUEUES, ROUTES, UPKEEP
 from crawl_tasks.settings import Settings, load_settings
 
 TRANSPORT = "crawl_tasks.broker.transport:Transport"
+SENTINEL_TRANSPORT = "crawl_tasks.broker.transport:SentinelTransport"
 
 UPKEEP_EVERY_S = 30.0
 
@@ -28,12 +29,13 @@ FLOWER_CONF = Path(__file__).with_name("flowerconfig.py")
 def build_app(settings: Settings) -> Celery:
     """Make the application for one installation; from now on `redis://` means our transport in this process."""
     # By kombu's own table of names: `broker_transport` would show in every URL, and Flower knows only redis://.
-    TRANSPORT_ALIASES.update(redis=TRANSPORT, rediss=TRANSPORT)
+    TRANSPORT_ALIASES.update(redis=TRANSPORT, rediss=TRANSPORT, sentinel=SENTINEL_TRANSPORT)
     app = Celery("crawl_tasks", include=["crawl_tasks.tasks", "crawl_tasks.worker"], set_as_current=False)
     app.conf.update(
         broker_url=settings.redis_url,
         broker_transport_options={
             "redis_prefix": settings.redis_prefix,
+            "master_name": settings.redis_master,
             # Only messages of others ever wait in `unacked`, and they are adopted at once.
             "visibility_timeout": 60,
             "unacked_restore_throttle": 1,

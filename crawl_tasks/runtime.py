@@ -11,6 +11,7 @@ import redis
 
 from crawl_tasks.drain import Drain
 from crawl_tasks.fetch.download import Fetcher, build_client
+from crawl_tasks.frontier.client import open_client
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.pipeline import Pages
 from crawl_tasks.schedule.inbox import Inbox
@@ -26,8 +27,13 @@ if TYPE_CHECKING:
 
 def connect(settings: Settings) -> redis.Redis:
     """Make the client for the frontier; nothing is sent yet."""
-    return redis.Redis.from_url(
-        settings.redis_url, socket_keepalive=True, socket_connect_timeout=5, socket_timeout=10, health_check_interval=30
+    return open_client(
+        settings.redis_url,
+        settings.redis_master,
+        socket_keepalive=True,
+        socket_connect_timeout=5,
+        socket_timeout=10,
+        health_check_interval=30,
     )
 
 

@@ -33,6 +33,7 @@ class Settings(BaseModel):
         repr=False,
         description="Redis or Valkey to use. Empty: the embedded one of state_dir when it runs, else redis://127.0.0.1:6379/0.",
     )
+    redis_master: str = Field("mymaster", description="What the Sentinels of a sentinel:// URL call the master.")
     redis_prefix: str = Field(
         "crawl", pattern=r"^[a-z][a-z0-9_-]{0,31}$", description="Prefix of all keys of the frontier."
     )

@@ -250,6 +250,12 @@ class Channel(stock.Channel):
             client.xadd(bell(self.redis_prefix, queue), {"n": 1}, maxlen=1, approximate=False)
 
 
+class SentinelChannel(Channel, stock.SentinelChannel):
+    """The same on the master that Sentinels name."""
+
+    from_transport_options = (*Channel.from_transport_options, "master_name", "min_other_sentinels", "sentinel_kwargs")
+
+
 class Transport(stock.Transport):
     """What `redis://` means to the crawler's Celery application."""
 
@@ -265,3 +271,10 @@ class Transport(stock.Transport):
                 sleep(GATHER_S)
 
         loop.on_tick.add(gather)
+
+
+class SentinelTransport(Transport):
+    """What `sentinel://` means to it."""
+
+    Channel = SentinelChannel
+    default_port = 26379

@@ -5,6 +5,7 @@ from __future__ import annotations
 import redis
 
 from crawl_tasks.errors import ConfigError, RedisUnreachable, SettingsError
+from crawl_tasks.frontier.client import open_client
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.settings import Settings, load_settings
 
@@ -12,7 +13,7 @@ CONNECT_TIMEOUT_S = 3.0
 REPLY_TIMEOUT_S = 10.0
 
 
-def connect_now(url: str) -> redis.Redis:
+def connect_now(url: str, master: str) -> redis.Redis:
     """Connect to a Redis that answers now; a person at a terminal would rather know than wait.
 
     Raises:
@@ -20,8 +21,8 @@ def connect_now(url: str) -> redis.Redis:
         RedisUnreachable: it does not answer, or not to us.
     """
     try:
-        client = redis.Redis.from_url(
-            url, socket_connect_timeout=CONNECT_TIMEOUT_S, socket_timeout=REPLY_TIMEOUT_S, retry=None
+        client = open_client(
+            url, master, socket_connect_timeout=CONNECT_TIMEOUT_S, socket_timeout=REPLY_TIMEOUT_S, retry=None
         )
     except ValueError as error:
         raise SettingsError(f"CRAWL_REDIS_URL: {url}: {error}; write redis://HOST:PORT/NUMBER") from error
@@ -42,7 +43,12 @@ def open_frontier(settings: Settings | None = None) -> Frontier:
         RedisUnreachable: Redis does not answer.
     """
     settings = settings or load_settings()
-    return Frontier(connect_now(settings.redis_url), settings.redis_prefix, settings.store_at, settings.outbox_max)
+    return Frontier(
+        connect_now(settings.redis_url, settings.redis_master),
+        settings.redis_prefix,
+        settings.store_at,
+        settings.outbox_max,
+    )
 
 
 def chosen_sites(frontier: Frontier, names: tuple[str, ...]) -> list[str]:

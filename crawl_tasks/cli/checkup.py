@@ -55,7 +55,7 @@ def examine(settings: Settings) -> list[Finding]:
     """Look at everything, in the order in which one thing stands on another."""
     findings = [*_python(), *_packages(), *_directory(settings.state_dir), *_sites(settings), *_database(settings)]
     try:
-        client = connect_now(settings.redis_url)
+        client = connect_now(settings.redis_url, settings.redis_master)
     except CrawlError as error:
         return [*findings, Finding(Level.FAIL, "redis", str(error), error.exit_code)]
     with client:

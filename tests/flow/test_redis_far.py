@@ -1,0 +1,107 @@
+"""Redis somewhere else: over TLS, and behind Sentinels."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+import redis
+
+from crawl_tasks.celery import build_app
+from crawl_tasks.frontier.client import open_client
+from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.local.redis_server import RedisServer, find_server, free_port
+from crawl_tasks.queues import PRODUCE
+from crawl_tasks.settings import Settings
+from tests.flow.test_crawl import assert_perfect, start_workers
+from tests.flow.world import CELERY, World
+from tests.waiting import eventually
+
+pytestmark = pytest.mark.flow
+
+COMMAND = [sys.executable, "-m", "crawl_tasks"]
+
+
+@contextmanager
+def server(directory: Path, program: str, *options: str) -> Iterator[subprocess.Popen[bytes]]:
+    """Run a server; Debian's tools hold one whose name decides what it is."""
+    directory.mkdir()
+    with (directory / "log").open("wb") as log:
+        arguments = ["redis-server", *options, "--dir", str(directory), "--bind", "127.0.0.1"]
+        process = subprocess.Popen(arguments, executable=program, stdout=log, stderr=log, start_new_session=True)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+def answers(client: redis.Redis) -> bool:
+    try:
+        return bool(client.ping())
+    except redis.RedisError:
+        return False
+
+
+def certificate(directory: Path) -> tuple[str, str]:
+    """Make a certificate for 127.0.0.1 that signs itself; give its file and that of its key."""
+    made, key = directory / "ca.pem", directory / "key.pem"
+    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=crawl"]
+    command += ["-addext", "subjectAltName=IP:127.0.0.1", "-out", str(made), "-keyout", str(key)]
+    subprocess.run(command, check=True, capture_output=True)
+    return str(made), str(key)
+
+
+@pytest.fixture
+def tls_url(tmp_path: Path) -> Iterator[str]:
+    program = shutil.which("redis-server") or shutil.which("redis-check-rdb")
+    if program is None or shutil.which("openssl") is None:
+        pytest.skip("needs a Redis with TLS (Debian: redis-tools) and openssl")
+    made, key = certificate(tmp_path)
+    port = free_port()
+    options = ["--port", "0", "--tls-port", str(port), "--tls-cert-file", made, "--tls-key-file", key]
+    with server(tmp_path / "tls", program, *options, "--tls-ca-cert-file", made, "--tls-auth-clients", "no"):
+        url = f"rediss://127.0.0.1:{port}/0?ssl_ca_certs={made}"
+        with redis.Redis.from_url(url, retry=None) as client:
+            eventually(lambda: answers(client))
+        yield url
+
+
+def test_a_crawl_over_tls(tls_url: str, world: World) -> None:
+    world.environment["CRAWL_REDIS_URL"] = tls_url
+    client = open_client(tls_url, "")
+    world.client, world.frontier = client, Frontier(client, "crawl")
+    world.forum()
+    start_workers(world)
+    world.start("beat", *CELERY, "beat")
+    eventually(lambda: world.census().admitted > 0, within_s=30)
+    eventually(world.is_idle, within_s=60, every_s=0.1)
+
+    assert_perfect(world)
+    assert "balances" in world.run("ledger", *COMMAND, "ledger")
+    with pytest.raises(redis.ConnectionError, match="certificate"):
+        redis.Redis.from_url(tls_url.partition("?")[0], retry=None).ping()
+
+
+def test_client_and_transport_find_the_master_through_a_sentinel(redis_server: RedisServer, tmp_path: Path) -> None:
+    port = free_port()
+    terms = tmp_path / "sentinel.conf"
+    terms.write_text(f"port {port}\nsentinel monitor mymaster 127.0.0.1 {redis_server.port} 1\n")
+    url = f"sentinel://127.0.0.1:{port}/0"
+    with server(tmp_path / "sentinel", find_server(), str(terms), "--sentinel"):
+        with redis.Redis(port=port, retry=None) as sentinel:
+            eventually(lambda: answers(sentinel), within_s=30)
+        with open_client(url, "mymaster") as client, build_app(Settings(redis_url=url, state_dir=tmp_path)) as app:
+            app.send_task(PRODUCE, queue="control")
+            waiting = client.llen("control")
+            with app.connection_for_read() as connection:
+                message = connection.default_channel.basic_get("control")
+
+    assert waiting == 1
+    assert message is not None
+    assert message.headers["task"] == PRODUCE
