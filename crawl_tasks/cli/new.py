@@ -95,6 +95,8 @@ def look_around(visitor: Visitor, place: Place, name: str, engine: str | None, *
             f"{url} asks for a login and shows guests no boards; a member's cookie goes into secret_headers, "
             "see docs/site-files.md"
         )
+    if proposed.remarks:
+        raise ParseError(f"{url}: no boards are shown to guests. {'; '.join(proposed.remarks)}")
     where = f", nor behind {' or '.join(doors)}" if doors else ""
     raise ParseError(
         f"{url}: no forum was found here{where}: no boards and no list of threads; give the address of its front page"

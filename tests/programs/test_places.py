@@ -11,6 +11,7 @@ import pytest
 from crawl_tasks.cli.exits import Exit
 from crawl_tasks.sites.loader import load_site
 from tests.programs.content import small_forum
+from tests.programs.flarum import SHELL
 from tests.programs.host import Answer, Ask, moved, page, served
 from tests.programs.smf import Smf
 from tests.unit.command_line import run
@@ -65,6 +66,7 @@ def test_a_forum_below_a_path_is_found_with_and_without_a_slash(tmp_path: Path, 
     [
         (bakery, Exit.FAILURES, "no forum was found here"),
         (lambda _: page(PORTAL.format("http://127.0.0.1:1/")), Exit.FAILURES, "nor behind http://127.0.0.1:1/"),
+        (lambda ask: page(SHELL) if ask.path == "/" else page("", 404), Exit.FAILURES, "Flarum: no boards found on"),
         (members_only, Exit.FAILURES, "asks for a login"),
         (lambda _: page(LOGIN, 403), Exit.FAILURES, "wants a login"),
         (lambda _: moved("http://127.0.0.1:1/"), Exit.USAGE, "crawl-tasks new http://127.0.0.1:1/"),
