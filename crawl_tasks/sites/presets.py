@@ -38,7 +38,6 @@ class Engine(Part):
 
     name: str = Field(description="As a site file names it.")
     about: About = Field(description="What people should know of it.")
-    detect: dict[str, object] = Field(default={}, description="Signs of the program on its pages.")
     index: IndexSpec | None = Field(default=None, description="How boards are found on the front page.")
     site: dict[str, object] = Field(description="What a site file says, without name, base and boards.")
 

@@ -16,7 +16,6 @@ from crawl_tasks.sites.published import dump_site, read_site
 SHORT = "name: forum\nbase: https://forum.example\nengine: toy\nboards: [1]\n"
 TOY = r"""
 about: {title: Toy, tried: false}
-detect: {generator: Toy}
 index: {record: li, fields: {url: {css: a, attr: href}}}
 site:
   drop_params: [sid, s]
