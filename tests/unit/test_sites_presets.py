@@ -115,17 +115,17 @@ def test_a_mistake_in_the_site_file_is_told_with_its_own_line() -> None:
 def test_a_mistake_in_the_preset_is_told_with_the_presets_line(toy: Path) -> None:
     toy.write_text(TOY.replace("record: tr", "record: 'tr['"))
 
-    assert complaint(SHORT + "list: {title: h1}\n").startswith(f"{toy.parent.name}/toy.yaml:10: list.record.css: is no")
+    assert complaint(SHORT + "list: {title: h1}\n").startswith(f"{toy.parent.name}/toy.yaml:9: list.record.css: is no")
 
 
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
         ("tried: false", "tired: false", "toy.yaml:2: about.tired: is not a key here; did you mean 'tried'?"),
-        ("record: li", "recrod: li", "toy.yaml:4: index.recrod: is not a key here; did you mean 'record'?"),
-        ("{url: {css: a, attr: href}}", "{title: a}", "toy.yaml:4: index: needs fields.board or fields.url"),
-        ("{url: {css", "{adress: a, url: {css", "toy.yaml:4: index: fields.adress is not known"),
-        ("site:", "site:\n  name: forum", "toy.yaml:5: site may not say name"),
+        ("record: li", "recrod: li", "toy.yaml:3: index.recrod: is not a key here; did you mean 'record'?"),
+        ("{url: {css: a, attr: href}}", "{title: a}", "toy.yaml:3: index: needs fields.board or fields.url"),
+        ("{url: {css", "{adress: a, url: {css", "toy.yaml:3: index: fields.adress is not known"),
+        ("site:", "site:\n  name: forum", "toy.yaml:4: site may not say name"),
     ],
 )
 def test_a_preset_that_is_wrong_itself_is_told(toy: Path, old: str, new: str, said: str) -> None:
