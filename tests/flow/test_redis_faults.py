@@ -17,6 +17,8 @@ from tests.waiting import eventually
 
 pytestmark = pytest.mark.flow
 
+Fault = Callable[[World], AbstractContextManager[None]]
+
 
 @contextmanager
 def read_only(world: World) -> Iterator[None]:
@@ -26,11 +28,17 @@ def read_only(world: World) -> Iterator[None]:
     world.client.replicaof("NO", "ONE")
 
 
-@contextmanager
-def refusing_writes(world: World) -> Iterator[None]:
-    world.client.config_set("min-replicas-to-write", 1)
-    yield
-    world.client.config_set("min-replicas-to-write", 0)
+def configured(option: str, value: object) -> Fault:
+    """Make Redis refuse writes by one option of its own."""
+
+    @contextmanager
+    def fault(world: World) -> Iterator[None]:
+        [before] = world.client.config_get(option).values()
+        world.client.config_set(option, value)
+        yield
+        world.client.config_set(option, before)
+
+    return fault
 
 
 @contextmanager
@@ -39,13 +47,6 @@ def another_password(world: World) -> Iterator[None]:
     world.client.client_kill_filter(_type="normal", skipme=True)
     yield
     world.client.config_set("requirepass", "")
-
-
-@contextmanager
-def full_memory(world: World) -> Iterator[None]:
-    world.client.config_set("maxmemory", 1)
-    yield
-    world.client.config_set("maxmemory", 0)
 
 
 @contextmanager
@@ -63,9 +64,14 @@ def without_scripts(world: World) -> Iterator[None]:
 
 FAULT_LASTS_S = 1.5
 
-FAULTS: tuple[Callable[[World], AbstractContextManager[None]], ...] = (
-    read_only, refusing_writes, another_password, full_memory, silent, without_scripts,
-)  # fmt: skip
+FAULTS: tuple[Fault, ...] = (
+    read_only,
+    configured("min-replicas-to-write", 1),
+    another_password,
+    configured("maxmemory", 1),
+    silent,
+    without_scripts,
+)
 
 
 def test_a_crawl_goes_through_every_refusal_of_redis(world: World) -> None:
