@@ -30,6 +30,7 @@ AT_ONCE = (
     "CrawlRedisMemory",
     "CrawlBeatSilent",
     "CrawlNoWorker",
+    "CrawlShelved",
     "CrawlSiteLate",
     "CrawlBacklogFull",
     "CrawlQuarantined",
@@ -148,6 +149,14 @@ def _of_installation(snapshot: Snapshot, before: Marks | None) -> Iterator[Alert
                 f"no worker serves the queue {queue}",
                 f"start one: celery -A crawl_tasks worker -Q {queue}",
             )
+    if vitals.shelved:
+        yield Alert(
+            "CrawlShelved",
+            "",
+            Severity.WARNING,
+            f"{vitals.shelved} pages could not be stored and are laid aside",
+            "crawl-tasks shelf list says why; when it is mended: crawl-tasks shelf retry",
+        )
     if before is not None and snapshot.outbox > max(OUTBOX_LEAST, before.outbox):
         yield Alert(
             "CrawlOutboxGrows",

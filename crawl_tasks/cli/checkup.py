@@ -19,6 +19,7 @@ from crawl_tasks.cli.presence import serving_workers
 from crawl_tasks.cli.sites import checked_sites
 from crawl_tasks.errors import BackendError, ConfigError, CrawlError
 from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.monitor.advice import counted
 from crawl_tasks.monitor.snapshot import take_snapshot
 from crawl_tasks.publishing import is_public
 from crawl_tasks.queues import QUEUES
@@ -184,6 +185,12 @@ def _beat(client: redis.Redis, settings: Settings) -> Iterator[Finding]:
     if vitals.is_store_behind:
         text = f"{vitals.outbox} pages wait, nothing is fetched; is a store worker running, is the database in order?"
         yield Finding(Level.WARN, "storing", text)
+    if vitals.shelved:
+        reason = next((page.reason for page in frontier.shelf.pages()), "")
+        text = (
+            f"{counted(vitals.shelved, 'page')} could not be stored and laid aside ({reason}); crawl-tasks shelf list"
+        )
+        yield Finding(Level.WARN, "shelf", text)
     processes = len(vitals.processes)
     yield Finding(
         Level.OK, "version", f"{metadata.version('crawl_tasks')}; {processes} worker processes say that they live"

@@ -56,6 +56,7 @@ class Vitals:
     `counters` are histograms over all sites. `produced_at_ms` is when due boards were last looked for, 0 for never.
     `starts` counts start entries: claimed, new, known, refused; `claims` are in hand.
     `forgotten` are boards that were due long ago and that nobody has looked at: site, since when. At most a thousand.
+    `shelved` pages could not be stored and are laid aside.
     `halted` is why all sites stand still. `eviction` is what Redis throws away when its memory is full.
     """
 
@@ -70,6 +71,7 @@ class Vitals:
     max_memory_bytes: int
     starts: Mapping[str, int]
     claims: int
+    shelved: int = 0
     halted: str = ""
     eviction: str = ""
     is_store_behind: bool = False
@@ -87,8 +89,9 @@ def read_vitals(client: redis.Redis, keys: Keys, queues: Iterable[str], late_ms:
     pipe.info("memory")
     pipe.hgetall(keys.starts)
     pipe.zcard(keys.claims)
+    pipe.xlen(keys.shelf)
     pipe.get(keys.halt)
-    stats, outbox, alive, serves, forgotten, memory, starts, claims, halted = pipe.execute()
+    stats, outbox, alive, serves, forgotten, memory, starts, claims, shelved, halted = pipe.execute()
     counters = {name.decode(): int(value) for name, value in stats.items()}
     return Vitals(
         at_ms=now,
@@ -104,6 +107,7 @@ def read_vitals(client: redis.Redis, keys: Keys, queues: Iterable[str], late_ms:
         max_memory_bytes=memory.get("maxmemory", 0),
         starts={name.decode(): int(count) for name, count in starts.items()},
         claims=claims,
+        shelved=shelved,
         halted=(halted or b"").decode(),
         eviction=memory.get("maxmemory_policy", ""),
     )

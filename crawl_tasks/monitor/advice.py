@@ -64,6 +64,11 @@ def _findings(site: SiteSnapshot, snapshot: Snapshot) -> Iterator[Advice]:
         )
     elif boards.late:
         yield Advice(Level.ACT, f"{counted(boards.late, 'board')} late: scans take longer than their interval")
+    elif boards.unscanned and not snapshot.is_beat_alive:
+        yield Advice(
+            Level.NOTE,
+            f"{counted(boards.unscanned, 'board')} never scanned, beat is silent: celery -A crawl_tasks beat",
+        )
     if census.parked:
         yield Advice(
             Level.ACT, f"{counted(census.parked, 'page')} parked ({_why(site, 'parked')}): mend the cause, then retry"

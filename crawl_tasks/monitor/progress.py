@@ -165,7 +165,9 @@ def plain_text(snapshot: Snapshot) -> str:
     """Write a snapshot for a person or a pipe: a paragraph a site, then queues and outbox."""
     blocks = [_site_text(site, snapshot) for site in snapshot.sites]
     queues = ", ".join(f"{name} {count}" for name, count in snapshot.queues.items())
-    return "\n".join([*blocks, *standstills(snapshot), f"queues: {queues}; to store: {snapshot.outbox} pages"])
+    shelved = f", laid aside: {snapshot.vitals.shelved} (crawl-tasks shelf list)" if snapshot.vitals.shelved else ""
+    last = f"queues: {queues}; to store: {snapshot.outbox} pages{shelved}"
+    return "\n".join([*blocks, *standstills(snapshot), last])
 
 
 def _site_text(site: SiteSnapshot, snapshot: Snapshot) -> str:

@@ -14,6 +14,7 @@ def snapshot_row(snapshot: Snapshot) -> dict[str, object]:
     return {
         "at_ms": snapshot.at_ms,
         "outbox": snapshot.outbox,
+        "shelved": snapshot.vitals.shelved,
         "queues": dict(snapshot.queues),
         "workers": {queue: snapshot.workers_of(queue) for queue in snapshot.queues},
         "beat_alive": snapshot.is_beat_alive,

@@ -127,6 +127,8 @@ FAMILIES = (
     Family("crawl_workers", G, ("queue",), "Worker processes alive that serve a queue.",
            lambda snap: [(labels(queue=name), snap.workers_of(name)) for name in snap.queues]),
     Family("crawl_outbox_pages", G, (), "Pages whose items are not stored yet.", one(lambda snap: snap.outbox)),
+    Family("crawl_shelf_pages", G, (), "Pages whose items could not be stored and were laid aside.",
+           one(lambda snap: snap.vitals.shelved)),
     Family("crawl_start_entries_total", C, ("outcome",),
            "Start entries of other programs that were settled: new, known, refused.",
            lambda snap: [(labels(outcome=outcome), count) for outcome, count in snap.starts.items()]),

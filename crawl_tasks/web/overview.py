@@ -76,11 +76,17 @@ def tiles(snapshot: Snapshot, history: History) -> str:
                     "beat", "alive" if snapshot.is_beat_alive else "silent", "good" if snapshot.is_beat_alive else "bad"
                 ),
                 tile("Redis memory", f"{memory:.0f} MB"),
+                *_shelved(snapshot),
                 *_start_entries(snapshot),
             ]
         )
         + "</div>"
     )
+
+
+def _shelved(snapshot: Snapshot) -> list[str]:
+    count = snapshot.vitals.shelved
+    return [tile("laid aside: crawl-tasks shelf list", counted(count, "page"), "bad")] if count else []
 
 
 def _start_entries(snapshot: Snapshot) -> list[str]:

@@ -130,6 +130,7 @@ def test_status_and_doctor_say_why_nothing_is_fetched(
     command: Command, frontier: Frontier, client: redis.Redis
 ) -> None:
     client.xadd("test:outbox", {"items": "[]"})
+    client.xadd("test:shelf", {"reason": "value too long", "items": "[]"})
     frontier.memory.halt("a reason")
 
     status = command("status", outbox_max="1").stdout
@@ -139,4 +140,6 @@ def test_status_and_doctor_say_why_nothing_is_fetched(
     assert "storing is behind: nothing is fetched while 1 pages wait" in status
     assert "all sites stand still: a reason" in doctor
     assert "1 pages wait, nothing is fetched" in doctor
+    assert "laid aside: 1 (crawl-tasks shelf list)" in status
+    assert "1 page could not be stored and laid aside (value too long)" in doctor
     assert "0 worker processes" in doctor

@@ -77,8 +77,16 @@ def test_status_says_of_a_site_all_that_is_to_be_done(course: tuple[Snapshot, Sn
 
     text = plain_text(replace(end, sites=end.sites[:1]))
 
-    assert text.count("  next     ") == 2
-    assert text.index("1 page parked (parse)") < text.index("1 page given up (status)")
+    assert text.count("  next     ") == 3
+    assert text.index("1 page parked (parse)") < text.index("3 boards never scanned, beat is silent")
+    assert "1 page given up (status)" in text
+
+
+def test_a_site_that_was_never_scanned_has_nothing_to_do_once_beat_is_alive(course: tuple[Snapshot, Snapshot]) -> None:
+    _, end = course
+    beating = replace(end, vitals=replace(end.vitals, produced_at_ms=end.at_ms))
+
+    assert "never scanned, beat is silent" not in plain_text(beating)
 
 
 def blank(census: object) -> object:
