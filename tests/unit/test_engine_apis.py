@@ -204,10 +204,10 @@ def article(number: int, **more: object) -> dict[str, object]:
     }  # fmt: skip
 
 
-def wordpress_comment(number: int, parent: int = 0) -> dict[str, object]:
+def wordpress_comment(number: int, parent: int = 0, **more: object) -> dict[str, object]:
     return {
         "id": number, "post": 12, "parent": parent, "author_name": "bob", "date_gmt": "2024-06-19T14:17:05",
-        "content": {"rendered": f"<p>say {number}</p>"},
+        "content": {"rendered": f"<p>say {number}</p>"}, **more,
     }  # fmt: skip
 
 
@@ -234,6 +234,23 @@ def test_a_wordpress_article_is_read_and_its_comments_are_asked_for() -> None:
     )  # fmt: skip
     assert post.extra == {"link": "https://forum.example/2024/a/", "images": "https://forum.example/p.png"}
     assert following(parsed) == [(Stage.COMMENT, 1)]
+
+
+def test_files_of_wordpress_are_named_once_and_no_larger_pictures() -> None:
+    body = (
+        '<p>see<img class="wp-smiley" src="/s.png"></p><a href="/wp-content/uploads/p-large.png"><img src="/p.png"></a>'
+        '<div class="wp-block-file"><a href="/wp-content/uploads/a.pdf">a</a>'
+        '<a class="wp-block-file__button" href="/wp-content/uploads/a.pdf">Download</a></div>'
+    )
+
+    article_page = read(WORDPRESS, Stage.POST, "12", article(12, content={"rendered": body}))
+    comments = read(WORDPRESS, Stage.COMMENT, "12", [wordpress_comment(30, content={"rendered": body})], total=1)
+
+    extra = {
+        "images": "https://forum.example/p.png", "attachments": "https://forum.example/wp-content/uploads/a.pdf",
+    }  # fmt: skip
+    assert article_page.items.posts[0].extra == {"link": "https://forum.example/2024/a/", **extra}
+    assert comments.items.comments[0].extra == extra
 
 
 @pytest.mark.parametrize(("total", "pages"), [(2, [2]), (1, [])])

@@ -66,7 +66,7 @@ PROGRAMS = (
         post="""<li class="postbitlegacy postcontainer" id="post_ID"><div class=posthead>
           <span class=date>06-19-2024,&nbsp;<span class=time>02:17 PM</span></span></div>
           <div class=username_container><a class=username>userID</a></div>
-          <blockquote class="postcontent restore">BODY</blockquote></li>""",
+          <div class=postbody><blockquote class="postcontent restore">BODY</blockquote></div></li>""",
         pager='<form class="pagination popupmenu"><span><a class=popupctrl>Page 1 of 3</a></span></form>',
         quote="""<div class=bbcode_quote><div class=bbcode_postedby>by
           <a href="showthread.php?p=102#post102">x</a></div>          old</div>""",
@@ -177,6 +177,33 @@ def test_a_thread_of_one_page_has_no_pages_to_fetch(program: Program) -> None:
     parsed = Preset(program.name).parse(Stage.POST, "12", program.topic((101, "one")))
 
     assert (parsed.items.comments, parsed.children) == ((), ())
+
+
+FILES = [
+    (
+        "smf",
+        """see<img src="/p.png"><img class=smiley src="/s.gif"></div></div><div class=attachments>
+        <div class=attachments_top><a href="/index.php?action=dlattach;attach=4;image"><img src="/t.png"></a></div>
+        <div class=attachments_bot><a href="/index.php?action=dlattach;attach=4">p.png</a>""",
+        "/index.php?action=dlattach;attach=4",
+    ),
+    (
+        "vbulletin4",
+        """see<img src="/p.png"><img class=inlineimg src="/s.gif"></blockquote><div class=attachments><ul>
+        <li><a href="attachment.php?attachmentid=4&amp;d=12500">a.zip</a></ul></div>""",
+        "/attachment.php?attachmentid=4&d=12500",
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "body", "file"), FILES, ids=[name for name, *_ in FILES])
+def test_pictures_and_files_of_each_post_are_named(name: str, body: str, file: str) -> None:
+    program = PROGRAMS[IDS.index(name)]
+
+    parsed = Preset(name).parse(Stage.POST, "12", program.topic((101, body), (102, "none"), (103, body)))
+
+    extra = {"images": "https://forum.example/p.png", "attachments": f"https://forum.example{file}"}
+    assert [one.extra for one in (*parsed.items.posts, *parsed.items.comments)] == [extra, None, extra]
 
 
 WALLS = [

@@ -53,3 +53,16 @@ def test_vbulletin_5_comments_hang_below_their_posts() -> None:
         ("101", None, "say 101"), ("102", None, "say 102"), ("300", "102", "aside"),
     ]  # fmt: skip
     assert [child.address for child in parsed.children] == ["https://forum.example/forum/general/12-title/page2"]
+
+
+def test_vbulletin_5_pictures_and_files_are_named() -> None:
+    file = '<img src="/p.png"></div><div class=b-post-attachments><a href="filedata/fetch?id=4&amp;d=15">a.zip</a>'
+    first = VB5_POST.replace("ID", "12").replace("COMMENT", "")
+    second = VB5_POST.replace("say ID", file).replace("ID", "101").replace("COMMENT", "")
+
+    parsed = VB5.parse(Stage.POST, "12", f"<h1 class=main-title>A title</h1><ul>{first}{second}</ul>")
+
+    assert parsed.items.posts[0].extra is None
+    assert parsed.items.comments[0].extra == {
+        "images": "https://forum.example/p.png", "attachments": "https://forum.example/filedata/fetch?id=4&d=15",
+    }  # fmt: skip
