@@ -15,6 +15,7 @@ from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.histogram import AGES_S, observed
 from crawl_tasks.frontier.outbox import read_items
 from crawl_tasks.model import Gain, Items
+from crawl_tasks.outage import Outage
 
 log = logging.getLogger(__name__)
 
@@ -66,6 +67,7 @@ class Drain:
         self._taker = f"{socket.gethostname()}:{os.getpid()}"
         self._lock = threading.Lock()
         self._resume_at = 0.0
+        self._outage = Outage(log, "cannot store, items wait in the outbox", clock=clock)
         self._kept: dict[str, str] = {}
         self._looked: set[str] = set()
         self._look_at = 0.0
@@ -83,7 +85,7 @@ class Drain:
             return f"{self._store_all()} pages"
         except BackendError as error:
             self._resume_at = self._clock() + TROUBLE_WAIT_S
-            log.error("cannot store, items wait in the outbox", extra={"error": str(error)})
+            self._outage.fail(error)
             return "failed"
         finally:
             self._lock.release()
@@ -103,6 +105,8 @@ class Drain:
             pages += len(drawn)
             if waiting < self._worth:
                 break
+        if pages:
+            self._outage.end()
         log.info("stored", extra={"pages": pages})
         return pages
 

@@ -30,6 +30,7 @@ from crawl_tasks.frontier.quarantine import KeptPage
 from crawl_tasks.frontier.retry import NO_RETRY, judge
 from crawl_tasks.logs import page_context
 from crawl_tasks.model import Effort, Fetched, Items, Lease, Parsed, Post, Priority, Request, Stage
+from crawl_tasks.outage import Outage
 from crawl_tasks.sitebook import OpenSite, SiteBook
 from crawl_tasks.urls import normalize
 
@@ -108,6 +109,7 @@ class Pages:
         self._sites = sites
         self._fetcher = fetcher
         self._crawl_delays: dict[str, float] = {}
+        self._outage = Outage(log, "Redis failed, leases run out and pages come back")
 
     def work(self, ask: Ask) -> str:
         """Do what a message asks: work on a page, or ask for its admission. A forged one changes nothing.
@@ -124,7 +126,7 @@ class Pages:
         except BackendError as error:
             if ask.rid is None:
                 raise
-            log.error("Redis failed, the lease runs out and the page comes back", extra={"error": str(error)})
+            self._outage.fail(error)
             return Outcome.BACKEND_FAILED
 
     def crawl(self, site: str, rid: int) -> str:
@@ -133,6 +135,7 @@ class Pages:
         if isinstance(lease, Refusal):
             log.debug("no lease", extra={"site": site, "rid": rid, "refusal": lease.name})
             return lease.name.lower()
+        self._outage.end()  # a lease is a write: Redis does not only answer
         watch = Stopwatch()
         with page_context(lease):
             try:

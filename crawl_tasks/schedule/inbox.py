@@ -12,6 +12,7 @@ from collections.abc import Callable
 from crawl_tasks.errors import BackendError, ConfigError, FetchError, SiteError
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.starts import Claim, Settlement
+from crawl_tasks.outage import Outage
 from crawl_tasks.sites.address import Addresses
 from crawl_tasks.sites.published import read_site
 from crawl_tasks.sites.schema import Site
@@ -37,6 +38,7 @@ class Inbox:
         self._clock = clock
         self._look_at = 0.0
         self._complain_at = 0.0
+        self._outage = Outage(log, "start entries wait", clock=clock)
         self._sites: dict[str, tuple[Site, Addresses]] = {}
 
     def key_of(self, site: str) -> str:
@@ -51,7 +53,9 @@ class Inbox:
         try:
             self.drain()
         except BackendError as error:
-            log.error("start entries wait", extra={"error": str(error)})
+            self._outage.fail(error)
+        else:
+            self._outage.end()
 
     def drain(self) -> int:
         """Take what stands in the start keys, as far as the sites have room; give how many entries were settled."""

@@ -15,6 +15,7 @@ from collections.abc import Iterable
 
 from crawl_tasks.errors import BackendError
 from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.outage import Outage
 from crawl_tasks.schedule.inbox import Inbox
 
 log = logging.getLogger(__name__)
@@ -36,7 +37,7 @@ class Pacer:
         self._thread: threading.Thread | None = None
         self._queues: tuple[str, ...] = ()
         self._say_at = 0.0
-        self._is_in_trouble = False
+        self._outage = Outage(log, "pacer cannot tick; trying again every second")
 
     def start(self, queues: Iterable[str] = ()) -> None:
         """Tick in a thread of its own until `stop`, and say that a worker of these queues lives."""
@@ -77,13 +78,9 @@ class Pacer:
         try:
             tick = self._frontier.tick(self._name)
         except BackendError as error:
-            if not self._is_in_trouble:
-                log.error("pacer cannot tick; trying again every second", extra={"error": str(error)})
-            self._is_in_trouble = True
+            self._outage.fail(error)
             return TROUBLE_WAIT_S
-        if self._is_in_trouble:
-            self._is_in_trouble = False
-            log.warning("pacer ticks again")
+        self._outage.end()
         if tick.expired or tick.lost:
             log.warning("requests returned", extra={"expired_leases": tick.expired, "lost_messages": tick.lost})
         if tick.has_floor and self._inbox is not None:

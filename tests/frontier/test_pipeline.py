@@ -6,10 +6,12 @@ import os
 import subprocess
 import sys
 
+import pytest
 import redis
 
 from crawl_tasks.fetch.download import Fetcher, build_client
 from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.model import Stage
 from crawl_tasks.pipeline import Ask, Pages
 from crawl_tasks.sitebook import SiteBook
 from tests.flow.world import ROOT
@@ -26,6 +28,22 @@ def test_pages_of_a_site_that_cannot_be_opened_are_parked_not_burnt(frontier: Fr
 
     assert outcome == "parked"
     assert frontier.census("demo").parked == 1
+
+
+def test_pages_that_meet_a_redis_that_refuses_are_one_line_and_its_end_another(
+    crawl: SmallCrawl, client: redis.Redis, caplog: pytest.LogCaptureFixture
+) -> None:
+    crawl.publish()
+    crawl.frontier.admit("demo", posts(10))
+    rids = released(client)
+    client.config_set("maxmemory", 1)
+
+    refused = {crawl.pages.work(Ask("demo", Stage.POST, rid=rid)) for rid in rids}
+    client.config_set("maxmemory", 0)
+    crawl.pages.work(Ask("demo", Stage.POST, rid=rids[0]))
+
+    assert refused == {"backend failed"}
+    assert caplog.messages[:2] == ["Redis failed, leases run out and pages come back", "works again"]
 
 
 def test_a_message_of_others_goes_back_to_its_queue_while_redis_fails() -> None:
