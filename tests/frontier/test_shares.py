@@ -46,14 +46,14 @@ def lanes_of(frontier: Frontier, client: redis.Redis, count: int) -> list[str]:
     """Work on that many pages, as if each site's delay were over at once, and say of which lane each was."""
     lanes = []
     while len(lanes) < count:
-        client.hdel("test:s:demo", "next_at")
-        client.zadd("test:due", {"demo": 0})
-        frontier.tick("me")
-        for rid in taken(client):
+        for rid in taken(client):  # before the next tick: while it stands on its queue, only the other lanes take turns
             client.hdel("test:s:demo", "next_at")
             held = lease(frontier, rid)
             lanes.append(held.request.key.rstrip("0123456789"))
             frontier.commit(held, NOTHING)
+        client.hdel("test:s:demo", "next_at")
+        client.zadd("test:due", {"demo": 0})
+        frontier.tick("me")
     return lanes
 
 
