@@ -6,6 +6,10 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.made
 PACKAGE := crawl_tasks
 OPTIONS ?=
+# Tests wait about as long as they work, so one more runs than there are processors; a file's tests stay together,
+# and the first files, which take longest, come first.
+JOBS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
+PARALLEL = --numprocesses=$(JOBS) --dist=loadfile --no-loadscope-reorder
 # A user without a home has no cache either.
 UV = VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/uv $(shell test -w "$$HOME" || echo --no-cache)
 
@@ -29,11 +33,11 @@ $(STAMP): requirements.lock pyproject.toml
 crawl: setup ## Crawl the bundled forum, from nothing to a compared result (OPTIONS=--fresh begins again)
 	@$(BIN)/crawl-tasks demo $(OPTIONS)
 
-test: setup ## Run all tests
-	@$(BIN)/python -m pytest $(OPTIONS)
+test: setup ## Run all tests (JOBS=0: one after the other; OPTIONS=files or options of pytest)
+	@$(BIN)/python -m pytest $(PARALLEL) $(OPTIONS)
 
 flow: setup ## Run the tests with real worker processes only
-	@$(BIN)/python -m pytest tests/flow $(OPTIONS)
+	@$(BIN)/python -m pytest $(PARALLEL) tests/flow $(OPTIONS)
 
 forums: setup ## Crawl the recorded forums and compare them with their truth (FORUM_RECORDINGS=directory, OPTIONS=names)
 	@$(BIN)/python -m tests.forums.proof $(OPTIONS)
