@@ -93,7 +93,8 @@ class Request:
 class Lease:
     """The right to work on one request until `deadline_ms` (Redis' clock); `token` fences the commit.
 
-    `tail` is the highest comment page of the thread ever admitted, 0 when none was.
+    `tail` is the highest comment page of the thread ever admitted, 0 when none was. `validator` is what a board's first
+    page was known by to its server at the last scan, where this one may ask by it.
     """
 
     rid: int
@@ -103,6 +104,7 @@ class Lease:
     site_version: str
     tail: int
     deadline_ms: int
+    validator: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +112,7 @@ class Fetched:
     """One response, whole and within its limits, after redirects.
 
     `headers` has lower-case names. `body` is decoded from its content encoding, still bytes of `charset`-to-be-found.
+    With `is_unchanged` the page is the one that the validator we asked by was given with, and there is no body.
     `at_s` is the moment of the response by the site's Date header if it has a credible one, else by our
     clock, in seconds since the epoch: relative dates on the page are relative to it.
     """
@@ -121,6 +124,7 @@ class Fetched:
     at_s: float
     elapsed_ms: int = 0
     wire_bytes: int = 0
+    is_unchanged: bool = False
 
 
 @dataclass(frozen=True, slots=True)

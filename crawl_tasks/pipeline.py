@@ -25,6 +25,7 @@ from crawl_tasks.errors import (
 )
 from crawl_tasks.fetch.challenge import challenge_in
 from crawl_tasks.fetch.download import Fetcher
+from crawl_tasks.fetch.validator import validator_of
 from crawl_tasks.frontier.frontier import Frontier, Refusal
 from crawl_tasks.frontier.quarantine import KeptPage
 from crawl_tasks.frontier.retry import NO_RETRY, judge
@@ -152,14 +153,14 @@ class Pages:
 
     def _work_on(self, lease: Lease, watch: Stopwatch) -> str:
         site = self._sites.open(lease.request.site, lease.site_version)
-        page = self._fetcher.fetch(lease.request, site.policy)
+        page = self._fetcher.fetch(lease.request, site.policy, lease.validator)
         watch.fetched(page)
         self._heed(lease.request, site)
-        parsed = read_page(site, lease, page)
-        if site.sieve is not None:
-            parsed = site.sieve.sift(lease.request, parsed)
-        outcome = f"cut:{lease.request.stage.value}" if parsed.is_cut else ""
-        receipt = self._frontier.commit(lease, parsed, outcome, watch.effort())
+        parsed, outcome = read_page(site, lease, page), ""
+        if page.is_unchanged or parsed.is_cut:
+            outcome = f"{'unchanged' if page.is_unchanged else 'cut'}:{lease.request.stage.value}"
+        validator = validator_of(lease.request, page, parsed) if site.site.revalidate else ""
+        receipt = self._frontier.commit(lease, parsed, outcome, watch.effort(), validator)
         if receipt is None:
             log.warning("lease lost before the commit, the page is somebody else's now")
             return Outcome.LEASE_LOST
@@ -229,7 +230,19 @@ class Pages:
 
 
 def read_page(site: OpenSite, lease: Lease, page: Fetched) -> Parsed:
-    """Read a page by the rules of its site.
+    """Read a page by the rules of its site, and let its items through the steps; one that is unchanged is not read.
+
+    Raises:
+        PageError: it says nothing.
+    """
+    if page.is_unchanged:
+        return Parsed(Items(lease.request.site))
+    parsed = parse_page(site, lease, page)
+    return parsed if site.sieve is None else site.sieve.sift(lease.request, parsed)
+
+
+def parse_page(site: OpenSite, lease: Lease, page: Fetched) -> Parsed:
+    """Parse a page.
 
     Raises:
         PageError: it says nothing; a wall against robots is named as such, because no rule can be mended there.

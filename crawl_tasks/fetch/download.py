@@ -26,6 +26,7 @@ from crawl_tasks.fetch.outcome import failure, moment, next_hop
 from crawl_tasks.fetch.policy import FetchPolicy
 from crawl_tasks.fetch.resolver import Resolver
 from crawl_tasks.fetch.robots import PARSED_BYTES, Robots
+from crawl_tasks.fetch.validator import NOT_MODIFIED, conditions
 from crawl_tasks.model import Fetched, Request
 from crawl_tasks.urls import origin_of
 
@@ -72,17 +73,24 @@ class Fetcher:
         self._robots = Robots(self._ask_robots)
         self._clock = clock
 
-    def fetch(self, request: Request, policy: FetchPolicy) -> Fetched:
+    def fetch(self, request: Request, policy: FetchPolicy, validator: str = "") -> Fetched:
         """Fetch one page: destination, robots, send; again for every redirect; then status and body.
+
+        Args:
+            request: the page.
+            policy: of its site.
+            validator: what the page was known by; it comes unchanged, without a body, where it still is.
 
         Raises:
             FetchError: of the kind that fits; its `fate` says what is to become of the request.
         """
         began = time.monotonic()
         limits = Limits(policy.max_wire_bytes, policy.max_body_bytes)
-        url, raw = self._follow(request.address, policy, began + policy.deadline_s, limits)
+        url, raw = self._follow(request.address, policy, began + policy.deadline_s, limits, conditions(validator))
         now = self._clock()
-        error = failure(url, raw.status, raw.headers, now)
+        # Behind a redirect nobody was asked so, and a 304 is no answer.
+        is_unchanged = raw.status == NOT_MODIFIED and validator != "" and url == request.address
+        error = None if is_unchanged else failure(url, raw.status, raw.headers, now)
         if error is not None:
             met = _wall_of(error, url, raw, limits)
             met.status = raw.status
@@ -91,10 +99,11 @@ class Fetcher:
             url=url,
             status=raw.status,
             headers=raw.headers,
-            body=decode(raw.wire, raw.headers.get("content-encoding", ""), limits),
+            body=b"" if is_unchanged else decode(raw.wire, raw.headers.get("content-encoding", ""), limits),
             at_s=moment(raw.headers, now),
             elapsed_ms=int((time.monotonic() - began) * 1000),
             wire_bytes=len(raw.wire),
+            is_unchanged=is_unchanged,
         )
 
     def crawl_delay_s(self, url: str, policy: FetchPolicy) -> float | None:
@@ -105,13 +114,15 @@ class Fetcher:
         """Close every connection."""
         self._client.close()
 
-    def _follow(self, url: str, policy: FetchPolicy, deadline: float, limits: Limits) -> tuple[str, RawResponse]:
-        """Send, and follow redirects; every hop is checked like the first."""
+    def _follow(
+        self, url: str, policy: FetchPolicy, deadline: float, limits: Limits, asked: dict[str, str]
+    ) -> tuple[str, RawResponse]:
+        """Send, and follow redirects; every hop is checked like the first, which alone has the headers of `asked`."""
         seen = [url]
         while True:
             there = self._customs.check(url, policy, left(deadline, "looking its host up"))
             self._check_robots(seen, policy, deadline)
-            headers = policy.headers_for(origin_of(url), origin_of(seen[0]))
+            headers = policy.headers_for(origin_of(url), origin_of(seen[0])) | (asked if len(seen) == 1 else {})
             raw = self._send(url, policy, headers, deadline, limits, there)
             target = next_hop(url, raw.status, raw.headers)
             if target is None:

@@ -140,13 +140,15 @@ class Frontier:
         code = cast(int, reply[0])
         if code != 0:
             return Refusal(code)
-        _, token, attempt, entry, version, tail, deadline_ms = cast(
-            tuple[int, int, int, bytes, bytes, int, bytes], tuple(reply)
+        _, token, attempt, entry, version, tail, deadline_ms, validator = cast(
+            tuple[int, int, int, bytes, bytes, int, bytes, bytes], tuple(reply)
         )
         _, _, request = read_entry(site, entry)
-        return Lease(rid, token, attempt, request, version.decode(), tail, int(deadline_ms))
+        return Lease(rid, token, attempt, request, version.decode(), tail, int(deadline_ms), validator.decode())
 
-    def commit(self, lease: Lease, parsed: Parsed, outcome: str = "", effort: Effort | None = None) -> Receipt | None:
+    def commit(
+        self, lease: Lease, parsed: Parsed, outcome: str = "", effort: Effort | None = None, validator: str = ""
+    ) -> Receipt | None:
         """End a lease with all that its page gave; None when the lease was lost and nothing was changed.
 
         Args:
@@ -154,6 +156,7 @@ class Frontier:
             parsed: children and items of the page.
             outcome: a counter to raise beside `done`.
             effort: what the attempt cost, to be counted.
+            validator: what the page is known by to its server; the board's next scan asks by it.
         """
         items = orjson.dumps(parsed.items[:5], default=tuple)  # the script adds what is done and admitted
         reply = self._scripts.call(
@@ -167,6 +170,7 @@ class Frontier:
             outcome,
             _effort_text(effort),
             " ".join(f"{reason} {count}" for reason, count in parsed.dropped),
+            f"{lease.site_version} {validator}" if validator else "",
             *(line_of(child) for child in parsed.children),
         )
         code, *numbers = ints(reply)

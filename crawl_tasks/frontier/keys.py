@@ -47,7 +47,7 @@ P is the prefix (setting `redis_prefix`), S a site's name, G one of list, post, 
 | P:s:S:overdue        | zset   | board that was due and could not be scanned -> when it was due, ms                 |
 | P:s:S:board:B        | hash   | line of its first page, interval_ms and bounds, scan, open, started_at, scanned_at, |
 |                      |        | terms of the site file, fixed_ms and held of an operator; pages walked with news,   |
-|                      |        | slack: pages that this scan may walk without                                       |
+|                      |        | slack: pages that this scan may walk without; validator: see _validator.lua         |
 
 Nothing here expires but the buckets of rolling guards (two windows), kept pages (two weeks), P:ticker (seconds)
 and P:rebuilder (minutes).

@@ -79,6 +79,10 @@ class Site(Part):
         default=(), max_length=50, description="Parameters left out of its addresses: session ids, utm_*."
     )
     robots: Flag = Field(default=True, description="Obey its robots.txt.")
+    revalidate: Flag = Field(
+        default=True,
+        description="Ask by ETag and Last-Modified whether a board's first page changed since its last scan.",
+    )
     user_agent: Line | None = Field(default=None, description="In place of the project's user agent.")
     headers: dict[str, str] = Field(default={}, max_length=50, description="Further request headers; nothing secret.")
     secret_headers: dict[str, str] = Field(

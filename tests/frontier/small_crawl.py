@@ -52,6 +52,7 @@ class SmallForum:
     """Pages by path; what is not there is a 404. `asked` are the paths that were asked for, in order;
     `statuses` are answers other than the usual ones.
 
+    A page of `etags` has that ETag, whatever it says; `asked_if` are the paths asked for only if they changed.
     Its clock is `ahead_s` before ours; `moved` holds redirects by path, `then` what happens once, right after a
     path was asked for.
     """
@@ -63,6 +64,8 @@ class SmallForum:
     ahead_s: float = 0.0
     moved: dict[str, str] = field(default_factory=dict)
     then: dict[str, Callable[[], None]] = field(default_factory=dict)
+    etags: dict[str, str] = field(default_factory=dict)
+    asked_if: list[str] = field(default_factory=list)
 
     def thread(self, post: str, *comments: str, body: str = "hello", more: str = "") -> None:
         """Write a post page with its comments, each as `id text`."""
@@ -96,8 +99,17 @@ def small_forum() -> Iterator[SmallForum]:
             body = page.encode() if isinstance(page, str) else page or b"no such page"
             target = forum.moved.get(self.path)
             forum.then.pop(self.path, lambda: None)()
-            usual = 302 if target else 404 if page is None else 200
-            self.send_response(forum.statuses.get(self.path, usual))
+            etag, known = forum.etags.get(self.path), self.headers["If-None-Match"]
+            if known is not None:
+                forum.asked_if.append(self.path)
+            usual = 302 if target else 404 if page is None else 304 if known is not None and known == etag else 200
+            status = forum.statuses.get(self.path, usual)
+            self.send_response(status)
+            if status == 304:
+                self.end_headers()
+                return
+            if etag is not None:
+                self.send_header("ETag", etag)
             if target:
                 self.send_header("Location", target)
             self.send_header("Content-Type", "text/html; charset=utf-8")

@@ -7,10 +7,11 @@
 -- ARGV 4: items as a JSON array, which gets one more element: now, the entry that is done, the lines that were admitted
 -- ARGV 5: tail page to remember for the request's thread, 0 for none
 -- ARGV 6: outbox length from which the store is called at once
--- ARGV 7: outcome to count beside done, or ''
+-- ARGV 7: outcome to count beside done, or ''; 'unchanged:list' of a page that is as the last scan found it
 -- ARGV 8: what the attempt cost, as count_effort() reads it
 -- ARGV 9: items that were dropped, as "reason count reason count", or ''
--- ARGV 10..: lines
+-- ARGV 10: what the page is known by to its server, as "<site version> <text>", or ''
+-- ARGV 11..: lines
 -- RETURNS 0: {0, new, known, released}
 -- RETURNS -1: the site is not published
 -- RETURNS -2: the lease is not the caller's any more; nothing was changed
@@ -34,12 +35,14 @@ local now = now_ms()
 local stage, payload = string.match(entry, '^%d+ (%a+) %d %d+ %S+ (.*)$')
 
 local trail = {string.format('%.0f', now), entry}
-local has_cap = site.daily_new > 0 and #ARGV >= 10
+local has_cap = site.daily_new > 0 and #ARGV >= 11
 local today = has_cap and day_at(site.offsets, now) or 0
+local is_capped, is_unchanged = false, ARGV[7] == 'unchanged:list'
 local found = has_cap and spent_on(site.found, today) or 0
-for i = 10, #ARGV do
+for i = 11, #ARGV do
   if has_cap and found + site.fresh >= site.daily_new then  -- a trap: what is left out stays unknown
     tally(site, 'capped:daily_new', #ARGV - i + 1)
+    is_capped = true
     break
   end
   if admit_line(site, ARGV[i], now) then trail[#trail + 1] = ARGV[i] end
@@ -58,7 +61,8 @@ redis.call('HINCRBY', site.key, 'done:' .. stage, 1)
 count_effort(site, stage, ARGV[8])
 local fetch_ms = fetch_ms_of(ARGV[8])
 if fetch_ms > site.slow_ms then slow_down(site, ARGV[3], now, fetch_ms) else speed_up(site, ARGV[3]) end
-if string.sub(ARGV[7], 1, 5) ~= 'gone:' then note_good_page(site, stage, ARGV[2]) end
+if is_unchanged then count_unchanged(site, stage, payload) else keep_validator(site, stage, payload, is_capped and '' or ARGV[10], now) end
+if string.sub(ARGV[7], 1, 5) ~= 'gone:' and not is_unchanged then note_good_page(site, stage, ARGV[2]) end
 if ARGV[7] ~= '' then redis.call('HINCRBY', site.key, ARGV[7], 1) end
 for reason, n in string.gmatch(ARGV[9], '(%S+) (%d+)') do count_dropped(site, reason, n) end
 redis.call('XADD', P .. ':outbox', '*', 'items', string.sub(ARGV[4], 1, -2) .. ',' .. cjson.encode(trail) .. ']')

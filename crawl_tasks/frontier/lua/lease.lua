@@ -3,7 +3,7 @@
 -- KEYS 1: key prefix
 -- ARGV 1: site
 -- ARGV 2: rid
--- RETURNS 0: {0, token, attempt, entry, site version, tail page of the thread, deadline in ms}
+-- RETURNS 0: {0, token, attempt, entry, site version, tail page of the thread, deadline in ms, validator or ''}
 -- RETURNS -1: the site is not published
 -- RETURNS -2: no such request is open: done, dead or never admitted
 -- RETURNS -3: another worker holds it
@@ -55,9 +55,10 @@ redis.call('ZREM', site.key .. ':released:' .. stage, rid)
 redis.call('ZADD', site.key .. ':leased', now + site.lease, rid)
 if site.delay > 0 then redis.call('HSET', site.key, 'next_at', string.format('%.0f', now + site.delay)) end
 attend(site, now + site.lease)
-local tail = 0
+local tail, payload = 0, string.match(rest, '^%S+ (.*)$')
 if stage ~= 'list' then
-  local id = cjson.decode(string.match(rest, '^%S+ (.*)$'))[1]
+  local id = cjson.decode(payload)[1]
   tail = tonumber(redis.call('HGET', site.key .. ':tail:' .. string.sub(id, 1, -3), id) or 0)
 end
-return {0, token, attempt, rid .. ' ' .. entry, site.version, tail, string.format('%.0f', now + site.lease)}
+local validator = find_validator(site, stage, payload, attempt, now)
+return {0, token, attempt, rid .. ' ' .. entry, site.version, tail, string.format('%.0f', now + site.lease), validator}
