@@ -66,6 +66,20 @@ NAMES = {
         "/forum/general/12-some-title?view=thread": POST, "/forum/general/12-some-title/page2": PAGE_2,
         "/forum/general": None,
     },
+    "fluxbb": {
+        "/viewtopic.php?id=12": POST, "/viewtopic.php?id=12&action=last": POST, "/viewtopic.php?id=12&p=1": POST,
+        "/viewtopic.php?pid=99#p99": ("post", "pid=99", 1), "/viewtopic.php?id=12&p=2": PAGE_2,
+        "/viewforum.php?id=4": LIST, "/viewforum.php?id=4&p=3": LIST_3, "/profile.php?id=12": None,
+    },
+    "punbb": {
+        "/viewtopic.php?id=12": POST, "/viewtopic.php?id=12&p=1": POST, "/topic12.html": POST,
+        "/topic12-some-title.html": POST, "/topic/12/": POST, "/topic/12/some-title/": POST,
+        "/viewtopic.php?pid=99#p99": ("post", "pid=99", 1), "/viewtopic.php?id=12&p=2": PAGE_2,
+        "/topic12-p2.html": PAGE_2, "/topic12-some-title-p2.html": PAGE_2, "/topic/12/page/2/": PAGE_2,
+        "/topic/12/some-title/page/2/": PAGE_2, "/viewforum.php?id=4": LIST, "/forum4.html": LIST,
+        "/forum4-general.html": LIST, "/forum/4/": LIST, "/forum/4/general/": LIST, "/forum4-p3.html": LIST_3,
+        "/forum4-general-p3.html": LIST_3, "/forum/4/general/page/3/": LIST_3, "/user/12/": None,
+    },
     "smf": {
         "/index.php?topic=12.0": POST, "/index.php?topic=12": POST, "/index.php?topic=12.msg99#msg99": POST,
         "/index.php?topic=12.new;topicseen#new": POST, "/index.php?PHPSESSID=aa11&topic=12.0": POST,

@@ -25,10 +25,22 @@ PAGES = {
       <div class="row category-row"><div class=forum-name><a href="/forum/5-talk">Talk</a></div></div>
       <div class="row category-row"><div class=forum-name><span class=forum-link>Link to</span>:
       <a href="https://elsewhere.example/">Link</a></div></div>""",
+    "fluxbb": """<div id=brdmain><div class=blocktable><h2>C</h2><table><tr class=rowodd><td class=tcl>
+      <h3><a href="viewforum.php?id=4">General</a></h3><td class=tcr><a href="viewtopic.php?pid=9#p9">Today</a></tr>
+      <tr><td class=tcl><h3><a href="viewforum.php?id=5">Talk</a></h3></tr>
+      <tr class=iredirect><td><h3>Link to: <a href="https://elsewhere.example/">Link</a></h3></tr></table></div></div>""",
+    "punbb": """<div class="main-content main-category"><div id=forum4 class=main-item><h3 class=hn>
+      <a href="/viewforum.php?id=4">General</a></h3>
+      <li class=info-lastpost><a href="/viewtopic.php?pid=9#p9">x</a></div>
+      <div id=forum5 class=main-item><h3 class=hn><a href="/viewforum.php?id=5">Talk</a></h3></div>
+      <div class="main-item redirect"><h3>Link to <a href="https://elsewhere.example/">Link</a></h3></div></div>""",
 }
+SMF_ROW = """<div id=messageindex><div id=topic_container><div class=windowbg><div class=board_icon>
+<img src="/images/post/xx.png"></div><div class=info><span id=msg_9><a href="/index.php?topic=12.0">Title</a></span>
+<p class=floatleft>Started by <a href="/index.php?action=profile;u=3">ann</a></p></div></div></div></div>"""
 OLD_SMF = """<div id=messageindex><table class=table_grid><tbody><tr><td class="icon2"><img src="/post/xx.gif"></td>
 <td class="subject"><div><span id=msg_9><a href="/index.php?topic=12.0">Title</a></span>
-<p>Started by <a>ann</a></p></div>
+<p>Started by <a href="/index.php?action=profile;u=3">ann</a> <small>&#171; <a>1</a> 2 &#187;</small></p></div>
 </td><td class="stats">7 Replies<br>1,000 Views</td>
 <td class="lastpost">June 19, 2024, 02:17:00 PM<br>by <a>bob</a></td>
 </tr><tr><td class="icon2"><img src="/post/moved.gif"></td><td class=subject><span id=msg_8>
@@ -66,6 +78,21 @@ def test_a_board_of_smf_2_0_is_read() -> None:
     assert (post.post_id, post.title, post.author, post.reply_count, post.view_count) == ("12", "Title", "ann", 7, 1000)
     assert post.last_reply_at == 1718806620
     assert parsed.children[-1].page == 2
+
+
+@pytest.mark.parametrize("board", [SMF_ROW, OLD_SMF], ids=["2.1", "2.0"])
+def test_a_guest_of_smf_may_have_a_figure_for_a_name(board: str) -> None:
+    guest = board.replace('<a href="/index.php?action=profile;u=3">ann</a>', "Guest 7")
+
+    parsed = Preset("smf").parse(Stage.LIST, "4", guest)
+
+    assert [post.author for post in parsed.items.posts] == ["Guest 7"]
+
+
+def test_a_notice_of_smf_that_a_topic_was_moved_is_no_topic() -> None:
+    notice = SMF_ROW.replace("/xx.png", "/moved.png")
+
+    assert Preset("smf").parse(Stage.LIST, "4", notice).items.posts == ()
 
 
 def test_a_thread_of_smf_2_0_is_read() -> None:

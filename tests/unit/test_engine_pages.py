@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import pytest
@@ -31,7 +32,8 @@ class Program:
         return self.board.replace("ROWS", "".join(rows))
 
     def topic(self, *posts: tuple[int, str], pager: str = "") -> str:
-        whole = "".join(self.post.replace("ID", str(number)).replace("BODY", body) for number, body in posts)
+        written = [self.post.replace("ID", str(number)).replace("BODY", body) for number, body in posts]
+        whole = "".join(one.replace("NTH", "firstpost topicpost" if "101" in one else "") for one in written)
         return self.thread.replace("POSTS", whole).replace("PAGER", pager)
 
 
@@ -77,7 +79,7 @@ PROGRAMS = (
         row="""<div class=windowbg><div class=board_icon></div><div class="info info_block">
           <div class=message_index_title><span class=preview><span id=msg_9>
           <a href="/index.php?topic=ID.0">Title ID</a></span></span></div>
-          <p class=floatleft>Started by <a>ann</a></p></div>
+          <p class=floatleft>Started by <a href="/index.php?action=profile;u=3">ann</a></p></div>
           <div class=board_stats><p>Replies: 7<br>Views: 1,000</p></div>
           <div class=lastpost><p><a>June 19, 2024, 02:17:00 PM</a> by bob</p></div></div>""",
         moved='<span class="main_icons move"></span>',
@@ -106,6 +108,49 @@ PROGRAMS = (
         pager='<li><a>1</a><li><a>3</a><li><a>»</a>',
         quote="",
     ),
+    Program(
+        "fluxbb",
+        board='<ol class=crumbs><li><a href=/index.php>Index</a><li><a href="/viewforum.php?id=4">Board</a></ol>'
+        '<div id=vf><table><tbody>ROWS<tr class="rowodd inone"><td class=tcl>No topics</td></tr></tbody></table></div>',
+        row="""<tr class=rowodd><td class=tcl><div class=icon>1</div><div class=tclcon><div>
+          <a href="viewtopic.php?id=ID">Title ID</a> <span class=byuser>by ann</span> <span class=pagestext>[
+          <a href="viewtopic.php?id=ID">1</a> <a href="viewtopic.php?id=ID&amp;p=2">2</a> ]</span></div></div></td>
+          <td class=tc2>7</td><td class=tc3>1,000</td>
+          <td class=tcr><a href="viewtopic.php?pid=9#p9">2024-06-19 14:17:00</a>
+          <span class=byuser>by bob</span></td></tr>""",
+        moved='class="rowodd imoved"',
+        thread="""<ol class=crumbs><li><a href="viewforum.php?id=4">Board</a>
+          <li><a href="viewtopic.php?id=12">A title</a></ol>
+          <p class=pagelink>Pages: PAGER</p>POSTS""",
+        post="""<div id=pID class="blockpost roweven blockpost1 NTH"><h2><span class=conr>#1</span>
+          <a href="viewtopic.php?pid=ID#pID">2024-06-19 14:17:00</a></h2><div class=postleft><dl>
+          <dt><strong><a href="profile.php?id=3">userID</a></strong></dt><dd class=usertitle>Member</dd></dl></div>
+          <div class=postright><h3>Re: A title</h3><div class=postmsg><p>BODY</p><p class=postedit>Last edited by x
+          (2024-06-19 14:18:00)</p></div><div class="postsignature postmsg"><p>mine</p></div></div></div>""",
+        pager='<strong>1</strong> <a>2</a> <a>3</a> <a rel=next href="viewtopic.php?id=12&amp;p=2">Next</a>',
+        quote="",
+    ),
+    Program(
+        "punbb",
+        board="""<h1 class=main-title><a href="/viewforum.php?id=4">Board</a></h1><p class=paging><strong>1</strong></p>
+          <div class="main-content main-forum">ROWS<div class="main-item empty"><h3>No topics</h3></div></div>""",
+        row="""<div id=topicID class="main-item odd"><h3 class=hn><span class=item-num>1</span>
+          <a href="/viewtopic.php?id=ID">Title ID</a></h3><p><span class=item-starter>by <cite>ann</cite></span></p>
+          <ul><li class=info-replies><strong>7</strong> replies<li class=info-views><strong>1,000</strong> views
+          <li class=info-lastpost>Last post <a href="/viewtopic.php?pid=9#p9">2024-06-19 14:17:00</a>
+          <cite>by bob</cite></ul></div>""",
+        moved='class="main-item moved"',
+        thread="""<h1 class=main-title><a href="/viewtopic.php?id=12">A title</a> <small>(Page 1)</small></h1>
+          <p class=paging>PAGER</p><div class="main-content main-topic">POSTS</div>""",
+        post="""<div class="post odd firstpost NTH"><div id=pID class=posthead><h3>
+          <span class=post-byline>by <a>userID</a></span>
+          <span class=post-link><a href="/viewtopic.php?pid=ID#pID">2024-06-19 14:17:00</a></span>
+          <span class=post-edit>(edited by x 2024-06-19 14:18:00)</span></h3></div>
+          <ul class=author-ident><li class=username><a>userID</a><li class=usertitle>Member</ul>
+          <div class=entry-content><p>BODY</p><div class=sig-content>mine</div></div></div>""",
+        pager='<strong>1</strong> <a>2</a> <a>3</a> <a href="/viewtopic.php?id=12&amp;p=2">Next</a>',
+        quote="",
+    ),
 )  # fmt: skip
 IDS = [program.name for program in PROGRAMS]
 EACH = pytest.mark.parametrize("program", PROGRAMS, ids=IDS)
@@ -126,7 +171,7 @@ def test_the_rows_of_a_board_are_read(program: Program) -> None:
     assert (first.title, first.author, first.reply_count, first.view_count) == ("Title 12", "ann", 7, 1000)
     assert first.revision == (f"7|{MOMENT}" if program.name == "xenforo" else "7")
     assert first.last_reply_at == (None if program.name == "flaskbb" else MOMENT)
-    assert first.created_at == (None if program.name in ("flaskbb", "smf") else MOMENT)
+    assert first.created_at == (MOMENT if program.name in ("xenforo", "vbulletin4") else None)
 
 
 @EACH
@@ -139,8 +184,10 @@ def test_an_empty_board_is_no_error(program: Program) -> None:
 @pytest.mark.parametrize("program", [one for one in PROGRAMS if one.moved], ids=lambda one: one.name)
 def test_what_was_moved_away_is_no_topic_of_the_board(program: Program) -> None:
     row = program.row.replace("ID", "13")
-    moved = row.replace('class="threadbit hot"', program.moved) if "class=" in program.moved[:6] else row
-    moved = moved if moved != row else row[: row.rindex("</div>")] + program.moved + "</div>"
+    if program.moved.startswith("class="):
+        moved = re.sub(r'class=(?:"[^"]*"|[^\s>]+)', program.moved, row, count=1)
+    else:
+        moved = row[: row.rindex("</div>")] + program.moved + "</div>"
 
     parsed = Preset(program.name).parse(Stage.LIST, "4", program.listing(program.row.replace("ID", "12"), moved))
 
@@ -155,6 +202,7 @@ def test_a_thread_is_its_first_post_and_what_follows_it(program: Program) -> Non
 
     (post,) = parsed.items.posts
     assert (post.title, post.author, post.body, post.created_at) == ("A title", "user101", "one", MOMENT)
+    assert post.edited_at == (MOMENT + 60 if program.name in ("fluxbb", "punbb") else None)
     assert [(one.comment_id, one.author, one.body, one.created_at) for one in parsed.items.comments] == [
         ("102", "user102", "two\nlines", MOMENT), ("103", "user103", "three", MOMENT),
     ]  # fmt: skip
@@ -213,6 +261,7 @@ WALLS = [
     ("vbulletin4", "<div class=standard_error><form><input name=vb_login_username></form></div>", AccessDenied),
     ("smf", "<div id=fatal_error>missing</div>", Gone),
     ("smf", "<form id=frmLogin></form>", AccessDenied),
+    ("punbb", "<div id=brd-message>Bad request</div>", Gone),
     ("hackernews", "No such item.", Gone),
 ]
 

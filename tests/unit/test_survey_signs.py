@@ -34,6 +34,16 @@ PAGES: dict[str, tuple[str, dict[str, str]]] = {
     "vbulletin5": ('<meta name="generator" content="vBulletin 5.7.5"><body class="vb-page view-mode">', {}),
     "smf": ('<script>var smf_theme_url = "/Themes/default";</script><a href="index.php?board=1.0">General</a>', {}),
     "flaskbb": ('<div class="footer">powered by <a href="https://flaskbb.org">FlaskBB</a></div>', {}),
+    "fluxbb": (
+        '<div id="punindex" class="pun"><div class="punwrap"><div id="brdmain"><a href="viewforum.php?id=1">A</a>'
+        '<p id="poweredby">Powered by <a href="https://fluxbb.org/">FluxBB</a></p>',
+        {},
+    ),
+    "punbb": (
+        '<div id="brd-wrap" class="brd"><div id="brd-main"><div class="main-category"><div class="main-item">'
+        '<p id="copyright">Powered by <a href="http://punbb.informer.com/">PunBB</a>',
+        {},
+    ),
     "lobsters": ('<ol class="stories list"><li class="story" data-shortid="abc123"></li></ol>', {}),
     "hackernews": ('<table id="hnmain"><tr class="athing" id="1"><td></td></tr></table>', {}),
     "wordpress": (
