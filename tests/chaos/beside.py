@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 import sqlite3
 import time
@@ -80,7 +79,7 @@ def _crawl(ground: Ground, nursery: Nursery, waiting: list[tuple[str, int]], hit
 
 
 def _judge(ground: Ground, database: object) -> tuple[int, int, int]:
-    truth = set(json.loads((ground.world.directory / "truth.json").read_text())["paths"])
+    truth = set(ground.world.truth()["paths"])
     with closing(sqlite3.connect(str(database))) as connection:
         stored = {path for (path,) in connection.execute("SELECT path FROM pages")}
     asked = Counter(str(row["path"]) for row in ground.rows())

@@ -196,7 +196,7 @@ class Ground:
     @property
     def base(self) -> str:
         """The forum's address."""
-        return f"http://127.0.0.1:{int((self.world.directory / 'port').read_text())}"
+        return self.world.base
 
     def wait_idle(self, within_s: float = 90.0, every_s: float = 0.1) -> None:
         """Let the crawl end."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 
 from crawl_tasks.model import State
@@ -20,7 +19,7 @@ def run(scale: Scale, seed: int) -> list[Row]:
     faults: list[str] = []
     with new_ground() as ground:
         ground.forum("--latency-ms", "5")
-        truth = json.loads((ground.world.directory / "truth.json").read_text())
+        truth = ground.world.truth()
         posts = sorted(row["post_id"] for row in truth["posts"] if row["state"] == "normal" and row["pages"] == 1)
         for number in range(scale.repeats):
             kinds = list(Poison)

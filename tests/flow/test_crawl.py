@@ -14,40 +14,22 @@ from crawl_tasks.model import Stage
 from crawl_tasks.monitor.snapshot import take_snapshot
 from crawl_tasks.store.known import counts
 from crawl_tasks.store.upsert import Store
-from tests.flow.judge import differences
-from tests.flow.world import CELERY, World
+from tests.flow.world import CELERY, SHORT_LEASE_MS, World
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.flow
 
 
-def assert_perfect(world: World) -> None:
-    assert differences(world.directory / "crawl.db", world.directory / "truth.json") == []
-    assert world.census().imbalance() == ""
-
-
-def paths_of_truth(world: World) -> set[str]:
-    return set(json.loads((world.directory / "truth.json").read_text())["paths"])
-
-
-def start_workers(world: World, lists: int = 1, details: int = 1) -> None:
-    for number in range(lists):
-        world.worker(f"list{number}", "list")
-    for number in range(details):
-        world.worker(f"detail{number}", "detail")
-    world.worker("store", "store", "-c", "1")
-
-
 def test_two_list_and_three_detail_workers_with_beat_store_everything_once(world: World) -> None:
     world.forum("--latency-ms", "5")
-    start_workers(world, lists=2, details=3)
+    world.workers(lists=2, details=3)
 
     world.start("beat", *CELERY, "beat")  # nothing else asks for a scan
     eventually(lambda: world.census().admitted > 0, within_s=30)
     eventually(world.is_idle, within_s=60, every_s=0.1)
 
-    assert_perfect(world)
-    assert set(world.fetched()) == paths_of_truth(world)
+    assert world.faults() == []
+    assert set(world.fetched()) == set(world.truth()["paths"])
     assert max(world.fetched().values()) == 1
     assert_counted(world)
 
@@ -75,8 +57,8 @@ def assert_counted(world: World) -> None:
 
 def test_a_worker_killed_in_the_middle_costs_at_most_what_it_held(world: World) -> None:
     world.forum("--latency-ms", "40")
-    world.publish(base_of(world), deadline_s=1.0, window=8)  # a lease is given up after 16 s
-    start_workers(world)
+    world.publish(lease_ms=SHORT_LEASE_MS, deadline_s=1.0, window=8)
+    world.workers()
     world.frontier.produce()
     eventually(lambda: world.census().done > 60)
 
@@ -85,34 +67,30 @@ def test_a_worker_killed_in_the_middle_costs_at_most_what_it_held(world: World) 
     world.worker("detail0", "detail")
     eventually(world.is_idle, within_s=90, every_s=0.1)
 
-    assert_perfect(world)
+    assert world.faults() == []
     again = [path for path, times in world.fetched().items() if times > 1]
     assert len(again) <= held.leased + 8
     assert max(world.fetched().values()) <= 2
 
 
-def base_of(world: World) -> str:
-    return f"http://127.0.0.1:{int((world.directory / 'port').read_text())}"
-
-
 def test_the_second_crawl_fetches_only_lists_and_what_changed(world: World) -> None:
     world.forum()
-    start_workers(world)
+    world.workers()
     world.crawl()
-    assert_perfect(world)
-    port = int((world.directory / "port").read_text())
+    assert world.faults() == []
+    port = int(world.base.rpartition(":")[2])
     seen = len(world.requests())
 
     world.crawl()
     assert all(path.startswith("/list/") for path in world.fetched(since=seen))
 
-    before = json.loads((world.directory / "truth.json").read_text())
+    before = world.truth()
     (world.directory / "requests.log").rename(world.directory / "requests.1.log")
     world.forum(generation=2, port=port)
     world.crawl()
 
-    assert_perfect(world)
-    after = json.loads((world.directory / "truth.json").read_text())
+    assert world.faults() == []
+    after = world.truth()
     changed = changed_posts(before, after)
     fetched = world.fetched()
     posts = {path.split("/")[2] for path in fetched if not path.startswith("/list/")}
@@ -148,21 +126,21 @@ def test_duplicate_late_and_forged_messages_do_nothing(world: World) -> None:
     admitted = world.census().admitted
 
     eventually(lambda: world.client.llen("crawl:refused") == len(garbage), within_s=30)
-    known = json.loads((world.directory / "truth.json").read_text())["posts"][0]["post_id"]
+    known = world.truth()["posts"][0]["post_id"]
     code = f"from crawl_tasks.tasks import fetch_post; [fetch_post.delay('demo', post_id='{known}') for _ in 'ab']"
     world.run("sender", CELERY[0], "-c", code)
     eventually(lambda: "'known'" in world.log_of("detail"), within_s=30)  # it goes on with what is well formed
     eventually(world.is_idle, within_s=30)
 
-    assert_perfect(world)
+    assert world.faults() == []
     assert world.census().admitted == admitted + 1
     assert [path for path, times in world.fetched().items() if times > 1] == [f"/post/{known}"]
 
 
 def test_tasks_sent_directly_pass_guard_gate_and_ledger(world: World) -> None:
     world.forum()
-    start_workers(world)
-    truth = json.loads((world.directory / "truth.json").read_text())
+    world.workers()
+    truth = world.truth()
     post = next(row for row in truth["posts"] if row["state"] == "normal" and row["pages"] == 3)
     code = (
         "from crawl_tasks.tasks import fetch_post, fetch_list\n"
@@ -193,11 +171,11 @@ def test_detail_stands_for_post_and_comment_in_every_view(world: World) -> None:
 
 def test_without_beat_retries_and_recovery_go_on(world: World) -> None:
     site = world.forum("--fault", "error /post/.* times=1")
-    start_workers(world)
+    world.workers()
 
     world.crawl()
 
-    assert_perfect(world)
+    assert world.faults() == []
     assert site.robots
     assert world.census().count("failed:server_error") > 0
 
@@ -205,8 +183,8 @@ def test_without_beat_retries_and_recovery_go_on(world: World) -> None:
 def test_window_and_rate_hold_across_workers_as_the_forum_measures_them(world: World) -> None:
     delay_s, window = 0.08, 2
     world.forum("--latency-ms", "100")
-    world.publish(base_of(world), window=window, delay_s=delay_s)
-    start_workers(world, details=2)
+    world.publish(window=window, delay_s=delay_s)
+    world.workers(details=2)
     world.frontier.produce()
 
     eventually(lambda: world.census().done >= 40, within_s=60)
@@ -222,8 +200,8 @@ def test_window_and_rate_hold_across_workers_as_the_forum_measures_them(world: W
 
 def test_redis_killed_and_started_again_loses_nothing(world: World) -> None:
     world.forum("--latency-ms", "40")
-    world.publish(base_of(world), deadline_s=1.0, window=8)
-    start_workers(world)
+    world.publish(lease_ms=SHORT_LEASE_MS, deadline_s=1.0, window=8)
+    world.workers()
     world.frontier.produce()
     eventually(lambda: world.census().done > 60)
 
@@ -232,6 +210,6 @@ def test_redis_killed_and_started_again_loses_nothing(world: World) -> None:
     world.server.start()
     eventually(world.is_idle, within_s=90, every_s=0.1)
 
-    assert_perfect(world)
+    assert world.faults() == []
     assert max(world.fetched().values()) <= 2
     assert "page crashed" not in world.log_of("detail0")

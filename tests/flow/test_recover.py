@@ -8,8 +8,7 @@ from contextlib import closing
 
 import pytest
 
-from tests.flow.test_crawl import assert_perfect, base_of, paths_of_truth, start_workers
-from tests.flow.world import World
+from tests.flow.world import SHORT_LEASE_MS, World
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.flow
@@ -28,8 +27,8 @@ def pages_stored(world: World) -> int:
 def test_an_emptied_redis_is_rebuilt_by_the_workers_themselves_if_so_set(world: World) -> None:
     world.environment["CRAWL_RECOVER"] = "auto"
     world.forum("--latency-ms", "30")
-    world.publish(base_of(world), deadline_s=1.0, window=8)
-    start_workers(world)
+    world.publish(lease_ms=SHORT_LEASE_MS, deadline_s=1.0, window=8)
+    world.workers()
     world.frontier.produce()
     eventually(lambda: pages_stored(world) > 60, within_s=60)
 
@@ -37,14 +36,14 @@ def test_an_emptied_redis_is_rebuilt_by_the_workers_themselves_if_so_set(world: 
     eventually(lambda: world.frontier.sites() == ["demo"], within_s=30)
     eventually(world.is_idle, within_s=90, every_s=0.1)
 
-    assert_perfect(world)
-    assert set(world.fetched()) == paths_of_truth(world)
+    assert world.faults() == []
+    assert set(world.fetched()) == set(world.truth()["paths"])
 
 
 def test_an_emptied_redis_is_rebuilt_and_the_crawl_ends_as_if_nothing_had_been(world: World) -> None:
     world.forum("--latency-ms", "30")
-    world.publish(base_of(world), deadline_s=1.0, window=8)
-    start_workers(world)
+    world.publish(lease_ms=SHORT_LEASE_MS, deadline_s=1.0, window=8)
+    world.workers()
     world.frontier.produce()
     eventually(lambda: pages_stored(world) > 60, within_s=60)
 
@@ -55,8 +54,8 @@ def test_an_emptied_redis_is_rebuilt_and_the_crawl_ends_as_if_nothing_had_been(w
     eventually(world.is_idle, within_s=90, every_s=0.1)
 
     assert "requests are open again" in said
-    assert_perfect(world)
-    assert set(world.fetched()) == paths_of_truth(world)
+    assert world.faults() == []
+    assert set(world.fetched()) == set(world.truth()["paths"])
     again = sum(times - 1 for times in world.fetched().values())
     # What was in hand or waited for the store is fetched again, and what was committed between the two looks.
     assert again <= held.leased + unstored + 60

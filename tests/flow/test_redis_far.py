@@ -18,7 +18,6 @@ from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.local.redis_server import RedisServer, find_server, free_port
 from crawl_tasks.queues import PRODUCE
 from crawl_tasks.settings import Settings
-from tests.flow.test_crawl import assert_perfect, start_workers
 from tests.flow.world import CELERY, World
 from tests.waiting import eventually
 
@@ -77,12 +76,12 @@ def test_a_crawl_over_tls(tls_url: str, world: World) -> None:
     client = open_client(tls_url, "")
     world.client, world.frontier = client, Frontier(client, "crawl")
     world.forum()
-    start_workers(world)
+    world.workers()
     world.start("beat", *CELERY, "beat")
     eventually(lambda: world.census().admitted > 0, within_s=30)
     eventually(world.is_idle, within_s=60, every_s=0.1)
 
-    assert_perfect(world)
+    assert world.faults() == []
     assert "balances" in world.run("ledger", *COMMAND, "ledger")
     with pytest.raises(redis.ConnectionError, match="certificate"):
         redis.Redis.from_url(tls_url.partition("?")[0], retry=None).ping()

@@ -11,8 +11,7 @@ from time import monotonic
 
 import pytest
 
-from tests.flow.test_crawl import assert_perfect, base_of, paths_of_truth, start_workers
-from tests.flow.world import CELERY, World
+from tests.flow.world import CELERY, SHORT_LEASE_MS, World
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.flow
@@ -76,8 +75,8 @@ FAULTS: tuple[Fault, ...] = (
 
 def test_a_crawl_goes_through_every_refusal_of_redis(world: World) -> None:
     world.forum("--latency-ms", "60")
-    world.publish(base_of(world), deadline_s=1.0, window=4)
-    start_workers(world)
+    world.publish(lease_ms=SHORT_LEASE_MS, deadline_s=1.0, window=4)
+    world.workers()
     world.frontier.produce()
 
     for fault in FAULTS:
@@ -87,8 +86,8 @@ def test_a_crawl_goes_through_every_refusal_of_redis(world: World) -> None:
             eventually(after(FAULT_LASTS_S))
     eventually(world.is_idle, within_s=120, every_s=0.1)
 
-    assert_perfect(world)
-    assert set(world.fetched()) == paths_of_truth(world)
+    assert world.faults() == []
+    assert set(world.fetched()) == set(world.truth()["paths"])
 
 
 def has_done(world: World, pages: int) -> bool:
@@ -113,8 +112,8 @@ def test_nothing_starts_on_a_redis_that_evicts(command: list[str], world: World)
 
 def test_the_writes_that_a_power_failure_took_are_done_again(world: World) -> None:
     world.forum("--latency-ms", "30")
-    world.publish(base_of(world), deadline_s=1.0, window=8)
-    start_workers(world)
+    world.publish(lease_ms=SHORT_LEASE_MS, deadline_s=1.0, window=8)
+    world.workers()
     world.frontier.produce()
     eventually(partial(has_done, world, 100), within_s=60)
 
@@ -126,5 +125,5 @@ def test_the_writes_that_a_power_failure_took_are_done_again(world: World) -> No
     world.server.start()
     eventually(world.is_idle, within_s=90, every_s=0.1)
 
-    assert_perfect(world)
-    assert set(world.fetched()) == paths_of_truth(world)
+    assert world.faults() == []
+    assert set(world.fetched()) == set(world.truth()["paths"])

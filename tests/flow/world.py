@@ -11,22 +11,26 @@ from collections import Counter
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import redis
 
 from crawl_tasks.frontier.census import Census
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.local.redis_server import RedisServer
-from crawl_tasks.publishing import publish_site
+from crawl_tasks.publishing import board_terms, publish_site, terms_of
 from crawl_tasks.recovery.fsck import Check
 from crawl_tasks.sites.loader import load_site
+from crawl_tasks.sites.published import dump_site
 from crawl_tasks.sites.schema import Site
 from crawl_tasks.store.upsert import Store
+from tests.flow.judge import differences
 from tests.waiting import eventually
 
 ROOT = Path(__file__).parents[2]
 CELERY = [sys.executable, "-m", "celery", "-A", "crawl_tasks"]
 SITE = "demo"
+SHORT_LEASE_MS = 6000  # the crawler's own are an attempt's deadline and 15 seconds
 
 
 @dataclass
@@ -38,6 +42,7 @@ class World:
     processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        self.base = ""
         self.environment = os.environ | {
             "CRAWL_REDIS_URL": self.server.url,
             "CRAWL_STATE_DIR": str(self.directory),
@@ -64,9 +69,24 @@ class World:
 
     def worker(self, name: str, queues: str, *options: str) -> subprocess.Popen[bytes]:
         """Start a worker as a person would; return when it consumes."""
-        process = self.start(name, *CELERY, "worker", "-Q", queues, "-n", f"{name}@%h", "-l", "info", *options)
-        eventually(lambda: f"{name}@" in self.ready_workers() or self.ended(name), within_s=60)
+        process = self.start_worker(name, queues, *options)
+        self.wait_for_worker(name)
         return process
+
+    def workers(self, lists: int = 1, details: int = 1) -> None:
+        """Start so many list and detail workers and one that stores, side by side; return when all consume."""
+        names = [f"list{number}" for number in range(lists)] + [f"detail{number}" for number in range(details)]
+        for name in names:
+            self.start_worker(name, name.rstrip("0123456789"))
+        self.start_worker("store", "store", "-c", "1")
+        for name in (*names, "store"):
+            self.wait_for_worker(name)
+
+    def start_worker(self, name: str, queues: str, *options: str) -> subprocess.Popen[bytes]:
+        return self.start(name, *CELERY, "worker", "-Q", queues, "-n", f"{name}@%h", "-l", "info", *options)
+
+    def wait_for_worker(self, name: str) -> None:
+        eventually(lambda: f"{name}@" in self.ready_workers() or self.ended(name), within_s=60)
 
     def ready_workers(self) -> str:
         return str(self.client.smembers("_kombu.binding.celery.pidbox"))
@@ -115,12 +135,21 @@ class World:
         eventually(lambda: self.ended("forum") or (port_file.exists() and port_file.read_text().strip()))
         return self.publish(f"http://127.0.0.1:{int(port_file.read_text())}")
 
-    def publish(self, base: str, **gate: object) -> Site:
-        site = load_site(ROOT / "config" / "sites" / "demo.yaml").relocated(base)
+    def publish(self, base: str = "", lease_ms: int = 0, **gate: object) -> Site:
+        """Publish the site of the forum; `lease_ms` stands in for the leases that follow from the terms of its gate."""
+        self.base = base or self.base
+        site = load_site(ROOT / "config" / "sites" / "demo.yaml").relocated(self.base)
         terms = {"window": 16, "delay_s": 0.0, "deadline_s": 5.0, "retry_base_s": 0.2, "retry_max_s": 1.0} | gate
         site = site.model_copy(update={"gate": site.gate.model_copy(update=terms)})
         publish_site(self.frontier, site, contact=None)
+        if lease_ms:
+            terms = terms_of(site) | {"lease_ms": lease_ms}
+            self.frontier.publish(site.name, site.version, dump_site(site), terms, board_terms(site))
         return site
+
+    def truth(self) -> dict[str, Any]:  # JSON of any shape
+        """Read what the forum says of itself."""
+        return dict(json.loads((self.directory / "truth.json").read_text("utf-8")))
 
     def requests(self) -> list[dict[str, object]]:
         """Read the forum's own log."""
@@ -131,10 +160,15 @@ class World:
         """Count the pages that the forum was asked for, robots.txt aside, from its log line `since` on."""
         return Counter(str(row["path"]) for row in self.requests()[since:] if row["path"] != "/robots.txt")
 
-    # -- the ledger --------------------------------------------------------------------------------------
+    # -- the verdict --------------------------------------------------------------------------------------
 
     def census(self) -> Census:
         return self.frontier.census(SITE)
+
+    def faults(self) -> list[str]:
+        """List what database and ledger have wrong; empty when the crawl is perfect."""
+        found = differences(self.directory / "crawl.db", self.directory / "truth.json", SITE)
+        return found + list(filter(None, [self.census().imbalance()]))
 
     def findings(self) -> list[str]:
         """Hold guard, ledger, queues and database, where there is one, against each other."""
