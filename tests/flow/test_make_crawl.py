@@ -17,7 +17,7 @@ import pytest
 
 from tests.waiting import eventually
 
-SITES = Path(__file__).parents[2] / "config" / "sites"
+SITE_FILE = Path(__file__).parents[2] / "config" / "sites" / "demo.yaml"
 NEW_POSTS, GROWN_THREADS, EDITED_POSTS, LIST_PAGES = 5, 3, 1, 24
 
 pytestmark = [pytest.mark.flow, pytest.mark.timeout(300)]
@@ -29,6 +29,17 @@ class Demo:
 
     home: Path
 
+    def write_site(self, gate: str = "") -> None:
+        """Write the site file that we ship, with more terms for its gate."""
+        text = SITE_FILE.read_text("utf-8").replace("delay_s: 0}", f"delay_s: 0{gate}}}")
+        assert gate in text
+        self.sites.mkdir(exist_ok=True)
+        (self.sites / SITE_FILE.name).write_text(text, "utf-8")
+
+    @property
+    def sites(self) -> Path:
+        return self.home / "sites"
+
     @property
     def state(self) -> Path:
         return self.home / ".crawl" / "demo"
@@ -39,7 +50,7 @@ class Demo:
         return subprocess.Popen(
             command,
             cwd=self.home,
-            env=env | {"CRAWL_SITES_DIR": str(SITES)},
+            env=env | {"CRAWL_SITES_DIR": str(self.sites)},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -80,7 +91,9 @@ def wait_until(process: subprocess.Popen[str], condition: Callable[[], bool]) ->
 
 @pytest.fixture
 def demo(tmp_path: Path) -> Demo:
-    return Demo(tmp_path)
+    demo = Demo(tmp_path)
+    demo.write_site()
+    return demo
 
 
 def assert_right(report: dict[str, Any]) -> None:
@@ -122,6 +135,7 @@ def test_the_demo_ended_in_the_middle_leaves_no_process_and_goes_on_next_time(de
 
 
 def test_a_worker_killed_in_the_middle_costs_nothing_but_its_pages_in_hand(demo: Demo) -> None:
+    demo.write_site(gate=", deadline_s: 5")  # leases of 20 seconds, not of 45
     with demo.start("--fresh", "--latency-ms", "200") as process:
         wait_until(process, lambda: demo.has_fetched(20))
         for worker in demo.workers():

@@ -1,4 +1,4 @@
-"""A frontier with one published site; requests by the handful."""
+"""A frontier with one published site; the ledger check ends every test."""
 
 from __future__ import annotations
 
@@ -7,20 +7,9 @@ from collections.abc import Callable, Iterator
 import pytest
 import redis
 
-from crawl_tasks.frontier.frontier import Frontier
-from crawl_tasks.model import Request, Stage
+from crawl_tasks.frontier.frontier import BoardTerms, Frontier
+from tests.frontier.by_hand import TERMS
 from tests.frontier.small_crawl import SmallCrawl, small_forum
-
-TERMS: dict[str, str | int] = {
-    "window": 4,
-    "delay_ms": 0,
-    "lease_ms": 30_000,
-    "max_attempts": 3,
-    "max_backlog": 1000,
-    "order": "fff",
-    "guard": "ree",
-    "rolling_ms": 86_400_000,
-}
 
 
 @pytest.fixture
@@ -40,14 +29,12 @@ def publish(frontier: Frontier) -> Callable[..., None]:
     return with_terms
 
 
-def post(number: int, revision: str = "", priority: int = 5) -> Request:
-    return Request(
-        "demo", Stage.POST, str(number), f"http://127.0.0.1/post/{number}", revision=revision, priority=priority
-    )
+@pytest.fixture
+def watch(frontier: Frontier) -> Callable[..., None]:
+    def boards(*boards: BoardTerms, **terms: int) -> None:
+        frontier.publish("demo", "v1", "{}", TERMS | terms, boards)
 
-
-def posts(count: int, start: int = 1) -> list[Request]:
-    return [post(number) for number in range(start, start + count)]
+    return boards
 
 
 @pytest.fixture

@@ -13,9 +13,8 @@ from crawl_tasks.frontier.quarantine import MOST_BYTES, MOST_PAGES, KeptPage, pa
 from crawl_tasks.frontier.retry import RetryPolicy, judge
 from crawl_tasks.model import Fetched, Lease, Request, Stage, State
 from crawl_tasks.monitor.snapshot import take_snapshot
-from tests.frontier.conftest import TERMS, post, posts
+from tests.frontier.by_hand import NOTHING, TERMS, lease, post, posts, released
 from tests.frontier.small_crawl import SmallCrawl
-from tests.frontier.test_life_of_a_request import NOTHING, lease, released
 from tests.waiting import eventually
 
 POLICY = RetryPolicy(3, 0.01, 0.01)

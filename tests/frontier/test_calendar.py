@@ -17,9 +17,8 @@ from crawl_tasks.monitor.progress import plain_text
 from crawl_tasks.monitor.snapshot import take_snapshot
 from crawl_tasks.sites.calendar import minutes, offsets
 from crawl_tasks.sites.loader import parse_site
-from tests.frontier.conftest import posts
+from tests.frontier.by_hand import NOTHING, lease, posts, released
 from tests.frontier.small_crawl import RULES
-from tests.frontier.test_life_of_a_request import NOTHING, lease, released
 
 CALENDAR = (resources.files("crawl_tasks.frontier") / "lua" / "_calendar.lua").read_text("utf-8")
 BERLIN = ZoneInfo("Europe/Berlin")

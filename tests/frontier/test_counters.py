@@ -11,8 +11,7 @@ from crawl_tasks.frontier.histogram import AGES_S, TIMES_MS, Histogram, read_his
 from crawl_tasks.frontier.retry import Verdict
 from crawl_tasks.model import Effort, Items, Parsed, Post, State
 from crawl_tasks.monitor.snapshot import take_snapshot
-from tests.frontier.conftest import posts
-from tests.frontier.test_life_of_a_request import lease, released
+from tests.frontier.by_hand import lease, posts, released
 from tests.waiting import eventually
 
 NOTHING = Parsed(Items("demo"))

@@ -21,7 +21,7 @@ from crawl_tasks.recovery.fsck import EXPLAINED, Check
 from crawl_tasks.recovery.rebuild import Rebuilder
 from crawl_tasks.sites.schema import Site
 from crawl_tasks.store.upsert import Store
-from tests.frontier.conftest import post
+from tests.frontier.by_hand import post
 from tests.frontier.small_crawl import SmallCrawl, small_forum
 from tests.unit.command_line import run
 

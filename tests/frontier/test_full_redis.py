@@ -11,7 +11,7 @@ import redis
 from crawl_tasks.errors import BackendError
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.model import Items, Lease, Parsed, Stage
-from tests.frontier.conftest import post, posts
+from tests.frontier.by_hand import post, posts
 from tests.frontier.small_crawl import SmallCrawl
 
 FillTo = Callable[[float], None]

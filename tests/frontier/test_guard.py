@@ -8,7 +8,7 @@ import redis
 
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.model import Request, Stage
-from tests.frontier.conftest import post, posts
+from tests.frontier.by_hand import post, posts
 
 MANY = 30_000
 

@@ -6,7 +6,7 @@ import pytest
 
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.model import Request, Stage
-from tests.frontier.conftest import TERMS, post
+from tests.frontier.by_hand import TERMS, post
 from tests.frontier.small_crawl import SmallCrawl
 
 OLD, NEW = "2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 
 import redis
@@ -10,25 +9,9 @@ import redis
 from crawl_tasks.errors import Gone, ServerError
 from crawl_tasks.frontier.frontier import Frontier, Refusal, read_items
 from crawl_tasks.frontier.retry import RetryPolicy, Verdict, judge
-from crawl_tasks.model import Comment, Items, Lease, Parsed, Post, Request, Stage, State
-from tests.frontier.conftest import post, posts
+from crawl_tasks.model import Comment, Items, Parsed, Post, Request, Stage, State
+from tests.frontier.by_hand import NOTHING, lease, post, posts, released
 from tests.waiting import eventually
-
-NOTHING = Parsed(Items("demo"))
-
-
-def released(client: redis.Redis, queue: str = "post") -> list[int]:
-    """Take the messages of a queue, oldest first, and give the requests they name."""
-    rids = []
-    while (message := client.rpop(queue)) is not None:
-        rids.append(json.loads(json.loads(message)["body"])[1]["rid"])
-    return rids
-
-
-def lease(frontier: Frontier, rid: int) -> Lease:
-    got = frontier.lease("demo", rid)
-    assert isinstance(got, Lease), got
-    return got
 
 
 def test_admission_passes_each_request_once(frontier: Frontier) -> None:

@@ -6,7 +6,7 @@ import redis
 
 from crawl_tasks.frontier.frontier import Frontier, Refusal
 from crawl_tasks.model import Items, Lease, Parsed, Stage
-from tests.frontier.conftest import posts
+from tests.frontier.by_hand import posts
 
 MOST = 2
 

@@ -23,8 +23,7 @@ from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.retry import RetryPolicy, judge
 from crawl_tasks.model import Effort, Lease, State
 from crawl_tasks.monitor.snapshot import take_snapshot
-from tests.frontier.conftest import posts
-from tests.frontier.test_life_of_a_request import NOTHING, lease, released
+from tests.frontier.by_hand import NOTHING, lease, posts, released
 
 POLICY = RetryPolicy(1, 0.001, 0.001)
 BUSY = ServerError("503", is_busy=True)

@@ -15,9 +15,8 @@ from crawl_tasks.model import Stage
 from crawl_tasks.pipeline import Ask, Pages
 from crawl_tasks.sitebook import SiteBook
 from tests.flow.world import ROOT
-from tests.frontier.conftest import posts
+from tests.frontier.by_hand import posts, released
 from tests.frontier.small_crawl import RULES, SmallCrawl
-from tests.frontier.test_life_of_a_request import released
 
 
 def test_pages_of_a_site_that_cannot_be_opened_are_parked_not_burnt(frontier: Frontier, client: redis.Redis) -> None:

@@ -4,35 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import pytest
 import redis
 
-from crawl_tasks.frontier.entry import line_of
-from crawl_tasks.frontier.frontier import BoardTerms, Frontier, Lease
+from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.retry import Verdict
 from crawl_tasks.model import Items, Parsed, Request, Stage, State
-from tests.frontier.conftest import TERMS, post, posts
-from tests.frontier.test_life_of_a_request import released
+from tests.frontier.by_hand import board, post, posts, take_list
 from tests.waiting import eventually
-
-
-def board(name: str, interval_ms: int = 60_000, least: int = 1, most: int = 600_000) -> BoardTerms:
-    first = Request("demo", Stage.LIST, name, f"http://127.0.0.1/list/{name}/1", revision="@SCAN@")
-    return BoardTerms(name, line_of(first), interval_ms, least, most)
-
-
-@pytest.fixture
-def watch(frontier: Frontier) -> Callable[..., None]:
-    def boards(*boards: BoardTerms, **terms: int) -> None:
-        frontier.publish("demo", "v1", "{}", TERMS | terms, boards)
-
-    return boards
-
-
-def take_list(frontier: Frontier, client: redis.Redis) -> Lease:
-    lease = frontier.lease("demo", released(client, "list")[0])
-    assert isinstance(lease, Lease)
-    return lease
 
 
 def test_every_due_board_is_scanned_once_however_many_beats_there_are(

@@ -17,7 +17,7 @@ from crawl_tasks.recovery.rebuild import Rebuilder, is_lost
 from crawl_tasks.recovery.sentry import LOST, Sentry
 from crawl_tasks.sites.schema import Site
 from crawl_tasks.store.upsert import Store
-from tests.frontier.conftest import posts
+from tests.frontier.by_hand import posts
 from tests.frontier.small_crawl import SmallCrawl
 from tests.unit.command_line import run, site_text, write_site
 

@@ -15,9 +15,8 @@ from crawl_tasks.frontier.frontier import Frontier, Refusal
 from crawl_tasks.model import Request, Stage
 from crawl_tasks.publishing import terms_of
 from crawl_tasks.sites.loader import parse_site
-from tests.frontier.conftest import TERMS
+from tests.frontier.by_hand import NOTHING, TERMS, lease
 from tests.frontier.small_crawl import RULES
-from tests.frontier.test_life_of_a_request import NOTHING, lease
 
 LANES = ("list", "post", "comment", "backfill")
 

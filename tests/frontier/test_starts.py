@@ -17,8 +17,8 @@ from crawl_tasks.sites.loader import parse_site
 from crawl_tasks.sites.published import dump_site
 from crawl_tasks.web.families import exposition
 from crawl_tasks.web.metrics import FAMILIES
-from tests.frontier.conftest import TERMS, posts
-from tests.unit.test_sites_loader import GOOD
+from tests.frontier.by_hand import TERMS, posts
+from tests.unit.good_site import GOOD
 
 Push = Callable[[redis.Redis, str, list[str]], object]
 PUSHES: dict[str, Push] = {

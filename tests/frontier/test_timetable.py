@@ -12,9 +12,7 @@ from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.gauges import BoardState
 from crawl_tasks.frontier.timetable import Act, Rescheduled
 from crawl_tasks.model import Items, Parsed
-from tests.frontier.test_produce import board, take_list, watch
-
-__all__ = ["watch"]
+from tests.frontier.by_hand import board, take_list
 
 Watch = Callable[..., None]
 

@@ -17,7 +17,7 @@ from crawl_tasks.frontier.scripts import Verb, script_text
 from crawl_tasks.local.redis_server import RedisServer
 from crawl_tasks.queues import FETCH_POST, QUEUES
 from crawl_tasks.settings import Settings
-from tests.frontier.conftest import posts
+from tests.frontier.by_hand import posts
 
 LEFT_OUT = {"shadow", "group_index", "origin", "replaced_task_nesting", "stamped_headers", "stamps", "compression"}
 """Headers that Celery writes and a worker does without."""

@@ -13,8 +13,7 @@ from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.model import Comment, Gain, Items, Kind, Parsed, Post, Request, Stage
 from crawl_tasks.monitor.snapshot import take_snapshot
 from crawl_tasks.store.upsert import Store
-from tests.frontier.conftest import TERMS
-from tests.frontier.test_life_of_a_request import lease, released
+from tests.frontier.by_hand import TERMS, lease, released
 
 LISTED = Post("1", 10.0, title="a", created_at=100)
 FETCHED = Post("1", 20.0, title="a", created_at=100, body="b")

@@ -10,7 +10,7 @@ from crawl_tasks.drain import TROUBLE_WAIT_S, Drain
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.model import Comment, Items, Lease, Parsed, Request, Stage
 from crawl_tasks.store.upsert import Store
-from tests.frontier.conftest import TERMS
+from tests.frontier.by_hand import TERMS
 from tests.store.rows import dump
 
 

@@ -15,7 +15,7 @@ from crawl_tasks.local.redis_server import RedisServer
 from crawl_tasks.model import Lease, Stage, State
 from crawl_tasks.publishing import publish_site
 from crawl_tasks.sites.loader import parse_site
-from tests.frontier.conftest import post
+from tests.frontier.by_hand import post
 from tests.unit.command_line import run, site_text
 
 Command = Callable[..., Result]

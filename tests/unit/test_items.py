@@ -14,8 +14,8 @@ from crawl_tasks.model import Comment, Items, Parsed, Post, Request, Stage
 from crawl_tasks.sites.loader import parse_site
 from crawl_tasks.sites.schema import Site
 from crawl_tasks.sites.steps import read_steps
+from tests.unit.good_site import GOOD
 from tests.unit.pages import ask
-from tests.unit.test_sites_loader import GOOD
 
 HERE = __name__
 POST = Post("1", 1.0, title="Hello", body="the body of a post", author="ann")

@@ -14,7 +14,7 @@ from crawl_tasks.monitor.advice import Level, advise, duration
 from crawl_tasks.monitor.charts import bars, nice, number, plot, spark
 from crawl_tasks.monitor.history import MINUTES, History
 from crawl_tasks.monitor.snapshot import SiteSnapshot, Snapshot, take_snapshot
-from tests.frontier.conftest import TERMS
+from tests.frontier.by_hand import TERMS
 
 QUEUES = ["list", "post", "comment", "store", "control"]
 

@@ -12,33 +12,9 @@ from crawl_tasks.sitebook import secret_headers
 from crawl_tasks.sites.address import Addresses, Target
 from crawl_tasks.sites.loader import MAX_FILE_BYTES, dump_site, load_site, load_sites, parse_site, read_site
 from crawl_tasks.sites.schema import GuardMode, Order, Site
+from tests.unit.good_site import GOOD
 
 DEMO = Path(__file__).parents[2] / "config" / "sites" / "demo.yaml"
-GOOD = """\
-name: forum
-base: https://forum.example
-boards: [1, {id: b2, priority: 7}]
-order: lifo
-gate: {window: 2}
-list:
-  address: /list/{board}/{page}
-  record: tr.row
-  fields:
-    post_id: {css: a.t, attr: href, regex: '/post/(\\d+)'}
-    title: a.t
-    reply_count: td.n
-  revision: [reply_count]
-  next: a.next
-post:
-  address: /post/{post}
-  fields: {title: h1, body: .body}
-  pages: .pages
-comment:
-  address: /comment/{post}/{page}
-  first_page: 2
-  record: div.c
-  fields: {comment_id: {attr: data-id}}
-"""
 
 
 def complaint(text: str) -> str:

@@ -13,7 +13,7 @@ from crawl_tasks.model import Request, Stage
 from crawl_tasks.sites.address import Addresses
 from crawl_tasks.sites.loader import parse_site
 from crawl_tasks.sites.start import read_entry, request_of_entry
-from tests.unit.test_sites_loader import GOOD
+from tests.unit.good_site import GOOD
 
 SITE = parse_site(GOOD, "forum.yaml")
 ADDRESSES = Addresses(SITE)

@@ -26,8 +26,7 @@ from crawl_tasks.web.actions import Actions
 from crawl_tasks.web.login import Login
 from crawl_tasks.web.look import Look
 from crawl_tasks.web.server import WatchServer
-from tests.frontier.conftest import TERMS
-from tests.frontier.test_life_of_a_request import released
+from tests.frontier.by_hand import TERMS, released
 from tests.waiting import eventually
 
 EFFORT = Effort(200, 5000, 20_000, 80, 4)

@@ -22,7 +22,7 @@ from crawl_tasks.sites.published import dump_site, read_site
 from crawl_tasks.store.upsert import Store
 from tests.frontier.small_crawl import SmallCrawl, small_forum
 from tests.store.rows import dump
-from tests.unit.test_sites_loader import GOOD
+from tests.unit.good_site import GOOD
 from tests.wire.record import ASKED, PORT, POSTS, fill
 
 RECORDED = sorted(Path(__file__).parent.glob("*.json"))
