@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import redis
 
 from crawl_tasks.drain import Drain
-from crawl_tasks.fetch.download import Fetcher, build_client
+from crawl_tasks.fetch.download import build_fetcher
 from crawl_tasks.frontier.client import open_client
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.pipeline import Pages
@@ -58,9 +58,9 @@ class Runtime:
     @cached_property
     def pages(self) -> Pages:
         """The life of a page."""
-        return Pages(
-            self.frontier, self.sites, Fetcher(build_client(self.settings.http_client, ca_file=self.settings.ca_file))
-        )
+        settings = self.settings
+        fetcher = build_fetcher(settings.http_client, ca_file=settings.ca_file, proxy=settings.proxy.get_secret_value())
+        return Pages(self.frontier, self.sites, fetcher)
 
     @cached_property
     def drain(self) -> Drain:

@@ -50,6 +50,11 @@ class Settings(BaseModel):
     ca_file: str = Field(
         "", description="PEM file of certificates to trust in place of certifi's, as for a forum with one of its own."
     )
+    proxy: SecretStr = Field(
+        SecretStr(""),
+        description="Proxy to fetch through where the site file names none: http://..., socks5://... or socks5h://...;"
+        " user and password may stand in it.",
+    )
     store_batch: int = Field(500, ge=1, le=5000, description="Pages stored in one transaction at most.")
     store_at: int = Field(100, ge=1, le=5000, description="Waiting pages at which the store is called at once.")
     outbox_max: int = Field(

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from crawl_tasks import __version__
 from crawl_tasks.errors import ConfigError
 from crawl_tasks.fetch.download import FetchPolicy
+from crawl_tasks.fetch.proxy import Proxy, read_proxy
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.retry import RetryPolicy
 from crawl_tasks.items.sieve import Sieve
@@ -68,6 +69,22 @@ def secret_headers(site: Site, environment: Mapping[str, str]) -> dict[str, str]
     return found
 
 
+def site_proxy(site: Site, environment: Mapping[str, str]) -> Proxy | None:
+    """Give the proxy of a site; None where it names none.
+
+    Raises:
+        ConfigError: the variable that is to hold it is not set, or holds something else.
+    """
+    if site.proxy is None:
+        return None
+    if not site.proxy.startswith("FORUM_"):
+        return read_proxy(site.proxy, f"site {site.name}: proxy")
+    where = f"site {site.name}: {site.proxy}, its proxy,"
+    if not environment.get(site.proxy):
+        raise ConfigError(f"{where} is not set in this process")
+    return read_proxy(environment[site.proxy].strip(), where)
+
+
 def open_site(site: Site, contact: str | None, steps: tuple[ItemStep, ...] = ()) -> OpenSite:
     """Compile a site's parser and make its policies; `steps` of the whole crawl come before its own."""
     gate = site.gate
@@ -83,6 +100,7 @@ def open_site(site: Site, contact: str | None, steps: tuple[ItemStep, ...] = ())
         allowed_hosts=frozenset({urlsplit(site.base).netloc, *site.hosts}),
         private_hosts=frozenset(site.private_hosts),
         robots=site.robots,
+        proxy=site_proxy(site, os.environ),
     )
     retry = RetryPolicy(gate.max_attempts, gate.retry_base_s, gate.retry_max_s)
     return OpenSite(site, compile_parser(site), policy, retry, Addresses(site), Sieve(steps, site) if steps else None)

@@ -10,7 +10,7 @@ import click
 from crawl_tasks.cli.helptext import examples
 from crawl_tasks.cli.sites import checked_sites
 from crawl_tasks.errors import ConfigError
-from crawl_tasks.fetch.download import Fetcher, build_client
+from crawl_tasks.fetch.download import build_fetcher
 from crawl_tasks.model import Fetched, Items, Parsed, Request, Stage
 from crawl_tasks.settings import load_settings
 from crawl_tasks.sitebook import open_site
@@ -40,9 +40,9 @@ def command(what: tuple[str, ...], page: int, body: bool) -> None:
     sites = checked_sites(settings, ())
     site, request = by_address(sites, what[0]) if len(what) == 1 else by_name(sites, what, page)
     opened = open_site(site, settings.contact, read_steps(settings.items))
-    fetched = Fetcher(build_client(settings.http_client, threads=1, ca_file=settings.ca_file)).fetch(
-        request, opened.policy
-    )
+    fetched = build_fetcher(
+        settings.http_client, threads=1, ca_file=settings.ca_file, proxy=settings.proxy.get_secret_value()
+    ).fetch(request, opened.policy)
     if body:
         click.echo(fetched.body, nl=False)
         return

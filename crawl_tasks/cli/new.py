@@ -14,7 +14,7 @@ from crawl_tasks.cli.helptext import examples
 from crawl_tasks.cli.safe_text import printable
 from crawl_tasks.errors import AccessDenied, ConfigError, PageError, ParseError
 from crawl_tasks.fetch.addresses import is_public
-from crawl_tasks.fetch.download import Fetcher, build_client
+from crawl_tasks.fetch.download import build_fetcher
 from crawl_tasks.fetch.resolver import Resolver
 from crawl_tasks.settings import Settings, load_settings
 from crawl_tasks.sites.loader import parse_site
@@ -128,7 +128,9 @@ def find_place(address: str, settings: Settings) -> Place:
 def open_visitor(place: Place, settings: Settings) -> Visitor:
     """Make the visitor for a place."""
     agent = f"crawl_tasks/{__version__}" + (f" (+{settings.contact})" if settings.contact else "")
-    fetcher = Fetcher(build_client(settings.http_client, threads=1, ca_file=settings.ca_file))
+    fetcher = build_fetcher(
+        settings.http_client, threads=1, ca_file=settings.ca_file, proxy=settings.proxy.get_secret_value()
+    )
     return Visitor(fetcher, place.policy(agent), pace_s=0.0 if place.private else PUBLIC_PACE_S)
 
 

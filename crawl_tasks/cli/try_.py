@@ -17,7 +17,7 @@ from crawl_tasks.cli.fetch import by_address
 from crawl_tasks.cli.helptext import examples
 from crawl_tasks.cli.safe_text import printable
 from crawl_tasks.cli.sites import checked_sites, file_of
-from crawl_tasks.fetch.download import Fetcher, build_client
+from crawl_tasks.fetch.download import build_fetcher
 from crawl_tasks.model import Stage
 from crawl_tasks.publishing import is_public
 from crawl_tasks.settings import Settings, load_settings
@@ -63,7 +63,11 @@ def open_visitor(opened: OpenSite, settings: Settings) -> Visitor:
     """Make a visitor that keeps the pace its site file asks for, and a second on public hosts."""
     pace_s = max(opened.site.gate.delay_s, PUBLIC_PACE_S) if is_public(opened.site) else 0.0
     return Visitor(
-        Fetcher(build_client(settings.http_client, threads=1, ca_file=settings.ca_file)), opened.policy, pace_s=pace_s
+        build_fetcher(
+            settings.http_client, threads=1, ca_file=settings.ca_file, proxy=settings.proxy.get_secret_value()
+        ),
+        opened.policy,
+        pace_s=pace_s,
     )
 
 

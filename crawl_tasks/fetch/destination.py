@@ -8,6 +8,7 @@ from ipaddress import ip_address
 from crawl_tasks.errors import RefusedAddress, Unreachable
 from crawl_tasks.fetch.addresses import is_public
 from crawl_tasks.fetch.policy import FetchPolicy
+from crawl_tasks.fetch.proxy import DIRECT, Proxy
 from crawl_tasks.fetch.resolver import Resolver
 from crawl_tasks.urls import DEFAULT_PORTS, host_of, origin_of
 
@@ -16,20 +17,49 @@ _USUAL_PORTS = frozenset(DEFAULT_PORTS.values())
 
 
 @dataclass(frozen=True, slots=True)
+class Way:
+    """A proxy as it was found. Its addresses are not checked: it is the operator's own, and may be anywhere."""
+
+    proxy: Proxy
+    addresses: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Destination:
-    """A host as it was found: the addresses that were checked, in the order to try them. `host` is without brackets."""
+    """A host as it was found: the addresses that were checked, in the order to try them. `host` is without brackets.
+
+    `way` is None where we connect ourselves. There are no addresses where a proxy looks up the name.
+    """
 
     scheme: str
     host: str
     port: int
     addresses: tuple[str, ...]
+    way: Way | None = None
+
+    @property
+    def proxy(self) -> Proxy | None:
+        """The proxy that leads there, if one does."""
+        return None if self.way is None else self.way.proxy
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """What a proxy is to connect to, in the order to try them."""
+        return self.addresses or (self.host,)
 
 
 class Customs:
     """Lets through what a site's policy allows. Thread-safe."""
 
-    def __init__(self, resolver: Resolver) -> None:
+    def __init__(self, resolver: Resolver, proxy: Proxy = DIRECT) -> None:
+        """Open.
+
+        Args:
+            resolver: finds addresses.
+            proxy: of the sites whose policy names none.
+        """
         self._resolver = resolver
+        self._proxy = proxy
 
     def check(self, url: str, policy: FetchPolicy, timeout_s: float, *, any_host: bool = False) -> Destination:
         """Find where a normalised address leads, and that all of it may be gone to.
@@ -53,15 +83,25 @@ class Customs:
         if not private:
             _check_public(written, port, place in policy.allowed_hosts)
         host = written.strip("[]")
-        addresses = (host,) if _is_literal(host) else self._resolver.addresses(host, timeout_s)
-        if not addresses:
-            raise Unreachable(f"the name {host} has no address")
+        way = self._way(policy.proxy or self._proxy, timeout_s)
+        if way is not None and way.proxy.looks_up_names and not _is_literal(host):
+            return Destination(scheme, host, port, (), way)
+        addresses = self._addresses(host, timeout_s)
         inside = [] if private else [address for address in addresses if not is_public(address)]
         if inside:
             raise RefusedAddress(
                 f"{place} leads to {inside[0]}, which is not public; name {place} in `private_hosts` if it is yours"
             )
-        return Destination(scheme, host, port, addresses)
+        return Destination(scheme, host, port, addresses, way)
+
+    def _way(self, proxy: Proxy, timeout_s: float) -> Way | None:
+        return Way(proxy, self._addresses(proxy.host, timeout_s)) if proxy.host else None
+
+    def _addresses(self, host: str, timeout_s: float) -> tuple[str, ...]:
+        addresses = (host,) if _is_literal(host) else self._resolver.addresses(host, timeout_s)
+        if not addresses:
+            raise Unreachable(f"the name {host} has no address")
+        return addresses
 
 
 def _place_of(url: str) -> tuple[str, str, int]:

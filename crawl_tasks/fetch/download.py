@@ -24,6 +24,7 @@ from crawl_tasks.fetch.client import Client, Limits, RawResponse, left
 from crawl_tasks.fetch.destination import Customs, Destination
 from crawl_tasks.fetch.outcome import failure, moment, next_hop
 from crawl_tasks.fetch.policy import FetchPolicy
+from crawl_tasks.fetch.proxy import DIRECT, Proxy, read_proxy
 from crawl_tasks.fetch.resolver import Resolver
 from crawl_tasks.fetch.robots import PARSED_BYTES, Robots
 from crawl_tasks.fetch.validator import NOT_MODIFIED, conditions
@@ -55,11 +56,25 @@ def build_client(name: str, *, threads: int = 32, ca_file: str = "") -> Client:
     raise SettingsError(f"there is no HTTP client {name!r}; set `requests` or `curl`")
 
 
+def build_fetcher(name: str, *, threads: int = 32, ca_file: str = "", proxy: str = "") -> Fetcher:
+    """Make a fetcher with the client of that name; `proxy` is that of the sites that name none.
+
+    Raises:
+        SettingsError: there is no such client or file, or the proxy is none.
+    """
+    through = read_proxy(proxy, "CRAWL_PROXY")
+    return Fetcher(build_client(name, threads=threads, ca_file=ca_file), proxy=through)
+
+
 class Fetcher:
     """Fetches pages. Thread-safe; one per process, made after any fork."""
 
     def __init__(
-        self, client: Client, resolver: Resolver | None = None, clock: Callable[[], float] = time.time
+        self,
+        client: Client,
+        resolver: Resolver | None = None,
+        clock: Callable[[], float] = time.time,
+        proxy: Proxy = DIRECT,
     ) -> None:
         """Make a fetcher.
 
@@ -67,9 +82,10 @@ class Fetcher:
             client: sends the requests.
             resolver: finds addresses; the system's if left out.
             clock: gives the time of day, in seconds since the epoch.
+            proxy: of the sites that name none.
         """
         self._client = client
-        self._customs = Customs(resolver or Resolver())
+        self._customs = Customs(resolver or Resolver(), proxy)
         self._robots = Robots(self._ask_robots)
         self._clock = clock
 
@@ -186,4 +202,4 @@ def _within(seen: list[str], target: str, hops: int) -> str:
     return target
 
 
-__all__ = ["FetchPolicy", "Fetcher", "build_client"]
+__all__ = ["FetchPolicy", "Fetcher", "build_client", "build_fetcher"]

@@ -11,6 +11,7 @@ from urllib3.connection import HTTPConnection, HTTPSConnection
 from crawl_tasks.fetch.client import left
 from crawl_tasks.fetch.destination import Destination
 from crawl_tasks.fetch.strict import StrictResponse
+from crawl_tasks.fetch.tunnel import open_tunnel
 from crawl_tasks.fetch.watchdog import Guarded
 
 
@@ -54,7 +55,7 @@ class PinnedConnection(HTTPConnection):
     def request(self, *args: object, **kwargs: object) -> None:
         """Send; over the connection that is there only if it still leads where the request may go."""
         attempt = self._current.attempt
-        if self.sock is not None and self._peer not in attempt.destination.addresses:
+        if self.sock is not None and self._peer not in attempt.destination.targets:
             self.close()
         if self.sock is not None:
             attempt.guard.hold(self.sock)
@@ -66,18 +67,36 @@ class PinnedSecureConnection(PinnedConnection, HTTPSConnection):
 
 
 def connect(attempt: Attempt) -> tuple[socket.socket, str]:
-    """Connect to the first address that answers and say which; each gets its share of the time that is left.
+    """Connect to the first target that answers and say which, by ourselves or through the proxy.
 
     Raises:
         OSError: none answers.
         DeadlineExceeded: the time is over.
     """
-    places = attempt.destination.addresses
+    there = attempt.destination
+    if there.way is None:
+        return _dial(attempt, there.addresses, there.port)
+    failed: OSError | None = None
+    for target in there.targets:
+        sock, _ = _dial(attempt, there.way.addresses, there.way.proxy.port)
+        attempt.guard.hold(sock)
+        try:
+            open_tunnel(sock, there.way.proxy, target, there.port)
+        except OSError as error:
+            sock.close()
+            failed = error
+            continue
+        return sock, target
+    raise failed or OSError("there is nothing to connect to")
+
+
+def _dial(attempt: Attempt, places: tuple[str, ...], port: int) -> tuple[socket.socket, str]:
+    """Connect to the first address that answers and say which; each gets its share of the time that is left."""
     failed: OSError | None = None
     for tried, address in enumerate(places):
         share = left(attempt.deadline, f"connecting to {address}") / (len(places) - tried)
         try:
-            sock = socket.create_connection((address, attempt.destination.port), share)
+            sock = socket.create_connection((address, port), share)
         except OSError as error:
             failed = error
             continue

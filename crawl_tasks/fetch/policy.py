@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from crawl_tasks.fetch.proxy import Proxy
+
 _PRODUCT = re.compile(r"(?:.*?\bcompatible;\s*)?([A-Za-z_][A-Za-z0-9_\-]*)")
 
 _HARMLESS = frozenset({"accept", "accept-language", "dnt", "upgrade-insecure-requests", "cache-control", "pragma"})
@@ -19,6 +21,7 @@ class FetchPolicy:
     `host:port`: what they name may lie in a private network, nothing else may. `robots_agent` is the name
     looked for in robots.txt; empty, it is the product name of `user_agent`. `headers` may hold secrets: they go to
     `origin` only (empty: the origin of the page that was asked for), but for those that say nothing about us.
+    `proxy` stands in place of the installation's; None: that one.
     """
 
     user_agent: str
@@ -32,6 +35,7 @@ class FetchPolicy:
     robots: bool = True
     robots_agent: str = ""
     origin: str = ""
+    proxy: Proxy | None = None
 
     def headers_for(self, origin: str, first: str) -> dict[str, str]:
         """Give the site's headers that may go to an origin; `first` is the origin of the page that was asked for."""

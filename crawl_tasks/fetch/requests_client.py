@@ -26,6 +26,7 @@ from crawl_tasks.errors import DeadlineExceeded, FetchError, TooLarge, Truncated
 from crawl_tasks.fetch.client import Limits, RawResponse, check_declared, check_ended, declared_length, folded, left
 from crawl_tasks.fetch.destination import Destination
 from crawl_tasks.fetch.pinned import Attempt, Current, PinnedConnection, PinnedSecureConnection
+from crawl_tasks.fetch.proxy import Proxy
 from crawl_tasks.fetch.watchdog import Watchdog
 
 _MAX_ORIGINS = 256
@@ -94,13 +95,13 @@ class _PinnedAdapter(HTTPAdapter):
         self._threads = threads
         self._ca_file = ca_file
         self._tls: ssl.SSLContext | None = None
-        self._pools: OrderedDict[tuple[str, str, int], HTTPConnectionPool] = OrderedDict()
+        self._pools: OrderedDict[tuple[str, str, int, Proxy | None], HTTPConnectionPool] = OrderedDict()
         self._lock = threading.Lock()
 
     def get_connection_with_tls_context(self, *_: object, **__: object) -> HTTPConnectionPool:
         """Give the pool of the current destination."""
         there = self._current.attempt.destination
-        key = (there.scheme, there.host, there.port)
+        key = (there.scheme, there.host, there.port, there.proxy)
         with self._lock:
             pool = self._pools.get(key)
             if pool is None:

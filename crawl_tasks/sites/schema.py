@@ -44,6 +44,7 @@ _HOST_PORT = re.compile(r"(\[[0-9a-f:]+\]|[a-z0-9.-]+):([1-9][0-9]{0,4})")
 _LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Z][A-Za-z]{1,3})?")
 HEADER_VALUE = re.compile(r"[\x20-\x7e]{0,4096}")
 _VARIABLE = re.compile(r"FORUM_[A-Z0-9_]{1,58}")
+_PROXY = re.compile(r"direct|(http|socks5h?)://(\[[0-9a-f:]+\]|[a-z0-9.-]{1,253}):[1-9][0-9]{0,4}")
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}")
 _OURS = (
     "host content-length transfer-encoding connection te trailer upgrade accept-encoding user-agent expect keep-alive "
@@ -89,6 +90,10 @@ class Site(Part):
         default={},
         max_length=10,
         description="Request headers whose value is in a variable FORUM_... of the processes that fetch.",
+    )
+    proxy: str | None = Field(
+        default=None,
+        description="In place of CRAWL_PROXY: direct, an address without password, or a variable FORUM_... with one.",
     )
     engine: Name | None = Field(
         default=None, description="Preset of the forum's program; what this file says stands above it."
@@ -225,6 +230,14 @@ class Site(Part):
         for name, variable in value.items():
             # Any variable would let whoever publishes a site read the database's password.
             require(bool(_VARIABLE.fullmatch(variable)), f"{name} must name a variable FORUM_..., as FORUM_COOKIE")
+        return value
+
+    @field_validator("proxy")
+    @classmethod
+    def _proxy_is_no_secret(cls, value: str | None) -> str | None:
+        if value is not None and not _PROXY.fullmatch(value) and not _VARIABLE.fullmatch(value):
+            what = "may hold no password: the file is no secret; " if "@" in value else "is no proxy; "
+            raise ValueError(f"{what}write direct, socks5://host:port, or a variable as FORUM_PROXY")
         return value
 
     @model_validator(mode="after")

@@ -14,6 +14,7 @@ import redis
 from crawl_tasks.local.redis_server import RedisServer, find_server, free_port
 from crawl_tasks.publishing import publish_site
 from tests.flow.world import CELERY, ROOT, World
+from tests.unit.small_proxy import SmallProxy
 from tests.waiting import eventually
 
 PLANTED = "planted"  # part of every secret
@@ -27,7 +28,13 @@ MAY_NOT += ("GET other:key", "SET other:key x", "MONITOR", "SAVE", "REPLICAOF NO
 
 
 @pytest.fixture
-def guarded(tmp_path: Path) -> Iterator[World]:
+def proxy() -> Iterator[SmallProxy]:
+    with SmallProxy(f"ann:{PLANTED}-proxy") as proxy:
+        yield proxy
+
+
+@pytest.fixture
+def guarded(tmp_path: Path, proxy: SmallProxy) -> Iterator[World]:
     """A world whose Redis knows only the users of docker/users.conf."""
     server = RedisServer(tmp_path / "redis")
     server.start()
@@ -44,6 +51,7 @@ def guarded(tmp_path: Path) -> Iterator[World]:
             "CRAWL_ALERT_DINGTALK_SECRET": f"{PLANTED}-dingtalk",
             "CRAWL_SITES_DIR": str(ROOT / "config" / "sites"),
             "FORUM_COOKIE": f"session={PLANTED}-cookie",
+            "CRAWL_PROXY": f"http://ann:{PLANTED}-proxy@{proxy.place}",
         }
         try:
             yield world
@@ -59,7 +67,9 @@ def publish_with_secret(world: World, base: str) -> None:
     publish_site(world.frontier, site, contact=None)
 
 
-def test_no_secret_shows_in_logs_messages_ledger_or_output_and_the_restricted_user_can_crawl(guarded: World) -> None:
+def test_no_secret_shows_in_logs_messages_ledger_or_output_and_the_restricted_user_can_crawl(
+    guarded: World, proxy: SmallProxy
+) -> None:
     world = guarded
     site = world.forum("--fault", "error /post/1000.* times=1", "--fault", "redirect_private /comment/1000.*")
     publish_with_secret(world, site.base)
@@ -79,6 +89,7 @@ def test_no_secret_shows_in_logs_messages_ledger_or_output_and_the_restricted_us
     for page in ("", "metrics", "api/snapshot", "site/demo"):
         save(world, port, page)
 
+    assert set(proxy.asked) == {site.base.removeprefix("http://")}
     assert "fetch_post" in world.log_of("events")
     assert world.frontier.outbox_size() > 100
     assert [str(path) for path in world.directory.rglob("*") if path.is_file() and shows(path)] == []

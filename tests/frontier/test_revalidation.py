@@ -65,6 +65,15 @@ def test_a_page_with_another_etag_is_read(watched: SmallCrawl) -> None:
     assert watched.frontier.census("demo").stats["status:304"] == 1
 
 
+def test_an_unchanged_page_does_not_speak_for_the_rules(watched: SmallCrawl, client: redis.Redis) -> None:
+    client.hset("test:s:demo", "readings:list", "00")
+
+    watched.scan()
+
+    assert watched.forum.asked_if == [FIRST]
+    assert client.hget("test:s:demo", "readings:list") == b"00"
+
+
 def other_rules(crawl: SmallCrawl) -> None:
     crawl.publish(rules=RULES.replace("title: .t,", "title: .title,"))
 

@@ -13,7 +13,7 @@ local function read_validator(said) return string.match(said or '', '^(%S+) (%d+
 local function board_of_scan(site, stage, payload)
   if stage ~= 'list' then return nil end
   local said = cjson.decode(payload)
-  if said[2] ~= 1 or said[4] then return nil end
+  if said[2] ~= 1 then return nil end
   local key = board_key(site, said[1])
   local v = redis.call('HMGET', key, 'scan', 'validator', 'slack')
   if v[1] ~= said[3] then return nil end
@@ -38,7 +38,7 @@ local function keep_validator(site, stage, payload, said, now)
   local version, text = string.match(said, '^(%S+) (.*)$')
   local known_version, _, _, known_text = read_validator(known)
   if known_version == site.version and known_text == '-' then return end
-  if version ~= site.version then
+  if not version then
     if known then redis.call('HDEL', key, 'validator') end
     return
   end
