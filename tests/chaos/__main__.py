@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import sys
 import time
 from collections.abc import Callable
 
-from tests.chaos import beside, calls, deliveries, fuzz, kills, manners, poison, servers, stops
+from crawl_tasks.errors import CrawlError
+from tests.chaos import beside, calls, deliveries, fuzz, keys, kills, manners, outages, poison, servers, stops
 from tests.chaos.rows import SCALES, Row, Scale, table
 
 Part = Callable[[Scale, int], list[Row]]
@@ -18,6 +20,8 @@ PARTS: dict[str, Part] = {
     "deliveries": deliveries.run,
     "stops": stops.run,
     "servers": servers.run,
+    "keys": keys.run,
+    "outages": outages.run,
     "manners": manners.run,
     "poison": poison.run,
     "fuzz": fuzz.run,
@@ -43,12 +47,13 @@ def main() -> int:
     if unknown := set(options.parts) - set(PARTS):
         parser.error(f"no such part: {', '.join(sorted(unknown))}; there are {', '.join(PARTS)}")
     scale = SCALES[options.scale or "short"]
+    logging.disable(logging.CRITICAL)  # what the crawler says of the faults that it survives
     rows: list[Row] = []
     for name in options.parts or [part for part in PARTS if part != COMPARISON or options.scale]:
         began = time.monotonic()
         try:
             rows += PARTS[name](scale, options.seed)
-        except AssertionError as error:  # a crawl that does not end is a finding, and the others are worth knowing
+        except (AssertionError, CrawlError) as error:  # a finding: the other parts are worth knowing
             rows.append(Row(name, "-", "broken off", "to end", (str(error)[:600],)))
         sys.stderr.write(f"{name}: {time.monotonic() - began:.1f} s\n")
     sys.stdout.write(f"{table(rows)}\n")

@@ -148,8 +148,8 @@ class Verdict:
 class Ground:
     """One installation. `begin` empties it; `judge` holds a finished crawl against the forum's truth and own log."""
 
-    def __init__(self, directory: Path, **settings: str) -> None:
-        self.server = RedisServer(directory / "redis")
+    def __init__(self, directory: Path, port: int = 0, **settings: str) -> None:
+        self.server = RedisServer(directory / "redis", port)
         self.server.start()
         self.world = World(directory, self.server)
         self.world.environment |= {"CRAWL_STORE_AT": "10", "CRAWL_REDIS_URL": self.server.url} | settings
@@ -251,10 +251,10 @@ class Ground:
 
 
 @contextmanager
-def new_ground(**settings: str) -> Iterator[Ground]:
-    """Make an installation in a directory of its own, and remove it."""
+def new_ground(port: int = 0, **settings: str) -> Iterator[Ground]:
+    """Make an installation in a directory of its own, with its Redis on a port, and remove it."""
     with TemporaryDirectory(prefix="crawl-chaos-") as directory:
-        ground = Ground(Path(directory), **settings)
+        ground = Ground(Path(directory), port, **settings)
         try:
             yield ground
         finally:

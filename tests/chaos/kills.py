@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import sys
 import time
 from collections import Counter, deque
 from collections.abc import Mapping
@@ -13,6 +14,8 @@ from tests.chaos.points import POINTS, KillPoint, Role
 from tests.chaos.rows import Row, Scale
 
 CREW = {Role.FETCH: 5, Role.STORE: 2, Role.BEAT: 1}
+
+STANDS_STILL_S = 120.0
 
 Order = tuple[KillPoint, int]
 
@@ -53,12 +56,16 @@ class Gauntlet:
             self.extra += verdict.extra
             self.overrun += verdict.overrun
             self.crawls += 1
+            sys.stderr.write(f"crawl {self.crawls}: {kills} kills, {self.hits.total()} in all\n")
 
     def _crawl(self) -> None:
-        deadline = time.monotonic() + 120
+        moved, since = (0, 0), time.monotonic()
         self._armed.clear()
         while not self._ground.world.is_idle():
-            assert time.monotonic() < deadline, f"the crawl does not end: {self._ground.world.census()}"
+            census = self._ground.world.census()
+            if (now := (census.done, self.hits.total())) != moved:
+                moved, since = now, time.monotonic()
+            assert time.monotonic() < since + STANDS_STILL_S, f"the crawl does not end: {census}"
             self._bury()
             self._fill()
             self._ground.nursery.pump(0.03)

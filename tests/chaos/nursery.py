@@ -7,14 +7,22 @@ It ends, with all its children, when its input does.
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import select
 import signal
 from itertools import count
 
+import celery.apps.beat
+import celery.apps.worker
 import celery.concurrency.thread
+import celery.worker.autoscale
+import celery.worker.components
 import celery.worker.consumer
+import celery.worker.consumer.delayed_delivery
+import celery.worker.strategy
+import kombu.pidbox
 
 import crawl_tasks.store.upsert
 import crawl_tasks.tasks
@@ -25,7 +33,19 @@ from crawl_tasks.runtime import runtime
 from tests.chaos.haste import hasten
 from tests.chaos.points import POINTS, Fuse, Role, poison_pages, watch_end_of_sleep
 
-PRELOADED = (celery.concurrency.thread, celery.worker.consumer, crawl_tasks.store.upsert, crawl_tasks.tasks)
+PRELOADED = (
+    celery.apps.beat,
+    celery.apps.worker,
+    celery.concurrency.thread,
+    celery.worker.autoscale,
+    celery.worker.components,
+    celery.worker.consumer,
+    celery.worker.consumer.delayed_delivery,
+    celery.worker.strategy,
+    kombu.pidbox,
+    crawl_tasks.store.upsert,
+    crawl_tasks.tasks,
+)
 
 QUEUES = {Role.FETCH: ["list", "post", "comment"], Role.STORE: ["store"]}
 
@@ -82,6 +102,8 @@ def run_child(order: dict[str, object]) -> None:
 def main() -> None:
     """Fork what is asked for and report what ended."""
     app.finalize()
+    gc.collect()
+    gc.freeze()  # no child walks over what all of them share, and so gets a copy of it
     children: dict[int, str] = {}
     lines = b""
     os.write(1, b'{"ready": true}\n')

@@ -2,6 +2,8 @@
 
 A call is what a client sends until the server answers. `BEFORE`: nothing of it is passed on. `AFTER`: it is passed on,
 and when the server has answered, the answer is thrown away. Either way the client finds its connection closed.
+
+A hole is worse: connections are taken and stay open, but nothing more comes through them, nor ever will.
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ class _Pair:
     server: socket.socket
     is_asking: bool = False
     is_doomed: bool = False
+    is_lost: bool = False
 
 
 class Proxy:
@@ -41,6 +44,7 @@ class Proxy:
         self.calls = 0
         self.struck = False
         self._at, self._side = 0, Side.BEFORE
+        self._hole: int | None = None
         self._wake, self._bell = socket.socketpair()
         self._selector = selectors.DefaultSelector()
         self._selector.register(self._listener, selectors.EVENT_READ, None)
@@ -59,6 +63,14 @@ class Proxy:
         """Count from 0 again, and fail that call; 0 fails none."""
         self.calls, self.struck, self._at, self._side = 0, False, call, side
 
+    def open_hole(self, after: int = 0) -> None:
+        """From now on let nothing through, on no connection; of the answers under way so many bytes."""
+        self._hole = after
+
+    def close_hole(self) -> None:
+        """Serve new connections again; those that the hole has swallowed stay silent."""
+        self._hole = None
+
     def _run(self) -> None:
         pairs: set[_Pair] = set()
         while True:
@@ -72,7 +84,7 @@ class Proxy:
                     return
                 if key.fileobj is self._listener:
                     pairs.add(self._accept())
-                elif key.data in pairs and not self._pass(key.data, key.fileobj):
+                elif key.data in pairs and not self._lives(key.data, key.fileobj):
                     pairs.remove(key.data)
                     self._close(key.data)
 
@@ -83,8 +95,14 @@ class Proxy:
             self._selector.register(end, selectors.EVENT_READ, pair)
         return pair
 
-    def _pass(self, pair: _Pair, source: object) -> bool:
+    def _lives(self, pair: _Pair, source: object) -> bool:
         """Pass on what one end sent; say whether the connection lives."""
+        try:
+            return self._swallow(pair, source) if pair.is_lost or self._hole is not None else self._pass(pair, source)
+        except OSError:
+            return False
+
+    def _pass(self, pair: _Pair, source: object) -> bool:
         if source is pair.server:
             if pair.is_doomed:
                 return False
@@ -102,12 +120,21 @@ class Proxy:
                 pair.is_doomed = True
         return self._move(pair.client, pair.server)
 
+    def _swallow(self, pair: _Pair, source: object) -> bool:
+        """Take what one end sent; only the beginning of an answer, where the hole wants it so, is passed on."""
+        beginning = 0 if pair.is_lost else self._hole or 0
+        if beginning and source is pair.client:
+            return self._move(pair.client, pair.server)
+        pair.is_lost = True
+        end = pair.server if source is pair.server else pair.client
+        read = end.recv(1 << 16)
+        if beginning:
+            pair.client.sendall(read[:beginning])
+        return bool(read)
+
     def _move(self, source: socket.socket, target: socket.socket) -> bool:
-        try:
-            read = source.recv(1 << 16)
-            target.sendall(read)
-        except OSError:
-            return False
+        read = source.recv(1 << 16)
+        target.sendall(read)
         return bool(read)
 
     def _close(self, pair: _Pair) -> None:

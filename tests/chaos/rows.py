@@ -18,12 +18,17 @@ class Scale:
     urls: int
     pages: int
     messages: int
+    moments: int  # of a crawl at which each kind of key is deleted
 
 
 SCALES = {
-    "short": Scale("short", kills=2, step=4, redis=2, repeats=1, urls=10_000, pages=1_000, messages=1_000),
-    "middle": Scale("middle", kills=50, step=1, redis=20, repeats=5, urls=100_000, pages=10_000, messages=10_000),
-    "long": Scale("long", kills=350, step=1, redis=100, repeats=20, urls=1_000_000, pages=100_000, messages=100_000),
+    "short": Scale("short", kills=2, step=4, redis=2, repeats=1, urls=10_000, pages=1_000, messages=1_000, moments=1),
+    "middle": Scale(
+        "middle", kills=50, step=1, redis=20, repeats=5, urls=100_000, pages=10_000, messages=10_000, moments=10
+    ),
+    "long": Scale(
+        "long", kills=350, step=1, redis=100, repeats=20, urls=1_000_000, pages=100_000, messages=100_000, moments=1000
+    ),
 }
 
 

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from crawl_tasks.errors import BackendError
 from tests.chaos.ground import Ground, new_ground
 from tests.chaos.points import Role
 from tests.chaos.rows import Row, Scale
@@ -34,15 +35,14 @@ class Ward:
         """Crawl, do harm in the middle, and judge the end."""
         ground = self.ground
         ground.begin()
-        for role, count in ((Role.FETCH, 4), (Role.STORE, 1)):
-            for _ in range(count):
-                ground.nursery.fork(role)
+        for role in (*[Role.FETCH] * 4, Role.STORE):
+            ground.nursery.fork(role)
         ground.world.frontier.produce()
         middle = self._chance.randint(60, 200)
-        self._until(lambda: ground.world.census().done >= middle and ground.database.exists())
+        self.until(lambda: ground.world.census().done >= middle and ground.database.exists())
         harm()
         began, done = time.monotonic(), ground.world.census().done
-        self._until(lambda: ground.world.census().done > done or ground.is_idle())
+        self.until(lambda: ground.world.census().done > done or ground.is_idle())
         self.resumed_s.append(time.monotonic() - began)
         ground.wait_idle()
         verdict = ground.judge()
@@ -50,11 +50,23 @@ class Ward:
         self.faults += [f"{name}: {fault}" for fault in verdict.faults]
         self.extra, self.crawls = self.extra + verdict.extra, self.crawls + 1
 
-    def _until(self, condition: Callable[[], bool]) -> None:
+    def until(self, condition: Callable[[], bool]) -> None:
+        """Let the crawl go on until something is so."""
         deadline = time.monotonic() + 90
         while not condition():
-            assert time.monotonic() < deadline, f"does not move: {self.ground.world.census()}"
+            assert time.monotonic() < deadline, f"does not move: {self._where()}"
             self.ground.nursery.pump(0.02)
+
+    def _where(self) -> str:
+        try:
+            return str(self.ground.world.census())
+        except BackendError as error:
+            return str(error)
+
+    def rest(self, for_s: float) -> None:
+        """Let the crawl go on for a while."""
+        until = time.monotonic() + for_s
+        self.until(lambda: time.monotonic() > until)
 
     def row(self, figure: str, what: str) -> Row:
         """Sum up."""

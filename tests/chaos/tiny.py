@@ -17,7 +17,7 @@ import redis
 from sqlalchemy import create_engine, text
 
 from crawl_tasks.drain import Drain
-from crawl_tasks.errors import BackendError
+from crawl_tasks.errors import CrawlError
 from crawl_tasks.fetch.download import Fetcher, build_client
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.model import Stage, State
@@ -99,22 +99,30 @@ class TinyCrawl:
 
     def run(self, within_s: float = 20.0) -> None:
         """Crawl until nothing is open and everything is stored."""
+        self.begin()
+        deadline = time.monotonic() + within_s
+        while not self.is_over():
+            assert time.monotonic() < deadline, f"does not end: {self._judge.census('demo')}"
+            self.turn()
+
+    def begin(self) -> None:
+        """Publish the site; a program pushes a start entry."""
         self._forum.pages.is_mended = False  # type: ignore[attr-defined]  # OnceBroken
         self._forum.asked.clear()
         self._aside.lpush("crawl:start:demo", json.dumps({"post": "12"}))
-        self._repeat(self._publish)
-        deadline = time.monotonic() + within_s
-        while not self._is_over():
-            assert time.monotonic() < deadline, f"does not end: {self._judge.census('demo')}"
-            _try(self._producer.run)
-            _try(self._pacer.once)
-            for ask in self._take():
-                _try(partial(self._pages.work, ask))
-            if self._aside.delete("store"):
-                _try(self._drain.run)
-            self._repeat(lambda: self.frontier.revive("demo", State.PARKED))
-            _try(lambda: self.frontier.present("chaos", ["list"]))
-            time.sleep(0.01)
+        self._repeat(self.publish)
+
+    def turn(self) -> None:
+        """Let everybody act once: beat, pacer, workers, store, operator."""
+        _try(self._producer.run)
+        _try(self._pacer.once)
+        for ask in self._take():
+            _try(partial(self._pages.work, ask))
+        if self._aside.delete("store"):
+            _try(self._drain.run)
+        _try(lambda: self.frontier.revive("demo", State.PARKED))
+        _try(lambda: self.frontier.present("chaos", ["list"]))
+        time.sleep(0.01)
 
     def close(self) -> None:
         """Give the connections back."""
@@ -130,8 +138,9 @@ class TinyCrawl:
         """Say what does not add up in the ledger."""
         return self._judge.census("demo").imbalance()
 
-    def _publish(self) -> None:
-        rules = RULES + "boards: [1]\ninterval: {min_s: 600, start_s: 600, max_s: 600}\n"
+    def publish(self) -> None:
+        """Publish the site with leases that end soon."""
+        rules = RULES + "boards: [1]\ninterval: {min_s: 600, start_s: 600, max_s: 600, full_pass_s: 86400}\n"
         site = parse_site(rules, "demo.yaml").relocated(self._forum.url)
         terms = terms_of(site) | {"lease_ms": LEASE_MS, "max_attempts": 9}
         self.frontier.publish(site.name, site.version, dump_site(site), terms, board_terms(site))
@@ -140,9 +149,14 @@ class TinyCrawl:
         hints = [(stage, json.loads(hint)) for stage in Stage for hint in self._aside.rpop(stage.value, 100) or ()]
         return [Ask("demo", stage, rid=json.loads(hint["body"])[1]["rid"]) for stage, hint in hints]
 
-    def _is_over(self) -> bool:
+    def is_over(self) -> bool:
+        """Say whether nothing is open and everything is stored."""
+        return self._judge.census("demo").done > 0 and self.is_done()
+
+    def is_done(self) -> bool:
+        """Say whether nothing waits anywhere."""
         census = self._judge.census("demo")
-        is_idle = census.done > 0 and census.open == 0 and census.parked == 0
+        is_idle = census.open == 0 and census.parked == 0
         return is_idle and not self._aside.xlen("crawl:outbox") and not self._aside.exists("crawl:start:demo")
 
     def _repeat(self, command: Callable[[], object]) -> None:
@@ -154,7 +168,7 @@ def _try(work: Callable[[], object]) -> bool:
     """Do what a task, a thread or a command does; an error ends it, as it ends those."""
     try:
         work()
-    except BackendError:
+    except CrawlError:
         return False
     return True
 
