@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 import time
 from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import pairwise
 
 from tests.chaos.ground import Ground, new_ground
@@ -20,91 +22,104 @@ JITTER_S = 0.005
 SPAN = 10
 
 
-def run(scale: Scale, seed: int) -> list[Row]:
-    """Count what is too much, too often or too early."""
+@contextmanager
+def _ground() -> Iterator[Ground]:
     with new_ground() as ground:
         ground.forum("--latency-ms", "60")
-        return [_threshold(ground, scale), _slots(ground, scale), _politeness(ground, scale, seed)]
+        yield ground
 
 
-def _threshold(ground: Ground, scale: Scale) -> Row:
-    ground.begin(max_backlog=THRESHOLD)
-    ground.world.frontier.pause("demo")  # nothing leaves: whoever is wrong by one is wrong for ever
-    for _ in range(20):
-        ground.nursery.fork(Role.PRODUCER, threshold=THRESHOLD)
-    most = samples = 0
-    until = time.monotonic() + 3 * scale.repeats + 3
-    while time.monotonic() < until:
-        most, samples = max(most, ground.world.census().open), samples + 1
-        ground.nursery.pump()
-    calls = ground.world.census().count("known")
-    ground.nursery.kill_all()
-    faults = () if most == THRESHOLD else (f"the backlog was {most}",)
-    return Row(
-        f"20 processes that admit and produce at a threshold of {THRESHOLD}",
-        f"{samples:,} samples, {calls:,} requests were refused as known",
-        f"backlog at most {most}",
-        "never above the threshold",
-        faults,
-    )
-
-
-def _slots(ground: Ground, scale: Scale) -> Row:
-    ground.begin(window=50)
-    site = ground.world.publish(ground.base, window=50)
-    once = site.interval.model_copy(update={"min_s": INTERVAL_S, "start_s": INTERVAL_S, "max_s": INTERVAL_S})
-    ground.publish_site(site.model_copy(update={"interval": once}))
-    for role, count in ((Role.BEAT, 5), (Role.PRODUCER, 3), (Role.FETCH, 3), (Role.STORE, 1)):
-        for _ in range(count):
-            ground.nursery.fork(role, threshold=0)
-    began = time.monotonic()
-    while time.monotonic() < began + 8 + 4 * scale.repeats:
-        ground.nursery.pump(0.05)
-    ground.world.frontier.pause("demo")
-    starts: dict[str, list[float]] = defaultdict(list)
-    for row in ground.rows():
-        if str(row["path"]).startswith("/list/") and str(row["path"]).endswith("/1"):
-            starts[str(row["path"])].append(float(str(row["start"])))
-    slots = (time.monotonic() - began) / INTERVAL_S + 1
-    scans = sum(map(len, starts.values()))
-    faults = [
-        f"{path}: {len(times)} scans in {slots:.1f} slots" for path, times in starts.items() if len(times) > slots
+def threshold(scale: Scale, seed: int) -> list[Row]:
+    """Produce and admit more than may wait."""
+    with _ground() as ground:
+        ground.begin(max_backlog=THRESHOLD)
+        ground.world.frontier.pause("demo")  # nothing leaves: whoever is wrong by one is wrong for ever
+        for _ in range(20):
+            ground.nursery.fork(Role.PRODUCER, threshold=THRESHOLD)
+        most = samples = 0
+        until = time.monotonic() + 3 * scale.repeats + 3
+        while time.monotonic() < until:
+            most, samples = max(most, ground.world.census().open), samples + 1
+            ground.nursery.pump()
+        calls = ground.world.census().count("known")
+        ground.nursery.kill_all()
+        faults = () if most == THRESHOLD else (f"the backlog was {most}",)
+    return [
+        Row(
+            f"20 processes that admit and produce at a threshold of {THRESHOLD}",
+            f"{samples:,} samples, {calls:,} requests were refused as known",
+            f"backlog at most {most}",
+            "never above the threshold",
+            faults,
+        )
     ]
-    return Row(
-        "5 beats and 3 producers, boards due every second",
-        f"{scans} scans of {len(starts)} boards in {slots:.0f} slots each",
-        f"at most {max(map(len, starts.values()))} scans of a board",
-        "one scan for each board and slot",
-        tuple(faults),
-    )
 
 
-def _politeness(ground: Ground, scale: Scale, seed: int) -> Row:
-    chance = random.Random(seed)
-    fetching = [point for point in POINTS if point.role is Role.FETCH and not point.is_rare]
-    gauntlet = Gauntlet(
-        ground,
-        [(point, chance.randint(1, 4)) for point in chance.choices(fetching, k=12 * scale.repeats)],
-        crew={Role.FETCH: 8, Role.STORE: 1, Role.BEAT: 1},
-        gate={"window": WINDOW, "delay_s": DELAY_S},
-    )
-    gauntlet.run()
-    rows = gauntlet.rows
-    starts = sorted(float(str(row["start"])) for row in rows)
-    gaps = [after - before for before, after in pairwise(starts)]
-    early = [gap for gap in gaps if gap < DELAY_S - JITTER_S]
-    spans = [after - before for before, after in zip(starts, starts[SPAN:], strict=False)]
-    in_flight = max(int(str(row["in_flight"])) for row in rows)
-    faults = list(gauntlet.faults)
-    if in_flight > WINDOW:
-        faults.append(f"{in_flight} requests were in flight at once")
-    if min(spans) < SPAN * DELAY_S - DELAY_S:
-        faults.append(f"{SPAN + 1} requests came within {min(spans):.3f} s")
-    near = f"{len(early)} came nearer than {(DELAY_S - JITTER_S) * 1000:.0f} ms to the one before"
-    return Row(
-        f"politeness as the forum measures it: 8 workers, window {WINDOW}, {DELAY_S * 1000:.0f} ms apart",
-        f"{len(rows):,} requests, {sum(gauntlet.hits.values())} kills",
-        f"at most {in_flight} in flight; {near} ({min(gaps) * 1000:.0f} ms); any {SPAN + 1} took {min(spans):.3f} s",
-        f"at most {WINDOW} in flight; any {SPAN + 1} take at least {(SPAN - 1) * DELAY_S:.2f} s",
-        tuple(faults),
-    )
+def slots(scale: Scale, seed: int) -> list[Row]:
+    """Make boards due for many at once."""
+    with _ground() as ground:
+        ground.begin(window=50)
+        site = ground.world.publish(ground.base, window=50)
+        once = site.interval.model_copy(update={"min_s": INTERVAL_S, "start_s": INTERVAL_S, "max_s": INTERVAL_S})
+        ground.publish_site(site.model_copy(update={"interval": once}))
+        for role, count in ((Role.BEAT, 5), (Role.PRODUCER, 3), (Role.FETCH, 3), (Role.STORE, 1)):
+            for _ in range(count):
+                ground.nursery.fork(role, threshold=0)
+        began = time.monotonic()
+        while time.monotonic() < began + 8 + 4 * scale.repeats:
+            ground.nursery.pump(0.05)
+        ground.world.frontier.pause("demo")
+        starts: dict[str, list[float]] = defaultdict(list)
+        for row in ground.rows():
+            if str(row["path"]).startswith("/list/") and str(row["path"]).endswith("/1"):
+                starts[str(row["path"])].append(float(str(row["start"])))
+        slots = (time.monotonic() - began) / INTERVAL_S + 1
+        scans = sum(map(len, starts.values()))
+        faults = [
+            f"{path}: {len(times)} scans in {slots:.1f} slots" for path, times in starts.items() if len(times) > slots
+        ]
+    return [
+        Row(
+            "5 beats and 3 producers, boards due every second",
+            f"{scans} scans of {len(starts)} boards in {slots:.0f} slots each",
+            f"at most {max(map(len, starts.values()))} scans of a board",
+            "one scan for each board and slot",
+            tuple(faults),
+        )
+    ]
+
+
+def politeness(scale: Scale, seed: int) -> list[Row]:
+    """Kill workers of a site that wants to be asked slowly."""
+    with _ground() as ground:
+        chance = random.Random(seed)
+        fetching = [point for point in POINTS if point.role is Role.FETCH and not point.is_rare]
+        gauntlet = Gauntlet(
+            ground,
+            [(point, chance.randint(1, 4)) for point in chance.choices(fetching, k=12 * scale.repeats)],
+            crew={Role.FETCH: 8, Role.STORE: 1, Role.BEAT: 1},
+            gate={"window": WINDOW, "delay_s": DELAY_S},
+        )
+        gauntlet.run()
+        rows = gauntlet.rows
+        starts = sorted(float(str(row["start"])) for row in rows)
+        gaps = [after - before for before, after in pairwise(starts)]
+        early = [gap for gap in gaps if gap < DELAY_S - JITTER_S]
+        spans = [after - before for before, after in zip(starts, starts[SPAN:], strict=False)]
+        in_flight = max(int(str(row["in_flight"])) for row in rows)
+        faults = list(gauntlet.faults)
+        if in_flight > WINDOW:
+            faults.append(f"{in_flight} requests were in flight at once")
+        if min(spans) < SPAN * DELAY_S - DELAY_S:
+            faults.append(f"{SPAN + 1} requests came within {min(spans):.3f} s")
+        near = f"{len(early)} came nearer than {(DELAY_S - JITTER_S) * 1000:.0f} ms to the one before"
+    return [
+        Row(
+            f"politeness as the forum measures it: 8 workers, window {WINDOW}, {DELAY_S * 1000:.0f} ms apart",
+            f"{len(rows):,} requests, {sum(gauntlet.hits.values())} kills",
+            f"at most {in_flight} in flight; {near} ({min(gaps) * 1000:.0f} ms);"
+            f" any {SPAN + 1} took {min(spans):.3f} s",
+            f"at most {WINDOW} in flight; any {SPAN + 1} take at least {(SPAN - 1) * DELAY_S:.2f} s",
+            tuple(faults),
+        )
+    ]

@@ -22,22 +22,20 @@ from tests.chaos.servers import Ward
 from tests.waiting import eventually
 
 LASTS_S = 3.0
-LOADING_US = 150  # for each command of the append-only file
+LOADING_US = 40_000  # for each key: there are about a hundred
 MASTER = "mymaster"
 
 Break = Callable[[Ground, Ward], None]
 
 
-def run(scale: Scale, seed: int) -> list[Row]:
-    """Have Redis fail in every way but death."""
-    chance = random.Random(seed)
-    times = scale.repeats
-    return [
-        _holes(chance, times),
-        _on_a_ground("restarted, and loading for seconds", "loads", _load, chance, times),
-        _on_a_ground("cannot save (MISCONF)", "times", _fail_to_save, chance, times),
-        _failovers(chance, times),
-    ]
+def loads(scale: Scale, seed: int) -> list[Row]:
+    """Restart Redis so that it loads for seconds."""
+    return [_on_a_ground("restarted, and loading for seconds", "loads", _load, random.Random(seed), scale.repeats)]
+
+
+def snapshots(scale: Scale, seed: int) -> list[Row]:
+    """Let Redis refuse because it cannot save."""
+    return [_on_a_ground("cannot save (MISCONF)", "times", _fail_to_save, random.Random(seed), scale.repeats)]
 
 
 def _on_a_ground(figure: str, what: str, harm: Break, chance: random.Random, times: int) -> Row:
@@ -49,39 +47,43 @@ def _on_a_ground(figure: str, what: str, harm: Break, chance: random.Random, tim
     return ward.row(f"Redis {figure}", what)
 
 
-def _holes(chance: random.Random, times: int) -> Row:
+def holes(scale: Scale, seed: int) -> list[Row]:
     """Let packets vanish: first all of them, then all but the beginning of each answer."""
     port = free_port()
     with Proxy(port) as proxy, new_ground(port, CRAWL_REDIS_URL=f"redis://127.0.0.1:{proxy.port}/0") as ground:
         ground.forum("--latency-ms", "10")
-        ward = Ward(ground, chance)
+        ward = Ward(ground, random.Random(seed))
 
         def vanish(after: int) -> None:
             proxy.open_hole(after)
             ward.rest(LASTS_S)
             proxy.close_hole()
 
-        for _ in range(times):
+        for _ in range(scale.repeats):
             for after in (0, 9):
                 ward.crawl(f"hole after {after} bytes", lambda after=after: vanish(after))
-    return ward.row("packets to and from Redis vanish for 3 s: all, or all after 9 bytes of an answer", "holes")
+    return [ward.row("packets to and from Redis vanish for 3 s: all, or all after 9 bytes of an answer", "holes")]
 
 
 def _load(ground: Ground, ward: Ward) -> None:
     """Restart Redis so that it answers LOADING for some seconds; then end it, and start it as usual."""
+    client = ground.world.client
+    client.bgrewriteaof()  # only what stands in a snapshot can be made slow
+    ward.until(lambda: not client.info("persistence")["aof_rewrite_in_progress"])
     os.kill(ground.server.pid, signal.SIGKILL)
     ground.server.stop()
-    with _server(ground.server, "--key-load-delay", str(LOADING_US)):
+    slow = ("--key-load-delay", str(LOADING_US), "--loading-process-events-interval-bytes", "1024")
+    with _server(ground.server, *slow):
         seen = 0
-        with redis.Redis(port=ground.server.port, retry=None) as client:
+        with redis.Redis(port=ground.server.port, retry=None) as probe:
 
             def has_loaded() -> bool:
                 nonlocal seen
                 try:
-                    return bool(client.ping())
+                    return bool(probe.ping())
                 except redis.exceptions.BusyLoadingError:
                     seen += 1
-                except redis.ConnectionError:
+                except redis.RedisError:
                     pass
                 return False
 
@@ -112,11 +114,11 @@ def _fail_to_save(ground: Ground, ward: Ward) -> None:
     client.config_set("save", "")
 
 
-def _failovers(chance: random.Random, times: int) -> Row:
+def failovers(scale: Scale, seed: int) -> list[Row]:
     """Let a Sentinel make the replica master: the old one is killed, or stops and comes back as if nothing had been."""
     figure = "a Sentinel makes the replica master: the old one is dead, or back after 3 s"
-    wards = []
-    for _ in range(times):
+    chance, wards = random.Random(seed), []
+    for _ in range(scale.repeats):
         for number in (signal.SIGKILL, signal.SIGSTOP):
             with ExitStack() as stack:
                 wards.append(_fail_over(stack, chance, number))
@@ -125,7 +127,7 @@ def _failovers(chance: random.Random, times: int) -> Row:
         total.faults += ward.faults
         total.resumed_s += ward.resumed_s
         total.extra, total.crawls = total.extra + ward.extra, total.crawls + ward.crawls
-    return total.row(figure, "failovers")
+    return [total.row(figure, "failovers")]
 
 
 def _fail_over(stack: ExitStack, chance: random.Random, number: signal.Signals) -> Ward:
@@ -152,6 +154,8 @@ def _fail_over(stack: ExitStack, chance: random.Random, number: signal.Signals) 
         ward.rest(LASTS_S)
         if number is signal.SIGSTOP:
             os.kill(ground.server.pid, signal.SIGCONT)
+            with redis.Redis.from_url(ground.server.url) as old:
+                ward.until(lambda: old.info("replication")["role"] == "slave")
 
     ward.crawl(f"failover after {number.name}", change)
     return ward

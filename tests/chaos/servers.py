@@ -9,7 +9,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from crawl_tasks.errors import BackendError
@@ -41,6 +42,7 @@ class Ward:
         middle = self._chance.randint(60, 200)
         self.until(lambda: ground.world.census().done >= middle and ground.database.exists())
         harm()
+        self.until(lambda: ground.world.census().admitted >= 0)  # the judge has a connection again
         began, done = time.monotonic(), ground.world.census().done
         self.until(lambda: ground.world.census().done > done or ground.is_idle())
         self.resumed_s.append(time.monotonic() - began)
@@ -53,9 +55,15 @@ class Ward:
     def until(self, condition: Callable[[], bool]) -> None:
         """Let the crawl go on until something is so."""
         deadline = time.monotonic() + 90
-        while not condition():
+        while not self._holds(condition):
             assert time.monotonic() < deadline, f"does not move: {self._where()}"
             self.ground.nursery.pump(0.02)
+
+    def _holds(self, condition: Callable[[], bool]) -> bool:
+        try:
+            return condition()
+        except BackendError:  # of the judge: Redis is away
+            return False
 
     def _where(self) -> str:
         try:
@@ -75,33 +83,29 @@ class Ward:
         return Row(figure, f"{self.crawls} {what}", result, GOAL, tuple(self.faults))
 
 
-def run(scale: Scale, seed: int) -> list[Row]:
-    """Harm Redis."""
-    chance = random.Random(seed)
+@contextmanager
+def _ward(seed: int) -> Iterator[Ward]:
     with new_ground() as ground:
         ground.forum("--latency-ms", "10")
-        return [
-            _deaths(ground, chance, scale),
-            _cuts(ground, chance, scale),
-            _floods(ground, chance, scale),
-            _keys(ground, chance, scale),
-        ]
+        yield Ward(ground, random.Random(seed))
 
 
-def _deaths(ground: Ground, chance: random.Random, scale: Scale) -> Row:
-    ward = Ward(ground, chance)
-    for _ in range(scale.redis):
-        ward.crawl("killed", lambda: _restart(ground, 0))
-    return ward.row("Redis killed with -9 and started again, workers running on", "deaths")
+def deaths(scale: Scale, seed: int) -> list[Row]:
+    """Kill Redis and start it again."""
+    with _ward(seed) as ward:
+        for _ in range(scale.redis):
+            ward.crawl("killed", lambda: _restart(ward.ground, 0))
+    return [ward.row("Redis killed with -9 and started again, workers running on", "deaths")]
 
 
-def _cuts(ground: Ground, chance: random.Random, scale: Scale) -> Row:
-    ward = Ward(ground, chance)
+def cuts(scale: Scale, seed: int) -> list[Row]:
+    """Let Redis lose its last writes."""
     cuts = [1, 5_000, 60_000, 0.5, 2.0]
-    for number in range(scale.redis):
-        cut = cuts[(number * 2 + 1) % len(cuts)]
-        ward.crawl(f"cut {cut}", lambda cut=cut: _restart(ground, cut))
-    return ward.row("power loss: the append-only file cut by 1 byte to 2 s of writes", "cuts")
+    with _ward(seed) as ward:
+        for number in range(scale.redis):
+            cut = cuts[(number * 2 + 1) % len(cuts)]
+            ward.crawl(f"cut {cut}", lambda cut=cut: _restart(ward.ground, cut))
+    return [ward.row("power loss: the append-only file cut by 1 byte to 2 s of writes", "cuts")]
 
 
 def _restart(ground: Ground, cut: float) -> None:
@@ -123,40 +127,43 @@ def _file(ground: Ground) -> Path:
     return next((ground.server.directory / "appendonlydir").glob("*.incr.aof"))
 
 
-def _floods(ground: Ground, chance: random.Random, scale: Scale) -> Row:
-    def flush() -> None:
-        ground.world.client.flushall()
-        _command(ground, "recover")
+def floods(scale: Scale, seed: int) -> list[Row]:
+    """Empty Redis."""
+    with _ward(seed) as ward:
 
-    ward = Ward(ground, chance)
-    for _ in range(max(1, scale.redis // 2)):
-        ward.crawl("emptied", flush)
-    return ward.row("FLUSHALL in mid-crawl, then `crawl-tasks recover`", "times")
+        def flush() -> None:
+            ward.ground.world.client.flushall()
+            _command(ward.ground, "recover")
+
+        for _ in range(max(1, scale.redis // 2)):
+            ward.crawl("emptied", flush)
+    return [ward.row("FLUSHALL in mid-crawl, then `crawl-tasks recover`", "times")]
 
 
-def _keys(ground: Ground, chance: random.Random, scale: Scale) -> Row:
+def losses(scale: Scale, seed: int) -> list[Row]:
     """Delete all keys of a kind, another kind in each crawl; kinds are learned from what stands in Redis."""
-    ward = Ward(ground, chance)
+    chance = random.Random(seed)
     waiting: list[str] = []
     seen: set[str] = set()
     most = 3 if scale.name == "short" else 1000
-    while len(seen) < most:
+    with _ward(seed) as ward:
+        while len(seen) < most:
 
-        def lose() -> None:
-            keys = [key.decode() for key in ground.world.client.keys("*")]
-            waiting.extend(sorted({_kind(key) for key in keys} - seen - set(waiting)))
-            if scale.name == "short":
-                chance.shuffle(waiting)
-            kind = waiting.pop(0)
-            seen.add(kind)
-            ground.world.client.delete(*(key for key in keys if _kind(key) == kind))
-            if _command(ground, "fsck", "--mend"):
-                _command(ground, "recover", "--force")
+            def lose() -> None:
+                keys = [key.decode() for key in ward.ground.world.client.keys("*")]
+                waiting.extend(sorted({_kind(key) for key in keys} - seen - set(waiting)))
+                if scale.name == "short":
+                    chance.shuffle(waiting)
+                kind = waiting.pop(0)
+                seen.add(kind)
+                ward.ground.world.client.delete(*(key for key in keys if _kind(key) == kind))
+                if _command(ward.ground, "fsck", "--mend"):
+                    _command(ward.ground, "recover", "--force")
 
-        ward.crawl(f"deleted {len(seen)}", lose)
-        if not waiting:
-            break
-    return ward.row("every kind of key deleted, then `fsck --mend`, then `recover --force` where it says so", "kinds")
+            ward.crawl(f"deleted {len(seen)}", lose)
+            if not waiting:
+                break
+    return [ward.row("every kind of key deleted, then `fsck --mend`, then `recover --force` where it says so", "kinds")]
 
 
 def _kind(key: str) -> str:

@@ -1,0 +1,250 @@
+"""Each guard is taken out of a copy of the crawler, and the part of chaos, or the test, that rests on it must fail.
+
+`python -m tests.chaos.guards [WORD ...]` takes those whose description holds a word, else all. It ends with 1 when a
+guard could go unnoticed.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from tests.flow.world import ROOT
+
+LUA = "crawl_tasks/frontier/lua"
+COPIED = ("crawl_tasks", "tests", "config", "pyproject.toml")
+PATIENCE = ("tests/chaos/kills.py", "STANDS_STILL_S = 120.0", "STANDS_STILL_S = 30.0")
+MOST_S = 900.0
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """A guard: where it stands, what takes its place, what rests on it (a part, or a test file), what is seen then."""
+
+    name: str
+    file: str
+    old: str
+    new: str
+    rests: str
+    sees: str
+
+    def count(self, root: Path = ROOT) -> int:
+        """Count how often the guard stands there: once, else this list is out of date."""
+        return (root / self.file).read_text("utf-8").count(self.old)
+
+    def remove(self, root: Path) -> None:
+        """Take it out."""
+        _replace(root, self.file, self.old, self.new)
+
+
+GUARDS = (
+    Guard(
+        "lost messages go back",
+        f"{LUA}/tick.lua",
+        "lost = lost + return_lost(site, stage)",
+        "lost = lost + 0",
+        "kills",
+        "the crawl does not end",
+    ),
+    Guard(
+        "leases that ran out go back",
+        f"{LUA}/tick.lua",
+        "expired = expired + expire_leases(site)",
+        "expired = expired + 0",
+        "calls",
+        "does not end",
+    ),
+    Guard(
+        "pages leave the outbox only when they are stored",
+        "crawl_tasks/drain.py",
+        "            gains = self._write(self._store, batch)\n",
+        "            self._frontier.stored(page_id for page_id, _ in drawn)\n"
+        "            gains = self._write(self._store, batch)\n",
+        "calls",
+        "differ",
+    ),
+    Guard(
+        "a lease is refused while another worker holds it",
+        f"{LUA}/lease.lua",
+        "if token ~= '0' then return {-3} end",
+        "",
+        "deliveries",
+        "were fetched again",
+    ),
+    Guard(
+        "the guard stands before the queue",
+        f"{LUA}/_prelude.lua",
+        "if not unguarded and not guard_admits(site, stage, fingerprint, now, flag == '~') then",
+        "if not unguarded and not guard_admits(site, stage, fingerprint, now, flag == '~') and stage == 'list' then",
+        "deliveries",
+        "were fetched again",
+    ),
+    Guard(
+        "the fencing token is compared when a lease ends",
+        f"{LUA}/_release.lua",
+        "if not holder or holder == '0' or holder ~= token then return nil end",
+        "if not holder or holder == '0' then return nil end",
+        "stops",
+        "a stale commit ended the lease of another worker",
+    ),
+    Guard(
+        "Redis writes its append-only file",
+        "crawl_tasks/local/redis_server.py",
+        '"--appendonly", "yes", "--appendfsync", "everysec"',
+        '"--appendonly", "yes", "--appendfsync", "everysec", "--aof-load-truncated", "no"',
+        "cuts",
+        "did not start",
+    ),
+    Guard(
+        "what the database waits for becomes ready when a ledger is rebuilt",
+        f"{LUA}/recall.lua",
+        "if flag == '!' and is_new then admit_line(site, ARGV[i], now, true) end",
+        "",
+        "floods",
+        "was never fetched",
+    ),
+    Guard(
+        "`fsck` looks for sites that nobody attends",
+        f"{LUA}/audit_site.lua",
+        "if open > 0 and not redis.call('ZSCORE', P .. ':due', site.name) then",
+        "if false then",
+        "keys",
+        "P:due before call",
+    ),
+    Guard(
+        "a connection that says nothing is given up",
+        "crawl_tasks/runtime.py",
+        "        socket_timeout=10,\n        health_check_interval=30,\n",
+        "",
+        "holes",
+        "broken off|does not move|not idle",
+    ),
+    Guard(
+        "admission stops at the threshold",
+        f"{LUA}/admit.lua",
+        "  if site.fresh >= room then\n",
+        "  if false then\n",
+        "threshold",
+        "the backlog was",
+    ),
+    Guard(
+        "a board that was scanned is due again after its interval",
+        f"{LUA}/produce.lua",
+        "    redis.call('ZADD', P .. ':boards', now + v[3], name)\n",
+        "    redis.call('ZADD', P .. ':boards', now, name)\n",
+        "slots",
+        "scans in .* slots",
+    ),
+    Guard(
+        "a lease moves the site's next turn",
+        f"{LUA}/lease.lua",
+        "if site.delay > 0 then redis.call('HSET', site.key, 'next_at'",
+        "if false then redis.call('HSET', site.key, 'next_at'",
+        "politeness",
+        "requests came within|came nearer",
+    ),
+    Guard(
+        "a request is buried after `max_attempts`",
+        f"{LUA}/tick.lua",
+        "elseif attempt >= site.max_attempts then",
+        "elseif false then",
+        "poison",
+        "does not end|is not dead|ran \\d+ times",
+    ),
+    Guard(
+        "a start entry that nobody can read harms no other",
+        "crawl_tasks/schedule/inbox.py",
+        "        except (ConfigError, FetchError) as error:\n            return",
+        "        except FetchError as error:\n            return",
+        "fuzz",
+        "random start entries",
+    ),
+    Guard(
+        "fetching stops while the store is behind",
+        f"{LUA}/_release.lua",
+        "return redis.call('XLEN', P .. ':outbox') >= OUTBOX_MAX end",
+        "return false end",
+        "tests/frontier/test_outbox.py",
+        "failed",
+    ),
+    Guard(
+        "the breaker shuts a stage",
+        f"{LUA}/_breaker.lua",
+        "  site.shut[stage] = string.format('%.0f %.0f 0 %s', now, now + site.probe, reason)\n",
+        "  if stage then return end\n",
+        "tests/frontier/test_breaker.py",
+        "failed",
+    ),
+    Guard(
+        "the window is held where a lease is given",
+        f"{LUA}/lease.lua",
+        "redis.call('ZCARD', site.key .. ':leased') >= site.window and -5",
+        "false and -5",
+        "tests/frontier/test_life_of_a_request.py",
+        "failed",
+    ),
+)
+
+
+def _replace(root: Path, file: str, old: str, new: str) -> None:
+    text = (root / file).read_text("utf-8")
+    (root / file).write_text(text.replace(old, new), "utf-8")
+
+
+def show(guard: Guard) -> tuple[bool, str]:
+    """Run what rests on a guard without it; say whether that was noticed, and by what line."""
+    if guard.count() != 1:
+        return False, f"it stands {guard.count()} times in {guard.file}: mend this list"
+    with TemporaryDirectory(prefix="crawl-guard-") as directory:
+        root = Path(directory)
+        for name in COPIED:
+            source = ROOT / name
+            if source.is_dir():
+                shutil.copytree(source, root / name, ignore=shutil.ignore_patterns("__pycache__"))
+            else:
+                shutil.copy(source, root / name)
+        guard.remove(root)
+        _replace(root, *PATIENCE)
+        is_test = guard.rests.startswith("tests/")
+        command = ["-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"] if is_test else ["-m", "tests.chaos"]
+        done = subprocess.run(
+            [sys.executable, *command, guard.rests],
+            cwd=root,
+            env=os.environ | {"PYTHONPATH": str(root)},
+            capture_output=True,
+            text=True,
+            timeout=MOST_S,
+            check=False,
+        )
+    lines = [line for line in f"{done.stdout}\n{done.stderr}".splitlines() if is_test or line.startswith("FAULT")]
+    seen = next((line for line in lines if re.search(guard.sees, line)), "")
+    return done.returncode == 1 and bool(seen), (seen or f"ended with {done.returncode}: {lines[-3:]}")[:300]
+
+
+def main() -> int:
+    """Take out those that were named."""
+    words = sys.argv[1:]
+    chosen = [guard for guard in GUARDS if not words or any(word in guard.name for word in words)]
+    unnoticed = 0
+    sys.stdout.write("| guard taken out | where | what rests on it | what was seen |\n|---|---|---|---|\n")
+    for guard in chosen:
+        began = time.monotonic()
+        is_noticed, seen = show(guard)
+        unnoticed += not is_noticed
+        verdict = seen if is_noticed else f"NOT NOTICED: {seen}"
+        sys.stdout.write(f"| {guard.name} | `{Path(guard.file).name}` | `{guard.rests}` | {verdict} |\n")
+        sys.stdout.flush()
+        sys.stderr.write(f"{guard.name}: {time.monotonic() - began:.0f} s\n")
+    sys.stdout.write(f"\n{len(chosen) - unnoticed} of {len(chosen)} noticed\n")
+    return 1 if unnoticed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,35 @@
+"""What `make chaos` lists by hand is compared with what is there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.chaos.__main__ import PARTS
+from tests.chaos.guards import GUARDS, Guard
+from tests.chaos.keys import kinds
+from tests.flow.world import ROOT
+
+
+@pytest.mark.parametrize("guard", GUARDS, ids=lambda guard: guard.name)
+def test_a_guard_that_is_to_be_taken_out_stands_where_the_list_says(guard: Guard) -> None:
+    assert guard.count() == 1
+    assert guard.rests in PARTS or (ROOT / guard.rests).is_file()
+
+
+def test_every_part_but_the_comparison_has_a_guard_or_a_reason() -> None:
+    shown = {guard.rests for guard in GUARDS}
+
+    unshown = set(PARTS) - shown
+
+    assert unshown == {"beside", "deaths", "losses", "loads", "snapshots", "failovers"}
+
+
+def test_a_key_of_every_name_in_the_scripts_is_of_a_kind_that_chaos_deletes() -> None:
+    keys = ["crawl:due", "crawl:s:demo", "crawl:s:demo:ready:list:5", "crawl:s:demo:g:post:0", "crawl:s:demo:board:1"]
+
+    of = {key: [kind.name for kind in kinds() if kind.pattern.fullmatch(key)] for key in keys}
+
+    assert [len(names) for names in of.values()] == [1] * len(keys)
+    assert Path(ROOT, "crawl_tasks/frontier/keys.py").read_text().count("| P:") + 1 + 4 == len(kinds())
