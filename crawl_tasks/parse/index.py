@@ -48,6 +48,8 @@ class IndexReader:
         }
         self._table = TableReader(spec.record, columns, nested=False)
         self._zone = compile_rule(spec.timezone, self._kit.want(), at_page=True).read if spec.timezone else None
+        self._zone_apart = spec.timezone_at
+        self._zone_is_json = spec.timezone is not None and spec.timezone.json_path is not None
 
     def read(self, page: Fetched) -> FrontPage:
         """Read one page.
@@ -67,8 +69,21 @@ class IndexReader:
                 found.setdefault(key, FoundBoard(key, row.get("title"), row.get("url"), row.get("parent")))
             elif row.get("url"):
                 left_out.append(str(row["url"]))
-        zone = self._zone(where, document) if self._zone else None
-        return FrontPage(tuple(found.values()), tuple(left_out), _text(zone))
+        zone = None if self._zone_apart else self._zone_in(document)
+        return FrontPage(tuple(found.values()), tuple(left_out), zone)
+
+    def zone(self, page: Fetched) -> str | None:
+        """Return what a page says of the time zone that is there for it.
+
+        Raises:
+            ParseError: It is not JSON, where the preset says so.
+        """
+        return self._zone_in(Document(page, self._site.encoding, self._site.drop_params))
+
+    def _zone_in(self, document: Document) -> str | None:
+        if self._zone is None:
+            return None
+        return _text(self._zone(document.json if self._zone_is_json else document.root, document))
 
     def _key_in(self, url: str | None) -> str | None:
         try:

@@ -93,6 +93,8 @@ class Kit:
     ) -> str | None:
         """Return the address of another page of what was asked for, written as the forum writes the one that came."""
         made = self.address(stage, request.key, page, shown)
+        if shown is not None and made == shown.link:
+            return made
         if made is None or document.page.url == self.addresses.plain(request.stage, request.key, request.page):
             return made
         asked = Target(request.stage, request.key, request.page)

@@ -108,10 +108,12 @@ class ListReader:
         return [self._address(template, key, link) for key, link in zip(ids, links, strict=False)]
 
     def _address(self, template: Template, key: str, link: Plain) -> str | None:
-        """Return where a row's own link leads if it names the same post, else what the template makes of its id."""
+        """Return where a row's own link leads unless it names something else; then what the template makes."""
         try:
-            if link is not None and self._kit.addresses.read(str(link)) == Target(Stage.POST, key, 1):
-                return str(link)
+            if link is not None and self._kit.addresses.is_ours(str(link)):
+                target = self._kit.addresses.read(str(link))
+                if target is None or target == Target(Stage.POST, key, 1):
+                    return str(link)
             return template.address(key, 1)
         except RefusedAddress:
             return None

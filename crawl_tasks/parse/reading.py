@@ -30,7 +30,7 @@ from crawl_tasks.parse.values import (
     shape_of,
     take_of,
 )
-from crawl_tasks.sites.rules import As, Plain, Rule, TextMode
+from crawl_tasks.sites.rules import As, Beside, Plain, Rule, TextMode
 
 Where: TypeAlias = LexborNode | Json
 Reader: TypeAlias = Callable[[Where, Document], Plain]
@@ -56,6 +56,8 @@ def compile_rule(rule: Rule, want: Want, *, at_page: bool) -> Compiled:
     """Compile a rule. `at_page` says that it reads the whole page, where a bare regex reads the source."""
     if rule.first_of:
         return _first_of(rule, want, at_page=at_page)
+    if rule.beside is not None:
+        return _beside(rule, want, rule.beside)
     shape = shape_of(rule, want)
     if rule.json_path is not None:
         return Compiled(_by_json(rule, shape, _in_html(rule, want)))
@@ -87,6 +89,21 @@ def compile_test(rule: Rule, want: Want, *, at_page: bool = True) -> Callable[[W
         return lambda where, _: isinstance(where, LexborNode) and where.css_first(css) is not None
     read = compile_rule(rule, want, at_page=at_page).read
     return lambda where, document: str(read(where, document) or "").strip().lower() not in FALSE
+
+
+def _beside(rule: Rule, want: Want, beside: Beside) -> Compiled:
+    """Read the element before or after a record."""
+    inner = compile_rule(rule.model_copy(update={"beside": None}), want, at_page=False)
+
+    def read(where: Where, document: Document) -> Plain:
+        node = where if isinstance(where, LexborNode) else None
+        while node is not None:
+            node = node.prev if beside is Beside.PREVIOUS else node.next
+            if node is not None and node.is_element_node:
+                return inner.read(node, document)
+        return rule.default
+
+    return Compiled(read, default=rule.default)
 
 
 def _by_self(finish: Finish, where: Where, document: Document) -> Plain:

@@ -26,6 +26,7 @@ class IndexSpec(Part):
         "list.identity reads the id from the url."
     )
     timezone: Pattern | None = Field(default=None, description="The text that names the forum's time zone.")
+    timezone_at: Path | None = Field(default=None, description="The page that names it, where no front page does.")
 
     @field_validator("address", mode="before")
     @classmethod

@@ -24,6 +24,13 @@ class As(StrEnum):
     ID = "id"
 
 
+class Beside(StrEnum):
+    """Which element next to the record a rule reads, where a record stands in two rows."""
+
+    PREVIOUS = "previous"
+    NEXT = "next"
+
+
 class TextMode(StrEnum):
     """Which text of an element is read."""
 
@@ -95,6 +102,9 @@ class Rule(Part):
     required: bool = Field(default=False, strict=True, description="A page without it fails with a ParseError.")
     first_of: tuple[Pattern, ...] = Field(
         default=(), description="Alternatives; the first that finds something is taken."
+    )
+    beside: Beside | None = Field(
+        default=None, description="previous or next: read in the element before or after the record, not in it."
     )
     drop: str | None = Field(default=None, description="CSS of elements left out before reading, such as quotes.")
     format: tuple[str, ...] = Field(

@@ -161,7 +161,7 @@ class Look:
             title=self.title(),
             suspect=suspect,
             prefix=prefix,
-            zone=self._zone(front.zone),
+            zone=self._zone(front.zone or self._zone_apart(found, preset.index, prefix)),
             boards=boards,
             has_board_addresses=by_link,
             left_out=front.left_out,
@@ -202,6 +202,16 @@ class Look:
             if trial.rows:
                 break
         return trial
+
+    def _zone_apart(self, site: Site, index: IndexSpec, prefix: str) -> str | None:
+        """Ask the page that names the zone, where the preset knows one."""
+        if index.timezone_at is None:
+            return None
+        try:
+            page = self._visitor.page(self.place.base + prefix + index.timezone_at)
+            return IndexReader(site, index).zone(page)
+        except PageError:
+            return None
 
     def _zone(self, said: str | None) -> Zone | None:
         """Read the zone from what the preset found, else from the page's last words."""

@@ -7,7 +7,8 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
-_OFFSET = re.compile(r"(?:GMT|UTC)\s*([+\-−])\s*(\d{1,2})(?:[:.]?(\d\d))?", re.IGNORECASE)
+_OFFSET = re.compile(r"(?:GMT|UTC)\s*([+\-−])\s*(\d{1,2})(?:[:.]?(\d\d|(?<=\.)5\b))?", re.IGNORECASE)
+_MINUTES = {"5": 30, "75": 45}  # of half an hour and three quarters, written as a part of one
 _PLACE = re.compile(r"\b[A-Z][A-Za-z]+/[A-Z][A-Za-z_]+(?:/[A-Z][A-Za-z_]+)?\b")
 _CLOCK = re.compile(r"\b(\d{1,2}):(\d\d)(?::\d\d)?\s*([AaPp])?\.?[Mm]?")
 _PLAIN = re.compile(r"\b(?:UTC|GMT)\b")
@@ -32,7 +33,7 @@ def zone_said(text: str, *, language: str = "") -> Zone | None:
             return Zone(found[0], f"the page names {found[0]}")
     offset = _OFFSET.search(shown)
     if offset:
-        minutes = int(offset[2]) * 60 + int(offset[3] or 0)
+        minutes = int(offset[2]) * 60 + _MINUTES.get(offset[3], int(offset[3] or 0))
         name = zone_of_offset(-minutes if offset[1] != "+" else minutes, language=language)
         return Zone(name, f"the page says {offset[0]}") if name else None
     return Zone("UTC", "the page says UTC") if _PLAIN.search(shown) else None

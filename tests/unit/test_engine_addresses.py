@@ -40,6 +40,11 @@ NAMES = {
         "/wp-json/wp/v2/comments?post=12&order=asc&per_page=100&page=2": PAGE_2,
         "/wp-json/wp/v2/comments?page=3&per_page=50&_embed=author": ("list", "comments", 3), "/2024/06/title/": None,
     },
+    "bbpress": {
+        "/?post_type=topic&p=12": POST, "/?p=12": POST, "/forums/forum/4/": LIST, "/forums/forum/above/4/": LIST,
+        "/forum/above/4/page/3/": LIST_3, "/?forum=4": LIST, "/?forum=4&paged=3": LIST_3, "/forums/topic/words/": None,
+        "/forum/topic/words/": None, "/forums/users/ann/": None,
+    },
     "flaskbb": {
         "/topic/12": POST, "/topic/12-some-title": POST, "/topic/12-some-title?page=1": POST, "/topic/12#pid7": POST,
         "/topic/12-some-title?page=2": PAGE_2, "/topic/12?page=2#pid7": PAGE_2, "/forum/4-general": LIST,
@@ -102,8 +107,8 @@ def test_an_address_names_one_page_of_one_topic(engine: str, address: str, named
     assert known(engine).named(address) == named
 
 
-# vBulletin 5 has no address to make; a story of Lobsters has one page.
-@pytest.mark.parametrize("engine", sorted(set(NAMES) - {"vbulletin5", "lobsters"}))
+# vBulletin 5 has no address to make, nor has bbPress of further pages; a story of Lobsters has one page.
+@pytest.mark.parametrize("engine", sorted(set(NAMES) - {"vbulletin5", "bbpress", "lobsters"}))
 @pytest.mark.parametrize(
     ("stage", "key", "page"),
     [(Stage.LIST, "{board}", 1), (Stage.LIST, "{board}", 3), (Stage.POST, "12", 1), (Stage.COMMENT, "12", 2)],

@@ -50,3 +50,13 @@ def test_ids_and_parents_may_have_rules_of_their_own_and_the_zone_is_read() -> N
 
 def test_a_page_without_boards_gives_none() -> None:
     assert front_page("<p>nothing</p>") == FrontPage(())
+
+
+def test_a_zone_that_a_page_of_its_own_names_is_read_there_only() -> None:
+    spec = {**SPEC, "timezone": {"json": "zone"}, "timezone_at": "/api"}
+    reader = IndexReader(site_parser().site, IndexSpec.model_validate(spec))
+
+    front = reader.read(answer(ask(Stage.LIST), '<div class=b><a href="/list/7/1">Seven</a></div>'))
+    apart = reader.zone(answer(ask(Stage.LIST), '{"zone": "Europe/Berlin"}'))
+
+    assert (front.zone, apart) == (None, "Europe/Berlin")

@@ -241,3 +241,23 @@ def test_posts_are_found_by_link_where_the_site_file_has_no_template() -> None:
     found = parser.parse(request, answer(request, "<li class=row data-id=7><a href='../../t/Über?x#y'>"), 0)
 
     assert found.children[0].address == "https://forum.example/t/%C3%9Cber?x"
+
+
+@pytest.mark.parametrize(
+    ("href", "address"),
+    [
+        ("/t/words/", "https://forum.example/t/words/"),
+        ("/post/7?from=list", "https://forum.example/post/7?from=list"),
+        ("/post/8", "https://forum.example/post/7"),
+        ("/list/1/2", "https://forum.example/post/7"),
+        ("https://elsewhere.example/t/words/", "https://forum.example/post/7"),
+    ],
+)
+def test_a_row_s_own_link_is_taken_unless_it_names_something_else(href: str, address: str) -> None:
+    listing = LIST.replace("title: .t", "title: .t, url: {css: a, attr: href}")
+    parser = site_parser(stages=(listing, POST, COMMENT))
+    request = ask(Stage.LIST)
+
+    found = parser.parse(request, answer(request, f"<li class=row data-id=7><a href='{href}'>T</a>"), 0)
+
+    assert found.children[0].address == address

@@ -158,6 +158,19 @@ def test_nested_comments_have_the_enclosing_one_as_parent_and_only_their_own_wor
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(("beside", "authors"), [("previous", ["ann", "bob"]), ("next", ["bob", None])])
+def test_a_record_of_two_rows_is_read_in_both(beside: str, authors: list[str | None]) -> None:
+    fields = f"fields: {{comment_id: {{attr: data-id}}, body: .say, author: {{beside: {beside}, css: .who}}}}"
+    parser = site_parser(stages=(LIST, POST, f"\n  address: '/comment/{{post}}/{{page}}'\n  record: .c\n  {fields}\n"))
+    request = ask(Stage.COMMENT, page=2)
+    row = "<tr><td class=who>{}</td></tr> <!-- and --> <tr class=c data-id={}><td class=say>x</td></tr>"
+    body = f"<table>{row.format('ann', 1)} {row.format('bob', 2)}</table>"
+
+    found = parser.parse(request, answer(request, body), 0).items.comments
+
+    assert [one.author for one in found] == authors
+
+
 def test_indented_comments_answer_the_last_one_above_of_smaller_depth() -> None:
     fields = "fields: {comment_id: {attr: data-id}, depth: {attr: data-depth}}"
     parser = site_parser(

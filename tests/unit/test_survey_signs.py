@@ -46,6 +46,7 @@ PAGES: dict[str, tuple[str, dict[str, str]]] = {
     ),
     "lobsters": ('<ol class="stories list"><li class="story" data-shortid="abc123"></li></ol>', {}),
     "hackernews": ('<table id="hnmain"><tr class="athing" id="1"><td></td></tr></table>', {}),
+    "bbpress": ('<body class="forum bbpress"><div id="bbpress-forums" class="bbpress-wrapper"></div>', {}),
     "wordpress": (
         '<meta name="generator" content="WordPress 6.7"><link rel="https://api.w.org/" href="/wp-json/">',
         {},
@@ -66,6 +67,12 @@ def test_a_program_is_the_likeliest_on_its_own_page_and_says_why(name: str) -> N
     assert (first.name, first.verdict) == (name, "certain")
     assert all(other.score < first.score for other in others)
     assert first.reasons
+
+
+def test_a_forum_in_a_blog_is_likelier_than_the_blog() -> None:
+    html = '<meta name="generator" content="WordPress 6.7"><link href="/wp-content/plugins/bbpress/x.css">'
+
+    assert [one.name for one in suspects(document(html))] == ["bbpress", "wordpress"]
 
 
 def test_every_program_that_is_known_has_a_page_here() -> None:
@@ -96,6 +103,8 @@ def test_a_page_that_only_talks_of_programs_suspects_none(html: str) -> None:
         ("GMT+8, 2024-6-19 22:17", "zh-CN", "Asia/Shanghai"),
         ("GMT+8, 2024-6-19 22:17", "en", "Etc/GMT-8"),
         ("UTC+05:30", "", "Asia/Kolkata"),
+        ("UTC+5.5", "", "Asia/Kolkata"),
+        ("UTC+5.75", "", "Asia/Kathmandu"),
         ("All times are Europe/Berlin", "", "Europe/Berlin"),
         ("All times are UTC", "", "UTC"),
         ("Either/Or is no zone", "", None),
