@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import click
 
@@ -12,9 +13,11 @@ from crawl_tasks.cli.safe_text import printable
 from crawl_tasks.cli.standing import require_ledger
 from crawl_tasks.errors import ConfigError, SiteError
 from crawl_tasks.items.sieve import Sieve
+from crawl_tasks.model import Stage
 from crawl_tasks.publishing import board_terms, is_public, publish_site, require_contact
 from crawl_tasks.settings import Settings, load_settings
 from crawl_tasks.sitebook import open_site
+from crawl_tasks.sites.address import Addresses
 from crawl_tasks.sites.loader import load_site
 from crawl_tasks.sites.schema import Site
 from crawl_tasks.survey.cases import Difference, cases_of, replay
@@ -40,6 +43,8 @@ def check(name: str | None, publish: bool) -> None:
     sites = checked_sites(settings, (name,) if name else ())
     for site in sites:
         click.echo(describe(site))
+        for line in doubles(site):
+            click.echo(f"{site.name}: {line}", err=True)
     check_cases(settings, sites)
     if publish:
         frontier = open_frontier(settings)
@@ -126,20 +131,34 @@ def _checked(path: Path, contact: str | None) -> Site:
 
 
 def _claim_hosts(site: Site, owners: dict[str, Site], path: Path) -> None:
-    """Refuse a second file for a public host: each has a gate of its own, and the host would meet both at once.
+    """Refuse a second file for a host (a private one: for its port): each has a gate, and the host would meet both.
 
     Raises:
         SiteError: another file has the host.
     """
-    if not is_public(site):
-        return
-    for host in sorted(site.allowed_hosts):
+    hosts = site.allowed_hosts if is_public(site) else {urlsplit(site.base).netloc}
+    for host in sorted(hosts):
         owner = owners.setdefault(host, site)
         if owner is not site:
             raise SiteError(
                 f"{path}: base: {host} is the host of site {owner.name} too, and it would be asked at the pace of both;"
                 " put the boards into one file"
             )
+
+
+def doubles(site: Site) -> list[str]:
+    """Name the boards that have one address, a line for each."""
+    addresses = Addresses(site)
+    first: dict[str, str] = {}
+    lines = []
+    for board in site.boards:
+        address = addresses.of(Stage.LIST, board.id, 1) or ""
+        other = first.setdefault(address, board.id)
+        if other != board.id:
+            lines.append(
+                f"boards {other} and {board.id} have one address: it is scanned twice, its threads are read once"
+            )
+    return lines
 
 
 def _check_steps(site: Site, path: Path) -> None:

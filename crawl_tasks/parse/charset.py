@@ -32,13 +32,18 @@ def decode(page: Fetched, declared: str | None = None) -> tuple[str, bool]:
     bom, mark = read_bom(body)
     if bom is not None:
         return body[len(mark or b"") :].decode(bom, "replace"), False
-    charset = _known(resolve_encoding(declared)) if declared else None
-    charset = charset or _of_header(page.headers.get("content-type"))
-    charset = charset or _known(html_body_declared_encoding(body)) or "utf-8"
+    charset = charset_of(page, declared)
     try:
         return body.decode(charset), charset == "utf-8"
     except UnicodeDecodeError:
         return _doubted(body, charset), False
+
+
+def charset_of(page: Fetched, declared: str | None = None) -> str:
+    """Name the charset that a page without BOM claims to be in; `declared` is the one that the site file gives."""
+    charset = _known(resolve_encoding(declared)) if declared else None
+    charset = charset or _of_header(page.headers.get("content-type"))
+    return charset or _known(html_body_declared_encoding(page.body)) or "utf-8"
 
 
 @lru_cache(maxsize=256)

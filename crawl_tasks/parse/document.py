@@ -10,7 +10,7 @@ from selectolax.lexbor import LexborDocumentOptions, LexborHTMLParser, LexborNod
 
 from crawl_tasks.errors import ParseError, RefusedAddress
 from crawl_tasks.model import Fetched
-from crawl_tasks.parse.charset import decode
+from crawl_tasks.parse.charset import charset_of, decode
 from crawl_tasks.parse.depth import check_depth
 from crawl_tasks.urls import normalize
 
@@ -91,8 +91,10 @@ class Document:
         """Return a link of the page as an absolute address; None if we would not go there."""
         if self._base is None:
             self._base = self._find_base()
+        # Browsers write a query in the charset of the page it stands on.
+        encoding = "utf-8" if href.isascii() else charset_of(self.page, self._declared)
         try:
-            return normalize(href, self._base, drop_params=self._dropped)
+            return normalize(href, self._base, drop_params=self._dropped, encoding=encoding)
         except RefusedAddress:
             return None
 

@@ -89,6 +89,41 @@ def test_check_publishes_what_the_files_say(tmp_path: Path, redis_server: RedisS
     assert [board.board for board in frontier.boards("tiny")] == ["1", "b2"]
 
 
+def test_a_file_that_is_half_written_leaves_what_is_published(
+    tmp_path: Path, redis_server: RedisServer, client: redis.Redis
+) -> None:
+    text = site_text()
+    path = write_site(tmp_path, text)
+    run("sites", "check", home=tmp_path, redis_url=redis_server.url)
+    before = client.hgetall("test:sites")
+
+    codes = set()
+    for size in range(0, len(text) - 80, 40):
+        path.write_text(text[:size].replace("window: 4", "window: 3"))
+        codes.add(run("sites", "check", home=tmp_path, redis_url=redis_server.url).exit_code)
+    path.unlink()
+    path.symlink_to("/etc/passwd")
+    linked = run("sites", "check", home=tmp_path, redis_url=redis_server.url)
+
+    assert codes == {Exit.USAGE}
+    assert linked.exit_code == Exit.USAGE
+    assert "root:" not in linked.output
+    assert client.hgetall("test:sites") == before
+
+
+def test_boards_with_one_address_are_named(tmp_path: Path) -> None:
+    more = "boards: [1, {id: one, address: /list/1/1}, 2]"
+    text = site_text()
+    write_site(tmp_path, "\n".join(more if line.startswith("boards:") else line for line in text.splitlines()))
+
+    result = run("sites", "check", "--no-publish", home=tmp_path)
+
+    assert result.exit_code == Exit.OK, result.output
+    assert result.stderr.splitlines() == [
+        "tiny: boards 1 and one have one address: it is scanned twice, its threads are read once"
+    ]
+
+
 def test_check_of_one_site_does_not_mind_the_mistakes_of_others(tmp_path: Path) -> None:
     write_site(tmp_path, site_text())
     write_site(tmp_path, "nonsense", "other")
@@ -123,3 +158,13 @@ def test_a_public_host_has_one_file_so_that_its_pace_is_one(tmp_path: Path, seco
 
     assert ("second.yaml: base: forum.example is the host of site first too" in result.stderr) is is_refused
     assert result.exit_code == (Exit.USAGE if is_refused else Exit.OK)
+
+
+def test_a_private_forum_has_one_file_too(tmp_path: Path) -> None:
+    write_site(tmp_path, site_text("first"), "first")
+    write_site(tmp_path, site_text("second"), "second")
+
+    result = run("sites", "check", "--no-publish", home=tmp_path)
+
+    assert result.exit_code == Exit.USAGE
+    assert "second.yaml: base: 127.0.0.1:8765 is the host of site first too" in result.stderr

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from crawl_tasks.errors import AccessDenied, Gone, ParseError
 from crawl_tasks.model import Forum, Stage
 from tests.unit.pages import COMMENT, LIST, POST, answer, ask, site_parser
+
+POST_BY_QUERY = POST.replace("/post/{post}\n", "/view?tid={post}\n  identity: '^/view\\?(?:.*&)?tid=(?P<post>\\d+)'\n")
 
 
 def rows(*ids: object, more: str = "") -> str:
@@ -27,6 +31,23 @@ def test_rows_become_posts_and_requests() -> None:
     assert [(one.stage, one.key, one.page, one.revision, one.only_if_new) for one in parsed.children] == [
         (Stage.POST, "7", 1, "7", False), (Stage.POST, "8", 1, "8", False),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("charset", "query"),
+    [("gbk", "%BB%D8%B8%B4"), ("utf-8", "%E5%9B%9E%E5%A4%8D"), ("big5", "%A6%5E%CE%60")],
+)
+def test_a_query_is_written_in_the_charset_of_its_page(charset: str, query: str) -> None:
+    parser = site_parser(
+        stages=(LIST.replace("title: .t", "title: .t, url: {css: .t, attr: href}"), POST_BY_QUERY, COMMENT)
+    )
+    request = ask(Stage.LIST)
+    row = '<li class=row data-id=7><a class=t href="/view?kind=回复&tid=7">T</a><b class=n>1</b></li>'
+    page = answer(request, f"<meta charset={charset}>{row}".encode(charset, "xmlcharrefreplace"))
+
+    parsed = parser.parse(request, replace(page, headers={}), 0)
+
+    assert [child.address for child in parsed.children] == [f"https://forum.example/view?kind={query}&tid=7"]
 
 
 def test_a_thread_that_stands_twice_on_a_page_is_taken_once() -> None:
