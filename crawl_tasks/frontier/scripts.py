@@ -186,6 +186,8 @@ class Scripts:
         own: Own | None = getattr(self._of_thread, "own", None)
         if own is None:
             own = self._of_thread.own = Own(self._pool)
+        if not own.connection.is_connected:  # send_command would go to the same host: behind Sentinels, the old master
+            own.connection.connect()
         return own.connection
 
 

@@ -87,20 +87,51 @@ def test_a_crawl_over_tls(tls_url: str, world: World) -> None:
         redis.Redis.from_url(tls_url.partition("?")[0], retry=None).ping()
 
 
-def test_client_and_transport_find_the_master_through_a_sentinel(redis_server: RedisServer, tmp_path: Path) -> None:
+@contextmanager
+def sentinel_of(master: int, directory: Path) -> Iterator[tuple[str, redis.Redis]]:
+    """Run a Sentinel; give the URL that workers are told, and a client to tell it things."""
     port = free_port()
-    terms = tmp_path / "sentinel.conf"
-    terms.write_text(f"port {port}\nsentinel monitor mymaster 127.0.0.1 {redis_server.port} 1\n")
-    url = f"sentinel://127.0.0.1:{port}/0"
-    with server(tmp_path / "sentinel", find_server(), str(terms), "--sentinel"):
-        with redis.Redis(port=port, retry=None) as sentinel:
-            eventually(lambda: answers(sentinel), within_s=30)
-        with open_client(url, "mymaster") as client, build_app(Settings(redis_url=url, state_dir=tmp_path)) as app:
-            app.send_task(PRODUCE, queue="control")
-            waiting = client.llen("control")
-            with app.connection_for_read() as connection:
-                message = connection.default_channel.basic_get("control")
+    terms = directory / "sentinel.conf"
+    terms.write_text(f"port {port}\nsentinel monitor mymaster 127.0.0.1 {master} 1\n")
+    with (
+        server(directory / "sentinel", find_server(), str(terms), "--sentinel"),
+        redis.Redis(port=port, retry=None) as sentinel,
+    ):
+        eventually(lambda: answers(sentinel), within_s=30)
+        yield f"sentinel://127.0.0.1:{port}/0", sentinel
+
+
+def test_client_and_transport_find_the_master_through_a_sentinel(redis_server: RedisServer, tmp_path: Path) -> None:
+    with (
+        sentinel_of(redis_server.port, tmp_path) as (url, _),
+        open_client(url, "mymaster") as client,
+        build_app(Settings(redis_url=url, state_dir=tmp_path)) as app,
+    ):
+        app.send_task(PRODUCE, queue="control")
+        waiting = client.llen("control")
+        with app.connection_for_read() as connection:
+            message = connection.default_channel.basic_get("control")
 
     assert waiting == 1
     assert message is not None
     assert message.headers["task"] == PRODUCE
+
+
+def test_a_worker_whose_connection_broke_asks_the_sentinel_who_is_master(
+    redis_server: RedisServer, client: redis.Redis, tmp_path: Path
+) -> None:
+    other = RedisServer(tmp_path / "other")
+    other.start()
+    with sentinel_of(redis_server.port, tmp_path) as (url, sentinel), open_client(url, "mymaster") as ours:
+        frontier = Frontier(ours, "crawl")
+        frontier.memory.halt("before")
+        sentinel.sentinel_remove("mymaster")
+        sentinel.sentinel_monitor("mymaster", "127.0.0.1", other.port, 1)
+        client.client_kill_filter(_type="normal", skipme=True)
+
+        frontier.memory.halt("after")
+
+        with redis.Redis.from_url(other.url) as there:
+            assert there.get("crawl:halt") == b"after"
+        assert client.get("crawl:halt") == b"before"
+    other.stop()
