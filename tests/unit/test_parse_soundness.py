@@ -7,12 +7,14 @@ from functools import cache
 from pathlib import Path
 from random import Random
 
+import orjson
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crawl_tasks.demo.forum import DemoForum
 from crawl_tasks.errors import PageError
+from crawl_tasks.frontier.outbox import read_items
 from crawl_tasks.model import Fetched, Parsed, Request, Stage
 from crawl_tasks.parse.page import SiteParser, compile_parser
 from crawl_tasks.sites.address import Addresses
@@ -47,6 +49,16 @@ def outcome(request: Request, page: Fetched, body: bytes, headers: dict[str, str
         return str(error)
 
 
+def assert_sound(found: Parsed | str, body: bytes) -> None:
+    """It is a complaint of a line or two, or items that a wire can carry and that are no larger than their page."""
+    if isinstance(found, str):
+        assert 0 < len(found) < 500
+        return
+    sent = orjson.dumps(found.items[:5], default=tuple)
+    assert read_items(sent)[:5] == found.items[:5]
+    assert len(sent) < 6 * len(body) + 1000  # an escaped character takes six
+
+
 @settings(deadline=None)
 @given(
     body=st.binary(max_size=2000) | st.text(max_size=500).map(lambda text: text.encode("utf-8", "surrogatepass")),
@@ -56,7 +68,7 @@ def outcome(request: Request, page: Fetched, body: bytes, headers: dict[str, str
 def test_random_bytes_give_a_result_or_a_page_error(body: bytes, which: int, charset: str) -> None:
     request, page = samples()[which]
 
-    assert outcome(request, page, body, {"content-type": f"text/html{charset}"}) is not None
+    assert_sound(outcome(request, page, body, {"content-type": f"text/html{charset}"}), body)
 
 
 @pytest.mark.parametrize("which", [0, 1, 2])
@@ -70,6 +82,7 @@ def test_damaged_pages_give_a_result_or_a_page_error(which: int) -> None:
             body[random.randrange(len(body))] = random.choice(b"<>\"'=/& \x00\xff0aZ")
         start = random.randrange(len(body))
         found = outcome(request, page, bytes(body[: start if random.random() < 0.3 else None]))
+        assert_sound(found, page.body)
         assert isinstance(found, str) or all(one.comment_id for one in found.items.comments)
 
 
@@ -97,7 +110,7 @@ def test_damaged_pages_give_a_result_or_a_page_error(which: int) -> None:
 )  # fmt: skip
 def test_hostile_pages_end_well_and_soon(body: bytes) -> None:
     for request, page in samples():
-        outcome(request, page, body)
+        assert_sound(outcome(request, page, body), body)
 
 
 def test_the_number_of_pages_a_post_can_claim_is_limited() -> None:

@@ -31,4 +31,6 @@ def test_every_key_has_a_sentence() -> None:
 def test_the_example_in_the_docs_is_a_good_site_file() -> None:
     example = PAGE.read_text().split("```yaml\n")[1].split("```")[0]
 
-    compile_parser(parse_site(example, str(PAGE)))
+    parser = compile_parser(parse_site(example, str(PAGE)))
+
+    assert parser.site.boards
