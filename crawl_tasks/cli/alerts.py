@@ -13,7 +13,7 @@ from crawl_tasks.cli.helptext import examples
 from crawl_tasks.cli.safe_text import printable
 from crawl_tasks.local.interrupts import Interrupts
 from crawl_tasks.logs import configure_logs
-from crawl_tasks.monitor.snapshot import take_snapshot
+from crawl_tasks.monitor.lookout import Lookout
 from crawl_tasks.settings import load_settings
 
 _HOUR_MS = 3_600_000
@@ -34,7 +34,7 @@ def command(to: str | None, once: bool) -> None:
         settings.alert_to.get_secret_value() if to is None else to, settings.alert_dingtalk_secret.get_secret_value()
     )
     herald = Herald(
-        lambda: take_snapshot(frontier),
+        Lookout(frontier).look,
         frontier.alarms,
         receivers,
         settings.redis_prefix,

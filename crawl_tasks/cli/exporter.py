@@ -11,7 +11,7 @@ from crawl_tasks.cli.helptext import examples
 from crawl_tasks.errors import ConfigError
 from crawl_tasks.local.interrupts import Interrupts
 from crawl_tasks.logs import configure_logs
-from crawl_tasks.monitor.snapshot import take_snapshot
+from crawl_tasks.monitor.lookout import Lookout
 from crawl_tasks.settings import load_settings
 from crawl_tasks.web.actions import Actions
 from crawl_tasks.web.login import Login
@@ -46,7 +46,7 @@ def command(listen: tuple[str, int], flower: str) -> None:
     settings = load_settings()
     frontier = open_frontier(settings)
     gc.set_threshold(50_000, 20, 100)  # a snapshot of 1,000 sites is many small objects, and no rings
-    look = Look(lambda: take_snapshot(frontier))
+    look = Look(Lookout(frontier).look)
     try:
         server = WatchServer(listen, look, Actions(frontier), Login(settings.web_password), flower)
     except OSError as error:

@@ -11,16 +11,10 @@ LATE_MS = 60_000
 """A board that has been overdue for longer is late."""
 
 
-class _Names(dict[bytes, str]):
-    """Names of fields as text: a thousand sites have the same few dozen."""
-
-    def __missing__(self, name: bytes) -> str:
-        """Decode a name once."""
-        text = self[name] = name.decode()
-        return text
-
-
-_NAMES = _Names()
+_STAGE_AT = tuple((stage, 3 * i) for i, stage in enumerate(Stage))
+_BOARDS = 6 + 3 * len(Stage) + 1
+_FIELDS = _BOARDS + 8
+"""Where in the reply of census.lua the boards begin, and the fields of the site's hash."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,44 +113,29 @@ class Census:
         return int(self.fields.get(field, "0"))
 
 
-def read_census(site: str, reply: object, fields: object, stats: object) -> Census:
-    """Read the reply of census.lua, and the site's hash and statistics as HGETALL gives them."""
-    admitted, delayed, parked, dead, leased, held, *rest = _list(reply)
-    by_stage, guarded, boards = rest[:3], rest[3], _list(rest[4])
+def read_census(site: str, reply: object) -> Census:
+    """Read what census.lua says of a site."""
+    if not isinstance(reply, bytes):
+        raise TypeError(f"census.lua gave {reply!r} where a text belongs")
+    words = reply.decode().split("\0")
+    admitted, delayed, parked, dead, leased, held, *stages = map(int, words[:_BOARDS])
+    stats = _FIELDS + int(words[_FIELDS - 1])
     return Census(
         site=site,
-        admitted=_int(admitted),
-        delayed=_int(delayed),
-        parked=_int(parked),
-        dead=_int(dead),
-        leased=_int(leased),
-        held=_int(held),
-        stages={
-            stage: StageCount(*(_int(n) for n in _list(counts))) for stage, counts in zip(Stage, by_stage, strict=True)
-        },
-        fields={_NAMES[name]: value.decode() for name, value in _hash(fields).items()},
-        stats={_NAMES[name]: int(value) for name, value in _hash(stats).items()},
-        guarded=_int(guarded),
-        boards=Boards(*(round(float(number)) for number in boards)),
-        opens_at_ms=_int(rest[5]),
+        admitted=admitted,
+        delayed=delayed,
+        parked=parked,
+        dead=dead,
+        leased=leased,
+        held=held,
+        stages={stage: StageCount(*stages[i : i + 3]) for stage, i in _STAGE_AT},
+        fields=dict(zip(words[_FIELDS:stats:2], words[_FIELDS + 1 : stats : 2], strict=True)),
+        stats=dict(zip(words[stats::2], map(int, words[stats + 1 :: 2]), strict=True)),
+        guarded=stages[-1],
+        boards=Boards(*map(_whole, words[_BOARDS : _FIELDS - 2])),
+        opens_at_ms=int(words[_FIELDS - 2]),
     )
 
 
-def _hash(reply: object) -> dict[bytes, bytes]:
-    """Read what HGETALL answers: a map, or in the older protocol a list."""
-    if isinstance(reply, dict):
-        return reply
-    flat = _list(reply)
-    return dict(zip(flat[::2], flat[1::2], strict=True))
-
-
-def _int(value: object) -> int:
-    if not isinstance(value, int | bytes):
-        raise TypeError(f"census.lua gave {value!r} where a number belongs")
-    return int(value)
-
-
-def _list(value: object) -> list[bytes]:
-    if not isinstance(value, list):
-        raise TypeError(f"census.lua gave {value!r} where a list belongs")
-    return value
+def _whole(text: str) -> int:
+    return int(text) if text.isdigit() else round(float(text))  # a score may have a fraction

@@ -29,6 +29,7 @@ from crawl_tasks.frontier.gauges import (
     clock_ms,
     queue_sizes,
     read_boards,
+    read_changes,
     read_in_hand,
     read_vitals,
 )
@@ -258,15 +259,18 @@ class Frontier:
         for site, reply in zip(sites, counted, strict=True):
             if not reply:
                 raise unpublished(site)
-        keys = [key for site in sites for key in (self.keys.site(site), self.keys.site_stats(site))]
-        hashes = self._scripts.read_all("counters", [("HGETALL", key) for key in keys])
-        return list(map(read_census, sites, counted, hashes[::2], hashes[1::2]))
+        return list(map(read_census, sites, counted))
 
     @explained("vitals")
     def vitals(self, queues: Iterable[str]) -> Vitals:
         """Look at what concerns all sites."""
         vitals = read_vitals(self._client, self.keys, queues, LATE_MS)
         return replace(vitals, is_store_behind=vitals.outbox >= self._outbox_max)
+
+    @explained("changes")
+    def changes(self) -> tuple[str, Mapping[bytes, bytes]]:
+        """Name the Redis that answers, and say of each site how often it changed there."""
+        return read_changes(self._client, self.keys)
 
     @explained("watched_since_ms")
     def watched_since_ms(self, site: str) -> int:

@@ -113,6 +113,15 @@ def read_vitals(client: redis.Redis, keys: Keys, queues: Iterable[str], late_ms:
     )
 
 
+def read_changes(client: redis.Redis, keys: Keys) -> tuple[str, Mapping[bytes, bytes]]:
+    """Read the name of the server's run, and of each site how often it changed."""
+    pipe = client.pipeline(transaction=False)
+    pipe.info("server")
+    pipe.hgetall(keys.changes)
+    server, changes = pipe.execute()
+    return str(server.get("run_id")), changes
+
+
 def read_boards(client: redis.Redis, keys: Keys, site: str) -> list[BoardState]:
     """Read the boards of a site, by name."""
     names = sorted(cast("set[bytes]", client.smembers(f"{keys.site(site)}:boards")))  # bounded by the site file

@@ -6,6 +6,7 @@ P is the prefix (setting `redis_prefix`), S a site's name, G one of list, post, 
 |----------------------|--------|------------------------------------------------------------------------------------|
 | P:sites              | hash   | site -> site file as JSON                                                          |
 | P:due                | zset   | site -> when to look at it again, ms                                               |
+| P:changes            | hash   | site -> how often it changed; who watches reads anew what changed                  |
 | P:boards             | zset   | "site board" -> when the board is due for a scan, ms                               |
 | P:fulls              | zset   | "site board" -> when to look at its full pass, ms                                  |
 | P:outbox             | stream | pages' items waiting for the store, group `store`                                  |
@@ -64,6 +65,7 @@ class Keys:
         self.prefix = prefix
         self.sites = f"{prefix}:sites"
         self.boards = f"{prefix}:boards"
+        self.changes = f"{prefix}:changes"
         self.outbox = f"{prefix}:outbox"
         self.shelf = f"{prefix}:shelf"
         self.claims = f"{prefix}:claims"
@@ -77,10 +79,6 @@ class Keys:
     def site(self, name: str) -> str:
         """Name the hash of a site's terms and counters."""
         return f"{self.prefix}:s:{name}"
-
-    def site_stats(self, name: str) -> str:
-        """Name the hash of a site's statistics."""
-        return f"{self.prefix}:s:{name}:stats"
 
     def board(self, site: str, board: str) -> str:
         """Name the hash of one board."""

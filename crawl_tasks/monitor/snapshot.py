@@ -241,16 +241,24 @@ def take_snapshot(frontier: Frontier, sites: Sequence[str] = ()) -> Snapshot:
     """
     names = list(sites) or frontier.sites()
     vitals = frontier.vitals(QUEUES)
+    forgotten = forgotten_boards(vitals)
+    return Snapshot(
+        sites=tuple(site_snapshot(census, forgotten.get(census.site, [])) for census in frontier.censuses(names)),
+        vitals=vitals,
+    )
+
+
+def forgotten_boards(vitals: Vitals) -> dict[str, list[int]]:
+    """Give by site since when boards were due that nobody has looked at."""
     forgotten: dict[str, list[int]] = {}
     for name, due_ms in vitals.forgotten:
         forgotten.setdefault(name, []).append(due_ms)
-    return Snapshot(
-        sites=tuple(
-            SiteSnapshot(census.site, census, with_forgotten(census.boards, forgotten.get(census.site, [])))
-            for census in frontier.censuses(names)
-        ),
-        vitals=vitals,
-    )
+    return forgotten
+
+
+def site_snapshot(census: Census, forgotten: Sequence[int]) -> SiteSnapshot:
+    """Say how a site stands, its forgotten boards counted in."""
+    return SiteSnapshot(census.site, census, with_forgotten(census.boards, forgotten))
 
 
 def with_forgotten(boards: Boards, due_ms: Sequence[int]) -> Boards:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from crawl_tasks.frontier.frontier import Refusal
 from crawl_tasks.frontier.histogram import Histogram
@@ -13,6 +13,9 @@ from crawl_tasks.web.families import Family, MetricKind, Sample, escaped, labels
 C, G, H = MetricKind.COUNTER, MetricKind.GAUGE, MetricKind.HISTOGRAM
 U = MetricKind.UNTYPED  # counters, but without the _total that newer parsers would add to their names
 Reader = Callable[[Snapshot], Iterable[Sample]]
+Rows = Callable[[SiteSnapshot], Iterable[Sample]]
+SPIDER = 'service="crawl_tasks",spider="'
+"""How the labels of scrapy-redis' exporters begin."""
 REFUSALS = (Refusal.PAUSED, Refusal.WINDOW_FULL, Refusal.TOO_EARLY, Refusal.STORE_BEHIND, Refusal.QUARANTINED)
 GATE = [(f"refused:{refusal.value}", refusal.name.lower()) for refusal in REFUSALS]
 STAGES = [(stage, f'stage="{stage.value}"') for stage in Stage]
@@ -28,24 +31,9 @@ def one(value: Callable[[Snapshot], float]) -> Reader:
     return lambda snapshot: [("", value(snapshot))]
 
 
-def by(name: str, values: Callable[[SiteSnapshot], dict[str, int]]) -> Reader:
-    """Read a metric that has one more label."""
-    return lambda snapshot: [
-        (f'site="{site.name}",{name}="{escaped(label)}"', value)
-        for site in snapshot.sites
-        for label, value in values(site).items()
-    ]
-
-
-def spider(value: Callable[[SiteSnapshot], float]) -> Reader:
-    """Read a metric under the labels of scrapy-redis' exporters."""
-    return lambda snapshot: [(f'service="crawl_tasks",spider="{site.name}"', value(site)) for site in snapshot.sites]
-
-
-def _spider_statuses(snapshot: Snapshot) -> Iterator[Sample]:
-    for site in snapshot.sites:
-        for status, count in site.statuses.items():
-            yield f'service="crawl_tasks",spider="{site.name}",status_code="{status}"', count
+def by(name: str, values: Callable[[SiteSnapshot], Mapping[str, int]]) -> Rows:
+    """Read a metric of a site that has one more label."""
+    return lambda site: [(f'{name}="{escaped(label)}"', value) for label, value in values(site).items()]
 
 
 def _states(site: SiteSnapshot) -> dict[str, int]:
@@ -64,28 +52,23 @@ def _backlog(site: SiteSnapshot) -> dict[str, int]:
     return {stage.value: count.ready + count.released for stage, count in site.census.stages.items()}
 
 
-def _pages(snapshot: Snapshot) -> Iterator[Sample]:
-    for site in snapshot.sites:
-        for stage, count in site.census.stages.items():
-            gone = site.census.count(f"gone:{stage.value}")
-            where = f'site="{site.name}",stage="{stage.value}"'
-            yield f'{where},outcome="ok"', count.done - gone
-            if gone:
-                yield f'{where},outcome="gone"', gone
+def _pages(site: SiteSnapshot) -> Iterator[Sample]:
+    for (stage, where), count in zip(STAGES, site.census.stages.values(), strict=True):
+        gone = site.census.count(f"gone:{stage.value}")
+        yield f'{where},outcome="ok"', count.done - gone
+        if gone:
+            yield f'{where},outcome="gone"', gone
 
 
-def _quarantined(snapshot: Snapshot) -> Iterator[Sample]:
-    for site in snapshot.sites:
-        shut = site.quarantined
-        for stage, text in STAGES:
-            yield f'site="{site.name}",{text}', int(stage in shut) if shut else 0
+def _quarantined(site: SiteSnapshot) -> list[Sample]:
+    shut = site.quarantined
+    return [(text, int(stage in shut)) for stage, text in STAGES]
 
 
-def _given_up(snapshot: Snapshot) -> Iterator[Sample]:
-    for site in snapshot.sites:
-        for (fate, reason), count in site.fates.items():
-            if fate != "delayed":
-                yield labels(site=site.name, state=fate, reason=reason), count
+def _given_up(site: SiteSnapshot) -> Iterator[Sample]:
+    for (fate, reason), count in site.fates.items():
+        if fate != "delayed":
+            yield labels(state=fate, reason=reason), count
 
 
 def _retries(site: SiteSnapshot) -> dict[str, int]:
@@ -96,10 +79,8 @@ def _refusals(site: SiteSnapshot) -> dict[str, int]:
     return {name: count for field, name in GATE if (count := site.stat(field))}
 
 
-def _items(snapshot: Snapshot) -> Iterator[Sample]:
-    for site in snapshot.sites:
-        for name, text in ITEM_LABELS:
-            yield f'site="{site.name}",{text}', site.stat(name)
+def _items(site: SiteSnapshot) -> list[Sample]:
+    return [(text, site.stat(name)) for name, text in ITEM_LABELS]
 
 
 def _boards(site: SiteSnapshot) -> dict[str, int]:
@@ -114,11 +95,8 @@ def _by_stage(what: str) -> Callable[[Snapshot], Iterable[tuple[str, Histogram]]
     return lambda snapshot: [(labels(stage=stage.value), snapshot.times(what, stage)) for stage in Stage]
 
 
-def _freshness(snapshot: Snapshot) -> Iterator[tuple[str, Histogram]]:
-    for site in snapshot.sites:
-        histogram = site.freshness
-        if histogram.count:
-            yield labels(site=site.name), histogram
+def _freshness(site: SiteSnapshot) -> Histogram | None:
+    return site.freshness if site.freshness.count else None
 
 
 FAMILIES = (
@@ -152,16 +130,16 @@ FAMILIES = (
     Family("crawl_site_slowdown", G, ("site",), "How many times slower than its file says the site is asked: 1 to 64.",
            each=lambda site: site.slowdown),
     Family("crawl_links_capped_total", C, ("site", "cap"), "Links left out because of a cap of the site file.",
-           by("cap", lambda site: site.capped)),
+           rows=by("cap", lambda site: site.capped)),
     Family("crawl_site_rest_seconds", G, ("site",),
            "For how long the gate lets nothing go: Retry-After, quiet hours, a spent budget.",
            lambda snap: [(f'site="{site.name}"', site.rests_s(snap.at_ms)) for site in snap.sites]),
     Family("crawl_stage_quarantined", G, ("site", "stage"), "1 if the stage is shut: its pages could not be read.",
-           _quarantined),
+           rows=_quarantined),
     Family("crawl_requests", G, ("site", "state"),
-           "Requests by state: ready, released, leased, delayed, parked, dead.", by("state", _states)),
+           "Requests by state: ready, released, leased, delayed, parked, dead.", rows=by("state", _states)),
     Family("crawl_backlog_requests", G, ("site", "stage"), "Requests of a stage that are ready or released.",
-           by("stage", _backlog)),
+           rows=by("stage", _backlog)),
     Family("crawl_open_requests", G, ("site",), "Requests that are ready, released, leased or delayed.",
            each=lambda site: site.census.open),
     Family("crawl_backlog_limit", G, ("site",), "Open requests at which scans are held back (max_backlog).",
@@ -173,20 +151,22 @@ FAMILIES = (
     Family("crawl_guard_size", G, ("site",), "Fingerprints in the guard.", each=lambda site: site.census.guarded),
     Family("crawl_attempts_total", C, ("site",), "Leases given: attempts to fetch a page.",
            each=lambda site: site.census.count("attempts")),
-    Family("crawl_pages_total", C, ("site", "stage", "outcome"), "Pages committed: ok, or gone (404, 410).", _pages),
+    Family("crawl_pages_total", C, ("site", "stage", "outcome"), "Pages committed: ok, or gone (404, 410).",
+           rows=_pages),
     Family("crawl_pages_cut_total", C, ("site", "stage"), "Pages at which `max_pages` ended a walk that had more.",
-           by("stage", lambda site: site.cuts)),
+           rows=by("stage", lambda site: site.cuts)),
     Family("crawl_responses_total", C, ("site", "status"), "Answers by HTTP status, after redirects.",
-           by("status", lambda site: site.statuses)),
+           rows=by("status", lambda site: site.statuses)),
     Family("crawl_response_wire_bytes_total", C, ("site",), "Bytes of pages as they were sent.",
            each=lambda site: site.stat("wire")),
     Family("crawl_response_body_bytes_total", C, ("site",), "Bytes of pages after decoding.",
            each=lambda site: site.stat("body")),
-    Family("crawl_failures_total", C, ("site", "reason"), "Attempts that failed.", by("reason", lambda s: s.failed)),
+    Family("crawl_failures_total", C, ("site", "reason"), "Attempts that failed.",
+           rows=by("reason", lambda site: site.failed)),
     Family("crawl_retries_total", C, ("site", "reason"), "Failed attempts that are tried again.",
-           by("reason", _retries)),
+           rows=by("reason", _retries)),
     Family("crawl_given_up_total", C, ("site", "state", "reason"), "Requests that were parked or buried (dead).",
-           _given_up),
+           rows=_given_up),
     Family("crawl_leases_expired_total", C, ("site",), "Leases that ran out: the worker died or was too slow.",
            each=lambda site: site.census.count("expired")),
     Family("crawl_messages_lost_total", C, ("site",), "Messages that vanished from a queue and were sent again.",
@@ -194,34 +174,35 @@ FAMILIES = (
     Family("crawl_throttle_seconds_total", C, ("site",), "Time the site was let rest because it asked or failed.",
            each=lambda site: site.stat("rest_ms") / 1000),
     Family("crawl_gate_refusals_total", C, ("site", "reason"), "Leases refused, by what the gate said.",
-           by("reason", _refusals)),
+           rows=by("reason", _refusals)),
     Family("crawl_items_total", C, ("site", "kind", "change"),
-           "Posts and comments stored: new, filled (listed before, the text came now), changed, unchanged.", _items),
+           "Posts and comments stored: new, filled (listed before, the text came now), changed, unchanged.",
+           rows=_items),
     Family("crawl_items_dropped_total", C, ("site", "reason"), "Items that were not given to the store, by reason.",
-           by("reason", lambda site: site.dropped)),
+           rows=by("reason", lambda site: site.dropped)),
     Family("crawl_freshness_seconds", H, ("site",),
-           "Time from posting to storing, of what was posted since the site is watched.", histograms=_freshness),
+           "Time from posting to storing, of what was posted since the site is watched.", histogram=_freshness),
     Family("crawl_boards", G, ("site", "state"), "Boards that are on_time or late (overdue for over a minute).",
-           by("state", _boards)),
+           rows=by("state", _boards)),
     Family("crawl_boards_scanning", G, ("site",), "Boards being scanned.", each=lambda site: site.boards.scanning),
     Family("crawl_boards_unscanned", G, ("site",), "Boards whose first scan is not over.",
            each=lambda site: site.boards.unscanned),
     Family("crawl_board_overdue_seconds", G, ("site",), "How long the board that waits longest has been due.",
            _overdue),
     Family("collector_task_queue_size", G, ("service", "spider"), "Requests of the site on the Celery queues.",
-           spider(lambda site: site.census.released)),
+           each=lambda site: site.census.released, whose=SPIDER),
     Family("collector_request_queue_size", G, ("service", "spider"), "Requests ready or delayed.",
-           spider(lambda site: site.census.ready + site.census.delayed)),
+           each=lambda site: site.census.ready + site.census.delayed, whose=SPIDER),
     Family("collector_dupefilter_size", G, ("service", "spider"), "As crawl_guard_size.",
-           spider(lambda site: site.census.guarded)),
+           each=lambda site: site.census.guarded, whose=SPIDER),
     Family("collector_downloader_request_count", U, ("service", "spider"), "As crawl_attempts_total.",
-           spider(lambda site: site.census.count("attempts"))),
+           each=lambda site: site.census.count("attempts"), whose=SPIDER),
     Family("collector_downloader_response_count", U, ("service", "spider"), "Answers of any status.",
-           spider(lambda site: sum(site.statuses.values()))),
+           each=lambda site: sum(site.statuses.values()), whose=SPIDER),
     Family("collector_downloader_response_bytes", U, ("service", "spider"), "As crawl_response_wire_bytes_total.",
-           spider(lambda site: site.stat("wire"))),
+           each=lambda site: site.stat("wire"), whose=SPIDER),
     Family("collector_scraped_item_count", U, ("service", "spider"), "Posts and comments given to the store.",
-           spider(lambda site: site.items)),
+           each=lambda site: site.items, whose=SPIDER),
     Family("collector_downloader_response_status_count", U, ("service", "spider", "status_code"),
-           "As crawl_responses_total.", _spider_statuses),
+           "As crawl_responses_total.", rows=by("status_code", lambda site: site.statuses), whose=SPIDER),
 )  # fmt: skip

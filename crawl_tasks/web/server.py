@@ -17,7 +17,7 @@ from urllib.parse import parse_qs, urlsplit
 from crawl_tasks.errors import BackendError, ConfigError
 from crawl_tasks.monitor.report import snapshot_row
 from crawl_tasks.web.actions import Actions
-from crawl_tasks.web.families import exposition
+from crawl_tasks.web.families import Writer
 from crawl_tasks.web.layout import Visitor, frame, login_page
 from crawl_tasks.web.login import Login
 from crawl_tasks.web.look import Look
@@ -60,6 +60,7 @@ class WatchServer(ThreadingHTTPServer):
     def __init__(self, address: tuple[str, int], look: Look, actions: Actions, login: Login, flower: str = "") -> None:
         super().__init__(address, Handler)
         self.look, self.actions, self.login, self.flower = look, actions, login, flower
+        self.writer = Writer(FAMILIES)
 
     def serve(self) -> None:
         """Serve until interrupted, and keep the history meanwhile."""
@@ -110,7 +111,7 @@ class Handler(BaseHTTPRequestHandler):
             case ["site", name]:
                 return self._site(name)
             case ["metrics"]:
-                return Answer(exposition(FAMILIES, look.now()), TEXT)
+                return Answer(self.server.writer.write(look.now()), TEXT)
             case ["api", "snapshot"]:
                 return Answer(json.dumps(snapshot_row(look.now()), ensure_ascii=False), JSON)
             case ["healthz"]:

@@ -1,13 +1,14 @@
 """What watching costs at a size: `python tests/bench/watch_bench.py [sites] [boards]`.
 
 Generates an installation (every site with counters of a long crawl, a tenth of the boards overdue), then takes and
-writes snapshots as the exporter does, and prints CPU of this process and of Redis, and the time a scrape takes.
+writes snapshots as the exporter does while all sites change between two scrapes, or 40 of 100, or none, and prints
+the time a scrape takes and what CPU of this process and of Redis.
 """
 
 from __future__ import annotations
 
 import gc
-import os
+import random
 import sys
 import tempfile
 import time
@@ -19,12 +20,15 @@ from crawl_tasks.frontier.frontier import BoardTerms, Frontier
 from crawl_tasks.frontier.histogram import AGES_S, TIMES_MS
 from crawl_tasks.local.redis_server import RedisServer
 from crawl_tasks.model import Stage
-from crawl_tasks.monitor.snapshot import take_snapshot
-from crawl_tasks.web.families import exposition
+from crawl_tasks.monitor.lookout import Lookout
+from crawl_tasks.web.families import Writer
+from crawl_tasks.web.look import Look
 from crawl_tasks.web.metrics import FAMILIES
 
 ROUNDS = 20
 SCRAPE_EVERY_S = 15
+CHANGING = (1.0, 0.4, 0.0)
+"""Shares of the sites that change between two scrapes."""
 TERMS: dict[str, str | int] = {
     "window": 4,
     "delay_ms": 1000,
@@ -75,24 +79,42 @@ def main() -> None:
 
 
 def measure(client: redis.Redis, frontier: Frontier) -> None:
-    """Take snapshots and write them, as every scrape does."""
+    """Look and write as every scrape does, while all sites change, some or none."""
     gc.set_threshold(50_000, 20, 100)  # as the exporter does
-    exposition(FAMILIES, take_snapshot(frontier))
-    ours, theirs, began = time.process_time(), redis_cpu_s(client), time.monotonic()
-    taking = 0.0
-    for _ in range(ROUNDS):
-        before = time.process_time()
-        snapshot = take_snapshot(frontier)
-        taking += time.process_time() - before
-        text = exposition(FAMILIES, snapshot)
-    ours, theirs = (time.process_time() - ours) / ROUNDS, (redis_cpu_s(client) - theirs) / ROUNDS
-    took = (time.monotonic() - began) / ROUNDS
+    look, writer = Look(Lookout(frontier).look, fresh_s=0.0), Writer(FAMILIES)
+    names = frontier.sites()
+    text = scrape(look, writer)
+    boards = sum(site.boards.total for site in look.now().sites)
     samples = sum(not line.startswith("#") for line in text.splitlines())
-    boards = sum(site.boards.total for site in snapshot.sites)
-    print(f"{len(snapshot.sites)} sites, {boards} boards: {samples} samples, {len(text) / 1e6:.1f} MB")
-    print(f"a scrape takes {took:.3f} s; CPU {ours:.3f} s here (of it the snapshot {taking / ROUNDS:.3f} s)", end="")
-    print(f", {theirs:.3f} s in Redis, pid {os.getpid()}")
-    print(f"every {SCRAPE_EVERY_S} s that is {(ours + theirs) / SCRAPE_EVERY_S:.2%} of a core")
+    print(f"{len(names)} sites, {boards} boards: {samples} samples, {len(text) / 1e6:.1f} MB")
+    for share in CHANGING:
+        took = ours = theirs = 0.0
+        for number in range(ROUNDS):
+            change(client, random.Random(number).sample(names, round(share * len(names))))
+            began, our_cpu, their_cpu = time.monotonic(), time.process_time(), redis_cpu_s(client)
+            scrape(look, writer)
+            took, ours = took + time.monotonic() - began, ours + time.process_time() - our_cpu
+            theirs += redis_cpu_s(client) - their_cpu
+        took, ours, theirs = (total / ROUNDS for total in (took, ours, theirs))
+        print(
+            f"{share:4.0%} of the sites changed since: {took:.3f} s; CPU {ours:.3f} s here, {theirs:.3f} s in Redis",
+            end="",
+        )
+        print(f"; every {SCRAPE_EVERY_S} s that is {(ours + theirs) / SCRAPE_EVERY_S:.2%} of a core")
+
+
+def scrape(look: Look, writer: Writer) -> str:
+    """Do what the exporter does for an answer, its encoding too."""
+    return writer.write(look.now()).encode().decode()
+
+
+def change(client: redis.Redis, names: list[str]) -> None:
+    """Let a page be done of each site, as far as the exporter can tell."""
+    pipe = client.pipeline(transaction=False)
+    for name in names:
+        pipe.hincrby(f"crawl:s:{name}:stats", "wire", 1)
+        pipe.hincrby("crawl:changes", name, 1)
+    pipe.execute()
 
 
 def redis_cpu_s(client: redis.Redis) -> float:

@@ -108,6 +108,9 @@ local function count_effort(site, stage, effort)
   measure(P .. ':stats', 'fetch:' .. stage, TIMES_MS, tonumber(fetch))
 end
 
+-- Tell whoever watches that the site is not as it was: it reads anew only the sites that changed since it looked.
+local function note_change(site) redis.call('HINCRBY', P .. ':changes', site.name, 1) end
+
 local function attend(site, at) redis.call('ZADD', P .. ':due', 'LT', at, site.name) end
 
 -- The guard ------------------------------------------------------------------------------------------------

@@ -77,8 +77,9 @@ local function count_places(site, room, now)
   return places, coming
 end
 
--- Release what the gate allows: one request at a time where there is a rate, else as many as the window has room for.
+-- Release what the gate allows, as the last step of a verb: one request at a time where there is a rate, else as many as the window has room for.
 local function release(site, now)
+  note_change(site)
   if site.paused or store_is_behind() then return 0 end
   local room = math.min(CHUNK, site.window - redis.call('ZCARD', site.key .. ':leased'))
   if room <= 0 then return 0 end

@@ -97,4 +97,5 @@ else
     else look_at_grave(name, value) end
   end
 end
+if mend then note_change(site) end
 return {0, following, flaws, entries}

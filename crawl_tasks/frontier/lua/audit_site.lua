@@ -105,5 +105,6 @@ if are_counted then count_scans() end
 for _, id in ipairs(redis.call('SMEMBERS', site.key .. ':boards')) do  -- bounded by the site file
   look_at_board(id, are_counted)
 end
+if mend then note_change(site) end
 if not are_counted then return {1, flaws} end
 return {0, flaws}

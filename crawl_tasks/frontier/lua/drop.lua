@@ -34,4 +34,5 @@ repeat
     if dropped < most and is_meant and redis.call('HEXISTS', key, page[2][i]) == 1 then drop(page[2][i], entry) end
   end
 until cursor == '0' or dropped >= most
+note_change(site)
 return {0, dropped}

@@ -17,6 +17,7 @@ if ARGV[2] == '0' then
   redis.call('UNLINK', key)
   redis.call('HSET', key, 'paused', 1, 'paused_before', v[1] or v[2] or 0, 'fence', now_ms())
 end
+note_change({name = ARGV[1]})
 local page = redis.call('SCAN', ARGV[2], 'MATCH', key .. ':*', 'COUNT', CHUNK)
 for _, name in ipairs(page[2]) do redis.call('UNLINK', name) end
 return {0, page[1], tonumber(redis.call('HGET', key, 'paused_before'))}

@@ -18,4 +18,5 @@ site = load_site(ARGV[1])
 if site.delay > 0 and now + site.delay > site.next_at then
   redis.call('HSET', site.key, 'next_at', string.format('%.0f', now + site.delay))
 end
+note_change(site)
 return {0, math.floor(site.delay)}

@@ -32,6 +32,7 @@ if refusal then
   redis.call('HDEL', site.key .. ':open', rid)
   return_ready(site, rid .. ' ' .. stage .. ' ' .. level .. ' ' .. attempt .. ' ' .. rest)
   attend(site, math.max(site.next_at, now + (refusal == -7 and 1000 or 50)))
+  note_change(site)
   return {refusal}
 end
 
@@ -55,6 +56,7 @@ redis.call('ZREM', site.key .. ':released:' .. stage, rid)
 redis.call('ZADD', site.key .. ':leased', now + site.lease, rid)
 if site.delay > 0 then redis.call('HSET', site.key, 'next_at', string.format('%.0f', now + site.delay)) end
 attend(site, now + site.lease)
+note_change(site)
 local tail, payload = 0, string.match(rest, '^%S+ (.*)$')
 if stage ~= 'list' then
   local id = cjson.decode(payload)[1]

@@ -68,4 +68,5 @@ if before and before.version ~= ARGV[2] then
   end
 end
 attend({key = key, name = name}, now)
+note_change({name = name})
 return {0, boards}

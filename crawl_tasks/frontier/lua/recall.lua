@@ -26,4 +26,5 @@ for i = 2, #ARGV do
 end
 settle(site)
 attend(site, now + 1000)
+note_change(site)
 return {0, site.fresh, known}

@@ -15,4 +15,5 @@ if not v[1] then return {0, 0} end
 redis.call('HSET', key, 'scan', ARGV[3], 'started_at', ARGV[4], 'scanned_at', ARGV[4])
 redis.call('ZADD', P .. ':boards', 'XX', ARGV[4] + v[1], site.name .. ' ' .. ARGV[2])
 if tonumber(v[2]) <= 0 then redis.call('SREM', site.key .. ':unscanned', ARGV[2]) end
+note_change(site)
 return {0, 1}

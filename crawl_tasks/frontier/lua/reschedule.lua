@@ -52,4 +52,5 @@ for i = 4, #ARGV do
     changed = changed + 1
   end
 end
+note_change(site)
 return {0, changed, held}

@@ -13,6 +13,7 @@ end
 if gone > 0 then  -- called again for the same pages, it counts nothing
   for name, numbers in pairs(cjson.decode(ARGV[1])) do
     for field, n in pairs(numbers) do tally({key = P .. ':s:' .. name}, field, string.format('%.0f', n)) end
+    note_change({name = name})
   end
 end
 return {0, redis.call('XLEN', stream)}
