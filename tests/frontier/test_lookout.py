@@ -15,8 +15,7 @@ from crawl_tasks.frontier.timetable import Act
 from crawl_tasks.model import Effort, Items, Lease, Parsed, Request, Stage, State
 from crawl_tasks.monitor.lookout import KEPT_MS, Lookout
 from crawl_tasks.monitor.snapshot import take_snapshot
-from tests.frontier.conftest import TERMS, posts
-from tests.frontier.test_life_of_a_request import lease, released
+from tests.frontier.by_hand import TERMS, lease, posts, released
 from tests.waiting import eventually
 
 EFFORT = Effort(200, 700, 3000, 120, 3)
