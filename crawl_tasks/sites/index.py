@@ -25,8 +25,11 @@ class IndexSpec(Part):
         description="board (its id), url, title, parent (id of the board it belongs to). Without a rule for board, "
         "list.identity reads the id from the url."
     )
-    timezone: Pattern | None = Field(default=None, description="The text that names the forum's time zone.")
+    timezone: Pattern | None = Field(
+        default=None, description="The text that names the forum's time zone, or shows its clock."
+    )
     timezone_at: Path | None = Field(default=None, description="The page that names it, where no front page does.")
+    clock_changes: bool = Field(default=False, description="That clock is a place's, and may know summer time.")
 
     @field_validator("address", mode="before")
     @classmethod

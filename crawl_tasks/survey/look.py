@@ -161,7 +161,9 @@ class Look:
             title=self.title(),
             suspect=suspect,
             prefix=prefix,
-            zone=self._zone(front.zone or self._zone_apart(found, preset.index, prefix)),
+            zone=self._zone(
+                front.zone or self._zone_apart(found, preset.index, prefix), changes=preset.index.clock_changes
+            ),
             boards=boards,
             has_board_addresses=by_link,
             left_out=front.left_out,
@@ -213,12 +215,14 @@ class Look:
         except PageError:
             return None
 
-    def _zone(self, said: str | None) -> Zone | None:
+    def _zone(self, said: str | None, *, changes: bool = False) -> Zone | None:
         """Read the zone from what the preset found, else from the page's last words."""
         found = _LANGUAGE.search(self.front.source[:5000])
         language = found[1] if found else ""
         if said:
-            zone = zone_said(said, language=language) or zone_by_clock(said, self.front.page.at_s, language=language)
+            at_s = self.front.page.at_s
+            zone = zone_said(said, language=language)
+            zone = zone or zone_by_clock(said, at_s, language=language, changes=changes)
             if zone is not None:
                 return zone
         body = self.front.root.css_first("body")

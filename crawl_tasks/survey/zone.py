@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
@@ -16,6 +16,13 @@ _ODD_MINUTES = {
     -210: "America/St_Johns", 210: "Asia/Tehran", 270: "Asia/Kabul", 330: "Asia/Kolkata", 345: "Asia/Kathmandu",
     390: "Asia/Yangon", 570: "Australia/Darwin",
 }  # fmt: skip
+
+
+# Where the clocks change and most forums are; a clock tells none from its neighbours, nor from one that never changes.
+_PLACES = (
+    "America/New_York", "America/Chicago", "America/Denver", "America/Los_Angeles",
+    "Europe/London", "Europe/Berlin", "Europe/Helsinki", "Australia/Sydney",
+)  # fmt: skip
 
 
 class Zone(NamedTuple):
@@ -39,8 +46,11 @@ def zone_said(text: str, *, language: str = "") -> Zone | None:
     return Zone("UTC", "the page says UTC") if _PLAIN.search(shown) else None
 
 
-def zone_by_clock(text: str, at_s: float, *, language: str = "") -> Zone | None:
-    """Compare a clock that a page shows with the moment of its response, to the quarter of an hour."""
+def zone_by_clock(text: str, at_s: float, *, language: str = "", changes: bool = False) -> Zone | None:
+    """Compare a clock that a page shows with the moment of its response, to the quarter of an hour.
+
+    With `changes` the clock is that of a place, and not an offset that stands still all year.
+    """
     shown = list(_CLOCK.finditer(text))
     if not shown:
         return None
@@ -51,8 +61,16 @@ def zone_by_clock(text: str, at_s: float, *, language: str = "") -> Zone | None:
     ahead = hour * 60 + minute - (there.hour * 60 + there.minute)
     # The page may have been made a minute before it was sent, and the day may be another one there.
     quarter = round(((ahead + 720) % 1440 - 720) / 15) * 15
+    why = f"its clock shows {shown[-1][0].strip()} at {there:%H:%M} UTC"
+    place = next((name for name in _PLACES if _minutes_ahead(name, there) == quarter), None)
+    if changes and quarter and place:
+        return Zone(place, f"{why}; check this: it may be another place with that hour")
     name = zone_of_offset(quarter, language=language)
-    return Zone(name, f"its clock shows {shown[-1][0].strip()} at {there:%H:%M} UTC") if name else None
+    return Zone(name, why) if name else None
+
+
+def _minutes_ahead(name: str, moment: datetime) -> int:
+    return int((moment.astimezone(ZoneInfo(name)).utcoffset() or timedelta()).total_seconds()) // 60
 
 
 def zone_of_offset(minutes: int, *, language: str = "") -> str | None:

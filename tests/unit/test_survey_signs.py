@@ -130,3 +130,21 @@ def test_a_zone_is_the_difference_between_a_clock_and_the_response(text: str, na
     zone = zone_by_clock(text, 1_700_000_000.0)  # 22:13:20 UTC
 
     assert (zone.name if zone else None) == name
+
+
+@pytest.mark.parametrize(
+    ("at_s", "text", "name"),
+    [
+        (1_700_000_000.0, "05:13 PM", "America/New_York"),
+        (1_700_000_000.0, "23:13:20", "Europe/Berlin"),
+        (1_720_000_000.0, "11:46", "Europe/Berlin"),  # 09:46:40 UTC, in July
+        (1_720_000_000.0, "10:46", "Europe/London"),
+        (1_700_000_000.0, "22:13", "UTC"),
+        (1_700_000_000.0, "06:13 AM", "Etc/GMT-8"),
+    ],
+)
+def test_a_clock_that_changes_in_summer_is_that_of_a_place(at_s: float, text: str, name: str) -> None:
+    zone = zone_by_clock(text, at_s, changes=True)
+
+    assert zone is not None
+    assert zone.name == name
