@@ -1,4 +1,4 @@
-"""A moment as forums write it, absolute or relative, Chinese or English, into seconds since the epoch.
+"""A moment as forums write it, absolute or relative, into seconds since the epoch.
 
 What cannot be read is None, never a guess. Relative texts count from the moment of the response.
 Order: the site's own formats, ISO and epoch, dates in figures or words, relative words, at last `dateparser`.
@@ -13,6 +13,7 @@ from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from functools import lru_cache
 from zoneinfo import ZoneInfo
 
+from crawl_tasks.parse.months import month_of
 from crawl_tasks.parse.relative import DAYS, UNIT_S, is_relative, read_relative, time_of_day
 
 EARLIEST, LATEST = 0, 4_102_444_800  # 1970 and 2100
@@ -25,8 +26,9 @@ _USUAL = re.compile(
     r"|(今天|昨天|前天|[Tt]oday|[Yy]esterday),?(?: at)?\s*(\d{1,2}):(\d{2})"
 )
 _MD = re.compile(r"(?<![\d/.-])(\d{1,2})(?:-|月)(\d{1,2})(?![\d-])日?(?=\s*\D{0,4}\d{1,2}:\d{2}|\s*$)")
-_MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()  # noqa: SIM905  # twelve words read better
-_DMY_WORDS = re.compile(r"(?<!\d)(\d{1,2})(?:st|nd|rd|th)?[\s-]+([a-z]{3,9})\.?,?[\s-]+(\d{4})(?!\d)")
+_DMY_WORDS = re.compile(
+    r"(?<!\d)(\d{1,2})(?:st|nd|rd|th|er|\.|º)?[\s-]+(?:de )?([^\W\d_]{3,10})\.?,?[\s-]+(?:de )?(\d{4})(?!\d)"
+)
 _MDY_WORDS = re.compile(r"\b([a-z]{3,9})\.?\s+(\d{1,2})(?:st|nd|rd|th)?,?\s+(\d{4})(?!\d)")
 _OFFSET = re.compile(r"\d\s*(?:(z\b|utc\b|gmt\b)|(?:utc|gmt)?\s?([+-])(\d{2}):?(\d{2})\b)")
 _PREFIX = re.compile(
@@ -160,8 +162,9 @@ def _day(plain: str, now: datetime) -> tuple[tuple[int, int, int], int] | None:
         return (int(found[1]), int(found[2]), int(found[3])), found.end()
     for pattern, word, date in ((_DMY_WORDS, 2, 1), (_MDY_WORDS, 1, 2)):
         found = pattern.search(plain)
-        if found and found[word][:3] in _MONTHS:
-            return (int(found[3]), _MONTHS.index(found[word][:3]) + 1, int(found[date])), found.end()
+        month = month_of(found[word]) if found else None
+        if found and month is not None:
+            return (int(found[3]), month, int(found[date])), found.end()
     found = _MD.search(plain)
     if found:
         month, date = int(found[1]), int(found[2])

@@ -12,9 +12,9 @@ from crawl_tasks.errors import ParseError, RefusedAddress
 from crawl_tasks.model import Fetched
 from crawl_tasks.parse.charset import charset_of, decode
 from crawl_tasks.parse.depth import check_depth
+from crawl_tasks.parse.linked import Json, linked_data
 from crawl_tasks.urls import normalize
 
-Json = str | int | float | bool | None | list["Json"] | dict[str, "Json"]
 _T = TypeVar("_T")
 # Nobody listens to the tree's events, which are 4% of building it.
 _OPTIONS = int(LexborDocumentOptions.WO_EVENTS)
@@ -23,7 +23,9 @@ _OPTIONS = int(LexborDocumentOptions.WO_EVENTS)
 class Document:
     """A page being read by one thread; not shared."""
 
-    __slots__ = ("_base", "_declared", "_dropped", "_is_utf8", "_json", "_source", "_tree", "_xml", "page", "tables")
+    __slots__ = (
+        "_base", "_declared", "_dropped", "_is_utf8", "_json", "_linked", "_source", "_tree", "_xml", "page", "tables",
+    )  # fmt: skip
 
     def __init__(self, page: Fetched, declared: str | None = None, dropped: tuple[str, ...] = ()) -> None:
         self.page = page
@@ -34,6 +36,7 @@ class Document:
         self._tree: LexborHTMLParser | None = None
         self._xml: etree._Element | None = None
         self._json: list[Json] = []
+        self._linked: list[Json] | None = None
         self._base: str | None = None
         self.tables: dict[tuple[str, ...], dict[str, Json]] = {}
         """Lists of a JSON page by the ids of their entries, made by the rules that look things up in them."""
@@ -86,6 +89,13 @@ class Document:
                 begin = self.source[:40].strip()
                 raise ParseError(f"{self.page.url}: is not JSON, it begins with {begin!r}; check format") from None
         return self._json[0]
+
+    @property
+    def linked(self) -> list[Json]:
+        """The things that the page's JSON-LD describes."""
+        if self._linked is None:
+            self._linked = linked_data(self.root)
+        return self._linked
 
     def absolute(self, href: str) -> str | None:
         """Return a link of the page as an absolute address; None if we would not go there."""

@@ -34,7 +34,7 @@ class ListReader:
         self._extra = extra_fields(spec.fields, POST_FIELDS)
         columns = kit.fields(spec.fields, at_page=False)
         self._signs = tuple(self._sign(sign, place, columns) for place, sign in enumerate(spec.revision))
-        self._table = TableReader(record, columns, nested=False)
+        self._table = TableReader(record, columns, nested=False, siblings=spec.siblings)
         self._pager = Pager(spec, kit.want())
         self._title = kit.field("title", spec.title, at_page=True).read if spec.title else None
         self._guest = compile_test(spec.guest, kit.want(), at_page=False) if spec.guest else None

@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import jmespath
 
-from crawl_tasks.parse.document import Document, Json
+from crawl_tasks.parse.document import Document
+from crawl_tasks.parse.linked import Json
 from crawl_tasks.sites.rules import Lookup
 
 

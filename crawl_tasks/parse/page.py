@@ -81,13 +81,13 @@ class SiteParser:
     def _comments(self, spec: CommentSpec) -> CommentReader:
         if spec.record is None:
             raise ParseError(f"{self.site.name}: comment.record is missing; add it")
-        return CommentReader(self._kit, spec.record, spec.fields, spec.nesting, spec.id_of)
+        return CommentReader(self._kit, spec, spec.record)
 
     def _inside(self) -> CommentReader | None:
         """Return the reader of comments that stand on the post page, None where they do not."""
         own, spec = self.site.post.comments, self.site.comment
         if own is not None:
-            return CommentReader(self._kit, own.record, own.fields, own.nesting, own.id_of)
+            return CommentReader(self._kit, own, own.record)
         return self._comments(spec) if spec is not None and spec.first_page == 2 and spec.parser is None else None
 
     def _is_chain(self) -> bool:
@@ -106,4 +106,6 @@ def compile_parser(site: Site) -> SiteParser:
 
 
 def _top(document: Document, spec: StageSpec) -> Where:
-    return document.json if spec.format is Format.JSON else document.root
+    if spec.format is Format.HTML:
+        return document.root
+    return document.json if spec.format is Format.JSON else document.linked

@@ -102,7 +102,7 @@ def _largest(rule: Rule) -> Callable[[Where, Document], int | None]:
     css, attr = rule.css or "", rule.attr
 
     def count(where: Where, document: Document) -> int | None:
-        nodes = where.css(css) if isinstance(where, LexborNode) else []
+        nodes = (where if isinstance(where, LexborNode) else document.root).css(css)
         texts = [(node.attrs.get(attr) or "") if attr else node.text() for node in nodes]
         return max((number for number in map(read_count, texts) if number is not None), default=None)
 

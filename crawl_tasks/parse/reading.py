@@ -16,7 +16,8 @@ from lxml import etree, html
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from crawl_tasks.parse import text as texts
-from crawl_tasks.parse.document import Document, Json, must
+from crawl_tasks.parse.document import Document, must
+from crawl_tasks.parse.linked import Json
 from crawl_tasks.parse.lookup import compile_lookup
 from crawl_tasks.parse.values import (
     FALSE,
@@ -72,13 +73,17 @@ def compile_rule(rule: Rule, want: Want, *, at_page: bool) -> Compiled:
         return default if value is None else value
 
     if rule.xpath is not None:
-        return Compiled(_by_xpath(rule, shape, take))
+        read = _by_xpath(rule, shape, take)
+        return Compiled(_on_page(read) if at_page else read)
     if rule.css is None:
         if at_page and rule.regex and not rule.attr and not rule.text:
             return Compiled(_by_source(shape, default))
         return Compiled(partial(_by_self, finish), None, column_of(rule, want), default)
     if rule.all:
-        return Compiled(_by_all(rule, take, shape, each=(rule.as_ or want.kind) is As.URL))
+        read = _by_all(rule, take, shape, each=(rule.as_ or want.kind) is As.URL)
+        return Compiled(_on_page(read) if at_page else read)
+    if at_page:
+        return Compiled(_on_page(partial(_by_css, rule.css, finish, default)))
     return Compiled(partial(_by_css, rule.css, finish, default), rule.css, column_of(rule, want), default)
 
 
@@ -86,6 +91,8 @@ def compile_test(rule: Rule, want: Want, *, at_page: bool = True) -> Callable[[W
     """Compile a rule that is asked only whether it finds anything."""
     if rule.css is not None and not (rule.attr or rule.regex or rule.map or rule.as_ or rule.text):
         css = rule.css
+        if at_page:
+            return lambda where, document: _node(where, document).css_first(css) is not None
         return lambda where, _: isinstance(where, LexborNode) and where.css_first(css) is not None
     read = compile_rule(rule, want, at_page=at_page).read
     return lambda where, document: str(read(where, document) or "").strip().lower() not in FALSE
@@ -104,6 +111,15 @@ def _beside(rule: Rule, want: Want, beside: Beside) -> Compiled:
         return rule.default
 
     return Compiled(read, default=rule.default)
+
+
+def _node(where: Where, document: Document) -> LexborNode:
+    """Return the page's HTML where its JSON-LD is read."""
+    return where if isinstance(where, LexborNode) else document.root
+
+
+def _on_page(read: Reader) -> Reader:
+    return lambda where, document: read(_node(where, document), document)
 
 
 def _by_self(finish: Finish, where: Where, document: Document) -> Plain:

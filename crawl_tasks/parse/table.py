@@ -16,6 +16,7 @@ from selectolax.lexbor import LexborNode
 
 from crawl_tasks.errors import ParseError
 from crawl_tasks.parse.document import Document
+from crawl_tasks.parse.joined import joined
 from crawl_tasks.parse.reading import Compiled, Where, found_by_xpath
 from crawl_tasks.sites.rules import Plain, Rule
 
@@ -39,11 +40,12 @@ class Table:
 class TableReader:
     """Reads the records of a page with compiled rules."""
 
-    def __init__(self, record: Rule, columns: Mapping[str, Compiled], *, nested: bool) -> None:
+    def __init__(self, record: Rule, columns: Mapping[str, Compiled], *, nested: bool, siblings: bool = False) -> None:
         self._find = finder_of(record)
         self._columns = dict(columns)
         self._nested = nested
-        self._dealt = record.css is not None
+        self._siblings = siblings
+        self._dealt = record.css is not None and not siblings
 
     def read(self, where: Where, document: Document) -> Table:
         """Return the records below `where`, in document order.
@@ -57,6 +59,8 @@ class TableReader:
                 f"{document.page.url}: {len(records)} records on one page, more than {MAX_RECORDS}; "
                 "the record rule matches too much"
             )
+        if self._siblings:
+            records = [*joined([record for record in records if isinstance(record, LexborNode)])]
         dealer = _Dealer(where, records) if self._dealt and isinstance(where, LexborNode) else None
         parents: list[int | None] = [None] * len(records)
         if self._nested and dealer is not None:

@@ -19,7 +19,7 @@ from crawl_tasks.parse.walk import named
 from crawl_tasks.parse.whole import first_page_read, next_page_read
 from crawl_tasks.sites.fields import COMMENT_FIELDS, POST_FIELDS, extra_fields
 from crawl_tasks.sites.rules import Plain, Rule
-from crawl_tasks.sites.stages import CommentSpec, Fields, Nesting, PostSpec
+from crawl_tasks.sites.stages import CommentSpec, Nesting, PostSpec, Records
 
 _REQUIRED = ("title", "body")
 NORMAL = "normal"
@@ -30,13 +30,14 @@ _KNOWN = tuple(name for name in COMMENT_FIELDS if name not in ("comment_id", "pa
 class CommentReader:
     """Reads the comments of a page, whichever kind of page it is."""
 
-    def __init__(self, kit: Kit, record: Rule, fields: Fields, nesting: Nesting, id_of: tuple[str, ...] = ()) -> None:
-        self._rules = fields
-        self._id_of = id_of
-        self._nested = nesting is Nesting.NESTED
-        self._indented = nesting is Nesting.INDENTED
-        self._table = TableReader(record, kit.fields(fields, at_page=False), nested=self._nested)
-        self._extra = extra_fields(fields, COMMENT_FIELDS)
+    def __init__(self, kit: Kit, spec: Records | CommentSpec, record: Rule) -> None:
+        self._rules = spec.fields
+        self._id_of = spec.id_of
+        self._nested = spec.nesting is Nesting.NESTED
+        self._indented = spec.nesting is Nesting.INDENTED
+        columns = kit.fields(spec.fields, at_page=False)
+        self._table = TableReader(record, columns, nested=self._nested, siblings=spec.siblings)
+        self._extra = extra_fields(spec.fields, COMMENT_FIELDS)
 
     def read(
         self, request: Request, where: Where, document: Document, *, page: int

@@ -21,6 +21,7 @@ class Format(StrEnum):
 
     HTML = "html"
     JSON = "json"
+    JSON_LD = "json-ld"
 
 
 class Walk(StrEnum):
@@ -59,6 +60,11 @@ FieldName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
 Fields = Annotated[dict[FieldName, Pattern], AfterValidator(_fit)]
 
 
+SIBLINGS: bool = Field(
+    default=False,
+    strict=True,
+    description="A record goes on in the elements after it, up to the next record: dt and dd, two rows of a table.",
+)
 ID_OF: tuple[str, ...] = Field(
     default=(), description="Fields that, with its parent, make the id of a comment for which the page shows none."
 )
@@ -76,7 +82,10 @@ class StageSpec(Part):
     identity: tuple[str, ...] = Field(
         default=(), description="Regexes with groups board or post, page or offset, that read an address back."
     )
-    format: Format = Field(default=Format.HTML, description="html, or json for an API.")
+    format: Format = Field(
+        default=Format.HTML,
+        description="html, json for an API, or json-ld for what a page says of itself: `json` rules read a list of it.",
+    )
     fields: Fields = Field(
         default={}, description="Name of a field: rule. Names the model does not know are kept as extra."
     )
@@ -133,6 +142,7 @@ class ListSpec(StageSpec):
     """List pages: rows of posts."""
 
     record: Pattern | None = Field(default=None, description="Finds the rows.")
+    siblings: bool = SIBLINGS
     title: Pattern | None = Field(default=None, description="The board's title on the page.")
     empty: Pattern | None = Field(
         default=None, description="Found on a board without posts; without it no rows is an error."
@@ -169,6 +179,7 @@ class Records(Part):
     """Comments that stand inside another page."""
 
     record: Pattern = Field(description="Finds the comments.")
+    siblings: bool = SIBLINGS
     fields: Fields = Field(description="Name of a field: rule.")
     nesting: Nesting = Field(
         default=Nesting.FLAT,
@@ -205,6 +216,7 @@ class CommentSpec(StageSpec):
         default=1, ge=1, le=2, strict=True, description="2 where the post page shows comment page 1."
     )
     record: Pattern | None = Field(default=None, description="Finds the comments.")
+    siblings: bool = SIBLINGS
     nesting: Nesting = Field(
         default=Nesting.FLAT,
         description="nested: the enclosing record is the parent; indented: the last one above of smaller depth.",

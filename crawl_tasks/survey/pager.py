@@ -1,11 +1,20 @@
-"""Before step 1, survey: the link to the next page on a page of an unknown program."""
+"""Before step 1, survey: how a page of an unknown program leads to the next one."""
 
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from selectolax.lexbor import LexborNode
 
 from crawl_tasks.parse.document import Document
-from crawl_tasks.survey.ruletext import scalar
+from crawl_tasks.survey.links import shape_of
+from crawl_tasks.survey.records import selector_of
+from crawl_tasks.survey.ruletext import CHECK, scalar
+from crawl_tasks.survey.words import ARROWS, NEXT
 
 _NEXT = (
     "a[rel~=next]",
@@ -17,29 +26,89 @@ _NEXT = (
     "a[aria-label*=Next]",
     "[class*=pag] a:has([class*=right])",
 )
-_NEXT_WORDS = ("Next", "next", "下一页", "下一頁", "Next »", "Next ›", "›", "»", ">", "More")
 # On the last page the link is often still there, and leads nowhere: href="#" or "".
 _LEADS = "attr: href, regex: '^[^#]+', as: url"
-
-
 # Where no page that was looked at had a next one.
-GUESS = f"{{css: {scalar(', '.join(_NEXT))}, {_LEADS}}}"
+GUESS = f"next: {{css: {scalar(', '.join(_NEXT))}, {_LEADS}}}"
+# The number after the one that is no link.
+_FOLLOWS = "//a[preceding-sibling::*[1][not(self::a)] and number(.) = number(preceding-sibling::*[1]) + 1]"
+_QUERY = re.compile(r"[?&;]([A-Za-z_][\w-]*=)\d+$")
 
 
-def next_of(document: Document) -> tuple[str, str] | None:
-    """Return a rule that finds the link to the next page, and the address it leads to."""
+@dataclass(frozen=True, slots=True)
+class Step:
+    """The way to the next page: the address of page 2, and the line of YAML that finds it, or counts the pages."""
+
+    url: str
+    next: str = ""
+    pages: str = ""
+
+    def line(self, *, has_template: bool) -> str:
+        """Return the rule: pages that are only counted must have addresses that can be made."""
+        return self.pages if has_template and self.pages else self.next or GUESS + CHECK
+
+
+def next_of(document: Document) -> Step | None:
+    """Return how the next page is found: by a link that says so, else by the numbers of a pager."""
     for css in _NEXT:
         node = document.root.css_first(css)
         url = document.absolute(node.attributes.get("href") or "") if node is not None else None
         if url is not None and _leads(document, url):
-            return f"{{css: {scalar(css)}, {_LEADS}}}", url
-    for node in document.root.css("a[href]"):
-        word = " ".join(node.text().split())
-        url = document.absolute(node.attributes.get("href") or "")
-        if word in _NEXT_WORDS and url is not None and _leads(document, url):
-            path = f"//a[normalize-space()={json.dumps(word, ensure_ascii=False)}]"
-            return f"{{xpath: {scalar(path)}, {_LEADS}}}", url
+            return Step(url, f"next: {{css: {scalar(css)}, {_LEADS}}}")
+    return _by_word(document) or _by_numbers(document)
+
+
+def _by_word(document: Document) -> Step | None:
+    named = [(" ".join(node.text().split()), url) for node, url in _links(document) if _leads(document, url)]
+    for pattern in (NEXT, ARROWS):
+        for word, url in named:
+            if pattern.fullmatch(word):
+                path = f"//a[normalize-space()={json.dumps(word, ensure_ascii=False)}]"
+                return Step(url, f"next: {{xpath: {scalar(path)}, {_LEADS}}}")
     return None
+
+
+def _by_numbers(document: Document) -> Step | None:
+    """Find `1 2 3`: links of one shape, to this page with other numbers, whose texts are those of pages."""
+    pagers: dict[str, list[tuple[LexborNode, str]]] = {}
+    for node, url in _links(document):
+        if re.fullmatch(r"\W*\d{1,5}\W*", node.text().strip()):
+            pagers.setdefault(shape_of(url)[0], []).append((node, url))
+    here = urlsplit(document.page.url).path
+    for links in pagers.values():
+        second = next((url for node, url in links if node.text().strip(" []()") == "2"), None)
+        css = _pager_css(document, [node for node, _ in links])
+        if second is None or not _is_beside(here, second):
+            continue
+        link = f"next: {{xpath: {scalar(_FOLLOWS)}, {_LEADS}}}" if document.xml.xpath(_FOLLOWS) else ""
+        pages = f"pages: {{css: {scalar(css)}, all: true}}" if css else ""
+        if link or pages:
+            return Step(second, link, pages)
+    return None
+
+
+def _pager_css(document: Document, nodes: list[LexborNode]) -> str | None:
+    """Return what finds the numbers and nothing else."""
+    names = {found[1] for node in nodes if (found := _QUERY.search(node.attributes.get("href") or ""))}
+    named = f"a[href*='{names.pop()}']" if len(names) == 1 else None
+    for css in filter(None, (selector_of(document.root, nodes), named)):
+        shown = document.root.css(css)
+        if shown and all(re.fullmatch(r"\W*\d{1,5}\W*", node.text().strip()) for node in shown):
+            return css
+    return None
+
+
+def _is_beside(here: str, url: str) -> bool:
+    """Say whether an address is this page's with another number: a pager in a row is its thread's."""
+    there = urlsplit(url).path
+    return re.sub(r"\d+", "#", there).startswith(re.sub(r"\d+", "#", here).rstrip("/")) or there == here
+
+
+def _links(document: Document) -> Iterator[tuple[LexborNode, str]]:
+    for node in document.root.css("a[href]"):
+        url = document.absolute(node.attributes.get("href") or "")
+        if url is not None:
+            yield node, url
 
 
 def _leads(document: Document, url: str) -> bool:

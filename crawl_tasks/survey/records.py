@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from selectolax.lexbor import LexborNode
 
 from crawl_tasks.parse.document import Document
+from crawl_tasks.parse.joined import followers, joined
 from crawl_tasks.survey.links import UUID, Link, links_of
 from crawl_tasks.survey.moments import attribute_of, times_in
 from crawl_tasks.survey.ruletext import scalar
@@ -25,11 +26,16 @@ _COUNT = re.compile(r"[\d][\d,. ]*\s*(?:k|m|万|萬|千)?", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """The rows of a list: their elements, and in each the link that is the title."""
+    """The rows of a list: their elements, and in each the link that is the title.
 
+    With `siblings` a row goes on in what stands after it; `records` are then boxes around both.
+    """
+
+    whole: list[LexborNode]
     records: list[LexborNode]
     titles: list[Link]
     score: float
+    siblings: bool = False
 
 
 def find_rows(document: Document) -> Rows | None:
@@ -54,40 +60,63 @@ def _rows(links: list[Link]) -> Rows | None:
         return None
     keys: dict[int, set[str]] = {}
     for link in links:
-        for node in _upwards(link.node):
+        for node in upwards(link.node):
             keys.setdefault(node.mem_id, set()).add(link.key)
-    records = [_highest(link.node, lambda node: len(keys[node.mem_id]) == 1) for link in best.values()]
+    records = [highest(link.node, lambda node: len(keys[node.mem_id]) == 1) for link in best.values()]
     kind = Counter(map(_kind, records)).most_common(1)[0][0]
     # What stands alone in a box of its own, as one pinned thread, has that box for a record: look for the row in it.
     alike = [
-        next((node for node in _upwards(link.node) if _kind(node) == kind), record) if _kind(record) != kind else record
+        next((node for node in upwards(link.node) if _kind(node) == kind), record) if _kind(record) != kind else record
         for record, link in zip(records, best.values(), strict=True)
     ]
     kept = [(one, link) for one, link in zip(alike, best.values(), strict=True) if one.tag == kind[0]]
-    words = sum(min(len(link.text), 60) for _, link in kept) / len(kept)
-    lively = sum(bool(counts_in(record) or times_in(record)) for record, _ in kept) / len(kept)
-    return Rows([one for one, _ in kept], [link for _, link in kept], len(kept) * words * (0.2 + lively))
+    whole, titles = [one for one, _ in kept], [link for _, link in kept]
+    siblings = goes_on(whole)
+    shown = joined(whole) if siblings else whole
+    words = sum(min(len(link.text), 60) for link in titles) / len(kept)
+    lively = sum(bool(counts_in(record) or times_in(record)) for record in shown) / len(kept)
+    if siblings:
+        titles = [replace(link, node=_again(link, box)) for link, box in zip(titles, shown, strict=True)]
+    return Rows(whole, shown, titles, len(kept) * words * (0.2 + lively), siblings)
+
+
+def _again(link: Link, box: LexborNode) -> LexborNode:
+    """Find the link in a copy of what is around it."""
+    href = link.node.attributes.get("href")
+    return next(node for node in box.css("a[href]") if node.attributes.get("href") == href)
 
 
 def _kind(node: LexborNode) -> tuple[str, str]:
     return str(node.tag), node.attributes.get("class") or ""
 
 
-def _highest(node: LexborNode, holds: Callable[[LexborNode], bool]) -> LexborNode:
+def highest(node: LexborNode, holds: Callable[[LexborNode], bool]) -> LexborNode:
+    """Return the outermost element around a node of which this holds, and of all between them."""
     best = node
-    for above in _upwards(node):
+    for above in upwards(node):
         if above.tag in ("body", "html") or not holds(above):
             break
         best = above
     return best
 
 
-def _upwards(node: LexborNode | None) -> Iterator[LexborNode]:
+def upwards(node: LexborNode | None) -> Iterator[LexborNode]:
+    """Yield an element and those around it."""
     for _ in range(_DEEPEST):
         if node is None or node.tag in ("html", "-undef"):
             return
         yield node
         node = node.parent
+
+
+def goes_on(records: Sequence[LexborNode]) -> bool:
+    """Say whether the records stand side by side, with a part of each after it: dt and dd, two rows of a table."""
+    others = {record.mem_id for record in records}
+    if len({record.parent.mem_id for record in records if record.parent is not None}) != 1:
+        return False
+    after = [sum(len(node.text().strip()) for node in followers(record, others)) for record in records]
+    words = sum(len(record.text().strip()) for record in records)
+    return sum(map(bool, after)) * 5 >= len(after) * 4 and sorted(after)[len(after) // 2] * 5 * len(after) >= words
 
 
 def counts_in(record: LexborNode) -> list[LexborNode]:
@@ -153,7 +182,7 @@ def _candidates(nodes: Sequence[LexborNode]) -> Iterator[str]:
         joint = " > " if above == 1 else " "
         for mark in _marks([node for node in there if node.tag == parent_tag]):
             yield from (f"{parent_tag}{mark}{joint}{one}" for one in (*own, str(tag)))
-    places = {_place(node) for node in alike}
+    places = {place_of(node) for node in alike}
     if len(places) == 1 and tag in ("td", "li", "dd"):
         yield f"{tag}:nth-child({places.pop()})"
     yield str(tag)
@@ -164,7 +193,7 @@ def _by_meaning(name: str) -> tuple[bool, bool, int, str]:
     return name.startswith("js-"), not _TELLING.search(name), len(name), name
 
 
-def _place(node: LexborNode) -> int:
+def place_of(node: LexborNode) -> int:
     """Count an element among those of its parent, from 1."""
     before, place = node.prev, 1
     while before is not None:
@@ -184,7 +213,7 @@ def _marks(nodes: Sequence[LexborNode]) -> Iterator[str]:
     for name in sorted(names):
         if name == "itemprop":
             yield f"[itemprop='{nodes[0].attributes[name]}']"
-        elif name.startswith("data-") and _PLAIN.fullmatch(name):
+        elif (name.startswith("data-") or name == "name") and _PLAIN.fullmatch(name):
             yield f"[{name}]"
     above = {(node.attributes.get("href") or "").rstrip("/").rpartition("/")[0] for node in nodes}
     if len(above) == 1 and len(where := above.pop()) > 2 and "'" not in where:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from selectolax.lexbor import LexborNode
 
 from crawl_tasks.parse.document import Document
+from crawl_tasks.parse.joined import joined
 from crawl_tasks.survey.links import PEOPLE
+from crawl_tasks.survey.marks import Marked, marked_in
 from crawl_tasks.survey.moments import times_in
-from crawl_tasks.survey.records import selector_in, selector_of
+from crawl_tasks.survey.records import goes_on, selector_in, selector_of, upwards
+from crawl_tasks.survey.ruletext import scalar
+from crawl_tasks.survey.shape import longest_in, names_in
 
-_UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
-_ID = re.compile(rf"[A-Za-z_-]*?({_UUID}|\d+)")
-_NOT_AN_ID = re.compile(r"parent|user|author|time|date|depth|index|count|votes?|level|page|score", re.IGNORECASE)
 _BODIES = (
     "[itemprop=articleBody], [itemprop=text], [class*=body], [class*=content], [class*=message], [class*=text],"
     " [class*=Body], [class*=Content], .post, .comment"
@@ -28,65 +30,84 @@ _FEW = 20
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """Elements that are one post each, how they are found, and the attribute with their ids."""
+    """Elements that are one post each, how they are found, and the rule of their ids; none where the page shows none.
+
+    With `siblings` a record goes on in what stands after it, and `nodes` are boxes around both.
+    """
 
     nodes: list[LexborNode]
     css: str
-    attr: str
-    prefix: str
-    key: str = r"\d+"
+    key: str = ""
+    siblings: bool = False
 
     @property
     def is_nested(self) -> bool:
         """Say whether one stands inside another."""
         mine = {node.mem_id for node in self.nodes}
-        return any(self._inside(node, mine) for node in self.nodes)
-
-    @staticmethod
-    def _inside(node: LexborNode, mine: set[int]) -> bool:
-        above = node.parent
-        while above is not None:
-            if above.mem_id in mine:
-                return True
-            above = above.parent
-        return False
+        return any(above.mem_id in mine for node in self.nodes for above in upwards(node.parent))
 
 
 def find_comments(document: Document) -> Records | None:
-    """Return the elements with ids of their own that hold most of the page's words, with an author or a time each."""
-    groups: dict[tuple[str, str, str], list[tuple[str, LexborNode]]] = {}
-    for node in document.root.css("body *"):
-        for name, value in node.attributes.items():
-            if name != "id" and not name.startswith("data-"):
-                continue
-            found = _ID.fullmatch(value or "")
-            if found and not _NOT_AN_ID.search(name):
-                prefix = (value or "")[: found.start(1)]
-                groups.setdefault((str(node.tag), name, prefix), []).append((found[1], node))
+    """Return the elements that hold most of the page's words, with a moment each and, if there are any, with ids."""
     best: tuple[float, Records] | None = None
-    for (_, attr, prefix), members in groups.items():
-        nodes = [node for _, node in members]
-        if len(members) < 2 or len({key for key, _ in members}) < len(members):
+    for marked in marked_in(document):
+        found = _records(document, marked)
+        if found is None:
             continue
-        alive = sum(bool(times_in(node)) for node in nodes) / len(nodes)
-        words = sum(min(len(node.text()), 2000) for node in nodes) * (0.05 + alive)
+        alive = sum(bool(times_in(node)) for node in found.nodes) / len(found.nodes)
+        words = sum(min(len(node.text()), 2000) for node in found.nodes) * (0.05 + alive)
         # Numbers without a gap count the comments of a thread, or of a page: take ids where there are any.
-        score = words * (0.9 if _counts_up([key for key, _ in members]) else 1)
-        css = selector_of(document.root, nodes)
-        if css is not None and len(document.root.css(css)) > len(nodes):
-            css += f"[{attr}]"  # the post may look as they do, and have no id
-        if css is not None and (best is None or score > best[0]):
-            best = (score, Records(nodes, css, attr, prefix, r"\d+" if members[0][0].isdigit() else "[0-9a-f-]{36}"))
+        score = words * (0.9 if _counts_up(marked.keys) else 1) * (1 if marked.attr else 0.8)
+        if best is None or score > best[0]:
+            best = (score, found)
     return best[1] if best is not None else None
 
 
+def _records(document: Document, marked: Marked) -> Records | None:
+    """Write the rules that find the records and their ids again."""
+    css = selector_of(document.root, marked.records)
+    if css is None or len({node.mem_id for node in marked.records}) < len(marked.records):
+        return None
+    has_own = all(one.mem_id == other.mem_id for one, other in zip(marked.records, marked.nodes, strict=True))
+    siblings = goes_on(marked.records)
+    nodes = joined(marked.records) if siblings else marked.records
+    place = ""
+    if marked.attr and (siblings or not has_own):
+        within = [
+            node.css_first(f"{mark.tag}[{marked.attr}$='{key}']") for node, mark, key in _with_keys(nodes, marked)
+        ]
+        place = selector_in(nodes, within) or ""
+        if not place:
+            return None
+    if len(document.root.css(css)) > len(nodes):
+        # What is no record, or the post, may look as they do and have no id.
+        css += f":has({place})" if place and not siblings else f"[{marked.attr}]" if marked.attr and has_own else ""
+    return Records(nodes, css, _key_rule(marked, place), siblings)
+
+
+def _with_keys(nodes: list[LexborNode], marked: Marked) -> Iterator[tuple[LexborNode, LexborNode, str]]:
+    return zip(nodes, marked.nodes, marked.keys, strict=True)
+
+
+def _key_rule(marked: Marked, place: str) -> str:
+    if not marked.attr:
+        return ""
+    number = r"\d+" if marked.keys[0].isdigit() else "[0-9a-f-]{36}"
+    before = "#" * (marked.attr == "href") + re.escape(marked.prefix).replace(r"\-", "-")
+    parts = [f"css: {scalar(place)}"] if place else []
+    parts += [f"attr: {marked.attr}", *([f"regex: {scalar(f'{before}({number})')}"] if before else [])]
+    return f"{{{', '.join(parts)}}}"
+
+
 def _counts_up(keys: list[str]) -> bool:
-    first = int(keys[0]) if keys[0].isdigit() else 2
+    first = int(keys[0]) if keys and keys[0].isdigit() else 2
     return first < 2 and keys == [str(number) for number in range(first, first + len(keys))]
 
 
 def find_post(document: Document, comments: Records | None) -> LexborNode | None:
     """Return the element around the post where it stands apart from the comments; None where it is one of them."""
+    if comments is not None and comments.siblings:
+        return None
     inside = {node.mem_id for node in (comments.nodes if comments else ())}
     apart = [
         node
@@ -134,16 +155,25 @@ def _touches(node: LexborNode, inside: set[int]) -> bool:
 
 
 def body_in(records: list[LexborNode]) -> str | None:
-    """Return the selector of the bodies: the smallest elements that hold nearly all of a record's own words."""
+    """Return the selector of the bodies: by their names, else by where most of the words stand."""
     mine = {record.mem_id for record in records}
-    return selector_in(records, [_body(record, mine - {record.mem_id}) for record in records])
+    css = author_in(records)
+    authors = [record.css_first(css) if css else None for record in records]
+    apart = [
+        {node.mem_id for node in (*times_in(record), *([author] if author is not None else []))}
+        for record, author in zip(records, authors, strict=True)
+    ]
+    named = [_body(one, mine - {one.mem_id}, away) for one, away in zip(records, apart, strict=True)]
+    if any(
+        node is not None and len(node.text()) * 2 > len(one.text()) for node, one in zip(named, records, strict=True)
+    ):
+        return selector_in(records, named)
+    return selector_in(records, [longest_in(one, away) for one, away in zip(records, apart, strict=True)])
 
 
-def _body(record: LexborNode, others: set[int]) -> LexborNode | None:
+def _body(record: LexborNode, others: set[int], apart: set[int]) -> LexborNode | None:
+    """Return the smallest named element that holds nearly all of a record's own words, and no author or moment."""
     foreign = {one.mem_id for node in record.css("*") if node.mem_id in others for one in node.css("*")} | others
-    author = _author(record)
-    # What stands around an author or a moment is more than a body.
-    apart = {node.mem_id for node in (*times_in(record), *([author] if author else []))}
     own = [
         node
         for node in record.css(_BODIES)
@@ -157,9 +187,11 @@ def _body(record: LexborNode, others: set[int]) -> LexborNode | None:
     return min(near, key=lambda node: len(node.html or ""), default=None)
 
 
-def author_in(records: list[LexborNode]) -> str | None:
-    """Return the selector of the authors."""
-    return selector_in(records, [_author(record) for record in records])
+def author_in(records: list[LexborNode], titles: Sequence[LexborNode] = ()) -> str | None:
+    """Return the selector of the authors: by their names, else by what is short and differs and is no title."""
+    return selector_in(records, [_author(record) for record in records]) or selector_in(
+        records, names_in(records, {node.mem_id for node in titles})
+    )
 
 
 def _author(record: LexborNode) -> LexborNode | None:

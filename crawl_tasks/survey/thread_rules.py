@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
-
 from selectolax.lexbor import LexborNode
 
 from crawl_tasks.parse.document import Document
 from crawl_tasks.survey.links import Link, identity_of, paged_template, template_of
-from crawl_tasks.survey.pager import next_of
+from crawl_tasks.survey.pager import GUESS, Step, next_of
 from crawl_tasks.survey.records import moment_rule, selector_of
 from crawl_tasks.survey.ruletext import CHECK, fields_text, indented, scalar
 from crawl_tasks.survey.thread import Records, author_in, body_in, find_comments, find_post
@@ -19,10 +17,10 @@ _FOREIGN = "blockquote, [class*=signature], [class*=edited], [class*=updated]"
 _PARENTS = ("data-parent", "data-parent-id", "data-parentid", "data-parent-pid")
 
 
-def thread_rules(thread: tuple[Link, Document] | None, example: Link, list_next: str) -> list[str]:
+def thread_rules(thread: tuple[Link, Document] | None, example: Link, of_lists: Step | None) -> list[str]:
     """Propose `post` and `comment`; without a thread only where posts are.
 
-    `list_next` is the rule that finds the next page of a list: a thread of one page does not show its own.
+    A thread of one page does not show its pager: then it is taken to be as that of lists.
     """
     link = thread[0] if thread else example
     lines = ["post:", _address(link)]
@@ -32,18 +30,22 @@ def thread_rules(thread: tuple[Link, Document] | None, example: Link, list_next:
     comments = find_comments(document)
     around = find_post(document, comments)
     following = next_of(document)
+    known = (of_lists.next if of_lists else "") or GUESS
     lines += _post(thread, around, comments)
     if comments is None:
         return [*lines, "# No comments were found: add `comment`, if there are any."]
     # Where the first of them is the post itself, the comments are those after it.
     if around is None:
-        lines += ["  comments:", *_comments(comments, f"{comments.css} ~ {comments.css}", 4)]
-    more = [f"  next: {following[0]}" if following else f"  next: {list_next}{CHECK}: this thread had a single page"]
+        first = f"{comments.css} ~ {comments.css}"
+        lines += ["  comments:", *_records(comments, first, 4), *fields_text(_reply(comments), 4, "reply")]
     paged = None
     if following and not link.has_slug:
-        paged = paged_template(document.page.url, following[1], link.key, "post")
+        paged = paged_template(document.page.url, following.url, link.key, "post")
+    more = following.line(has_template=bool(paged)) if following else f"{known}{CHECK}: this thread had a single page"
     address = [f"  address: {scalar(paged)}{CHECK}"] if paged else []
-    return [*lines, *more, "comment:", *address, "  first_page: 2", *_comments(comments, comments.css, 2), *more]
+    lines += [f"  {more}", "comment:", *address, "  first_page: 2", *_records(comments, comments.css, 2)]
+    lines += ["  fields: *reply"] if around is None else fields_text(_reply(comments), 2)
+    return lines if more.startswith("pages") else [*lines, f"  {more}"]
 
 
 def _address(link: Link) -> str:
@@ -59,7 +61,7 @@ def _post(thread: tuple[Link, Document], around: LexborNode | None, comments: Re
     fields = {"title": scalar(title)} if title else {}
     if around is None:
         # The first of the records is the post: what is read of it stands first on the page.
-        within = f"{comments.css} " if comments is not None else ""
+        within = f"{comments.css} " if comments is not None and not comments.siblings else ""
         return fields_text(fields | _fields(comments.nodes if comments is not None else [], within), 2)
     record = selector_of(document.root, [around])
     if record and title and around.css_first(title) is not None:
@@ -76,14 +78,20 @@ def _title(document: Document, text: str) -> str | None:
     return next((css for css in _HEADINGS[:3] if document.root.css_first(css) is not None), None)
 
 
-def _comments(comments: Records, css: str, by: int) -> list[str]:
-    pattern = re.escape(comments.prefix).replace(r"\-", "-") + f"({comments.key})"
-    key = f"{{attr: {comments.attr}, regex: {scalar(pattern)}}}" if comments.prefix else f"{{attr: {comments.attr}}}"
+def _records(comments: Records, css: str, by: int) -> list[str]:
+    lines = [f"record: {scalar(css)}{CHECK}", *(["siblings: true"] if comments.siblings else [])]
+    lines += ["nesting: nested"] if comments.is_nested else []
+    if not comments.key:
+        there = _fields(comments.nodes)
+        lines.append(f"id_of: [{', '.join(name for name in ('author', 'created_at', 'body') if name in there)}]")
+    return indented(lines, by)
+
+
+def _reply(comments: Records) -> dict[str, str]:
     names = {name for node in comments.nodes for name in node.attributes}
-    parents = [f"{{attr: {name}}}" for name in _PARENTS if name in names]
-    fields = {"comment_id": key, **({"parent_id": parents[0]} if parents else {}), **_fields(comments.nodes)}
-    nesting = ["nesting: nested"] if comments.is_nested else []
-    return [*indented([f"record: {scalar(css)}{CHECK}", *nesting], by), *fields_text(fields, by)]
+    parents = [{"parent_id": f"{{attr: {name}}}"} for name in _PARENTS if name in names]
+    key = {"comment_id": comments.key} if comments.key else {}
+    return {**key, **(parents[0] if parents else {}), **_fields(comments.nodes)}
 
 
 def _fields(records: list[LexborNode], within: str = "") -> dict[str, str]:

@@ -9,7 +9,7 @@ import pytest
 from crawl_tasks.model import Stage
 from crawl_tasks.parse.page import compile_parser
 from crawl_tasks.sites.loader import parse_site
-from tests.unit.pages import AT_S, BASE, answer, ask
+from tests.unit.pages import AT_S, BASE, COMMENT, LIST, POST, answer, ask, site_parser
 
 SITE = """\
 name: forum
@@ -155,3 +155,53 @@ def test_a_base_element_moves_relative_links() -> None:
     page = PAGE.replace("<head>", "<head><base href='https://forum.example/deep/down/'>")
 
     assert value_of("{css: .l, attr: href, as: url}", page) == f"{BASE}/deep/post/7?sid=1"
+
+
+LINKED = """<script type="application/ld+json">{"@graph": [{"@type": "BreadcrumbList"}, {"@type": ["QAPage"],
+  "mainEntity": {"@type": "Question", "name": "Why?", "text": "Tell me", "author": "ann",
+   "acceptedAnswer": {"@id": "/q/7#a1", "text": "So", "author": [{"name": "bob"}],
+    "comment": [{"@id": "/q/7#c2", "text": "Thanks"}]}}}]}</script>
+  <script type="application/ld+json">no JSON</script><h1>Why?</h1>"""
+LINKED_RULES = """
+  address: /post/{post}
+  format: json-ld
+  record: {json: "[?\\"@type\\" == 'Question']"}
+  fields: {title: {json: name}, body: {json: text}, author: {json: author.name}}
+  comments:
+    record: {json: "[?\\"@type\\" == 'Question'].comment[]"}
+    fields:
+      comment_id: {json: '"@id"', regex: '#(.+)'}
+      parent_id: {json: 'parentItem."@id"', regex: '#(.+)'}
+      author: {json: author.name}
+      body: {json: text}
+"""
+
+
+def test_what_a_page_says_of_itself_in_json_ld_is_read_with_answers_at_any_depth() -> None:
+    request, rules = ask(Stage.POST), (LIST, LINKED_RULES, COMMENT)
+
+    parsed = site_parser(stages=rules, post="  next: a.next").parse(request, answer(request, LINKED), 0)
+
+    (post,) = parsed.items.posts
+    assert (post.title, post.body, post.author) == ("Why?", "Tell me", "ann")
+    assert [(one.comment_id, one.parent_id, one.author, one.body) for one in parsed.items.comments] == [
+        ("a1", None, "bob", "So"), ("c2", "a1", None, "Thanks"),
+    ]  # fmt: skip
+
+
+def test_a_record_goes_on_in_what_stands_after_it() -> None:
+    rows = "".join(f"<tr class=t><td id=r{n}>title {n}</td></tr><tr><td class=n>{n} replies</td></tr>" for n in (7, 8))
+    rules = """
+  address: /list/{board}/{page}
+  record: tr.t
+  siblings: true
+  fields: {post_id: {css: 'td[id]', attr: id, regex: 'r(.+)'}, title: 'td[id]', reply_count: .n}
+"""
+
+    request = ask(Stage.LIST)
+
+    parsed = site_parser(stages=(rules, POST, COMMENT)).parse(request, answer(request, f"<table>{rows}</table>"), 0)
+
+    assert [(one.post_id, one.title, one.reply_count) for one in parsed.items.posts] == [
+        ("7", "title 7", 7), ("8", "title 8", 8),
+    ]  # fmt: skip

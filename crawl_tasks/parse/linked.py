@@ -1,0 +1,66 @@
+"""The JSON-LD of a page, as one list of things: what `format: json-ld` reads. Vocabulary: schema.org."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import orjson
+from selectolax.lexbor import LexborNode
+
+Json = str | int | float | bool | None | list["Json"] | dict[str, "Json"]
+MOST_THINGS = 5_000
+_DEEPEST = 60
+_SAID_BELOW = ("acceptedAnswer", "suggestedAnswer", "comment")
+
+
+def linked_data(root: LexborNode) -> list[Json]:
+    """Return what the page's blocks of JSON-LD describe, in order; a block that is no JSON is passed over.
+
+    Of a thing with several types or authors the first counts, an author is always an object, and answers and comments
+    at any depth are one list, `comment`, of which each names what it answers as `parentItem`.
+    """
+    found: list[Json] = []
+    for block in root.css("script[type='application/ld+json']"):
+        try:
+            found += _things(orjson.loads(block.text()))
+        except orjson.JSONDecodeError:
+            continue
+    return found[:MOST_THINGS]
+
+
+def _things(value: Json, depth: int = 0) -> Iterator[dict[str, Json]]:
+    graph = value.get("@graph") if isinstance(value, dict) else value
+    if isinstance(graph, list) and depth < _DEEPEST:
+        for one in graph:
+            yield from _things(one, depth + 1)
+    elif isinstance(value, dict):
+        main = value.get("mainEntity")
+        yield _plain(value)
+        if isinstance(main, dict) and "@type" in main:
+            yield _plain(main)
+
+
+def _plain(thing: dict[str, Json]) -> dict[str, Json]:
+    author = _first(thing.get("author"))
+    return {
+        **thing,
+        "@type": _first(thing.get("@type")),
+        "author": {"name": author} if isinstance(author, str) else author,
+        "comment": list(_below(thing, None, 0)),
+    }
+
+
+def _below(thing: dict[str, Json], above: Json, depth: int) -> Iterator[dict[str, Json]]:
+    """Yield what was said below a thing, each before what was said below it."""
+    for name in _SAID_BELOW if depth < _DEEPEST else ():
+        said = thing.get(name)
+        for one in said if isinstance(said, list) else [said]:
+            if not isinstance(one, dict):
+                continue
+            plain = _plain({key: value for key, value in one.items() if key not in _SAID_BELOW})
+            yield {**plain, "parentItem": plain.get("parentItem") or above, "comment": []}
+            yield from _below(one, {key: one[key] for key in ("@id", "url", "identifier") if key in one}, depth + 1)
+
+
+def _first(value: Json) -> Json:
+    return (value[0] if value else None) if isinstance(value, list) else value

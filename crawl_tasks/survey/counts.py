@@ -1,0 +1,70 @@
+"""Before step 1, survey: the numbers in the rows of an unknown program, and what each counts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from selectolax.lexbor import LexborNode
+
+from crawl_tasks.parse.counts import read_count
+from crawl_tasks.survey.moments import attribute_of
+from crawl_tasks.survey.records import counts_in, place_of, selector_in, upwards
+from crawl_tasks.survey.words import REPLIES, VIEWS
+
+# `3 replies`, `Replies: 3`, `返信 3`; a longer text speaks of something.
+_LABELLED = re.compile(
+    r"\W*(?:\D{0,24}?\d[\d.,]*\s*(?:k|m|万|萬|千)?|\d[\d.,]*\s*(?:k|m|万|萬|千)?\D{1,24})\W*", re.IGNORECASE
+)
+
+
+def count_rules(records: Sequence[LexborNode]) -> dict[str, str]:
+    """Return the selectors of reply and view counts; a number that nothing names is taken for the replies."""
+    named = {
+        name: selector_in(records, [_named(record, words) for record in records])
+        for name, words in (("reply_count", REPLIES), ("view_count", VIEWS))
+    }
+    if not any(named.values()):
+        named["reply_count"] = selector_in(records, [next(iter(counts_in(record)), None) for record in records])
+    return {name: css for name, css in named.items() if css}
+
+
+def replies_of(record: LexborNode) -> int:
+    """Return how many replies a row seems to tell of."""
+    node = _named(record, REPLIES) or next(iter(counts_in(record)), None)
+    return read_count(node.text()) or 0 if node is not None else 0
+
+
+def words_of(node: LexborNode) -> str:
+    """Return what names a value: the classes of its element or the one around it, its column's heading, its words."""
+    above = node.parent
+    named = node.attributes.get("class") or (above.attributes.get("class") if above is not None else None) or ""
+    own = node.text() if len(node.text()) <= 60 else ""
+    return f"{named} {_heading_of(node)} {own}"
+
+
+def _named(record: LexborNode, words: re.Pattern[str]) -> LexborNode | None:
+    return next((node for node in (*counts_in(record), *_labelled_in(record)) if words.search(words_of(node))), None)
+
+
+def _labelled_in(record: LexborNode) -> list[LexborNode]:
+    found = [
+        node
+        for node in record.css("td, span, div, dd, a, b, strong, em, p, li, small")
+        if _LABELLED.fullmatch(node.text().strip()) and attribute_of(node) is None
+    ]
+    inner = {above.mem_id for node in found for above in upwards(node.parent)}
+    return [node for node in found if node.mem_id not in inner]
+
+
+def _heading_of(node: LexborNode) -> str:
+    """Return what stands above a cell in the first row of its table."""
+    cell = next((one for one in upwards(node) if one.tag == "td"), None)
+    table = next((one for one in upwards(node) if one.tag == "table"), None)
+    first = table.css_first("tr") if table is not None else None
+    if cell is None or first is None:
+        return ""
+    heads = [one for one in first.iter(include_text=False) if one.tag in ("th", "td")]
+    place = place_of(cell) - 1
+    is_own = cell.parent is not None and cell.parent.mem_id == first.mem_id
+    return heads[place].text().strip()[:40] if place < len(heads) and not is_own else ""

@@ -1,0 +1,103 @@
+"""Before step 1, survey: rules for the list pages of an unknown program, from one of them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from crawl_tasks.parse.document import Document
+from crawl_tasks.survey.counts import count_rules, words_of
+from crawl_tasks.survey.links import Link, identity_of, paged_template, template_of
+from crawl_tasks.survey.moments import times_in
+from crawl_tasks.survey.pager import GUESS, Step
+from crawl_tasks.survey.records import Rows, moment_rule, selector_in, selector_of
+from crawl_tasks.survey.ruletext import CHECK, fields_text, scalar
+from crawl_tasks.survey.thread import author_in
+from crawl_tasks.survey.words import EMPTY, LATEST
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A list page, and the boards that look as it does, itself first; none where it is the front page."""
+
+    document: Document
+    rows: Rows
+    boards: tuple[Link, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Following:
+    """The pager of lists, and the board on whose first page it was seen."""
+
+    step: Step
+    board: Link | None
+
+
+def list_rules(listing: Listing, following: Following | None, empty: Document | None = None) -> list[str]:
+    """Propose `list`; `empty` is the page of a board without threads."""
+    rows = listing.rows
+    title = selector_in(rows.records, [link.node for link in rows.titles]) or "a"
+    addresses, has_template = _addresses(listing, following)
+    lines = ["list:", *addresses, *_records(listing, title, empty), *(["  siblings: true"] if rows.siblings else [])]
+    fields = {"post_id": f"{{css: {scalar(title)}, attr: href, regex: {scalar(_id_regex(rows.titles[0]))}}}"}
+    if rows.titles[0].has_slug:
+        fields["url"] = f"{{css: {scalar(title)}, attr: href}}"
+    author = author_in(rows.records, [link.node for link in rows.titles])
+    fields |= {"title": scalar(title), **({"author": scalar(author)} if author else {})}
+    fields |= {name: scalar(css) for name, css in count_rules(rows.records).items()} | _moments(rows)
+    lines += fields_text(fields, 2)
+    lines += [f"  revision: [{name}]" for name in ("reply_count", "last_reply_at") if name in fields][:1]
+    more = (
+        following.step.line(has_template=has_template) if following else f"{GUESS}{CHECK}: no board had a second page"
+    )
+    return [*lines, f"  {more}"]
+
+
+def _addresses(listing: Listing, following: Following | None) -> tuple[list[str], bool]:
+    """Return the lines on a board's addresses, and whether they give those of later pages."""
+    link = listing.boards[0] if listing.boards else None
+    if link is None or link.has_slug:
+        pattern = identity_of(link.shape, "board", link.place) if link else "^(?P<board>/)$"
+        return [f"  identity: {scalar(pattern)}{CHECK}"], False
+    seen = following.board if following else None
+    paged = paged_template(seen.url, following.step.url, seen.key, "board") if following and seen else None
+    first = template_of(link.url, link.key, "board")
+    lines = [f"  address: {scalar(paged or first)}{CHECK}"]
+    if paged and paged.replace("{page}", "1") != first:
+        lines.append(f"  first_address: {scalar(first)}")
+    return lines, bool(paged)
+
+
+def _records(listing: Listing, title: str, bare: Document | None) -> list[str]:
+    root, rows = listing.document.root, listing.rows
+    record = selector_of(root, rows.whole) or str(rows.whole[0].tag)
+    empty = f"{{css: body, regex: {scalar(EMPTY)}}}"
+    if len(root.css(record)) > len(rows.whole):
+        # A heading looks as the rows do: it stands on an empty board too.
+        record, empty = f"{record}:has({title})", f"{{first_of: [{empty}, {scalar(record)}]}}"
+    if bare is not None and not re.search(EMPTY, bare.root.text()) and "first_of" not in empty:
+        around = [rows.whole[0].parent] if rows.whole[0].parent is not None else []
+        kept = (selector_of(root, around), "h1", "h2", "title") if around else ("h1", "h2", "title")
+        empty = next((scalar(css) for css in kept if css and bare.root.css_first(css) is not None), empty)
+    return [f"  empty: {empty}{CHECK}", f"  record: {scalar(record)}"]
+
+
+def _moments(rows: Rows) -> dict[str, str]:
+    first, last = moment_rule(rows.records), moment_rule(rows.records, place=-1)
+    if first and not last and (LATEST.search(first) or all(_is_latest(rows, at) for at in range(len(rows.records)))):
+        first, last = None, first
+    return {name: rule for name, rule in (("created_at", first), ("last_reply_at", last)) if rule}
+
+
+def _is_latest(rows: Rows, at: int) -> bool:
+    times = times_in(rows.records[at])
+    return not times or bool(LATEST.search(words_of(times[0])))
+
+
+def _id_regex(link: Link) -> str:
+    """Return what reads the id of a link as it is written: an address on the page may be a relative one."""
+    pattern = identity_of(link.shape, "id", link.place).strip("^$").replace("(?P<id>", "(")
+    href = link.node.attributes.get("href") or ""
+    while "/" in pattern and not re.search(pattern, href):
+        pattern = pattern.partition("/")[2]
+    return pattern

@@ -1,0 +1,70 @@
+"""Forums of programs that nobody knows, crawled whole with the file that `crawl-tasks new` proposes, unedited."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import redis
+
+from crawl_tasks.cli.exits import Exit
+from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.publishing import publish_site
+from crawl_tasks.sites.loader import load_site
+from crawl_tasks.sites.policy import Gate
+from tests.frontier.small_crawl import SmallCrawl
+from tests.programs.content import Content, Row, expected, small_forum
+from tests.programs.host import served
+from tests.programs.layouts import LAYOUTS, Layout
+from tests.unit.command_line import run
+
+CONTENT = small_forum(24)
+MOST_LINES = 40
+MOST_LISTS = 5
+"""List pages of the three boards: a second crawl asks for nothing else."""
+QUICK = Gate(window=50, delay_s=0, retry_base_s=0.1)
+
+
+def stored(crawl: SmallCrawl, content: Content) -> dict[tuple[int, int], Row]:
+    """Return what came to be stored, as the truth has it; which board a post is in only the lists say."""
+    numbers = {key: board.number for board in content.boards for key in (str(board.number), board.slug)}
+    items = crawl.items()
+    boards = {post.post_id: numbers[post.forum_id] for page in items for post in page.posts if post.forum_id}
+    rows = {
+        (int(post.post_id), 0): Row(
+            post.author or "", post.created_at or 0, post.body, post.title or "", boards[post.post_id]
+        )
+        for page in items for post in page.posts if post.body is not None
+    }  # fmt: skip
+    return rows | {
+        (int(one.post_id), int(one.comment_id)): Row(one.author or "", one.created_at or 0, one.body or "")
+        for page in items for one in page.comments
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
+def test_a_proposed_file_gets_a_forum_whole_unedited(
+    layout: Layout, client: redis.Redis, frontier: Frontier, tmp_path: Path
+) -> None:
+    with served(layout.shown(CONTENT)) as host:
+        new, tried = run("new", host.url, "--name", "demo", home=tmp_path), run("try", "demo", home=tmp_path)
+        assert (new.exit_code, tried.exit_code) == (Exit.OK, Exit.OK), new.output + tried.output
+        text = (tmp_path / "sites" / "demo.yaml").read_text("utf-8")
+        site = load_site(tmp_path / "sites" / "demo.yaml")
+        crawl = SmallCrawl(client, frontier, host)
+        publish_site(frontier, site.model_copy(update={"gate": QUICK}), contact=None)
+
+        host.log.clear()
+        crawl.scan()
+        first, rows = host.log[:], stored(crawl, CONTENT)
+        host.log.clear()
+        crawl.scan()
+        second = host.log[:]
+
+    assert len([line for line in text.splitlines() if not line.startswith("#")]) < MOST_LINES, text
+    assert rows == {place: replace(row, parent=None) for place, row in expected(CONTENT).items()}
+    assert not [one for one in (*first, *second) if one.status >= 300]
+    assert max(Counter(one.path for one in first).values()) == 1
+    assert len(second) <= MOST_LISTS
