@@ -1,0 +1,144 @@
+# a bench prints
+"""Measure the frontier's verbs: CPU of Redis and of this process for each call, on a server of our own with its AOF.
+
+    python -m tests.bench.frontier_bench [--lists 100] [--rounds 3]
+
+List pages name 20 threads, 3 of them known; each post has one comment page to come; a page carries 17 comments.
+Prints microseconds a call, the best of the rounds; asserts nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import redis
+
+from crawl_tasks.frontier.answers import Refusal
+from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.local.redis_server import RedisServer
+from crawl_tasks.model import Comment, Effort, Items, Lease, Parsed, Post, Request, Stage
+from crawl_tasks.publishing import publish_site
+from crawl_tasks.sites.loader import parse_site
+from tests.frontier.small_crawl import RULES
+
+THREADS, KNOWN = 20, 3
+WINDOW = 200
+EFFORT = Effort(status=200, wire_bytes=9000, body_bytes=46000, fetch_ms=3, parse_ms=1)
+Cost = tuple[float, float]
+
+
+def main() -> None:
+    """Run all rounds and print the best of each verb."""
+    parser = argparse.ArgumentParser(description="Measure the frontier's verbs.")
+    parser.add_argument("--lists", type=int, default=100)
+    parser.add_argument("--rounds", type=int, default=3, help="the best of so many counts")
+    chosen = parser.parse_args()
+    rounds = [dict(run(chosen.lists)) for _ in range(chosen.rounds)]
+    print(f"{'verb':<16} {'Redis':>7} {'ours':>7}   us of CPU a call")
+    for verb in rounds[0]:
+        server, ours = (min(found[verb][which] for found in rounds) for which in (0, 1))
+        print(f"{verb:<16} {server:>7.1f} {ours:>7.1f}")
+
+
+def run(lists: int) -> Iterator[tuple[str, Cost]]:
+    """Crawl list pages, posts and comment pages of one site, each verb in one go; yield its name and cost a call."""
+    with tempfile.TemporaryDirectory() as directory:
+        server = RedisServer(Path(directory))
+        server.start()
+        client = redis.Redis.from_url(server.url)
+        frontier = Frontier(client, "bench", store_at=10**6, outbox_max=10**6)
+        site = parse_site(RULES.replace("window: 50", "window: 200"), "demo.yaml")
+        publish_site(frontier, site, "bench@example.org")
+        frontier.admit("demo", [ask(Stage.LIST, f"f{number}") for number in range(lists)])
+        frontier.tick("bench", floor_ms=1)
+        spent: dict[str, Cost] = {}
+        calls: Counter[str] = Counter()
+        while any(released := {stage: released_of(client, stage) for stage in Stage}.values()):
+            for stage, rids in zip(Stage, released, strict=True):
+                work_off(frontier, client, stage, rids, spent)
+                calls.update({f"lease {stage}": len(rids), f"commit {stage}": len(rids)})
+        for verb in sorted(spent):
+            yield verb, per_call(spent[verb], calls[verb])
+        pages = client.xlen(frontier.keys.outbox)
+        ids: list[bytes] = []
+        yield "draw a page", per_call(measure(client, lambda: ids.extend(id for id, _ in draw_all(frontier))), pages)
+        server.stop()
+
+
+def released_of(client: redis.Redis, stage: Stage) -> list[int]:
+    """Read which requests of a stage stand in its queue."""
+    return [int(rid) for rid in client.zrange(f"bench:s:demo:released:{stage}", 0, -1)]
+
+
+def work_off(frontier: Frontier, client: redis.Redis, stage: Stage, rids: list[int], spent: dict[str, Cost]) -> None:
+    """Lease and commit requests; add to what each verb has cost."""
+    leases: list[Lease | Refusal] = []
+    cost = measure(client, lambda: leases.extend(frontier.lease("demo", rid) for rid in rids))
+    spent[f"lease {stage}"] = added(spent.get(f"lease {stage}", (0.0, 0.0)), cost)
+    held = [(lease, page_of(lease)) for lease in leases if isinstance(lease, Lease)]
+    assert len(held) == len(rids), leases[-1]
+    cost = measure(client, lambda: [frontier.commit(*one, effort=EFFORT) for one in held])
+    spent[f"commit {stage}"] = added(spent.get(f"commit {stage}", (0.0, 0.0)), cost)
+
+
+def draw_all(frontier: Frontier) -> Iterator[tuple[bytes, bytes]]:
+    """Take and acknowledge all that waits for the store."""
+    while some := frontier.draw("bench", 100):
+        yield from some
+        frontier.stored([id for id, _ in some])
+
+
+def ask(stage: Stage, key: str, page: int = 1) -> Request:
+    """Name a request as the parser does."""
+    return Request("demo", stage, key, f"http://127.0.0.1:8765/{stage}/{key}/{page}", page=page)
+
+
+def page_of(lease: Lease) -> Parsed:
+    """Give what a page of the request's stage carries."""
+    stage, key, now = lease.request.stage, lease.request.key, 1_700_000_000.0
+    if stage is Stage.LIST:
+        first = int(key[1:]) * (THREADS - KNOWN)
+        threads = [str(first + number) for number in range(THREADS)]
+        return Parsed(
+            Items("demo", posts=[Post(thread, now, title="A thread's title", author="somebody") for thread in threads]),
+            tuple(ask(Stage.POST, thread) for thread in threads),
+        )
+    comments = [
+        Comment(key, f"{key}-{place}", now, author="somebody", created_at=int(now), body="What one says. " * 8)
+        for place in range(17)
+    ]
+    children = (ask(Stage.COMMENT, key, 2),) if stage is Stage.POST else ()
+    return Parsed(Items("demo", comments=comments), children, tail=2)
+
+
+def measure(client: redis.Redis, work: Callable[[], object]) -> Cost:
+    """Give seconds of CPU: of the server, of this process."""
+    before, own = server_cpu(client), time.process_time()
+    work()
+    own = time.process_time() - own
+    return server_cpu(client) - before, own
+
+
+def added(one: Cost, other: Cost) -> Cost:
+    """Add two costs."""
+    return one[0] + other[0], one[1] + other[1]
+
+
+def per_call(cost: Cost, calls: int) -> Cost:
+    """Give microseconds a call."""
+    return cost[0] / calls * 1e6, cost[1] / calls * 1e6
+
+
+def server_cpu(client: redis.Redis) -> float:
+    """Read how much CPU the server has used, s."""
+    used = client.info("cpu")
+    return float(used["used_cpu_sys"]) + float(used["used_cpu_user"])
+
+
+if __name__ == "__main__":
+    main()
