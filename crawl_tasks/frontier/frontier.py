@@ -142,10 +142,10 @@ class Frontier:
         if code != 0:
             return Refusal(code)
         _, token, attempt, entry, version, tail, deadline_ms, validator = cast(
-            tuple[int, int, int, bytes, bytes, int, bytes, bytes], tuple(reply)
+            tuple[int, bytes, int, bytes, bytes, int, bytes, bytes], tuple(reply)
         )
         _, _, request = read_entry(site, entry)
-        return Lease(rid, token, attempt, request, version.decode(), tail, int(deadline_ms), validator.decode())
+        return Lease(rid, int(token), attempt, request, version.decode(), tail, int(deadline_ms), validator.decode())
 
     def commit(
         self, lease: Lease, parsed: Parsed, outcome: str = "", effort: Effort | None = None, validator: str = ""

@@ -58,7 +58,8 @@ local function share_turns(site, waiting, most)
     credit[best] = credit[best] - gained
     turns[LANES[best]] = turns[LANES[best]] + 1
   end
-  site.credit = string.format('%d %d %d %d', credit[1] or 0, credit[2] or 0, credit[3] or 0, credit[4] or 0)
-  redis.call('HSET', site.key, 'credit', site.credit)
+  local left_over = string.format('%d %d %d %d', credit[1] or 0, credit[2] or 0, credit[3] or 0, credit[4] or 0)
+  if left_over ~= site.credit then redis.call('HSET', site.key, 'credit', left_over) end
+  site.credit = left_over
   return turns
 end

@@ -42,11 +42,9 @@ if site.daily_budget > 0 then
   local today = day_at(site.offsets, now)
   redis.call('HSET', site.key, 'spent', string.format('%.0f %.0f', today, spent_on(site.spent, today) + 1))
 end
-token = redis.call('HINCRBY', site.key, 'fence', 1)
-if token < now then  -- a Redis that lost its last writes gives no token a second time
-  redis.call('HSET', site.key, 'fence', string.format('%.0f', now))
-  token = string.format('%.0f', now)
-end
+-- The clock is in it, so that a Redis that lost its last writes gives no token a second time.
+token = string.format('%.0f', math.max(now, (redis.call('HGET', site.key, 'fence') or 0) + 1))
+redis.call('HSET', site.key, 'fence', token)
 redis.call('HINCRBY', site.key, 'attempts', 1)
 local entry = stage .. ' ' .. level .. ' ' .. attempt .. ' ' .. rest
 redis.call('HSET', site.key .. ':open', rid, token .. ' ' .. entry)
