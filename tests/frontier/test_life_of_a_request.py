@@ -69,6 +69,18 @@ def test_second_worker_cannot_commit_with_a_stale_token(
     assert frontier.census("demo").admitted == 1
 
 
+def test_a_redis_that_lost_its_last_writes_gives_no_token_twice(frontier: Frontier, client: redis.Redis) -> None:
+    frontier.admit("demo", posts(2))
+    before, again = released(client)
+    first = lease(frontier, before)
+    client.hdel("test:s:demo", "fence")  # as if the counter had not been saved
+    eventually(lambda: frontier.clock_ms() > int(first.token))
+
+    second = lease(frontier, again)
+
+    assert int(second.token) > int(first.token)
+
+
 def test_a_message_for_a_request_that_is_done_held_or_unknown_does_nothing(
     frontier: Frontier, client: redis.Redis
 ) -> None:
