@@ -95,13 +95,13 @@ class Drain:
             self._store = self._open_store()
         pages = 0
         for _ in range(MOST_BATCHES):
-            drawn = self._frontier.draw(self._taker, self._batch)
+            drawn = self._frontier.outbox.draw(self._taker, self._batch)
             if not drawn:
                 break
             batch = self._readable(drawn)
             self._keep_sites(self._store, {items.site for _, items in batch})  # first: items of no ledger rebuild none
             gains = self._write(self._store, batch)
-            waiting = self._frontier.stored((page_id for page_id, _ in drawn), self._statistics(gains))
+            waiting = self._frontier.outbox.stored((page_id for page_id, _ in drawn), self._statistics(gains))
             pages += len(drawn)
             if waiting < self._worth:
                 break

@@ -198,7 +198,7 @@ def _follow(frontier: Frontier, site: str, crew: Crew, processes: list[psutil.Pr
     while True:
         crew.watch()
         census = frontier.census(site)
-        waiting = frontier.outbox_size()
+        waiting = frontier.outbox.size()
         peak = max(peak, sum(_rss(process) for process in processes))
         if census.open == 0 and waiting == 0:
             return peak

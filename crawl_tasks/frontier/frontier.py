@@ -36,7 +36,7 @@ from crawl_tasks.frontier.gauges import (
 from crawl_tasks.frontier.graves import Grave, read_graves
 from crawl_tasks.frontier.keys import Keys
 from crawl_tasks.frontier.memory import Memory
-from crawl_tasks.frontier.outbox import read_items
+from crawl_tasks.frontier.outbox import Outbox
 from crawl_tasks.frontier.quarantine import Quarantine
 from crawl_tasks.frontier.refused import RefusedList
 from crawl_tasks.frontier.retry import Verdict
@@ -69,6 +69,7 @@ class Frontier:
         self.quarantine = Quarantine(client, self._scripts, self.keys)
         self.refused = RefusedList(client, self._scripts, prefix)
         self.memory = Memory(client, self._scripts, self.keys)
+        self.outbox = Outbox(client, self._scripts, self.keys)
         self.audit = Audit(self._scripts, self.keys)
         self._store_at = store_at
         self._outbox_max = outbox_max
@@ -303,21 +304,5 @@ class Frontier:
         """Read Redis' clock, the one that all times of the ledger come from."""
         return clock_ms(self._client)
 
-    # -- the outbox --------------------------------------------------------------------------------------
 
-    def draw(self, taker: str, most_pages: int, takeover_ms: int = 60_000) -> list[tuple[bytes, bytes]]:
-        """Take the oldest waiting pages for storing: (id, items as JSON); pages of a dead taker come first."""
-        flat = cast(list[bytes], self._scripts.call(Verb.DRAW, taker, most_pages, takeover_ms)[1])
-        return list(zip(flat[::2], flat[1::2], strict=True))
-
-    def stored(self, ids: Iterable[bytes], gains: Mapping[str, Mapping[str, int]] | None = None) -> int:
-        """Take stored pages off the outbox; give how many still wait. `gains` are statistics to raise, by site."""
-        return ints(self._scripts.call(Verb.STORED, orjson.dumps(gains or {}), *ids))[1]
-
-    @explained("outbox_size")
-    def outbox_size(self) -> int:
-        """Count the pages whose items are not stored yet."""
-        return self._client.xlen(self.keys.outbox)
-
-
-__all__ = ["Admission", "BoardTerms", "Frontier", "Receipt", "Refusal", "Tick", "read_items"]
+__all__ = ["Admission", "BoardTerms", "Frontier", "Receipt", "Refusal", "Tick"]

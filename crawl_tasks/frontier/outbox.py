@@ -1,12 +1,42 @@
-"""Step 8, read side: what commit.lua left in the outbox."""
+"""Step 6: what commit.lua left for the store is drawn, and let go once it is stored."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from typing import cast
+
 import orjson
+import redis
 
 from crawl_tasks.errors import BackendError
+from crawl_tasks.frontier.answers import ints
 from crawl_tasks.frontier.entry import read_trail
+from crawl_tasks.frontier.keys import Keys
+from crawl_tasks.frontier.scripts import Scripts, Verb, explained
 from crawl_tasks.model import Items
+
+
+class Outbox:
+    """Pages' items on one Redis, until they are stored. Every call may raise RedisUnreachable or BackendError."""
+
+    def __init__(self, client: redis.Redis, scripts: Scripts, keys: Keys) -> None:
+        self._client = client
+        self._scripts = scripts
+        self._keys = keys
+
+    def draw(self, taker: str, most_pages: int, takeover_ms: int = 60_000) -> list[tuple[bytes, bytes]]:
+        """Take the oldest waiting pages for storing: (id, items as JSON); pages of a dead taker come first."""
+        flat = cast(list[bytes], self._scripts.call(Verb.DRAW, taker, most_pages, takeover_ms)[1])
+        return list(zip(flat[::2], flat[1::2], strict=True))
+
+    def stored(self, ids: Iterable[bytes], gains: Mapping[str, Mapping[str, int]] | None = None) -> int:
+        """Take stored pages off the outbox; give how many still wait. `gains` are statistics to raise, by site."""
+        return ints(self._scripts.call(Verb.STORED, orjson.dumps(gains or {}), *ids))[1]
+
+    @explained("outbox")
+    def size(self) -> int:
+        """Count the pages whose items are not stored yet."""
+        return self._client.xlen(self._keys.outbox)
 
 
 def read_items(text: bytes) -> Items:

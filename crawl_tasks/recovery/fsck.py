@@ -135,7 +135,7 @@ class Check:
 
     def _unstored(self, site: str) -> dict[Identity, Request]:
         """Give what the database waits for, as far as it can say: while the outbox holds pages, it is behind."""
-        if self._store is None or self._frontier.outbox_size() > 0:
+        if self._store is None or self._frontier.outbox.size() > 0:
             return {}
         return {
             _identity(page.request): page.request

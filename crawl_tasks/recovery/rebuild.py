@@ -118,10 +118,10 @@ class Rebuilder:
     def _empty_outbox(self) -> None:
         drain = Drain(self._frontier, lambda: self._store, batch=CHUNK, worth=1)
         deadline = time.monotonic() + OUTBOX_WAIT_S
-        while drain.run() == "failed" or self._frontier.outbox_size() > 0:
+        while drain.run() == "failed" or self._frontier.outbox.size() > 0:
             if time.monotonic() > deadline:
                 raise StoreError(
-                    f"{self._frontier.outbox_size()} pages wait in the outbox and are not stored; see"
+                    f"{self._frontier.outbox.size()} pages wait in the outbox and are not stored; see"
                     " `crawl-tasks doctor`, then run `crawl-tasks recover` again"
                 )
             self._seize()

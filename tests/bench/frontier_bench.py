@@ -88,9 +88,9 @@ def work_off(frontier: Frontier, client: redis.Redis, stage: Stage, rids: list[i
 
 def draw_all(frontier: Frontier) -> Iterator[tuple[bytes, bytes]]:
     """Take and acknowledge all that waits for the store."""
-    while some := frontier.draw("bench", 100):
+    while some := frontier.outbox.draw("bench", 100):
         yield from some
-        frontier.stored([id for id, _ in some])
+        frontier.outbox.stored([id for id, _ in some])
 
 
 def ask(stage: Stage, key: str, page: int = 1) -> Request:

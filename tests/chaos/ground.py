@@ -207,7 +207,7 @@ class Ground:
 
     def is_idle(self) -> bool:
         """Say whether nothing is open; after a recovery nothing may ever have been admitted."""
-        return self.world.census().open == 0 and self.world.frontier.outbox_size() == 0
+        return self.world.census().open == 0 and self.world.frontier.outbox.size() == 0
 
     def rows(self) -> list[dict[str, object]]:
         """Read what the forum was asked for in this crawl, robots.txt aside."""

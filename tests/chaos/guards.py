@@ -65,7 +65,7 @@ GUARDS = (
         "pages leave the outbox only when they are stored",
         "crawl_tasks/drain.py",
         "            gains = self._write(self._store, batch)\n",
-        "            self._frontier.stored(page_id for page_id, _ in drawn)\n"
+        "            self._frontier.outbox.stored(page_id for page_id, _ in drawn)\n"
         "            gains = self._write(self._store, batch)\n",
         "calls",
         "differ",

@@ -144,7 +144,7 @@ class RichCrawl(TinyCrawl):
             census = self._judge.census("demo")
         except ConfigError:
             return len(self._forum.asked)
-        return len(self._forum.asked), census.done, census.open, census.parked, census.dead, self.frontier.outbox_size()
+        return len(self._forum.asked), census.done, census.open, census.parked, census.dead, self.frontier.outbox.size()
 
 
 def _try(work: Callable[[], object]) -> None:

@@ -74,7 +74,7 @@ class FourSites:
     def is_over(self) -> bool:
         """Say whether nothing is left to do but on the paused site."""
         censuses = [self.world.frontier.census(name) for name in FORUMS if name != "paused"]
-        return all(c.admitted and not c.open for c in censuses) and self.world.frontier.outbox_size() == 0
+        return all(c.admitted and not c.open for c in censuses) and self.world.frontier.outbox.size() == 0
 
     def visits(self, name: str) -> list[Visit]:
         rows = map(json.loads, self._file(name, "log").read_text().splitlines())

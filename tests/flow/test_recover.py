@@ -47,7 +47,7 @@ def test_an_emptied_redis_is_rebuilt_and_the_crawl_ends_as_if_nothing_had_been(w
     world.frontier.produce()
     eventually(lambda: pages_stored(world) > 60, within_s=60)
 
-    unstored = world.frontier.outbox_size()
+    unstored = world.frontier.outbox.size()
     held = world.census()
     world.client.flushall()
     said = world.run("recover", *RECOVER)

@@ -91,7 +91,7 @@ def test_no_secret_shows_in_logs_messages_ledger_or_output_and_the_restricted_us
 
     assert set(proxy.asked) == {site.base.removeprefix("http://")}
     assert "fetch_post" in world.log_of("events")
-    assert world.frontier.outbox_size() > 100
+    assert world.frontier.outbox.size() > 100
     assert [str(path) for path in world.directory.rglob("*") if path.is_file() and shows(path)] == []
 
 

@@ -180,7 +180,7 @@ class World:
         for name in self.processes:
             self.ended(name)
         census = self.census()
-        return census.admitted > 0 and census.open == 0 and self.frontier.outbox_size() == 0
+        return census.admitted > 0 and census.open == 0 and self.frontier.outbox.size() == 0
 
     def crawl(self, within_s: float = 90.0) -> None:
         """Make every board due and wait until nothing is open."""

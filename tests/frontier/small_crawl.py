@@ -13,7 +13,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import redis
 
 from crawl_tasks.fetch.download import Fetcher, build_client
-from crawl_tasks.frontier.frontier import Frontier, read_items
+from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.frontier.outbox import read_items
 from crawl_tasks.model import Items, Stage
 from crawl_tasks.pipeline import Ask, Pages
 from crawl_tasks.publishing import publish_site
@@ -181,6 +182,6 @@ class SmallCrawl:
 
     def items(self) -> list[Items]:
         """Give what waits for the store and take it away."""
-        drawn = self.frontier.draw("test", 1000)
-        self.frontier.stored(page for page, _ in drawn)
+        drawn = self.frontier.outbox.draw("test", 1000)
+        self.frontier.outbox.stored(page for page, _ in drawn)
         return [read_items(text) for _, text in drawn]

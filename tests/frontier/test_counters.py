@@ -97,10 +97,10 @@ def test_what_is_stored_is_counted_once_although_the_acknowledgement_is_sent_aga
 ) -> None:
     frontier.admit("demo", posts(1))
     frontier.commit(lease(frontier, released(client)[0]), Parsed(Items("demo", posts=(Post("1", 1.0),))))
-    ids = [page_id for page_id, _ in frontier.draw("me", 10)]
+    ids = [page_id for page_id, _ in frontier.outbox.draw("me", 10)]
 
     for _ in range(2):
-        frontier.stored(ids, {"demo": {"post:new": 3}})
+        frontier.outbox.stored(ids, {"demo": {"post:new": 3}})
 
     assert stats(frontier)["post:new"] == 3
 

@@ -67,8 +67,8 @@ def test_when_nothing_can_be_written_what_is_leased_ends_and_is_stored(
     assert frontier.commit(lease, Parsed(Items("demo"), children=(replace(post(50), key="50"),))) is not None
     assert frontier.tick("me").has_floor
 
-    [(page, _)] = frontier.draw("me", 10)
-    assert frontier.stored([page]) == 0
+    [(page, _)] = frontier.outbox.draw("me", 10)
+    assert frontier.outbox.stored([page]) == 0
     census = frontier.census("demo")
     assert (census.done, census.leased, census.admitted) == (1, 0, 11)
 

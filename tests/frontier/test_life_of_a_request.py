@@ -7,7 +7,8 @@ from collections.abc import Callable
 import redis
 
 from crawl_tasks.errors import Gone, ServerError
-from crawl_tasks.frontier.frontier import Frontier, Refusal, read_items
+from crawl_tasks.frontier.frontier import Frontier, Refusal
+from crawl_tasks.frontier.outbox import read_items
 from crawl_tasks.frontier.retry import RetryPolicy, Verdict, judge
 from crawl_tasks.model import Comment, Items, Parsed, Post, Request, Stage, State
 from tests.frontier.by_hand import NOTHING, lease, post, posts, released
@@ -49,7 +50,7 @@ def test_a_commit_ends_the_request_enters_its_children_and_releases_the_next(
     assert receipt is not None
     assert (receipt.new, receipt.known, receipt.released) == (1, 1, 1)
     assert released(client) == [5]
-    [(_, text)] = frontier.draw("me", 10)
+    [(_, text)] = frontier.outbox.draw("me", 10)
     found = read_items(text)
     assert found[:4] == items[:4]
     assert [(visit.request.key, visit.is_done) for visit in found.visits] == [("1", True), ("6", False)]
@@ -249,13 +250,13 @@ def test_another_process_takes_the_floor_when_the_ticker_is_silent(frontier: Fro
 def test_items_a_dead_taker_left_are_drawn_again(frontier: Frontier, client: redis.Redis) -> None:
     frontier.admit("demo", posts(1))
     frontier.commit(lease(frontier, released(client)[0]), Parsed(Items("demo", posts=(Post("1", 1.0),))))
-    [(page_id, _)] = frontier.draw("dead", 10)
+    [(page_id, _)] = frontier.outbox.draw("dead", 10)
 
-    assert frontier.draw("living", 10) == []
-    [(again, _)] = frontier.draw("living", 10, takeover_ms=0)
+    assert frontier.outbox.draw("living", 10) == []
+    [(again, _)] = frontier.outbox.draw("living", 10, takeover_ms=0)
 
     assert again == page_id
-    assert frontier.stored([page_id]) == 0
+    assert frontier.outbox.stored([page_id]) == 0
 
 
 def test_verdicts_follow_the_fate_of_the_error() -> None:

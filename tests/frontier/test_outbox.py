@@ -31,7 +31,7 @@ def test_while_the_store_is_behind_nothing_is_leased_or_released(frontier: Front
     assert bounded.tick("me").has_floor
     assert released(client) == []
 
-    bounded.stored(page_id for page_id, _ in bounded.draw("me", 10))
+    bounded.outbox.stored(page_id for page_id, _ in bounded.outbox.draw("me", 10))
     bounded.admit("demo", [])  # any verb that releases
 
     assert len(released(client)) == 4

@@ -107,7 +107,7 @@ def check_nothing_is_lost(waiting: Waiting, fault: Fault, says: str, caplog: pyt
 
     with fault(waiting.store), caplog.at_level(logging.ERROR):
         said = [waiting.worker.run() for _ in range(3)]
-        waited = waiting.frontier.outbox_size()
+        waited = waiting.frontier.outbox.size()
         waiting.later()
         said.append(waiting.worker.run())
     waiting.later()
@@ -120,7 +120,7 @@ def check_nothing_is_lost(waiting: Waiting, fault: Fault, says: str, caplog: pyt
     assert waiting.worker.run() == "2 pages"
     assert caplog.messages[1:] == ["works again"]
     assert waiting.stored() == ["1", "2", "3"]
-    assert waiting.frontier.outbox_size() == 0
+    assert waiting.frontier.outbox.size() == 0
     assert waiting.frontier.census("demo").stats["comment:new"] == 3
 
 
@@ -209,7 +209,7 @@ def test_a_damaged_file_is_named_kept_and_not_begun_anew(waiting: Waiting, caplo
     assert waiting.worker.run() == "failed"
 
     assert "the file is damaged; restore a backup" in str(caplog.records[-1].__dict__["error"])
-    assert waiting.frontier.outbox_size() == 1
+    assert waiting.frontier.outbox.size() == 1
     assert file.read_bytes() == damaged
 
 
@@ -240,7 +240,7 @@ def test_what_no_database_takes_is_laid_aside_and_the_rest_is_stored(waiting: Wa
     waiting.worker.run()
 
     assert waiting.stored() == [str(number) for number in range(1, 8)]
-    assert waiting.frontier.outbox_size() == 0
+    assert waiting.frontier.outbox.size() == 0
     assert [(b'"9"' in one.items, "cannot be stored" in one.reason) for one in waiting.frontier.shelf.pages()] == [
         (True, True)
     ]

@@ -37,7 +37,7 @@ def test_a_connection_lost_in_the_commit_loses_and_doubles_nothing(
 
             assert (said, relay.cuts) == ("2 pages", 1)
             assert waiting.stored() == ["1", "2", "3"]
-            assert waiting.frontier.outbox_size() == 0
+            assert waiting.frontier.outbox.size() == 0
 
 
 def test_the_victim_of_a_deadlock_is_run_again(postgres_server: str) -> None:

@@ -167,8 +167,8 @@ def test_items_that_were_laid_aside_are_listed_put_back_and_dropped(
 
     listed = command("shelf", "list").stdout
     retried = command("shelf", "retry").stdout
-    waiting = frontier.outbox_size()
-    for page_id, _ in frontier.draw("me", 10):
+    waiting = frontier.outbox.size()
+    for page_id, _ in frontier.outbox.draw("me", 10):
         frontier.shelf.put(page_id, "still")
     dropped = command("shelf", "drop", "--yes").stdout
 
@@ -176,7 +176,7 @@ def test_items_that_were_laid_aside_are_listed_put_back_and_dropped(
     assert "\x1b" not in listed
     assert (retried, waiting) == ("2 pages wait for the store again\n", 2)
     assert dropped == "2 pages are dropped\n"
-    assert (frontier.shelf.size(), frontier.outbox_size()) == (0, 0)
+    assert (frontier.shelf.size(), frontier.outbox.size()) == (0, 0)
     assert command("shelf", "list").stdout == "nothing was laid aside\n"
 
 
@@ -188,5 +188,5 @@ def test_a_full_shelf_leaves_the_rest_in_the_outbox(frontier: Frontier, client: 
     with pytest.raises(StoreError, match="crawl-tasks shelf list"):
         frontier.shelf.put(page_id, "x")
 
-    assert frontier.outbox_size() == 1
+    assert frontier.outbox.size() == 1
     assert command("shelf", "retry").stdout == f"{MOST_PAGES} pages wait for the store again\n"

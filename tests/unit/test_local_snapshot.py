@@ -48,7 +48,7 @@ def finish(frontier: Frontier, rid: int, children: Sequence[Request] = ()) -> No
 
 
 def empty_outbox(frontier: Frontier) -> None:
-    frontier.stored(page_id for page_id, _ in frontier.draw("me", 100))
+    frontier.outbox.stored(page_id for page_id, _ in frontier.outbox.draw("me", 100))
 
 
 def test_a_snapshot_counts_what_the_ledger_holds(frontier: Frontier) -> None:

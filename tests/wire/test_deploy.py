@@ -13,7 +13,8 @@ from crawl_tasks.broker.transport import readable
 from crawl_tasks.drain import Drain
 from crawl_tasks.errors import SiteError
 from crawl_tasks.frontier.entry import read_entry
-from crawl_tasks.frontier.frontier import Frontier, read_items
+from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.frontier.outbox import read_items
 from crawl_tasks.model import Forum, Post, Reach, Stage, State, Sweep
 from crawl_tasks.pipeline import Ask
 from crawl_tasks.schedule.inbox import Inbox
@@ -88,7 +89,7 @@ def test_a_crawl_that_an_earlier_version_began_is_ended(client: redis.Redis, tmp
         assert frontier.census("demo").imbalance() == ""
         assert {str(row[1]) for row in dump(store)["posts"]} >= {*POSTS, *ASKED}
         assert {str(row[2]) for row in dump(store)["comments"]} >= {f"{c}{n}" for c in "cd" for n in POSTS}
-        assert (frontier.outbox_size(), frontier.shelf.size(), client.llen("test:refused")) == (0, 0, 0)
+        assert (frontier.outbox.size(), frontier.shelf.size(), client.llen("test:refused")) == (0, 0, 0)
         assert len(set(forum.asked)) == len(forum.asked)
 
 
