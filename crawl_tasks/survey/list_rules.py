@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from crawl_tasks.parse.document import Document
+from crawl_tasks.parse.text import lines as lines_of
 from crawl_tasks.survey.counts import count_rules, words_of
 from crawl_tasks.survey.links import Link, identity_of, paged_template, template_of
 from crawl_tasks.survey.moments import times_in
@@ -71,14 +72,15 @@ def _addresses(listing: Listing, following: Following | None) -> tuple[list[str]
 def _records(listing: Listing, title: str, bare: Document | None) -> list[str]:
     root, rows = listing.document.root, listing.rows
     record = selector_of(root, rows.whole) or str(rows.whole[0].tag)
-    empty = f"{{css: body, regex: {scalar(EMPTY)}}}"
+    empty = f"{{css: body, text: lines, regex: {scalar(EMPTY)}}}"
     if len(root.css(record)) > len(rows.whole):
         # A heading looks as the rows do: it stands on an empty board too.
         record, empty = f"{record}:has({title})", f"{{first_of: [{empty}, {scalar(record)}]}}"
-    if bare is not None and not re.search(EMPTY, bare.root.text()) and "first_of" not in empty:
-        around = [rows.whole[0].parent] if rows.whole[0].parent is not None else []
-        kept = (selector_of(root, around), "h1", "h2", "title") if around else ("h1", "h2", "title")
-        empty = next((scalar(css) for css in kept if css and bare.root.css_first(css) is not None), empty)
+    if bare is not None and not re.search(EMPTY, lines_of(bare.root.html or "")) and "first_of" not in empty:
+        around = rows.whole[0].parent
+        box = selector_of(root, [around]) if around is not None and around.tag != "body" else None
+        kept = [css for css in (box, "h1", "h2", "title") if css and bare.root.css_first(css) is not None]
+        empty = scalar(kept[0]) if kept else empty
     return [f"  empty: {empty}{CHECK}", f"  record: {scalar(record)}"]
 
 

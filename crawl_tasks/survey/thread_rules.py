@@ -5,6 +5,7 @@ from __future__ import annotations
 from selectolax.lexbor import LexborNode
 
 from crawl_tasks.parse.document import Document
+from crawl_tasks.survey.linked_rules import linked_rules, posting_in
 from crawl_tasks.survey.links import Link, identity_of, paged_template, template_of
 from crawl_tasks.survey.pager import GUESS, Step, next_of
 from crawl_tasks.survey.records import moment_rule, selector_of
@@ -31,6 +32,9 @@ def thread_rules(thread: tuple[Link, Document] | None, example: Link, of_lists: 
     around = find_post(document, comments)
     following = next_of(document)
     known = (of_lists.next if of_lists else "") or GUESS
+    posting = posting_in(document) if not _is_told(comments) else None
+    if posting is not None:
+        return linked_rules(posting, lines[1], following.next if following and following.next else known)
     lines += _post(thread, around, comments)
     if comments is None:
         return [*lines, "# No comments were found: add `comment`, if there are any."]
@@ -46,6 +50,11 @@ def thread_rules(thread: tuple[Link, Document] | None, example: Link, of_lists: 
     lines += [f"  {more}", "comment:", *address, "  first_page: 2", *_records(comments, comments.css, 2)]
     lines += ["  fields: *reply"] if around is None else fields_text(_reply(comments), 2)
     return lines if more.startswith("pages") else [*lines, f"  {more}"]
+
+
+def _is_told(comments: Records | None) -> bool:
+    """Say whether the markup tells who wrote what and when."""
+    return comments is not None and {"author", "body", "created_at"} <= _fields(comments.nodes).keys()
 
 
 def _address(link: Link) -> str:

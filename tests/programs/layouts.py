@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -318,6 +319,48 @@ def _numbered_thread(topic: Topic, part: Part) -> str:
     return f"<title>{escape(topic.title)}</title><h1>{escape(topic.title)}</h1>{rows}{pager}"
 
 
+# Nothing in the markup says who or when: all is in a block of JSON-LD, and scripts would show it.
+
+
+def _linked_front(boards: tuple[Board, ...]) -> str:
+    rows = "".join(
+        f'<div class="x{one.number}"><a href="/room/{one.slug}">{escape(one.title)}</a></div>' for one in boards
+    )
+    return f"<title>Rooms</title>{rows}"
+
+
+def _linked_list(board: Board, part: Part) -> str:
+    rows = "".join(f'<div><a href="/talk/{one.number}">{escape(one.title)}</a></div>' for one in part.items)
+    more = f'<a rel=next href="/room/{board.slug}?page={part.number + 1}">More</a>' if part.has_more else ""
+    none = "" if part.items else "<p>No discussions here.</p>"
+    return f"<title>{escape(board.title)}</title><h1>{escape(board.title)}</h1>{rows}{none}{more}"
+
+
+def _linked_thread(topic: Topic, part: Part) -> str:
+    said = [_linked(one, "Comment", topic) for one in part.items if one is not topic.said[0]]
+    told = {
+        "@context": "https://schema.org",
+        **_linked(topic.said[0], "DiscussionForumPosting", topic),
+        "headline": topic.title,
+        "comment": said,
+    }
+    crumbs = {"@context": "https://schema.org", "@type": "BreadcrumbList", "itemListElement": []}
+    blocks = "".join(f'<script type="application/ld+json">{json.dumps(one)}</script>' for one in (crumbs, told))
+    words = "".join(f"<div><div>{lines(one)}</div></div>" for one in part.items)
+    more = f'<a rel=next href="/talk/{topic.number}?page={part.number + 1}">More</a>' if part.has_more else ""
+    return f"<title>{escape(topic.title)}</title>{blocks}<h1>{escape(topic.title)}</h1>{words}{more}"
+
+
+def _linked(said: Said, kind: str, topic: Topic) -> dict[str, object]:
+    return {
+        "@type": kind,
+        "url": f"https://talk.example/talk/{topic.number}#c{said.number}",
+        "author": {"@type": "Person", "name": said.author},
+        "datePublished": f"{moment(said.at):%Y-%m-%dT%H:%M:%SZ}",
+        "text": said.text,
+    }
+
+
 LAYOUTS = {
     "a table without classes": Layout(
         _table_front, _table_list, _table_thread, r"/board\.cgi\?id=(?P<board>\d+)", r"/show\.cgi\?thread=(?P<topic>\d+)",
@@ -334,5 +377,8 @@ LAYOUTS = {
     ),
     "Chinese, pages by offset": Layout(
         _numbered_front, _numbered_list, _numbered_thread, r"/bk\?id=(?P<board>\d+)", r"/tz\?id=(?P<topic>\d+)", by_offset
+    ),
+    "JSON-LD alone": Layout(
+        _linked_front, _linked_list, _linked_thread, r"/room/(?P<board>\w+)", r"/talk/(?P<topic>\d+)", by_page
     ),
 }  # fmt: skip
