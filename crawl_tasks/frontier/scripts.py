@@ -65,7 +65,7 @@ class Verb(StrEnum):
     DISMISS = "dismiss"
 
 
-PRELUDE: Final = ("calendar", "pace", "prelude", "breaker", "shares", "release", "validator")
+PRELUDE: Final = ("calendar", "pace", "prelude", "breaker", "shares", "threshold", "release", "validator")
 """What stands in front of every verb, in this order."""
 
 

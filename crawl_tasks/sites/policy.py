@@ -61,7 +61,7 @@ class Gate(Part):
     )
     retry_max_s: Seconds = Field(default=600.0, ge=0.1, le=86400, description="Most seconds between two attempts.")
     max_backlog: Whole = Field(
-        default=10_000, ge=1, le=10_000_000, description="Open requests above which no scan starts."
+        default=10_000, ge=1, le=10_000_000, description="Open requests above which no list page goes."
     )
     daily_budget: Whole = Field(
         default=0, ge=0, le=100_000_000, description="Requests in a day of the site's zone; 0: no limit."

@@ -29,6 +29,7 @@ PARTS: dict[str, Part] = {
     "snapshots": outages.snapshots,
     "failovers": outages.failovers,
     "threshold": manners.threshold,
+    "backlog": manners.backlog,
     "slots": manners.slots,
     "politeness": manners.politeness,
     "poison": poison.run,

@@ -95,6 +95,14 @@ class Nursery:
                 self._note(json.loads(line))
             wait_s = 0.0
 
+    def kill(self, child: Child) -> None:
+        """End one child at once, once it was born."""
+        self._pump_until(lambda: child.pid > 0)
+        with suppress(ProcessLookupError):  # it died just now
+            os.kill(child.pid, signal.SIGKILL)
+        self._pump_until(lambda: child.code is not None)
+        del self.children[child.name]
+
     def kill_all(self) -> None:
         """End every child at once."""
         self._pump_until(lambda: all(child.pid for child in self.living()))

@@ -15,6 +15,8 @@ from tests.chaos.points import POINTS, Role
 from tests.chaos.rows import Row, Scale
 
 THRESHOLD = 100
+NARROW = 20
+EXPECTED = 30  # children of a list page, until one brings more
 INTERVAL_S = 1.0
 DELAY_S = 0.04
 WINDOW = 3
@@ -50,6 +52,36 @@ def threshold(scale: Scale, seed: int) -> list[Row]:
             f"{samples:,} samples, {calls:,} requests were refused as known",
             f"backlog at most {most}",
             "never above the threshold",
+            faults,
+        )
+    ]
+
+
+def backlog(scale: Scale, seed: int) -> list[Row]:
+    """Crawl at a threshold that one list page's children pass, while a worker dies every second."""
+    with _ground() as ground:
+        ground.begin(max_backlog=NARROW, window=8)
+        for role, count in {Role.FETCH: 4, Role.STORE: 1, Role.BEAT: 1}.items():
+            for _ in range(count):
+                ground.nursery.fork(role)
+        most = samples = kills = 0
+        began = time.monotonic()
+        while not ground.world.is_idle():
+            most, samples = max(most, ground.world.census().open), samples + 1
+            ground.nursery.pump()
+            if kills < min(12 * scale.repeats, time.monotonic() - began - 1):
+                ground.nursery.kill(next(child for child in ground.nursery.living() if child.role is Role.FETCH))
+                ground.nursery.fork(Role.FETCH)
+                kills += 1
+        bound = NARROW + max(EXPECTED, *map(int, ground.world.census().fields.get("brood", "0").split()))
+        verdict = ground.judge()
+        faults = verdict.faults + ((f"the backlog was {most}",) if most > bound else ())
+    return [
+        Row(
+            f"a crawl at a threshold of {NARROW}, 4 workers, a death every second",
+            f"{samples:,} samples, {verdict.pages} pages, {kills} kills",
+            f"backlog at most {most}",
+            f"never above {bound}, the threshold and one page's children",
             faults,
         )
     ]

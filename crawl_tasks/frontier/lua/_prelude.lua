@@ -30,7 +30,7 @@ local FIELDS = {
   'guard', 'rolling_ms', 'levels:list', 'levels:post', 'levels:comment', 'guard_capacity', 'full_pass_ms', 'hubs',
   'shut:list', 'shut:post', 'shut:comment', 'breaker_after', 'breaker_percent', 'probe_ms',
   'slow', 'slow_ms', 'crawl_delay_ms', 'daily_budget', 'spent', 'quiet', 'offsets',
-  'weights', 'credit', 'daily_new', 'found',
+  'weights', 'credit', 'daily_new', 'found', 'brood',
 }
 
 -- When the gate of a site opens, ms: its next turn, or later when it is asleep or has spent the day's budget.
@@ -54,7 +54,7 @@ local function load_site(name)
   return {
     name = name, key = key, version = v.version, paused = is_paused, draining = v.draining == '1', next_at = next_at,
     window = window, delay = delay, file_window = number('window', 1), file_delay = file_delay,
-    daily_new = number('daily_new', 0), found = v.found, weights = v.weights, credit = v.credit, daily_budget = budget, spent = v.spent, offsets = v.offsets or '', slow = v.slow, slow_ms = number('slow_ms', 10000), lease = number('lease_ms'),
+    daily_new = number('daily_new', 0), found = v.found, brood = v.brood, weights = v.weights, credit = v.credit, daily_budget = budget, spent = v.spent, offsets = v.offsets or '', slow = v.slow, slow_ms = number('slow_ms', 10000), lease = number('lease_ms'),
     max_attempts = number('max_attempts'), max_backlog = number('max_backlog'), rid = number('admitted', 0),
     order = v.order, guard = v.guard, rolling = number('rolling_ms'), capacity = number('guard_capacity', 1000000),
     full = number('full_pass_ms', 0), has_hubs = v.hubs == '1',

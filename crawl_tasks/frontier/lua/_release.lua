@@ -67,32 +67,40 @@ end
 -- that no worker serves cannot take the window from the others. What was released a moment ago is on its way to a
 -- worker and counts for all.
 local function count_places(site, room, now)
-  local places, coming = {}, 0
+  local places, coming, released = {}, 0, 0
   for _, stage in ipairs(STAGES) do
-    local released = site.key .. ':released:' .. stage
-    local standing = redis.call('ZCARD', released)
-    places[stage] = site.shut[stage] and 0 or room - standing
-    if standing > 0 then coming = coming + redis.call('ZCOUNT', released, now - COMING, '+inf') end
+    local key = site.key .. ':released:' .. stage
+    local standing = redis.call('ZCARD', key)
+    places[stage], released = site.shut[stage] and 0 or room - standing, released + standing
+    if standing > 0 then coming = coming + redis.call('ZCOUNT', key, now - COMING, '+inf') end
   end
-  return places, coming
+  return places, coming, released
 end
 
 -- Release what the gate allows, as the last step of a verb: one request at a time where there is a rate, else as many as the window has room for.
 local function release(site, now)
   note_change(site)
   if site.paused or store_is_behind() then return 0 end
-  local room = math.min(CHUNK, site.window - redis.call('ZCARD', site.key .. ':leased'))
+  local leased = redis.call('ZCARD', site.key .. ':leased')
+  local room = math.min(CHUNK, site.window - leased)
   if room <= 0 then return 0 end
   if site.next_at > now then
     attend(site, site.next_at)
     return 0
   end
-  local places, coming = count_places(site, room, now)
-  local turns = share_turns(site, count_waiting(site, places), site.delay > 0 and 1 or room - coming)
-  local count = release_stage(site, 'list', turns.list, now, 'list') + release_stage(site, 'post', turns.post, now, 'post')
-    + release_stage(site, 'comment', turns.comment, now, 'comment')
+  local places, coming, released = count_places(site, room, now)
+  local ready = count_ready(site)
+  local weight = weigh(site, ready.list + ready.post + ready.comment, leased + released, room)
+  if weight then weight = hold_back(weight, places, ready) end
+  local function send(stage, most, lane)
+    local sent = release_stage(site, stage, math.min(most, places[stage]), now, lane)
+    note_sent(weight, places, stage, sent)
+    return sent
+  end
+  local turns, count = share_turns(site, count_waiting(site, places, ready), site.delay > 0 and 1 or room - coming), 0
+  for _, stage in ipairs(STAGES) do count = count + send(stage, turns[stage], stage) end
   for i = #STAGES, 1, -1 do  -- what ends a thread before what begins the next
-    local sent = release_stage(site, STAGES[i], math.min(turns.backfill, places[STAGES[i]]), now, 'backfill')
+    local sent = send(STAGES[i], turns.backfill, 'backfill')
     turns.backfill, count = turns.backfill - sent, count + sent
   end
   for _, stage in ipairs(STAGES) do

@@ -16,14 +16,27 @@ local function lane_keys(site, stage, lane)
   return keys
 end
 
+-- How many requests are ready: by stage, and by the name of each list.
+local function count_ready(site)
+  local ready = {}
+  for _, stage in ipairs(STAGES) do
+    ready[stage] = 0
+    for _, key in ipairs(ready_keys(site, stage)) do
+      ready[key] = redis.call('LLEN', key)
+      ready[stage] = ready[stage] + ready[key]
+    end
+  end
+  return ready
+end
+
 -- How many requests wait in each lane, as far as their stages have places on the queue.
-local function count_waiting(site, places)
+local function count_waiting(site, places, ready)
   local waiting = {list = 0, post = 0, comment = 0, backfill = 0}
   for _, stage in ipairs(STAGES) do
     for level in string.gmatch(site.levels[stage], '%d') do
       if places[stage] > 0 then
         local lane = lane_of(stage, level)
-        waiting[lane] = waiting[lane] + math.min(places[stage], redis.call('LLEN', ready_key(site, stage, level)))
+        waiting[lane] = waiting[lane] + math.min(places[stage], ready[ready_key(site, stage, level)])
       end
     end
   end

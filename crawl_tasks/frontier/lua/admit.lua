@@ -9,7 +9,7 @@
 local site = load_site(ARGV[1])
 if not site then return {-1, 0, 0, 0} end
 local now, limit = now_ms(), tonumber(ARGV[2])
-local room = limit > 0 and limit - backlog(site) or math.huge
+local room = limit > 0 and room_for(site, limit) or math.huge
 local over = 0
 for i = 3, #ARGV do
   if site.fresh >= room then

@@ -51,6 +51,7 @@ if has_cap and site.fresh > 0 then
   redis.call('HSET', site.key, 'found', string.format('%.0f %.0f', today, found + site.fresh))
 end
 settle(site)
+note_brood(site, stage, site.fresh)
 if stage == 'list' then close_scan(site, payload, site.news, now) end
 if tonumber(ARGV[5]) > 0 then
   local id = cjson.decode(payload)[1]

@@ -18,7 +18,7 @@ end
 local function site_of(name)
   local site = sites[name] or load_site(name)
   if site and not sites[name] then
-    site.room = site.max_backlog - backlog(site)
+    site.room = room_for(site)
     sites[name] = site
   end
   return site

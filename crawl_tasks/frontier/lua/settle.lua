@@ -10,7 +10,7 @@ local sites, waiting, refused = {}, {}, 0
 local function site_of(name)
   if sites[name] == nil then
     sites[name] = load_site(name) or false
-    if sites[name] then sites[name].room = sites[name].max_backlog - backlog(sites[name]) end
+    if sites[name] then sites[name].room = room_for(sites[name]) end
   end
   return sites[name]
 end
