@@ -64,7 +64,7 @@ def list_(
 def _graves(frontier: Frontier, sites: list[str], states: list[State]) -> Iterator[Grave]:
     for site in sites:
         for state in states:
-            yield from frontier.graves(site, state)
+            yield from frontier.graves.read(site, state)
 
 
 def grave_line(grave: Grave) -> str:
@@ -119,7 +119,7 @@ def retry(site: str, *, state: str, parked: bool, reason: str, stage: str | None
     """Make what SITE gave up ready again, with its attempts forgotten; the site's pace holds for it as for all."""
     frontier = open_frontier()
     wanted, total = State.PARKED if parked else State(state), 0
-    while revived := frontier.revive(site, wanted, reason, Stage(stage) if stage else None, _REVIVED_AT_ONCE):
+    while revived := frontier.graves.revive(site, wanted, reason, Stage(stage) if stage else None, _REVIVED_AT_ONCE):
         total += revived
     click.echo(f"{total} requests of {site} are ready again")
 
@@ -138,6 +138,8 @@ def drop(site: str, *, state: str, reason: str, stage: str | None, parked: bool,
     if not yes:
         click.confirm(f"Drop the {state} requests of {site}{f' for {reason}' if reason else ''}?", abort=True)
     total = 0
-    while dropped := frontier.drop(site, State(state), reason, Stage(stage) if stage else None, _REVIVED_AT_ONCE):
+    while dropped := frontier.graves.drop(
+        site, State(state), reason, Stage(stage) if stage else None, _REVIVED_AT_ONCE
+    ):
         total += dropped
     click.echo(f"{total} requests of {site} are dropped")

@@ -77,7 +77,7 @@ def _missing(site: Site, pages: list[KeptPage], settings: Settings) -> list[str]
 
 def _reopen(frontier: Frontier, name: str, stages: list[Stage]) -> None:
     total = sum(frontier.quarantine.reopen(name, stage) for stage in stages)
-    while revived := frontier.revive(name, State.PARKED, ParseError.reason):
+    while revived := frontier.graves.revive(name, State.PARKED, ParseError.reason):
         total += revived
     click.echo(f"{name} is published; {total} parked requests are ready again")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import cast
 
@@ -33,7 +33,7 @@ from crawl_tasks.frontier.gauges import (
     read_in_hand,
     read_vitals,
 )
-from crawl_tasks.frontier.graves import Grave, read_graves
+from crawl_tasks.frontier.graves import Graves
 from crawl_tasks.frontier.keys import Keys
 from crawl_tasks.frontier.memory import Memory
 from crawl_tasks.frontier.outbox import Outbox
@@ -44,7 +44,7 @@ from crawl_tasks.frontier.scripts import OUTBOX_MAX, Scripts, Verb, explained
 from crawl_tasks.frontier.shelf import Shelf
 from crawl_tasks.frontier.starts import Starts
 from crawl_tasks.frontier.timetable import Timetable
-from crawl_tasks.model import Effort, Lease, Parsed, Request, Stage, State
+from crawl_tasks.model import Effort, Lease, Parsed, Request
 
 _COUNTED_AT_ONCE = 20  # sites in one script: about a millisecond
 
@@ -68,6 +68,7 @@ class Frontier:
         self.keys = Keys(prefix)
         self.quarantine = Quarantine(client, self._scripts, self.keys)
         self.refused = RefusedList(client, self._scripts, prefix)
+        self.graves = Graves(client, self._scripts, self.keys)
         self.memory = Memory(client, self._scripts, self.keys)
         self.outbox = Outbox(client, self._scripts, self.keys)
         self.audit = Audit(self._scripts, self.keys)
@@ -204,24 +205,6 @@ class Frontier:
         """
         of_published(site, self._scripts.call(Verb.PAUSE, site, 2))
 
-    def revive(self, site: str, state: State, reason: str = "", stage: Stage | None = None, most: int = 1000) -> int:
-        """Make up to `most` dead or parked requests ready again, all or those of a reason or stage; give how many.
-
-        Raises:
-            ConfigError: no such site is published.
-        """
-        reply = self._scripts.call(Verb.REVIVE, site, state.value, reason, most, stage.value if stage else "")
-        return of_published(site, reply)[1]
-
-    def drop(self, site: str, state: State, reason: str = "", stage: Stage | None = None, most: int = 1000) -> int:
-        """Let go of up to `most` dead or parked requests for good, all or those of a reason or stage; give how many.
-
-        Raises:
-            ConfigError: no such site is published.
-        """
-        reply = self._scripts.call(Verb.DROP, site, state.value, reason, stage.value if stage else "", most)
-        return of_published(site, reply)[1]
-
     # -- the clockwork -----------------------------------------------------------------------------------
 
     def tick(self, caller: str, most_sites: int = 100, floor_ms: int = 1500) -> Tick:
@@ -288,11 +271,6 @@ class Frontier:
     def in_hand(self, site: str, most: int = 20) -> list[Request]:
         """Read the requests of a site that workers hold now."""
         return read_in_hand(self._client, self.keys, site, most)
-
-    @explained("graves")
-    def graves(self, site: str, state: State) -> Iterator[Grave]:
-        """Stream the dead or the parked requests of a site, in no order."""
-        return read_graves(self._client, self.keys, site, state)
 
     @explained("queue_sizes")
     def queue_sizes(self, queues: Iterable[str]) -> dict[str, int]:

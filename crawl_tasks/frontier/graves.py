@@ -1,4 +1,4 @@
-"""Reads of what was given up: the dead and the parked, with when and why."""
+"""Beside the flow: what was given up, the dead and the parked, with when and why; and their way back."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 import redis
 
+from crawl_tasks.frontier.answers import of_published
 from crawl_tasks.frontier.entry import read_entry
 from crawl_tasks.frontier.keys import Keys
-from crawl_tasks.model import Request, State
+from crawl_tasks.frontier.scripts import Scripts, Verb, explained
+from crawl_tasks.model import Request, Stage, State
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,10 +27,37 @@ class Grave:
     request: Request
 
 
-def read_graves(client: redis.Redis, keys: Keys, site: str, state: State) -> Iterator[Grave]:
-    """Stream the dead or the parked of a site, in no order."""
-    for _, text in client.hscan_iter(keys.graves(site, state.value), count=200):
-        yield read_grave(site, state, text)
+class Graves:
+    """The dead and the parked on one Redis. Every call may raise RedisUnreachable or BackendError."""
+
+    def __init__(self, client: redis.Redis, scripts: Scripts, keys: Keys) -> None:
+        self._client = client
+        self._scripts = scripts
+        self._keys = keys
+
+    @explained("graves")
+    def read(self, site: str, state: State) -> Iterator[Grave]:
+        """Stream the dead or the parked requests of a site, in no order."""
+        for _, text in self._client.hscan_iter(self._keys.graves(site, state.value), count=200):
+            yield read_grave(site, state, text)
+
+    def revive(self, site: str, state: State, reason: str = "", stage: Stage | None = None, most: int = 1000) -> int:
+        """Make up to `most` dead or parked requests ready again, all or those of a reason or stage; give how many.
+
+        Raises:
+            ConfigError: no such site is published.
+        """
+        reply = self._scripts.call(Verb.REVIVE, site, state.value, reason, most, stage.value if stage else "")
+        return of_published(site, reply)[1]
+
+    def drop(self, site: str, state: State, reason: str = "", stage: Stage | None = None, most: int = 1000) -> int:
+        """Let go of up to `most` dead or parked requests for good, all or those of a reason or stage; give how many.
+
+        Raises:
+            ConfigError: no such site is published.
+        """
+        reply = self._scripts.call(Verb.DROP, site, state.value, reason, stage.value if stage else "", most)
+        return of_published(site, reply)[1]
 
 
 def read_grave(site: str, state: State, text: bytes) -> Grave:

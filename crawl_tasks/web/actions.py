@@ -37,7 +37,7 @@ class Actions:
         found = [
             grave
             for state in (State.PARKED, State.DEAD)
-            for grave in islice(self._frontier.graves(site, state), MOST_GRAVES)
+            for grave in islice(self._frontier.graves.read(site, state), MOST_GRAVES)
         ]
         return sorted(found, key=lambda grave: -grave.at_ms)
 
@@ -55,9 +55,9 @@ class Actions:
             case "resume":
                 self._frontier.resume(site)
             case "retry-dead":
-                self._frontier.revive(site, State.DEAD)
+                self._frontier.graves.revive(site, State.DEAD)
             case "retry-parked":
-                self._frontier.revive(site, State.PARKED)
+                self._frontier.graves.revive(site, State.PARKED)
             case _:
                 raise ConfigError("there is no such action")
         log.warning("an operator acted on the status page", extra={"site": site, "action": verb})

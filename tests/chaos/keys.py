@@ -118,7 +118,7 @@ class RichCrawl(TinyCrawl):
     def look(self) -> list[str]:
         """Do as a person does who looks at a crawl that stands still: what waits is tried again, `fsck` is obeyed."""
         self._mend()
-        _try(lambda: self.frontier.revive("demo", State.DEAD))
+        _try(lambda: self.frontier.graves.revive("demo", State.DEAD))
         _try(lambda: self.frontier.shelf.take(back=True))
         found = Check(self.frontier, self.store).run(mend=True)
         remedies = sorted({EXPLAINED[one.spot.flaw][1] for one in found if not one.spot.is_mended})

@@ -37,7 +37,7 @@ def run(scale: Scale, seed: int) -> list[Row]:
                 while sum(child.role is Role.FETCH for child in ground.nursery.living()) < 4:
                     ground.nursery.fork(Role.FETCH, poison=poison)
                 ground.nursery.pump(0.03)
-            graves = {grave.request.key: grave for grave in ground.world.frontier.graves(SITE, State.DEAD)}
+            graves = {grave.request.key: grave for grave in ground.world.frontier.graves.read(SITE, State.DEAD)}
             faults += [f"post {post} is not dead" for post in poison.keys() - graves.keys()]
             faults += [f"innocent {key} is dead" for key in graves.keys() - poison.keys()]
             faults += [f"{key}: {grave.reason}" for key, grave in graves.items() if grave.reason != "lost"]

@@ -120,7 +120,7 @@ class TinyCrawl:
             _try(partial(self._pages.work, ask))
         if self._aside.delete("store"):
             _try(self._drain.run)
-        _try(lambda: self.frontier.revive("demo", State.PARKED))
+        _try(lambda: self.frontier.graves.revive("demo", State.PARKED))
         _try(lambda: self.frontier.present("chaos", ["list"]))
         time.sleep(0.01)
 

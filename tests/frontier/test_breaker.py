@@ -213,7 +213,7 @@ def test_an_opened_stage_is_shut_again_only_by_as_many_pages_as_the_first_time(
     good(frontier, lease(frontier, probe))
     frontier.publish("demo", "v1", "{}", TERMS | {"window": 1, "probe_ms": 900_000}, [])
 
-    frontier.revive("demo", State.PARKED)
+    frontier.graves.revive("demo", State.PARKED)
     rid = next_released(frontier, client)
     bad(frontier, lease(frontier, rid))
 

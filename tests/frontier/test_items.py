@@ -27,6 +27,6 @@ def test_a_page_whose_step_fails_is_parked_and_counts_nothing(crawl: SmallCrawl)
     crawl.forum.thread("7", "c1 buy pills", "c2 text")
     crawl.scan()
 
-    grave = next(crawl.frontier.graves("demo", State.PARKED))
+    grave = next(crawl.frontier.graves.read("demo", State.PARKED))
     assert (grave.reason, "a step of the site" in grave.details) == ("crash", True)
     assert crawl.frontier.census("demo").count("dropped:pattern") == 0

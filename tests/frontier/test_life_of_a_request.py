@@ -130,8 +130,8 @@ def test_parked_and_dead_requests_can_be_revived(frontier: Frontier, client: red
     for rid, state in zip(released(client), (State.PARKED, State.DEAD, State.DEAD), strict=True):
         frontier.fail(lease(frontier, rid), Verdict(state, "parse" if rid != 3 else "robots", "why"))
 
-    assert frontier.revive("demo", State.DEAD, reason="robots") == 1
-    assert frontier.revive("demo", State.PARKED) == 1
+    assert frontier.graves.revive("demo", State.DEAD, reason="robots") == 1
+    assert frontier.graves.revive("demo", State.PARKED) == 1
     census = frontier.census("demo")
     assert (census.released, census.parked, census.dead) == (2, 0, 1)
 

@@ -89,7 +89,7 @@ def test_a_paused_site_stays_paused(crawl: SmallCrawl, store: Store) -> None:
 
     assert crawl.work() == []
     assert crawl.frontier.census("demo").open == 1
-    assert list(crawl.frontier.graves("demo", State.PARKED)) == []
+    assert list(crawl.frontier.graves.read("demo", State.PARKED)) == []
 
 
 def test_a_recovery_that_was_cut_short_is_run_again(crawl: SmallCrawl, store: Store) -> None:
@@ -104,9 +104,9 @@ def test_a_recovery_that_was_cut_short_is_run_again(crawl: SmallCrawl, store: St
 def test_what_was_dropped_balances_and_does_not_come_back(crawl: SmallCrawl, store: Store) -> None:
     site = half_crawled(crawl, store)
 
-    assert crawl.frontier.drop("demo", State.PARKED, reason="another") == 0
-    assert crawl.frontier.drop("demo", State.PARKED, stage=Stage.LIST) == 0
-    assert crawl.frontier.drop("demo", State.PARKED, stage=Stage.POST) == 1
+    assert crawl.frontier.graves.drop("demo", State.PARKED, reason="another") == 0
+    assert crawl.frontier.graves.drop("demo", State.PARKED, stage=Stage.LIST) == 0
+    assert crawl.frontier.graves.drop("demo", State.PARKED, stage=Stage.POST) == 1
 
     census = crawl.frontier.census("demo")
     assert (census.parked, census.imbalance()) == (0, "")

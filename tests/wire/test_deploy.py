@@ -81,7 +81,7 @@ def test_a_crawl_that_an_earlier_version_began_is_ended(client: redis.Redis, tmp
         Inbox(frontier, "test:start").drain()
         end(crawl, client)
         for state in (State.DEAD, State.PARKED):
-            assert frontier.revive("demo", state) == 1
+            assert frontier.graves.revive("demo", state) == 1
         end(crawl, client)
         Drain(frontier, lambda: store, batch=100, worth=1).run()
 
