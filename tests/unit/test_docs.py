@@ -9,6 +9,7 @@ import click
 import pytest
 
 from crawl_tasks.cli.main import cli
+from tests.chaos.__main__ import PARTS
 
 ROOT = Path(__file__).parents[2]
 PAGES = [*ROOT.glob("README*.md"), *sorted((ROOT / "docs").rglob("*.md"))]
@@ -45,6 +46,17 @@ def test_every_make_target_that_a_page_shows_exists(page: Path) -> None:
     shown = re.findall(r"^make ((?:[a-z]+ ?)+)", page.read_text("utf-8"), re.M)
 
     assert {word for words in shown for word in words.split()} - targets == set()
+
+
+def test_every_test_and_part_of_chaos_that_the_faults_name_exists() -> None:
+    page = (ROOT / "docs" / "faults.md").read_text("utf-8")
+    named = re.findall(r"`([\w/]+\.py)::(\w+)`", page)
+    tests = {(name, test) for name, test in named if f"def {test}(" in (ROOT / "tests" / name).read_text("utf-8")}
+    parts = set(re.findall(r"`(\w+)`", " ".join(re.findall(r"chaos (`\w+`(?:, `\w+`)*)", page))))
+
+    assert set(named) - tests == set()
+    assert len(tests) > 90
+    assert parts - {"NAME"} <= set(PARTS)
 
 
 def test_the_readme_names_every_command() -> None:
