@@ -45,6 +45,10 @@ NAMES = {
         "/forum/above/4/page/3/": LIST_3, "/?forum=4": LIST, "/?forum=4&paged=3": LIST_3, "/forums/topic/words/": None,
         "/forum/topic/words/": None, "/forums/users/ann/": None,
     },
+    "misago": {
+        "/t/some-title/12/": POST, "/t/some-title/12/last/": POST, "/t/some-title/12/post/9/": POST,
+        "/t/-/12/2/": PAGE_2, "/c/general/4/": LIST, "/c/general/4/?start=389": LIST, "/u/ann/12/": None,
+    },
     "flaskbb": {
         "/topic/12": POST, "/topic/12-some-title": POST, "/topic/12-some-title?page=1": POST, "/topic/12#pid7": POST,
         "/topic/12-some-title?page=2": PAGE_2, "/topic/12?page=2#pid7": PAGE_2, "/forum/4-general": LIST,
@@ -107,8 +111,8 @@ def test_an_address_names_one_page_of_one_topic(engine: str, address: str, named
     assert known(engine).named(address) == named
 
 
-# vBulletin 5 has no address to make, nor has bbPress of further pages; a story of Lobsters has one page.
-@pytest.mark.parametrize("engine", sorted(set(NAMES) - {"vbulletin5", "bbpress", "lobsters"}))
+# vBulletin 5 has no address to make, nor have bbPress and Misago of later list pages; a story of Lobsters has one page.
+@pytest.mark.parametrize("engine", sorted(set(NAMES) - {"vbulletin5", "bbpress", "lobsters", "misago"}))
 @pytest.mark.parametrize(
     ("stage", "key", "page"),
     [(Stage.LIST, "{board}", 1), (Stage.LIST, "{board}", 3), (Stage.POST, "12", 1), (Stage.COMMENT, "12", 2)],

@@ -47,6 +47,7 @@ PAGES: dict[str, tuple[str, dict[str, str]]] = {
     "lobsters": ('<ol class="stories list"><li class="story" data-shortid="abc123"></li></ol>', {}),
     "hackernews": ('<table id="hnmain"><tr class="athing" id="1"><td></td></tr></table>', {}),
     "bbpress": ('<body class="forum bbpress"><div id="bbpress-forums" class="bbpress-wrapper"></div>', {}),
+    "misago": ('<body class="misago-anonymous"><div id="misago-container"></div>', {}),
     "wordpress": (
         '<meta name="generator" content="WordPress 6.7"><link rel="https://api.w.org/" href="/wp-json/">',
         {},
