@@ -12,7 +12,7 @@ from typing import Protocol
 
 from crawl_tasks.errors import BackendError, Unstorable
 from crawl_tasks.frontier.frontier import Frontier
-from crawl_tasks.frontier.histogram import AGES_S, observed
+from crawl_tasks.frontier.histogram import AGES_S, observed, packed
 from crawl_tasks.frontier.outbox import read_items
 from crawl_tasks.model import Gain, Items
 from crawl_tasks.outage import Outage
@@ -101,7 +101,9 @@ class Drain:
             batch = self._readable(drawn)
             self._keep_sites(self._store, {items.site for _, items in batch})  # first: items of no ledger rebuild none
             gains = self._write(self._store, batch)
-            waiting = self._frontier.outbox.stored((page_id for page_id, _ in drawn), self._statistics(gains))
+            waiting = self._frontier.outbox.stored(
+                (page_id for page_id, _ in drawn), self._statistics(gains), self._ages(gains)
+            )
             pages += len(drawn)
             if waiting < self._worth:
                 break
@@ -122,6 +124,18 @@ class Drain:
             ages = [max(0.0, now - posted) for posted in gain.posted if posted >= since]
             for name, number in observed("fresh", AGES_S, ages).items():
                 stats[name] = stats.get(name, 0) + number
+        return counted
+
+    def _ages(self, gains: Iterable[Gain]) -> dict[str, dict[str, list[int]]]:
+        """Say how old posts were when they were stored, by site and board: those posted since we watch."""
+        counted: dict[str, dict[str, list[int]]] = {}
+        now = time.time()
+        for gain in gains:
+            since = self._since(gain.site)
+            for board, posted in gain.by_board.items():
+                ages = [max(0.0, now - at) for at in posted if at >= since]
+                if ages:
+                    counted.setdefault(gain.site, {})[board] = packed(AGES_S, ages)
         return counted
 
     def _keep_sites(self, store: Writes, names: set[str]) -> None:

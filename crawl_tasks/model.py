@@ -6,7 +6,7 @@ cross the outbox as plain JSON arrays, in field order: add new fields at the end
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 from typing import NamedTuple, TypeVar
@@ -272,7 +272,8 @@ class Gain:
     """What a batch brought of a site's posts or comments; `unchanged` ones were seen again.
 
     `filled` are posts that a list had shown before and whose page was stored now.
-    `posted` has the posting times, where known, of those whose text was stored for the first time.
+    `posted` has the posting times, where known, of those whose text was stored for the first time; `by_board` the same
+    of posts whose board is known.
     """
 
     site: str
@@ -282,6 +283,7 @@ class Gain:
     changed: int
     unchanged: int
     posted: tuple[int, ...] = ()
+    by_board: Mapping[str, Sequence[int]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

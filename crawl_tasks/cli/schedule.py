@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import asdict
 from itertools import islice
 
 import click
@@ -17,6 +16,8 @@ from crawl_tasks.errors import ConfigError
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.gauges import BoardState
 from crawl_tasks.frontier.timetable import Act
+from crawl_tasks.monitor.advice import duration
+from crawl_tasks.monitor.report import board_row
 
 _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 LEAST_S, MOST_S = 1.0, 31_536_000.0
@@ -54,12 +55,15 @@ def command() -> None:
 @click.option("--most", type=click.IntRange(1, 1_000_000), default=200, show_default=True, help="Lines at most.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
 def list_(sites: tuple[str, ...], most: int, as_json: bool) -> None:
-    """Show the boards of SITES, or of all: how often each is scanned, when next, when last."""
+    """Show the boards of SITES, or of all: how often each is scanned, when next, when last.
+
+    Where posts were stored since the site is watched, also how long after posting: the median and the 95th percentile.
+    """
     frontier = open_frontier()
     now_ms = frontier.clock_ms()
     rows = _boards_of(frontier, chosen_sites(frontier, sites))
     for site, board in islice(rows, most):
-        row = {"site": site, **asdict(board), "now_ms": now_ms}
+        row = {"site": site, **board_row(board), "now_ms": now_ms}
         click.echo(json.dumps(row, ensure_ascii=False) if as_json else board_line(site, board, now_ms))
     if not as_json and next(rows, None):
         click.echo(f"more boards are not shown; --most {most} is the limit")
@@ -75,7 +79,15 @@ def board_line(site: str, board: BoardState, now_ms: int) -> str:
     """Write a board's schedule as one line."""
     last = f"last {span(now_ms - board.scanned_at_ms)} ago" if board.scanned_at_ms else "never scanned"
     every = f"every {span(board.interval_ms)} ({_origin(board)})"
-    return f"{printable(f'{site}/{board.board}', 80):<24} {every:<36} {_next(board, now_ms):<18} {last}"
+    return (
+        f"{printable(f'{site}/{board.board}', 80):<24} {every:<36} {_next(board, now_ms):<18} {last}{_freshness(board)}"
+    )
+
+
+def _freshness(board: BoardState) -> str:
+    if not board.ages.count:
+        return ""
+    return f", posts stored after {duration(board.ages.quantile(0.5))} / {duration(board.ages.quantile(0.95))}"
 
 
 def _origin(board: BoardState) -> str:

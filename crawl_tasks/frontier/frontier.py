@@ -38,6 +38,7 @@ from crawl_tasks.frontier.keys import Keys
 from crawl_tasks.frontier.memory import Memory
 from crawl_tasks.frontier.outbox import Outbox
 from crawl_tasks.frontier.quarantine import Quarantine
+from crawl_tasks.frontier.recent import RecentPage, read_recent
 from crawl_tasks.frontier.refused import RefusedList
 from crawl_tasks.frontier.retry import Verdict
 from crawl_tasks.frontier.scripts import OUTBOX_MAX, Scripts, Verb, explained
@@ -174,6 +175,7 @@ class Frontier:
             _effort_text(effort),
             " ".join(f"{reason} {count}" for reason, count in parsed.dropped),
             f"{lease.site_version} {validator}" if validator else "",
+            len(parsed.items.posts) + len(parsed.items.comments),
             *(line_of(child) for child in parsed.children),
         )
         code, *numbers = ints(reply)
@@ -271,6 +273,11 @@ class Frontier:
     def in_hand(self, site: str, most: int = 20) -> list[Request]:
         """Read the requests of a site that workers hold now."""
         return read_in_hand(self._client, self.keys, site, most)
+
+    @explained("recent")
+    def recent(self, site: str) -> list[RecentPage]:
+        """Read the last pages of a site that were fetched, well or not, the newest first."""
+        return read_recent(self._client, self.keys, site)
 
     @explained("queue_sizes")
     def queue_sizes(self, queues: Iterable[str]) -> dict[str, int]:

@@ -9,6 +9,7 @@ from typing import cast
 import redis
 
 from crawl_tasks.frontier.entry import read_entry
+from crawl_tasks.frontier.histogram import AGES_S, Histogram, unpacked
 from crawl_tasks.frontier.keys import Keys
 from crawl_tasks.model import Request
 
@@ -17,16 +18,18 @@ PRIORITY_STEPS = (3, 6, 9)
 """kombu keeps a list for each priority step; step 0 has the queue's own name."""
 
 _CHUNK = 500
-_BOARD_FIELDS = ["scanned_at", "open", "interval_ms", "min_ms", "max_ms", "fixed_ms", "held"]
+_BOARD_FIELDS = ["scanned_at", "open", "interval_ms", "min_ms", "max_ms", "fixed_ms", "ages", "held"]
 _MOST_PROCESSES = 1000
 _MOST_FORGOTTEN = 1000
+NO_AGES = unpacked(AGES_S, "")
 
 
 @dataclass(frozen=True, slots=True)
 class BoardState:
     """Where a board stands. `scanned_at_ms` is 0 before the first scan has ended; times are of Redis' clock.
 
-    `fixed_ms` is the interval that an operator gave, else 0; one who is held has no `due_at_ms`.
+    `fixed_ms` is the interval that an operator gave, else 0; one who is held has no `due_at_ms`. `ages` are the
+    seconds from posting to storing of its posts.
     """
 
     board: str
@@ -38,6 +41,7 @@ class BoardState:
     most_ms: int = 0
     fixed_ms: int = 0
     is_held: bool = False
+    ages: Histogram = NO_AGES
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,10 +147,19 @@ def _read_chunk(client: redis.Redis, keys: Keys, site: str, boards: list[str]) -
 
 
 def _board_state(board: str, due: float | None, fields: list[bytes | None]) -> BoardState:
-    *times, held = fields
+    *times, ages, held = fields
     scanned, open_pages, interval, least, most, fixed = (int(float(value or 0)) for value in times)
     return BoardState(
-        board, int(due or 0), scanned, open_pages, interval, least, most, fixed_ms=fixed, is_held=held is not None
+        board,
+        int(due or 0),
+        scanned,
+        open_pages,
+        interval,
+        least,
+        most,
+        fixed_ms=fixed,
+        is_held=held is not None,
+        ages=unpacked(AGES_S, (ages or b"").decode()),
     )
 
 

@@ -70,6 +70,23 @@ def observed(name: str, bounds: Sequence[int], values: Iterable[float]) -> dict[
     return dict(fields)
 
 
+def packed(bounds: Sequence[int], values: Iterable[float]) -> list[int]:
+    """Write observations as counts by bucket and their sum, which stored.lua adds to what a board has."""
+    counts = [0] * (len(bounds) + 2)
+    for value in values:
+        counts[bisect_left(bounds, value)] += 1
+        counts[-1] += round(value)
+    return counts
+
+
+def unpacked(bounds: Sequence[int], text: str) -> Histogram:
+    """Read what stored.lua wrote of a board; nothing, or what another version wrote, is no observation."""
+    numbers = [int(word) for word in text.split()]
+    if len(numbers) != len(bounds) + 2:
+        numbers = [0] * (len(bounds) + 2)
+    return Histogram(bounds, numbers[:-1], numbers[-1])
+
+
 def merged(histograms: Sequence[Histogram]) -> Histogram:
     """Add histograms of the same bounds."""
     columns = zip(*(histogram.counts for histogram in histograms), strict=True)

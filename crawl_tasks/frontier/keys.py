@@ -29,6 +29,7 @@ P is the prefix (setting `redis_prefix`), S a site's name, G one of list, post, 
 |                      |        | slow, spent, found, credit, brood: see _pace, _calendar, _shares, _threshold.lua), |
 |                      |        | breaker (shut:G, readings:G: see _breaker.lua), counters                           |
 | P:s:S:stats          | hash   | counters and histograms of the site, for those who watch                           |
+| P:s:S:recent         | list   | "at stage status ms outcome address" of the last attempts, newest first; 20 to 39  |
 | P:s:S:ready:G:L      | list   | entries waiting, in the order they came                                            |
 | P:s:S:released:G     | zset   | rid -> when its message was put on the queue, ms                                   |
 | P:s:S:leased         | zset   | rid -> deadline of its lease, ms                                                   |

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import cast
 
 import orjson
@@ -29,9 +29,20 @@ class Outbox:
         flat = cast(list[bytes], self._scripts.call(Verb.DRAW, taker, most_pages, takeover_ms)[1])
         return list(zip(flat[::2], flat[1::2], strict=True))
 
-    def stored(self, ids: Iterable[bytes], gains: Mapping[str, Mapping[str, int]] | None = None) -> int:
-        """Take stored pages off the outbox; give how many still wait. `gains` are statistics to raise, by site."""
-        return ints(self._scripts.call(Verb.STORED, orjson.dumps(gains or {}), *ids))[1]
+    def stored(
+        self,
+        ids: Iterable[bytes],
+        gains: Mapping[str, Mapping[str, int]] | None = None,
+        ages: Mapping[str, Mapping[str, Sequence[int]]] | None = None,
+    ) -> int:
+        """Take stored pages off the outbox; give how many still wait.
+
+        Args:
+            ids: of the pages.
+            gains: statistics to raise, by site.
+            ages: packed ages of posts when they were stored, by site and board.
+        """
+        return ints(self._scripts.call(Verb.STORED, orjson.dumps(gains or {}), orjson.dumps(ages or {}), *ids))[1]
 
     @explained("outbox")
     def size(self) -> int:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from collections.abc import Sequence
+from dataclasses import asdict, replace
 
+from crawl_tasks.frontier.gauges import NO_AGES, BoardState
+from crawl_tasks.frontier.graves import Grave
 from crawl_tasks.frontier.histogram import Histogram
+from crawl_tasks.frontier.recent import RecentPage
 from crawl_tasks.model import Kind, Stage
 from crawl_tasks.monitor.snapshot import SiteSnapshot, Snapshot
 
@@ -72,6 +76,25 @@ def site_row(site: SiteSnapshot) -> dict[str, object]:
         },
         "freshness_s": _quantiles(site.freshness),
     }
+
+
+def site_detail(
+    site: SiteSnapshot, boards: Sequence[BoardState], pages: Sequence[RecentPage], graves: Sequence[Grave]
+) -> dict[str, object]:
+    """Give a site as JSON values, with what is too much for all sites at once: boards, recent pages, graves."""
+    return {
+        **site_row(site),
+        "board_states": [board_row(board) for board in boards],
+        "recent_pages": [asdict(page) for page in pages],
+        "graves": [asdict(grave) for grave in graves],
+    }
+
+
+def board_row(board: BoardState) -> dict[str, object]:
+    """Give a board as JSON values."""
+    row = asdict(replace(board, ages=NO_AGES))
+    del row["ages"]
+    return {**row, "freshness_s": _quantiles(board.ages)}
 
 
 def _times(snapshot: Snapshot, what: str) -> dict[str, object]:

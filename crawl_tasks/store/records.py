@@ -55,6 +55,7 @@ class Shape:
     end: int = field(init=False)
     tracked_at: tuple[int, ...] = field(init=False)
     posted_at: int | None = field(init=False)
+    board_at: int | None = field(init=False)
     fetched_at: int | None = field(init=False)
 
     def __post_init__(self) -> None:
@@ -65,6 +66,8 @@ class Shape:
         fetched_at = columns.index("fetched_at") if "fetched_at" in columns else None
         object.__setattr__(self, "fetched_at", fetched_at)
         object.__setattr__(self, "posted_at", columns.index("created_at") if "created_at" in columns else None)
+        is_of_board = "forum_id" in columns[self.key_size :]
+        object.__setattr__(self, "board_at", columns.index("forum_id") if is_of_board else None)
         derived = end if fetched_at is None else fetched_at
         object.__setattr__(self, "content", slice(self.key_size + 1, derived))
         object.__setattr__(self, "names", columns[self.key_size + 1 : end])

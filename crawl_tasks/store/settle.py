@@ -27,7 +27,7 @@ class Tally:
     """What becomes of a site's rows of one table; filled while the transaction goes on.
 
     `filled` rows were known from a list only and got their text; `posted` has the posting times of rows whose text was
-    not there before.
+    not there before; `by_board` the same of posts whose board is known.
     """
 
     rows: int = 0
@@ -35,6 +35,16 @@ class Tally:
     filled: int = 0
     changed: int = 0
     posted: list[int] = field(default_factory=list)
+    by_board: dict[str, list[int]] = field(default_factory=dict)
+
+    def note_posted(self, shape: Shape, row: Row) -> None:
+        """Take the posting time of a row whose text is stored for the first time, where it is known."""
+        time = _posted(shape, row)
+        if time is None:
+            return
+        self.posted.append(time)
+        if shape.board_at is not None and (board := row[shape.board_at]) is not None:
+            self.by_board.setdefault(str(board), []).append(time)
 
 
 def settle(connection: Connection, statements: Statements, gathered: Gathered) -> dict[str, Tally]:
@@ -51,7 +61,8 @@ def settle(connection: Connection, statements: Statements, gathered: Gathered) -
         if added < len(portion):
             known.append((portion, added > 0))
         else:
-            tally.posted += [time for row in rows if (time := _posted(shape, row)) is not None]
+            for row in rows:
+                tally.note_posted(shape, row)
     for (
         portion,
         inserted,
@@ -103,8 +114,8 @@ def _meet(
         ours = gathered.rows[key]
         merged, losers = merge(shape, stored, ours)
         gathered.rows[key] = merged
-        if _is_first_text(shape, stored, ours, inserted) and (time := _posted(shape, merged)) is not None:
-            tally.posted.append(time)
+        if _is_first_text(shape, stored, ours, inserted):
+            tally.note_posted(shape, merged)
         if losers:
             gathered.losers.setdefault(key, []).extend(losers)
             current_again += _new_values(shape, key, stored, merged)

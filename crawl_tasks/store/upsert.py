@@ -143,7 +143,7 @@ class Store:
 def _gains(kind: Kind, tallies: Mapping[str, Tally]) -> Iterator[Gain]:
     for site, tally in tallies.items():
         seen_again = tally.rows - tally.new - tally.filled - tally.changed
-        yield Gain(site, kind, tally.new, tally.filled, tally.changed, seen_again, tuple(tally.posted))
+        yield Gain(site, kind, tally.new, tally.filled, tally.changed, seen_again, tuple(tally.posted), tally.by_board)
 
 
 def _totals(tallies: Mapping[str, Tally]) -> tuple[int, int, int]:

@@ -9,6 +9,7 @@ from crawl_tasks.errors import ConfigError
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.gauges import BoardState
 from crawl_tasks.frontier.graves import Grave
+from crawl_tasks.frontier.recent import RecentPage
 from crawl_tasks.model import Request, State
 
 log = logging.getLogger(__name__)
@@ -27,6 +28,10 @@ class Actions:
         """Give boards, those first that are due longest."""
         boards = sorted(self._frontier.boards(site), key=lambda board: (board.open_pages > 0, board.due_at_ms))
         return boards[:MOST_BOARDS]
+
+    def recent(self, site: str) -> list[RecentPage]:
+        """Give the last pages that were fetched, the newest first."""
+        return self._frontier.recent(site)
 
     def in_hand(self, site: str) -> list[Request]:
         """Give what workers hold now."""

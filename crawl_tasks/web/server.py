@@ -15,7 +15,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlsplit
 
 from crawl_tasks.errors import BackendError, ConfigError
-from crawl_tasks.monitor.report import snapshot_row
+from crawl_tasks.monitor.report import site_detail, snapshot_row
+from crawl_tasks.monitor.snapshot import SiteSnapshot, Snapshot
 from crawl_tasks.web.actions import Actions
 from crawl_tasks.web.families import Writer
 from crawl_tasks.web.layout import Visitor, frame, login_page
@@ -114,6 +115,8 @@ class Handler(BaseHTTPRequestHandler):
                 return Answer(self.server.writer.write(look.now()), TEXT)
             case ["api", "snapshot"]:
                 return Answer(json.dumps(snapshot_row(look.now()), ensure_ascii=False), JSON)
+            case ["api", "site", name]:
+                return self._site_json(name)
             case ["healthz"]:
                 look.now()
                 return Answer("ok\n", TEXT)
@@ -121,18 +124,29 @@ class Handler(BaseHTTPRequestHandler):
                 return Answer(login_page(self._visitor()))
         return Answer(frame("not found", "<p>There is no such page.</p>", self._visitor()), status=HTTPStatus.NOT_FOUND)
 
-    def _site(self, name: str) -> Answer:
-        look, actions = self.server.look, self.server.actions
-        snapshot = look.now()
+    def _site_json(self, name: str) -> Answer:
+        actions = self.server.actions
+        site = self._named(self.server.look.now(), name)
+        row = site_detail(site, actions.boards(name), actions.recent(name), actions.graves(name))
+        return Answer(json.dumps(row, ensure_ascii=False), JSON)
+
+    def _named(self, snapshot: Snapshot, name: str) -> SiteSnapshot:
         site = next((site for site in snapshot.sites if site.name == name), None)
         if site is None:
             raise ConfigError("there is no such site")
+        return site
+
+    def _site(self, name: str) -> Answer:
+        look, actions = self.server.look, self.server.actions
+        snapshot = look.now()
+        site = self._named(snapshot, name)
         page = site_page(
             site,
             snapshot,
             look.history,
             self._visitor(),
             boards=actions.boards(name),
+            recent=actions.recent(name),
             in_hand=actions.in_hand(name),
             graves=actions.graves(name),
         )

@@ -9,6 +9,7 @@ from html import escape
 from crawl_tasks.frontier.census import LATE_MS
 from crawl_tasks.frontier.gauges import BoardState
 from crawl_tasks.frontier.graves import Grave
+from crawl_tasks.frontier.recent import RecentPage
 from crawl_tasks.model import Request
 from crawl_tasks.monitor.advice import counted, duration, findings
 from crawl_tasks.monitor.charts import bars, number
@@ -18,6 +19,8 @@ from crawl_tasks.web.layout import Visitor, frame, hidden
 from crawl_tasks.web.overview import COLOURS, plots, quantiles, state, tile
 
 REFRESH_S = 20
+_FINE = {"gone", "unchanged"}
+"""Outcomes without items that are none of ours to mend."""
 
 
 def site_page(
@@ -27,6 +30,7 @@ def site_page(
     visitor: Visitor,
     *,
     boards: Sequence[BoardState],
+    recent: Sequence[RecentPage],
     in_hand: Sequence[Request],
     graves: Sequence[Grave],
 ) -> str:
@@ -43,6 +47,7 @@ def site_page(
         f"{bars(sorted(site.failed.items(), key=lambda row: -row[1]), 'failed attempts by reason')}"
         f"{_dropped(site)}</div>"
         f"<h2>Boards</h2>{_boards(boards, snapshot.at_ms)}<h2>In hand</h2>{_in_hand(in_hand)}"
+        f"<h2>Last pages</h2>{_recent(recent, snapshot.at_ms)}"
         f"<h2>Given up (dead) and set aside (parked)</h2>{_graves(graves)}"
     )
     return frame(f"{site.name} · crawl_tasks", body, visitor, REFRESH_S)
@@ -102,6 +107,7 @@ def _boards(boards: Sequence[BoardState], now_ms: int) -> str:
             ("scanned", f"{duration((now_ms - board.scanned_at_ms) / 1000)} ago" if board.scanned_at_ms else "never"),
             ("due", _due(board, now_ms)),
             ("every", duration(board.interval_ms / 1000)),
+            ("posts stored after, p50 / p95", quantiles(board.ages)),
         )
         for board in boards
     ]
@@ -121,6 +127,27 @@ def _in_hand(requests: Sequence[Request]) -> str:
     return _table(
         [(("stage", request.stage.value), ("address", escape(request.address))) for request in requests], "nothing"
     )
+
+
+def _recent(pages: Sequence[RecentPage], now_ms: int) -> str:
+    rows = [
+        (
+            ("fetched", f"{duration(max(0, now_ms - page.at_ms) / 1000)} ago"),
+            ("stage", page.stage.value),
+            ("status", str(page.status or "–")),
+            ("took", f"{page.fetch_ms} ms"),
+            ("gave", _outcome(page)),
+            ("address", escape(page.address)),
+        )
+        for page in pages
+    ]
+    return _table(rows, "none yet")
+
+
+def _outcome(page: RecentPage) -> str:
+    if page.outcome.isdigit():
+        return counted(int(page.outcome), "item")
+    return f'<span class="{"quiet" if page.outcome in _FINE else "bad"}">{escape(page.outcome)}</span>'
 
 
 def _graves(graves: Sequence[Grave]) -> str:

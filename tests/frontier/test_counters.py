@@ -142,3 +142,21 @@ def test_a_histogram_that_began_again_is_taken_whole() -> None:
 
     assert after.since(before) == after
     assert before.since(after) == Histogram((1,), [4, 5], 8)
+
+
+def test_the_last_pages_are_remembered_and_no_more(
+    frontier: Frontier, client: redis.Redis, publish: Callable[..., None]
+) -> None:
+    publish(window=100)
+    frontier.admit("demo", posts(60))
+    *rids, last = released(client)
+    for rid in rids:
+        held = lease(frontier, rid)
+        frontier.commit(held, Parsed(Items("demo", posts=(Post("1", 1.0), Post("2", 1.0)))), effort=EFFORT)
+    frontier.fail(lease(frontier, last), Verdict(State.PARKED, "parse", "x"))
+
+    pages = frontier.recent("demo")
+
+    assert [page.address for page in pages] == [f"http://127.0.0.1/post/{number}" for number in range(60, 40, -1)]
+    assert [(page.status, page.fetch_ms, page.outcome) for page in pages[:2]] == [(0, 0, "parse"), (200, 120, "2")]
+    assert client.llen("test:s:demo:recent") < 40

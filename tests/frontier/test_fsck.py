@@ -108,6 +108,7 @@ FORGETTABLE = [
     "alive",
     "bell:",
     "changes",
+    "recent",
     "refused",
     "serves",
     "shelf",

@@ -13,7 +13,7 @@ from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.model import Comment, Gain, Items, Kind, Parsed, Post, Request, Stage
 from crawl_tasks.monitor.snapshot import take_snapshot
 from crawl_tasks.store.upsert import Store
-from tests.frontier.by_hand import TERMS, lease, released
+from tests.frontier.by_hand import TERMS, board, lease, released
 
 LISTED = Post("1", 10.0, title="a", created_at=100)
 FETCHED = Post("1", 20.0, title="a", created_at=100, body="b")
@@ -76,3 +76,22 @@ def test_freshness_counts_what_was_posted_since_the_site_is_watched(
     [site] = take_snapshot(frontier).sites
     assert (site.stat("post:new"), site.freshness.count) == (1, counted)
     assert (site.freshness.total >= 45) is (age_s == 45.0)
+
+
+def test_freshness_of_a_board_is_that_of_its_posts(client: redis.Redis, tmp_path: Path) -> None:
+    frontier = Frontier(client, "test")
+    frontier.publish("demo", "v1", "{}", TERMS, [board("news"), board("talk")])
+    client.hset("test:s:demo", "since", 1)
+    with Store(f"sqlite:///{tmp_path / 'x.db'}") as store:
+        drain = Drain(frontier, lambda: store, batch=10, worth=5)
+        for number, place in enumerate(("news", "news", "gone"), 1):
+            frontier.admit("demo", [Request("demo", Stage.POST, str(number), f"http://127.0.0.1/post/{number}")])
+            text = Post(str(number), time.time(), place, created_at=int(time.time() - 45), body="b")
+            frontier.commit(lease(frontier, released(client)[0]), Parsed(Items("demo", posts=(text,))))
+            drain.run()
+
+    news, talk = frontier.boards("demo")
+
+    assert (news.ages.count, news.ages.counts[2], news.ages.total >= 90) == (2, 2, True)
+    assert talk.ages.count == 0
+    assert client.exists("test:s:demo:board:gone") == 0

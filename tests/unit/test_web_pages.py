@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
@@ -51,10 +52,10 @@ def work(frontier: Frontier, client: redis.Redis, site: str, count: int) -> None
     frontier.admit(site, [*(post(site, number) for number in range(count)), replace(post(site, 9999), address=LONG)])
     leases = [frontier.lease(site, rid) for rid in released(client)]
     held = [lease for lease in leases if isinstance(lease, Lease)]
-    frontier.fail(held[-1], Verdict(State.DEAD, "status", "it answered <b>418</b>"), EFFORT)
-    frontier.fail(held[-2], Verdict(State.PARKED, "parse", "no rule fits"), EFFORT)
     for lease in held[:-3]:
         frontier.commit(lease, Parsed(Items(site)), effort=EFFORT)
+    frontier.fail(held[-1], Verdict(State.DEAD, "status", "it answered <b>418</b>"), EFFORT)
+    frontier.fail(held[-2], Verdict(State.PARKED, "parse", "no rule fits"), EFFORT)
 
 
 @pytest.fixture
@@ -160,6 +161,18 @@ def test_the_page_of_a_site_shows_boards_pages_in_hand_and_reasons(base: str) ->
     assert "it answered &lt;b&gt;418&lt;/b&gt;" in page
     assert "http://127.0.0.1/post/48" in page
     assert "<button>pause" not in page
+    assert page.index("Last pages") < page.index(">80 ms<") < page.index(">0 items<")
+    assert '<span class="bad">parse</span>' in page
+
+
+def test_the_json_of_a_site_has_its_boards_pages_and_reasons(base: str) -> None:
+    row = json.loads(ask(f"{base}/api/site/busy-forum")[1])
+
+    assert row["site"] == "busy-forum"
+    assert {one["board"]: one["freshness_s"]["count"] for one in row["board_states"]}["日本"] == 0
+    assert {page["outcome"] for page in row["recent_pages"]} == {"0", "parse", "status"}
+    assert {grave["reason"] for grave in row["graves"]} == {"parse", "status"}
+    assert ask(f"{base}/api/site/nowhere")[0] == 404
 
 
 def test_the_first_page_says_at_its_top_how_many_sites_need_somebody(base: str, client: redis.Redis) -> None:

@@ -108,6 +108,16 @@ local function count_effort(site, stage, effort)
   measure(P .. ':stats', 'fetch:' .. stage, TIMES_MS, tonumber(fetch))
 end
 
+-- Remember an attempt among the last of the site. The list is cut when it is twice as long: one command a page, not two.
+local RECENT, SHOWN = 20, 200
+local function note_recent(site, now, entry, effort, outcome)
+  local stage, address = string.match(entry, '^%d+ (%a+) %d %d+ (%S+)')
+  local status, fetch = string.match(effort, '^(%d+) %d+ %d+ (%d+)')
+  local said = {string.format('%.0f', now), stage, status or 0, fetch or 0, outcome, string.sub(address, 1, SHOWN)}
+  local key = site.key .. ':recent'
+  if redis.call('LPUSH', key, table.concat(said, ' ')) >= 2 * RECENT then redis.call('LTRIM', key, 0, RECENT - 1) end
+end
+
 -- Tell whoever watches that the site is not as it was: it reads anew only the sites that changed since it looked.
 local function note_change(site) redis.call('HINCRBY', P .. ':changes', site.name, 1) end
 

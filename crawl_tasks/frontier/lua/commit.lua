@@ -11,7 +11,8 @@
 -- ARGV 8: what the attempt cost, as count_effort() reads it
 -- ARGV 9: items that were dropped, as "reason count reason count", or ''
 -- ARGV 10: what the page is known by to its server, as "<site version> <text>", or ''
--- ARGV 11..: lines
+-- ARGV 11: how many items it gave, for those who watch
+-- ARGV 12..: lines
 -- RETURNS 0: {0, new, known, released}
 -- RETURNS -1: the site is not published
 -- RETURNS -2: the lease is not the caller's any more; nothing was changed
@@ -35,11 +36,11 @@ local now = now_ms()
 local stage, payload = string.match(entry, '^%d+ (%a+) %d %d+ %S+ (.*)$')
 
 local trail = {string.format('%.0f', now), entry}
-local has_cap = site.daily_new > 0 and #ARGV >= 11
+local has_cap = site.daily_new > 0 and #ARGV >= 12
 local today = has_cap and day_at(site.offsets, now) or 0
 local is_capped, is_unchanged = false, ARGV[7] == 'unchanged:list'
 local found = has_cap and spent_on(site.found, today) or 0
-for i = 11, #ARGV do
+for i = 12, #ARGV do
   if has_cap and found + site.fresh >= site.daily_new then  -- a trap: what is left out stays unknown
     tally(site, 'capped:daily_new', #ARGV - i + 1)
     is_capped = true
@@ -60,6 +61,7 @@ if tonumber(ARGV[5]) > 0 then
 end
 redis.call('HINCRBY', site.key, 'done:' .. stage, 1)
 count_effort(site, stage, ARGV[8])
+note_recent(site, now, entry, ARGV[8], string.match(ARGV[7], '^(gone):') or string.match(ARGV[7], '^(unchanged):') or ARGV[11])
 local fetch_ms = fetch_ms_of(ARGV[8])
 if fetch_ms > site.slow_ms then slow_down(site, ARGV[3], now, fetch_ms) else speed_up(site, ARGV[3]) end
 if is_unchanged then count_unchanged(site, stage, payload) else keep_validator(site, stage, payload, is_capped and '' or ARGV[10], now) end

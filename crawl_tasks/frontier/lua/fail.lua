@@ -30,6 +30,7 @@ if ARGV[11] == '1' then slow_down(site, ARGV[3], now, fetch_ms_of(ARGV[9])) end
 redis.call('HINCRBY', site.key, 'failed:' .. ARGV[6], 1)
 local stage = string.match(entry, '^%d+ (%a+)')
 count_effort(site, stage, ARGV[9])
+note_recent(site, now, entry, ARGV[9], ARGV[6])
 if ARGV[10] == '1' then note_bad_page(site, stage, rid, ARGV[6], now) end
 if ARGV[4] ~= 'dead' then tally(site, ARGV[4] .. ':' .. ARGV[6], 1) end
 if ARGV[4] == 'delayed' then
