@@ -15,15 +15,12 @@ from enum import StrEnum
 from crawl_tasks.errors import (
     AccessDenied,
     BackendError,
-    Challenged,
     ConfigError,
     Crashed,
     Fate,
     PageError,
-    ParseError,
     RedirectRefused,
 )
-from crawl_tasks.fetch.challenge import challenge_in
 from crawl_tasks.fetch.download import Fetcher
 from crawl_tasks.fetch.validator import validator_of
 from crawl_tasks.frontier.frontier import Frontier, Refusal
@@ -32,6 +29,7 @@ from crawl_tasks.frontier.retry import NO_RETRY, judge
 from crawl_tasks.logs import page_context
 from crawl_tasks.model import Effort, Fetched, Items, Lease, Parsed, Post, Priority, Request, Stage
 from crawl_tasks.outage import Outage
+from crawl_tasks.reading import read_page
 from crawl_tasks.sitebook import OpenSite, SiteBook
 from crawl_tasks.urls import normalize
 
@@ -227,39 +225,6 @@ class Pages:
         site = self._sites.latest(ask.site)
         admission = self._frontier.admit(ask.site, [request_of(ask, site)])
         return Outcome.ADMITTED if admission.new else Outcome.KNOWN
-
-
-def read_page(site: OpenSite, lease: Lease, page: Fetched) -> Parsed:
-    """Read a page by the rules of its site, and let its items through the steps; one that is unchanged is not read.
-
-    Raises:
-        PageError: it says nothing.
-    """
-    if page.is_unchanged:
-        return Parsed(Items(lease.request.site))
-    parsed = parse_page(site, lease, page)
-    return parsed if site.sieve is None else site.sieve.sift(lease.request, parsed)
-
-
-def parse_page(site: OpenSite, lease: Lease, page: Fetched) -> Parsed:
-    """Parse a page.
-
-    Raises:
-        PageError: it says nothing; a wall against robots is named as such, because no rule can be mended there.
-    """
-    wall = None
-    try:
-        parsed = site.parser.parse(lease.request, page, lease.tail)
-        if parsed.items.posts or parsed.items.comments or parsed.children:
-            return parsed
-        wall = challenge_in(page.headers, page.body)
-    except ParseError:
-        wall = challenge_in(page.headers, page.body)
-        if wall is None:
-            raise
-    if wall is not None:
-        raise Challenged(f"{page.url} answered {page.status} with a challenge ({wall})")
-    return parsed
 
 
 def ends_walk(request: Request, error: PageError) -> bool:
