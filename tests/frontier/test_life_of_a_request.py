@@ -6,10 +6,9 @@ from collections.abc import Callable
 
 import redis
 
-from crawl_tasks.errors import Gone, ServerError
 from crawl_tasks.frontier.frontier import Frontier, Refusal
 from crawl_tasks.frontier.outbox import read_items
-from crawl_tasks.frontier.retry import RetryPolicy, Verdict, judge
+from crawl_tasks.frontier.retry import Verdict
 from crawl_tasks.model import Comment, Items, Parsed, Post, Request, Stage, State
 from tests.frontier.by_hand import NOTHING, lease, post, posts, released
 from tests.waiting import eventually
@@ -257,15 +256,6 @@ def test_items_a_dead_taker_left_are_drawn_again(frontier: Frontier, client: red
 
     assert again == page_id
     assert frontier.outbox.stored([page_id]) == 0
-
-
-def test_verdicts_follow_the_fate_of_the_error() -> None:
-    policy = RetryPolicy(max_attempts=3, base_s=2, max_s=10)
-
-    assert judge(ServerError("x"), 1, policy, 0.0).delay_ms == 1000
-    assert judge(ServerError("x"), 2, policy, 0.999).delay_ms == 3998
-    assert judge(ServerError("x"), 3, policy, 0.5).state is State.DEAD
-    assert judge(Gone("x"), 1, policy, 0.5).state is State.DEAD
 
 
 def test_dropped_items_are_counted_by_reason_with_the_commit_and_only_then(
