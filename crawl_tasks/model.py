@@ -75,7 +75,8 @@ class Request:
     `address` is an absolute, normalised, ASCII URL. `revision` is what the list page showed of the
     post's state (reply count, last reply time); the guard knows a request by (stage, key, page, revision).
     A request with `only_if_new` is admitted only when the same commit admitted something else
-    before it: the next list page of a chain that stops where nothing is new.
+    before it: the next list page of a chain that stops where nothing is new. One with `only_if_named` tells of
+    news in a thread that another board lists: it is admitted only when that thread was named before.
     """
 
     site: str
@@ -86,6 +87,7 @@ class Request:
     revision: str = ""
     priority: int = Priority.NORMAL
     only_if_new: bool = False
+    only_if_named: bool = False
     reach: Reach = FULL_REACH
 
 

@@ -28,7 +28,7 @@ def line_of(request: Request, flag: str = "") -> str:
     known_as = str(fingerprint(request.stage.value, request.key, request.page, seen_as))
     if request.stage is Stage.POST and request.revision and not whole:
         known_as += f"/{fingerprint(request.stage.value, request.key, request.page, '')}"
-    flag = flag or ("~" if whole else "?" if request.only_if_new else "!")
+    flag = flag or ("~" if whole else "?" if request.only_if_new else "=" if request.only_if_named else "!")
     return f"{known_as} {flag} {request.stage.value} {request.priority} {request.address} {payload_of(request)}"
 
 

@@ -38,6 +38,7 @@ class ListReader:
         self._pager = Pager(spec, kit.want())
         self._title = kit.field("title", spec.title, at_page=True).read if spec.title else None
         self._guest = compile_test(spec.guest, kit.want(), at_page=False) if spec.guest else None
+        self._echo = compile_test(spec.echo, kit.want(), at_page=False) if spec.echo else None
         self._empty = compile_test(spec.empty, kit.want()) if spec.empty else None
 
     def _sign(self, sign: NamedRule, place: int, columns: dict[str, Compiled]) -> tuple[str, bool]:
@@ -73,12 +74,24 @@ class ListReader:
             for post in entered
             if post.url is not None
         ]
+        if self._echo is not None:
+            children = self._with_echoes(request, document, [table.records[place] for place in kept], posts, children)
         further, more = self._further(request, document, pages, posts)
         title = self._title(where, document) if self._title else None
         forum = Forum(request.key, None if title is None else str(title), self._forum_address(request))
         items = Items(request.site, (forum,), entered)
         notes += more + barren(self._spec.fields, table, "list")
         return Parsed(items, (*children, *further), 0, notes, is_cut=pages.is_cut)
+
+    def _with_echoes(
+        self, request: Request, document: Document, rows: list[Where], posts: tuple[Post, ...], children: list[Request]
+    ) -> list[Request]:
+        """Mark the requests of rows that only tell of news; a full pass needs none of them."""
+        echo = self._echo or (lambda *_: False)
+        echoed = {post.post_id for row, post in zip(rows, posts, strict=True) if echo(row, document)}
+        if request.reach.whole:
+            return [child for child in children if child.key not in echoed]
+        return [replace(child, only_if_named=child.key in echoed and bool(child.revision)) for child in children]
 
     def _posts(
         self, request: Request, document: Document, table: Table, kept: list[int], *, addresses: list[str | None],

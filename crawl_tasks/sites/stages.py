@@ -150,6 +150,10 @@ class ListSpec(StageSpec):
     guest: Pattern | None = Field(
         default=None, description="Found in a row that may belong to another board; the post's own page says to which."
     )
+    echo: Pattern | None = Field(
+        default=None,
+        description="Found in a row that only tells of news in a thread, newest first; another board lists the thread.",
+    )
     revision: tuple[Sign, ...] = Field(
         default=(), description="Fields of a row (or rules) that change when a thread does."
     )

@@ -9,7 +9,7 @@
 -- An entry is one request as text: "<rid> <stage> <priority> <attempt> <address> <payload>", where payload is
 -- the JSON array [key, page, revision]. A line is a request that asks for admission:
 -- "<fingerprint> <flag> <stage> <priority> <address> <payload>"; flag "?" means: only if a post or comment before it was new, or walks_on() says so,
--- "!" always, "~" as part of a full pass. A post of a revision has two fingerprints, "<it>/<the one without revision>".
+-- "!" always, "~" as part of a full pass, "=" only if the thread was named before (see is_echo()). A post of a revision has two fingerprints, "<it>/<the one without revision>".
 -- In `open` the entry stands without its rid, behind the token of its lease (0: released, nobody holds it).
 
 local P = KEYS[1]
@@ -61,7 +61,7 @@ local function load_site(name)
     levels = {list = v['levels:list'] or '', post = v['levels:post'] or '', comment = v['levels:comment'] or ''},
     shut = {list = v['shut:list'], post = v['shut:post'], comment = v['shut:comment']},
     breaker_after = number('breaker_after', 5), breaker_percent = number('breaker_percent', 75), probe = number('probe_ms', 900000),
-    guards = {}, ready = {}, known = 0, fresh = 0, news = 0,
+    guards = {}, ready = {}, known = 0, fresh = 0, news = 0, echoes = {new = 0, known = 0},
   }
 end
 
@@ -235,6 +235,23 @@ local function guard_admits(site, stage, fingerprint, now, is_full)
   return guard_rolls(site, stage, site.rolling, fingerprint, now)
 end
 
+-- Say whether a fingerprint was entered, and enter nothing.
+local function guard_holds(site, stage, fingerprint, now)
+  local function is_in(t) return redis.call('SISMEMBER', guard_bucket(t, fingerprint), fingerprint) == 1 end
+  local mode = stage_letter(site.guard, stage)
+  if mode == 'o' then return true end
+  if mode == 'e' then return is_in(guard_table(site, stage)) end
+  if mode == 'r' then
+    local window = math.floor(now / site.rolling)
+    return is_in(guard_table(site, stage .. '@' .. window)) or is_in(guard_table(site, stage .. '@' .. (window - 1)))
+  end
+  local t, probes = guard_table(site, stage .. '~'), bloom_command(site, fingerprint, 'GET')
+  for i = 0, math.floor(t.n / site.capacity) do
+    if all_ones(redis.call('BITFIELD_RO', t.key .. i, unpack(probes))) then return true end
+  end
+  return false
+end
+
 -- Where hubs name threads too, a thread is known without its revision as well: what names it again asks for nothing.
 local function guard_name(site, stage, at_all, now)
   if site.has_hubs and at_all ~= '' then guard_admits(site, stage, at_all, now) end
@@ -286,9 +303,19 @@ local function append_ready(site, stage, level, entry)
   batch[#batch + 1] = entry
 end
 
+-- Say whether a line only tells of news in a thread that needs no request now: nobody named the thread yet, so that it is
+-- read whole when its own board lists it; or a first scan is behind page 1, where everything is older than the scan.
+local function is_echo(site, stage, flag, at_all, now)
+  if flag ~= '=' then return false end
+  site.echoes.new = site.echoes.new + 1
+  return site.is_first_walk or not guard_holds(site, stage, at_all, now)
+end
+
 -- Say whether a walk goes on from a page. A scan that went beyond a second page is walked once more by the next one: what
 -- left a page while we read it moved others up, onto pages that were read before. It has `slack` pages without news.
 local function walks_on(site, request)
+  -- Echoes stand newest first: behind one that is known all are.
+  if site.echoes.new + site.echoes.known > 0 then return site.echoes.known == 0 end
   local key = board_key(site, cjson.decode(string.match(request, '^%S+ (.*)$'))[1])
   if redis.call('EXISTS', key) == 0 then return site.news > 0 end
   if site.news > 0 then
@@ -310,8 +337,10 @@ local function admit_line(site, line, now, unguarded)
   end
   if not unguarded and not guard_admits(site, stage, fingerprint, now, flag == '~') then
     site.known = site.known + 1
+    if flag == '=' then site.echoes.known = site.echoes.known + 1 end
     return false
   end
+  if not unguarded and is_echo(site, stage, flag, at_all, now) then return false end
   if not unguarded then guard_name(site, stage, at_all, now) end
   site.rid, site.fresh = site.rid + 1, site.fresh + 1
   append_ready(site, stage, level, site.rid .. ' ' .. stage .. ' ' .. level .. ' 0 ' .. request)

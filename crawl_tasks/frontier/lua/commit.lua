@@ -40,6 +40,8 @@ local has_cap = site.daily_new > 0 and #ARGV >= 12
 local today = has_cap and day_at(site.offsets, now) or 0
 local is_capped, is_unchanged = false, ARGV[7] == 'unchanged:list'
 local found = has_cap and spent_on(site.found, today) or 0
+local listed = stage == 'list' and cjson.decode(payload)
+site.is_first_walk = listed and listed[2] > 1 and redis.call('SISMEMBER', site.key .. ':unscanned', listed[1]) == 1
 for i = 12, #ARGV do
   if has_cap and found + site.fresh >= site.daily_new then  -- a trap: what is left out stays unknown
     tally(site, 'capped:daily_new', #ARGV - i + 1)
