@@ -7,6 +7,7 @@ import os
 import socket
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
@@ -100,9 +101,9 @@ class Drain:
                 break
             batch = self._readable(drawn)
             self._keep_sites(self._store, {items.site for _, items in batch})  # first: items of no ledger rebuild none
-            gains = self._write(self._store, batch)
+            gains, stored = self._write(self._store, batch)
             waiting = self._frontier.outbox.stored(
-                (page_id for page_id, _ in drawn), self._statistics(gains), self._ages(gains)
+                (page_id for page_id, _ in drawn), self._statistics(gains, stored), self._ages(gains)
             )
             pages += len(drawn)
             if waiting < self._worth:
@@ -112,9 +113,9 @@ class Drain:
         log.info("stored", extra={"pages": pages})
         return pages
 
-    def _statistics(self, gains: Iterable[Gain]) -> dict[str, dict[str, int]]:
+    def _statistics(self, gains: Iterable[Gain], stored: Counter[str]) -> dict[str, dict[str, int]]:
         """Write what was stored as the counters of its sites; what was posted before we watched says nothing of us."""
-        counted: dict[str, dict[str, int]] = {}
+        counted: dict[str, dict[str, int]] = {site: {"stored": pages} for site, pages in stored.items()}
         now = time.time()
         for gain in gains:
             stats = counted.setdefault(gain.site, {})
@@ -166,16 +167,22 @@ class Drain:
                 self._shelve(page_id, error)
         return batch
 
-    def _write(self, store: Writes, batch: Sequence[tuple[bytes, Items]]) -> list[Gain]:
-        """Write a batch; of one that the database refuses for what is in it, all but the pages that have it."""
+    def _write(self, store: Writes, batch: Sequence[tuple[bytes, Items]]) -> tuple[list[Gain], Counter[str]]:
+        """Write a batch; of one that the database refuses for what is in it, all but the pages that have it.
+
+        Returns:
+            What it brought, and how many pages of each site were stored.
+        """
         try:
-            return list(store.write([items for _, items in batch]).gains)
+            gains = list(store.write([items for _, items in batch]).gains)
         except Unstorable as error:
             if len(batch) == 1:
                 self._shelve(batch[0][0], error)
-                return []
+                return [], Counter()
             middle = len(batch) // 2
-            return self._write(store, batch[:middle]) + self._write(store, batch[middle:])
+            (first, some), (second, others) = self._write(store, batch[:middle]), self._write(store, batch[middle:])
+            return first + second, some + others
+        return gains, Counter(items.site for _, items in batch)
 
     def _shelve(self, page_id: bytes, error: BackendError) -> None:
         self._frontier.shelf.put(page_id, str(error))

@@ -18,8 +18,8 @@ from crawl_tasks.store.upsert import Store
 def command(force: bool) -> None:
     """Build guard and ledger anew from the database when Redis was emptied; workers may run meanwhile.
 
-    What was admitted and not done is fetched, what was done is known. Boards keep their schedule. Counters begin at
-    0; what was dead or parked is tried again.
+    What was admitted and not done is fetched, what was done is known. Boards keep their schedule, but
+    with --force each is scanned at once, to its end. Counters begin at 0; what was dead or parked is tried again.
     """
     settings = load_settings()
     with (
@@ -34,7 +34,7 @@ def command(force: bool) -> None:
         if not (force or is_lost(frontier, store)):
             click.echo("nothing is lost: Redis holds the ledger that the database was filled from; --force rebuilds it")
             return
-        Rebuilder(frontier, store, settings.contact).run(known_sites(frontier, store), _report)
+        Rebuilder(frontier, store, settings.contact).run(known_sites(frontier, store), _report, walk=force)
 
 
 def _report(rebuilt: Rebuilt) -> None:

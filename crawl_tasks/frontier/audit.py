@@ -39,6 +39,7 @@ class Flaw(StrEnum):
     STRANDED = "stranded"
     EMPTY = "empty"
     OUTBOX = "outbox"
+    UNSTORED = "unstored"
     BLANK_SITE = "blank_site"
     OTHER_LEDGER = "other_ledger"
     UNGUARDED = "unguarded"
@@ -145,6 +146,12 @@ class Audit:
             if len(pages) < _PAGES_AT_ONCE:
                 return
             start = b"(" + pages[-1][0]
+
+    def items(self) -> Iterator[Spot]:
+        """Count the pages whose items neither were stored nor wait: their keys were deleted."""
+        _, unstored, waiting = cast("list[int]", self._scripts.call(Verb.AUDIT_ITEMS))
+        if unstored > waiting:
+            yield Spot(Flaw.UNSTORED, f"{unstored - waiting} pages")
 
     def unknown(self, site: str, requests: Sequence[Request]) -> list[Request]:
         """Give those requests that the guard does not know."""

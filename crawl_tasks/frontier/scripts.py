@@ -58,6 +58,7 @@ class Verb(StrEnum):
     AUDIT_SITE = "audit_site"
     AUDIT_GUARD = "audit_guard"
     AUDIT_PAIRS = "audit_pairs"
+    AUDIT_ITEMS = "audit_items"
     UNKNOWN = "unknown"
     HEED = "heed"
     HALT = "halt"

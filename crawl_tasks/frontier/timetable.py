@@ -19,6 +19,7 @@ class Act(StrEnum):
     FIX = "fix"
     FREE = "free"
     NOW = "now"
+    WALK = "walk"
     HOLD = "hold"
     GO = "go"
 

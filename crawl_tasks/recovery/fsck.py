@@ -43,6 +43,7 @@ EXPLAINED: dict[Flaw, tuple[str, str]] = {
     Flaw.STRANDED: ("a message or claim that is never given out again", _MEND),
     Flaw.EMPTY: ("the time of a message or claim that is gone", _MEND),
     Flaw.OUTBOX: ("a page in the outbox that cannot be read; its items are lost", "crawl-tasks refused list"),
+    Flaw.UNSTORED: ("items that were deleted before they were stored", _REBUILD),
     Flaw.BLANK_SITE: ("a site whose terms are gone", _REBUILD),
     Flaw.OTHER_LEDGER: ("Redis holds another ledger than the database was filled from", "crawl-tasks recover"),
     Flaw.UNGUARDED: ("a stored page that the guard does not know: it would be fetched again", _REBUILD),
@@ -105,7 +106,7 @@ class Check:
         for of in ("unacked", "claims"):
             for spot in audit.pairs(of, mend=mend):
                 yield Finding("", replace(spot, where=f"{of} {spot.where}"))
-        for spot in audit.outbox():
+        for spot in (*audit.outbox(), *audit.items()):
             yield Finding("", spot)
 
     def _look_at(self, site: str, *, mend: bool) -> Iterator[Spot]:

@@ -19,6 +19,7 @@ from itertools import islice
 from crawl_tasks.drain import Drain
 from crawl_tasks.errors import ConfigError, StoreError
 from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.frontier.timetable import Act
 from crawl_tasks.model import Stage
 from crawl_tasks.publishing import publish_site
 from crawl_tasks.sites.published import read_site
@@ -77,18 +78,21 @@ class Rebuilder:
         with self._alone():
             lost = is_lost(self._frontier, self._store)
             if lost:
-                self._run(known_sites(self._frontier, self._store), report)
+                self._run(known_sites(self._frontier, self._store), report, walk=False)
         return lost
 
-    def run(self, sites: Mapping[str, Site], report: Callable[[Rebuilt], None]) -> None:
+    def run(self, sites: Mapping[str, Site], report: Callable[[Rebuilt], None], *, walk: bool = False) -> None:
         """Forget what Redis holds of the sites, store what waits in the outbox, and tell what the database knows.
+
+        With `walk`, the next scan of each board is at once and goes to its end: when keys were deleted that held items,
+        there may be pages that neither the database nor any page it knows of names.
 
         Raises:
             ConfigError: a site cannot be published, or another process rebuilds.
             StoreError: the outbox cannot be stored; nothing was told yet.
         """
         with self._alone():
-            self._run(sites, report)
+            self._run(sites, report, walk=walk)
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
@@ -103,11 +107,13 @@ class Rebuilder:
         if other:
             raise ConfigError(f"{other} rebuilds the ledger already; wait for its end, then look: crawl-tasks status")
 
-    def _run(self, sites: Mapping[str, Site], report: Callable[[Rebuilt], None]) -> None:
+    def _run(self, sites: Mapping[str, Site], report: Callable[[Rebuilt], None], *, walk: bool) -> None:
         paused = {name for name in sites if self._frontier.memory.forget(name)}
         self._empty_outbox()
         for name, site in sites.items():
             report(self._rebuild(site))
+            if walk:
+                self._frontier.timetable.change(name, [board.id for board in site.boards], Act.WALK)
             (self._frontier.pause if name in paused else self._frontier.resume)(name)
         epoch = self._frontier.memory.epoch()
         if epoch is None:

@@ -122,14 +122,14 @@ class RichCrawl(TinyCrawl):
         _try(lambda: self.frontier.shelf.take(back=True))
         found = Check(self.frontier, self.store).run(mend=True)
         remedies = sorted({EXPLAINED[one.spot.flaw][1] for one in found if not one.spot.is_mended})
-        if any("recover" in remedy for remedy in remedies) and self.store is not None:
-            _try(lambda: self._rebuild(self.store))
+        if (store := self.store) is not None and any("recover" in remedy for remedy in remedies):
+            _try(lambda: self._rebuild(store, walk=any("--force" in remedy for remedy in remedies)))
         if remedies:
             _try(self.publish)
         return remedies + ["crawl-tasks fsck --mend"] * any(one.spot.is_mended for one in found)
 
-    def _rebuild(self, store: Store) -> None:
-        Rebuilder(self.frontier, store, None).run(known_sites(self.frontier, store), lambda _: None)
+    def _rebuild(self, store: Store, *, walk: bool) -> None:
+        Rebuilder(self.frontier, store, None).run(known_sites(self.frontier, store), lambda _: None, walk=walk)
 
     def is_over(self) -> bool:
         """Say whether nothing is left to do; a ledger that was just rebuilt has done nothing yet."""

@@ -138,7 +138,8 @@ def test_each_single_key_that_is_lost_is_noticed(
         client.restore(key, 0, content, replace=True)
 
     assert len(swing.keys) > 20
-    assert {key for key in unnoticed if not any(part in key for part in FORGETTABLE)} == {"test:outbox"}
+    unnoticed.remove("test:outbox")  # it is empty here
+    assert {key for key in unnoticed if not any(part in key for part in FORGETTABLE)} == set()
 
 
 def first(client: redis.Redis, key: str) -> bytes:
@@ -217,6 +218,45 @@ def test_what_cannot_be_mended_is_rebuilt(
     Rebuilder(frontier, store, None).run({"demo": site}, lambda _: None)
 
     assert Check(frontier, store).run() == []
+
+
+@pytest.mark.parametrize("key", ["outbox", "shelf"])
+def test_items_that_were_deleted_before_they_were_stored_are_noticed_and_fetched_again(
+    key: str, crawl: SmallCrawl, client: redis.Redis, tmp_path: Path
+) -> None:
+    """Neither the thread's page nor the list page that named it is known to the database: only a walk finds them."""
+    site = crawl.publish("boards: [1]\n")
+    crawl.forum.board("1", 1, "10 0")
+    crawl.forum.thread("10")
+    with Store(f"sqlite:///{tmp_path / 'crawl.db'}") as store:
+        store.keep("demo", crawl.frontier.published("demo") or "", crawl.frontier.memory.epoch() or "")
+        crawl.scan()
+        if key == "shelf":
+            for page_id, _ in crawl.frontier.outbox.draw("store", 10):
+                crawl.frontier.shelf.put(page_id, "refused")
+        assert flaws(crawl.frontier, store) == set()
+        client.delete(f"test:{key}")
+
+        assert [str(found) for found in Check(crawl.frontier, store).run()] == [
+            "all sites: items that were deleted before they were stored (2 pages): crawl-tasks recover --force"
+        ]
+        Rebuilder(crawl.frontier, store, None).run({"demo": site}, lambda _: None, walk=True)
+        crawl.frontier.produce()
+
+        assert crawl.work() == ["/list/1/1", "/post/10"]
+        assert flaws(crawl.frontier, store) == set()
+
+
+def test_what_was_dropped_from_the_shelf_is_not_missed(crawl: SmallCrawl, client: redis.Redis) -> None:
+    crawl.publish("boards: [1]\n")
+    crawl.forum.board("1", 1, "10 0")
+    crawl.scan()
+    for page_id, _ in crawl.frontier.outbox.draw("store", 10):
+        crawl.frontier.shelf.put(page_id, "refused")
+
+    crawl.frontier.shelf.take(back=False)
+
+    assert Check(crawl.frontier, None).run() == []
 
 
 def test_a_page_that_nobody_can_store_is_named(frontier: Frontier, client: redis.Redis, site: Site) -> None:

@@ -9,6 +9,12 @@ local function call_store(now)
   redis.call('XADD', P .. ':bell:store', 'MAXLEN', 1, '*', 'n', 1)
 end
 
+-- Count pages of a site that wait for the store no more. A site that is being rebuilt counts from its publication on.
+local function count_settled(name, pages)
+  local key = P .. ':s:' .. name
+  if redis.call('HEXISTS', key, 'stored') == 1 then redis.call('HINCRBY', key, 'stored', string.format('%.0f', pages)) end
+end
+
 -- While the store is behind, nothing more is fetched: what cannot be stored would fill Redis. Ticks look again.
 local function store_is_behind() return redis.call('XLEN', P .. ':outbox') >= OUTBOX_MAX end
 

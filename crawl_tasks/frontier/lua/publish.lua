@@ -16,6 +16,11 @@ local before = load_site(name)
 redis.call('HSET', P .. ':sites', name, ARGV[3])
 redis.call('HSET', key, 'version', ARGV[2])
 redis.call('HSETNX', key, 'since', now)
+if redis.call('HEXISTS', key, 'stored') == 0 then  -- of a version that did not count: as if all had been stored
+  local done = 0
+  for _, stage in ipairs(STAGES) do done = done + (redis.call('HGET', key, 'done:' .. stage) or 0) end
+  redis.call('HSET', key, 'stored', done)
+end
 redis.call('HSETNX', key, 'fence', now)  -- not 0: after a loss, no token is given a second time
 redis.call('SET', P .. ':epoch', now, 'NX')
 local first_board = 5 + 2 * tonumber(ARGV[4])

@@ -1,9 +1,10 @@
 -- Change when boards of a site are scanned, at an operator's word: their interval, or the next scan.
 -- `fix` gives an interval that holds until the site file gives the board another, `free` goes back to the site file's;
--- `now` makes them due; `hold` takes them out of the schedule, `go` puts them back, due at once.
+-- `now` makes them due; `walk` too, and lets that scan go to the end whatever is news; `hold` takes them out of the
+-- schedule, `go` puts them back, due at once.
 -- KEYS 1: key prefix
 -- ARGV 1: site
--- ARGV 2: fix, free, now, hold or go
+-- ARGV 2: fix, free, now, walk, hold or go
 -- ARGV 3: interval in ms, for fix
 -- ARGV 4..: boards
 -- RETURNS 0: {0, boards changed, boards that are held and stay so}
@@ -13,6 +14,7 @@ local site = load_site(ARGV[1])
 if not site then return {-1, 0, 0} end
 local now, act = now_ms(), ARGV[2]
 local changed, held = 0, 0
+local WHOLE = 1000000  -- pages without news: more than any board has
 
 -- Bring the next scan to where the new interval puts it, counted from the last one.
 local function move_scan(name, key, interval)
@@ -25,6 +27,7 @@ for i = 4, #ARGV do
   local key, name = board_key(site, id), site.name .. ' ' .. id
   local v = redis.call('HMGET', key, 'line', 'terms', 'interval_ms', 'held')
   local start, least, most = string.match(v[2] or '', '^(%S+) (%S+) (%S+)$')
+  if v[1] and act == 'walk' then redis.call('HSET', key, 'walked', WHOLE) end
   if not v[1] then
     -- no such board
   elseif act == 'fix' then

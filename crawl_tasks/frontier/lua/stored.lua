@@ -1,6 +1,6 @@
 -- Take stored pages off the outbox and count what they brought.
 -- KEYS 1: key prefix
--- ARGV 1: what was stored, as JSON: {site: {name of a statistic: number}}
+-- ARGV 1: what was stored, as JSON: {site: {name of a statistic: number, stored: pages}}
 -- ARGV 2: ages of posts by board, as JSON: {site: {board: [number by bucket of AGES_S ..., sum]}}
 -- ARGV 3..: ids
 -- RETURNS 0: {0, pages still waiting}
@@ -26,6 +26,8 @@ for i = 3, #ARGV, CHUNK do
 end
 if gone > 0 then  -- called again for the same pages, it counts nothing
   for name, numbers in pairs(cjson.decode(ARGV[1])) do
+    count_settled(name, numbers.stored or 0)
+    numbers.stored = nil
     for field, n in pairs(numbers) do tally({key = P .. ':s:' .. name}, field, string.format('%.0f', n)) end
     note_change({name = name})
   end

@@ -7,7 +7,11 @@
 local shelf = P .. ':shelf'
 local entries = redis.call('XRANGE', shelf, '-', '+', 'COUNT', ARGV[1])
 for _, entry in ipairs(entries) do
-  if ARGV[2] == '1' then redis.call('XADD', P .. ':outbox', '*', 'items', entry[2][2]) end
+  if ARGV[2] == '1' then
+    redis.call('XADD', P .. ':outbox', '*', 'items', entry[2][2])
+  else
+    count_settled(string.match(entry[2][2], '^%["([^"]*)"') or '', 1)
+  end
   redis.call('XDEL', shelf, entry[1])
 end
 return {0, #entries}
