@@ -147,6 +147,14 @@ GUARDS = (
         "the backlog was",
     ),
     Guard(
+        "a page waits until its children fit",
+        f"{LUA}/_threshold.lua",
+        "  if threshold <= 0 then return nil end\n",
+        "  if threshold then return nil end\n",
+        "backlog",
+        "the backlog was",
+    ),
+    Guard(
         "a board is due again after its interval, and has one scan at a time",
         f"{LUA}/produce.lua",
         "    redis.call('ZADD', P .. ':boards', now + v[3], name)\n",
