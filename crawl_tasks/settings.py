@@ -12,9 +12,10 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator, model_validator
 
-from crawl_tasks.errors import SettingsError
+from crawl_tasks.errors import ConfigError, SettingsError
+from crawl_tasks.proxy import read_proxy
 
 STATE_REDIS_URL = "redis.url"
 """File in `state_dir` that tells where the embedded Redis of this directory listens."""
@@ -87,6 +88,15 @@ class Settings(BaseModel):
     alert_every_s: float = Field(30.0, ge=1, le=600, description="Seconds between two looks for alerts.")
     alert_repeat_h: float = Field(6.0, ge=0.1, le=8760, description="Hours after which a lasting alert is sent again.")
     log_format: Literal["console", "json"] = Field("console", description="Log lines for people or for machines.")
+
+    @field_validator("proxy")
+    @classmethod
+    def _proxy_is_one(cls, value: SecretStr) -> SecretStr:
+        try:
+            read_proxy(value.get_secret_value(), f"{PREFIX}PROXY")
+        except ConfigError as error:  # no ValueError: its report would show the value
+            raise SettingsError(str(error)) from None
+        return value
 
     @model_validator(mode="after")
     def _fill_in(self) -> Self:

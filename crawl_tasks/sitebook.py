@@ -11,12 +11,12 @@ from urllib.parse import urlsplit
 from crawl_tasks import __version__
 from crawl_tasks.errors import ConfigError
 from crawl_tasks.fetch.download import FetchPolicy
-from crawl_tasks.fetch.proxy import Proxy, read_proxy
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.retry import RetryPolicy
 from crawl_tasks.items.sieve import Sieve
 from crawl_tasks.model import Stage
 from crawl_tasks.parse.page import SiteParser, compile_parser
+from crawl_tasks.proxy import Proxy, read_proxy
 from crawl_tasks.sites.address import Addresses
 from crawl_tasks.sites.published import read_site
 from crawl_tasks.sites.schema import HEADER_VALUE, Site

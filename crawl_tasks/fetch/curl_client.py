@@ -14,7 +14,7 @@ import certifi
 from crawl_tasks.fetch.client import Limits, RawResponse
 from crawl_tasks.fetch.curl_transfer import Transfer
 from crawl_tasks.fetch.destination import Destination
-from crawl_tasks.fetch.proxy import Proxy
+from crawl_tasks.proxy import Proxy
 
 _MOST_PROXIES = 64
 

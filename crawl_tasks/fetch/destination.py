@@ -8,8 +8,8 @@ from ipaddress import ip_address
 from crawl_tasks.errors import RefusedAddress, Unreachable
 from crawl_tasks.fetch.addresses import is_public
 from crawl_tasks.fetch.policy import FetchPolicy
-from crawl_tasks.fetch.proxy import DIRECT, Proxy
 from crawl_tasks.fetch.resolver import Resolver
+from crawl_tasks.proxy import DIRECT, Proxy
 from crawl_tasks.urls import DEFAULT_PORTS, host_of, origin_of
 
 _LOCAL_ENDINGS = (".localhost", ".local", ".internal", ".home.arpa", ".onion")

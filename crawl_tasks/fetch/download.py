@@ -24,11 +24,11 @@ from crawl_tasks.fetch.client import Client, Limits, RawResponse, left
 from crawl_tasks.fetch.destination import Customs, Destination
 from crawl_tasks.fetch.outcome import failure, moment, next_hop
 from crawl_tasks.fetch.policy import FetchPolicy
-from crawl_tasks.fetch.proxy import DIRECT, Proxy, read_proxy
 from crawl_tasks.fetch.resolver import Resolver
 from crawl_tasks.fetch.robots import PARSED_BYTES, Robots
 from crawl_tasks.fetch.validator import NOT_MODIFIED, conditions
 from crawl_tasks.model import Fetched, Request
+from crawl_tasks.proxy import DIRECT, Proxy, read_proxy
 from crawl_tasks.urls import origin_of
 
 _PAGES = "text/html,application/xhtml+xml,application/json;q=0.9,*/*;q=0.5"

@@ -26,8 +26,8 @@ from crawl_tasks.errors import DeadlineExceeded, FetchError, TooLarge, Truncated
 from crawl_tasks.fetch.client import Limits, RawResponse, check_declared, check_ended, declared_length, folded, left
 from crawl_tasks.fetch.destination import Destination
 from crawl_tasks.fetch.pinned import Attempt, Current, PinnedConnection, PinnedSecureConnection
-from crawl_tasks.fetch.proxy import Proxy
 from crawl_tasks.fetch.watchdog import Watchdog
+from crawl_tasks.proxy import Proxy
 
 _MAX_ORIGINS = 256
 _PIECE = 64 << 10

@@ -10,7 +10,7 @@ import socket
 import struct
 from ipaddress import ip_address
 
-from crawl_tasks.fetch.proxy import Proxy, ProxyKind
+from crawl_tasks.proxy import Proxy, ProxyKind
 
 _MOST_HEAD = 16 << 10
 _SOCKS, _CONNECT, _NO_AUTH, _PASSWORD = 5, 1, 0, 2

@@ -15,8 +15,9 @@ from zoneinfo import ZoneInfo
 
 from pydantic import BeforeValidator, Field, StringConstraints, field_validator, model_validator
 
-from crawl_tasks.errors import RefusedAddress
+from crawl_tasks.errors import ConfigError, RefusedAddress
 from crawl_tasks.model import Stage
+from crawl_tasks.proxy import read_proxy
 from crawl_tasks.sites.board import Board, BoardKind, Line, from_id
 from crawl_tasks.sites.policy import (
     Breaker,
@@ -44,7 +45,6 @@ _HOST_PORT = re.compile(r"(\[[0-9a-f:]+\]|[a-z0-9.-]+):([1-9][0-9]{0,4})")
 _LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Z][A-Za-z]{1,3})?")
 HEADER_VALUE = re.compile(r"[\x20-\x7e]{0,4096}")
 _VARIABLE = re.compile(r"FORUM_[A-Z0-9_]{1,58}")
-_PROXY = re.compile(r"direct|(http|socks5h?)://(\[[0-9a-f:]+\]|[a-z0-9.-]{1,253}):[1-9][0-9]{0,4}")
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}")
 _OURS = (
     "host content-length transfer-encoding connection te trailer upgrade accept-encoding user-agent expect keep-alive "
@@ -235,9 +235,14 @@ class Site(Part):
     @field_validator("proxy")
     @classmethod
     def _proxy_is_no_secret(cls, value: str | None) -> str | None:
-        if value is not None and not _PROXY.fullmatch(value) and not _VARIABLE.fullmatch(value):
-            what = "may hold no password: the file is no secret; " if "@" in value else "is no proxy; "
-            raise ValueError(f"{what}write direct, socks5://host:port, or a variable as FORUM_PROXY")
+        require(
+            "@" not in (value or ""), "may hold no password: the file is no secret; name a variable, as FORUM_PROXY"
+        )
+        if value is not None and not _VARIABLE.fullmatch(value):
+            try:
+                read_proxy(value, "what it says")
+            except ConfigError as error:
+                raise ValueError(str(error)) from None
         return value
 
     @model_validator(mode="after")

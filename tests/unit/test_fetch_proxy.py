@@ -9,9 +9,9 @@ import pytest
 
 from crawl_tasks.errors import ConfigError, DeadlineExceeded, FetchError, RefusedAddress, Unreachable
 from crawl_tasks.fetch.download import Fetcher, FetchPolicy, build_client, build_fetcher
-from crawl_tasks.fetch.proxy import DIRECT, Proxy, ProxyKind, read_proxy
 from crawl_tasks.fetch.resolver import Resolver
 from crawl_tasks.model import Request, Stage
+from crawl_tasks.proxy import DIRECT, Proxy, ProxyKind, read_proxy
 from crawl_tasks.sitebook import site_proxy
 from crawl_tasks.sites.loader import parse_site
 from tests.frontier.small_crawl import RULES

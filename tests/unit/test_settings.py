@@ -47,6 +47,14 @@ def test_a_wrong_setting_is_refused_by_name(name: str, value: str, said: str) ->
     assert name in str(caught.value)
 
 
+@pytest.mark.parametrize("value", ["http://ann:hidden@proxy.example", "https://ann:hidden@proxy.example:1", "hidden"])
+def test_a_wrong_proxy_is_refused_at_the_start_and_not_shown(value: str) -> None:
+    with pytest.raises(SettingsError, match="CRAWL_PROXY") as caught:
+        load_settings({"CRAWL_PROXY": value})
+
+    assert "hidden" not in str(caught.value)
+
+
 def test_an_empty_variable_is_as_good_as_none(tmp_path: Path) -> None:
     settings = load_settings({"CRAWL_STATE_DIR": str(tmp_path), "CRAWL_CONTACT": "", "CRAWL_HTTP_CLIENT": ""})
 
