@@ -149,7 +149,19 @@ def test_a_lost_message_is_sent_again_and_one_still_queued_is_not(frontier: Fron
     lease(frontier, released(client)[0])
     a_minute_passes("1")
     assert frontier.tick("t").lost == 1
+    assert frontier.census("demo").count("lost") == 1
     assert released(client) == [1]
+
+
+def test_a_message_that_was_taken_a_moment_ago_is_not_lost(frontier: Frontier, client: redis.Redis) -> None:
+    frontier.admit("demo", posts(1))
+    client.rpop("post")
+
+    for _ in range(3):
+        client.zadd("test:due", {"demo": 0})
+        assert frontier.tick("t").lost == 0
+
+    assert client.llen("post") == 0
 
 
 def test_a_higher_priority_goes_first_and_within_one_the_older(

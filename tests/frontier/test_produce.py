@@ -9,7 +9,8 @@ import redis
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.retry import Verdict
 from crawl_tasks.model import Items, Parsed, Request, Stage, State
-from tests.frontier.by_hand import board, post, posts, take_list
+from crawl_tasks.monitor.snapshot import take_snapshot
+from tests.frontier.by_hand import NOTHING, board, lease, post, posts, released, take_list
 from tests.waiting import eventually
 
 
@@ -48,6 +49,25 @@ def test_a_site_at_its_threshold_gets_no_scan_until_there_is_room(
 
     assert frontier.produce() == (2, 1, 0)
     assert frontier.census("demo").open == 6
+
+
+def test_a_board_that_must_wait_is_overdue_from_when_it_was_due_until_its_scan_begins(
+    frontier: Frontier, client: redis.Redis, watch: Callable[..., None]
+) -> None:
+    watch(board("1"), max_backlog=1)
+    frontier.admit("demo", posts(1))
+    for due_ms in (1000, 5000):  # looked at twice, as each look puts it off
+        client.zadd("test:boards", {"demo 1": due_ms})
+        frontier.produce()
+    waiting = frontier.census("demo").boards
+
+    frontier.commit(lease(frontier, released(client)[0]), NOTHING)
+    client.zadd("test:boards", {"demo 1": frontier.clock_ms()})
+    frontier.produce()
+
+    assert (waiting.overdue, waiting.overdue_since_ms) == (1, 1000)
+    assert frontier.census("demo").boards.overdue == 0
+    assert take_snapshot(frontier).lateness().counts[-1] == 1  # it was due in 1970
 
 
 def test_the_interval_of_a_board_follows_what_it_yields(

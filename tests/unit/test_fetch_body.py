@@ -29,6 +29,11 @@ def test_packed_body_comes_back(body, encoding):
     assert decode(PACKERS[encoding](body), encoding, LIMITS) == body
 
 
+@given(st.binary(max_size=5_000))
+def test_deflate_as_servers_have_it_comes_back_too(body):
+    assert decode(zlib.compress(body)[2:-4], "deflate", LIMITS) == body
+
+
 @given(st.lists(st.binary(min_size=1, max_size=500), min_size=1, max_size=5))
 def test_members_come_back_in_their_order(parts):
     assert decode(b"".join(map(gzip.compress, parts)), "gzip", LIMITS) == b"".join(parts)

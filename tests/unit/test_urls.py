@@ -190,6 +190,12 @@ def test_reference_is_completed_from_its_page(address, expected):
     assert normalize(address, BASE) == expected
 
 
+@pytest.mark.parametrize("address", ["", "  ", "\n"])
+def test_an_empty_reference_does_not_stand_for_its_page(address):
+    with pytest.raises(RefusedAddress, match="is empty"):
+        normalize(address, BASE)
+
+
 @pytest.mark.parametrize("base", ["", "/x", "ftp://example.com/", "http://u:p@example.com/"])
 def test_reference_on_a_bad_page_is_refused(base):
     with pytest.raises(RefusedAddress):
