@@ -1,7 +1,8 @@
 """Every knob of the installation, in one table. Read once, by the composition root and the command line.
 
-A setting comes from the environment (`CRAWL_REDIS_URL`), else it is the default. What concerns one forum stands in
-its site file instead.
+A setting comes from the environment (`CRAWL_REDIS_URL`), or from the file that a variable names
+(`CRAWL_REDIS_URL_FILE`, for the secrets of Swarm and the like), else it is the default. What concerns one forum stands
+in its site file instead.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ STATE_REDIS_URL = "redis.url"
 
 PREFIX = "CRAWL_"
 FOR_TESTS = "CRAWL_TEST_"
+IN_FILE = "_file"
 
 
 class Settings(BaseModel):
@@ -120,6 +122,9 @@ def load_settings(environment: Mapping[str, str] = os.environ) -> Settings:
         for name, value in environment.items()
         if name.startswith(PREFIX) and not name.startswith(FOR_TESTS) and value
     }
+    for name in [name for name in given if name not in Settings.model_fields and name.endswith(IN_FILE)]:
+        if name.removesuffix(IN_FILE) in Settings.model_fields:
+            _read_file(given, name)
     unknown = given.keys() - Settings.model_fields.keys()
     if unknown:
         raise SettingsError(_unknown(sorted(unknown)[0]))
@@ -129,6 +134,15 @@ def load_settings(environment: Mapping[str, str] = os.environ) -> Settings:
         first = error.errors()[0]
         name = PREFIX + "_".join(str(part) for part in first["loc"]).upper()
         raise SettingsError(f"{name}: {first['msg']}; it is {first.get('input')!r}") from error
+
+
+def _read_file(given: dict[str, str], name: str) -> None:
+    """Put what a file says in the place of the variable that names it; it outranks one that says the value itself."""
+    path = given.pop(name)
+    try:
+        given[name.removesuffix(IN_FILE)] = Path(path).read_text("utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{PREFIX}{name.upper()}: {path} cannot be read: {error}") from error
 
 
 def _unknown(name: str) -> str:
@@ -145,7 +159,8 @@ def reference() -> str:
     ]
     head = (
         "# Settings\n\nFrom the environment; read once, when a process starts. What concerns one forum stands in its"
-        " [site file](site-files.md).\n\n| variable | default | meaning |\n|---|---|---|\n"
+        " [site file](site-files.md). Each may be kept in a file: `CRAWL_ALERT_TO_FILE=/run/secrets/alert_to` takes"
+        " what the file says for `CRAWL_ALERT_TO`, and outranks it.\n\n| variable | default | meaning |\n|---|---|---|\n"
     )
     return head + "\n".join(rows) + "\n"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import sys
 import urllib.parse
@@ -13,8 +14,13 @@ from typing import Any
 
 import pytest
 
+from crawl_tasks.frontier.retry import Verdict
 from crawl_tasks.local.redis_server import RedisServer, free_port
-from tests.flow.four_sites import FORUMS, PAUSED_AFTER, FourSites
+from crawl_tasks.model import Lease, Request, Stage, State
+from crawl_tasks.publishing import publish_site
+from crawl_tasks.sites.schema import Site
+from tests.alerts.receiver import Inbox, open_inbox
+from tests.flow.four_sites import FORUMS, PAUSED_AFTER, FourSites, site_at
 from tests.flow.judge import differences
 from tests.flow.views import Numbers, beneath, of_exposition, of_json, of_query
 from tests.flow.world import CELERY, ROOT, World
@@ -56,12 +62,15 @@ class Watched:
         self.world.start("exporter", *COMMAND, "exporter", "--listen", self.exporter.removeprefix("http://"))
 
     def start_prometheus(self, program: str) -> None:
-        """Start the real server, with the alert rules that we ship."""
+        """Start the real server, with the alert rules that we ship; here they fire at once, not after minutes."""
         configuration = self.world.directory / "prometheus.json"  # JSON is YAML
+        rules = (ROOT / "docker" / "prometheus" / "rules.yml").read_text("utf-8")
+        hasty = self.world.directory / "rules.yml"
+        hasty.write_text(re.sub(r"\bfor: \w+", "for: 1s", rules), "utf-8")
         scraped = {"job_name": "crawl", "static_configs": [{"targets": [self.exporter.removeprefix("http://")]}]}
         document = {
             "global": {"scrape_interval": "1s", "evaluation_interval": "1s"},
-            "rule_files": [str(ROOT / "docker" / "prometheus" / "rules.yml")],
+            "rule_files": [str(hasty)],
             "scrape_configs": [scraped],
         }
         configuration.write_text(json.dumps(document))
@@ -100,6 +109,51 @@ class Watched:
     def ask_prometheus(self, query: str) -> dict[str, Any]:  # JSON of any shape
         found: dict[str, Any] = json.loads(get(f"{self.prometheus}/api/v1/{query}"))
         return found
+
+    def firing(self) -> set[tuple[str, str]]:
+        """Name the alerts that fire in Prometheus, and the site or queue of each."""
+        alerts = self.ask_prometheus("alerts")["data"]["alerts"]
+        return {
+            (alert["labels"]["alertname"], alert["labels"].get("site") or alert["labels"].get("queue", ""))
+            for alert in alerts
+            if alert["state"] == "firing"
+        }
+
+    def told(self, inbox: Inbox) -> set[tuple[str, str, str]]:
+        """Look once as `crawl-tasks alerts` does, and name what its message says."""
+        self.world.run("alerts", *COMMAND, "alerts", "--once", "--to", inbox.url)
+        return {
+            (alert["change"], alert["name"], alert["subject"])
+            for message in inbox.messages
+            for alert in message["alerts"]
+        }
+
+
+TROUBLE = {("CrawlNoWorker", "list"), ("CrawlQuarantined", "ill"), ("CrawlSiteLate", "ill")}
+
+
+def fall_ill(world: World) -> None:
+    """Stop the list workers; let a fifth site have a page that cannot be read, and boards that nobody scans."""
+    for name in ("list1", "list2"):
+        world.processes[name].terminate()
+    for name in ("list1", "list2"):
+        world.processes.pop(name).wait(timeout=30)
+    ill = site_at("ill", "http://127.0.0.1:9").model_dump(by_alias=True, exclude_defaults=True)
+    publish_site(world.frontier, Site.model_validate(ill | {"breaker": {"after": 1}}), contact=None)
+    for board in world.frontier.boards("ill"):
+        world.client.zadd("crawl:boards", {f"ill {board.board}": 1}, xx=True)  # as if beat were silent for long
+    world.frontier.admit("ill", [Request("ill", Stage.LIST, "1", "http://127.0.0.1:9/list/1/1")])
+    [rid] = (int(rid) for rid in world.client.zrange("crawl:s:ill:released:list", 0, -1))
+    held = world.frontier.lease("ill", rid)
+    assert isinstance(held, Lease)
+    world.frontier.fail(held, Verdict(State.PARKED, "parse", "no rule fits", says_nothing=True))
+
+
+def get_well(world: World) -> None:
+    """Open the stage, pause the site as an operator would, start a list worker again."""
+    world.frontier.quarantine.reopen("ill", Stage.LIST)
+    world.frontier.pause("ill")
+    world.worker("list1", "list")
 
 
 @pytest.fixture(scope="module")
@@ -180,3 +234,21 @@ def test_prometheus_judges_every_alert_on_real_metrics(watched: Watched) -> None
 
     assert len(rules()) > 10
     assert [rule["name"] for rule in rules() if rule["health"] != "ok"] == []
+
+
+@pytest.mark.skipif(PROMETHEUS is None, reason="there is no prometheus; Debian: apt-get install prometheus")
+def test_alerts_fire_on_the_real_thing_and_fall_silent_again(watched: Watched) -> None:
+    """The last of this file: it stops workers."""
+    with open_inbox() as inbox:
+        before = watched.firing()
+
+        fall_ill(watched.world)
+        eventually(lambda: watched.firing() >= TROUBLE, within_s=30, every_s=0.2)
+        begun = watched.told(inbox)
+        get_well(watched.world)
+        eventually(lambda: not watched.firing() & TROUBLE, within_s=30, every_s=0.2)
+        ended = watched.told(inbox) - begun
+
+    assert not before & TROUBLE
+    assert {("begins", *alert) for alert in TROUBLE} <= begun
+    assert {("ended", *alert) for alert in TROUBLE} <= ended

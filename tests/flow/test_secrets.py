@@ -119,9 +119,10 @@ def test_the_crawlers_user_may_not(redis_server: RedisServer, client: redis.Redi
     client.execute_command("ACL", "DELUSER", "crawl-tried")
 
 
-def test_a_server_reads_the_users(tmp_path: Path) -> None:
+def test_a_server_reads_the_users_beside_its_options(tmp_path: Path) -> None:
     port = free_port()
-    told = [find_server(), str(ROOT / "docker" / "users.conf"), "--port", str(port), "--dir", str(tmp_path)]
+    conf, users = (str(ROOT / "docker" / name) for name in ("redis.conf", "users.conf"))
+    told = [find_server(), conf, "--include", users, "--port", str(port), "--dir", str(tmp_path)]
     with subprocess.Popen(told, stdout=subprocess.DEVNULL) as server:
         try:
             admin = redis.Redis(port=port, username="admin", password="CHANGE-ME-ADMIN", retry=None)

@@ -78,11 +78,12 @@ def read_services() -> dict[str, Any]:  # JSON of Compose's own making
     return dict(json.loads(compose("config", "--format", "json").text)["services"])
 
 
-def stack(*, file: Path = STACK, image: str = "registry.example/crawl:1") -> Said:
+def stack(*, file: Path = STACK, image: str = "registry.example/crawl:1", beside: Path | None = None) -> Said:
     """Ask Docker what it makes of the Swarm file; its client does that without an engine."""
     if "Usage:" not in run("docker", "stack", "config", "--help").text:
         pytest.skip("this docker has no `stack config`; 25 and later have")
-    return run("docker", "stack", "config", "--compose-file", file, environment={"IMAGE": image} if image else {})
+    files = [word for one in (file, beside) if one for word in ("--compose-file", one)]
+    return run("docker", "stack", "config", *files, environment={"IMAGE": image} if image else {})
 
 
 def read_yaml(text: str) -> list[Any]:  # YAML of any shape

@@ -68,13 +68,13 @@ def test_docker_names_the_image_that_is_missing() -> None:
 
 
 def test_the_stack_runs_what_compose_runs(swarm_services: dict[str, Any], compose_services: dict[str, Any]) -> None:
-    assert set(swarm_services) == set(compose_services) - {"prometheus", "grafana", "alerts"}
+    assert set(swarm_services) == set(compose_services) - {"prometheus", "grafana"}
     for name in set(swarm_services) - {"beat"}:
         assert swarm_services[name].get("command") == compose_services[name].get("command")
 
 
 def test_an_update_starts_the_new_task_first_and_goes_back_when_it_fails(swarm_services: dict[str, Any]) -> None:
-    for name in (*WORKERS, "exporter", "flower"):
+    for name in (*WORKERS, "exporter", "flower", "alerts"):
         update = swarm_services[name]["deploy"]["update_config"]
         assert (update["order"], update["parallelism"], update["failure_action"]) == ("start-first", 1, "rollback")
 
@@ -91,12 +91,23 @@ def test_two_servers_never_write_one_volume(swarm_services: dict[str, Any]) -> N
 def test_the_stack_publishes_no_port_and_holds_no_password(swarm_services: dict[str, Any]) -> None:
     assert not [name for name, service in swarm_services.items() if service.get("ports")]
     for service in swarm_services.values():
-        passwords = {name for name in service.get("environment", {}) if re.search("PASS|AUTH", name)}
+        passwords = {name for name in service.get("environment", {}) if re.search("PASS|AUTH|ALERT", name)}
         assert all(service["environment"][name].startswith("/run/secrets/") for name in passwords)
 
 
+def test_with_users_every_process_of_the_stack_reads_its_url_from_a_secret() -> None:
+    said = stack(beside=STACK.with_name("stack.users.yaml"))
+    services = dict(read_yaml(said.text)[0]["services"])
+
+    for name in set(services) - {"redis", "postgres"}:
+        assert services[name]["environment"]["CRAWL_REDIS_URL_FILE"] == "/run/secrets/redis_url"
+        source = "redis_url_flower" if name == "flower" else "redis_url"
+        assert source in {secret["source"] for secret in services[name]["secrets"]}
+    assert services["redis"]["command"][-2:] == ["--include", "/run/secrets/redis_users"]
+
+
 def test_a_secret_of_the_stack_is_readable_by_its_user_alone(swarm_services: dict[str, Any]) -> None:
-    for name in ("store", "flower"):
+    for name in ("store", "flower", "alerts"):
         (secret,) = swarm_services[name]["secrets"]
 
         assert (secret["uid"], secret["mode"]) == ("10001", 0o400)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import socket
@@ -18,7 +19,7 @@ import redis
 from crawl_tasks.celery import app
 from crawl_tasks.local.redis_server import find_server
 from crawl_tasks.queues import CONTROL_QUEUE, DETAIL, DETAIL_QUEUES, QUEUES
-from crawl_tasks.settings import PREFIX, Settings, load_settings
+from crawl_tasks.settings import IN_FILE, PREFIX, Settings, load_settings
 from crawl_tasks.sites.policy import Gate
 from tests.unit.docker_files import (
     COMPOSE,
@@ -108,13 +109,30 @@ def test_the_services_together_consume_every_queue(services: dict[str, Any]) -> 
     assert asked - {DETAIL} | {*DETAIL_QUEUES, CONTROL_QUEUE} == set(QUEUES)
 
 
+CONFIGURED = [
+    *("compose.yaml", "compose.users.yaml", "stack.yaml", "stack.users.yaml", "Dockerfile", ".env.example"),
+    *("k8s/watch.yaml", "k8s/workers.yaml"),
+]
+
+
 def crawl_names(path: Path) -> set[str]:
     return set(re.findall(rf"\b{PREFIX}[A-Z_]+", path.read_text("utf-8")))
 
 
-@pytest.mark.parametrize("name", ["compose.yaml", "Dockerfile", ".env.example", "stack.yaml", "k8s/workers.yaml"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "compose.yaml",
+        "Dockerfile",
+        ".env.example",
+        "stack.yaml",
+        "k8s/watch.yaml",
+        "k8s/workers.yaml",
+        "stack.users.yaml",
+    ],
+)
 def test_every_crawl_variable_is_a_setting(name: str) -> None:
-    known = {f"{PREFIX}{field.upper()}" for field in Settings.model_fields}
+    known = {f"{PREFIX}{field.upper()}{end}" for field in Settings.model_fields for end in ("", IN_FILE.upper())}
 
     used = crawl_names(DOCKER / name)
 
@@ -122,11 +140,28 @@ def test_every_crawl_variable_is_a_setting(name: str) -> None:
     assert used <= known
 
 
+USERS = {"REDIS_CRAWL_PASSWORD": "one", "REDIS_FLOWER_PASSWORD": "two", "USERS_CONF": "./users.conf"}
+
+
+def test_with_users_every_process_comes_to_redis_under_its_name() -> None:
+    beside = ("-f", str(DOCKER / "compose.users.yaml"), "config", "--format", "json")
+    services = json.loads(compose(*beside, environment=GIVEN | USERS).text)["services"]
+
+    urls = {name: service["environment"]["CRAWL_REDIS_URL"] for name, service in ours(services).items()}
+    mounted = {mount["target"]: Path(mount["source"]) for mount in services["redis"]["volumes"]}
+
+    assert urls.pop("flower") == "redis://flower:two@redis:6379/0"
+    assert set(urls.values()) == {"redis://crawl:one@redis:6379/0"}
+    assert mounted[services["redis"]["command"][-1]] == DOCKER / "users.conf"
+    assert "set REDIS_CRAWL_PASSWORD" in compose(*beside).text
+
+
 def test_every_variable_of_the_example_is_used_by_compose() -> None:
     text = (DOCKER / ".env.example").read_text("utf-8")
     offered = set(re.findall(r"^#?([A-Z_]+)=", text, re.MULTILINE))
 
-    unused = {name for name in offered if name not in COMPOSE.read_text("utf-8")}
+    used = COMPOSE.read_text("utf-8") + (DOCKER / "compose.users.yaml").read_text("utf-8")
+    unused = {name for name in offered if name not in used}
 
     assert not unused
 

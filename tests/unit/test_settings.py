@@ -61,6 +61,15 @@ def test_an_empty_variable_is_as_good_as_none(tmp_path: Path) -> None:
     assert (settings.contact, settings.http_client) == (None, "requests")
 
 
+def test_a_file_may_say_what_a_variable_would(tmp_path: Path) -> None:
+    (tmp_path / "to").write_text("slack+https://example.org/x\n")
+    given = {"CRAWL_STATE_DIR": str(tmp_path), "CRAWL_ALERT_TO_FILE": str(tmp_path / "to"), "CRAWL_ALERT_TO": "else"}
+
+    assert load_settings(given).alert_to.get_secret_value() == "slack+https://example.org/x"
+    with pytest.raises(SettingsError, match="CRAWL_ALERT_TO_FILE: /nowhere cannot be read"):
+        load_settings({"CRAWL_ALERT_TO_FILE": "/nowhere"})
+
+
 def test_the_reference_is_in_step() -> None:
     assert (ROOT / "docs" / "settings.md").read_text("utf-8") == reference()
 
