@@ -160,7 +160,8 @@ def reference() -> str:
     head = (
         "# Settings\n\nFrom the environment; read once, when a process starts. What concerns one forum stands in its"
         " [site file](site-files.md). Each may be kept in a file: `CRAWL_ALERT_TO_FILE=/run/secrets/alert_to` takes"
-        " what the file says for `CRAWL_ALERT_TO`, and outranks it.\n\n| variable | default | meaning |\n|---|---|---|\n"
+        " what the file says for `CRAWL_ALERT_TO`, and outranks it."
+        "\n\n| variable | default | meaning |\n|---|---|---|\n"
     )
     return head + "\n".join(rows) + "\n"
 
