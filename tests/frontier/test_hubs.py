@@ -60,6 +60,17 @@ def test_beside_a_list_a_post_is_one_request_whatever_found_it(crawl: SmallCrawl
     assert crawl.scan() == ["/list/1/1", "/hub", "/post/7"]
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_one_that_did_not_change_is_not_read(crawl: SmallCrawl, kind: str) -> None:
+    watch(crawl, kind)
+    crawl.forum.pages["/hub"] = page_of(kind, p7=OLD, p8=OLD)
+    crawl.forum.etags["/hub"] = '"one"'
+    crawl.scan()
+
+    assert crawl.scan() == crawl.forum.asked_if == ["/hub"]
+    assert crawl.frontier.census("demo").stats["status:304"] == 1
+
+
 def test_a_rebuilt_guard_knows_a_post_without_its_revision_too(frontier: Frontier) -> None:
     frontier.publish("demo", "v1", "{}", TERMS | {"hubs": 1}, [])
     frontier.memory.recall("demo", [(post(7, "3"), False)])
