@@ -162,7 +162,7 @@ def _compile(site: Site, stage: Stage, spec: StageSpec) -> _Stage:
     first = compile_template(spec.first_address, stage=stage, base=site.base) if spec.first_address else rest
     patterns = [re.compile(text) for text in spec.identity]
     if not patterns:
-        patterns = [re.compile("^" + _path_of(t.pattern(stage)) + "$") for t in dict.fromkeys((first, rest)) if t]
+        patterns = [re.compile("^" + _path_of(t.pattern(stage)) + "$") for t in dict.fromkeys((rest, first)) if t]
     lowest = site.comment.first_page if stage is Stage.COMMENT and site.comment else 1
     highest = 1 if stage is Stage.POST else spec.max_pages
     return _Stage(stage, rest, first, tuple(patterns), rest.step if rest else 0, lowest, highest)

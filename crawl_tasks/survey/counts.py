@@ -10,8 +10,10 @@ from selectolax.lexbor import LexborNode
 from crawl_tasks.parse.counts import read_count
 from crawl_tasks.survey.moments import attribute_of
 from crawl_tasks.survey.records import counts_in, place_of, selector_in, upwards
-from crawl_tasks.survey.words import REPLIES, VIEWS
+from crawl_tasks.survey.ruletext import scalar
+from crawl_tasks.survey.words import POSTS, REPLIES, VIEWS
 
+_ENOUGH = 10
 # `3 replies`, `Replies: 3`, `返信 3`; a longer text speaks of something.
 _LABELLED = re.compile(
     r"\W*(?:\D{0,24}?\d[\d.,]*\s*(?:k|m|万|萬|千)?|\d[\d.,]*\s*(?:k|m|万|萬|千)?\D{1,24})\W*", re.IGNORECASE
@@ -19,14 +21,25 @@ _LABELLED = re.compile(
 
 
 def count_rules(records: Sequence[LexborNode]) -> dict[str, str]:
-    """Return the selectors of reply and view counts; a number that nothing names is taken for the replies."""
+    """Return the rules of reply and view counts; a number that nothing names is taken for the replies."""
     named = {
         name: selector_in(records, [_named(record, words) for record in records])
         for name, words in (("reply_count", REPLIES), ("view_count", VIEWS))
     }
     if not any(named.values()):
         named["reply_count"] = selector_in(records, [next(iter(counts_in(record)), None) for record in records])
-    return {name: css for name, css in named.items() if css}
+    rules = {name: scalar(css) for name, css in named.items() if css}
+    css = named["reply_count"]
+    if css and _counts_the_post([record.css_first(css) for record in records]):
+        rules["reply_count"] = f"{{css: {scalar(css)}, plus: -1}}"
+    return rules
+
+
+def _counts_the_post(nodes: Sequence[LexborNode | None]) -> bool:
+    """Say whether a column is called posts and none of its numbers is 0: then a thread's first post is one of them."""
+    there = [node for node in nodes if node is not None]
+    counts = [read_count(node.text()) or 0 for node in there]
+    return len(counts) >= _ENOUGH and min(counts) > 0 and all(POSTS.search(_heading_of(node)) for node in there)
 
 
 def replies_of(record: LexborNode) -> int:
@@ -64,7 +77,12 @@ def _heading_of(node: LexborNode) -> str:
     first = table.css_first("tr") if table is not None else None
     if cell is None or first is None:
         return ""
-    heads = [one for one in first.iter(include_text=False) if one.tag in ("th", "td")]
+    heads = [one for one in first.iter(include_text=False) if one.tag in ("th", "td") for _ in range(_columns_of(one))]
     place = place_of(cell) - 1
     is_own = cell.parent is not None and cell.parent.mem_id == first.mem_id
     return heads[place].text().strip()[:40] if place < len(heads) and not is_own else ""
+
+
+def _columns_of(cell: LexborNode) -> int:
+    text = cell.attributes.get("colspan") or ""
+    return min(int(text), 20) if text.isdecimal() else 1

@@ -45,7 +45,7 @@ def list_rules(listing: Listing, following: Following | None, empty: Document | 
         fields["url"] = f"{{css: {scalar(title)}, attr: href}}"
     author = author_in(rows.records, [link.node for link in rows.titles])
     fields |= {"title": scalar(title), **({"author": scalar(author)} if author else {})}
-    fields |= {name: scalar(css) for name, css in count_rules(rows.records).items()} | _moments(rows)
+    fields |= count_rules(rows.records) | _moments(rows)
     lines += fields_text(fields, 2)
     lines += [f"  revision: [{name}]" for name in ("reply_count", "last_reply_at") if name in fields][:1]
     more = (

@@ -24,6 +24,7 @@ _NEXT = (
     "li.next a",
     "a[class*=next]",
     "a[aria-label*=Next]",
+    "a[title^=Next]",
     "[class*=pag] a:has([class*=right])",
 )
 # On the last page the link is often still there, and leads nowhere: href="#" or "".
@@ -48,18 +49,25 @@ class Step:
         return self.pages if has_template and self.pages else self.next or GUESS + CHECK
 
 
-def next_of(document: Document) -> Step | None:
-    """Return how the next page is found: by a link that says so, else by the numbers of a pager."""
+def next_of(document: Document, key: str = "") -> Step | None:
+    """Return how the next page is found: by a link that says so, else by the numbers of a pager.
+
+    `key` is the id of what the page shows; a link without it may lead to the next thread.
+    """
     for css in _NEXT:
         node = document.root.css_first(css)
         url = document.absolute(node.attributes.get("href") or "") if node is not None else None
-        if url is not None and _leads(document, url):
+        if url is not None and _leads(document, url) and _is_of(key, url):
             return Step(url, f"next: {{css: {scalar(css)}, {_LEADS}}}")
-    return _by_word(document) or _by_numbers(document)
+    return _by_word(document, key) or _by_numbers(document)
 
 
-def _by_word(document: Document) -> Step | None:
-    named = [(" ".join(node.text().split()), url) for node, url in _links(document) if _leads(document, url)]
+def _by_word(document: Document, key: str) -> Step | None:
+    named = [
+        (" ".join(node.text().split()), url)
+        for node, url in _links(document)
+        if _leads(document, url) and _is_of(key, url)
+    ]
     for pattern in (NEXT, ARROWS):
         for word, url in named:
             if pattern.fullmatch(word):
@@ -109,6 +117,11 @@ def _links(document: Document) -> Iterator[tuple[LexborNode, str]]:
         url = document.absolute(node.attributes.get("href") or "")
         if url is not None:
             yield node, url
+
+
+def _is_of(key: str, url: str) -> bool:
+    """Say whether an address holds a key; words may be written otherwise there."""
+    return not key.isdigit() or key in re.findall(r"\d+", url)
 
 
 def _leads(document: Document, url: str) -> bool:

@@ -186,6 +186,8 @@ def _candidates(nodes: Sequence[LexborNode]) -> Iterator[str]:
     if len(places) == 1 and tag in ("td", "li", "dd"):
         yield f"{tag}:nth-child({places.pop()})"
     yield str(tag)
+    outer = Counter(node.parent.tag for node in alike if node.parent is not None).most_common(1)
+    yield from (f"{parent} > {tag}" for parent, _ in outer)
 
 
 def _by_meaning(name: str) -> tuple[bool, bool, int, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from selectolax.lexbor import LexborNode
 
 from crawl_tasks.parse.document import Document
+from crawl_tasks.survey.buttons import buttons_in
 from crawl_tasks.survey.linked_rules import linked_rules, posting_in
 from crawl_tasks.survey.links import Link, identity_of, paged_template, template_of
 from crawl_tasks.survey.pager import GUESS, Step, next_of
@@ -30,7 +31,7 @@ def thread_rules(thread: tuple[Link, Document] | None, example: Link, of_lists: 
     document = thread[1]
     comments = find_comments(document)
     around = find_post(document, comments)
-    following = next_of(document)
+    following = next_of(document, link.key)
     known = (of_lists.next if of_lists else "") or GUESS
     posting = posting_in(document) if not _is_told(comments) else None
     if posting is not None:
@@ -109,6 +110,9 @@ def _fields(records: list[LexborNode], within: str = "") -> dict[str, str]:
     fields = {"author": scalar(within + author)} if author else {}
     if body:
         css = scalar(within + body)
-        fields |= {"body": f"{{css: {css}, drop: {scalar(_FOREIGN)}}}", "body_html": css}
+        buttons = buttons_in([record.css_first(body) for record in records])
+        foreign = scalar(", ".join((_FOREIGN, *buttons)))
+        whole = f"{{css: {css}, drop: {scalar(', '.join(buttons))}}}" if buttons else css
+        fields |= {"body": f"{{css: {css}, drop: {foreign}}}", "body_html": whole}
     moment = moment_rule(records, within)
     return {**fields, **({"created_at": moment} if moment else {})}

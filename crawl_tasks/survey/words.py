@@ -9,6 +9,8 @@ REPLIES = re.compile(
     r"|odpowied|ответ|сообщен|回|返信|评论|評論|レス|コメント|댓글|답글",
     re.IGNORECASE,
 )
+# Of a column that counts a thread's first post too.
+POSTS = re.compile(r"^\W*(?:posts|messages|beiträge|сообщений|帖子|帖数)\W*$", re.IGNORECASE)
 VIEWS = re.compile(
     r"views?\b|hits?\b|\breads?\b|visits?\b|aufruf|zugriff|gelesen|\bvues?\b|visto|vistas|visite|просмотр|看|浏览|瀏覽|閲覧|조회",
     re.IGNORECASE,

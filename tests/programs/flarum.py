@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from html import escape
+from typing import TypeVar
 from urllib.parse import urlencode
 
 from tests.programs.content import AUTHORS, Content, Said, Topic
@@ -14,6 +15,7 @@ SHELL = """<!doctype html><html dir="ltr" lang="en"><head><meta charset="utf-8">
 <noscript id="flarum-content"><div class="container"><h1>All Discussions</h1></div></noscript></main></div>
 <script>document.getElementById('flarum-loading').style.display = 'block';var flarum = {extensions: {}};</script>
 <script id="flarum-json-payload" type="application/json">{"resources":[],"session":{"userId":0}}</script></body>"""
+T = TypeVar("T")
 API = "application/vnd.api+json"
 MOST = 50
 
@@ -66,7 +68,7 @@ class Flarum:
             {"links": links, "data": [self._discussion(one) for one in shown], **self._included(users)}, kind=API
         )
 
-    def _slice(self, ask: Ask, rows: list[Topic]) -> tuple[list[Topic], dict[str, str]]:
+    def _slice(self, ask: Ask, rows: list[T]) -> tuple[list[T], dict[str, str]]:
         limit, offset = min(MOST, ask.number("page[limit]", 20)), ask.number("page[offset]", 0)
         links = {"first": f"{ask.base}{ask.path}?{urlencode(ask.query)}"}
         if offset + limit < len(rows):
@@ -92,9 +94,12 @@ class Flarum:
         limit, offset = min(MOST, ask.number("page[limit]", 20)), ask.number("page[offset]", 0)
         shown = topic.said[offset : offset + limit]
         posts = [self._post(topic, said) for said in shown]
-        discussion = self._discussion(topic)
-        del discussion["relationships"]
-        return data({"links": {}, "data": posts, **self._included({one.author for one in shown}, discussion)}, kind=API)
+        _, links = self._slice(ask, list(topic.said))
+        # Version 1 says no more of it beside posts.
+        title = {"title": topic.title, "slug": f"{topic.number}-{topic.slug}"}
+        discussion: dict[str, object] = {"type": "discussions", "id": str(topic.number), "attributes": title}
+        included = self._included({one.author for one in shown}, discussion)
+        return data({"links": links, "data": posts, **included}, kind=API)
 
     def _included(self, users: set[str], *more: dict[str, object]) -> dict[str, list[dict[str, object]]]:
         named = [

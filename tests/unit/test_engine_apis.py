@@ -107,6 +107,9 @@ def flarum_post(number: int, user: str = "7", **more: object) -> dict[str, objec
 def flarum_answer(*posts: dict[str, object], count: int) -> dict[str, object]:
     discussion = {"title": "A <title>", "createdAt": WHEN, "lastPostedAt": LATER, "commentCount": count}
     return {
+        "links": {"next": "https://forum.example/api/posts?filter[discussion]=12&page[offset]=20"}
+        if count > 20
+        else {},
         "data": list(posts),
         "included": [
             {"type": "discussions", "id": "7", "attributes": discussion},

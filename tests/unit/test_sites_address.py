@@ -43,13 +43,21 @@ comment:
   record: div
   fields: {comment_id: b}
 """
-plain, offsets = (Addresses(parse_site(text, "f.yaml")) for text in (PLAIN, OFFSETS))
+COMMAS = """\
+name: commas
+base: https://forum.example
+list: {address: "/list?{board},page={page}", first_address: "/list?{board}", record: tr, next: a, fields: {post_id: a}}
+post: {address: "/post/{post}", fields: {title: h1}}
+"""
+plain, offsets, commas = (Addresses(parse_site(text, "f.yaml")) for text in (PLAIN, OFFSETS, COMMAS))
 
 
 @pytest.mark.parametrize(
     ("addresses", "target", "address"),
     [
         (plain, Target(Stage.LIST, "2", 3), "https://forum.example/list/2/3"),
+        (commas, Target(Stage.LIST, "4", 1), "https://forum.example/list?4"),
+        (commas, Target(Stage.LIST, "4", 2), "https://forum.example/list?4,page=2"),
         (plain, Target(Stage.LIST, "news", 1), "https://forum.example/latest"),
         (plain, Target(Stage.LIST, "news", 2), "https://forum.example/list/news/2"),
         (plain, Target(Stage.POST, "a/b c", 1), "https://forum.example/post/a%2Fb%20c"),
