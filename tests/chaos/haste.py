@@ -6,7 +6,7 @@ from functools import partialmethod
 
 from crawl_tasks import drain
 from crawl_tasks.frontier import scripts
-from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.frontier.outbox import Outbox
 
 GRACE_MS = 1000  # a message out of its queue and not leased is lost; the crawler's own is 5,000
 TAKEOVER_MS = 1500  # the pages of a dead store worker are taken over; 60,000
@@ -23,5 +23,5 @@ def hasten(grace_ms: int = GRACE_MS, takeover_ms: int = TAKEOVER_MS) -> None:
         return text.replace("local GRACE = 5000", f"local GRACE = {grace_ms}")
 
     scripts.script_text = hastened
-    Frontier.draw = partialmethod(Frontier.draw, takeover_ms=takeover_ms)
+    Outbox.draw = partialmethod(Outbox.draw, takeover_ms=takeover_ms)
     drain.TROUBLE_WAIT_S = TROUBLE_WAIT_S

@@ -45,6 +45,7 @@ def _fuse(point: str) -> None:
 
 
 _client = redis.Redis.from_url(URL)
+_poison: set[str] = set()
 
 
 @app.task(name="plain.crawl")
@@ -52,6 +53,8 @@ def crawl(path: str) -> None:
     """Fetch, store, and send what the page links to unless it was seen."""
     _fuse("before the fetch")
     answer = requests.get(FORUM + path, timeout=5)
+    if path in _poison:
+        os._exit(3)
     _fuse("after the fetch")
     links = re.findall(r'href="(/(?:list|post|comment)/[\d/]+)"', answer.text)
     _fuse("before the items are stored")
@@ -65,7 +68,7 @@ def crawl(path: str) -> None:
     _fuse("before the acknowledgement")
 
 
-def _arm(point: str, passes: int, report: Callable[[], None]) -> None:
+def _arm(point: str, passes: int, number: signal.Signals, report: Callable[[], None]) -> None:
     global _fuse
     left = passes
 
@@ -75,7 +78,7 @@ def _arm(point: str, passes: int, report: Callable[[], None]) -> None:
             left -= 1
             if left == 0:
                 report()
-                os.kill(os.getpid(), signal.SIGKILL)
+                os.kill(os.getpid(), number)
 
     _fuse = fuse
     read = transport.Channel._brpop_read
@@ -137,9 +140,12 @@ def _be(order: dict[str, object]) -> None:
     name = order["name"]
     if order.get("at"):
         hit = json.dumps({"hit": name}).encode() + b"\n"
-        _arm(str(order["at"]), int(str(order["passes"])), lambda: os.write(report, hit))
+        number = signal.Signals[str(order["signal"])]
+        _arm(str(order["at"]), int(str(order["passes"])), number, lambda: os.write(report, hit))
+    _poison.update(order.get("poison") or [])
     flags = {"without_gossip": True, "without_mingle": True, "without_heartbeat": True}
-    app.Worker(pool="solo", hostname=f"{name}@plain", loglevel="WARNING", **flags).start()
+    queues = order.get("queues")
+    app.Worker(pool="solo", hostname=f"{name}@plain", loglevel="WARNING", queues=queues, **flags).start()
     os._exit(0)
 
 

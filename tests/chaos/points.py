@@ -26,6 +26,7 @@ from crawl_tasks.model import Lease, Request, Stage
 
 Wrapper = Callable[..., Any]  # stands in for any function of the crawler
 FRONTIER = "frontier.frontier:Frontier"
+OUTBOX = "frontier.outbox:Outbox"
 
 BODY_PIECE = 700
 """Bytes of a body that are read before a death in its middle."""
@@ -239,10 +240,10 @@ POINTS = (
     KillPoint("scans produced, reply not read", Role.FETCH, _sent(Verb.PRODUCE), 2, is_rare=True),
     KillPoint("after producing scans", Role.FETCH, _after(f"{FRONTIER}.produce"), 2, is_rare=True),
     KillPoint("store: items drawn, reply not read", Role.STORE, _sent(Verb.DRAW), 3),
-    KillPoint("store: items drawn", Role.STORE, _after(f"{FRONTIER}.draw", bool), 3),
+    KillPoint("store: items drawn", Role.STORE, _after(f"{OUTBOX}.draw", bool), 3),
     KillPoint("store: in the transaction", Role.STORE, _after("store.upsert:settle"), 6),
     KillPoint("store: before COMMIT", Role.STORE, _before("+sqlalchemy.engine.default:DefaultDialect.do_commit"), 4),
-    KillPoint("store: committed, not yet acknowledged", Role.STORE, _before(f"{FRONTIER}.stored"), 3),
+    KillPoint("store: committed, not yet acknowledged", Role.STORE, _before(f"{OUTBOX}.stored"), 3),
     KillPoint("store: acknowledged, reply not read", Role.STORE, _sent(Verb.STORED), 3),
     KillPoint("beat: message sent, schedule not saved", Role.BEAT, _after("+celery.beat:Scheduler.apply_async"), 3),
 )

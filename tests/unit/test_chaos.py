@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -16,6 +18,22 @@ from tests.flow.world import ROOT
 def test_a_guard_that_is_to_be_taken_out_stands_where_the_list_says(guard: Guard) -> None:
     assert guard.count() == 1
     assert guard.rests in PARTS or (ROOT / guard.rests).is_file()
+
+
+def test_every_kill_point_is_a_place_that_there_is() -> None:
+    arm_all = """
+import signal
+from tests.chaos.haste import hasten
+from tests.chaos.points import POINTS, Fuse, watch_end_of_sleep
+fuse = Fuse("nobody", 0, signal.SIGKILL, 1)
+hasten()
+watch_end_of_sleep(fuse)
+for point in POINTS:
+    point.arm(fuse)
+"""
+    done = subprocess.run([sys.executable, "-c", arm_all], cwd=ROOT, capture_output=True, text=True, check=False)
+
+    assert done.stderr == ""
 
 
 def test_every_part_but_the_comparison_has_a_guard_or_a_reason() -> None:
