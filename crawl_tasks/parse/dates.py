@@ -30,7 +30,7 @@ _DMY_WORDS = re.compile(
     r"(?<!\d)(\d{1,2})(?:st|nd|rd|th|er|\.|º)?[\s-]+(?:de )?([^\W\d_]{3,10})\.?,?[\s-]+(?:de )?(\d{4})(?!\d)"
 )
 _MDY_WORDS = re.compile(r"\b([a-z]{3,9})\.?\s+(\d{1,2})(?:st|nd|rd|th)?,?\s+(\d{4})(?!\d)")
-_OFFSET = re.compile(r"\d\s*(?:(z\b|utc\b|gmt\b)|(?:utc|gmt)?\s?([+-])(\d{2}):?(\d{2})\b)")
+_OFFSET = re.compile(r"\d\s*(?:(?:utc|gmt)?\s?([+-])(\d{2}):?(\d{2})\b|(?:z|utc|gmt)\b)")
 _PREFIX = re.compile(
     r"^\s*(?:posted|created|joined|edited|last|on|at|by|发表于|發表於|发布于|编辑于|于|[:：,，\s]+)+\s*", re.I
 )
@@ -178,10 +178,10 @@ def _zone_in(text: str) -> tzinfo | None:
     found = _OFFSET.search(text)
     if found is None:
         return None
-    if found[1]:
+    if found[1] is None:
         return UTC
-    offset = timedelta(hours=int(found[3]), minutes=int(found[4]))
-    return timezone(-offset if found[2] == "-" else offset)
+    offset = timedelta(hours=int(found[2]), minutes=int(found[3]))
+    return timezone(-offset if found[1] == "-" else offset)
 
 
 def _epoch(moment: datetime, zone: ZoneInfo) -> int | None:
