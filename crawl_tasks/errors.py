@@ -15,6 +15,7 @@ CrawlError
     │   ├── Truncated            retry   fewer bytes than promised, a cut gzip stream
     │   ├── ServerError          retry   5xx
     │   ├── SlowDown             retry   429, or 503 with Retry-After; the gate slows the site down
+    │   ├── NoTurn               retry   nothing was sent: the site rests by now, or the lease was lost
     │   ├── Gone                 gone    404, 410: an answer, not a failure
     │   ├── AccessDenied         park    401, 403, 407, 451, a login wall
     │   ├── Challenged           park    a captcha, or another wall against robots, in the place of the page
@@ -146,6 +147,12 @@ class SlowDown(FetchError):
     def __init__(self, message: str, retry_after_s: float | None = None) -> None:
         super().__init__(message)
         self.retry_after_s = retry_after_s
+
+
+class NoTurn(FetchError):
+    """Nothing was sent: the gate has no turn for it."""
+
+    reason = "no_turn"
 
 
 class Gone(FetchError):

@@ -96,7 +96,8 @@ class Lease:
     """The right to work on one request until `deadline_ms` (Redis' clock); `token` fences the commit.
 
     `tail` is the highest comment page of the thread ever admitted, 0 when none was. `validator` is what a board's first
-    page was known by to its server at the last scan, where this one may ask by it.
+    page was known by to its server at the last scan, where this one may ask by it. `delay_ms` lie between two requests
+    for the site.
     """
 
     rid: int
@@ -107,6 +108,7 @@ class Lease:
     tail: int
     deadline_ms: int
     validator: str = ""
+    delay_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True)

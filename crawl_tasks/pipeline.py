@@ -26,6 +26,7 @@ from crawl_tasks.fetch.validator import validator_of
 from crawl_tasks.frontier.frontier import Frontier, Refusal
 from crawl_tasks.frontier.quarantine import KeptPage
 from crawl_tasks.frontier.retry import NO_RETRY, judge
+from crawl_tasks.frontier.turn import GateTurn
 from crawl_tasks.logs import page_context
 from crawl_tasks.model import Effort, Fetched, Items, Lease, Parsed, Post, Priority, Request, Stage
 from crawl_tasks.outage import Outage
@@ -70,9 +71,10 @@ class Ask:
 
 
 class Stopwatch:
-    """Clocks one attempt: until the page is there it is fetched, then parsed."""
+    """Clocks one attempt: until the page is there it is fetched, then parsed; waiting for its turns is neither."""
 
-    def __init__(self) -> None:
+    def __init__(self, turn: GateTurn) -> None:
+        self.turn = turn
         self._began = time.perf_counter()
         self._page: Fetched | None = None
         self._fetched = 0.0
@@ -88,14 +90,14 @@ class Stopwatch:
 
     def effort(self, status: int = 0) -> Effort:
         """Give what the attempt cost so far; `status` is that of an answer which was no page."""
-        now = time.perf_counter()
+        now, began = time.perf_counter(), self._began + self.turn.waited_s
         if self._page is None:
-            return Effort(status, fetch_ms=round((now - self._began) * 1000))
+            return Effort(status, fetch_ms=round((now - began) * 1000))
         return Effort(
             status=self._page.status,
             wire_bytes=self._page.wire_bytes,
             body_bytes=len(self._page.body),
-            fetch_ms=round((self._fetched - self._began) * 1000),
+            fetch_ms=round((self._fetched - began) * 1000),
             parse_ms=round((now - self._fetched) * 1000),
         )
 
@@ -130,12 +132,13 @@ class Pages:
 
     def crawl(self, site: str, rid: int) -> str:
         """Carry one page from lease to commit and say how it ended."""
+        asked_at = time.monotonic()
         lease = self._frontier.lease(site, rid)
         if isinstance(lease, Refusal):
             log.debug("no lease", extra={"site": site, "rid": rid, "refusal": lease.name})
             return lease.name.lower()
         self._outage.end()  # a lease is a write: Redis does not only answer
-        watch = Stopwatch()
+        watch = Stopwatch(GateTurn(self._frontier, lease, asked_at))
         with page_context(lease):
             try:
                 return self._work_on(lease, watch)
@@ -151,7 +154,7 @@ class Pages:
 
     def _work_on(self, lease: Lease, watch: Stopwatch) -> str:
         site = self._sites.open(lease.request.site, lease.site_version)
-        page = self._fetcher.fetch(lease.request, site.policy, lease.validator)
+        page = self._fetcher.fetch(lease.request, site.policy, lease.validator, watch.turn)
         watch.fetched(page)
         self._heed(lease.request, site)
         parsed, outcome = read_page(site, lease, page), ""

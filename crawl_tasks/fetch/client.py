@@ -12,6 +12,7 @@ from typing import Protocol
 
 from crawl_tasks.errors import DeadlineExceeded, TooLarge, Truncated
 from crawl_tasks.fetch.destination import Destination
+from crawl_tasks.fetch.turn import AT_ONCE, Turn
 
 # What is read of the body of an answer that is not a page, so that its connection can be used again.
 DRAIN_BYTES = 64 << 10
@@ -47,7 +48,14 @@ class Client(Protocol):
     """Sends one request. Thread-safe; belongs to the process that made it."""
 
     def send(
-        self, url: str, *, headers: Mapping[str, str], deadline: float, limits: Limits, destination: Destination
+        self,
+        url: str,
+        *,
+        headers: Mapping[str, str],
+        deadline: float,
+        limits: Limits,
+        destination: Destination,
+        turn: Turn = AT_ONCE,
     ) -> RawResponse:
         """Send a GET to one of the addresses of the destination and read the whole response.
 
@@ -57,9 +65,10 @@ class Client(Protocol):
             deadline: moment of `time.monotonic` by which the last byte must be here.
             limits: what is taken of the response.
             destination: where the url's host was found to be; nothing else is connected to.
+            turn: asked when the connection is there, right before the request is sent.
 
         Raises:
-            FetchError: of the kind that fits; nothing else escapes.
+            FetchError: of the kind that fits; nothing else escapes, but what `turn` raises.
         """
         ...
 

@@ -14,6 +14,7 @@ import certifi
 from crawl_tasks.fetch.client import Limits, RawResponse
 from crawl_tasks.fetch.curl_transfer import Transfer
 from crawl_tasks.fetch.destination import Destination
+from crawl_tasks.fetch.turn import AT_ONCE, Turn
 from crawl_tasks.proxy import Proxy
 
 _MOST_PROXIES = 64
@@ -34,7 +35,14 @@ class CurlClient:
         self._idle: OrderedDict[Proxy | None, deque[Transfer]] = OrderedDict()
 
     def send(
-        self, url: str, *, headers: Mapping[str, str], deadline: float, limits: Limits, destination: Destination
+        self,
+        url: str,
+        *,
+        headers: Mapping[str, str],
+        deadline: float,
+        limits: Limits,
+        destination: Destination,
+        turn: Turn = AT_ONCE,
     ) -> RawResponse:
         """Send a GET; see `Client.send`."""
         idle = self._idle_for(destination)
@@ -43,7 +51,7 @@ class CurlClient:
         except IndexError:
             transfer = Transfer(self._ca_file)
         try:
-            return transfer.send(url, headers, deadline, limits, destination)
+            return transfer.send(url, headers, deadline, limits, destination, turn)
         finally:
             idle.append(transfer)
 

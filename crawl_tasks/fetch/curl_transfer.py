@@ -7,9 +7,10 @@ from collections.abc import Mapping
 
 import pycurl
 
-from crawl_tasks.errors import DeadlineExceeded, FetchError, RefusedAddress, TooLarge, Truncated, Unreachable
+from crawl_tasks.errors import CrawlError, DeadlineExceeded, RefusedAddress, TooLarge, Truncated, Unreachable
 from crawl_tasks.fetch.client import Limits, RawResponse, check_ended, folded, left
 from crawl_tasks.fetch.destination import Destination, Way
+from crawl_tasks.fetch.turn import AT_ONCE, Turn
 
 _CONNECTIONS_PER_HANDLE = 16
 _IDLE_S = 60
@@ -31,14 +32,21 @@ class Transfer:
         self._sockets: dict[int, int] = {}
         self._peers: tuple[str, ...] = ()
         self._proxy = ""
+        self._turn: Turn = AT_ONCE
         self._set_up(ca_file)
         self._forget(Limits(0, 0))
 
     def send(
-        self, url: str, headers: Mapping[str, str], deadline: float, limits: Limits, destination: Destination
+        self,
+        url: str,
+        headers: Mapping[str, str],
+        deadline: float,
+        limits: Limits,
+        destination: Destination,
+        turn: Turn,
     ) -> RawResponse:
         """Ask the addresses in turn until one takes the connection; each gets its share of the time that is left."""
-        curl = self._curl
+        curl, self._turn = self._curl, turn
         curl.setopt(pycurl.URL, url)
         curl.setopt(pycurl.HTTPHEADER, [f"{name}: {value}" if value else f"{name};" for name, value in headers.items()])
         curl.setopt(pycurl.MAXFILESIZE_LARGE, 0 if limits.cut else limits.wire_bytes)
@@ -95,7 +103,7 @@ class Transfer:
         self._is_connected = False
         self._pieces: list[bytes] = []
         self._size = 0
-        self._error: FetchError | None = None
+        self._error: CrawlError | None = None
         self._unclean = False
 
     def _forget_headers(self) -> None:
@@ -151,6 +159,11 @@ class Transfer:
         descriptor = self._sockets.pop(local_port, None)
         if descriptor is not None and _has_news(descriptor):
             self._unclean = True
+            return int(pycurl.PREREQFUNC_ABORT)
+        try:
+            self._turn.confirm()
+        except CrawlError as error:  # libcurl hands none on
+            self._error = error
             return int(pycurl.PREREQFUNC_ABORT)
         return int(pycurl.PREREQFUNC_OK)
 

@@ -26,6 +26,7 @@ from crawl_tasks.fetch.outcome import failure, moment, next_hop
 from crawl_tasks.fetch.policy import FetchPolicy
 from crawl_tasks.fetch.resolver import Resolver
 from crawl_tasks.fetch.robots import PARSED_BYTES, Robots
+from crawl_tasks.fetch.turn import AT_ONCE, Clock, Turn
 from crawl_tasks.fetch.validator import NOT_MODIFIED, conditions
 from crawl_tasks.model import Fetched, Request
 from crawl_tasks.proxy import DIRECT, Proxy, read_proxy
@@ -89,20 +90,22 @@ class Fetcher:
         self._robots = Robots(self._ask_robots)
         self._clock = clock
 
-    def fetch(self, request: Request, policy: FetchPolicy, validator: str = "") -> Fetched:
+    def fetch(self, request: Request, policy: FetchPolicy, validator: str = "", turn: Turn = AT_ONCE) -> Fetched:
         """Fetch one page: destination, robots, send; again for every redirect; then status and body.
 
         Args:
             request: the page.
             policy: of its site.
             validator: what the page was known by; it comes unchanged, without a body, where it still is.
+            turn: says when each request may go; the time it takes is not the attempt's.
 
         Raises:
             FetchError: of the kind that fits; its `fate` says what is to become of the request.
         """
         began = time.monotonic()
         limits = Limits(policy.max_wire_bytes, policy.max_body_bytes)
-        url, raw = self._follow(request.address, policy, began + policy.deadline_s, limits, conditions(validator))
+        clock = Clock(began + policy.deadline_s, turn)
+        url, raw = self._follow(request.address, policy, clock, limits, conditions(validator))
         now = self._clock()
         # Behind a redirect nobody was asked so, and a 304 is no answer.
         is_unchanged = raw.status == NOT_MODIFIED and validator != "" and url == request.address
@@ -117,7 +120,7 @@ class Fetcher:
             headers=raw.headers,
             body=b"" if is_unchanged else decode(raw.wire, raw.headers.get("content-encoding", ""), limits),
             at_s=moment(raw.headers, now),
-            elapsed_ms=int((time.monotonic() - began) * 1000),
+            elapsed_ms=int((time.monotonic() - began - turn.waited_s) * 1000),
             wire_bytes=len(raw.wire),
             is_unchanged=is_unchanged,
         )
@@ -131,36 +134,36 @@ class Fetcher:
         self._client.close()
 
     def _follow(
-        self, url: str, policy: FetchPolicy, deadline: float, limits: Limits, asked: dict[str, str]
+        self, url: str, policy: FetchPolicy, clock: Clock, limits: Limits, asked: dict[str, str]
     ) -> tuple[str, RawResponse]:
         """Send, and follow redirects; every hop is checked like the first, which alone has the headers of `asked`."""
         seen = [url]
         while True:
-            there = self._customs.check(url, policy, left(deadline, "looking its host up"))
-            self._check_robots(seen, policy, deadline)
+            there = self._customs.check(url, policy, left(clock.deadline, "looking its host up"))
+            self._check_robots(seen, policy, clock)
             headers = policy.headers_for(origin_of(url), origin_of(seen[0])) | (asked if len(seen) == 1 else {})
-            raw = self._send(url, policy, headers, deadline, limits, there)
+            raw = self._send(url, policy, headers, clock, limits, there)
             target = next_hop(url, raw.status, raw.headers)
             if target is None:
                 return url, raw
             url = _within(seen, target, policy.max_redirects)
 
-    def _check_robots(self, seen: list[str], policy: FetchPolicy, deadline: float) -> None:
+    def _check_robots(self, seen: list[str], policy: FetchPolicy, clock: Clock) -> None:
         try:
-            self._robots.check(seen[-1], policy, deadline)
+            self._robots.check(seen[-1], policy, clock)
         except RobotsRefused as error:
             if len(seen) == 1:
                 raise
             raise RedirectRefused(f"{seen[0]} redirects to {seen[-1]}: {error}") from error
 
-    def _ask_robots(self, url: str, policy: FetchPolicy, deadline: float) -> tuple[int, bytes]:
+    def _ask_robots(self, url: str, policy: FetchPolicy, clock: Clock) -> tuple[int, bytes]:
         """Fetch a robots.txt; its redirects may lead to any public host (RFC 9309, 2.3.1.2)."""
         seen = [url]
         while True:
-            seconds = left(deadline, "looking its host up")
+            seconds = left(clock.deadline, "looking its host up")
             there = self._customs.check(url, policy, seconds, any_host=len(seen) > 1)
             headers = policy.headers_for(origin_of(url), "")
-            raw = self._send(url, policy, headers, deadline, _ROBOTS_LIMITS, there)
+            raw = self._send(url, policy, headers, clock, _ROBOTS_LIMITS, there)
             target = next_hop(url, raw.status, raw.headers, downgrade=True)
             if target is None:
                 encoding = raw.headers.get("content-encoding", "") if 200 <= raw.status < 300 else ""
@@ -172,12 +175,15 @@ class Fetcher:
         url: str,
         policy: FetchPolicy,
         headers: Mapping[str, str],
-        deadline: float,
+        clock: Clock,
         limits: Limits,
         there: Destination,
     ) -> RawResponse:
+        clock.turn.begin()
         sent = {"User-Agent": policy.user_agent, "Accept": _PAGES, "Accept-Encoding": ACCEPTED, **headers}
-        return self._client.send(url, headers=sent, deadline=deadline, limits=limits, destination=there)
+        return self._client.send(
+            url, headers=sent, deadline=clock.deadline, limits=limits, destination=there, turn=clock.turn
+        )
 
 
 def _wall_of(error: PageError, url: str, raw: RawResponse, limits: Limits) -> PageError:

@@ -12,6 +12,7 @@ from crawl_tasks.fetch.client import left
 from crawl_tasks.fetch.destination import Destination
 from crawl_tasks.fetch.strict import StrictResponse
 from crawl_tasks.fetch.tunnel import open_tunnel
+from crawl_tasks.fetch.turn import Turn
 from crawl_tasks.fetch.watchdog import Guarded
 
 
@@ -26,6 +27,7 @@ class Attempt:
     destination: Destination
     deadline: float
     guard: Guarded
+    turn: Turn
     is_fresh: bool = False
 
 
@@ -60,6 +62,14 @@ class PinnedConnection(HTTPConnection):
         if self.sock is not None:
             attempt.guard.hold(self.sock)
         super().request("GET", attempt.target, *args[2:], **kwargs)  # type: ignore[arg-type]  # handed through
+
+    def send(self, data: bytes) -> None:  # type: ignore[override]  # a GET has nothing else to send
+        """Send the head of the request when it is its turn, with nothing left to do but to hand it to the kernel."""
+        if self.sock is None:
+            self.connect()
+        self._current.attempt.turn.confirm()
+        super().send(data)
+        self._current.attempt.turn.sent()
 
 
 class PinnedSecureConnection(PinnedConnection, HTTPSConnection):

@@ -26,6 +26,7 @@ from crawl_tasks.errors import DeadlineExceeded, FetchError, TooLarge, Truncated
 from crawl_tasks.fetch.client import Limits, RawResponse, check_declared, check_ended, declared_length, folded, left
 from crawl_tasks.fetch.destination import Destination
 from crawl_tasks.fetch.pinned import Attempt, Current, PinnedConnection, PinnedSecureConnection
+from crawl_tasks.fetch.turn import AT_ONCE, Turn
 from crawl_tasks.fetch.watchdog import Watchdog
 from crawl_tasks.proxy import Proxy
 
@@ -50,14 +51,21 @@ class RequestsClient:
         self._adapter = _PinnedAdapter(self._current, threads, ca_file)
 
     def send(
-        self, url: str, *, headers: Mapping[str, str], deadline: float, limits: Limits, destination: Destination
+        self,
+        url: str,
+        *,
+        headers: Mapping[str, str],
+        deadline: float,
+        limits: Limits,
+        destination: Destination,
+        turn: Turn = AT_ONCE,
     ) -> RawResponse:
         """Send a GET; see `Client.send`."""
         request = PreparedRequest()
         request.method, request.url, request.headers = "GET", url, CaseInsensitiveDict(headers)
         seconds = left(deadline, "asking")
         with self._watchdog.guard(deadline) as guard:
-            attempt = self._current.attempt = Attempt(url[url.index("/", 8) :], destination, deadline, guard)
+            attempt = self._current.attempt = Attempt(url[url.index("/", 8) :], destination, deadline, guard, turn)
             try:
                 answer = _read(self._ask(request, seconds, attempt), limits)
             except (FetchError, *_ESCAPES) as error:

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 
 from protego import Protego
 
-from crawl_tasks.errors import BadRedirect, DeadlineExceeded, FetchError, RobotsRefused, RobotsUnavailable
+from crawl_tasks.errors import BadRedirect, DeadlineExceeded, FetchError, NoTurn, RobotsRefused, RobotsUnavailable
 from crawl_tasks.fetch.policy import FetchPolicy
+from crawl_tasks.fetch.turn import Clock
 from crawl_tasks.urls import origin_of
 
 PARSED_BYTES = 500 << 10
@@ -20,7 +21,7 @@ _STALE_S = 30 * 86_400.0
 _MAX_ORIGINS = 4_096
 
 # Gives status and decoded body of a robots.txt, redirects followed.
-Ask = Callable[[str, FetchPolicy, float], tuple[int, bytes]]
+Ask = Callable[[str, FetchPolicy, Clock], tuple[int, bytes]]
 
 
 @dataclass(slots=True)
@@ -46,7 +47,7 @@ class Robots:
         self._lock = threading.Lock()
         self._entries: dict[str, _Entry] = {}
 
-    def check(self, url: str, policy: FetchPolicy, deadline: float) -> None:
+    def check(self, url: str, policy: FetchPolicy, clock: Clock) -> None:
         """Return where the file allows the address.
 
         Raises:
@@ -56,7 +57,7 @@ class Robots:
         """
         if not policy.robots:
             return
-        rules = self._rules(origin_of(url), policy, deadline)
+        rules = self._rules(origin_of(url), policy, clock)
         if not rules.can_fetch(url, policy.product):
             raise RobotsRefused(f"{origin_of(url)}/robots.txt does not allow {policy.product} to fetch {url}")
 
@@ -67,14 +68,14 @@ class Robots:
         delay = rules.crawl_delay(policy.product) if rules is not None else None
         return None if delay is None else float(delay)
 
-    def _rules(self, origin: str, policy: FetchPolicy, deadline: float) -> Protego:
+    def _rules(self, origin: str, policy: FetchPolicy, clock: Clock) -> Protego:
         entry = self._entry(origin)
         if self._clock() >= entry.until:
-            if not entry.lock.acquire(timeout=max(0.0, deadline - time.monotonic())):
+            if not entry.lock.acquire(timeout=max(0.0, clock.deadline - time.monotonic())):
                 raise DeadlineExceeded(f"{origin}/robots.txt is still being fetched by another thread")
             try:
                 if self._clock() >= entry.until:
-                    self._refresh(entry, origin, policy, deadline)
+                    self._refresh(entry, origin, policy, clock)
             finally:
                 entry.lock.release()
         if entry.rules is not None:
@@ -92,10 +93,12 @@ class Robots:
                 del self._entries[next(iter(self._entries))]
             return self._entries.setdefault(origin, _Entry())
 
-    def _refresh(self, entry: _Entry, origin: str, policy: FetchPolicy, deadline: float) -> None:
+    def _refresh(self, entry: _Entry, origin: str, policy: FetchPolicy, clock: Clock) -> None:
         """Fetch the file; keep what is known when that fails."""
         try:
-            rules = self._read(origin, policy, deadline)
+            rules = self._read(origin, policy, clock)
+        except NoTurn:
+            raise  # that says nothing of the file
         except FetchError as error:
             now = self._clock()
             if entry.tried_at is None:
@@ -108,9 +111,9 @@ class Robots:
         entry.rules, entry.tried_at = rules, None
         entry.until = self._clock() + _FRESH_S
 
-    def _read(self, origin: str, policy: FetchPolicy, deadline: float) -> Protego:
+    def _read(self, origin: str, policy: FetchPolicy, clock: Clock) -> Protego:
         try:
-            status, body = self._ask(f"{origin}/robots.txt", policy, deadline)
+            status, body = self._ask(f"{origin}/robots.txt", policy, clock)
         except BadRedirect:
             return Protego.parse("")  # too many redirects: as if there were none (2.3.1.2)
         if 400 <= status < 500 and status != 429:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
+from enum import Enum, StrEnum
 from typing import cast
 
 from crawl_tasks.errors import ConfigError
@@ -20,6 +20,14 @@ class Refusal(Enum):
     TOO_EARLY = -6
     STORE_BEHIND = -7
     QUARANTINED = -8
+
+
+class Moment(StrEnum):
+    """When another turn at the gate is asked for: turn.lua's words."""
+
+    LATE = "late"
+    NEXT = "next"
+    SENT = "sent"
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,12 @@ from typing import cast
 import orjson
 import redis
 
+from crawl_tasks.errors import NoTurn
 from crawl_tasks.frontier.alarms import Alarms
 from crawl_tasks.frontier.answers import (
     Admission,
     BoardTerms,
+    Moment,
     Receipt,
     Refusal,
     Tick,
@@ -144,11 +146,25 @@ class Frontier:
         code = cast(int, reply[0])
         if code != 0:
             return Refusal(code)
-        _, token, attempt, entry, version, tail, deadline_ms, validator = cast(
-            tuple[int, bytes, int, bytes, bytes, int, bytes, bytes], tuple(reply)
+        _, token, attempt, entry, version, tail, deadline_ms, validator, delay_ms = cast(
+            tuple[int, bytes, int, bytes, bytes, int, bytes, bytes, int], tuple(reply)
         )
         _, _, request = read_entry(site, entry)
-        return Lease(rid, int(token), attempt, request, version.decode(), tail, int(deadline_ms), validator.decode())
+        return Lease(
+            rid, int(token), attempt, request, version.decode(), tail, int(deadline_ms), validator.decode(), delay_ms
+        )
+
+    def turn(self, lease: Lease, moment: Moment) -> float:
+        """Take another turn at the gate for a page that is leased; give the seconds to wait before sending.
+
+        Raises:
+            NoTurn: the lease was lost, or the site rests by now.
+        """
+        code, wait_ms = ints(self._scripts.call(Verb.TURN, lease.request.site, lease.rid, lease.token, moment.value))
+        if code != 0:
+            said = "the site rests by now" if code == -3 else "the lease was lost"
+            raise NoTurn(f"{lease.request.address} was not asked for: {said}")
+        return wait_ms / 1000
 
     def commit(
         self, lease: Lease, parsed: Parsed, outcome: str = "", effort: Effort | None = None, validator: str = ""

@@ -31,6 +31,7 @@ class Verb(StrEnum):
 
     ADMIT = "admit"
     LEASE = "lease"
+    TURN = "turn"
     COMMIT = "commit"
     FAIL = "fail"
     TICK = "tick"

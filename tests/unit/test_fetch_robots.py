@@ -19,6 +19,7 @@ from crawl_tasks.errors import (
 )
 from crawl_tasks.fetch.download import Fetcher, FetchPolicy, build_client
 from crawl_tasks.fetch.robots import PARSED_BYTES, Robots
+from crawl_tasks.fetch.turn import Clock
 from crawl_tasks.model import Request, Stage
 from tests.unit.hostile_server import Answer, HostileServer, Visit, page, redirect
 
@@ -36,7 +37,7 @@ class Site:
         self.now = 1_000.0
         self.robots = Robots(self._ask, lambda: self.now)
 
-    def _ask(self, url: str, policy: FetchPolicy, deadline: float) -> tuple[int, bytes]:
+    def _ask(self, url: str, policy: FetchPolicy, clock: Clock) -> tuple[int, bytes]:
         self.asked.append(url)
         if isinstance(self.answer, Exception):
             raise self.answer
@@ -44,7 +45,7 @@ class Site:
 
     def allows(self, path: str, policy: FetchPolicy = POLICY) -> bool:
         try:
-            self.robots.check(ORIGIN + path, policy, time.monotonic() + 30)
+            self.robots.check(ORIGIN + path, policy, Clock(time.monotonic() + 30))
         except RobotsRefused:
             return False
         return True
@@ -221,18 +222,18 @@ def test_thread_that_waits_for_anothers_fetch_waits_within_its_own_time():
     asked = threading.Event()
     go_on = threading.Event()
 
-    def ask(url: str, policy: FetchPolicy, deadline: float) -> tuple[int, bytes]:
+    def ask(url: str, policy: FetchPolicy, clock: Clock) -> tuple[int, bytes]:
         asked.set()
         go_on.wait(30)
         return 200, b""
 
     robots = Robots(ask)
-    first = threading.Thread(target=robots.check, args=(f"{ORIGIN}/x", POLICY, time.monotonic() + 30))
+    first = threading.Thread(target=robots.check, args=(f"{ORIGIN}/x", POLICY, Clock(time.monotonic() + 30)))
     first.start()
     asked.wait(30)
 
     with pytest.raises(DeadlineExceeded, match="another thread"):
-        robots.check(f"{ORIGIN}/y", POLICY, time.monotonic() + 0.01)
+        robots.check(f"{ORIGIN}/y", POLICY, Clock(time.monotonic() + 0.01))
     go_on.set()
     first.join()
 

@@ -116,6 +116,12 @@ local function release(site, now)
   return count
 end
 
+-- Count a request that goes out today.
+local function spend(site, now)
+  local today = day_at(site.offsets, now)
+  redis.call('HSET', site.key, 'spent', string.format('%.0f %.0f', today, spent_on(site.spent, today) + 1))
+end
+
 -- Leases ---------------------------------------------------------------------------------------------------
 
 -- Take a request out of its lease when the token is the right one: its entry, else nil.

@@ -3,7 +3,8 @@
 -- KEYS 1: key prefix
 -- ARGV 1: site
 -- ARGV 2: rid
--- RETURNS 0: {0, token, attempt, entry, site version, tail page of the thread, deadline in ms, validator or ''}
+-- RETURNS 0: {0, token, attempt, entry, site version, tail page of the thread, deadline in ms, validator or '',
+--   delay between two requests in ms}
 -- RETURNS -1: the site is not published
 -- RETURNS -2: no such request is open: done, dead or never admitted
 -- RETURNS -3: another worker holds it
@@ -38,10 +39,7 @@ end
 
 if site.shut[stage] then plan_probe(site, stage, now + site.probe, rid) end
 attempt = attempt + 1
-if site.daily_budget > 0 then
-  local today = day_at(site.offsets, now)
-  redis.call('HSET', site.key, 'spent', string.format('%.0f %.0f', today, spent_on(site.spent, today) + 1))
-end
+if site.daily_budget > 0 then spend(site, now) end
 -- The clock is in it, so that a Redis that lost its last writes gives no token a second time.
 token = string.format('%.0f', math.max(now, (redis.call('HGET', site.key, 'fence') or 0) + 1))
 redis.call('HSET', site.key, 'fence', token)
@@ -52,7 +50,7 @@ local released_at = tonumber(redis.call('ZSCORE', site.key .. ':released:' .. st
 measure(P .. ':stats', 'wait:' .. stage, TIMES_MS, math.max(0, now - math.floor(released_at)))
 redis.call('ZREM', site.key .. ':released:' .. stage, rid)
 redis.call('ZADD', site.key .. ':leased', now + site.lease, rid)
-if site.delay > 0 then redis.call('HSET', site.key, 'next_at', string.format('%.0f', now + site.delay)) end
+if site.delay > 0 then redis.call('HSET', site.key, 'next_at', string.format('%.0f', now + site.delay), 'turn', token) end
 attend(site, now + site.lease)
 note_change(site)
 local tail, payload = 0, string.match(rest, '^%S+ (.*)$')
@@ -61,4 +59,4 @@ if stage ~= 'list' then
   tail = tonumber(redis.call('HGET', site.key .. ':tail:' .. string.sub(id, 1, -3), id) or 0)
 end
 local validator = find_validator(site, stage, payload, attempt, now)
-return {0, token, attempt, rid .. ' ' .. entry, site.version, tail, string.format('%.0f', now + site.lease), validator}
+return {0, token, attempt, rid .. ' ' .. entry, site.version, tail, string.format('%.0f', now + site.lease), validator, math.ceil(site.delay)}
