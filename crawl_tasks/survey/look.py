@@ -18,6 +18,7 @@ from crawl_tasks.sites.loader import parse_site
 from crawl_tasks.sites.presets import engine_names, load_engine
 from crawl_tasks.sites.schema import Board, Site
 from crawl_tasks.sites.stages import Format
+from crawl_tasks.survey.ages import zone_by_ages
 from crawl_tasks.survey.below import MOST_LOOKED_INTO, with_boards_below
 from crawl_tasks.survey.findings import Findings, preset_site_text
 from crawl_tasks.survey.place import Place
@@ -25,7 +26,7 @@ from crawl_tasks.survey.proposal import propose
 from crawl_tasks.survey.signs import LIKELY, Suspect, known_signs, suspects
 from crawl_tasks.survey.trial import Trial, try_boards
 from crawl_tasks.survey.visit import Visitor
-from crawl_tasks.survey.zone import Zone, zone_by_clock, zone_said
+from crawl_tasks.survey.zone import Zone, zone_by_clock, zone_by_words, zone_said
 from crawl_tasks.urls import origin_of
 
 MOST_CANDIDATES = 3
@@ -81,7 +82,7 @@ class Look:
     def by_proposal(self) -> Findings:
         """Propose rules for a forum whose program has no preset, from a list page and a thread page."""
         known = self._told(Findings(self.name, self.place, title=self.title(), zone=self._zone(None)))
-        return propose(self._visitor, self.front, known)
+        return propose(self._visitor, self.front, known, self._language())
 
     def asks_for_login(self) -> bool:
         """Say whether the front page is one to log in on."""
@@ -215,10 +216,13 @@ class Look:
         except PageError:
             return None
 
+    def _language(self) -> str:
+        found = _LANGUAGE.search(self.front.source[:5000])
+        return found[1] if found else ""
+
     def _zone(self, said: str | None, *, changes: bool = False) -> Zone | None:
         """Read the zone from what the preset found, else from the page's last words."""
-        found = _LANGUAGE.search(self.front.source[:5000])
-        language = found[1] if found else ""
+        language = self._language()
         if said:
             at_s = self.front.page.at_s
             zone = zone_said(said, language=language)
@@ -226,11 +230,17 @@ class Look:
             if zone is not None:
                 return zone
         body = self.front.root.css_first("body")
-        return zone_said((body.text() if body is not None else "")[-2000:], language=language)
+        words = body.text(separator=" ") if body is not None else ""
+        return zone_said(words[-2000:], language=language) or zone_by_words(
+            words, self.front.page.at_s, language=language
+        )
 
     def _told(self, found: Findings) -> Findings:
         delay = self._visitor.crawl_delay_s(self.place.url)
-        return replace(found, delay_s=delay, remarks=tuple(self._remarks))
+        zone = found.zone
+        if zone is None and found.trial is not None and found.trial.page is not None:
+            zone = zone_by_ages([Document(found.trial.page)], language=self._language())
+        return replace(found, delay_s=delay, zone=zone, remarks=tuple(self._remarks))
 
 
 def _is_linked(site: Site) -> bool:

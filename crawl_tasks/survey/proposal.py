@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from crawl_tasks.errors import PageError
 from crawl_tasks.parse.document import Document
 from crawl_tasks.parse.index import FoundBoard
+from crawl_tasks.survey.ages import zone_by_ages
 from crawl_tasks.survey.counts import replies_of
 from crawl_tasks.survey.findings import Findings
 from crawl_tasks.survey.links import Link, links_of, path_of
@@ -27,7 +28,7 @@ _BOARD_WORDS = re.compile(r"board|forum|list|categor|node|bbs|section|fid=|/c/|/
 _THREAD_WORDS = re.compile(r"thread|topic|post|showthread|/t/|/d/|[?&](?:tid|t)=", re.IGNORECASE)
 
 
-def propose(visitor: Visitor, front: Document, found: Findings) -> Findings:
+def propose(visitor: Visitor, front: Document, found: Findings, language: str = "") -> Findings:
     """Add boards and rules to what is known of a forum; nothing where no list of threads is found."""
     listing = find_list(visitor, front)
     if listing is None:
@@ -39,9 +40,11 @@ def propose(visitor: Visitor, front: Document, found: Findings) -> Findings:
     by_address = not listing.boards or listing.boards[0].has_slug
     step = following.step if following else None
     lines = aliased([*list_rules(listing, following, seen.empty), *thread_rules(thread, listing.rows.titles[0], step)])
+    pages = [listing.document, *([thread[1]] if thread else [])]
     remark = "no preset knows this program: the rules below are proposals. Run `crawl-tasks try`, then correct them"
     return replace(
         found,
+        zone=found.zone or zone_by_ages(pages, language=language),
         boards=boards,
         left_out=seen.left_out,
         has_board_addresses=by_address,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
@@ -11,6 +12,13 @@ _OFFSET = re.compile(r"(?:GMT|UTC)\s*([+\-−])\s*(\d{1,2})(?:[:.]?(\d\d|(?<=\.)
 _MINUTES = {"5": 30, "75": 45}  # of half an hour and three quarters, written as a part of one
 _PLACE = re.compile(r"\b[A-Z][A-Za-z]+/[A-Z][A-Za-z_]+(?:/[A-Z][A-Za-z_]+)?\b")
 _CLOCK = re.compile(r"\b(\d{1,2}):(\d\d)(?::\d\d)?\s*([AaPp])?\.?[Mm]?")
+_NOW = re.compile(
+    r"(?:current (?:date|time)[^:\d]{0,20}|time (?:now )?is(?: now)?|it is (?:currently|now)"
+    r"|现在时间|当前时间|現在[時时][間刻]|aktuelle (?:uhr)?zeit|es ist (?:jetzt|gerade)"
+    r"|heure actuelle|hora actual|текущее время)"
+    r"(\D{0,12}.{0,30}?\d{1,2}:\d\d(?::\d\d)?(?:\s?[ap]\.?m)?)",
+    re.IGNORECASE,
+)
 _PLAIN = re.compile(r"\b(?:UTC|GMT)\b")
 _ODD_MINUTES = {
     -210: "America/St_Johns", 210: "Asia/Tehran", 270: "Asia/Kabul", 330: "Asia/Kolkata", 345: "Asia/Kathmandu",
@@ -46,6 +54,12 @@ def zone_said(text: str, *, language: str = "") -> Zone | None:
     return Zone("UTC", "the page says UTC") if _PLAIN.search(shown) else None
 
 
+def zone_by_words(text: str, at_s: float, *, language: str = "") -> Zone | None:
+    """Read the zone from a clock that a page calls one: `The time is now 22:17`, `现在时间: 22:17`."""
+    found = _NOW.search(" ".join(text.split()))
+    return zone_by_clock(found[1], at_s, language=language) if found else None
+
+
 def zone_by_clock(text: str, at_s: float, *, language: str = "", changes: bool = False) -> Zone | None:
     """Compare a clock that a page shows with the moment of its response, to the quarter of an hour.
 
@@ -71,6 +85,18 @@ def zone_by_clock(text: str, at_s: float, *, language: str = "", changes: bool =
 
 def _minutes_ahead(name: str, moment: datetime) -> int:
     return int((moment.astimezone(ZoneInfo(name)).utcoffset() or timedelta()).total_seconds()) // 60
+
+
+def place_of_offsets(told: Sequence[tuple[float, float, int]]) -> str | None:
+    """Name the first place whose clock was so far ahead of UTC, in minutes from and to, at each of the moments."""
+    return next(
+        (
+            name
+            for name in _PLACES
+            if all(low <= _minutes_ahead(name, datetime.fromtimestamp(at, UTC)) <= high for low, high, at in told)
+        ),
+        None,
+    )
 
 
 def zone_of_offset(minutes: int, *, language: str = "") -> str | None:
