@@ -14,7 +14,7 @@ PARALLEL = --numprocesses=$(JOBS) --dist=loadfile --no-loadscope-reorder
 UV = VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/uv $(shell test -w "$$HOME" || echo --no-cache)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup crawl test flow forums lint lock docs bench chaos clean
+.PHONY: help setup crawl test flow forums lint lock docs bench chaos image clean
 
 help: ## List what there is to make
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -61,6 +61,9 @@ bench: setup ## Measure a crawl of a local forum of 5,000 pages
 
 chaos: setup ## Kill, cut off, double and stop what can be, and count what it cost (OPTIONS=--middle, --long, part names)
 	@$(BIN)/python -m tests.chaos $(OPTIONS)
+
+image: setup ## Carry out the image's build steps in a fresh directory, as another user, without Docker
+	@$(BIN)/python -m tests.rehearsal
 
 clean: ## Remove what was built and crawled, .venv too
 	rm -rf $(VENV) .crawl build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -73,6 +73,7 @@ class Writer:
     def __init__(self, families: Sequence[Family]) -> None:
         self._families = families
         self._of_sites = [family for family in families if family.is_of_sites]
+        self._starts = [(f"{family.name}{{{family.whose}", family) for family in self._of_sites]
         self._written: dict[str, tuple[SiteSnapshot, tuple[str, ...]]] = {}
 
     def write(self, snapshot: Snapshot) -> str:
@@ -91,22 +92,23 @@ class Writer:
         return "".join(parts)
 
     def _write_site(self, site: SiteSnapshot) -> tuple[str, ...]:
-        return tuple([_of_site(family, site) for family in self._of_sites])
+        texts: list[str] = []
+        for start, family in self._starts:  # one loop: a thousand sites have 38,000 texts
+            head = f'{start}{site.name}"'
+            if family.each is not None:
+                texts.append(f"{head}}} {family.each(site)}\n")
+            elif family.rows is not None:
+                texts.append("".join([f"{head},{text}}} {value}\n" for text, value in family.rows(site)]))
+            elif family.histogram is not None:
+                histogram = family.histogram(site)
+                label = f'{family.whose}{site.name}"'
+                texts.append(_histogram_text(family, label, histogram) if histogram is not None else "")
+        return tuple(texts)
 
 
 def exposition(families: Sequence[Family], snapshot: Snapshot) -> str:
     """Write one snapshot."""
     return Writer(families).write(snapshot)
-
-
-def _of_site(family: Family, site: SiteSnapshot) -> str:
-    if family.each is not None:
-        return f'{family.name}{{{family.whose}{site.name}"}} {family.each(site)}\n'
-    if family.rows is not None:
-        start = f'{family.name}{{{family.whose}{site.name}",'
-        return "".join([f"{start}{text}}} {value}\n" for text, value in family.rows(site)])
-    histogram = family.histogram(site) if family.histogram is not None else None
-    return _histogram_text(family, f'{family.whose}{site.name}"', histogram) if histogram is not None else ""
 
 
 def _of_all(family: Family, snapshot: Snapshot) -> str:

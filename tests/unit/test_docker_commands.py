@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.rehearsal import build_stage
 from tests.unit.docker_files import DOCKERFILE, ROOT, Said, celery_calls, read_services, run
 
 
@@ -54,6 +55,14 @@ def test_the_image_starts_a_worker_when_it_is_told_nothing(tmp_path: Path) -> No
     said = run(*json.loads(told), "--help", environment={"CRAWL_STATE_DIR": str(tmp_path)})
 
     assert said.code == 0, said.text
+
+
+def test_the_rehearsal_of_the_image_knows_every_step_of_its_build() -> None:
+    steps = build_stage(DOCKERFILE.read_text("utf-8"))
+
+    assert [name for name, _ in steps] == ["COPY", "RUN", "COPY", "RUN", "COPY", "COPY", "RUN"]
+    assert [rest.split()[0] for name, rest in steps if name == "RUN"] == ["pip", "uv", "uv"]
+    assert all(Path(ROOT / source).exists() for name, rest in steps if name == "COPY" for source in rest.split()[:-1])
 
 
 def page_commands() -> list[str]:
