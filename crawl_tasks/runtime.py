@@ -59,7 +59,12 @@ class Runtime:
     def pages(self) -> Pages:
         """The life of a page."""
         settings = self.settings
-        fetcher = build_fetcher(settings.http_client, ca_file=settings.ca_file, proxy=settings.proxy.get_secret_value())
+        fetcher = build_fetcher(
+            settings.http_client,
+            ca_file=settings.ca_file,
+            proxy=settings.proxy.get_secret_value(),
+            shelf=self.frontier.robots,
+        )
         return Pages(self.frontier, self.sites, fetcher)
 
     @cached_property

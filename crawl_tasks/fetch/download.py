@@ -25,7 +25,7 @@ from crawl_tasks.fetch.destination import Customs, Destination
 from crawl_tasks.fetch.outcome import failure, moment, next_hop
 from crawl_tasks.fetch.policy import FetchPolicy
 from crawl_tasks.fetch.resolver import Resolver
-from crawl_tasks.fetch.robots import PARSED_BYTES, Robots
+from crawl_tasks.fetch.robots import PARSED_BYTES, Robots, Shelf
 from crawl_tasks.fetch.turn import AT_ONCE, Clock, Turn
 from crawl_tasks.fetch.validator import NOT_MODIFIED, conditions
 from crawl_tasks.model import Fetched, Request
@@ -57,14 +57,23 @@ def build_client(name: str, *, threads: int = 32, ca_file: str = "") -> Client:
     raise SettingsError(f"there is no HTTP client {name!r}; set `requests` or `curl`")
 
 
-def build_fetcher(name: str, *, threads: int = 32, ca_file: str = "", proxy: str = "") -> Fetcher:
-    """Make a fetcher with the client of that name; `proxy` is that of the sites that name none.
+def build_fetcher(
+    name: str, *, threads: int = 32, ca_file: str = "", proxy: str = "", shelf: Shelf | None = None
+) -> Fetcher:
+    """Make a fetcher with the client of that name.
+
+    Args:
+        name: of the client.
+        threads: how many use it.
+        ca_file: certificates to trust in place of certifi's.
+        proxy: of the sites that name none.
+        shelf: where robots.txt files are shared.
 
     Raises:
         SettingsError: there is no such client or file, or the proxy is none.
     """
     through = read_proxy(proxy, "CRAWL_PROXY")
-    return Fetcher(build_client(name, threads=threads, ca_file=ca_file), proxy=through)
+    return Fetcher(build_client(name, threads=threads, ca_file=ca_file), proxy=through, shelf=shelf)
 
 
 class Fetcher:
@@ -76,6 +85,7 @@ class Fetcher:
         resolver: Resolver | None = None,
         clock: Callable[[], float] = time.time,
         proxy: Proxy = DIRECT,
+        shelf: Shelf | None = None,
     ) -> None:
         """Make a fetcher.
 
@@ -84,10 +94,11 @@ class Fetcher:
             resolver: finds addresses; the system's if left out.
             clock: gives the time of day, in seconds since the epoch.
             proxy: of the sites that name none.
+            shelf: where robots.txt files are shared; each process has its own if left out.
         """
         self._client = client
         self._customs = Customs(resolver or Resolver(), proxy)
-        self._robots = Robots(self._ask_robots)
+        self._robots = Robots(self._ask_robots, shelf=shelf)
         self._clock = clock
 
     def fetch(self, request: Request, policy: FetchPolicy, validator: str = "", turn: Turn = AT_ONCE) -> Fetched:

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from protego import Protego
 
@@ -22,6 +23,18 @@ _MAX_ORIGINS = 4_096
 
 # Gives status and decoded body of a robots.txt, redirects followed.
 Ask = Callable[[str, FetchPolicy, Clock], tuple[int, bytes]]
+
+
+class Shelf(Protocol):
+    """Where processes share what they fetched, by origin."""
+
+    def read(self, origin: str) -> tuple[str, float] | None:
+        """Give the text and the seconds for which it still holds, None when there is none."""
+        ...
+
+    def keep(self, origin: str, text: str, for_s: float) -> None:
+        """Keep a text that was fetched just now."""
+        ...
 
 
 @dataclass(slots=True)
@@ -41,8 +54,9 @@ class _Entry:
 class Robots:
     """The robots.txt files of a process. Thread-safe; one fetch at a time per origin."""
 
-    def __init__(self, ask: Ask, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, ask: Ask, clock: Callable[[], float] = time.monotonic, shelf: Shelf | None = None) -> None:
         self._ask = ask
+        self._shelf = shelf
         self._clock = clock
         self._lock = threading.Lock()
         self._entries: dict[str, _Entry] = {}
@@ -94,9 +108,13 @@ class Robots:
             return self._entries.setdefault(origin, _Entry())
 
     def _refresh(self, entry: _Entry, origin: str, policy: FetchPolicy, clock: Clock) -> None:
-        """Fetch the file; keep what is known when that fails."""
+        """Take the file that another process fetched, or fetch it; keep what is known when that fails."""
+        shared = self._shelf.read(origin) if self._shelf else None
+        if shared is not None:
+            self._learn(entry, *shared)
+            return
         try:
-            rules = self._read(origin, policy, clock)
+            text = self._read(origin, policy, clock)
         except NoTurn:
             raise  # that says nothing of the file
         except FetchError as error:
@@ -108,19 +126,24 @@ class Robots:
             entry.failed = str(error)
             entry.until = now + max(_FAILED_S, error.retry_after_s or 0.0)
             return
-        entry.rules, entry.tried_at = rules, None
-        entry.until = self._clock() + _FRESH_S
+        self._learn(entry, text, _FRESH_S)
+        if self._shelf:
+            self._shelf.keep(origin, text, _FRESH_S)
 
-    def _read(self, origin: str, policy: FetchPolicy, clock: Clock) -> Protego:
+    def _learn(self, entry: _Entry, text: str, for_s: float) -> None:
+        entry.rules, entry.tried_at = Protego.parse(text), None
+        entry.until = self._clock() + for_s
+
+    def _read(self, origin: str, policy: FetchPolicy, clock: Clock) -> str:
         try:
             status, body = self._ask(f"{origin}/robots.txt", policy, clock)
         except BadRedirect:
-            return Protego.parse("")  # too many redirects: as if there were none (2.3.1.2)
+            return ""  # too many redirects: as if there were none (2.3.1.2)
         if 400 <= status < 500 and status != 429:
-            return Protego.parse("")
+            return ""
         if not 200 <= status < 300:
             raise RobotsUnavailable(f"it answered {status}")
-        return Protego.parse(_text(body))
+        return _text(body)
 
 
 def _text(body: bytes) -> str:

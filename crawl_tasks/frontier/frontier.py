@@ -43,6 +43,7 @@ from crawl_tasks.frontier.quarantine import Quarantine
 from crawl_tasks.frontier.recent import RecentPage, read_recent
 from crawl_tasks.frontier.refused import RefusedList
 from crawl_tasks.frontier.retry import Verdict
+from crawl_tasks.frontier.robots import RobotsShelf
 from crawl_tasks.frontier.scripts import OUTBOX_MAX, Scripts, Verb, explained
 from crawl_tasks.frontier.shelf import Shelf
 from crawl_tasks.frontier.starts import Starts
@@ -73,6 +74,7 @@ class Frontier:
         self.refused = RefusedList(client, self._scripts, prefix)
         self.graves = Graves(client, self._scripts, self.keys)
         self.memory = Memory(client, self._scripts, self.keys)
+        self.robots = RobotsShelf(self._scripts, self.keys)
         self.outbox = Outbox(client, self._scripts, self.keys)
         self.audit = Audit(self._scripts, self.keys)
         self._store_at = store_at

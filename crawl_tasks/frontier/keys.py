@@ -23,6 +23,7 @@ P is the prefix (setting `redis_prefix`), S a site's name, G one of list, post, 
 | P:ticker             | string | which process has the floor for tick                                               |
 | P:alive              | zset   | process -> when it last said that it lives, ms                                     |
 | P:serves             | hash   | process -> the queues it serves, comma-separated                                   |
+| P:robots:ORIGIN      | string | the robots.txt that one process fetched for all                                     |
 | P:alarms             | hash   | alert that was sent -> "since sent", ms                                             |
 | P:stats              | hash   | produced_at, and histograms over all sites: NAME:STAGE:BUCKET and NAME:STAGE:sum   |
 | P:s:S                | hash   | version, terms (window, delay_ms, ...), gate (next_at, paused, crawl_delay_ms,     |
@@ -51,8 +52,8 @@ P is the prefix (setting `redis_prefix`), S a site's name, G one of list, post, 
 |                      |        | terms of the site file, fixed_ms and held of an operator; pages walked with news,   |
 |                      |        | slack: pages that this scan may walk without; validator: see _validator.lua         |
 
-Nothing here expires but the buckets of rolling guards (two windows), kept pages (two weeks), P:ticker (seconds)
-and P:rebuilder (minutes).
+Nothing here expires but the buckets of rolling guards (two windows), kept pages (two weeks), robots.txt (a day),
+P:ticker (seconds) and P:rebuilder (minutes).
 The broker's own keys (the queues' lists, `unacked`, `_kombu.*`) are kombu's.
 """
 
@@ -88,6 +89,10 @@ class Keys:
     def kept(self, site: str, stage: str) -> tuple[str, str]:
         """Name the order of a stage's kept pages, and the pages."""
         return f"{self.prefix}:s:{site}:kept:{stage}", f"{self.prefix}:s:{site}:pages:{stage}"
+
+    def robots(self, origin: str) -> str:
+        """Name the shared robots.txt of an origin."""
+        return f"{self.prefix}:robots:{origin}"
 
     def graves(self, site: str, state: str) -> str:
         """Name the hash of a site's dead or parked requests."""

@@ -32,6 +32,7 @@ class Verb(StrEnum):
     ADMIT = "admit"
     LEASE = "lease"
     TURN = "turn"
+    SHARE_ROBOTS = "share_robots"
     COMMIT = "commit"
     FAIL = "fail"
     TICK = "tick"

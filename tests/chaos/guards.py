@@ -169,7 +169,15 @@ GUARDS = (
         "if site.delay > 0 then redis.call('HSET', site.key, 'next_at'",
         "if false then redis.call('HSET', site.key, 'next_at'",
         "politeness",
-        "requests came within|came nearer",
+        "came too early",
+    ),
+    Guard(
+        "what is sent late has a fresh turn first",
+        "crawl_tasks/frontier/turn.py",
+        "return self._lease.delay_ms > 0 and time.monotonic() - self._since > TOLERANCE_S",
+        "return False",
+        "politeness",
+        "came too early",
     ),
     Guard(
         "a request is buried after `max_attempts`",
