@@ -41,6 +41,18 @@ def test_a_board_is_not_scanned_again_while_a_scan_is_open(
     assert take_list(frontier, client).request.revision == "2"
 
 
+def test_a_board_that_nobody_looked_at_for_hours_is_scanned_once(
+    frontier: Frontier, client: redis.Redis, watch: Callable[..., None]
+) -> None:
+    watch(board("1", interval_ms=60_000))
+    client.zadd("test:boards", {"demo 1": frontier.clock_ms() - 6 * 3_600_000})
+
+    first = frontier.produce()
+    frontier.commit(take_list(frontier, client), Parsed(Items("demo")))
+
+    assert [first, frontier.produce(), frontier.produce()] == [(1, 0, 0), (0, 0, 0), (0, 0, 0)]
+
+
 def test_a_site_at_its_threshold_gets_no_scan_until_there_is_room(
     frontier: Frontier, client: redis.Redis, watch: Callable[..., None]
 ) -> None:
