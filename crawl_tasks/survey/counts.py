@@ -42,9 +42,9 @@ def _counts_the_post(nodes: Sequence[LexborNode | None]) -> bool:
     return len(counts) >= _ENOUGH and min(counts) > 0 and all(POSTS.search(_heading_of(node)) for node in there)
 
 
-def replies_of(record: LexborNode) -> int:
-    """Return how many replies a row seems to tell of."""
-    node = _named(record, REPLIES) or next(iter(counts_in(record)), None)
+def replies_of(record: LexborNode, css: str | None) -> int:
+    """Return how many replies a row tells of at the place where rows do."""
+    node = record.css_first(css) if css else None
     return read_count(node.text()) or 0 if node is not None else 0
 
 

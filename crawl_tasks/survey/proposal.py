@@ -11,19 +11,21 @@ from crawl_tasks.errors import PageError
 from crawl_tasks.parse.document import Document
 from crawl_tasks.parse.index import FoundBoard
 from crawl_tasks.survey.ages import zone_by_ages
-from crawl_tasks.survey.counts import replies_of
+from crawl_tasks.survey.counts import count_rules, replies_of
 from crawl_tasks.survey.findings import Findings
 from crawl_tasks.survey.links import Link, links_of, path_of
 from crawl_tasks.survey.list_rules import Following, Listing, list_rules
 from crawl_tasks.survey.pager import next_of
 from crawl_tasks.survey.records import are_pages, find_rows
 from crawl_tasks.survey.ruletext import aliased
+from crawl_tasks.survey.thread import find_comments
 from crawl_tasks.survey.thread_rules import thread_rules
 from crawl_tasks.survey.tour import tour
 from crawl_tasks.survey.visit import Visitor
 
 _MOST_LISTS = 3
 _MOST_BOARDS = 3
+_MOST_THREADS = 4
 _BOARD_WORDS = re.compile(r"board|forum|list|categor|node|bbs|section|fid=|/c/|/f/", re.IGNORECASE)
 _THREAD_WORDS = re.compile(r"thread|topic|post|showthread|/t/|/d/|[?&](?:tid|t)=", re.IGNORECASE)
 
@@ -128,14 +130,19 @@ def _next_page(visitor: Visitor, listing: Listing) -> Following | None:
 
 
 def _thread(visitor: Visitor, listing: Listing, following: Following | None) -> tuple[Link, Document] | None:
-    """Fetch the thread with most replies, as far as two list pages tell; one that has several pages shows most."""
+    """Fetch the thread with most replies, as far as two list pages tell; where none shows any, the first of a few."""
     rows = list(zip(listing.rows.records, listing.rows.titles, strict=True))
+    css = count_rules(listing.rows.records).get("reply_count")
     if following is not None:
         with suppress(PageError):
             more = find_rows(Document(visitor.page(following.step.url)))
             if more is not None and more.titles[0].shape == rows[0][1].shape:
                 rows += zip(more.records, more.titles, strict=True)
-    for _, link in sorted(rows, key=lambda row: replies_of(row[0]), reverse=True)[:2]:
+    found: tuple[Link, Document] | None = None
+    for _, link in sorted(rows, key=lambda row: replies_of(row[0], css), reverse=True)[:_MOST_THREADS]:
         with suppress(PageError):
-            return link, Document(visitor.page(link.url))
-    return None
+            page = Document(visitor.page(link.url))
+            if find_comments(page) is not None:
+                return link, page
+            found = found or (link, page)
+    return found

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from urllib.parse import urlsplit
 
 from selectolax.lexbor import LexborNode
 
@@ -218,7 +219,7 @@ def _marks(nodes: Sequence[LexborNode]) -> Iterator[str]:
         elif (name.startswith("data-") or name == "name") and _PLAIN.fullmatch(name):
             yield f"[{name}]"
     above = {(node.attributes.get("href") or "").rstrip("/").rpartition("/")[0] for node in nodes}
-    if len(above) == 1 and len(where := above.pop()) > 2 and "'" not in where:
+    if len(above) == 1 and urlsplit(where := above.pop()).path and len(where) > 2 and "'" not in where:
         yield f"[href*='{where}/']"
     prefixes = {re.sub(rf"(?:{UUID.pattern}|\d+)$", "", node.attributes.get("id") or "") for node in nodes}
     if len(prefixes) == 1 and _PLAIN.fullmatch(prefix := prefixes.pop()):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from crawl_tasks.errors import PageError, RefusedAddress
 from crawl_tasks.parse.document import Document
@@ -51,5 +51,5 @@ def tour(visitor: Visitor, links: tuple[Link, ...]) -> Tour:
 
 def _boards_on(document: Document, board: Link) -> list[Link]:
     """Return the links of a board's page that are written as the one to it, but those to its own pages."""
-    alike = links_of(document).get(board.shape, [])
+    alike = [replace(link, place=board.place) for link in links_of(document).get(board.shape, [])]
     return [] if not alike or are_pages(alike) else [link for link in alike if link.key != board.key]
