@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 
 from selectolax.lexbor import LexborNode
@@ -11,9 +12,11 @@ from crawl_tasks.parse.counts import read_count
 from crawl_tasks.survey.moments import attribute_of
 from crawl_tasks.survey.records import counts_in, place_of, selector_in, upwards
 from crawl_tasks.survey.ruletext import scalar
-from crawl_tasks.survey.words import POSTS, REPLIES, VIEWS
+from crawl_tasks.survey.words import LATEST, POSTS, REPLIES, VIEWS
 
 _ENOUGH = 10
+_NUMBER = r"\W{0,3}(\d[\d.,]*)"
+_LONGEST = 80
 # `3 replies`, `Replies: 3`, `返信 3`; a longer text speaks of something.
 _LABELLED = re.compile(
     r"\W*(?:\D{0,24}?\d[\d.,]*\s*(?:k|m|万|萬|千)?|\d[\d.,]*\s*(?:k|m|万|萬|千)?\D{1,24})\W*", re.IGNORECASE
@@ -21,14 +24,16 @@ _LABELLED = re.compile(
 
 
 def count_rules(records: Sequence[LexborNode]) -> dict[str, str]:
-    """Return the rules of reply and view counts; a number that nothing names is taken for the replies."""
+    """Return the rules of reply and view counts, YAML; a number that nothing names is taken for the replies."""
     named = {
         name: selector_in(records, [_named(record, words) for record in records])
         for name, words in (("reply_count", REPLIES), ("view_count", VIEWS))
     }
-    if not any(named.values()):
+    worded = {name: _worded_rule(records, words) for name, words in (("reply_count", REPLIES), ("view_count", VIEWS))}
+    if not any(named.values()) and not any(worded.values()):
         named["reply_count"] = selector_in(records, [next(iter(counts_in(record)), None) for record in records])
-    rules = {name: scalar(css) for name, css in named.items() if css}
+    rules = {name: rule for name, rule in worded.items() if rule}
+    rules |= {name: scalar(css) for name, css in named.items() if css}
     css = named["reply_count"]
     if css and _counts_the_post([record.css_first(css) for record in records]):
         rules["reply_count"] = f"{{css: {scalar(css)}, plus: -1}}"
@@ -42,10 +47,37 @@ def _counts_the_post(nodes: Sequence[LexborNode | None]) -> bool:
     return len(counts) >= _ENOUGH and min(counts) > 0 and all(POSTS.search(_heading_of(node)) for node in there)
 
 
-def replies_of(record: LexborNode, css: str | None) -> int:
-    """Return how many replies a row tells of at the place where rows do."""
-    node = record.css_first(css) if css else None
-    return read_count(node.text()) or 0 if node is not None else 0
+def replies_in(records: Sequence[LexborNode]) -> list[int]:
+    """Return how many replies each row tells of, at the place where rows do."""
+    css = selector_in(records, [_named(record, REPLIES) for record in records])
+    nodes = [record.css_first(css) if css else None for record in records]
+    said = [_worded(record, REPLIES) for record in records] if css is None else []
+    if any(said):
+        return [read_count(one[2]) or 0 if one else 0 for one in said]
+    return [read_count(node.text()) or 0 if node is not None else 0 for node in nodes]
+
+
+def _worded_rule(records: Sequence[LexborNode], words: re.Pattern[str]) -> str | None:
+    """Return a rule where one text tells several counts: `Replies: 3 Views: 10`."""
+    found = [_worded(record, words) for record in records]
+    labels = Counter(one[1] for one in found if one)
+    css = selector_in(records, [one[0] if one else None for one in found])
+    if css is None or not labels:
+        return None
+    label = re.escape(labels.most_common(1)[0][0])
+    return f"{{css: {scalar(css)}, regex: {scalar(label + _NUMBER)}}}"
+
+
+def _worded(record: LexborNode, words: re.Pattern[str]) -> tuple[LexborNode, str, str] | None:
+    """Return the innermost element in which a word that counts stands before a number, the word and the number."""
+    pattern = re.compile(rf"([^\W\d]*(?:{words.pattern})[^\W\d]*){_NUMBER}", re.IGNORECASE)
+    found = None
+    for node in record.css("td, span, div, dd, p, li, small"):
+        text = node.text()
+        is_count = len(" ".join(text.split())) <= _LONGEST and attribute_of(node) is None and not LATEST.search(text)
+        match = pattern.search(text) if is_count else None
+        found = (node, match[1], match[2]) if match else found
+    return found
 
 
 def words_of(node: LexborNode) -> str:

@@ -34,8 +34,13 @@ class Following:
     board: Link | None
 
 
-def list_rules(listing: Listing, following: Following | None, empty: Document | None = None) -> list[str]:
-    """Propose `list`; `empty` is the page of a board without threads."""
+def list_rules(
+    listing: Listing,
+    following: Following | None,
+    empty: Document | None = None,
+    known: tuple[str, str] | None = None,
+) -> list[str]:
+    """Propose `list`; `empty` is the page of a board without threads, `known` a thread's key and who began it."""
     rows = listing.rows
     title = selector_in(rows.records, [link.node for link in rows.titles]) or "a"
     addresses, has_template = _addresses(listing, following)
@@ -43,8 +48,8 @@ def list_rules(listing: Listing, following: Following | None, empty: Document | 
     fields = {"post_id": f"{{css: {scalar(title)}, attr: href, regex: {scalar(_id_regex(rows.titles[0]))}}}"}
     if rows.titles[0].has_slug:
         fields["url"] = f"{{css: {scalar(title)}, attr: href}}"
-    author = author_in(rows.records, [link.node for link in rows.titles])
-    fields |= {"title": scalar(title), **({"author": scalar(author)} if author else {})}
+    author = _author_rule(rows, known)
+    fields |= {"title": scalar(title), **({"author": author} if author else {})}
     fields |= count_rules(rows.records) | _moments(rows)
     lines += fields_text(fields, 2)
     lines += [f"  revision: [{name}]" for name in ("reply_count", "last_reply_at") if name in fields][:1]
@@ -52,6 +57,23 @@ def list_rules(listing: Listing, following: Following | None, empty: Document | 
         following.step.line(has_template=has_template) if following else f"{GUESS}{CHECK}: no board had a second page"
     )
     return [*lines, f"  {more}"]
+
+
+def _author_rule(rows: Rows, known: tuple[str, str] | None) -> str | None:
+    """Return the rule of the authors, if it reads of a thread that is known what its own page says."""
+    css = author_in(rows.records, [link.node for link in rows.titles])
+    record = next(
+        (one for one, link in zip(rows.records, rows.titles, strict=True) if known and link.key == known[0]), None
+    )
+    node = record.css_first(css) if record is not None and css else None
+    if css is None or known is None or not known[1] or node is None:
+        return css and scalar(css)
+    said, before = " ".join(node.text().split()), ""
+    if said != known[1]:
+        before = said.removesuffix(known[1]).strip()
+        if not said.endswith(known[1]) or not before:
+            return None
+    return f"{{css: {scalar(css)}, regex: {scalar(f'^{re.escape(before)} *(.+)$')}}}" if before else scalar(css)
 
 
 def _addresses(listing: Listing, following: Following | None) -> tuple[list[str], bool]:
@@ -73,8 +95,8 @@ def _records(listing: Listing, title: str, bare: Document | None) -> list[str]:
     root, rows = listing.document.root, listing.rows
     record = selector_of(root, rows.whole) or str(rows.whole[0].tag)
     empty = f"{{css: body, text: lines, regex: {scalar(EMPTY)}}}"
-    if len(root.css(record)) > len(rows.whole):
-        # A heading looks as the rows do: it stands on an empty board too.
+    if len(root.css(record)) > len(rows.whole) or (bare is not None and bare.root.css_first(record) is not None):
+        # What looks as the rows do stands on an empty board too: a heading, or the row that says that there is none.
         record, empty = f"{record}:has({title})", f"{{first_of: [{empty}, {scalar(record)}]}}"
     if bare is not None and not re.search(EMPTY, lines_of(bare.root.html or "")) and "first_of" not in empty:
         around = rows.whole[0].parent

@@ -11,14 +11,14 @@ from crawl_tasks.errors import PageError
 from crawl_tasks.parse.document import Document
 from crawl_tasks.parse.index import FoundBoard
 from crawl_tasks.survey.ages import zone_by_ages
-from crawl_tasks.survey.counts import count_rules, replies_of
+from crawl_tasks.survey.counts import replies_in
 from crawl_tasks.survey.findings import Findings
 from crawl_tasks.survey.links import Link, links_of, path_of
 from crawl_tasks.survey.list_rules import Following, Listing, list_rules
 from crawl_tasks.survey.pager import next_of
 from crawl_tasks.survey.records import are_pages, find_rows
 from crawl_tasks.survey.ruletext import aliased
-from crawl_tasks.survey.thread import find_comments
+from crawl_tasks.survey.thread import find_comments, starter_of
 from crawl_tasks.survey.thread_rules import thread_rules
 from crawl_tasks.survey.tour import tour
 from crawl_tasks.survey.visit import Visitor
@@ -41,7 +41,10 @@ def propose(visitor: Visitor, front: Document, found: Findings, language: str = 
     boards = seen.boards or (FoundBoard("front", None, path_of(front.page.url)),)
     by_address = not listing.boards or listing.boards[0].has_slug
     step = following.step if following else None
-    lines = aliased([*list_rules(listing, following, seen.empty), *thread_rules(thread, listing.rows.titles[0], step)])
+    elsewhere = " ".join(listing.document.root.text().split())
+    of_threads = thread_rules(thread, listing.rows.titles[0], step, elsewhere)
+    known = (thread[0].key, starter_of(thread[1], elsewhere)) if thread else None
+    lines = aliased([*list_rules(listing, following, seen.empty, known), *of_threads])
     pages = [listing.document, *([thread[1]] if thread else [])]
     remark = "no preset knows this program: the rules below are proposals. Run `crawl-tasks try`, then correct them"
     return replace(
@@ -132,14 +135,15 @@ def _next_page(visitor: Visitor, listing: Listing) -> Following | None:
 def _thread(visitor: Visitor, listing: Listing, following: Following | None) -> tuple[Link, Document] | None:
     """Fetch the thread with most replies, as far as two list pages tell; where none shows any, the first of a few."""
     rows = list(zip(listing.rows.records, listing.rows.titles, strict=True))
-    css = count_rules(listing.rows.records).get("reply_count")
     if following is not None:
         with suppress(PageError):
             more = find_rows(Document(visitor.page(following.step.url)))
             if more is not None and more.titles[0].shape == rows[0][1].shape:
                 rows += zip(more.records, more.titles, strict=True)
     found: tuple[Link, Document] | None = None
-    for _, link in sorted(rows, key=lambda row: replies_of(row[0], css), reverse=True)[:_MOST_THREADS]:
+    counts = replies_in([record for record, _ in rows])
+    order = sorted(range(len(rows)), key=lambda at: counts[at], reverse=True)
+    for link in [rows[at][1] for at in order[:_MOST_THREADS]]:
         with suppress(PageError):
             page = Document(visitor.page(link.url))
             if find_comments(page) is not None:

@@ -17,6 +17,7 @@ from crawl_tasks.survey.moments import attribute_of, times_in
 from crawl_tasks.survey.ruletext import scalar
 
 _DEEPEST = 40
+_HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
 _PLAIN = re.compile(r"[A-Za-z_][\w-]*")
 # Classes that say what an element is, before those that say how it looks.
 _TELLING = re.compile(
@@ -183,6 +184,8 @@ def _candidates(nodes: Sequence[LexborNode]) -> Iterator[str]:
         joint = " > " if above == 1 else " "
         for mark in _marks([node for node in there if node.tag == parent_tag]):
             yield from (f"{parent_tag}{mark}{joint}{one}" for one in (*own, str(tag)))
+        if above == 1 and parent_tag in _HEADINGS:
+            yield from (f"{parent_tag} > {one}" for one in (*own, str(tag)))
     places = {place_of(node) for node in alike}
     if len(places) == 1 and tag in ("td", "li", "dd"):
         yield f"{tag}:nth-child({places.pop()})"

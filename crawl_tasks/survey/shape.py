@@ -23,7 +23,11 @@ def names_in(records: Sequence[LexborNode], titles: Set[int] = frozenset()) -> l
         for path, node in _leaves(record):
             if node.mem_id not in titles | moments and _is_name(node.text()):
                 found.setdefault(path, {}).setdefault(place, node)
-    likely = [there for there in found.values() if len(there) * 5 >= len(records) * 4 and _varies(there, records)]
+    likely = [
+        there
+        for there in found.values()
+        if len(there) * 5 >= len(records) * 4 and _varies(there, records) and not _is_label(there)
+    ]
     # Of several the one whose texts come back: the same people write again.
     best = max(likely, key=lambda there: len(there) - len({node.text().strip() for node in there.values()}), default={})
     return [best.get(place) for place in range(len(records))]
@@ -69,6 +73,11 @@ def _is_name(text: str) -> bool:
         and not (any(char.isdigit() for char in plain) and (REPLIES.search(plain) or VIEWS.search(plain)))
         and not any(char in plain for char in "?!:;，。？！：")
     )
+
+
+def _is_label(there: dict[int, LexborNode]) -> bool:
+    """Say whether texts only name numbers: `reply` and `replies` vary too."""
+    return all(REPLIES.search(node.text()) or VIEWS.search(node.text()) for node in there.values())
 
 
 def _varies(there: dict[int, LexborNode], records: Sequence[LexborNode]) -> bool:

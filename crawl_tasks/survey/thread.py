@@ -13,18 +13,17 @@ from crawl_tasks.parse.joined import joined
 from crawl_tasks.survey.links import PEOPLE
 from crawl_tasks.survey.marks import Marked, marked_in
 from crawl_tasks.survey.moments import times_in
-from crawl_tasks.survey.records import goes_on, selector_in, selector_of, upwards
+from crawl_tasks.survey.records import goes_on, highest, selector_in, selector_of, upwards
 from crawl_tasks.survey.ruletext import scalar
 from crawl_tasks.survey.shape import longest_in, names_in
 
 _BODIES = (
-    "[itemprop=articleBody], [itemprop=text], [class*=body], [class*=content], [class*=message], [class*=text],"
-    " [class*=Body], [class*=Content], .post, .comment"
+    "[itemprop=articleBody], [itemprop=text], [class*=body], [class*=content], [class*=message], [class*=msg],"
+    " [class*=entry], [class*=text], [class*=Body], [class*=Content], .post, .comment"
 )
-_AUTHORS = (
-    "[itemprop=author] [itemprop=name], [rel=author], [class*=author], [class*=username], [class*=user], "
-    "[class*=poster], a[href]"
-)
+_AUTHORS = "[itemprop=author] [itemprop=name], [rel=author], a[href], [class*=author], [class*=user], [class*=poster]"
+# What stands beside a body in one box: the title again, and what its author writes below all.
+_BESIDE = "h1, h2, h3, h4, h5, h6, [class*=sig]"
 _FEW = 20
 
 
@@ -58,6 +57,7 @@ def find_comments(document: Document) -> Records | None:
         words = sum(min(len(node.text()), 2000) for node in found.nodes) * (0.05 + alive)
         # Numbers without a gap count the comments of a thread, or of a page: take ids where there are any.
         score = words * (0.9 if _counts_up(marked.keys) else 1) * (1 if marked.attr else 0.8)
+        score *= 0.9 if found.siblings else 1
         if best is None or score > best[0]:
             best = (score, found)
     return best[1] if best is not None else None
@@ -104,8 +104,11 @@ def _counts_up(keys: list[str]) -> bool:
     return first < 2 and keys == [str(number) for number in range(first, first + len(keys))]
 
 
-def find_post(document: Document, comments: Records | None) -> LexborNode | None:
-    """Return the element around the post where it stands apart from the comments; None where it is one of them."""
+def find_post(document: Document, comments: Records | None, elsewhere: str = "") -> LexborNode | None:
+    """Return the element around the post where it stands apart from the comments; None where it is one of them.
+
+    `elsewhere` is the text of a page without the post: what stands there too is furniture.
+    """
     if comments is not None and comments.siblings:
         return None
     inside = {node.mem_id for node in (comments.nodes if comments else ())}
@@ -117,6 +120,7 @@ def find_post(document: Document, comments: Records | None) -> LexborNode | None
         and len(node.text().strip()) >= _FEW
         and not node.css_first("nav, form, script")
         and not _is_furniture(node)
+        and " ".join(node.text().split()) not in elsewhere
         and sum(len(link.text()) for link in node.css("a")) * 2 < len(node.text())
     ]
     # A post mostly looks as its comments do.
@@ -130,7 +134,8 @@ def find_post(document: Document, comments: Records | None) -> LexborNode | None
         if _touches(around.parent, inside) or around.css_first("h1") is not None:
             break
         around = around.parent
-    return around
+    is_one = best.mem_id in alike or around.css_first("h1") is not None or times_in(around)
+    return around if is_one else None
 
 
 def _is_furniture(node: LexborNode) -> bool:
@@ -164,11 +169,21 @@ def body_in(records: list[LexborNode]) -> str | None:
         for record, author in zip(records, authors, strict=True)
     ]
     named = [_body(one, mine - {one.mem_id}, away) for one, away in zip(records, apart, strict=True)]
+    longest = [longest_in(one, away) for one, away in zip(records, apart, strict=True)]
     if any(
-        node is not None and len(node.text()) * 2 > len(one.text()) for node, one in zip(named, records, strict=True)
+        node is not None and (len(node.text()) * 2 > len(one.text()) or (far is not None and _is_in(node, far)))
+        for node, one, far in zip(named, records, longest, strict=True)
     ):
         return selector_in(records, named)
-    return selector_in(records, [longest_in(one, away) for one, away in zip(records, apart, strict=True)])
+    return selector_in(records, longest)
+
+
+def _length(node: LexborNode) -> int:
+    return len(" ".join(node.text().split()))
+
+
+def _is_in(node: LexborNode, other: LexborNode) -> bool:
+    return any(above.mem_id == other.mem_id for above in upwards(node))
 
 
 def _body(record: LexborNode, others: set[int], apart: set[int]) -> LexborNode | None:
@@ -182,8 +197,9 @@ def _body(record: LexborNode, others: set[int], apart: set[int]) -> LexborNode |
         and not any(one.mem_id in apart for one in node.css("*"))
         and not any(one.mem_id in others for one in node.css("*"))
     ]
-    most = max((len(node.text()) for node in own), default=0)
-    near = [node for node in own if len(node.text()) >= 0.9 * most]
+    words = {node.mem_id: _length(node) - sum(map(_length, node.css(_BESIDE))) for node in own}
+    most = max(words.values(), default=0)
+    near = [node for node in own if words[node.mem_id] >= 0.9 * most]
     return min(near, key=lambda node: len(node.html or ""), default=None)
 
 
@@ -194,10 +210,30 @@ def author_in(records: list[LexborNode], titles: Sequence[LexborNode] = ()) -> s
     )
 
 
+def starter_of(document: Document, elsewhere: str = "") -> str:
+    """Return who began the thread of a page, empty where it is not seen."""
+    comments = find_comments(document)
+    around = find_post(document, comments, elsewhere)
+    records = [around] if around is not None else comments.nodes if comments is not None else []
+    css = author_in(records) if records else None
+    node = records[0].css_first(css) if css else None
+    return " ".join(node.text().split()) if node is not None else ""
+
+
 def _author(record: LexborNode) -> LexborNode | None:
     for css in _AUTHORS.split(", "):
         for node in record.css(css):
             is_person = node.tag != "a" or "href" not in css or PEOPLE.search(node.attributes.get("href") or "")
-            if is_person and 0 < len(node.text().strip()) <= 60 and node.mem_id != record.mem_id:
-                return node
+            if is_person and 0 < _length(node) <= 60 and node.mem_id != record.mem_id:
+                return _box_of(node, record)
     return None
+
+
+def _box_of(name: LexborNode, record: LexborNode) -> LexborNode:
+    """Return the outermost element that holds a name and nothing else: who is a guest has no link, but that box."""
+    length, text = _length(name), name.text().strip()
+    for node in (name, *(one for one in record.css(str(name.tag)) if one.text().strip() == text)):
+        box = highest(node, lambda above: above.mem_id != record.mem_id and _length(above) == length)
+        if box.mem_id != node.mem_id:
+            return box
+    return name

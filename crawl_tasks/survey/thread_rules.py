@@ -9,18 +9,27 @@ from crawl_tasks.survey.buttons import buttons_in
 from crawl_tasks.survey.linked_rules import linked_rules, posting_in
 from crawl_tasks.survey.links import Link, identity_of, paged_template, template_of
 from crawl_tasks.survey.pager import GUESS, Step, next_of
-from crawl_tasks.survey.records import moment_rule, selector_of
+from crawl_tasks.survey.records import moment_rule, selector_in, selector_of
 from crawl_tasks.survey.ruletext import CHECK, fields_text, indented, scalar
 from crawl_tasks.survey.thread import Records, author_in, body_in, find_comments, find_post
 
 _HEADINGS = ("h1", "h2", "h3", "[class*=title]", "[class*=subject]")
 # In a body, what is not its author's, or not of the post.
-_FOREIGN = "blockquote, [class*=signature], [class*=edited], [class*=updated]"
+_FOREIGN = (
+    "blockquote, [class*=quote], [class*=signature], [class*=sig-], [class*=edited], [class*=postedit],"
+    " [class*=updated], [class*=actions], [class*=-options], [class*=codehead]"
+)
+# Few posts are edited, so that this stands in the rules unseen.
+_EDITED = (
+    "[class*=edited], [class*=lastedit], [class*=postedit], [class*=post-edit], [class*=post_edit], [class*=modified]"
+)
 _PARENTS = ("data-parent", "data-parent-id", "data-parentid", "data-parent-pid")
 
 
-def thread_rules(thread: tuple[Link, Document] | None, example: Link, of_lists: Step | None) -> list[str]:
-    """Propose `post` and `comment`; without a thread only where posts are.
+def thread_rules(
+    thread: tuple[Link, Document] | None, example: Link, of_lists: Step | None, elsewhere: str = ""
+) -> list[str]:
+    """Propose `post` and `comment`; without a thread only where posts are. `elsewhere` is the text of another page.
 
     A thread of one page does not show its pager: then it is taken to be as that of lists.
     """
@@ -30,7 +39,7 @@ def thread_rules(thread: tuple[Link, Document] | None, example: Link, of_lists: 
         return [*lines, f"  fields: {{title: h1, body: article}}{CHECK}: no thread could be read"]
     document = thread[1]
     comments = find_comments(document)
-    around = find_post(document, comments)
+    around = find_post(document, comments, elsewhere)
     following = next_of(document, link.key)
     known = (of_lists.next if of_lists else "") or GUESS
     posting = posting_in(document) if not _is_told(comments) else None
@@ -72,7 +81,12 @@ def _post(thread: tuple[Link, Document], around: LexborNode | None, comments: Re
     if around is None:
         # The first of the records is the post: what is read of it stands first on the page.
         within = f"{comments.css} " if comments is not None and not comments.siblings else ""
-        return fields_text(fields | _fields(comments.nodes if comments is not None else [], within), 2)
+        fields |= _fields(comments.nodes if comments is not None else [], within)
+        if within:
+            # Not every post has one: the first on the page may be another's.
+            css = within.strip()
+            fields["edited_at"] = scalar(f"{css}:not({css} ~ {css}) :is({_EDITED})")
+        return fields_text(fields, 2)
     record = selector_of(document.root, [around])
     if record and title and around.css_first(title) is not None:
         return [f"  record: {scalar(record)}{CHECK}", *fields_text(fields | _fields([around]), 2)]
@@ -81,10 +95,18 @@ def _post(thread: tuple[Link, Document], around: LexborNode | None, comments: Re
 
 def _title(document: Document, text: str) -> str | None:
     """Return the selector of the heading that says what the link to the thread said, else that of any heading."""
+    said = " ".join(text.split())
     for css in _HEADINGS:
-        node = document.root.css_first(css)
-        if node is not None and " ".join(text.split()) in " ".join(node.text().split()):
-            return css
+        for node in document.root.css(css):
+            if said in " ".join(node.text().split()):
+                # Beside it, `(page 1 of 5)` or `[closed]` may stand in the heading, not in the link inside.
+                inner = [one for one in (node, *node.css("*")) if " ".join(one.text().split()) == said]
+                target = inner[-1] if inner else node
+                own = (css, f"{css} {target.tag}")
+                plain = (
+                    one for one in own if (first := document.root.css_first(one)) and first.mem_id == target.mem_id
+                )
+                return next(plain, None) or selector_in([document.root], [target]) or css
     return next((css for css in _HEADINGS[:3] if document.root.css_first(css) is not None), None)
 
 
@@ -101,7 +123,7 @@ def _reply(comments: Records) -> dict[str, str]:
     names = {name for node in comments.nodes for name in node.attributes}
     parents = [{"parent_id": f"{{attr: {name}}}"} for name in _PARENTS if name in names]
     key = {"comment_id": comments.key} if comments.key else {}
-    return {**key, **(parents[0] if parents else {}), **_fields(comments.nodes)}
+    return {**key, **(parents[0] if parents else {}), **_fields(comments.nodes), "edited_at": scalar(_EDITED)}
 
 
 def _fields(records: list[LexborNode], within: str = "") -> dict[str, str]:

@@ -29,7 +29,8 @@ _NEXT = (
     r"next|older|more|show more|load more|view more|weiter|nächste|ältere|suivant|suivants|plus anciens|siguiente|más"
     r"|successiv|avanti|próxima|seguinte|volgende|następna|далее|следующая|вперёд|ещё"
 )
-_OF = r"page|posts?|topics?|threads?|discussions?|comments?|replies|entries|seite|beiträge|themen|page|página|страница"
+# The next topic, in the singular, is another one.
+_OF = r"page|posts?|topics|threads|discussions|comments?|replies|entries|seite|beiträge|themen|page|página|страница"
 _EAST = "下一页|下一頁|下页|下頁|后一页|後一頁|次へ|次のページ|次の\\d*件|もっと見る|다음|다음 페이지|更多|加载更多"
 NEXT = re.compile(rf"\W*(?:(?:{_NEXT})(?: (?:{_OF}))?|{_EAST})\W*", re.IGNORECASE)
 ARROWS = re.compile(r"[›»>→]+")

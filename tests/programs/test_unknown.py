@@ -15,11 +15,13 @@ from crawl_tasks.publishing import publish_site
 from crawl_tasks.sites.loader import load_site
 from crawl_tasks.sites.policy import Gate
 from tests.frontier.small_crawl import SmallCrawl
+from tests.programs.classic import CLASSIC
 from tests.programs.content import Content, Row, expected, small_forum
 from tests.programs.host import served
 from tests.programs.layouts import LAYOUTS, Layout
 from tests.unit.command_line import run
 
+ALL = LAYOUTS | {"signatures, titles and page counts beside it": CLASSIC}
 CONTENT = small_forum(24)
 MOST_LINES = 40
 MOST_LISTS = 5
@@ -44,7 +46,7 @@ def stored(crawl: SmallCrawl, content: Content) -> dict[tuple[int, int], Row]:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
+@pytest.mark.parametrize("layout", ALL.values(), ids=ALL)
 def test_a_proposed_file_gets_a_forum_whole_unedited(
     layout: Layout, client: redis.Redis, frontier: Frontier, tmp_path: Path
 ) -> None:
