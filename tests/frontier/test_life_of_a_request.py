@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
 import redis
 
 from crawl_tasks.frontier.frontier import Frontier, Refusal
 from crawl_tasks.frontier.outbox import read_items
 from crawl_tasks.frontier.retry import Verdict
-from crawl_tasks.model import Comment, Items, Parsed, Post, Request, Stage, State
+from crawl_tasks.model import Comment, Items, Lease, Parsed, Post, Request, Stage, State
 from tests.frontier.by_hand import NOTHING, lease, post, posts, released
 from tests.waiting import eventually
 
@@ -55,18 +56,33 @@ def test_a_commit_ends_the_request_enters_its_children_and_releases_the_next(
     assert [(visit.request.key, visit.is_done) for visit in found.visits] == [("1", True), ("6", False)]
 
 
-def test_second_worker_cannot_commit_with_a_stale_token(
-    frontier: Frontier, client: redis.Redis, publish: Callable[..., None]
-) -> None:
+@pytest.fixture
+def stale_and_fresh(frontier: Frontier, client: redis.Redis, publish: Callable[..., None]) -> tuple[Lease, Lease]:
+    """Two leases of one request: that of a worker that was too slow, and that of the next one."""
     publish(lease_ms=30)
     frontier.admit("demo", posts(1))
     stale = lease(frontier, released(client)[0])
     eventually(lambda: frontier.tick("t").expired == 1)
-    fresh = lease(frontier, released(client)[0])
+    publish()
+    return stale, lease(frontier, released(client)[0])
+
+
+def test_second_worker_cannot_commit_with_a_stale_token(
+    frontier: Frontier, stale_and_fresh: tuple[Lease, Lease]
+) -> None:
+    stale, fresh = stale_and_fresh
 
     assert frontier.commit(stale, Parsed(NOTHING.items, (post(7),))) is None
     assert frontier.commit(fresh, NOTHING) is not None
     assert frontier.census("demo").admitted == 1
+
+
+def test_second_worker_cannot_bury_with_a_stale_token(frontier: Frontier, stale_and_fresh: tuple[Lease, Lease]) -> None:
+    stale, fresh = stale_and_fresh
+
+    assert not frontier.fail(stale, Verdict(State.DEAD, "status", "HTTP 418"))
+    assert frontier.commit(fresh, NOTHING) is not None
+    assert frontier.census("demo").dead == 0
 
 
 def test_a_redis_that_lost_its_last_writes_gives_no_token_twice(frontier: Frontier, client: redis.Redis) -> None:
