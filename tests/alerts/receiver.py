@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from tests.serving import serving
 
 
 class Inbox(ThreadingHTTPServer):
@@ -40,11 +41,6 @@ class Taker(BaseHTTPRequestHandler):
 
 @contextmanager
 def open_inbox() -> Iterator[Inbox]:
-    with Inbox() as inbox:
-        thread = threading.Thread(target=inbox.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        try:
-            yield inbox
-        finally:
-            inbox.shutdown()
-            thread.join()
+    inbox = Inbox()
+    with serving(inbox):
+        yield inbox

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,6 +21,7 @@ from crawl_tasks.sitebook import SiteBook
 from crawl_tasks.sites.loader import parse_site
 from crawl_tasks.sites.schema import Site
 from crawl_tasks.store.upsert import Store
+from tests.serving import serving
 
 RULES = """\
 name: demo
@@ -126,13 +126,9 @@ def small_forum() -> Iterator[SmallForum]:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
-    forum = SmallForum(f"http://127.0.0.1:{server.server_port}")
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-    thread.start()
-    yield forum
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with serving(server) as url:
+        forum = SmallForum(url)
+        yield forum
 
 
 class SmallCrawl:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -12,6 +11,7 @@ from typing import Protocol
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from tests.programs.content import Content
+from tests.serving import serving
 
 
 @dataclass(frozen=True)
@@ -109,10 +109,6 @@ def served(program: Program, below: str = "", *, robots: str = "User-agent: *\nD
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
-    host = Host(f"http://127.0.0.1:{server.server_port}{below}")
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-    thread.start()
-    yield host
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with serving(server) as url:
+        host = Host(f"{url}{below}")
+        yield host

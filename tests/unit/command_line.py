@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from click.testing import CliRunner, Result
 
 from crawl_tasks.cli.main import cli
+
+Command = Callable[..., Result]
 
 TINY = """\
 name: {name}

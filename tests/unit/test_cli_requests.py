@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import redis
-from click.testing import Result
 
 from crawl_tasks.cli.exits import Exit
 from crawl_tasks.cli.seed import wanted_lines
@@ -16,28 +14,13 @@ from crawl_tasks.errors import BadStatus, ParseError, StoreError
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.retry import RetryPolicy, judge
 from crawl_tasks.frontier.shelf import MOST_PAGES
-from crawl_tasks.local.redis_server import RedisServer
 from crawl_tasks.model import Lease
-from tests.unit.command_line import run, site_text, write_site
-
-Command = Callable[..., Result]
+from tests.unit.command_line import Command
 
 
 @pytest.fixture
 def frontier(client: redis.Redis) -> Frontier:
     return Frontier(client, "test")
-
-
-@pytest.fixture
-def command(tmp_path: Path, redis_server: RedisServer, client: redis.Redis) -> Command:
-    """Run a command where the site `tiny` is published."""
-    write_site(tmp_path, site_text())
-
-    def go(*arguments: str) -> Result:
-        return run(*arguments, home=tmp_path, redis_url=redis_server.url)
-
-    assert go("sites", "check").exit_code == Exit.OK
-    return go
 
 
 def fail(frontier: Frontier, rid: int, error: ParseError | BadStatus) -> None:

@@ -3,32 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 import redis
-from click.testing import Result
 
 from crawl_tasks.cli.exits import Exit
 from crawl_tasks.cli.schedule import span
 from crawl_tasks.frontier.frontier import Frontier
-from crawl_tasks.local.redis_server import RedisServer
-from tests.unit.command_line import run, site_text, write_site
-
-Command = Callable[..., Result]
-
-
-@pytest.fixture
-def command(tmp_path: Path, redis_server: RedisServer, client: redis.Redis) -> Command:
-    """Run a command where the site `tiny` with boards 1 and b2 is published."""
-    write_site(tmp_path, site_text())
-
-    def go(*arguments: str) -> Result:
-        return run(*arguments, home=tmp_path, redis_url=redis_server.url)
-
-    assert go("sites", "check").exit_code == Exit.OK
-    return go
+from tests.unit.command_line import Command
 
 
 def rows(command: Command) -> dict[str, dict[str, object]]:

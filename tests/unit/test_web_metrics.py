@@ -7,7 +7,6 @@ import os
 import re
 import subprocess
 import sys
-import threading
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -30,6 +29,7 @@ from crawl_tasks.web.login import Login
 from crawl_tasks.web.look import Look
 from crawl_tasks.web.metrics import FAMILIES
 from crawl_tasks.web.server import WatchServer
+from tests.serving import serving
 from tests.unit.command_line import run, site_text
 
 ROOT = Path(__file__).parents[2]
@@ -114,12 +114,8 @@ def test_a_label_with_quotes_and_line_breaks_stays_one_label() -> None:
 @pytest.fixture
 def base(frontier: Frontier) -> Iterator[str]:
     look = Look(lambda: take_snapshot(frontier))
-    with WatchServer(("127.0.0.1", 0), look, Actions(frontier), Login("")) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_address[1]}"
-        server.shutdown()
-        thread.join()
+    with serving(WatchServer(("127.0.0.1", 0), look, Actions(frontier), Login(""))) as url:
+        yield url
 
 
 def get(url: str) -> str:

@@ -6,7 +6,6 @@ import json
 import re
 import shutil
 import subprocess
-import threading
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -28,6 +27,7 @@ from crawl_tasks.web.login import Login
 from crawl_tasks.web.look import Look
 from crawl_tasks.web.server import WatchServer
 from tests.frontier.by_hand import TERMS, released
+from tests.serving import serving
 from tests.waiting import eventually
 
 EFFORT = Effort(200, 5000, 20_000, 80, 4)
@@ -107,12 +107,8 @@ def serve(frontier: Frontier, password: str) -> Iterator[str]:
     for snapshot in an_hour_of(frontier):
         look.history.note(snapshot)
     login = Login(password, wrong_costs_s=0.0)
-    with WatchServer(("127.0.0.1", 0), look, Actions(frontier), login, "http://127.0.0.1:5555") as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_address[1]}"
-        server.shutdown()
-        thread.join()
+    with serving(WatchServer(("127.0.0.1", 0), look, Actions(frontier), login, "http://127.0.0.1:5555")) as url:
+        yield url
 
 
 class NoRedirect(urllib.request.HTTPRedirectHandler):
