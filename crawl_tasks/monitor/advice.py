@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
 from crawl_tasks.model import Stage
 from crawl_tasks.monitor.snapshot import SiteSnapshot, Snapshot
+from crawl_tasks.queues import CONTROL_QUEUE
 
 RESTS_S = 5.0
 """A site that waits for less only keeps its pace."""
@@ -82,6 +83,29 @@ def _findings(site: SiteSnapshot, snapshot: Snapshot) -> Iterator[Advice]:
         yield Advice(Level.NOTE, f"{counted(census.delayed, 'page')} to be tried again")
     for note in gate_notes(site, snapshot.at_ms):
         yield Advice(Level.NOTE, note)
+
+
+def standstills(snapshot: Snapshot) -> list[str]:
+    """Say in a line each why nothing is fetched from any site."""
+    why = [f"all sites stand still: {snapshot.vitals.halted}"] if snapshot.vitals.halted else []
+    if snapshot.vitals.is_store_behind:
+        why.append(f"storing is behind: nothing is fetched while {snapshot.outbox} pages wait for the database")
+    return why
+
+
+def of_installation(snapshot: Snapshot) -> list[str]:
+    """Say what keeps every site from moving, or will: a standstill, queues that nobody serves, a silent beat."""
+    found = standstills(snapshot)
+    if unserved := [queue for queue in snapshot.queues if not snapshot.workers_of(queue)]:
+        found.append(f"no worker serves {', '.join(unserved)}: celery -A crawl_tasks worker -Q {_started(unserved)}")
+    if not snapshot.is_beat_alive:
+        found.append("beat is silent, no new scans begin: celery -A crawl_tasks beat")
+    return found
+
+
+def _started(queues: Sequence[str]) -> str:
+    # Workers of `list` serve `control` too.
+    return ",".join(dict.fromkeys("list" if queue == CONTROL_QUEUE else queue for queue in queues))
 
 
 def gate_notes(site: SiteSnapshot, now_ms: int) -> list[str]:

@@ -16,7 +16,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from crawl_tasks.model import Stage
-from crawl_tasks.monitor.advice import Level, findings, gate_notes
+from crawl_tasks.monitor.advice import Level, findings, gate_notes, of_installation, standstills
 from crawl_tasks.monitor.history import History
 from crawl_tasks.monitor.snapshot import SiteSnapshot, Snapshot
 
@@ -153,21 +153,13 @@ def troubles(snapshot: Snapshot) -> list[str]:
     return lines
 
 
-def standstills(snapshot: Snapshot) -> list[str]:
-    """Say in a line each why nothing is fetched from any site."""
-    why = [f"all sites stand still: {snapshot.vitals.halted}"] if snapshot.vitals.halted else []
-    if snapshot.vitals.is_store_behind:
-        why.append(f"storing is behind: nothing is fetched while {snapshot.outbox} pages wait for the database")
-    return why
-
-
 def plain_text(snapshot: Snapshot) -> str:
     """Write a snapshot for a person or a pipe: a paragraph a site, then queues and outbox."""
     blocks = [_site_text(site, snapshot) for site in snapshot.sites]
     queues = ", ".join(f"{name} {count}" for name, count in snapshot.queues.items())
     shelved = f", laid aside: {snapshot.vitals.shelved} (crawl-tasks shelf list)" if snapshot.vitals.shelved else ""
     last = f"queues: {queues}; to store: {snapshot.outbox} pages{shelved}"
-    return "\n".join([*blocks, *standstills(snapshot), last])
+    return "\n".join([*blocks, last, *of_installation(snapshot)])
 
 
 def _site_text(site: SiteSnapshot, snapshot: Snapshot) -> str:

@@ -7,7 +7,7 @@ from html import escape
 
 from crawl_tasks.frontier.histogram import Histogram
 from crawl_tasks.model import Stage
-from crawl_tasks.monitor.advice import Advice, Level, advise, counted, duration
+from crawl_tasks.monitor.advice import Advice, Level, advise, counted, duration, of_installation
 from crawl_tasks.monitor.charts import number, plot, spark
 from crawl_tasks.monitor.history import ALL, History
 from crawl_tasks.monitor.snapshot import SiteSnapshot, Snapshot
@@ -30,7 +30,7 @@ def overview(snapshot: Snapshot, history: History, visitor: Visitor, most_rows: 
     none = "" if advised else "<p>No site is published yet: crawl-tasks sites check</p>"
     levels = [advice.level for _, advice in advised]
     body = (
-        f"{_halted(snapshot)}{tiles(snapshot, history)}<h2>Sites: {_verdict(levels)}</h2>"
+        f"{_troubles(snapshot)}{tiles(snapshot, history)}<h2>Sites: {_verdict(levels)}</h2>"
         f'<div class="sites"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>{rest}{none}'
         f"<h2>The last hour</h2>{plots(history)}"
     )
@@ -48,9 +48,8 @@ def _verdict(levels: Sequence[Level]) -> str:
     return " · ".join(parts) or "none"
 
 
-def _halted(snapshot: Snapshot) -> str:
-    why = snapshot.vitals.halted
-    return f'<p class="said bad">All sites stand still: {escape(why)}</p>' if why else ""
+def _troubles(snapshot: Snapshot) -> str:
+    return "".join(f'<p class="said bad">{escape(text)}</p>' for text in of_installation(snapshot))
 
 
 def tiles(snapshot: Snapshot, history: History) -> str:

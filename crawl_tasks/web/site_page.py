@@ -107,7 +107,7 @@ def _boards(boards: Sequence[BoardState], now_ms: int) -> str:
             ("scanned", f"{duration((now_ms - board.scanned_at_ms) / 1000)} ago" if board.scanned_at_ms else "never"),
             ("due", _due(board, now_ms)),
             ("every", duration(board.interval_ms / 1000)),
-            ("posts stored after, p50 / p95", quantiles(board.ages)),
+            ("freshness p50 / p95", quantiles(board.ages)),
         )
         for board in boards
     ]

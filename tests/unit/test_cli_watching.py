@@ -87,6 +87,11 @@ def test_a_site_that_was_never_scanned_has_nothing_to_do_once_beat_is_alive(cour
     beating = replace(end, vitals=replace(end.vitals, produced_at_ms=end.at_ms))
 
     assert "never scanned, beat is silent" not in plain_text(beating)
+    assert "beat is silent, no new scans begin: celery -A crawl_tasks beat" in plain_text(end)
+    assert (
+        "no worker serves list, post, comment, store, control: celery -A crawl_tasks worker -Q list,post,comment,store"
+        in (plain_text(end))
+    )
 
 
 def blank(census: object) -> object:

@@ -175,12 +175,14 @@ def test_the_first_page_says_at_its_top_how_many_sites_need_somebody(base: str, 
     _, page, _ = ask(f"{base}/")
     client.set("test:halt", "Redis was <emptied>")
 
-    eventually(lambda: "All sites stand still: Redis was &lt;emptied&gt;" in ask(f"{base}/")[1])
+    eventually(lambda: "all sites stand still: Redis was &lt;emptied&gt;" in ask(f"{base}/")[1])
 
     assert "<title>(2) crawl_tasks</title>" in page
     assert page.index(">2 to act on<") < page.index(">1 to note<") < page.index(">1 in order<")
     assert page.index("1 page parked") < page.index('class="plots"')
     assert "stand still" not in page
+    assert '<p class="said bad">no worker serves control: celery -A crawl_tasks worker -Q list</p>' in page
+    assert "beat is silent" not in page
 
 
 def test_dropped_items_and_start_entries_show_where_there_are_any(base: str, client: redis.Redis) -> None:
