@@ -26,7 +26,7 @@ def command(sites: tuple[str, ...], watch: bool, as_json: bool, every_s: float) 
     frontier = open_frontier()
     names = chosen_sites(frontier, sites)
     if watch and not as_json:
-        with Progress("status") as progress:
+        with Progress("status", is_onlooker=True) as progress:
             while True:
                 progress.show(take_snapshot(frontier, names))
                 time.sleep(every_s)

@@ -63,8 +63,9 @@ class Pace:
 class Progress:
     """One live screen on a terminal; elsewhere a plain line every few seconds. Remembers the course of the crawl."""
 
-    def __init__(self, title: str, console: Console | None = None) -> None:
+    def __init__(self, title: str, console: Console | None = None, *, is_onlooker: bool = False) -> None:
         self._title = title
+        self._is_onlooker = is_onlooker
         self._console = console or Console(stderr=not sys.stdout.isatty())
         self._pace = Pace()
         self.history = History(step_ms=1000, most=240, is_whole=True)
@@ -95,11 +96,15 @@ class Progress:
             title = f"crawl_tasks {self._title}  {clock(elapsed_s)}"
             is_wide = self._console.width >= TABLE_WIDTH
             table = [site_table(title, snapshot)] if is_wide else []
-            lines = [line_of(snapshot, self._pace, elapsed_s, stored), *troubles(snapshot)]
+            lines = [line_of(snapshot, self._pace, elapsed_s, stored), *self._troubles(snapshot)]
             self._live.update(Group(*table, *map(escape, lines)), refresh=True)
         elif elapsed_s - self._last_line >= PLAIN_EVERY_S or self._last_line == 0.0:
             self._last_line = elapsed_s
             self.say(line_of(snapshot, self._pace, elapsed_s, stored))
+
+    def _troubles(self, snapshot: Snapshot) -> list[str]:
+        """Say what goes wrong; whoever has started the workers himself need not be told that they are not there yet."""
+        return [*(of_installation(snapshot) if self._is_onlooker else standstills(snapshot)), *troubles(snapshot)]
 
 
 def site_table(title: str, snapshot: Snapshot) -> Table:
@@ -141,7 +146,7 @@ def line_of(snapshot: Snapshot, pace: Pace, elapsed_s: float, stored: Stored | N
 
 def troubles(snapshot: Snapshot) -> list[str]:
     """Say in a line a site what failed there and which boards are late."""
-    lines = standstills(snapshot)
+    lines = []
     for site in snapshot.sites:
         parts = [f"{reason} {count}" for reason, count in sorted(site.failed.items(), key=lambda row: -row[1])]
         parts += gate_notes(site, snapshot.at_ms)

@@ -185,6 +185,15 @@ def test_the_screen_can_be_drawn_at_any_width(frontier: Frontier, width: int, ex
     assert expected in console.export_text()
 
 
+@pytest.mark.parametrize("is_onlooker", [True, False])
+def test_whoever_only_looks_is_told_that_nobody_works(frontier: Frontier, is_onlooker: bool) -> None:
+    console = Console(width=200, force_terminal=True, record=True)
+    with Progress("status", console, is_onlooker=is_onlooker) as progress:
+        progress.show(take_snapshot(frontier))
+
+    assert ("no worker serves list" in console.export_text()) is is_onlooker
+
+
 def test_without_a_terminal_the_progress_is_plain_lines(frontier: Frontier) -> None:
     console = Console(width=200, force_terminal=False, record=True)
     with Progress("demo", console) as progress:
