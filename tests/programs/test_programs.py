@@ -28,6 +28,7 @@ from tests.programs.host import Host, Make, served
 from tests.programs.lobsters import Lobsters
 from tests.programs.smf import OldSmf, Smf
 from tests.programs.vbulletin4 import VBulletin4
+from tests.programs.vbulletin5 import VBulletin5
 from tests.programs.wordpress import WordPress
 from tests.programs.xenforo import XenForo
 from tests.unit.command_line import run
@@ -43,8 +44,9 @@ QUICK = Gate(window=50, delay_s=0, retry_base_s=0.1)
 class Case:
     """One program as it is shown.
 
-    `lists` finds the addresses of list pages, `redirects` counts those of a first crawl; without `shows_parents` no page tells what a reply answers; `board` gives the number of a
-    board from its id, `comment` that of a post from a topic's number and a comment's id.
+    `lists` finds the addresses of list pages, `redirects` counts those of a first crawl; without `shows_parents` no page
+    tells what a reply answers; `board` gives the number of a board from its id, `comment` that of a post from a topic's
+    number and a comment's id.
     """
 
     engine: str
@@ -86,6 +88,13 @@ CASES = {
         "bbpress", lambda content: BbPress(content, is_tree=True), board=by_slug, lists="^/forums/forum/"
     ),
     "vbulletin 4": Case("vbulletin4", VBulletin4, lists=r"^/forumdisplay\.php"),
+    "vbulletin 5": Case(
+        "vbulletin5",
+        VBulletin5,
+        board=by_slug,
+        lists=r"^/forum/(general|general/talk|nobody)(/page\d+)?$",
+        shows_parents=False,
+    ),
     "wordpress": Case("wordpress", WordPress, board=lambda _: 0, lists=r"^/wp-json/wp/v2/(posts|comments)\?page=\d&"),
     "hacker news": Case("hackernews", HackerNews, board=BOARDS.__getitem__, lists="^/(newest|ask|show)"),
     "lobsters": Case("lobsters", Lobsters, board=by_slug, lists="^/t/"),
