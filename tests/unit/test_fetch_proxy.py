@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from crawl_tasks.errors import ConfigError, DeadlineExceeded, FetchError, RefusedAddress, Unreachable
 from crawl_tasks.fetch.download import Fetcher, FetchPolicy, build_client, build_fetcher
 from crawl_tasks.fetch.resolver import Resolver
+from crawl_tasks.fetch.tunnel import ProxyRefusedError, open_tunnel
 from crawl_tasks.model import Request, Stage
 from crawl_tasks.proxy import DIRECT, Proxy, ProxyKind, read_proxy
 from crawl_tasks.sitebook import site_proxy
@@ -143,6 +145,15 @@ def test_a_proxy_that_does_not_lead_there_is_no_answer_of_the_forum(client, kind
     assert caught.value.fate.value == "retry"
     assert caught.value.status == 0
     assert "hidden" not in str(caught.value)
+
+
+def test_what_a_proxy_sends_before_we_asked_the_forum_is_not_the_forums():
+    ours, theirs = socket.socketpair()
+
+    with ours, theirs:
+        theirs.sendall(b"HTTP/1.1 200 OK\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\npage")
+        with pytest.raises(ProxyRefusedError, match="more than it was asked for"):
+            open_tunnel(ours, read_proxy("http://proxy.example:1", "the test"), "forum.example", 80)
 
 
 @pytest.mark.parametrize("kind", ["http", "socks5h"])
