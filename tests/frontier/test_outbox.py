@@ -1,4 +1,4 @@
-"""The outbox is bounded: what cannot be stored is not fetched."""
+"""The outbox calls the store, and is bounded: what cannot be stored is not fetched."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import redis
 
 from crawl_tasks.frontier.frontier import Frontier, Refusal
 from crawl_tasks.model import Items, Lease, Parsed, Stage
-from tests.frontier.by_hand import posts
+from tests.frontier.by_hand import NOTHING, lease, posts
 
 MOST = 2
 
@@ -19,9 +19,9 @@ def test_while_the_store_is_behind_nothing_is_leased_or_released(frontier: Front
     bounded = Frontier(client, "test", outbox_max=MOST)
     bounded.admit("demo", posts(10))
     leases = [bounded.lease("demo", rid) for rid in released(client)[:MOST]]
-    for lease in leases:
-        assert isinstance(lease, Lease)
-        bounded.commit(lease, Parsed(Items("demo")))
+    for held in leases:
+        assert isinstance(held, Lease)
+        bounded.commit(held, Parsed(Items("demo")))
     waiting = released(client)
 
     refusals = {bounded.lease("demo", rid) for rid in waiting}
@@ -35,3 +35,20 @@ def test_while_the_store_is_behind_nothing_is_leased_or_released(frontier: Front
     bounded.admit("demo", [])  # any verb that releases
 
     assert len(released(client)) == 4
+
+
+def test_the_store_is_called_once_when_enough_pages_wait_and_by_a_tick_for_the_rest(
+    frontier: Frontier, client: redis.Redis
+) -> None:
+    calling = Frontier(client, "test", store_at=2)
+    calling.admit("demo", posts(4))
+    calls = []
+
+    for rid in released(client):
+        calling.commit(lease(calling, rid), NOTHING)
+        calls.append(client.llen("store"))
+    client.delete("store")  # a store worker has come, and left something
+    calling.tick("me")
+
+    assert calls == [0, 1, 1, 1]
+    assert client.llen("store") == 1
