@@ -99,7 +99,7 @@ GUARDS = (
         "a stale commit ended the lease of another worker",
     ),
     Guard(
-        "Redis writes its append-only file",
+        "Redis starts on a file that ends in the middle of a write",
         "crawl_tasks/local/redis_server.py",
         '"--appendonly", "yes", "--appendfsync", "everysec"',
         '"--appendonly", "yes", "--appendfsync", "everysec", "--aof-load-truncated", "no"',

@@ -112,6 +112,7 @@ def _fail_to_save(ground: Ground, ward: Ward) -> None:
     obstacle.rmdir()
     ward.until(lambda: saves("ok"))
     client.config_set("save", "")
+    obstacle.unlink()  # the snapshot itself
 
 
 def failovers(scale: Scale, seed: int) -> list[Row]:

@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import redis
+
 from crawl_tasks.errors import BackendError
 from tests.chaos.ground import Ground, new_ground
 from tests.chaos.points import Role
@@ -62,7 +64,7 @@ class Ward:
     def _holds(self, condition: Callable[[], bool]) -> bool:
         try:
             return condition()
-        except BackendError:  # of the judge: Redis is away
+        except (BackendError, redis.RedisError):  # of the judge: Redis is away
             return False
 
     def _where(self) -> str:
