@@ -212,14 +212,6 @@ GUARDS = (
         "not idle|does not move",
     ),
     Guard(
-        "a worker sits out a Redis that refuses",
-        "crawl_tasks/broker/transport.py",
-        "            self._sit_out(error)\n            raise Empty from None\n",
-        "            raise\n",
-        "snapshots",
-        "not idle|does not move",
-    ),
-    Guard(
         "fetching stops while the store is behind",
         f"{LUA}/_release.lua",
         "return redis.call('XLEN', P .. ':outbox') >= OUTBOX_MAX end",
