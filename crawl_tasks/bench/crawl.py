@@ -39,7 +39,7 @@ class Plan:
     """What to crawl and with what. `latency_ms` is added by the forum to each answer.
 
     `is_pinned` keeps each fetching process on one CPU, as `taskset -c N celery ...` does: its threads share Python's
-    lock and gain nothing from a second CPU but cold caches.
+    lock and gain nothing from a second CPU but cold caches. Unless `is_store_apart`, the first of them stores too.
     """
 
     directory: Path
@@ -51,6 +51,7 @@ class Plan:
     seed: int = 1
     size: str = "bench"
     is_pinned: bool = True
+    is_store_apart: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,13 +168,24 @@ def _start_workers(plan: Plan, crew: Crew) -> list[str]:
     names = []
     for number in range(plan.processes):
         name = f"fetch{number + 1}"
-        command = [*celery, "-Q", "list,detail", "-c", str(plan.threads), "-n", f"{name}@%h"]
+        stores = number == 0 and not plan.is_store_apart
+        command = [
+            *celery,
+            "-Q",
+            "list,detail,store" if stores else "list,detail",
+            "-c",
+            str(plan.threads),
+            "-n",
+            f"{name}@%h",
+        ]
         crew.start(Job(name, command, is_restarted=False))
         if plan.is_pinned:
             process = psutil.Process(crew.pid(name))
             cpus = process.cpu_affinity()
             process.cpu_affinity([cpus[number % len(cpus)]])
         names.append(name)
+    if not plan.is_store_apart:
+        return names
     crew.start(Job("store", [*celery, "-Q", "store", "-c", "1", "-n", "store@%h"], is_restarted=False))
     return [*names, "store"]
 

@@ -23,6 +23,7 @@ def bench(
     size: str = "bench",
     footprint: int = 200_000,
     pin: bool = True,
+    apart: bool = True,
 ) -> bool:
     """Crawl the bench forum once and print what it cost; weigh `footprint` requests (0: do not).
 
@@ -32,8 +33,9 @@ def bench(
     settings = load_settings()
     directory = settings.state_dir / "bench"
     shutil.rmtree(directory, ignore_errors=True)
+    site_file = settings.sites_dir / "demo.yaml"
     plan = Plan(
-        directory, settings.sites_dir / "demo.yaml", client, processes, threads, latency_ms, size=size, is_pinned=pin
+        directory, site_file, client, processes, threads, latency_ms, size=size, is_pinned=pin, is_store_apart=apart
     )
     cost = measure_crawl(plan, _say)
     faults = _faults(cost)
@@ -69,12 +71,13 @@ def _table(plan: Plan, cost: Cost) -> list[str]:
     on = f"{platform.machine()}, Python {platform.python_version()}"
     startup = cost.startup_cpu_s / pages * 1000
     pinned = ", each on one CPU" if plan.is_pinned else ""
+    store = "1 store process" if plan.is_store_apart else "the first stores too"
     redis_cpu = cost.redis_cpu_s / pages * 1000
     shares = ", ".join(f"{name} {seconds:.2f}" for name, seconds in cost.cpu_by_process.items())
     return [
         "",
         f"forum        {pages} pages, {plan.latency_ms} ms latency, on this machine ({on})",
-        f"crawler      {plan.processes} x {plan.threads} threads{pinned}, {plan.client}, SQLite, AOF; 1 store process",
+        f"crawler      {plan.processes} x {plan.threads} threads{pinned}, {plan.client}, SQLite, AOF; {store}",
         f"pages/s      {pages / cost.seconds:.0f}",
         f"CPU          {cost.cpu_per_1000:.2f} s per 1,000 pages, of it {startup:.2f} starting",
         f"             by process, s: {shares}",

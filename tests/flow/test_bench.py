@@ -13,8 +13,8 @@ from tests.flow.world import ROOT
 
 
 @pytest.mark.flow
-@pytest.mark.parametrize("client", ["requests", "curl"])
-def test_the_bench_crawls_every_page_once_and_right(client: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("client", "store"), [("requests", "--apart"), ("curl", "--together")])
+def test_the_bench_crawls_every_page_once_and_right(client: str, store: str, tmp_path: Path) -> None:
     command = [
         sys.executable,
         "-m",
@@ -29,7 +29,7 @@ def test_the_bench_crawls_every_page_once_and_right(client: str, tmp_path: Path)
     ]
 
     done = subprocess.run(
-        [*command, "--client", client],
+        [*command, store, "--client", client],
         env=os.environ | {"CRAWL_STATE_DIR": str(tmp_path)},
         cwd=ROOT,
         capture_output=True,
