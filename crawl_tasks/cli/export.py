@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
+from typing import Final
+
 import click
 
 from crawl_tasks.cli.helptext import examples
 from crawl_tasks.settings import load_settings
-from crawl_tasks.store.export import Format, Kind, export
+from crawl_tasks.store.export import Format, Kind, export, export_changes
 from crawl_tasks.store.upsert import Store
+
+LOOK_EVERY_S: Final = 1.0
 
 
 @click.command(
@@ -15,19 +21,51 @@ from crawl_tasks.store.upsert import Store
         "crawl-tasks export                                # JSON Lines on standard output",
         "crawl-tasks export -o posts.csv --kind posts --site demo",
         "crawl-tasks export --kind comments | head -3",
+        "crawl-tasks export --follow --after 4711 | my-program  # as it is stored",
     )
 )
 @click.option("-o", "--out", default="-", show_default=True, metavar="FILE", help="Where to; - is standard output.")
 @click.option("--kind", type=click.Choice([kind.value for kind in Kind]), default=Kind.ALL.value, show_default=True)
 @click.option("--format", "form", type=click.Choice([form.value for form in Format]), help="Else as FILE's name ends.")
 @click.option("--site", help="Only this site.")
+@click.option("--after", type=click.IntRange(0), metavar="CHANGE", help="Only what changed after this change_id.")
+@click.option("--follow", is_flag=True, help="Go on until Ctrl-C with what is stored from then on.")
 @click.option("--force", is_flag=True, help="Replace FILE if it exists.")
-def command(out: str, kind: str, form: str | None, site: str | None, force: bool) -> None:
-    """Write posts and comments as JSON Lines or CSV, streamed; FILE appears when it is whole."""
+def command(
+    out: str, kind: str, form: str | None, site: str | None, after: int | None, follow: bool, force: bool
+) -> None:
+    """Write posts and comments as JSON Lines or CSV, streamed; FILE appears when it is whole.
+
+    With --after or --follow each post and comment is written once, as it is now, in the order of its last change, whose
+    number is its change_id: go on after the last one you have finished with, and none is missed and none comes twice.
+    """
+    if follow and out != "-":
+        raise click.UsageError("--follow writes to standard output: crawl-tasks export --follow > FILE")
     with Store(load_settings().database_url).open(create=False) as store:
+        if after is not None or follow:
+            last = export_changes(
+                store,
+                out,
+                kind,
+                form or format_of(out),
+                site,
+                after=after or 0,
+                goes_on=_once_more(follow),
+                overwrite=force,
+            )
+            click.echo(f"up to change {last}", err=True)
+            return
         rows = export(store, out, kind, form or format_of(out), site, overwrite=force)
     if out != "-":
         click.echo(f"{rows} rows in {out}", err=True)
+
+
+def _once_more(follow: bool) -> Callable[[], bool]:
+    def wait() -> bool:
+        time.sleep(LOOK_EVERY_S)
+        return True
+
+    return wait if follow else lambda: False
 
 
 def format_of(out: str) -> Format:

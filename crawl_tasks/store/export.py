@@ -1,4 +1,4 @@
-"""After the flow: what is stored leaves as JSONL or CSV, streamed, so that a table of any size fits into memory.
+"""After the flow: what is stored leaves as JSONL or CSV, whole or what changed, streamed: a table of any size fits.
 
 A file gets its name only when it is whole. Nothing in a CSV can be taken for a formula.
 """
@@ -7,16 +7,17 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable, Generator, Sequence, Set
-from contextlib import closing
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence, Set
+from contextlib import ExitStack, closing
 from enum import StrEnum
+from heapq import merge
 from typing import Final
 
-from sqlalchemy import Table, select
+from sqlalchemy import ColumnElement, Table, select, true
 
 from crawl_tasks.store.output import opened
 from crawl_tasks.store.records import Value
-from crawl_tasks.store.tables import comments, posts
+from crawl_tasks.store.tables import CHANGE_ID, comments, posts
 from crawl_tasks.store.upsert import Store
 
 ExportedRow = dict[str, Value]
@@ -92,6 +93,54 @@ def export(
     return written
 
 
+def export_changes(
+    store: Store,
+    out: str,
+    kind: Kind | str = Kind.ALL,
+    format: Format | str = Format.JSONL,
+    site: str | None = None,
+    *,
+    after: int = 0,
+    goes_on: Callable[[], bool] = lambda: False,
+    overwrite: bool = True,
+) -> int:
+    """Write what became another text or state since a change, in the order of the commits; return the last change.
+
+    Each row stands once, as it is now, with the `change_id` of its last change. All rows up to the change that is
+    returned were written, so that a reader who goes on from the last `change_id` it has finished with misses none and
+    sees none twice. Rows that a version without changes stored come first, and only from 0.
+
+    Args:
+        store: what is exported.
+        out: a file, or "-".
+        kind: posts, comments or all.
+        format: JSONL or CSV.
+        site: only this one.
+        after: the last change that the reader knows.
+        goes_on: asked after each look, when all it found was handed on; true for another one.
+        overwrite: replace the file if it exists.
+
+    Raises:
+        ConfigError: `out` cannot be written there, or exists and `overwrite` is not set.
+        CrawlError: the disk filled up.
+        StoreError: the database cannot be read.
+    """
+    wanted = _TABLES[Kind(kind)]
+    header, line_of = _jsonl() if Format(format) is Format.JSONL else _csv(wanted)
+    with opened(out, overwrite=overwrite) as file:
+        file.write(header)
+        while True:
+            last = store.last_change()
+            with ExitStack() as stack:
+                for row in _changes(store, wanted, [site] if site else (), after, last, stack):
+                    file.write(line_of(row))
+            file.flush()
+            after = max(after, last)
+            if not goes_on():
+                break
+    return after
+
+
 def fingerprints(store: Store, sites: Sequence[str]) -> frozenset[int]:
     """Note every post and comment of some sites with its text, in some 100 bytes of memory each."""
     with closing(_rows(store, _TABLES[Kind.ALL], sites)) as rows:
@@ -114,13 +163,39 @@ def _fingerprint(row: ExportedRow) -> int:
 
 def _rows(store: Store, wanted: dict[str, Table], sites: Sequence[str]) -> Generator[ExportedRow]:
     for kind, table in wanted.items():
-        names = ("kind", *_columns(table))
-        query = select(*(table.c[name] for name in names[1:])).order_by(*table.primary_key)
-        if sites:
-            query = query.where(table.c.site.in_(sites))
-        with closing(store.database.stream(query)) as rows:
-            for row in rows:
-                yield dict(zip(names, (kind, *row), strict=True))
+        yield from _stream(store, kind, table, sites, true(), table.primary_key)
+
+
+def _changes(
+    store: Store, wanted: dict[str, Table], sites: Sequence[str], after: int, last: int, stack: ExitStack
+) -> Iterator[ExportedRow]:
+    """Merge the changes of the tables; the stack gives their connections back."""
+    streams = []
+    for kind, table in wanted.items():
+        change = table.c[CHANGE_ID]
+        is_new = (change > after) & (change <= last)
+        if after == 0:
+            is_new |= change.is_(None)
+        order = (change.nulls_first(), *table.primary_key)
+        streams.append(stack.enter_context(closing(_stream(store, kind, table, sites, is_new, order))))
+    return merge(*streams, key=lambda row: row[CHANGE_ID] or 0)
+
+
+def _stream(
+    store: Store,
+    kind: str,
+    table: Table,
+    sites: Sequence[str],
+    condition: ColumnElement[bool],
+    order: Iterable[ColumnElement[object]],
+) -> Generator[ExportedRow]:
+    names = ("kind", *_columns(table))
+    query = select(*(table.c[name] for name in names[1:])).where(condition).order_by(*order)
+    if sites:
+        query = query.where(table.c.site.in_(sites))
+    with closing(store.database.stream(query)) as rows:
+        for row in rows:
+            yield dict(zip(names, (kind, *row), strict=True))
 
 
 def _columns(table: Table) -> list[str]:

@@ -17,7 +17,14 @@ from crawl_tasks.store import tables
 Step = tuple[str, ...]
 """Statements that both SQLite and PostgreSQL take, such as "ALTER TABLE posts ADD COLUMN likes BIGINT"."""
 
-STEPS: Final[tuple[Step, ...]] = ()
+STEPS: Final[tuple[Step, ...]] = (
+    (
+        "ALTER TABLE posts ADD COLUMN change_id BIGINT",
+        "ALTER TABLE comments ADD COLUMN change_id BIGINT",
+        "CREATE INDEX posts_by_change ON posts (change_id)",
+        "CREATE INDEX comments_by_change ON comments (change_id)",
+    ),
+)
 """The first brings schema 1 to schema 2, and so on; the tables of tables.py are those after the last."""
 
 

@@ -6,6 +6,7 @@ is a tuple in the order of its table's columns:
 
     key..., seen_at, fields..., first_seen_at, stamps[, content_hash]
 
+(`change_id` is no part of it: the statements write that.)
 `stamps` keeps the time of every field that is older than `seen_at`, as `time field field;time field`,
 newest first; it is None when there is none, which is nearly always so for comments.
 """
@@ -59,7 +60,7 @@ class Shape:
     fetched_at: int | None = field(init=False)
 
     def __post_init__(self) -> None:
-        columns = tuple(column.name for column in self.table.columns)
+        columns = tuple(column.name for column in self.table.columns if column.name != tables.CHANGE_ID)
         end = columns.index("first_seen_at")
         object.__setattr__(self, "columns", columns)
         object.__setattr__(self, "end", end)

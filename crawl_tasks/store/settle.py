@@ -47,15 +47,20 @@ class Tally:
             self.by_board.setdefault(str(board), []).append(time)
 
 
-def settle(connection: Connection, statements: Statements, gathered: Gathered) -> dict[str, Tally]:
-    """Bring a table's rows into the database, and what they replace into its versions; say what came, by site."""
+def settle(
+    connection: Connection, statements: Statements, gathered: Gathered, change: int | None = None
+) -> dict[str, Tally]:
+    """Bring a table's rows into the database, and what they replace into its versions; say what came, by site.
+
+    `change` numbers the transaction, for the tables that note it.
+    """
     shape = gathered.shape
     tallies: dict[str, Tally] = {}
     known: list[tuple[list[Key], bool]] = []
     for portion in _portions(sorted(gathered.rows)):
         tally = tallies.setdefault(portion[0][0], Tally())
         rows = [gathered.rows[key] for key in portion]
-        added = statements.add(connection, shape.table, rows)
+        added = statements.add(connection, shape.table, rows, change)
         tally.rows += len(rows)
         tally.new += added
         if added < len(portion):
@@ -67,7 +72,8 @@ def settle(connection: Connection, statements: Statements, gathered: Gathered) -
         portion,
         inserted,
     ) in known:  # not in the loop above: all inserts come before all locks, or writers would form a ring
-        _meet(connection, statements, gathered, keys=portion, tally=tallies[portion[0][0]], inserted=inserted)
+        tally = tallies[portion[0][0]]
+        _meet(connection, statements, gathered, change, keys=portion, tally=tally, inserted=inserted)
     if versions := _versions(gathered):
         statements.keep_versions(connection, versions)
     return tallies
@@ -99,6 +105,7 @@ def _meet(
     connection: Connection,
     statements: Statements,
     gathered: Gathered,
+    change: int | None,
     *,
     keys: Sequence[Key],
     tally: Tally,
@@ -133,7 +140,7 @@ def _meet(
         elif merged[at] != stored[at]:
             seen_again.append((merged[at], *key))
     if rewritten:
-        statements.replace(connection, shape.table, rewritten)
+        statements.replace(connection, shape.table, rewritten, change)
     if seen_again:
         statements.touch(connection, shape, seen_again)
     if current_again:

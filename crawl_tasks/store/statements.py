@@ -13,12 +13,14 @@ from operator import itemgetter
 from typing import Final
 
 from sqlalchemy import (
+    BigInteger,
     ColumnElement,
     Connection,
     Dialect,
     Table,
     bindparam,
     case,
+    cast,
     delete,
     func,
     literal_column,
@@ -38,6 +40,7 @@ INSERTS: Final[dict[str, Callable[[Table], sqlite.Insert | postgresql.Insert]]] 
     "postgresql": postgresql.insert,
 }
 _SIZES: Final = (1, 8, 32, 128)  # keys asked for at once: few sizes, so that drivers keep their prepared statements
+_IS_CHANGE: Final = tables.meta.c.name == literal_column("'change'")
 _VARIANTS: Final = 100  # statements kept for each way of leaving columns out
 
 
@@ -57,15 +60,22 @@ class Statements:
         self._note = self._compile_note()
         self._keep_site = self._compile_over(tables.sites)
         self._keep_meta = self._compile_over(tables.meta)
+        self._count_change = self._compile_count_change()
+        self._read_change = self._compile(select(tables.meta.c.value).where(_IS_CHANGE))
 
-    def add(self, connection: Connection, table: Table, rows: Sequence[Row]) -> int:
-        """Insert the rows whose key is not there; return how many were not."""
-        names, values = _without_nulls(table, rows)
+    def next_change(self, connection: Connection) -> int:
+        """Number this transaction; until it ends no other gets a number, so that they are committed in order."""
+        connection.exec_driver_sql(self._count_change)
+        return int(connection.exec_driver_sql(self._read_change).scalar_one())
+
+    def add(self, connection: Connection, table: Table, rows: Sequence[Row], change: int | None = None) -> int:
+        """Insert the rows whose key is not there, as of this change; return how many were not."""
+        names, values = _without_nulls(table, rows, change)
         return connection.exec_driver_sql(self._add(table, names), values).rowcount
 
-    def replace(self, connection: Connection, table: Table, rows: Sequence[Row]) -> None:
-        """Write rows over those of the same key."""
-        names, values = _without_nulls(table, rows)
+    def replace(self, connection: Connection, table: Table, rows: Sequence[Row], change: int | None = None) -> None:
+        """Write rows over those of the same key; what gets another text or state is as of this change."""
+        names, values = _without_nulls(table, rows, change)
         connection.exec_driver_sql(self._replace(table, names), values)
 
     def touch(self, connection: Connection, shape: Shape, rows: Sequence[Row]) -> None:
@@ -106,7 +116,15 @@ class Statements:
     def _compile_replace(self, table: Table, names: tuple[str, ...]) -> str:
         statement = self._insert(table)
         # `excluded` has a NULL for every column that is not among the names.
-        values = {column.name: statement.excluded[column.name] for column in table.columns if not column.primary_key}
+        values: dict[str, ColumnElement[object]] = {
+            column.name: statement.excluded[column.name] for column in table.columns if not column.primary_key
+        }
+        if tables.CHANGE_ID in values:
+            new, old = statement.excluded, table.c
+            changed = new.content_hash != old.content_hash
+            if "fetched_at" in old:
+                changed |= old.fetched_at.is_(None) & new.fetched_at.is_not(None)
+            values[tables.CHANGE_ID] = case((changed, new.change_id), else_=old.change_id)
         return self._compile(
             statement.on_conflict_do_update(index_elements=list(table.primary_key), set_=values), names
         )
@@ -115,7 +133,11 @@ class Statements:
         keys = list(shape.table.primary_key)
         matches = [key == bindparam(key.name) for key in keys[:-1]]
         ids = [bindparam(f"id{number}", type_=keys[-1].type) for number in range(size)]
-        statement = select(shape.table).where(*matches, keys[-1].in_(ids)).order_by(keys[-1])
+        statement = (
+            select(*(shape.table.c[name] for name in shape.columns))
+            .where(*matches, keys[-1].in_(ids))
+            .order_by(keys[-1])
+        )
         return self._compile(statement.with_for_update())
 
     def _compile_touch(self, shape: Shape) -> str:
@@ -147,6 +169,11 @@ class Statements:
         values = {column.name: statement.excluded[column.name] for column in table.columns if not column.primary_key}
         return self._compile(statement.on_conflict_do_update(index_elements=list(table.primary_key), set_=values))
 
+    def _compile_count_change(self) -> str:
+        count = cast(cast(tables.meta.c.value, BigInteger) + literal_column("1"), tables.meta.c.value.type)
+        statement = self._insert(tables.meta).values(name=literal_column("'change'"), value=literal_column("'1'"))
+        return self._compile(statement.on_conflict_do_update(index_elements=["name"], set_={"value": count}))
+
     def _compile_drop_version(self) -> str:
         matches = [key == bindparam(key.name) for key in tables.versions.primary_key]
         return self._compile(delete(tables.versions).where(*matches))
@@ -155,14 +182,13 @@ class Statements:
         return str(statement.compile(dialect=self._dialect, column_keys=names))
 
 
-def _without_nulls(table: Table, rows: Sequence[Row]) -> tuple[tuple[str, ...], list[Row]]:
+def _without_nulls(table: Table, rows: Sequence[Row], change: int | None) -> tuple[tuple[str, ...], list[Row]]:
     """Leave out the columns that are None in every row: to bind a None costs SQLite's driver more than a text."""
-    columns = list(zip(*rows, strict=True))
-    kept = {
-        name: column
-        for name, column in zip(table.columns.keys(), columns, strict=True)
-        if column.count(None) < len(rows)
-    }
+    columns = zip(*rows, strict=True)
+    names = [column.name for column in table.columns if column.name != tables.CHANGE_ID]
+    kept = {name: column for name, column in zip(names, columns, strict=True) if column.count(None) < len(rows)}
+    if change is not None:
+        kept[tables.CHANGE_ID] = (change,) * len(rows)
     return tuple(kept), list(zip(*kept.values(), strict=True))
 
 

@@ -2,7 +2,8 @@
 
 `forums`, `posts` and `comments` hold one row per natural key. After the key stand `seen_at` (the newest
 observation) and the fields of the model, in the model's order; a NULL was never seen. `first_seen_at`
-is the oldest observation. `stamps` says which fields are older than `seen_at`: see records.py.
+is the oldest observation. `stamps` says which fields are older than `seen_at`: see records.py. `change_id` numbers the
+transaction that last gave a row another text or state, in the order of their commits: see export.py.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from sqlalchemy.dialects.mysql import LONGTEXT
 APPLICATION: Final = "crawl_tasks"
 ID_LENGTH: Final = 200  # three keys of this length still fit an index row of PostgreSQL and of MySQL
 SITE_LENGTH: Final = 100
+CHANGE_ID: Final = "change_id"
 
 metadata = MetaData()
 
@@ -79,7 +81,9 @@ posts = Table(
     _time("first_seen_at"),
     _text("stamps"),
     Column("content_hash", String(32), nullable=False),
+    _number(CHANGE_ID),
     Index("posts_by_forum", "site", "forum_id"),
+    Index("posts_by_change", CHANGE_ID),
     sqlite_with_rowid=False,
 )
 
@@ -104,7 +108,9 @@ comments = Table(
     _time("first_seen_at"),
     _text("stamps"),
     Column("content_hash", String(32), nullable=False),
+    _number(CHANGE_ID),
     Index("comments_by_page", "site", "post_id", "page"),
+    Index("comments_by_change", CHANGE_ID),
     sqlite_with_rowid=False,
 )
 

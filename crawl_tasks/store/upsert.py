@@ -120,6 +120,12 @@ class Store:
             found = connection.execute(select(tables.meta.c.value).where(tables.meta.c.name == "epoch"))
             return found.scalar_one_or_none()
 
+    def last_change(self) -> int:
+        """Number the last change of posts and comments; 0 when there was none. All up to it are there to be read."""
+        with self.database.reading() as connection:
+            found = connection.execute(select(tables.meta.c.value).where(tables.meta.c.name == "change"))
+            return int(found.scalar_one_or_none() or 0)
+
     def kept_sites(self) -> dict[str, str]:
         """Read the sites as they were published last, as JSON by name."""
         with self.database.reading() as connection:
@@ -128,11 +134,13 @@ class Store:
     def _attempt(self, pages: Sequence[Items]) -> Written:
         with self.database.writing() as connection:
             batch = gather([*pages, *gone_comments(connection, pages)])
+            has_texts = batch.posts.rows or batch.comments.rows
+            change = self._statements.next_change(connection) if has_texts else None
             settle(connection, self._statements, batch.forums)
-            posts = settle(connection, self._statements, batch.posts)
+            posts = settle(connection, self._statements, batch.posts, change)
             if batch.memberships:
                 self._statements.add(connection, tables.memberships, sorted(batch.memberships))
-            comments = settle(connection, self._statements, batch.comments)
+            comments = settle(connection, self._statements, batch.comments, change)
             if batch.visits:
                 self._statements.note(connection, request_rows(batch.visits))
         return Written(

@@ -129,6 +129,22 @@ def test_export_writes_rows_once_and_does_not_replace_a_file_unasked(tmp_path: P
     assert len(out.read_text("utf-8").splitlines()) == 1
 
 
+def test_export_goes_on_after_the_change_that_a_reader_names(tmp_path: Path) -> None:
+    with Store(f"sqlite:///{tmp_path}/state/crawl.db") as store:
+        for number in ("1", "2"):
+            store.write([Items("demo", posts=(Post(number, 1.0, title="t"),))])
+
+    first = run("export", "--after", "0", home=tmp_path)
+    known = json.loads(first.stdout.splitlines()[0])["change_id"]
+    second = run("export", "--after", str(known), home=tmp_path)
+    into_a_file = run("export", "--follow", "-o", str(tmp_path / "out"), home=tmp_path)
+
+    assert [json.loads(line)["post_id"] for line in first.stdout.splitlines()] == ["1", "2"]
+    assert [json.loads(line)["post_id"] for line in second.stdout.splitlines()] == ["2"]
+    assert "up to change 2" in second.stderr
+    assert (into_a_file.exit_code, "export --follow > FILE" in into_a_file.stderr) == (Exit.USAGE, True)
+
+
 def test_export_of_what_was_never_crawled_is_one_line(tmp_path: Path) -> None:
     result = run("export", home=tmp_path)
 

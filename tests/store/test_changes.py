@@ -1,0 +1,152 @@
+"""Whoever reads the changes on from where they stopped gets every text once, and in the end what is stored."""
+
+from __future__ import annotations
+
+import json
+import threading
+from itertools import chain
+from pathlib import Path
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sqlalchemy import text
+
+from crawl_tasks.model import Comment, Items, Post
+from crawl_tasks.store.export import Kind, export, export_changes
+from crawl_tasks.store.upsert import Store
+from tests.store.rows import empty, page
+
+Row = dict[str, object]
+
+
+def changes(store: Store, out: Path, after: int = 0, kind: Kind = Kind.ALL) -> list[Row]:
+    export_changes(store, str(out), kind, after=after)
+    return lines(out)
+
+
+def lines(out: Path) -> list[Row]:
+    return [json.loads(line) for line in out.read_text("utf-8").split("\n") if line]  # a text may hold other line ends
+
+
+def named(rows: list[Row]) -> list[tuple[object, ...]]:
+    return [(row["kind"], row["post_id"], row.get("comment_id"), row["body"]) for row in rows]
+
+
+def last(rows: list[Row]) -> int:
+    return max(int(str(row["change_id"])) for row in rows)
+
+
+def test_changes_come_in_the_order_of_their_commits_and_each_row_once(store: Store, tmp_path: Path) -> None:
+    store.write([page(Post("2", 1.0, body="old"), Comment("2", "7", 1.0, body="c"))])
+    store.write([page(Post("1", 2.0, body="later"))])
+    store.write([page(Post("2", 3.0, body="new"))])
+
+    rows = changes(store, tmp_path / "out")
+
+    assert named(rows) == [("comment", "2", "7", "c"), ("post", "1", None, "later"), ("post", "2", None, "new")]
+
+
+def test_a_reader_who_goes_on_gets_only_what_changed_since(store: Store, tmp_path: Path) -> None:
+    store.write([page(Post("1", 1.0, title="t"), Post("2", 1.0, body="b"))])
+    known = last(changes(store, tmp_path / "out"))
+    store.write([page(Post("1", 2.0, title="t", body="filled"), Post("2", 2.0, body="b", view_count=9))])
+
+    rows = changes(store, tmp_path / "out", after=known)
+
+    assert named(rows) == [("post", "1", None, "filled")]
+
+
+def test_what_is_stored_again_is_no_change(store: Store, tmp_path: Path) -> None:
+    batch = [page(Post("1", 1.0, body="b"), Comment("1", "7", 1.0, body="c"))]
+    store.write(batch)
+    known = last(changes(store, tmp_path / "out"))
+    store.write(batch)
+    store.write([page(Comment("1", "7", 9.0, body="c"))])
+
+    assert changes(store, tmp_path / "out", after=known) == []
+
+
+def test_rows_of_a_version_without_changes_come_from_the_beginning_only(store: Store, tmp_path: Path) -> None:
+    store.write([page(Post("1", 1.0, body="old"))])
+    with store.database.writing() as connection:
+        connection.execute(text("UPDATE posts SET change_id = NULL"))
+    store.write([page(Post("2", 2.0, body="new"))])
+
+    assert [row["body"] for row in changes(store, tmp_path / "out")] == ["old", "new"]
+    assert [row["body"] for row in changes(store, tmp_path / "out", after=1)] == ["new"]
+
+
+texts = st.sampled_from(["a", "b", None])
+observations = st.one_of(
+    st.builds(Post, st.sampled_from("12"), st.integers(1, 5).map(float), body=texts, title=texts),
+    st.builds(Comment, st.just("1"), st.sampled_from("78"), st.integers(1, 5).map(float), body=texts),
+)
+
+
+@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(batches=st.lists(st.lists(observations, min_size=1, max_size=4), min_size=1, max_size=5))
+def test_reading_on_after_every_batch_gives_what_is_stored(
+    store: Store, tmp_path: Path, batches: list[list[Post | Comment]]
+) -> None:
+    empty(store)
+    seen: dict[tuple[object, ...], object] = {}
+    after = store.last_change()
+    for batch in batches:
+        store.write([page(*batch)])
+        rows = changes(store, tmp_path / "out", after)
+        assert len({key_of(row) for row in rows}) == len(rows)
+        seen |= {key_of(row): row["body"] for row in rows}
+        after = max([after, *(int(str(row["change_id"])) for row in rows)])
+    export(store, str(tmp_path / "all"), overwrite=True)
+
+    assert seen == {key_of(row): row["body"] for row in lines(tmp_path / "all")}
+
+
+def key_of(row: Row) -> tuple[object, ...]:
+    return row["kind"], row["post_id"], row.get("comment_id")
+
+
+def test_a_reader_beside_several_writers_misses_nothing(store: Store, tmp_path: Path) -> None:
+    url = store.database.url.render_as_string(hide_password=False)
+
+    def write(writer: int) -> None:
+        with Store(url) as own:
+            for number in range(20):
+                own.write(pages_of(writer, number))
+
+    writers = [threading.Thread(target=write, args=(writer,)) for writer in range(3)]
+    for thread in writers:
+        thread.start()
+    found: list[Row] = []
+    while any(thread.is_alive() for thread in writers):
+        found += changes(store, tmp_path / "out", after=last(found) if found else 0)
+    for thread in writers:
+        thread.join()
+    found += changes(store, tmp_path / "out", after=last(found) if found else 0)
+
+    expected = {item.post_id for writer in range(3) for number in range(20) for item in posts_of(writer, number)}
+    assert {row["post_id"] for row in found} == expected
+    assert len(found) == len(expected)
+
+
+def pages_of(writer: int, number: int) -> list[Items]:
+    return [page(*posts_of(writer, number))]
+
+
+def posts_of(writer: int, number: int) -> list[Post]:
+    return [Post(f"{writer}-{number}-{place}", 1.0, body="b") for place in range(3)]
+
+
+def test_following_hands_on_what_is_stored_meanwhile(store: Store, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    written = chain([Post("1", 1.0, body="first"), Post("2", 1.0, body="second")])
+
+    def goes_on() -> bool:
+        post = next(written, None)
+        if post is not None:
+            store.write([page(post)])
+        return post is not None
+
+    export_changes(store, str(out), goes_on=goes_on)
+
+    assert [row["body"] for row in lines(out)] == ["first", "second"]
