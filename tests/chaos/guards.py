@@ -169,7 +169,7 @@ GUARDS = (
         "if site.delay > 0 then redis.call('HSET', site.key, 'next_at'",
         "if false then redis.call('HSET', site.key, 'next_at'",
         "politeness",
-        "came too early",
+        "came too early|does not end",
     ),
     Guard(
         "what is sent late has a fresh turn first",
