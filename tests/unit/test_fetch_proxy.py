@@ -147,13 +147,31 @@ def test_a_proxy_that_does_not_lead_there_is_no_answer_of_the_forum(client, kind
     assert "hidden" not in str(caught.value)
 
 
-def test_what_a_proxy_sends_before_we_asked_the_forum_is_not_the_forums():
+@pytest.mark.parametrize(
+    ("proxy", "said", "told"),
+    [
+        ("http://p.example:1", b"HTTP/1.1 407 No\r\n\r\n", "answered '407'"),
+        ("http://p.example:1", b"X" * 20_000, "did not answer in full"),
+        ("http://p.example:1", b"HTTP/1.1 200 OK\r\n\r\nHTTP/1.1 200 OK\r\n\r\n", "more than it was asked for"),
+        ("socks5h://p.example:1", b"\x05\x02", "another way to log in"),
+        ("socks5h://p.example:1", b"\x05\x00\x05\x02\x00\x01" + bytes(6), "does not allow it"),
+        ("socks5h://ann:x@p.example:1", b"\x05\x02\x01\x01" + bytes(10), "refused user or password"),
+    ],
+)
+def test_a_proxy_is_not_taken_for_a_way_because_it_answers(proxy, said, told):
     ours, theirs = socket.socketpair()
 
     with ours, theirs:
-        theirs.sendall(b"HTTP/1.1 200 OK\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\npage")
-        with pytest.raises(ProxyRefusedError, match="more than it was asked for"):
-            open_tunnel(ours, read_proxy("http://proxy.example:1", "the test"), "forum.example", 80)
+        theirs.sendall(said)
+        with pytest.raises(ProxyRefusedError, match=told):
+            open_tunnel(ours, read_proxy(proxy, "the test"), "forum.example", 80)
+
+
+def test_a_proxy_that_drips_costs_the_attempts_time_and_no_more(client, server):
+    server.routes["forum.example:80"] = lambda visit: visit.drip(b"HTTP/1.1 200 OK ")
+
+    with pytest.raises(DeadlineExceeded):
+        fetch(client, "http://forum.example/", f"http://{server.place}", deadline_s=0.3)
 
 
 @pytest.mark.parametrize("kind", ["http", "socks5h"])
@@ -243,7 +261,7 @@ def test_an_address_is_read(text, expected):
         "http://ann:hidden@proxy.example",
         "http://ann:hidden@proxy.example:0",
         "http://ann:hidden@proxy.example:99999",
-        "http://ann:hidden%0d%0aX: y@proxy.example:1",
+        "http://ann:hidden%0d%0aX@proxy.example:1",
         f"http://ann:{'hidden' * 50}@proxy.example:1",
         "http://ann:hidden@proxy.example:1/path",
         "http://ann:hidden@@proxy.example:1",
