@@ -38,7 +38,8 @@ def longest_in(record: LexborNode, apart: set[int]) -> LexborNode | None:
     around = record
     while True:
         inner = [node for node in around.iter(include_text=False) if node.tag not in _UNSEEN]
-        best = max(inner, key=lambda node: len(node.text().strip()), default=None)
+        # How the source is indented says nothing.
+        best = max(inner, key=lambda node: len(" ".join(node.text().split())), default=None)
         if best is None or not best.text().strip():
             return None
         if best.mem_id not in apart and not any(node.mem_id in apart for node in best.css("*")):

@@ -11,9 +11,12 @@ import pytest
 from crawl_tasks.cli.exits import Exit
 from crawl_tasks.demo.forum import DemoForum
 from crawl_tasks.demo.server import DemoServer
+from crawl_tasks.model import Fetched
+from crawl_tasks.parse.document import Document
 from crawl_tasks.sites.loader import load_site
 from crawl_tasks.sites.rules import Rule
 from crawl_tasks.survey.links import identity_of, paged_template, shape_of
+from crawl_tasks.survey.shape import longest_in
 from tests.unit.command_line import run
 from tests.unit.hostile_server import Answer, HostileServer, Visit, page
 
@@ -198,3 +201,14 @@ def _keyed_forum() -> dict[str, Answer]:
         "/club/board/bikes/": page(f"<table>{head}{rows}</table><a href='?page=2'>Next</a>".encode()),
         **{f"/club/thread/{key}/": thread for key in keys},
     }
+
+
+def test_how_a_page_is_indented_says_nothing_of_where_its_words_are() -> None:
+    body = f"<div><table><tr><td>{' ' * 200}A title</td></tr></table><p>What was said there.</p></div>"
+    document = Document(Fetched("http://f/1", 200, {}, body.encode(), 0.0))
+    record = document.root.css("div")[0]
+
+    found = longest_in(record, set())
+
+    assert found is not None
+    assert found.text() == "What was said there."
