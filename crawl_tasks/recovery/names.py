@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import islice
 
-from crawl_tasks.errors import StoreError
+from crawl_tasks.errors import SiteError, StoreError
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.model import Stage
 from crawl_tasks.publishing import names_threads, publish_site
@@ -27,7 +27,7 @@ def publish_remembering(frontier: Frontier, site: Site, contact: str | None, dat
     """
     before = frontier.published(site.name)
     publish_site(frontier, site, contact)
-    if before is None or not names_threads(site) or names_threads(read_site(before)):
+    if before is None or not names_threads(site) or _named_before(before):
         return 0
     try:
         store = Store(database_url).open(create=False)
@@ -39,3 +39,10 @@ def publish_remembering(frontier: Frontier, site: Site, contact: str | None, dat
         while chunk := list(islice(posts, CHUNK)):
             told += frontier.memory.recall(site.name, ((request, False) for request in chunk))[1]
     return told
+
+
+def _named_before(published: str) -> bool:
+    try:
+        return names_threads(read_site(published))
+    except SiteError:  # another version wrote it
+        return True
