@@ -7,8 +7,13 @@ from pathlib import Path
 
 import pytest
 import redis
+from hypothesis import HealthCheck, settings
 
 from crawl_tasks.local.redis_server import RedisServer
+
+# How long an example takes says how busy the machine is, and nothing about us.
+settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("untimed")
 
 
 @pytest.fixture(scope="session")
