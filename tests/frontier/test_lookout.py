@@ -20,7 +20,7 @@ from tests.waiting import eventually
 
 EFFORT = Effort(200, 700, 3000, 120, 3)
 BOARD = BoardTerms("news", '1 ! list 5 http://127.0.0.1/news ["news",1,"@SCAN@"]', 60_000, 1, 600_000)
-NO_SITE_OF_ITS_OWN = {Verb.CENSUS, Verb.CLAIM, Verb.KEEP, Verb.UNKNOWN, Verb.AUDIT_GUARD}
+NO_SITE_OF_ITS_OWN = {Verb.CENSUS, Verb.CLAIM, Verb.KEEP, Verb.UNKNOWN, Verb.AUDIT_GUARD, Verb.AUDIT_ITEMS}
 """Verbs that name a site and leave everything that is shown of it as it was."""
 
 
