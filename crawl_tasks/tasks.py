@@ -16,10 +16,10 @@ from collections.abc import Mapping
 from celery.exceptions import Reject
 
 from crawl_tasks import queues
+from crawl_tasks.ask import Ask
 from crawl_tasks.celery import app
 from crawl_tasks.errors import BackendError
 from crawl_tasks.model import Stage
-from crawl_tasks.pipeline import Ask
 from crawl_tasks.runtime import runtime
 
 log = logging.getLogger(__name__)

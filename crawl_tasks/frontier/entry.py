@@ -1,4 +1,4 @@
-"""A request as the text that stands in the ledger. The format is described in lua/_prelude.lua."""
+"""A request as the text that stands in the ledger. The format is described in lua/_site.lua."""
 
 from __future__ import annotations
 

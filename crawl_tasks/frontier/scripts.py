@@ -68,7 +68,18 @@ class Verb(StrEnum):
     DISMISS = "dismiss"
 
 
-PRELUDE: Final = ("calendar", "pace", "prelude", "breaker", "shares", "threshold", "release", "validator")
+PRELUDE: Final = (
+    "calendar",
+    "pace",
+    "site",
+    "guard",
+    "admission",
+    "breaker",
+    "shares",
+    "threshold",
+    "release",
+    "validator",
+)
 """What stands in front of every verb, in this order."""
 
 

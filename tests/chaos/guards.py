@@ -84,7 +84,7 @@ GUARDS = (
     ),
     Guard(
         "the guard stands before the queue",
-        f"{LUA}/_prelude.lua",
+        f"{LUA}/_admission.lua",
         "if not unguarded and not guard_admits(site, stage, fingerprint, now, flag == '~') then",
         "if not unguarded and not guard_admits(site, stage, fingerprint, now, flag == '~') and stage == 'list' then",
         "deliveries",

@@ -16,12 +16,13 @@ from functools import cache, partial
 import redis
 from sqlalchemy import create_engine, text
 
+from crawl_tasks.ask import Ask
 from crawl_tasks.drain import Drain
 from crawl_tasks.errors import CrawlError
 from crawl_tasks.fetch.download import Fetcher, build_client
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.model import Stage, State
-from crawl_tasks.pipeline import Ask, Pages
+from crawl_tasks.pipeline import Pages
 from crawl_tasks.publishing import board_terms, terms_of
 from crawl_tasks.runtime import connect
 from crawl_tasks.schedule.inbox import Inbox

@@ -10,10 +10,11 @@ from collections.abc import Iterator
 import pytest
 import redis
 
+from crawl_tasks.ask import Ask
 from crawl_tasks.fetch.download import Fetcher, build_client
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.model import Request, Stage
-from crawl_tasks.pipeline import Ask, Pages
+from crawl_tasks.pipeline import Pages
 from crawl_tasks.publishing import publish_site
 from crawl_tasks.sitebook import SiteBook
 from crawl_tasks.sites.loader import parse_site

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 import redis
 
+from crawl_tasks.ask import Ask
 from crawl_tasks.drain import Drain
 from crawl_tasks.frontier.audit import Flaw
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.local.redis_server import RedisServer
 from crawl_tasks.model import Stage
-from crawl_tasks.pipeline import Ask
 from crawl_tasks.recovery import fsck
 from crawl_tasks.recovery.fsck import EXPLAINED, Check
 from crawl_tasks.recovery.rebuild import Rebuilder

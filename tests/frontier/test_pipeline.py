@@ -9,10 +9,11 @@ import sys
 import pytest
 import redis
 
+from crawl_tasks.ask import Ask
 from crawl_tasks.fetch.download import Fetcher, build_client
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.model import Stage
-from crawl_tasks.pipeline import Ask, Pages
+from crawl_tasks.pipeline import Pages
 from crawl_tasks.sitebook import SiteBook
 from tests.flow.world import ROOT
 from tests.frontier.by_hand import posts, released

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import redis
 
+from crawl_tasks.ask import Ask
 from crawl_tasks.broker.transport import readable
 from crawl_tasks.drain import Drain
 from crawl_tasks.errors import SiteError
@@ -16,7 +17,6 @@ from crawl_tasks.frontier.entry import read_entry
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.outbox import read_items
 from crawl_tasks.model import Forum, Post, Reach, Stage, State, Sweep
-from crawl_tasks.pipeline import Ask
 from crawl_tasks.schedule.inbox import Inbox
 from crawl_tasks.sites.loader import parse_site
 from crawl_tasks.sites.published import dump_site, read_site

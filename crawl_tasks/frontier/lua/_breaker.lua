@@ -1,4 +1,4 @@
--- Shared by every script, behind _prelude.lua: the breaker of a site's stage. Pages that say nothing are parked; after too
+-- Shared by every script, behind _admission.lua: the breaker of a site's stage. Pages that say nothing are parked; after too
 -- many of them the stage is shut: nothing of it is released or leased but a probe now and then, until one is read well.
 --
 -- `shut:STAGE` of the site is "<since> <when a probe may go> <rid of the last probe> <reason>". `readings:STAGE` are the

@@ -1,4 +1,4 @@
--- Shared by every script, in front of _prelude.lua: the hours of a site's own day at which it is not asked. Pure.
+-- Shared by every script, in front of _site.lua: the hours of a site's own day at which it is not asked. Pure.
 -- `offsets` are the zone's, as "<seconds east of UTC>@<since, ms>", in order; `quiet` are hours, as "<from>-<to>" in
 -- minutes of the day, past midnight where `to` is the smaller; `spent` is "<day> <requests on it>".
 

@@ -1,4 +1,4 @@
--- Shared by every script, in front of _prelude.lua: how much slower than its file says a site is asked. Changes only
+-- Shared by every script, in front of _site.lua: how much slower than its file says a site is asked. Changes only
 -- the field `slow` of the site, "<level> <good answers since> <token of the last lease before the level changed>"; without
 -- it the level is 0.
 -- Each level doubles the delay and halves the window. 429, 503, timeouts and slow answers raise it by one, STEADY good

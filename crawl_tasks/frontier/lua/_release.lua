@@ -1,4 +1,4 @@
--- Shared by every script, behind _prelude.lua: release, leases, and what nobody can use. Defines functions, changes nothing.
+-- Shared by every script, behind _admission.lua: release, leases, and what nobody can use. Defines functions, changes nothing.
 
 -- Release --------------------------------------------------------------------------------------------------
 
@@ -83,7 +83,8 @@ local function count_places(site, room, now)
   return places, coming, released
 end
 
--- Release what the gate allows, as the last step of a verb: one request at a time where there is a rate, else as many as the window has room for.
+-- Release what the gate allows, as the last step of a verb: one request at a time where there is a rate, else as many as
+-- the window has room for.
 local function release(site, now)
   note_change(site)
   if site.paused or store_is_behind() then return 0 end

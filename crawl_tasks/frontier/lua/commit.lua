@@ -1,5 +1,6 @@
 -- End a lease with everything its page gave: children through the guard into the ledger, items into the outbox with
--- what is done and admitted now (so that the database can rebuild a lost ledger), the thread's tail, the board's scan, the counters; then release what the gate allows. All of it or nothing.
+-- what is done and admitted now (so that the database can rebuild a lost ledger), the thread's tail, the board's scan, the
+-- counters; then release what the gate allows. All of it or nothing.
 -- KEYS 1: key prefix
 -- ARGV 1: site
 -- ARGV 2: rid

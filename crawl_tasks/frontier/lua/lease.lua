@@ -59,4 +59,5 @@ if stage ~= 'list' then
   tail = tonumber(redis.call('HGET', site.key .. ':tail:' .. string.sub(id, 1, -3), id) or 0)
 end
 local validator = find_validator(site, stage, payload, attempt, now)
-return {0, token, attempt, rid .. ' ' .. entry, site.version, tail, string.format('%.0f', now + site.lease), validator, math.ceil(site.delay)}
+local deadline = string.format('%.0f', now + site.lease)
+return {0, token, attempt, rid .. ' ' .. entry, site.version, tail, deadline, validator, math.ceil(site.delay)}

@@ -1,0 +1,64 @@
+"""Step 4: what a message asks, and the request that it means when it is another program's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from crawl_tasks.errors import ConfigError
+from crawl_tasks.model import Priority, Request, Stage
+from crawl_tasks.sitebook import OpenSite
+from crawl_tasks.urls import normalize
+
+MOST_TEXT = 4096
+"""Characters of an id or address in a message; forums' own are far shorter."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """What a message says: a released request's id, or, from others, the ids of a forum or an address."""
+
+    site: str
+    stage: Stage
+    rid: int | None = None
+    key: str | int | None = None
+    page: int = 1
+    url: str | None = None
+    priority: int | None = None
+    revision: str = ""
+
+
+def check_ask(ask: Ask) -> None:
+    """Refuse a message whose values are not of the kinds a task takes: anybody can put one on a queue.
+
+    Raises:
+        ConfigError: it is such a message.
+    """
+    texts = (ask.site, ask.url or "", ask.revision)
+    wholes = (ask.rid or 0, ask.page, ask.priority or 0)
+    if not all(isinstance(text, str) and len(text) <= MOST_TEXT for text in texts):
+        raise ConfigError(f"site, url and revision are texts of at most {MOST_TEXT} characters")
+    if not all(type(number) is int and 0 <= number < 1 << 53 for number in wholes):
+        raise ConfigError("rid, page and priority are whole numbers")
+    if not isinstance(ask.key, str | int | None) or len(str(ask.key)) > MOST_TEXT:
+        raise ConfigError("a board or post id is a text or a number")
+
+
+def request_of(ask: Ask, site: OpenSite) -> Request:
+    """Make the request that a direct message means, by the site's addresses.
+
+    Raises:
+        ConfigError: it names neither an id nor an address of the site.
+    """
+    key, page = ask.key, ask.page
+    if ask.url is not None:
+        found = site.addresses.read(ask.url)
+        if found is None or found.stage is not ask.stage:
+            raise ConfigError(
+                f"{ask.url} is no {ask.stage.value} address of site {ask.site}; see `identity` in its file"
+            )
+        key, page = found.key, found.page
+    if key is None:
+        raise ConfigError(f"a {ask.stage.value} task for site {ask.site} needs an id or a url")
+    priority = Priority.URGENT if ask.priority is None else max(0, min(9, ask.priority))
+    address = normalize(ask.url) if ask.url is not None else site.address(ask.stage, str(key), page)
+    return Request(ask.site, ask.stage, str(key), address, page=page, revision=ask.revision, priority=priority)
