@@ -242,6 +242,9 @@ def _without(address: str, names: tuple[str, ...]) -> str:
     path, _, query = address.partition("?")
     dropped = _pattern(names)
     path = re.sub(r";([^;/=]+)(?:=[^;/]*)?", lambda found: "" if dropped.fullmatch(found[1]) else found[0], path)
+    if "/." in path:  # `/.;sid=1` was no dot segment, and is one now
+        origin = origin_of(path)
+        path = origin + _without_dots(path[len(origin) :])
     kept = [pair for pair in query.split("&") if not dropped.fullmatch(pair.partition("=")[0])]
     return f"{path}?{query}" if (query := "&".join(kept)) else path
 

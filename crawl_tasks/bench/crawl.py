@@ -242,5 +242,5 @@ def _redis_cpu(client: redis.Redis) -> float:
 def _client_commands(client: redis.Redis) -> int:
     """Count the commands that clients sent, which are those that scripts did not."""
     stats = cast(dict[str, dict[str, int]], client.info("commandstats"))
-    sent = ("evalsha", "eval", "xread", "publish", "subscribe", "psubscribe", "lpush", "brpop", "ping")
+    sent = ("evalsha", "eval", "xread", "publish", "subscribe", "psubscribe", "brpop", "ping")
     return sum(value["calls"] for name, value in stats.items() if name.removeprefix("cmdstat_") in sent)
