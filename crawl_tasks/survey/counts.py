@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from selectolax.lexbor import LexborNode
 
 from crawl_tasks.parse.counts import read_count
+from crawl_tasks.survey.beginning import Beginning
 from crawl_tasks.survey.moments import attribute_of
 from crawl_tasks.survey.records import counts_in, place_of, selector_in, upwards
 from crawl_tasks.survey.ruletext import scalar
@@ -23,8 +24,11 @@ _LABELLED = re.compile(
 )
 
 
-def count_rules(records: Sequence[LexborNode]) -> dict[str, str]:
-    """Return the rules of reply and view counts, YAML; a number that nothing names is taken for the replies."""
+def count_rules(records: Sequence[LexborNode], known: Beginning | None = None) -> dict[str, str]:
+    """Return the rules of reply and view counts, YAML; a number that nothing names is taken for the replies.
+
+    Where the row of a `known` thread counts one reply more than it has, the first post is one of them.
+    """
     named = {
         name: selector_in(records, [_named(record, words) for record in records])
         for name, words in (("reply_count", REPLIES), ("view_count", VIEWS))
@@ -35,7 +39,7 @@ def count_rules(records: Sequence[LexborNode]) -> dict[str, str]:
     rules = {name: rule for name, rule in worded.items() if rule}
     rules |= {name: scalar(css) for name, css in named.items() if css}
     css = named["reply_count"]
-    if css and _counts_the_post([record.css_first(css) for record in records]):
+    if css and (_counts_the_post([record.css_first(css) for record in records]) or _is_one_more(css, known)):
         rules["reply_count"] = f"{{css: {scalar(css)}, plus: -1}}"
     return rules
 
@@ -45,6 +49,13 @@ def _counts_the_post(nodes: Sequence[LexborNode | None]) -> bool:
     there = [node for node in nodes if node is not None]
     counts = [read_count(node.text()) or 0 for node in there]
     return len(counts) >= _ENOUGH and min(counts) > 0 and all(POSTS.search(_heading_of(node)) for node in there)
+
+
+def _is_one_more(css: str, known: Beginning | None) -> bool:
+    node = known.row.css_first(css) if known is not None else None
+    if known is None or known.replies is None or node is None:
+        return False
+    return read_count(node.text()) == known.replies + 1
 
 
 def replies_in(records: Sequence[LexborNode]) -> list[int]:

@@ -7,14 +7,17 @@ from dataclasses import dataclass
 
 from crawl_tasks.parse.document import Document
 from crawl_tasks.parse.text import lines as lines_of
+from crawl_tasks.survey.beginning import Beginning
 from crawl_tasks.survey.counts import count_rules, words_of
 from crawl_tasks.survey.links import Link, identity_of, paged_template, template_of
-from crawl_tasks.survey.moments import times_in
+from crawl_tasks.survey.moments import moment_of, times_in
 from crawl_tasks.survey.pager import GUESS, Step
 from crawl_tasks.survey.records import Rows, moment_rule, selector_in, selector_of
 from crawl_tasks.survey.ruletext import CHECK, fields_text, scalar
 from crawl_tasks.survey.thread import author_in
 from crawl_tasks.survey.words import EMPTY, LATEST
+
+_DAY_S = 86_400
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +41,9 @@ def list_rules(
     listing: Listing,
     following: Following | None,
     empty: Document | None = None,
-    known: tuple[str, str] | None = None,
+    known: Beginning | None = None,
 ) -> list[str]:
-    """Propose `list`; `empty` is the page of a board without threads, `known` a thread's key and who began it."""
+    """Propose `list`; `empty` is the page of a board without threads, `known` how one of the threads begins."""
     rows = listing.rows
     title = selector_in(rows.records, [link.node for link in rows.titles]) or "a"
     addresses, has_template = _addresses(listing, following)
@@ -50,7 +53,7 @@ def list_rules(
         fields["url"] = f"{{css: {scalar(title)}, attr: href}}"
     author = _author_rule(rows, known)
     fields |= {"title": scalar(title), **({"author": author} if author else {})}
-    fields |= count_rules(rows.records) | _moments(rows)
+    fields |= count_rules(rows.records, known) | _moments(rows, known)
     lines += fields_text(fields, 2)
     lines += [f"  revision: [{name}]" for name in ("reply_count", "last_reply_at") if name in fields][:1]
     more = (
@@ -59,19 +62,16 @@ def list_rules(
     return [*lines, f"  {more}"]
 
 
-def _author_rule(rows: Rows, known: tuple[str, str] | None) -> str | None:
+def _author_rule(rows: Rows, known: Beginning | None) -> str | None:
     """Return the rule of the authors, if it reads of a thread that is known what its own page says."""
     css = author_in(rows.records, [link.node for link in rows.titles])
-    record = next(
-        (one for one, link in zip(rows.records, rows.titles, strict=True) if known and link.key == known[0]), None
-    )
-    node = record.css_first(css) if record is not None and css else None
-    if css is None or known is None or not known[1] or node is None:
+    node = known.row.css_first(css) if known is not None and css else None
+    if css is None or known is None or not known.author or node is None:
         return css and scalar(css)
     said, before = " ".join(node.text().split()), ""
-    if said != known[1]:
-        before = said.removesuffix(known[1]).strip()
-        if not said.endswith(known[1]) or not before:
+    if said != known.author:
+        before = said.removesuffix(known.author).strip()
+        if not said.endswith(known.author) or not before:
             return None
     return f"{{css: {scalar(css)}, regex: {scalar(f'^{re.escape(before)} *(.+)$')}}}" if before else scalar(css)
 
@@ -106,16 +106,23 @@ def _records(listing: Listing, title: str, bare: Document | None) -> list[str]:
     return [f"  empty: {empty}{CHECK}", f"  record: {scalar(record)}"]
 
 
-def _moments(rows: Rows) -> dict[str, str]:
+def _moments(rows: Rows, known: Beginning | None) -> dict[str, str]:
     first, last = moment_rule(rows.records), moment_rule(rows.records, place=-1)
-    if first and not last and (LATEST.search(first) or all(_is_latest(rows, at) for at in range(len(rows.records)))):
+    if first and not last and (LATEST.search(first) or _are_latest(rows) or (known and _is_later(known))):
         first, last = None, first
     return {name: rule for name, rule in (("created_at", first), ("last_reply_at", last)) if rule}
 
 
-def _is_latest(rows: Rows, at: int) -> bool:
-    times = times_in(rows.records[at])
-    return not times or bool(LATEST.search(words_of(times[0])))
+def _are_latest(rows: Rows) -> bool:
+    times = [times_in(record) for record in rows.records]
+    return all(not one or LATEST.search(words_of(one[0])) for one in times)
+
+
+def _is_later(known: Beginning) -> bool:
+    """Say whether the moment in a thread's row lies a day or more after the thread's beginning."""
+    times = times_in(known.row)
+    said = moment_of(times[0]) if times else None
+    return said is not None and known.at is not None and said - known.at > _DAY_S
 
 
 def _id_regex(link: Link) -> str:

@@ -7,10 +7,13 @@ from contextlib import suppress
 from dataclasses import replace
 from urllib.parse import urlsplit
 
+from selectolax.lexbor import LexborNode
+
 from crawl_tasks.errors import PageError
 from crawl_tasks.parse.document import Document
 from crawl_tasks.parse.index import FoundBoard
 from crawl_tasks.survey.ages import zone_by_ages
+from crawl_tasks.survey.beginning import beginning_of
 from crawl_tasks.survey.counts import replies_in
 from crawl_tasks.survey.findings import Findings
 from crawl_tasks.survey.links import Link, links_of, path_of
@@ -18,11 +21,12 @@ from crawl_tasks.survey.list_rules import Following, Listing, list_rules
 from crawl_tasks.survey.pager import next_of
 from crawl_tasks.survey.records import are_pages, find_rows
 from crawl_tasks.survey.ruletext import aliased
-from crawl_tasks.survey.thread import find_comments, starter_of
+from crawl_tasks.survey.thread import find_comments
 from crawl_tasks.survey.thread_rules import thread_rules
 from crawl_tasks.survey.tour import tour
 from crawl_tasks.survey.visit import Visitor
 
+_Sample = tuple[LexborNode, tuple[Link, Document]]
 _MOST_LISTS = 3
 _MOST_BOARDS = 3
 _MOST_THREADS = 4
@@ -36,14 +40,14 @@ def propose(visitor: Visitor, front: Document, found: Findings, language: str = 
     if listing is None:
         return found
     following = _next_page(visitor, listing)
-    thread = _thread(visitor, listing, following)
-    seen = tour(visitor, listing.boards)
+    row, thread = _thread(visitor, listing, following) or (None, None)
+    seen = tour(visitor, listing.boards, front.page.url)
     boards = seen.boards or (FoundBoard("front", None, path_of(front.page.url)),)
     by_address = not listing.boards or listing.boards[0].has_slug
     step = following.step if following else None
     elsewhere = " ".join(listing.document.root.text().split())
     of_threads = thread_rules(thread, listing.rows.titles[0], step, elsewhere)
-    known = (thread[0].key, starter_of(thread[1], elsewhere)) if thread else None
+    known = beginning_of(row, thread, elsewhere) if row is not None and thread is not None else None
     lines = aliased([*list_rules(listing, following, seen.empty, known), *of_threads])
     pages = [listing.document, *([thread[1]] if thread else [])]
     remark = "no preset knows this program: the rules below are proposals. Run `crawl-tasks try`, then correct them"
@@ -132,21 +136,24 @@ def _next_page(visitor: Visitor, listing: Listing) -> Following | None:
     return None
 
 
-def _thread(visitor: Visitor, listing: Listing, following: Following | None) -> tuple[Link, Document] | None:
-    """Fetch the thread with most replies, as far as two list pages tell; where none shows any, the first of a few."""
+def _thread(visitor: Visitor, listing: Listing, following: Following | None) -> _Sample | None:
+    """Fetch the thread with most replies, as far as two list pages tell; where none shows any, the first of a few.
+
+    Its row comes with it, from whichever of the pages names it.
+    """
     rows = list(zip(listing.rows.records, listing.rows.titles, strict=True))
     if following is not None:
         with suppress(PageError):
             more = find_rows(Document(visitor.page(following.step.url)))
             if more is not None and more.titles[0].shape == rows[0][1].shape:
                 rows += zip(more.records, more.titles, strict=True)
-    found: tuple[Link, Document] | None = None
+    found: _Sample | None = None
     counts = replies_in([record for record, _ in rows])
     order = sorted(range(len(rows)), key=lambda at: counts[at], reverse=True)
-    for link in [rows[at][1] for at in order[:_MOST_THREADS]]:
+    for row, link in [rows[at] for at in order[:_MOST_THREADS]]:
         with suppress(PageError):
             page = Document(visitor.page(link.url))
             if find_comments(page) is not None:
-                return link, page
-            found = found or (link, page)
+                return row, (link, page)
+            found = found or (row, (link, page))
     return found

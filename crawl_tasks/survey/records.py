@@ -21,7 +21,7 @@ _HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
 _PLAIN = re.compile(r"[A-Za-z_][\w-]*")
 # Classes that say what an element is, before those that say how it looks.
 _TELLING = re.compile(
-    r"post|comment|topic|thread|message|reply|repl|body|content|text|author|user|name|date|time|title"
+    r"post|comment|topic|thread|message|reply|repl|body|content|text|author|user|name|date|time|title|edit"
 )
 _COUNT = re.compile(r"[\d][\d,. ]*\s*(?:k|m|万|萬|千)?", re.IGNORECASE)
 

@@ -210,16 +210,6 @@ def author_in(records: list[LexborNode], titles: Sequence[LexborNode] = ()) -> s
     )
 
 
-def starter_of(document: Document, elsewhere: str = "") -> str:
-    """Return who began the thread of a page, empty where it is not seen."""
-    comments = find_comments(document)
-    around = find_post(document, comments, elsewhere)
-    records = [around] if around is not None else comments.nodes if comments is not None else []
-    css = author_in(records) if records else None
-    node = records[0].css_first(css) if css else None
-    return " ".join(node.text().split()) if node is not None else ""
-
-
 def _author(record: LexborNode) -> LexborNode | None:
     for css in _AUTHORS.split(", "):
         for node in record.css(css):

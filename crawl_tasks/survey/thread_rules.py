@@ -6,6 +6,7 @@ from selectolax.lexbor import LexborNode
 
 from crawl_tasks.parse.document import Document
 from crawl_tasks.survey.buttons import buttons_in
+from crawl_tasks.survey.edits import GUESSED, edited_in
 from crawl_tasks.survey.linked_rules import linked_rules, posting_in
 from crawl_tasks.survey.links import Link, identity_of, paged_template, template_of
 from crawl_tasks.survey.pager import GUESS, Step, next_of
@@ -18,10 +19,6 @@ _HEADINGS = ("h1", "h2", "h3", "[class*=title]", "[class*=subject]")
 _FOREIGN = (
     "blockquote, [class*=quote], [class*=signature], [class*=sig-], [class*=edited], [class*=postedit],"
     " [class*=updated], [class*=actions], [class*=-options], [class*=codehead]"
-)
-# Few posts are edited, so that this stands in the rules unseen.
-_EDITED = (
-    "[class*=edited], [class*=lastedit], [class*=postedit], [class*=post-edit], [class*=post_edit], [class*=modified]"
 )
 _PARENTS = ("data-parent", "data-parent-id", "data-parentid", "data-parent-pid")
 
@@ -85,7 +82,8 @@ def _post(thread: tuple[Link, Document], around: LexborNode | None, comments: Re
         if within:
             # Not every post has one: the first on the page may be another's.
             css = within.strip()
-            fields["edited_at"] = scalar(f"{css}:not({css} ~ {css}) :is({_EDITED})")
+            seen = edited_in(comments.nodes) if comments is not None else None
+            fields["edited_at"] = scalar(f"{css}:not({css} ~ {css}) {seen or f':is({GUESSED})'}")
         return fields_text(fields, 2)
     record = selector_of(document.root, [around])
     if record and title and around.css_first(title) is not None:
@@ -123,7 +121,8 @@ def _reply(comments: Records) -> dict[str, str]:
     names = {name for node in comments.nodes for name in node.attributes}
     parents = [{"parent_id": f"{{attr: {name}}}"} for name in _PARENTS if name in names]
     key = {"comment_id": comments.key} if comments.key else {}
-    return {**key, **(parents[0] if parents else {}), **_fields(comments.nodes), "edited_at": scalar(_EDITED)}
+    edited = edited_in(comments.nodes) or GUESSED
+    return {**key, **(parents[0] if parents else {}), **_fields(comments.nodes), "edited_at": scalar(edited)}
 
 
 def _fields(records: list[LexborNode], within: str = "") -> dict[str, str]:
@@ -133,7 +132,8 @@ def _fields(records: list[LexborNode], within: str = "") -> dict[str, str]:
     if body:
         css = scalar(within + body)
         buttons = buttons_in([record.css_first(body) for record in records])
-        foreign = scalar(", ".join((_FOREIGN, *buttons)))
+        edited = edited_in(records)
+        foreign = scalar(", ".join((_FOREIGN, *buttons, *([edited] if edited else []))))
         whole = f"{{css: {css}, drop: {scalar(', '.join(buttons))}}}" if buttons else css
         fields |= {"body": f"{{css: {css}, drop: {foreign}}}", "body_html": whole}
     moment = moment_rule(records, within)

@@ -18,6 +18,11 @@ VIEWS = re.compile(
 LATEST = re.compile(
     r"\blast|latest|letzte|neueste|derni|último|ultimo|laatste|последн|最后|最後|最新|最終|마지막", re.IGNORECASE
 )
+EDITED = re.compile(
+    r"\bedited\b|\bmodified\b|\bupdated\b|bearbeitet|geändert|modifié|édité|editado|modificad|modificat|bewerkt|redigerad"
+    r"|edytowan|отредактир|измен[её]н|编辑|編輯|修改|編集|수정",
+    re.IGNORECASE,
+)
 COUNT = re.compile(r"^\W*\d[\d,. ]*\s*(?:k|m|万|萬|千)?\W*$", re.IGNORECASE)
 EMPTY = (
     r"(?i)\bno (?:\w+ )?(?:topics|threads|posts|discussions|questions)\b|nothing here"

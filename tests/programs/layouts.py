@@ -216,6 +216,7 @@ def _cards_thread(topic: Topic, part: Part) -> str:
 
 
 # Definition lists in Japanese: a term is who and when, its definition what was said; a board stands on another only.
+# The way back from a board names a category, whose address is as a board's and which has no page.
 TOKYO = timezone(timedelta(hours=9))
 
 
@@ -243,7 +244,9 @@ def _terms_list(board: Board, part: Part) -> str:
     more = f'<a href="/ita/{board.number}/p{part.number + 1}">次へ</a>' if part.has_more else ""
     none = "" if part.items else "<p>スレッドはありません</p>"
     below = '<p>子板: <a href="/ita/2/">Talk &amp; more</a></p>' if board.number == 1 else ""
-    return f"<html lang=ja><title>{escape(board.title)}</title><h1>{escape(board.title)}</h1>{below}<dl>{rows}</dl>{none}{more}"
+    back = f'<p><a href="/">掲示板</a> » <a href="/ita/80/">趣味</a> » {escape(board.title)}</p>'
+    head = f"<html lang=ja><title>{escape(board.title)}</title>{back}<h1>{escape(board.title)}</h1>"
+    return f"{head}{below}<dl>{rows}</dl>{none}{more}"
 
 
 def _terms_thread(topic: Topic, part: Part) -> str:

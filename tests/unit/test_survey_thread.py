@@ -6,9 +6,13 @@ import pytest
 
 from crawl_tasks.model import Fetched
 from crawl_tasks.parse.document import Document
+from crawl_tasks.survey.beginning import beginning_of
 from crawl_tasks.survey.buttons import buttons_in
 from crawl_tasks.survey.counts import count_rules
+from crawl_tasks.survey.edits import edited_in
+from crawl_tasks.survey.list_rules import Listing, list_rules
 from crawl_tasks.survey.pager import next_of
+from crawl_tasks.survey.records import find_rows
 
 HEAD = "<tr><th colspan=2>Subject</th><th>Views</th><th>{}</th></tr>"
 BODY = '<div class="body">say {}<p class="note">{}</p><div class="options"><a class="go">Reply</a> <a>x</a></div></div>'
@@ -53,3 +57,49 @@ def test_a_link_to_the_next_thread_is_none_to_the_next_page(html: str, url: int 
     found = next_of(page(html), "71")
 
     assert (found and found.url) == (url and "http://forum.example/read?4,71,page=2")
+
+
+@pytest.mark.parametrize(
+    ("note", "css"),
+    [
+        ('<div class="updated-message">Edited 04 May, 2025 11:15</div>', "div.updated-message"),
+        (
+            '<p class="edit-info"><small class="muted">Last edited by <a>bo</a> on May 4, 2025, 11:15 a.m.</small></p>',
+            "p.edit-info > small.muted",
+        ),
+        ('<em class="n">最后由 bo 于 2025-05-04 11:15 编辑</em>', "em.n"),
+        ("<p>I edited this on 2025-05-04</p>", None),
+        ('<div class="muted">Edited 04 May, 2025 11:15</div>', None),
+        ('<div class="quote"><i class="e">Edited 04 May, 2025 11:15</i></div>', None),
+    ],
+)
+def test_a_note_of_an_edit_is_known_by_what_it_says_where_no_other_post_has_one(note: str, css: str | None) -> None:
+    post = '<div class="post"><div class="muted">12 Apr, 2025 10:00</div><small class="muted">#1</small> words{}</div>'
+    records = page(post.format("") + post.format(note) + post.format("")).root.css("div.post")
+
+    assert edited_in(records) == css
+
+
+@pytest.mark.parametrize(
+    ("began", "count", "field", "rule"),
+    [
+        ("2025-04-03 10:00", 2, "created_at", "reply_count: td.count"),
+        ("2025-03-01 10:00", 2, "last_reply_at", "reply_count: td.count"),
+        ("2025-03-01 10:00", 3, "last_reply_at", "reply_count: {css: td.count, plus: -1}"),
+    ],
+)
+def test_what_a_row_counts_and_when_is_told_by_the_page_of_its_thread(
+    began: str, count: int, field: str, rule: str
+) -> None:
+    row = "<tr class=r><td><a class=t href=/t/{0}/>Words on {0}</a><td class=count>{1}<td class=at>2025-04-0{0} 10:00"
+    listing = page(f"<table>{''.join(row.format(at, count) for at in range(3, 9))}</table>")
+    rows = find_rows(listing)
+    post = "<div class=post id=p{0}><b class=author>ann</b><i class=at>{1}</i><p>Some words about it, {0}</p></div>"
+    thread = page("".join(post.format(at, f"{began[:-1]}{at}") for at in range(1, 4)))
+    assert rows is not None
+
+    known = beginning_of(rows.records[0], (rows.titles[0], thread))
+    rules = "\n".join(list_rules(Listing(listing, rows), None, None, known))
+
+    assert f"{field}: td.at" in rules
+    assert rule in rules

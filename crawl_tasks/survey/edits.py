@@ -1,0 +1,49 @@
+"""Before step 1, survey: where posts of an unknown program say that they were edited, and when."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from zoneinfo import ZoneInfo
+
+from selectolax.lexbor import LexborNode
+
+from crawl_tasks.parse.dates import read_date
+from crawl_tasks.survey.records import selector_in, upwards
+from crawl_tasks.survey.words import EDITED
+
+# Few posts are edited, so that on most pages no example is seen.
+GUESSED = (
+    "[class*=edited], [class*=lastedit], [class*=postedit], [class*=post-edit], [class*=post_edit],"
+    " [class*=edit-info], [class*=modified]"
+)
+_LONGEST = 120
+_UTC = ZoneInfo("UTC")
+
+
+def edited_in(records: Sequence[LexborNode]) -> str | None:
+    """Return the selector of the notes of edits in these posts, which finds nothing in the others; None without one."""
+    notes = [(record, note) for record in records if (note := _note_in(record)) is not None]
+    css = selector_in([record for record, _ in notes], [note for _, note in notes]) if notes else None
+    # By its tag alone anything may be found in a post that this page does not show.
+    if css is None or not any(mark in css.rpartition(" ")[2] for mark in ".["):
+        return None
+    noted = {record.mem_id for record, _ in notes}
+    return css if not any(one.css_first(css) for one in records if one.mem_id not in noted) else None
+
+
+def _note_in(record: LexborNode) -> LexborNode | None:
+    """Return the innermost element that says both, the last one: who speaks of an edit does so before the note."""
+    said = [node for node in record.css("*") if _is_note(node)]
+    outer = {above.mem_id for node in said for above in upwards(node.parent)}
+    return next((node for node in reversed(said) if node.mem_id not in outer), None)
+
+
+def _is_note(node: LexborNode) -> bool:
+    text = " ".join(node.text().split())
+    is_said = len(text) <= _LONGEST and EDITED.search(text) is not None
+    return is_said and read_date(text, time.time(), _UTC) is not None and not _is_quoted(node)
+
+
+def _is_quoted(node: LexborNode) -> bool:
+    return any(one.tag == "blockquote" or "quote" in (one.attributes.get("class") or "") for one in upwards(node))
