@@ -86,9 +86,10 @@ def _post(thread: tuple[Link, Document], around: LexborNode | None, comments: Re
             fields["edited_at"] = scalar(f"{css}:not({css} ~ {css}) {seen or f':is({GUESSED})'}")
         return fields_text(fields, 2)
     record = selector_of(document.root, [around])
+    like = body_in(comments.nodes) if comments is not None else None
     if record and title and around.css_first(title) is not None:
-        return [f"  record: {scalar(record)}{CHECK}", *fields_text(fields | _fields([around]), 2)]
-    return fields_text(fields | _fields([around], f"{record} " if record else ""), 2)
+        return [f"  record: {scalar(record)}{CHECK}", *fields_text(fields | _fields([around], like=like), 2)]
+    return fields_text(fields | _fields([around], f"{record} " if record else "", like), 2)
 
 
 def _title(document: Document, text: str) -> str | None:
@@ -125,9 +126,13 @@ def _reply(comments: Records) -> dict[str, str]:
     return {**key, **(parents[0] if parents else {}), **_fields(comments.nodes), "edited_at": scalar(edited)}
 
 
-def _fields(records: list[LexborNode], within: str = "") -> dict[str, str]:
-    """Propose author, time and body of records; `within` stands before each selector."""
-    author, body = author_in(records), body_in(records)
+def _fields(records: list[LexborNode], within: str = "", like: str | None = None) -> dict[str, str]:
+    """Propose author, time and body of records; `within` stands before each selector.
+
+    `like` finds the bodies of others that are like them: in one short post alone, the body may not stand out.
+    """
+    author = author_in(records)
+    body = like if like and any(record.css_first(like) for record in records) else body_in(records)
     fields = {"author": scalar(within + author)} if author else {}
     if body:
         css = scalar(within + body)

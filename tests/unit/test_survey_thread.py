@@ -10,9 +10,11 @@ from crawl_tasks.survey.beginning import beginning_of
 from crawl_tasks.survey.buttons import buttons_in
 from crawl_tasks.survey.counts import count_rules
 from crawl_tasks.survey.edits import edited_in
+from crawl_tasks.survey.links import links_of
 from crawl_tasks.survey.list_rules import Listing, list_rules
 from crawl_tasks.survey.pager import next_of
 from crawl_tasks.survey.records import find_rows
+from crawl_tasks.survey.thread_rules import thread_rules
 
 HEAD = "<tr><th colspan=2>Subject</th><th>Views</th><th>{}</th></tr>"
 BODY = '<div class="body">say {}<p class="note">{}</p><div class="options"><a class="go">Reply</a> <a>x</a></div></div>'
@@ -103,3 +105,20 @@ def test_what_a_row_counts_and_when_is_told_by_the_page_of_its_thread(
 
     assert f"{field}: td.at" in rules
     assert rule in rules
+
+
+def test_a_first_post_of_few_words_is_read_as_the_replies_are() -> None:
+    card = (
+        "<div class=card {}><time datetime=2025-04-03T10:0{}>then</time><div class=thread><div class=who>"
+        "<a href=/members/7>ann</a><p>Joined in the spring of 2019, has written 82 posts</p></div>"
+        "<div class=main><div class=content>{}</div></div></div></div>"
+    )
+    replies = "".join(
+        card.format(f"id=post-{at}", at, f"Number {at} has more words than the first, " * 4) for at in range(5)
+    )
+    thread = page(f"<a href=/t/71>A title</a><h1>A title</h1>{card.format('', 9, 'It is the seal, I think.')}{replies}")
+    link = links_of(thread)["/t/#"][0]
+
+    rules = "\n".join(thread_rules((link, thread), link, None))
+
+    assert "body: {css: div.content," in rules.partition("comment")[0]
