@@ -6,7 +6,9 @@ import argparse
 import logging
 import sys
 import time
+import traceback
 from collections.abc import Callable
+from pathlib import Path
 
 from crawl_tasks.errors import CrawlError
 from tests.chaos import beside, calls, deliveries, fuzz, keys, kills, manners, outages, poison, servers, stops
@@ -63,7 +65,9 @@ def main() -> int:
         try:
             rows += PARTS[name](scale, options.seed)
         except (AssertionError, CrawlError) as error:  # a finding: the other parts are worth knowing
-            rows.append(Row(name, "-", "broken off", "to end", (str(error)[:600],)))
+            where = traceback.extract_tb(error.__traceback__)[-1]
+            said = f"{str(error)[:600] or where.line} ({Path(where.filename).name}:{where.lineno})"
+            rows.append(Row(name, "-", "broken off", "to end", (said,)))
         sys.stderr.write(f"{name}: {time.monotonic() - began:.1f} s\n")
     sys.stdout.write(f"{table(rows)}\n")
     faults = [f"{row.figure}: {fault}" for row in rows for fault in row.faults]

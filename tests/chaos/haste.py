@@ -11,17 +11,17 @@ from crawl_tasks.frontier.outbox import Outbox
 GRACE_MS = 1000  # a message out of its queue and not leased is lost; the crawler's own is 5,000
 TAKEOVER_MS = 1500  # the pages of a dead store worker are taken over; 60,000
 TROUBLE_WAIT_S = 0.05  # the store tries again; 5
+WRITTEN, DRAW = scripts.script_text, Outbox.draw  # the crawler's own, however often somebody is in haste
 
 
 def hasten(grace_ms: int = GRACE_MS, takeover_ms: int = TAKEOVER_MS) -> None:
-    """Shorten the waits in this process."""
-    written = scripts.script_text
+    """Shorten the waits in this process; the last call counts."""
 
     def hastened(*args: object) -> str:
-        text = written(*args)
+        text = WRITTEN(*args)
         assert "local GRACE = 5000" in text
         return text.replace("local GRACE = 5000", f"local GRACE = {grace_ms}")
 
     scripts.script_text = hastened
-    Outbox.draw = partialmethod(Outbox.draw, takeover_ms=takeover_ms)
+    Outbox.draw = partialmethod(DRAW, takeover_ms=takeover_ms)
     drain.TROUBLE_WAIT_S = TROUBLE_WAIT_S
