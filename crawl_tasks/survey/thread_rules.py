@@ -42,20 +42,21 @@ def thread_rules(
     posting = posting_in(document) if not _is_told(comments) else None
     if posting is not None:
         return linked_rules(posting, lines[1], following.next if following and following.next else known)
-    lines += _post(thread, around, comments)
+    edited = edited_in(comments.nodes) if comments is not None else None
+    lines += _post(thread, around, comments, edited)
     if comments is None:
         return [*lines, "# No comments were found: add `comment`, if there are any."]
     # Where the first of them is the post itself, the comments are those after it.
     if around is None:
         first = f"{comments.css} ~ {comments.css}"
-        lines += ["  comments:", *_records(comments, first, 4), *fields_text(_reply(comments), 4, "reply")]
+        lines += ["  comments:", *_records(comments, first, 4), *fields_text(_reply(comments, edited), 4, "reply")]
     paged = None
     if following and not link.has_slug:
         paged = paged_template(document.page.url, following.url, link.key, "post")
     more = following.line(has_template=bool(paged)) if following else f"{known}{CHECK}: this thread had a single page"
     address = [f"  address: {scalar(paged)}{CHECK}"] if paged else []
     lines += [f"  {more}", "comment:", *address, "  first_page: 2", *_records(comments, comments.css, 2)]
-    lines += ["  fields: *reply"] if around is None else fields_text(_reply(comments), 2)
+    lines += ["  fields: *reply"] if around is None else fields_text(_reply(comments, edited), 2)
     return lines if more.startswith("pages") else [*lines, f"  {more}"]
 
 
@@ -71,25 +72,27 @@ def _address(link: Link) -> str:
     return f"  address: {scalar(template_of(link.url, link.key, 'post'))}"
 
 
-def _post(thread: tuple[Link, Document], around: LexborNode | None, comments: Records | None) -> list[str]:
+def _post(
+    thread: tuple[Link, Document], around: LexborNode | None, comments: Records | None, edited: str | None
+) -> list[str]:
     link, document = thread
     title = _title(document, link.text)
     fields = {"title": scalar(title)} if title else {}
     if around is None:
         # The first of the records is the post: what is read of it stands first on the page.
         within = f"{comments.css} " if comments is not None and not comments.siblings else ""
-        fields |= _fields(comments.nodes if comments is not None else [], within)
+        fields |= _fields(comments.nodes if comments is not None else [], within, edited=edited)
         if within:
             # Not every post has one: the first on the page may be another's.
             css = within.strip()
-            seen = edited_in(comments.nodes) if comments is not None else None
-            fields["edited_at"] = scalar(f"{css}:not({css} ~ {css}) {seen or f':is({GUESSED})'}")
+            fields["edited_at"] = scalar(f"{css}:not({css} ~ {css}) {edited or f':is({GUESSED})'}")
         return fields_text(fields, 2)
     record = selector_of(document.root, [around])
     like = body_in(comments.nodes) if comments is not None else None
     if record and title and around.css_first(title) is not None:
-        return [f"  record: {scalar(record)}{CHECK}", *fields_text(fields | _fields([around], like=like), 2)]
-    return fields_text(fields | _fields([around], f"{record} " if record else "", like), 2)
+        fields |= _fields([around], like=like, edited=edited) | {"edited_at": scalar(edited or GUESSED)}
+        return [f"  record: {scalar(record)}{CHECK}", *fields_text(fields, 2)]
+    return fields_text(fields | _fields([around], f"{record} " if record else "", like, edited=edited), 2)
 
 
 def _title(document: Document, text: str) -> str | None:
@@ -118,18 +121,21 @@ def _records(comments: Records, css: str, by: int) -> list[str]:
     return indented(lines, by)
 
 
-def _reply(comments: Records) -> dict[str, str]:
+def _reply(comments: Records, edited: str | None) -> dict[str, str]:
     names = {name for node in comments.nodes for name in node.attributes}
     parents = [{"parent_id": f"{{attr: {name}}}"} for name in _PARENTS if name in names]
     key = {"comment_id": comments.key} if comments.key else {}
-    edited = edited_in(comments.nodes) or GUESSED
-    return {**key, **(parents[0] if parents else {}), **_fields(comments.nodes), "edited_at": scalar(edited)}
+    fields = _fields(comments.nodes, edited=edited) | {"edited_at": scalar(edited or GUESSED)}
+    return {**key, **(parents[0] if parents else {}), **fields}
 
 
-def _fields(records: list[LexborNode], within: str = "", like: str | None = None) -> dict[str, str]:
+def _fields(
+    records: list[LexborNode], within: str = "", like: str | None = None, *, edited: str | None = None
+) -> dict[str, str]:
     """Propose author, time and body of records; `within` stands before each selector.
 
     `like` finds the bodies of others that are like them: in one short post alone, the body may not stand out.
+    `edited` finds notes of edits, which are not the author's words.
     """
     author = author_in(records)
     body = like if like and any(record.css_first(like) for record in records) else body_in(records)
@@ -137,7 +143,6 @@ def _fields(records: list[LexborNode], within: str = "", like: str | None = None
     if body:
         css = scalar(within + body)
         buttons = buttons_in([record.css_first(body) for record in records])
-        edited = edited_in(records)
         foreign = scalar(", ".join((_FOREIGN, *buttons, *([edited] if edited else []))))
         whole = f"{{css: {css}, drop: {scalar(', '.join(buttons))}}}" if buttons else css
         fields |= {"body": f"{{css: {css}, drop: {foreign}}}", "body_html": whole}
