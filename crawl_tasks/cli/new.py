@@ -18,6 +18,7 @@ from crawl_tasks.fetch.download import build_fetcher
 from crawl_tasks.fetch.resolver import Resolver
 from crawl_tasks.settings import Settings, load_settings
 from crawl_tasks.sites.loader import parse_site
+from crawl_tasks.survey.entrance import asks_for_login, doors_of
 from crawl_tasks.survey.findings import Findings, site_file
 from crawl_tasks.survey.look import Look
 from crawl_tasks.survey.place import Place, place_of
@@ -80,7 +81,7 @@ def look_around(visitor: Visitor, place: Place, name: str, engine: str | None, *
     found = look.by_preset(engine)
     if found is not None:
         return found
-    doors = look.doors()
+    doors = doors_of(look.front)
     for door in doors:
         with suppress(PageError, ConfigError):
             behind = Look(visitor, replace(place, url=door), name, contact=contact).by_preset()
@@ -90,7 +91,7 @@ def look_around(visitor: Visitor, place: Place, name: str, engine: str | None, *
     if proposed.boards:
         return proposed
     url = look.place.url
-    if look.asks_for_login():
+    if asks_for_login(look.front):
         raise AccessDenied(
             f"{url} asks for a login and shows guests no boards; a member's cookie goes into secret_headers, "
             "see docs/site-files.md"

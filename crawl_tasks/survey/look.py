@@ -20,6 +20,7 @@ from crawl_tasks.sites.schema import Board, Site
 from crawl_tasks.sites.stages import Format
 from crawl_tasks.survey.ages import zone_by_ages
 from crawl_tasks.survey.below import MOST_LOOKED_INTO, with_boards_below
+from crawl_tasks.survey.entrance import language_of, title_of
 from crawl_tasks.survey.findings import Findings, preset_site_text
 from crawl_tasks.survey.place import Place
 from crawl_tasks.survey.proposal import propose
@@ -30,11 +31,6 @@ from crawl_tasks.survey.zone import Zone, zone_by_clock, zone_by_words, zone_sai
 from crawl_tasks.urls import origin_of
 
 MOST_CANDIDATES = 3
-MOST_DOORS = 2
-_DOOR = re.compile(
-    r"\b(?:forums?|community|discussions?|(?:message |bulletin )?boards?|bbs)\b|论坛|論壇|社区|社區", re.IGNORECASE
-)
-_LANGUAGE = re.compile(r"<html[^>]*?\blang=[\"']?([A-Za-z-]{2,12})", re.IGNORECASE)
 
 
 class Look:
@@ -81,30 +77,8 @@ class Look:
 
     def by_proposal(self) -> Findings:
         """Propose rules for a forum whose program has no preset, from a list page and a thread page."""
-        known = self._told(Findings(self.name, self.place, title=self.title(), zone=self._zone(None)))
-        return propose(self._visitor, self.front, known, self._language())
-
-    def asks_for_login(self) -> bool:
-        """Say whether the front page is one to log in on."""
-        return self.front.root.css_first("input[type=password]") is not None
-
-    def doors(self) -> tuple[str, ...]:
-        """Return where links of this page lead that are called a forum, as on a portal; this host's first."""
-        found = []
-        for node in self.front.root.css("a[href]"):
-            url = self.front.absolute(node.attributes.get("href") or "")
-            if url is not None and url != self.place.url and _DOOR.search(" ".join(node.text().split())[:40]):
-                found.append(url)
-        return tuple(sorted(dict.fromkeys(found), key=lambda url: origin_of(url) != self.place.base))[:MOST_DOORS]
-
-    def title(self) -> str:
-        """Return what the forum calls itself."""
-        said = self.front.root.css_first("meta[property='og:site_name']")
-        if said is not None and said.attributes.get("content"):
-            return str(said.attributes["content"]).strip()
-        node = self.front.root.css_first("title")
-        whole = " ".join(node.text().split()) if node is not None else ""
-        return re.split(r" [-|–—·] ", whole)[0] if len(whole) > 60 else whole
+        known = self._told(Findings(self.name, self.place, title=title_of(self.front), zone=self._zone(None)))
+        return propose(self._visitor, self.front, known, language_of(self.front))
 
     def _candidates(self, engine: str | None) -> list[Suspect]:
         if engine is not None:
@@ -159,7 +133,7 @@ class Look:
         return Findings(
             self.name,
             self.place,
-            title=self.title(),
+            title=title_of(self.front),
             suspect=suspect,
             prefix=prefix,
             zone=self._zone(
@@ -216,13 +190,9 @@ class Look:
         except PageError:
             return None
 
-    def _language(self) -> str:
-        found = _LANGUAGE.search(self.front.source[:5000])
-        return found[1] if found else ""
-
     def _zone(self, said: str | None, *, changes: bool = False) -> Zone | None:
         """Read the zone from what the preset found, else from the page's last words."""
-        language = self._language()
+        language = language_of(self.front)
         if said:
             at_s = self.front.page.at_s
             zone = zone_said(said, language=language)
@@ -239,7 +209,7 @@ class Look:
         delay = self._visitor.crawl_delay_s(self.place.url)
         zone = found.zone
         if zone is None and found.trial is not None and found.trial.page is not None:
-            zone = zone_by_ages([Document(found.trial.page)], language=self._language())
+            zone = zone_by_ages([Document(found.trial.page)], language=language_of(self.front))
         return replace(found, delay_s=delay, zone=zone, remarks=tuple(self._remarks))
 
 
