@@ -35,7 +35,7 @@ def count_rules(records: Sequence[LexborNode], known: Beginning | None = None) -
     }
     worded = {name: _worded_rule(records, words) for name, words in (("reply_count", REPLIES), ("view_count", VIEWS))}
     if not any(named.values()) and not any(worded.values()):
-        named["reply_count"] = selector_in(records, [next(iter(counts_in(record)), None) for record in records])
+        named["reply_count"] = selector_in(records, [_unnamed(record) for record in records])
     rules = {name: rule for name, rule in worded.items() if rule}
     rules |= {name: scalar(css) for name, css in named.items() if css}
     css = named["reply_count"]
@@ -61,10 +61,11 @@ def _is_one_more(css: str, known: Beginning | None) -> bool:
 def replies_in(records: Sequence[LexborNode]) -> list[int]:
     """Return how many replies each row tells of, at the place where rows do."""
     css = selector_in(records, [_named(record, REPLIES) for record in records])
-    nodes = [record.css_first(css) if css else None for record in records]
     said = [_worded(record, REPLIES) for record in records] if css is None else []
     if any(said):
         return [read_count(one[2]) or 0 if one else 0 for one in said]
+    css = css or selector_in(records, [_unnamed(record) for record in records])
+    nodes = [record.css_first(css) if css else None for record in records]
     return [read_count(node.text()) or 0 if node is not None else 0 for node in nodes]
 
 
@@ -101,6 +102,14 @@ def words_of(node: LexborNode) -> str:
 
 def _named(record: LexborNode, words: re.Pattern[str]) -> LexborNode | None:
     return next((node for node in (*counts_in(record), *_labelled_in(record)) if words.search(words_of(node))), None)
+
+
+def _unnamed(record: LexborNode) -> LexborNode | None:
+    """Return the first number of a record that is no link to a page of its thread: `1 2 3` may stand beside a title."""
+    found = counts_in(record)
+    links = {read_count(node.text()) for node in found if node.tag == "a"}
+    are_pages = any(number is not None and number + 1 in links for number in links)
+    return next((node for node in found if not (are_pages and node.tag == "a")), None)
 
 
 def _labelled_in(record: LexborNode) -> list[LexborNode]:

@@ -8,7 +8,7 @@ from crawl_tasks.model import Fetched
 from crawl_tasks.parse.document import Document
 from crawl_tasks.survey.beginning import beginning_of
 from crawl_tasks.survey.buttons import buttons_in
-from crawl_tasks.survey.counts import count_rules
+from crawl_tasks.survey.counts import count_rules, replies_in
 from crawl_tasks.survey.edits import edited_in
 from crawl_tasks.survey.links import links_of
 from crawl_tasks.survey.list_rules import Listing, list_rules
@@ -45,6 +45,16 @@ def test_a_column_is_known_by_its_heading_even_below_a_wide_one(heading: str, le
     records = page(f"<table>{HEAD.format(heading)}{rows}</table>").root.css("tr.r")
 
     assert count_rules(records) == {"reply_count": rule, "view_count": "'td:nth-child(3)'"}
+
+
+def test_links_to_the_pages_of_a_thread_beside_its_title_count_nothing() -> None:
+    pages = "<p><a href=?p=1>1</a><a href=?p=2>2</a></p>"
+    row = "<li><a href=/read/{0}>Words {0}</a>{1}<div class=c>{2}</div><div class=c>40{0}</div></li>"
+    rows = "".join(row.format(at, pages if at < 4 else "", at) for at in range(12))
+    records = page(f"<ul>{rows}</ul>").root.css("li")
+
+    assert count_rules(records) == {"reply_count": "div.c"}
+    assert replies_in(records) == list(range(12))
 
 
 @pytest.mark.parametrize(
