@@ -52,7 +52,7 @@ def run(lists: int) -> Iterator[tuple[str, Cost]]:
         server.start()
         client = redis.Redis.from_url(server.url)
         frontier = Frontier(client, "bench", store_at=10**6, outbox_max=10**6)
-        site = parse_site(RULES.replace("window: 50", "window: 200"), "demo.yaml")
+        site = parse_site(RULES.replace("window: 50", "window: 200, max_backlog: 1000000"), "demo.yaml")
         publish_site(frontier, site, "bench@example.org")
         frontier.admit("demo", [ask(Stage.LIST, f"f{number}") for number in range(lists)])
         frontier.tick("bench", floor_ms=1)
