@@ -37,7 +37,8 @@ def command(
     """Write posts and comments as JSON Lines or CSV, streamed; FILE appears when it is whole.
 
     With --after or --follow each post and comment is written once, as it is now, in the order of its last change, whose
-    number is its change_id: go on after the last one you have finished with, and none is missed and none comes twice.
+    number is its change_id. What was stored together shares it: a change is finished when a greater one comes. Go on
+    after the last finished one, and none is missed.
     """
     if follow and out != "-":
         raise click.UsageError("--follow writes to standard output: crawl-tasks export --follow > FILE")

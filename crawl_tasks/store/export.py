@@ -106,9 +106,10 @@ def export_changes(
 ) -> int:
     """Write what became another text or state since a change, in the order of the commits; return the last change.
 
-    Each row stands once, as it is now, with the `change_id` of its last change. All rows up to the change that is
-    returned were written, so that a reader who goes on from the last `change_id` it has finished with misses none and
-    sees none twice. Rows that a version without changes stored come first, and only from 0.
+    Each row stands once, as it is now, with the `change_id` of its last change. Rows of one transaction share it: a
+    reader has finished with a change when a row of a later one comes, or the look ends. Whoever goes on from the last
+    change it has finished with misses none, and sees at most the rows of the change after it again. All up to the
+    change that is returned were written. Rows that a version without changes stored come first, and only from 0.
 
     Args:
         store: what is exported.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from selectolax.lexbor import LexborNode
 
@@ -35,9 +36,7 @@ def tour(visitor: Visitor, links: tuple[Link, ...], front: str) -> Tour:
     left_out: list[str] = []
     empty: Document | None = None
     waiting = list(links)
-    for link in waiting:  # which grows meanwhile
-        if waiting.index(link) >= MOST_VISITED:
-            break
+    for link in islice(waiting, MOST_VISITED):  # which grows meanwhile
         try:
             document = Document(visitor.page(link.url))
         except RefusedAddress:

@@ -1,4 +1,4 @@
-"""Whoever reads the changes on from where they stopped gets every text once, and in the end what is stored."""
+"""Whoever reads the changes on from where they stopped misses nothing, and has in the end what is stored."""
 
 from __future__ import annotations
 
@@ -54,6 +54,20 @@ def test_a_reader_who_goes_on_gets_only_what_changed_since(store: Store, tmp_pat
     rows = changes(store, tmp_path / "out", after=known)
 
     assert named(rows) == [("post", "1", None, "filled")]
+
+
+def test_a_reader_cut_off_within_a_change_gets_that_change_again_and_misses_nothing(
+    store: Store, tmp_path: Path
+) -> None:
+    store.write([page(Post("1", 1.0, body="a"))])
+    store.write([page(Post("2", 1.0, body="b"), Post("3", 1.0, body="c"), Comment("3", "7", 1.0, body="d"))])
+    read = changes(store, tmp_path / "out")[:2]
+    assert [row["body"] for row in read] == ["a", "b"]
+
+    finished = min(int(str(row["change_id"])) for row in read)
+    rows = changes(store, tmp_path / "out", after=finished)
+
+    assert [row["body"] for row in rows] == ["b", "c", "d"]
 
 
 def test_what_is_stored_again_is_no_change(store: Store, tmp_path: Path) -> None:
