@@ -32,7 +32,8 @@ _UNSEEN = re.compile(
 _IMAGE = re.compile(rf"<img{_REST_OF_TAG}")
 _ALT = re.compile(r'\balt="([^"]{1,40})"')
 _PRE = re.compile(r"<pre[\s>]")
-_BREAK_KEPT, _BLANK_KEPT = "\ue000", "\ue001"
+# Noncharacters, which Unicode keeps for marks of this kind; private ones stand in pages, as icons of a font.
+_BREAK_KEPT, _BLANK_KEPT = "\ufdd0", "\ufdd1"
 _ATTRIBUTE = re.compile(r'([a-z:-]+)="([^"]*)"')
 _NAME = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)")
 _KEPT = {
@@ -67,7 +68,7 @@ def lines(html: str) -> str:
     if "  " in text or not _has_plain_blanks(text, written):
         written = [" ".join(line.split()) for line in written]
     text = "\n".join(filter(None, map(str.strip, written)))
-    if _BREAK_KEPT in text or _BLANK_KEPT in text:
+    if "<pre" in html and (_BREAK_KEPT in text or _BLANK_KEPT in text):
         text = text.replace(_BREAK_KEPT, "\n").replace(_BLANK_KEPT, " ")
     return _nfc(text)
 

@@ -13,11 +13,12 @@ from tests.unit.command_line import run
 
 
 @pytest.mark.parametrize("forum", FORUMS.values(), ids=FORUMS.keys())
-def test_an_address_is_enough(forum: Recording, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_address_is_enough(forum: Recording, tmp_path: Path) -> None:
     if not forum.is_there:
-        pytest.skip(f"no recording of {forum.name} in {RECORDINGS}; set CRAWL_FORUMS to the directory of recordings")
+        pytest.skip(
+            f"no recording of {forum.name} in {RECORDINGS}; set FORUM_RECORDINGS to the directory of recordings"
+        )
 
-    monkeypatch.delenv("CRAWL_FORUMS", raising=False)  # no setting of ours
     with replayed(forum, tmp_path) as replay:
         result = run("new", replay.base, "--name", "found", home=tmp_path)
         tried = run("try", "found", home=tmp_path)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser
 
@@ -110,6 +110,8 @@ def test_no_soup_gets_anything_live_through(pieces: list[str]) -> None:
 
 @settings(deadline=None)
 @given(st.text(max_size=200))
+@example("an icon \ue000\ue001")
+@example("\ufdd0\ufdd1")
 def test_text_goes_through_whole_but_for_blanks(text: str) -> None:
     shown = text.replace("&", "&amp;").replace("<", "&lt;").replace("\0", "")
 
