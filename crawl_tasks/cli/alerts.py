@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import click
 
 from crawl_tasks.alerts.herald import HOLD_MS, Herald
@@ -41,10 +39,10 @@ def command(to: str | None, once: bool) -> None:
         repeat_ms=round(settings.alert_repeat_h * _HOUR_MS),
         hold_ms=0 if once else HOLD_MS,
     )
-    with Interrupts():
+    with Interrupts() as interrupts:
         _say(herald.look(), settings.redis_prefix)
         while not once:
-            time.sleep(settings.alert_every_s)
+            interrupts.sleep(settings.alert_every_s)
             _say(herald.look(), settings.redis_prefix)
 
 

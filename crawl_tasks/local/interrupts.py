@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import select
 import signal
+import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
 from types import FrameType
 from typing import Self
 
@@ -26,8 +28,12 @@ class Interrupts:
         self._depth = 0
         self._pending: int | None = None
         self._before: dict[int, object] = {}
+        self._woken, self._wake = socket.socketpair()
 
     def __enter__(self) -> Self:
+        self._woken.setblocking(False)
+        self._wake.setblocking(False)
+        self._wake_before = signal.set_wakeup_fd(self._wake.fileno(), warn_on_full_buffer=False)
         for number in _SIGNALS:
             self._before[number] = signal.signal(number, self._note)
         return self
@@ -35,8 +41,17 @@ class Interrupts:
     def __exit__(self, *_: object) -> None:
         for number, handler in self._before.items():
             signal.signal(number, handler)  # type: ignore[arg-type]  # what signal.signal gave us
+        signal.set_wakeup_fd(self._wake_before)
+        self._woken.close()
+        self._wake.close()
 
-    @contextmanager
+    def sleep(self, seconds: float) -> None:
+        """Sleep; unlike with `time.sleep`, a signal that comes just before it is not heard only after it."""
+        with contextlib.suppress(BlockingIOError):
+            self._woken.recv(64)
+        select.select([self._woken], [], [], seconds)
+
+    @contextlib.contextmanager
     def shield(self) -> Iterator[None]:
         """Hold a signal back until the end of the block."""
         self._depth += 1

@@ -23,6 +23,7 @@ from crawl_tasks.sites.schema import Site
 from tests.chaos.points import KillPoint, Role
 from tests.flow.judge import differences
 from tests.flow.world import ROOT, SITE, World
+from tests.waiting import PATIENCE_S
 
 LEASE_MS = 4000  # the crawler's own are an attempt's deadline and 15 seconds
 ONE_SCAN_S = 86_400.0  # a second scan of a board would fetch its lists again, as it should
@@ -116,7 +117,7 @@ class Nursery:
         """End the fork server, and with it the children."""
         assert self._process.stdin
         self._process.stdin.close()
-        self._process.wait(timeout=10)
+        self._process.wait(timeout=PATIENCE_S)
         assert self._process.stdout
         self._process.stdout.close()
 
@@ -132,8 +133,8 @@ class Nursery:
         else:
             self.children[str(said["died"])].code = int(str(said["code"]))
 
-    def _pump_until(self, condition: Callable[[], bool], within_s: float = 60.0) -> None:
-        deadline = time.monotonic() + within_s
+    def _pump_until(self, condition: Callable[[], bool]) -> None:
+        deadline = time.monotonic() + PATIENCE_S
         while not condition():
             assert time.monotonic() < deadline, "the fork server does not answer; see nursery.log"
             self.pump(0.05)
@@ -206,11 +207,11 @@ class Ground:
         """The forum's address."""
         return self.world.base
 
-    def wait_idle(self, within_s: float = 90.0, every_s: float = 0.1) -> None:
+    def wait_idle(self, every_s: float = 0.1) -> None:
         """Let the crawl end."""
-        deadline = time.monotonic() + within_s
+        deadline = time.monotonic() + PATIENCE_S
         while not self.is_idle():
-            assert time.monotonic() < deadline, f"not idle within {within_s} s: {self.world.census()}"
+            assert time.monotonic() < deadline, f"not idle within {PATIENCE_S} s: {self.world.census()}"
             self.nursery.pump(every_s)
 
     def is_idle(self) -> bool:

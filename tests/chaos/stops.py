@@ -13,6 +13,7 @@ from tests.chaos.ground import Child, Ground, new_ground
 from tests.chaos.points import POINTS, Role
 from tests.chaos.rows import Row, Scale
 from tests.flow.world import CELERY
+from tests.waiting import PATIENCE_S
 
 AT = (
     "after the lease",
@@ -96,10 +97,10 @@ def _relay(ground: Ground, faults: list[str]) -> int:
     return int(first.accepted is False)
 
 
-def _until(ground: Ground, condition: Callable[[], object], within_s: float = 60.0) -> None:
-    deadline = time.monotonic() + within_s
+def _until(ground: Ground, condition: Callable[[], object]) -> None:
+    deadline = time.monotonic() + PATIENCE_S
     while not condition():
-        assert time.monotonic() < deadline, f"not within {within_s} s: {ground.world.census()}"
+        assert time.monotonic() < deadline, f"not within {PATIENCE_S} s: {ground.world.census()}"
         ground.nursery.pump(0.03)
 
 

@@ -34,6 +34,7 @@ from crawl_tasks.sites.loader import parse_site
 from crawl_tasks.sites.published import dump_site
 from crawl_tasks.store.upsert import Store
 from tests.frontier.small_crawl import RULES, SmallForum, small_forum
+from tests.waiting import PATIENCE_S
 
 LEASE_MS = 150
 BROKEN = "/post/13"
@@ -98,10 +99,10 @@ class TinyCrawl:
         self._wrap(self.store)
         return self.store.open()
 
-    def run(self, within_s: float = 20.0) -> None:
+    def run(self) -> None:
         """Crawl until nothing is open and everything is stored."""
         self.begin()
-        deadline = time.monotonic() + within_s
+        deadline = time.monotonic() + PATIENCE_S
         while not self.is_over():
             assert time.monotonic() < deadline, f"does not end: {self._judge.census('demo')}"
             self.turn()

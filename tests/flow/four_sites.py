@@ -48,7 +48,7 @@ class FourSites:
             world.start(f"forum-{name}", *command, *files, *options)
         for name in FORUMS:  # one after the other is ready; all have started
             port = self._file(name, "port-file")
-            eventually(lambda port=port: port.exists() and port.read_text().strip(), within_s=30)
+            eventually(lambda port=port: port.exists() and port.read_text().strip())
             publish_site(world.frontier, site_at(name, f"http://127.0.0.1:{int(port.read_text())}"), contact=None)
 
     def start_workers(self) -> None:
@@ -60,16 +60,16 @@ class FourSites:
             self.world.start(
                 name, *CELERY, "worker", "-Q", queue, "-n", f"{name}@%h", "-E", "-l", "info", "-c", threads
             )
-        eventually(lambda: all(f"{name}@" in self.world.ready_workers() for name in queues), within_s=60, every_s=0.1)
+        eventually(lambda: all(f"{name}@" in self.world.ready_workers() for name in queues), every_s=0.1)
 
     def done(self, name: str) -> int:
         return self.world.frontier.census(name).done
 
     def pause_in_time(self) -> None:
         """Pause the site that is to be paused when a few of its pages are done, and wait for those in hand."""
-        eventually(lambda: self.done("paused") >= PAUSED_AFTER, within_s=30)
+        eventually(lambda: self.done("paused") >= PAUSED_AFTER)
         self.world.frontier.pause("paused")
-        eventually(lambda: self.world.frontier.census("paused").leased == 0, within_s=30)
+        eventually(lambda: self.world.frontier.census("paused").leased == 0)
 
     def is_over(self) -> bool:
         """Say whether nothing is left to do but on the paused site."""

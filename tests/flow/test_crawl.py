@@ -25,8 +25,8 @@ def test_two_list_and_three_detail_workers_with_beat_store_everything_once(world
     world.workers(lists=2, details=3)
 
     world.start("beat", *CELERY, "beat")  # nothing else asks for a scan
-    eventually(lambda: world.census().admitted > 0, within_s=30)
-    eventually(world.is_idle, within_s=60, every_s=0.1)
+    eventually(lambda: world.census().admitted > 0)
+    eventually(world.is_idle, every_s=0.1)
 
     assert world.faults() == []
     assert set(world.fetched()) == set(world.truth()["paths"])
@@ -65,7 +65,7 @@ def test_a_worker_killed_in_the_middle_costs_at_most_what_it_held(world: World) 
     held = world.census()
     world.kill("detail0")
     world.worker("detail0", "detail")
-    eventually(world.is_idle, within_s=90, every_s=0.1)
+    eventually(world.is_idle, every_s=0.1)
 
     assert world.faults() == []
     again = [path for path, times in world.fetched().items() if times > 1]
@@ -120,17 +120,17 @@ def test_duplicate_late_and_forged_messages_do_nothing(world: World) -> None:
     world.worker("store", "store", "-c", "1")
     for _ in range(3):
         world.client.lpush("post", *late)
-    eventually(world.is_idle, within_s=60, every_s=0.1)
+    eventually(world.is_idle, every_s=0.1)
     garbage = [b"{", b"null", b'{"body": 1}', b"\xff\xfe", late[0].replace(b"utf-8", b"rot13")]
     world.client.lpush("post", *late, *forged, *garbage)
     admitted = world.census().admitted
 
-    eventually(lambda: world.client.llen("crawl:refused") == len(garbage), within_s=30)
+    eventually(lambda: world.client.llen("crawl:refused") == len(garbage))
     known = world.truth()["posts"][0]["post_id"]
     code = f"from crawl_tasks.tasks import fetch_post; [fetch_post.delay('demo', post_id='{known}') for _ in 'ab']"
     world.run("sender", CELERY[0], "-c", code)
-    eventually(lambda: "'known'" in world.log_of("detail"), within_s=30)  # it goes on with what is well formed
-    eventually(world.is_idle, within_s=30)
+    eventually(lambda: "'known'" in world.log_of("detail"))  # it goes on with what is well formed
+    eventually(world.is_idle)
 
     assert world.faults() == []
     assert world.census().admitted == admitted + 1
@@ -151,7 +151,7 @@ def test_tasks_sent_directly_pass_guard_gate_and_ledger(world: World) -> None:
     )
     world.run("sender", CELERY[0], "-c", code % post["post_id"])
 
-    eventually(lambda: world.census().done >= 4 and world.is_idle(), within_s=30)
+    eventually(lambda: world.census().done >= 4 and world.is_idle())
 
     fetched = world.fetched()
     assert fetched[f"/post/{post['post_id']}"] == 1
@@ -187,9 +187,9 @@ def test_window_and_rate_hold_across_workers_as_the_forum_measures_them(world: W
     world.workers(details=2)
     world.frontier.produce()
 
-    eventually(lambda: world.census().done >= 40, within_s=60)
+    eventually(lambda: world.census().done >= 40)
     world.frontier.pause("demo")
-    eventually(lambda: world.census().leased == 0, within_s=20)
+    eventually(lambda: world.census().leased == 0)
 
     rows = [row for row in world.requests() if row["path"] != "/robots.txt"]
     starts = sorted(float(row["start"]) for row in rows)
@@ -208,7 +208,7 @@ def test_redis_killed_and_started_again_loses_nothing(world: World) -> None:
     os.kill(world.server.pid, signal.SIGKILL)
     world.server.stop()
     world.server.start()
-    eventually(world.is_idle, within_s=90, every_s=0.1)
+    eventually(world.is_idle, every_s=0.1)
 
     assert world.faults() == []
     assert max(world.fetched().values()) <= 2

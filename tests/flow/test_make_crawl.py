@@ -86,7 +86,7 @@ class Demo:
 
 def wait_until(process: subprocess.Popen[str], condition: Callable[[], bool]) -> None:
     """Wait for a moment of a running demo; fail at once, with what it said, when it ends before."""
-    eventually(lambda: condition() or process.poll() is not None, within_s=60)
+    eventually(lambda: condition() or process.poll() is not None)
     assert process.poll() is None, process.communicate()[0]
 
 

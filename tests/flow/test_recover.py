@@ -30,11 +30,11 @@ def test_an_emptied_redis_is_rebuilt_by_the_workers_themselves_if_so_set(world: 
     world.publish(lease_ms=SHORT_LEASE_MS, deadline_s=1.0, window=8)
     world.workers()
     world.frontier.produce()
-    eventually(lambda: pages_stored(world) > 60, within_s=60)
+    eventually(lambda: pages_stored(world) > 60)
 
     world.client.flushall()
-    eventually(lambda: world.frontier.sites() == ["demo"], within_s=30)
-    eventually(world.is_idle, within_s=90, every_s=0.1)
+    eventually(lambda: world.frontier.sites() == ["demo"])
+    eventually(world.is_idle, every_s=0.1)
 
     assert world.faults() == []
     assert set(world.fetched()) == set(world.truth()["paths"])
@@ -45,13 +45,13 @@ def test_an_emptied_redis_is_rebuilt_and_the_crawl_ends_as_if_nothing_had_been(w
     world.publish(lease_ms=SHORT_LEASE_MS, deadline_s=1.0, window=8)
     world.workers()
     world.frontier.produce()
-    eventually(lambda: pages_stored(world) > 60, within_s=60)
+    eventually(lambda: pages_stored(world) > 60)
 
     unstored = world.frontier.outbox.size()
     held = world.census()
     world.client.flushall()
     said = world.run("recover", *RECOVER)
-    eventually(world.is_idle, within_s=90, every_s=0.1)
+    eventually(world.is_idle, every_s=0.1)
 
     assert "requests are open again" in said
     assert world.faults() == []

@@ -81,10 +81,10 @@ def test_a_crawl_goes_through_every_refusal_of_redis(world: World) -> None:
 
     for fault in FAULTS:
         done = world.census().done
-        eventually(partial(has_done, world, done + 5), within_s=60)
+        eventually(partial(has_done, world, done + 5))
         with fault(world):
             eventually(after(FAULT_LASTS_S))
-    eventually(world.is_idle, within_s=120, every_s=0.1)
+    eventually(world.is_idle, every_s=0.1)
 
     assert world.faults() == []
     assert set(world.fetched()) == set(world.truth()["paths"])
@@ -115,7 +115,7 @@ def test_the_writes_that_a_power_failure_took_are_done_again(world: World) -> No
     world.publish(lease_ms=SHORT_LEASE_MS, deadline_s=1.0, window=8)
     world.workers()
     world.frontier.produce()
-    eventually(partial(has_done, world, 100), within_s=60)
+    eventually(partial(has_done, world, 100))
 
     os.kill(world.server.pid, signal.SIGKILL)
     world.server.stop()  # it is dead, or about to be
@@ -123,7 +123,7 @@ def test_the_writes_that_a_power_failure_took_are_done_again(world: World) -> No
     with log.open("r+b") as file:
         file.truncate(log.stat().st_size - 100_000)
     world.server.start()
-    eventually(world.is_idle, within_s=90, every_s=0.1)
+    eventually(world.is_idle, every_s=0.1)
 
     assert world.faults() == []
     assert set(world.fetched()) == set(world.truth()["paths"])

@@ -29,9 +29,9 @@ def test_what_only_a_later_version_understands_is_kept_and_the_rest_is_done(worl
         world.client.lpush("post", json.dumps(tagged))
 
     world.worker("detail", "detail")
-    eventually(lambda: world.fetched()[f"/post/{known}"], within_s=30)
-    eventually(lambda: world.client.llen("crawl:refused") == 2, within_s=10)
-    eventually(lambda: world.client.hlen("unacked") == 0, within_s=10)
+    eventually(lambda: world.fetched()[f"/post/{known}"])
+    eventually(lambda: world.client.llen("crawl:refused") == 2)
+    eventually(lambda: world.client.hlen("unacked") == 0)
 
     kept = [text.decode() for text in world.client.lrange("crawl:refused", 0, -1)]
     assert sorted("fetch_later" in text for text in kept) == [False, True]
@@ -49,7 +49,7 @@ def test_a_site_that_is_published_again_and_again_in_a_crawl_loses_and_doubles_n
         published += 1
         world.publish(window=2 + published % 9, deadline_s=5.0 + published % 3)
         done = world.census().done
-        eventually(lambda done=done: world.census().done > done + 10 or world.is_idle(), within_s=60)
+        eventually(lambda done=done: world.census().done > done + 10 or world.is_idle())
 
     assert published > 5
     assert world.faults() == []

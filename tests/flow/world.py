@@ -25,12 +25,16 @@ from crawl_tasks.sites.published import dump_site
 from crawl_tasks.sites.schema import Site
 from crawl_tasks.store.upsert import Store
 from tests.flow.judge import differences
-from tests.waiting import eventually
+from tests.waiting import PATIENCE_S, eventually
 
 ROOT = Path(__file__).parents[2]
 CELERY = [sys.executable, "-m", "celery", "-A", "crawl_tasks"]
 SITE = "demo"
 SHORT_LEASE_MS = 6000  # the crawler's own are an attempt's deadline and 15 seconds
+
+
+GRACE_S = 20.0
+"""What a process of the test may take to end when asked; then it is killed."""
 
 
 @dataclass
@@ -86,7 +90,7 @@ class World:
         return self.start(name, *CELERY, "worker", "-Q", queues, "-n", f"{name}@%h", "-l", "info", *options)
 
     def wait_for_worker(self, name: str) -> None:
-        eventually(lambda: f"{name}@" in self.ready_workers() or self.ended(name), within_s=60)
+        eventually(lambda: f"{name}@" in self.ready_workers() or self.ended(name))
 
     def ready_workers(self) -> str:
         return str(self.client.smembers("_kombu.binding.celery.pidbox"))
@@ -109,7 +113,7 @@ class World:
             process.terminate()
         for process in self.processes.values():
             try:
-                process.wait(timeout=20)
+                process.wait(timeout=GRACE_S)
             except subprocess.TimeoutExpired:
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
@@ -125,7 +129,7 @@ class World:
         if "forum" in self.processes:
             before = self.processes.pop("forum")
             before.terminate()
-            before.wait(timeout=10)
+            before.wait(timeout=PATIENCE_S)
         port_file, truth = self.directory / "port", self.directory / "truth.json"
         port_file.unlink(missing_ok=True)
         command = [sys.executable, "-m", "crawl_tasks.demo", "--port", str(port), "--port-file", str(port_file)]
@@ -182,11 +186,11 @@ class World:
         census = self.census()
         return census.admitted > 0 and census.open == 0 and self.frontier.outbox.size() == 0
 
-    def crawl(self, within_s: float = 90.0) -> None:
+    def crawl(self) -> None:
         """Make every board due and wait until nothing is open."""
         before = self.census().admitted
         for board in self.client.zrange("crawl:boards", 0, -1):
             self.client.zadd("crawl:boards", {board: 0})
         self.frontier.produce()
         assert self.census().admitted > before
-        eventually(self.is_idle, within_s=within_s, every_s=0.1)
+        eventually(self.is_idle, every_s=0.1)

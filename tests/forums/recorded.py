@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.waiting import eventually
+from tests.waiting import PATIENCE_S, eventually
 
 ROOT = Path(__file__).parents[2]
 RECORDINGS = Path(os.environ.get("FORUM_RECORDINGS") or ROOT.parent / "shared" / "forums")
@@ -114,8 +114,8 @@ def replayed(forum: Recording, directory: Path) -> Iterator[Replay]:
         process = subprocess.Popen(command, cwd=ROOT, stdout=out, stderr=out)
     try:
         found = re.compile(r"http://127\.0\.0\.1:\d+(?=/\s)").findall
-        eventually(lambda: bool(found(said.read_text())), within_s=30)
+        eventually(lambda: bool(found(said.read_text())))
         yield Replay(found(said.read_text())[-1], log)
     finally:
         process.terminate()
-        process.wait(timeout=10)
+        process.wait(timeout=PATIENCE_S)

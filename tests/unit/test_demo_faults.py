@@ -27,14 +27,14 @@ def server() -> Iterator[DemoServer]:
 
 
 def get(server: DemoServer, path: str = PATH) -> tuple[http.client.HTTPResponse, bytes]:
-    with closing(http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)) as connection:
+    with closing(http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)) as connection:
         connection.request("GET", path)
         with connection.getresponse() as response:
             return response, response.read()
 
 
 def open_socket(server: DemoServer, path: str = PATH) -> socket.socket:
-    client = socket.create_connection(("127.0.0.1", server.port), timeout=10)
+    client = socket.create_connection(("127.0.0.1", server.port), timeout=60)
     client.sendall(f"GET {path} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
     return client
 
@@ -195,7 +195,7 @@ def test_endless_body_goes_on_until_the_client_leaves(server: DemoServer) -> Non
 def test_slow_answers_are_whole_and_leave_the_connection_usable(server: DemoServer, kind: FaultKind) -> None:
     right = get(server)[1]
     server.set_faults(Fault(kind, PATH, times=1, duration_s=0.2))
-    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
 
     bodies = []
     for _ in range(2):

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from crawl_tasks.demo.call import MAX_HEAD_BYTES, BadCallError, Call, read_call
 from crawl_tasks.demo.forum import DemoForum
 from crawl_tasks.demo.server import DemoServer
-from tests.waiting import eventually
+from tests.waiting import PATIENCE_S, eventually
 
 ROOT = Path(__file__).parents[2]
 TOKEN = {"X-Demo-Token": "secret"}
@@ -40,7 +40,7 @@ def server(forum: DemoForum) -> Iterator[DemoServer]:
 def ask(
     server: DemoServer, method: str, path: str, *, headers: dict[str, str] | None = None, body: str | None = None
 ) -> tuple[int, dict[str, str], bytes]:
-    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
     connection.request(method, path, body=body, headers=headers or {})
     response = connection.getresponse()
     answer = response.status, dict(response.headers), response.read()
@@ -50,7 +50,7 @@ def ask(
 
 def exchange(server: DemoServer, sent: bytes) -> bytes:
     """Send raw bytes and read until the server closes."""
-    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as client:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as client:
         client.sendall(sent)
         received = b""
         while piece := client.recv(65536):
@@ -71,7 +71,7 @@ def test_response_has_date_length_and_charset(server: DemoServer, forum: DemoFor
 
 
 def test_many_requests_share_one_connection(server: DemoServer, forum: DemoForum) -> None:
-    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
     for path in forum.truth().paths:
         connection.request("GET", path)
         assert connection.getresponse().read() == forum.render(path).body
@@ -93,7 +93,7 @@ def test_calls_in_one_packet_are_answered_in_order(server: DemoServer) -> None:
 
 
 def test_call_in_single_bytes_is_understood(server: DemoServer) -> None:
-    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as client:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as client:
         client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         for byte in b"GET /robots.txt HTTP/1.1\r\nHost: x\r\n\r\n":
             client.sendall(bytes([byte]))
@@ -162,7 +162,7 @@ def test_any_bytes_are_a_call_or_not_yet_one_or_refused(data: bytes) -> None:
 
 def test_only_loopback_is_bound(server: DemoServer) -> None:
     assert server.url == f"http://127.0.0.1:{server.port}"
-    with pytest.raises(OSError, match="refused"), socket.create_connection(("127.0.0.2", server.port), timeout=10):
+    with pytest.raises(OSError, match="refused"), socket.create_connection(("127.0.0.2", server.port), timeout=60):
         pass
 
 
@@ -192,7 +192,7 @@ def test_latency_holds_each_response_and_no_other_connection(forum: DemoForum) -
 
 def test_client_that_leaves_before_its_answer_is_noted(forum: DemoForum) -> None:
     with DemoServer(forum, latency_ms=60_000) as server:
-        with socket.create_connection(("127.0.0.1", server.port), timeout=10) as client:
+        with socket.create_connection(("127.0.0.1", server.port), timeout=60) as client:
             client.sendall(b"GET /list/1/1 HTTP/1.1\r\nHost: x\r\n\r\n")
         eventually(lambda: server.log)
 
@@ -219,7 +219,7 @@ def test_log_file_has_a_line_for_each_request_while_the_server_runs(forum: DemoF
 
 def test_stopped_server_frees_its_port_and_can_be_followed(forum: DemoForum) -> None:
     with DemoServer(forum) as first:
-        idle = socket.create_connection(("127.0.0.1", first.port), timeout=10)
+        idle = socket.create_connection(("127.0.0.1", first.port), timeout=60)
 
     with DemoServer(forum, port=first.port) as second:
         status = ask(second, "GET", "/robots.txt")[0]
@@ -295,7 +295,7 @@ def test_command_serves_announces_and_ends_cleanly_on_sigterm(tmp_path: Path) ->
 
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT)
     eventually(files["port"].exists)
-    connection = http.client.HTTPConnection("127.0.0.1", int(files["port"].read_text()), timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", int(files["port"].read_text()), timeout=60)
     statuses = []
     for _ in range(2):
         connection.request("GET", "/list/1/1")
@@ -303,7 +303,7 @@ def test_command_serves_announces_and_ends_cleanly_on_sigterm(tmp_path: Path) ->
         response.read()
         statuses.append(response.status)
     process.send_signal(signal.SIGTERM)
-    output, errors = process.communicate(timeout=20)
+    output, errors = process.communicate(timeout=PATIENCE_S)
     connection.close()
 
     assert statuses == [500, 200]

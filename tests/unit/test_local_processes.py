@@ -20,7 +20,7 @@ from crawl_tasks.local.lock import StateLock, is_held
 from crawl_tasks.local.ports import port_near
 from crawl_tasks.local.processes import Crew, Job
 from crawl_tasks.local.redis_server import RedisServer
-from tests.waiting import eventually
+from tests.waiting import PATIENCE_S, eventually
 
 SLEEP = (sys.executable, "-c", "import time; print('up', flush=True); time.sleep(600)")
 STUBBORN = (
@@ -28,6 +28,13 @@ STUBBORN = (
     "-c",
     "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('up', flush=True); time.sleep(600)",
 )
+INTERRUPTS_US_WHEN_ASKED_TO_END = """\
+import os, signal, time
+signal.signal(signal.SIGTERM, lambda *_: os.kill(os.getppid(), signal.SIGINT))
+print("up", flush=True)
+while True:
+    time.sleep(0.1)
+"""
 
 
 @pytest.fixture
@@ -117,11 +124,11 @@ def test_a_program_that_is_not_there_is_one_clear_error(crew: Crew) -> None:
 
 def test_higher_ranks_are_ended_first(crew: Crew, tmp_path: Path) -> None:
     script = "import signal, sys, time\ndef end(*_):\n open(sys.argv[1], 'a').write(sys.argv[2]); sys.exit()\n"
-    script += "signal.signal(signal.SIGTERM, end); print('up', flush=True); time.sleep(600)"
+    script += "signal.signal(signal.SIGTERM, end); print('up', flush=True)\nwhile True: time.sleep(0.1)"
     for name, rank in (("a", 1), ("b", 3), ("c", 2)):
         crew.start(Job(name, (sys.executable, "-c", script, str(tmp_path / "order"), name), rank=rank))
         eventually(lambda name=name: is_up(crew.log_of(name)))
-    crew.grace_s = 10
+    crew.grace_s = PATIENCE_S
 
     crew.end()
 
@@ -129,7 +136,7 @@ def test_higher_ranks_are_ended_first(crew: Crew, tmp_path: Path) -> None:
 
 
 SUPERVISOR = """\
-import os, sys, time
+import os, sys
 from pathlib import Path
 from crawl_tasks.local.embedded import EmbeddedRedis
 from crawl_tasks.local.interrupts import Interrupts
@@ -141,7 +148,7 @@ with Interrupts() as interrupts, EmbeddedRedis(state, interrupts), Crew(state, o
     (state / "pids").write_text(f"{crew.pid('a')} {crew.pid('b')} {interrupts.count}")
     if "fail" in sys.argv:
         raise RuntimeError("a bug")
-    time.sleep(600)
+    interrupts.sleep(600)
 """
 
 
@@ -151,11 +158,11 @@ def test_nothing_survives_the_supervisor(tmp_path: Path, how: signal.Signals | s
     arguments = [sys.executable, "-c", textwrap.dedent(SUPERVISOR), str(state), str(how)]
     supervisor = subprocess.Popen(arguments, stderr=subprocess.DEVNULL, start_new_session=True)
     pids = state / "pids"
-    eventually(lambda: pids.is_file() and pids.read_text(), within_s=20)
+    eventually(lambda: pids.is_file() and pids.read_text())
     if isinstance(how, signal.Signals):
         supervisor.send_signal(how)
 
-    supervisor.wait(timeout=20)
+    supervisor.wait(timeout=PATIENCE_S)
 
     children = [int(pid) for pid in pids.read_text().split()[:2]]
     eventually(lambda: not any(is_alive(pid) for pid in children))
@@ -217,14 +224,12 @@ def test_a_signal_inside_a_shield_is_raised_at_its_end(interrupts: Interrupts) -
 
 def test_a_second_ctrl_c_saves_the_waiting(tmp_path: Path, interrupts: Interrupts, told: list[str]) -> None:
     crew = Crew(tmp_path, os.environ, interrupts, told.append, grace_s=600)
-    crew.start(Job("stubborn", STUBBORN))
+    crew.start(Job("stubborn", (sys.executable, "-c", INTERRUPTS_US_WHEN_ASKED_TO_END)))
     eventually(lambda: is_up(crew.log_of("stubborn")))
     pid = crew.pid("stubborn")
-    impatient = subprocess.Popen(["sh", "-c", f"sleep 0.3; kill -INT {os.getpid()}"])
 
     with pytest.raises(KeyboardInterrupt):
         crew.end()
-    impatient.wait()
 
     assert not psutil.pid_exists(pid)
 

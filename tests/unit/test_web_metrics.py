@@ -31,6 +31,7 @@ from crawl_tasks.web.metrics import FAMILIES
 from crawl_tasks.web.server import WatchServer
 from tests.serving import serving
 from tests.unit.command_line import run, site_text
+from tests.waiting import PATIENCE_S
 
 ROOT = Path(__file__).parents[2]
 
@@ -119,7 +120,7 @@ def base(frontier: Frontier) -> Iterator[str]:
 
 
 def get(url: str) -> str:
-    with urllib.request.urlopen(url, timeout=10) as answer:
+    with urllib.request.urlopen(url, timeout=60) as answer:
         text: str = answer.read().decode()
     return text
 
@@ -167,6 +168,6 @@ def test_the_exporter_runs_until_it_is_told_to_end(
         shown = get(f"{base}/"), get(f"{base}/metrics")
         process.terminate()
 
-        assert process.wait(timeout=20) == Exit.TERMINATED
+        assert process.wait(timeout=PATIENCE_S) == Exit.TERMINATED
     assert ("/site/tiny" in shown[0], "crawl_pages_total" in shown[1]) == (True, True)
     assert frontier.census("tiny").is_balanced

@@ -120,7 +120,7 @@ def ask(url: str, cookie: str = "", form: dict[str, str] | None = None) -> tuple
     data = urllib.parse.urlencode(form).encode() if form is not None else None
     request = urllib.request.Request(url, data=data, headers={"Cookie": cookie})
     try:
-        answer = urllib.request.build_opener(NoRedirect).open(request, timeout=10)
+        answer = urllib.request.build_opener(NoRedirect).open(request, timeout=60)
     except urllib.error.HTTPError as error:
         answer = error
     with answer:
