@@ -144,7 +144,7 @@ class Drain:
         if self._clock() >= self._look_at:
             self._looked, self._look_at = set(), self._clock() + LOOK_EVERY_S
         for name in names - self._looked:
-            text, epoch = self._frontier.published(name), self._frontier.memory.epoch()
+            text, epoch = self._frontier.sites.published(name), self._frontier.memory.epoch()
             if text is not None and epoch is not None and self._kept.get(name) != text:
                 is_new = store.keep(name, text, epoch)
                 if is_new and self._frontier.census(name).stats.get("comment:new"):
@@ -154,7 +154,7 @@ class Drain:
 
     def _since(self, site: str) -> float:
         if site not in self._watched_since:
-            self._watched_since[site] = self._frontier.watched_since_ms(site) / 1000
+            self._watched_since[site] = self._frontier.sites.watched_since_ms(site) / 1000
         return self._watched_since[site]
 
     def _readable(self, drawn: list[tuple[bytes, bytes]]) -> list[tuple[bytes, Items]]:

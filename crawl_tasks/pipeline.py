@@ -167,7 +167,7 @@ class Pages:
         """Tell the gate of the site's Crawl-delay: once a process, and when it has changed."""
         asked_s = min(self._fetcher.crawl_delay_s(request.address, site.policy) or 0.0, MOST_CRAWL_DELAY_S)
         if self._crawl_delays.get(request.site) != asked_s:
-            self._frontier.heed(request.site, asked_s)
+            self._frontier.sites.heed(request.site, asked_s)
             self._crawl_delays[request.site] = asked_s
 
     def _fail(self, lease: Lease, error: PageError, watch: Stopwatch) -> str:

@@ -32,7 +32,7 @@ def publish_site(frontier: Frontier, site: Site, contact: str | None) -> None:
     """
     require_contact(site, contact)
     boards = board_terms(site)
-    frontier.publish(site.name, site.version, dump_site(site), terms_of(site), boards)
+    frontier.sites.publish(site.name, site.version, dump_site(site), terms_of(site), boards)
 
 
 def require_contact(site: Site, contact: str | None) -> None:

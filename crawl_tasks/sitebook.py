@@ -140,7 +140,7 @@ class SiteBook:
         Raises:
             ConfigError: no such site is published.
         """
-        text = self._frontier.published(name)
+        text = self._frontier.sites.published(name)
         if text is None:
             raise ConfigError(f"site {name!r} is not published; `crawl-tasks sites check` publishes config/sites")
         return open_site(read_site(text), self._contact, self._steps)

@@ -60,7 +60,7 @@ def measure_footprint(count: int) -> Footprint:
                 client.config_set("appendonly", "no")
                 client.config_set("lazyfree-lazy-user-del", "no")  # the default of Valkey 8 frees later
                 frontier = Frontier(client, SITE)
-                frontier.publish(SITE, "1", "{}", TERMS, [])
+                frontier.sites.publish(SITE, "1", "{}", TERMS, [])
                 before = _used(client)
                 for batch in _requests(count):
                     frontier.admit(SITE, batch)

@@ -57,7 +57,7 @@ def chosen_sites(frontier: Frontier, names: tuple[str, ...]) -> list[str]:
     Raises:
         ConfigError: one is not published, or none is.
     """
-    published = frontier.sites()
+    published = frontier.sites.names()
     for name in names:
         if name not in published:
             raise ConfigError(f"site {name!r} is not published; published are: {', '.join(published) or 'none'}")

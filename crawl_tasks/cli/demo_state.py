@@ -61,7 +61,7 @@ def require_own_backends(configured: Settings, *, fresh: bool) -> None:
         ConfigError: the configured Redis or database is not the demo's to use; nothing was touched.
     """
     if is_redis_configured(configured):
-        published = open_frontier(configured).sites()
+        published = open_frontier(configured).sites.names()
         if set(published) - {"demo"} or (fresh and published):
             raise ConfigError(
                 f"CRAWL_REDIS_URL: {configured.redis_url} serves {', '.join(published)} already;"

@@ -19,7 +19,7 @@ def command(site: str | None, everything: bool, within_s: float | None) -> None:
     frontier = open_frontier()
     names = meant(frontier, site, everything=everything)
     for name in names:
-        frontier.drain(name)
+        frontier.sites.drain(name)
     if within_s is not None:
         wait_until(frontier, names, lambda census: census.open == 0, within_s)
     for census in frontier.censuses(names):

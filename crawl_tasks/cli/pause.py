@@ -15,5 +15,5 @@ def command(site: str | None, everything: bool) -> None:
     """Stop fetching from SITE, or from all: what is open is kept, what is being fetched ends."""
     frontier = open_frontier()
     for name in meant(frontier, site, everything=everything):
-        frontier.pause(name)
+        frontier.sites.pause(name)
         click.echo(f"{name} is paused; go on with: crawl-tasks resume {name}")

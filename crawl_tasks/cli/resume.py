@@ -15,5 +15,5 @@ def command(site: str | None, everything: bool) -> None:
     """Go on with SITE, or with all, after pause, stop or drain."""
     frontier = open_frontier()
     for name in meant(frontier, site, everything=everything):
-        frontier.resume(name)
+        frontier.sites.resume(name)
         click.echo(f"{name} goes on")

@@ -106,7 +106,7 @@ class Seeder:
     """Asks for the admission of one request at a time and says what became of it."""
 
     def __init__(self, frontier: Frontier, name: str, priority: int, reach: Reach = FULL_REACH) -> None:
-        text = frontier.published(name)
+        text = frontier.sites.published(name)
         if text is None:
             raise ConfigError(f"site {name!r} is not published; run: crawl-tasks sites check {name}")
         self._frontier = frontier

@@ -18,6 +18,6 @@ def command(site: str | None, everything: bool, within_s: float) -> None:
     frontier = open_frontier()
     names = meant(frontier, site, everything=everything)
     for name in names:
-        frontier.pause(name)
+        frontier.sites.pause(name)
     wait_until(frontier, names, lambda census: census.leased == 0, within_s)
     click.echo(f"nothing is being fetched from {', '.join(names)}; go on with: crawl-tasks resume")

@@ -46,6 +46,7 @@ from crawl_tasks.frontier.retry import Verdict
 from crawl_tasks.frontier.robots import RobotsShelf
 from crawl_tasks.frontier.scripts import OUTBOX_MAX, Scripts, Verb, explained
 from crawl_tasks.frontier.shelf import Shelf
+from crawl_tasks.frontier.sites import Sites
 from crawl_tasks.frontier.starts import Starts
 from crawl_tasks.frontier.timetable import Timetable
 from crawl_tasks.model import Effort, Lease, Parsed, Request
@@ -65,11 +66,12 @@ class Frontier:
     def __init__(self, client: redis.Redis, prefix: str, store_at: int = 100, outbox_max: int = OUTBOX_MAX) -> None:
         self._client = client
         self._scripts = Scripts(client, prefix, outbox_max)
+        self.keys = Keys(prefix)
+        self.sites = Sites(client, self._scripts, self.keys)
         self.starts = Starts(client, self._scripts)
         self.shelf = Shelf(client, self._scripts, prefix)
         self.timetable = Timetable(self._scripts)
         self.alarms = Alarms(self._scripts)
-        self.keys = Keys(prefix)
         self.quarantine = Quarantine(client, self._scripts, self.keys)
         self.refused = RefusedList(client, self._scripts, prefix)
         self.graves = Graves(client, self._scripts, self.keys)
@@ -79,56 +81,6 @@ class Frontier:
         self.audit = Audit(self._scripts, self.keys)
         self._store_at = store_at
         self._outbox_max = outbox_max
-
-    # -- sites -------------------------------------------------------------------------------------------
-
-    def publish(
-        self, site: str, version: str, text: str, terms: Mapping[str, str | int], boards: Iterable[BoardTerms]
-    ) -> None:
-        """Make a site known to all workers; its boards are due at once when they are new."""
-        flat: list[str | int] = []
-        for name, value in terms.items():
-            flat += (name, value)
-        for board in boards:
-            flat += (board.board, board.line, board.start_ms, board.min_ms, board.max_ms)
-            flat += (board.full_line, board.full_first_ms)
-        self._scripts.call(Verb.PUBLISH, site, version, text, len(terms), *flat)
-
-    @explained("published")
-    def published(self, site: str) -> str | None:
-        """Read a published site's text, None when there is none of that name."""
-        text: object = self._client.hget(self.keys.sites, site)
-        return text.decode() if isinstance(text, bytes) else None
-
-    @explained("sites")
-    def sites(self) -> list[str]:
-        """Name the published sites, in order."""
-        names = cast(list[bytes], self._client.hkeys(self.keys.sites))
-        return sorted(name.decode() for name in names)
-
-    def pause(self, site: str) -> None:
-        """Lease nothing of a site any more; what is being fetched ends.
-
-        Raises:
-            ConfigError: no such site is published.
-        """
-        of_published(site, self._scripts.call(Verb.PAUSE, site, 1))
-
-    def resume(self, site: str) -> None:
-        """Let a paused site go on.
-
-        Raises:
-            ConfigError: no such site is published.
-        """
-        of_published(site, self._scripts.call(Verb.PAUSE, site, 0))
-
-    def heed(self, site: str, crawl_delay_s: float) -> None:
-        """Let no two requests for a site begin within its robots.txt's Crawl-delay; 0 for none.
-
-        Raises:
-            ConfigError: no such site is published.
-        """
-        of_published(site, self._scripts.call(Verb.HEED, site, round(crawl_delay_s * 1000)))
 
     # -- a request's life --------------------------------------------------------------------------------
 
@@ -217,14 +169,6 @@ class Frontier:
         )
         return reply[0] == 0
 
-    def drain(self, site: str) -> None:
-        """Begin no scan of a site any more, and finish what is open; `resume` ends it.
-
-        Raises:
-            ConfigError: no such site is published.
-        """
-        of_published(site, self._scripts.call(Verb.PAUSE, site, 2))
-
     # -- the clockwork -----------------------------------------------------------------------------------
 
     def tick(self, caller: str, most_sites: int = 100, floor_ms: int = 1500) -> Tick:
@@ -275,12 +219,6 @@ class Frontier:
     def changes(self) -> tuple[str, Mapping[bytes, bytes]]:
         """Name the Redis that answers, and say of each site how often it changed there."""
         return read_changes(self._client, self.keys)
-
-    @explained("watched_since_ms")
-    def watched_since_ms(self, site: str) -> int:
-        """Say when a site was first published; 0 when it never was."""
-        since = cast("bytes | None", self._client.hget(self.keys.site(site), "since"))
-        return int(since or 0)
 
     @explained("boards")
     def boards(self, site: str) -> list[BoardState]:

@@ -43,7 +43,7 @@ class Lookout:
         vitals = self._frontier.vitals(QUEUES)
         seen = self._seen if redis == self._redis else {}
         forgotten = forgotten_boards(vitals)
-        names = self._frontier.sites()
+        names = self._frontier.sites.names()
         stale = [
             name
             for name in names

@@ -239,7 +239,7 @@ def take_snapshot(frontier: Frontier, sites: Sequence[str] = ()) -> Snapshot:
         ConfigError: a site is not published.
         RedisUnreachable: Redis does not answer.
     """
-    names = list(sites) or frontier.sites()
+    names = list(sites) or frontier.sites.names()
     vitals = frontier.vitals(QUEUES)
     forgotten = forgotten_boards(vitals)
     return Snapshot(

@@ -97,7 +97,7 @@ class Check:
                 "", Spot(Flaw.OTHER_LEDGER, f"{self._frontier.memory.epoch() or 'none'}, not {store.epoch()}")
             )
             return  # all else follows from it
-        sites = self._frontier.sites()
+        sites = self._frontier.sites.names()
         for site in sorted(store.kept_sites().keys() - set(sites)) if store else ():
             yield Finding(site, Spot(Flaw.BLANK_SITE, "not published"))
         for site in sites:
@@ -130,7 +130,7 @@ class Check:
         yield from self._unguarded(site)
 
     def _unknown_boards(self, site: str) -> Iterator[Spot]:
-        text = self._frontier.published(site)
+        text = self._frontier.sites.published(site)
         boards = {board.id for board in read_site(text).boards} if text else set[str]()
         yield from (Spot(Flaw.BLANK_BOARD, board) for board in sorted(boards - self._frontier.audit.boards(site)))
 

@@ -25,7 +25,7 @@ def publish_remembering(frontier: Frontier, site: Site, contact: str | None, dat
     Raises:
         ConfigError: the site cannot be published.
     """
-    before = frontier.published(site.name)
+    before = frontier.sites.published(site.name)
     publish_site(frontier, site, contact)
     if before is None or not names_threads(site) or _named_before(before):
         return 0

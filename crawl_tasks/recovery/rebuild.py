@@ -55,7 +55,7 @@ def is_lost(frontier: Frontier, store: Store) -> bool:
 
 def known_sites(frontier: Frontier, store: Store) -> dict[str, Site]:
     """Read the sites that the database keeps, as Redis has them now where it has them."""
-    texts = store.kept_sites() | {name: frontier.published(name) or "" for name in frontier.sites()}
+    texts = store.kept_sites() | {name: frontier.sites.published(name) or "" for name in frontier.sites.names()}
     return {name: read_site(text) for name, text in sorted(texts.items())}
 
 
@@ -114,7 +114,7 @@ class Rebuilder:
             report(self._rebuild(site))
             if walk:
                 self._frontier.timetable.change(name, [board.id for board in site.boards], Act.WALK)
-            (self._frontier.pause if name in paused else self._frontier.resume)(name)
+            (self._frontier.sites.pause if name in paused else self._frontier.sites.resume)(name)
         epoch = self._frontier.memory.epoch()
         if epoch is None:
             raise ConfigError("no site is known to rebuild; write config/sites/NAME.yaml, then run it again")

@@ -59,7 +59,7 @@ class Inbox:
 
     def drain(self) -> int:
         """Take what stands in the start keys, as far as the sites have room; give how many entries were settled."""
-        sites = self._frontier.sites()
+        sites = self._frontier.sites.names()
         keys = {self.key_of(site): site for site in sites}
         if "{site}" not in self._name:
             keys[self._name] = ""
@@ -106,7 +106,7 @@ class Inbox:
     def _open(self, name: str) -> tuple[Site, Addresses]:
         known = self._sites.get(name)
         if known is None:
-            text = self._frontier.published(name)
+            text = self._frontier.sites.published(name)
             if text is None:
                 raise SiteError(f"site {name[:40]!r} is not published")
             site = read_site(text)

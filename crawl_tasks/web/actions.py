@@ -52,13 +52,13 @@ class Actions:
         Raises:
             ConfigError: there is no such verb or site.
         """
-        if site not in self._frontier.sites():
+        if site not in self._frontier.sites.names():
             raise ConfigError("there is no such site")
         match verb:
             case "pause":
-                self._frontier.pause(site)
+                self._frontier.sites.pause(site)
             case "resume":
-                self._frontier.resume(site)
+                self._frontier.sites.resume(site)
             case "retry-dead":
                 self._frontier.graves.revive(site, State.DEAD)
             case "retry-parked":

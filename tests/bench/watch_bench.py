@@ -49,7 +49,7 @@ def fill(client: redis.Redis, sites: int, boards: int) -> Frontier:
     frontier = Frontier(client, "crawl")
     for number in range(sites):
         name = f"site{number}"
-        frontier.publish(
+        frontier.sites.publish(
             name, "v1", "{}", TERMS, [BoardTerms(str(b), "1 ! list 5 a b", 60_000, 1, 2) for b in range(boards)]
         )
         counters = {"admitted": 10**6, "done:list": 1, "done:post": 2, "done:comment": 3, "known": 7, "attempts": 9}
@@ -82,7 +82,7 @@ def measure(client: redis.Redis, frontier: Frontier) -> None:
     """Look and write as every scrape does, while all sites change, some or none."""
     gc.set_threshold(50_000, 20, 100)  # as the exporter does
     look, writer = Look(Lookout(frontier).look, fresh_s=0.0), Writer(FAMILIES)
-    names = frontier.sites()
+    names = frontier.sites.names()
     text = scrape(look, writer)
     boards = sum(site.boards.total for site in look.now().sites)
     samples = sum(not line.startswith("#") for line in text.splitlines())

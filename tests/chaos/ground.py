@@ -200,7 +200,7 @@ class Ground:
     def publish_site(self, site: Site, lease_ms: int = LEASE_MS) -> None:
         """Publish a site file with leases that end soon."""
         terms = terms_of(site) | {"lease_ms": lease_ms}
-        self.world.frontier.publish(site.name, site.version, dump_site(site), terms, board_terms(site))
+        self.world.frontier.sites.publish(site.name, site.version, dump_site(site), terms, board_terms(site))
 
     @property
     def base(self) -> str:

@@ -91,9 +91,9 @@ class RichCrawl(TinyCrawl):
         self._forum.moved[f"/post/{FULL_PASS}"] = f"/post/{FULL_PASS}"
         super().begin()
         self._client_aside.lpush("crawl:start", "garbage")
-        _try(lambda: self.frontier.pause("demo"))
+        _try(lambda: self.frontier.sites.pause("demo"))
         _try(self.frontier.produce)
-        _try(lambda: self.frontier.resume("demo"))
+        _try(lambda: self.frontier.sites.resume("demo"))
         self._client_aside.zadd("crawl:boards", {"demo 1": 0}, xx=True)
 
     def turn(self) -> None:

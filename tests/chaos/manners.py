@@ -37,7 +37,7 @@ def threshold(scale: Scale, seed: int) -> list[Row]:
     """Produce and admit more than may wait."""
     with _ground() as ground:
         ground.begin(max_backlog=THRESHOLD)
-        ground.world.frontier.pause("demo")  # nothing leaves: whoever is wrong by one is wrong for ever
+        ground.world.frontier.sites.pause("demo")  # nothing leaves: whoever is wrong by one is wrong for ever
         for _ in range(20):
             ground.nursery.fork(Role.PRODUCER, threshold=THRESHOLD)
         most = samples = 0
@@ -102,7 +102,7 @@ def slots(scale: Scale, seed: int) -> list[Row]:
         began = time.monotonic()
         while time.monotonic() < began + 8 + 4 * scale.repeats:
             ground.nursery.pump(0.05)
-        ground.world.frontier.pause("demo")
+        ground.world.frontier.sites.pause("demo")
         starts: dict[str, list[float]] = defaultdict(list)
         for row in ground.rows():
             if str(row["path"]).startswith("/list/") and str(row["path"]).endswith("/1"):

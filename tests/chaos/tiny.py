@@ -145,7 +145,7 @@ class TinyCrawl:
         rules = RULES + "boards: [1]\ninterval: {min_s: 600, start_s: 600, max_s: 600, full_pass_s: 86400}\n"
         site = parse_site(rules, "demo.yaml").relocated(self._forum.url)
         terms = terms_of(site) | {"lease_ms": LEASE_MS, "max_attempts": 9}
-        self.frontier.publish(site.name, site.version, dump_site(site), terms, board_terms(site))
+        self.frontier.sites.publish(site.name, site.version, dump_site(site), terms, board_terms(site))
 
     def _take(self) -> list[Ask]:
         hints = [(stage, json.loads(hint)) for stage in Stage for hint in self._aside.rpop(stage.value, 100) or ()]

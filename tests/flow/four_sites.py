@@ -68,7 +68,7 @@ class FourSites:
     def pause_in_time(self) -> None:
         """Pause the site that is to be paused when a few of its pages are done, and wait for those in hand."""
         eventually(lambda: self.done("paused") >= PAUSED_AFTER)
-        self.world.frontier.pause("paused")
+        self.world.frontier.sites.pause("paused")
         eventually(lambda: self.world.frontier.census("paused").leased == 0)
 
     def is_over(self) -> bool:

@@ -38,7 +38,7 @@ def test_of_five_beats_four_may_die_and_no_scan_is_doubled_or_missed(world: Worl
         eventually(lambda before=before: all(scans(world, board) > before[board] for board in boards))
 
     assert take_snapshot(world.frontier).is_beat_alive
-    world.frontier.pause("demo")
+    world.frontier.sites.pause("demo")
     eventually(lambda: world.census().leased == 0)
     slots = (world.frontier.clock_ms() - begun_ms) // INTERVAL_MS + 1
     for board in boards:

@@ -188,7 +188,7 @@ def test_window_and_rate_hold_across_workers_as_the_forum_measures_them(world: W
     world.frontier.produce()
 
     eventually(lambda: world.census().done >= 40)
-    world.frontier.pause("demo")
+    world.frontier.sites.pause("demo")
     eventually(lambda: world.census().leased == 0)
 
     rows = [row for row in world.requests() if row["path"] != "/robots.txt"]

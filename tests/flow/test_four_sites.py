@@ -152,7 +152,7 @@ def fall_ill(world: World) -> None:
 def get_well(world: World) -> None:
     """Open the stage, pause the site as an operator would, start a list worker again."""
     world.frontier.quarantine.reopen("ill", Stage.LIST)
-    world.frontier.pause("ill")
+    world.frontier.sites.pause("ill")
     world.worker("list1", "list")
 
 

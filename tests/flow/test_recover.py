@@ -33,7 +33,7 @@ def test_an_emptied_redis_is_rebuilt_by_the_workers_themselves_if_so_set(world: 
     eventually(lambda: pages_stored(world) > 60)
 
     world.client.flushall()
-    eventually(lambda: world.frontier.sites() == ["demo"])
+    eventually(lambda: world.frontier.sites.names() == ["demo"])
     eventually(world.is_idle, every_s=0.1)
 
     assert world.faults() == []

@@ -148,7 +148,7 @@ class World:
         publish_site(self.frontier, site, contact=None)
         if lease_ms:
             terms = terms_of(site) | {"lease_ms": lease_ms}
-            self.frontier.publish(site.name, site.version, dump_site(site), terms, board_terms(site))
+            self.frontier.sites.publish(site.name, site.version, dump_site(site), terms, board_terms(site))
         return site
 
     def truth(self) -> dict[str, Any]:  # JSON of any shape

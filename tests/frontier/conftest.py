@@ -15,7 +15,7 @@ from tests.frontier.small_crawl import SmallCrawl, small_forum
 @pytest.fixture
 def frontier(client: redis.Redis) -> Iterator[Frontier]:
     frontier = Frontier(client, "test")
-    frontier.publish("demo", "v1", "{}", TERMS, [])
+    frontier.sites.publish("demo", "v1", "{}", TERMS, [])
     yield frontier
     census = frontier.census("demo")
     assert census.imbalance() == ""
@@ -24,7 +24,7 @@ def frontier(client: redis.Redis) -> Iterator[Frontier]:
 @pytest.fixture
 def publish(frontier: Frontier) -> Callable[..., None]:
     def with_terms(**terms: str | int) -> None:
-        frontier.publish("demo", "v1", "{}", TERMS | terms, [])
+        frontier.sites.publish("demo", "v1", "{}", TERMS | terms, [])
 
     return with_terms
 
@@ -32,7 +32,7 @@ def publish(frontier: Frontier) -> Callable[..., None]:
 @pytest.fixture
 def watch(frontier: Frontier) -> Callable[..., None]:
     def boards(*boards: BoardTerms, **terms: int) -> None:
-        frontier.publish("demo", "v1", "{}", TERMS | terms, boards)
+        frontier.sites.publish("demo", "v1", "{}", TERMS | terms, boards)
 
     return boards
 

@@ -158,7 +158,7 @@ def test_a_probe_that_fails_is_parked_and_the_stage_stays_shut(
 def test_only_one_probe_is_under_way(frontier: Frontier, client: redis.Redis, shut: Callable[..., None]) -> None:
     shut(probe_ms=1)
     probe = next_released(frontier, client)
-    frontier.publish("demo", "v1", "{}", TERMS | {"probe_ms": 900_000}, [])
+    frontier.sites.publish("demo", "v1", "{}", TERMS | {"probe_ms": 900_000}, [])
     lease(frontier, probe)
 
     frontier.tick("me")
@@ -196,10 +196,10 @@ def test_a_new_version_of_the_site_file_sends_a_probe_at_once_and_the_same_versi
 ) -> None:
     shut()
 
-    frontier.publish("demo", "v1", "{}", TERMS, [])
+    frontier.sites.publish("demo", "v1", "{}", TERMS, [])
     frontier.tick("me")
     again = released(client)
-    frontier.publish("demo", "v2", "{}", TERMS, [])
+    frontier.sites.publish("demo", "v2", "{}", TERMS, [])
     frontier.tick("me")
 
     assert (again, len(released(client))) == ([], 1)
@@ -211,7 +211,7 @@ def test_an_opened_stage_is_shut_again_only_by_as_many_pages_as_the_first_time(
     shut(probe_ms=1)
     probe = next_released(frontier, client)
     good(frontier, lease(frontier, probe))
-    frontier.publish("demo", "v1", "{}", TERMS | {"window": 1, "probe_ms": 900_000}, [])
+    frontier.sites.publish("demo", "v1", "{}", TERMS | {"window": 1, "probe_ms": 900_000}, [])
 
     frontier.graves.revive("demo", State.PARKED)
     rid = next_released(frontier, client)

@@ -84,7 +84,7 @@ def test_a_request_whose_workers_all_died_counts_as_given_up(
 def test_a_refusal_at_the_gate_is_counted(frontier: Frontier, client: redis.Redis) -> None:
     frontier.admit("demo", posts(1))
     rid = released(client)[0]
-    frontier.pause("demo")
+    frontier.sites.pause("demo")
 
     frontier.lease("demo", rid)
 
@@ -119,7 +119,7 @@ def test_a_process_is_alive_while_it_says_so(frontier: Frontier, client: redis.R
 def test_many_sites_are_counted_in_the_order_they_were_asked_for(frontier: Frontier) -> None:
     names = [f"s{number}" for number in range(450)]
     for name in names:
-        frontier.publish(name, "v", "{}", {"window": 1}, [])
+        frontier.sites.publish(name, "v", "{}", {"window": 1}, [])
     frontier.admit("demo", posts(2))
 
     censuses = frontier.censuses([*names, "demo"])

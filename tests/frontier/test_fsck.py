@@ -229,7 +229,7 @@ def test_items_that_were_deleted_before_they_were_stored_are_noticed_and_fetched
     crawl.forum.board("1", 1, "10 0")
     crawl.forum.thread("10")
     with Store(f"sqlite:///{tmp_path / 'crawl.db'}") as store:
-        store.keep("demo", crawl.frontier.published("demo") or "", crawl.frontier.memory.epoch() or "")
+        store.keep("demo", crawl.frontier.sites.published("demo") or "", crawl.frontier.memory.epoch() or "")
         crawl.scan()
         if key == "shelf":
             for page_id, _ in crawl.frontier.outbox.draw("store", 10):

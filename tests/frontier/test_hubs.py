@@ -96,7 +96,7 @@ def test_a_hub_that_is_added_later_asks_only_for_what_no_list_showed(crawl: Smal
 
 
 def test_a_rebuilt_guard_knows_a_post_without_its_revision_too(frontier: Frontier) -> None:
-    frontier.publish("demo", "v1", "{}", TERMS | {"hubs": 1}, [])
+    frontier.sites.publish("demo", "v1", "{}", TERMS | {"hubs": 1}, [])
     frontier.memory.recall("demo", [(post(7, "3"), False)])
 
     named = [Request("demo", Stage.POST, key, f"http://127.0.0.1/post/{key}") for key in ("7", "8")]

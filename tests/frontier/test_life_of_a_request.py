@@ -205,12 +205,12 @@ def test_lifo_takes_the_newest_first(frontier: Frontier, client: redis.Redis, pu
 def test_a_paused_site_leases_nothing_and_keeps_its_place(frontier: Frontier, client: redis.Redis) -> None:
     frontier.admit("demo", posts(2))
     first, _ = released(client)
-    frontier.pause("demo")
+    frontier.sites.pause("demo")
 
     assert frontier.lease("demo", first) is Refusal.PAUSED
     assert released(client) == []
 
-    frontier.resume("demo")
+    frontier.sites.resume("demo")
     assert first in released(client)
 
 

@@ -31,7 +31,7 @@ def fail(frontier: Frontier, held: Lease, state: State, delay_ms: int = 0) -> No
 def test_every_verb_is_seen_by_the_next_look(frontier: Frontier, client: redis.Redis) -> None:
     held: list[Lease] = []
     steps: dict[str, Callable[[], object]] = {
-        "publish": lambda: frontier.publish("demo", "v2", "{}", TERMS | {"window": 9}, [BOARD]),
+        "publish": lambda: frontier.sites.publish("demo", "v2", "{}", TERMS | {"window": 9}, [BOARD]),
         "produce": frontier.produce,
         "admit": lambda: frontier.admit("demo", posts(9)),
         "lease": lambda: held.extend(lease(frontier, rid) for rid in released(client)[:5]),
@@ -42,12 +42,12 @@ def test_every_verb_is_seen_by_the_next_look(frontier: Frontier, client: redis.R
         "tick": lambda: eventually(lambda: frontier.tick("t") and not client.zcard("test:s:demo:delayed")),
         "revive": lambda: frontier.graves.revive("demo", State.DEAD),
         "drop": lambda: frontier.graves.drop("demo", State.PARKED),
-        "refuse": lambda: frontier.pause("demo") or frontier.lease("demo", released(client)[0]),
-        "resume": lambda: frontier.resume("demo"),
-        "heed": lambda: frontier.heed("demo", 3.0),
+        "refuse": lambda: frontier.sites.pause("demo") or frontier.lease("demo", released(client)[0]),
+        "resume": lambda: frontier.sites.resume("demo"),
+        "heed": lambda: frontier.sites.heed("demo", 3.0),
         "hold": lambda: frontier.timetable.change("demo", ["news"], Act.HOLD),
         "stored": lambda: frontier.outbox.stored([frontier.outbox.draw("me", 9)[0][0]], {"demo": {"post:new": 3}}),
-        "drain": lambda: frontier.drain("demo"),
+        "drain": lambda: frontier.sites.drain("demo"),
     }
     lookout = Lookout(frontier)
     before = lookout.look()
@@ -71,7 +71,7 @@ def test_a_script_that_writes_of_a_site_says_that_it_changed(verb: Verb) -> None
 
 
 def test_a_site_that_did_not_change_is_not_read_again(frontier: Frontier) -> None:
-    frontier.publish("other", "v1", "{}", TERMS, [])
+    frontier.sites.publish("other", "v1", "{}", TERMS, [])
     lookout = Lookout(frontier)
     demo, other = lookout.look().sites
     frontier.admit("other", [Request("other", Stage.POST, "1", "http://127.0.0.1/post/1")])
@@ -97,7 +97,7 @@ def test_a_site_is_read_again_after_a_while_whatever_the_scripts_say(
 
 
 def test_a_forgotten_site_is_shown_no_more(frontier: Frontier) -> None:
-    frontier.publish("other", "v1", "{}", TERMS, [])
+    frontier.sites.publish("other", "v1", "{}", TERMS, [])
     lookout = Lookout(frontier)
     lookout.look()
 

@@ -189,8 +189,8 @@ def test_a_crawl_delay_that_was_taken_back_holds_no_more(
     frontier: Frontier, client: redis.Redis, publish: Callable[..., None]
 ) -> None:
     publish(window=2, delay_ms=0)
-    frontier.heed("demo", 40.0)
-    frontier.heed("demo", 0.0)
+    frontier.sites.heed("demo", 40.0)
+    frontier.sites.heed("demo", 0.0)
 
     no_waiting(client)
     frontier.tick("me")

@@ -118,6 +118,6 @@ def test_a_board_that_left_the_site_file_is_scanned_no_more(
 
 def test_a_paused_site_is_not_scanned(frontier: Frontier, watch: Callable[..., None]) -> None:
     watch(board("1"))
-    frontier.pause("demo")
+    frontier.sites.pause("demo")
 
     assert frontier.produce() == (0, 1, 0)

@@ -83,7 +83,7 @@ def test_no_token_is_given_a_second_time(crawl: SmallCrawl, client: redis.Redis,
 
 def test_a_paused_site_stays_paused(crawl: SmallCrawl, store: Store) -> None:
     site = half_crawled(crawl, store)
-    crawl.frontier.pause("demo")
+    crawl.frontier.sites.pause("demo")
 
     Rebuilder(crawl.frontier, store, None).run({"demo": site}, lambda _: None)
 

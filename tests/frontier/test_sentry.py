@@ -79,13 +79,13 @@ def test_what_is_released_is_not_leased_while_all_stand_still(crawl: SmallCrawl,
     frontier.memory.halt("a reason")
 
     assert crawl.work() == []
-    frontier.pause("demo")
-    frontier.resume("demo")
+    frontier.sites.pause("demo")
+    frontier.sites.resume("demo")
     assert crawl.work() == []
     assert frontier.census("demo").ready == 3
 
     assert frontier.memory.go_on()
-    frontier.resume("demo")
+    frontier.sites.resume("demo")
     assert frontier.census("demo").released == 3
 
 
@@ -122,7 +122,7 @@ def test_of_two_recoveries_one_is_refused(crawl: SmallCrawl, client: redis.Redis
     with pytest.raises(ConfigError, match="another:1 rebuilds the ledger already"):
         Rebuilder(crawl.frontier, store, None).run_if_lost(lambda _: None)
 
-    assert crawl.frontier.sites() == []
+    assert crawl.frontier.sites.names() == []
     crawl.frontier.memory.seize("another:1", 0)
     assert Rebuilder(crawl.frontier, store, None).run_if_lost(lambda _: None)
 

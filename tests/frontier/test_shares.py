@@ -75,7 +75,7 @@ def test_no_lane_that_has_work_waits_longer_than_one_round(
 ) -> None:
     client.flushdb()
     terms = TERMS | {"window": 1, "delay_ms": 60_000, "weights": " ".join(map(str, weights))}
-    frontier.publish("demo", "v1", "{}", terms, [])
+    frontier.sites.publish("demo", "v1", "{}", terms, [])
     admit(frontier, 40, tuple(sorted(lanes)))
     one_round = sum(weight for lane, weight in zip(LANES, weights, strict=True) if lane in lanes)
 

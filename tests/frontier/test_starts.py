@@ -30,7 +30,7 @@ PUSHES: dict[str, Push] = {
 
 def published(frontier: Frontier, name: str = "demo", **terms: int) -> None:
     site = parse_site(GOOD.replace("name: forum", f"name: {name}"), "f.yaml")
-    frontier.publish(name, site.version, dump_site(site), TERMS | terms, [])
+    frontier.sites.publish(name, site.version, dump_site(site), TERMS | terms, [])
 
 
 @pytest.fixture
@@ -92,7 +92,7 @@ def test_a_full_site_does_not_hold_up_the_others_of_the_common_key(
 
 
 def test_a_paused_site_takes_nothing_from_its_key(inbox: Inbox, frontier: Frontier, client: redis.Redis) -> None:
-    frontier.pause("demo")
+    frontier.sites.pause("demo")
     client.rpush("test:start:demo", *entries(5))
 
     assert inbox.drain() == 0

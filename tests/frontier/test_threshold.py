@@ -129,7 +129,7 @@ def begin(frontier: Frontier, client: redis.Redis, boards: int, **terms: int) ->
     client.flushall()
     lists = [page_of(Stage.LIST, str(number), revision="@SCAN@") for number in range(1, boards + 1)]
     watched = [BoardTerms(request.key, line_of(request), 86_400_000, 1, 86_400_000) for request in lists]
-    frontier.publish("demo", "v1", "{}", TERMS | {"max_attempts": 100_000} | terms, watched)
+    frontier.sites.publish("demo", "v1", "{}", TERMS | {"max_attempts": 100_000} | terms, watched)
 
 
 @given(

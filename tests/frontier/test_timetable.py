@@ -97,7 +97,7 @@ def test_a_scan_that_ends_does_not_bring_a_held_board_back(
 
 def test_a_board_that_is_held_is_not_late(frontier: Frontier, client: redis.Redis, watch: Watch) -> None:
     watch(board("1"))
-    frontier.pause("demo")
+    frontier.sites.pause("demo")
     client.zadd("test:boards", {"demo 1": 1})
     frontier.produce()
     assert frontier.census("demo").boards.late == 1

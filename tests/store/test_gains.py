@@ -64,7 +64,7 @@ def test_freshness_counts_what_was_posted_since_the_site_is_watched(
     client: redis.Redis, tmp_path: Path, age_s: float, counted: int
 ) -> None:
     frontier = Frontier(client, "test")
-    frontier.publish("demo", "v1", "{}", TERMS, [])
+    frontier.sites.publish("demo", "v1", "{}", TERMS, [])
     client.hset("test:s:demo", "since", int((time.time() - 86_400) * 1000))
     frontier.admit("demo", [Request("demo", Stage.POST, "1", "http://127.0.0.1/post/1")])
     post = Post("1", time.time(), created_at=int(time.time() - age_s), body="b")
@@ -80,7 +80,7 @@ def test_freshness_counts_what_was_posted_since_the_site_is_watched(
 
 def test_freshness_of_a_board_is_that_of_its_posts(client: redis.Redis, tmp_path: Path) -> None:
     frontier = Frontier(client, "test")
-    frontier.publish("demo", "v1", "{}", TERMS, [board("news"), board("talk")])
+    frontier.sites.publish("demo", "v1", "{}", TERMS, [board("news"), board("talk")])
     client.hset("test:s:demo", "since", 1)
     with Store(f"sqlite:///{tmp_path / 'x.db'}") as store:
         drain = Drain(frontier, lambda: store, batch=10, worth=5)

@@ -23,7 +23,7 @@ class Waiting:
 
     def __post_init__(self) -> None:
         self.frontier = Frontier(self.client, "test")
-        self.frontier.publish("demo", "v1", "{}", TERMS, [])
+        self.frontier.sites.publish("demo", "v1", "{}", TERMS, [])
         self.now = 1000.0
         self.opened = 0
         self.worker = Drain(self.frontier, self._open, batch=100, worth=5, clock=lambda: self.now)

@@ -85,7 +85,7 @@ def test_check_publishes_what_the_files_say(tmp_path: Path, redis_server: RedisS
         "published: tiny",
     ]
     frontier = Frontier(client, "test")
-    assert read_site(frontier.published("tiny") or "") == parse_site(site_text(), "")
+    assert read_site(frontier.sites.published("tiny") or "") == parse_site(site_text(), "")
     assert [board.board for board in frontier.boards("tiny")] == ["1", "b2"]
 
 

@@ -101,7 +101,7 @@ def test_a_parked_list_page_does_not_keep_a_crawl_from_ending(frontier: Frontier
 
 
 def test_a_paused_site_does_not_keep_a_crawl_from_ending(frontier: Frontier) -> None:
-    frontier.pause("tiny")
+    frontier.sites.pause("tiny")
 
     assert idle(frontier, frontier.clock_ms())
 
@@ -131,11 +131,11 @@ def test_a_board_is_late_when_it_is_due_for_long_and_nobody_looks(frontier: Fron
 
 
 def test_a_board_that_is_held_back_is_late_although_it_is_looked_at(frontier: Frontier, client: redis.Redis) -> None:
-    frontier.pause("tiny")
+    frontier.sites.pause("tiny")
     client.zadd("test:boards", {"tiny 1": frontier.clock_ms() - LATE_MS - 1000})
     frontier.produce()
     while_paused = take_snapshot(frontier).sites[0].boards
-    frontier.resume("tiny")
+    frontier.sites.resume("tiny")
     client.zadd("test:boards", {"tiny 1": 1})
     frontier.produce()
 

@@ -23,7 +23,7 @@ QUEUES = ["list", "post", "comment", "store", "control"]
 def now(client: redis.Redis) -> Snapshot:
     """One site, with nothing done, and workers for everything."""
     frontier = Frontier(client, "test")
-    frontier.publish("demo", "v1", "{}", TERMS, [])
+    frontier.sites.publish("demo", "v1", "{}", TERMS, [])
     frontier.present("here:1", QUEUES)
     frontier.produce()
     return take_snapshot(frontier)

@@ -46,7 +46,7 @@ def board(site: str, name: str) -> BoardTerms:
 
 def work(frontier: Frontier, client: redis.Redis, site: str, count: int) -> None:
     """Do some pages of a site; one fails for good, one is set aside, one stays in hand."""
-    frontier.publish(
+    frontier.sites.publish(
         site, "v1", "{}", TERMS | {"window": 1000}, [board(site, name) for name in ("news", "talk", "日本")]
     )
     frontier.admit(site, [*(post(site, number) for number in range(count)), replace(post(site, 9999), address=LONG)])
@@ -64,11 +64,11 @@ def frontier(client: redis.Redis) -> Frontier:
     frontier = Frontier(client, "test")
     work(frontier, client, "busy-forum", 50)
     work(frontier, client, "paused-forum", 10)
-    frontier.publish("new-forum", "v1", "{}", TERMS, [])
-    frontier.publish("late-forum", "v1", "{}", TERMS, [board("late-forum", "slow")])
+    frontier.sites.publish("new-forum", "v1", "{}", TERMS, [])
+    frontier.sites.publish("late-forum", "v1", "{}", TERMS, [board("late-forum", "slow")])
     frontier.present("here:1", ["list", "post", "comment", "store"])
     frontier.produce()
-    frontier.pause("paused-forum")
+    frontier.sites.pause("paused-forum")
     client.zadd("test:s:late-forum:overdue", {"slow": 1})
     client.hset("test:s:late-forum", "shut:comment", "1 1 0 parse")
     for site in ("busy-forum", "paused-forum"):
