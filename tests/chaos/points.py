@@ -23,10 +23,12 @@ from crawl_tasks.broker.transport import Channel
 from crawl_tasks.fetch import requests_client
 from crawl_tasks.frontier.scripts import Scripts, Verb
 from crawl_tasks.model import Lease, Request, Stage
+from crawl_tasks.settings import load_settings
 
 Wrapper = Callable[..., Any]  # stands in for any function of the crawler
 FRONTIER = "frontier.frontier:Frontier"
 OUTBOX = "frontier.outbox:Outbox"
+LIBCURL = "fetch.curl_transfer:Transfer"
 
 BODY_PIECE = 700
 """Bytes of a body that are read before a death in its middle."""
@@ -190,6 +192,11 @@ def _in_body(strike: Fuse) -> None:
     requests_client._wire = dying
 
 
+def _by_client(requests: Callable[[Fuse], None], curl: Callable[[Fuse], None]) -> Callable[[Fuse], None]:
+    """Die in the HTTP client that the settings name."""
+    return lambda strike: {"requests": requests, "curl": curl}[load_settings().http_client](strike)
+
+
 def watch_end_of_sleep(fuse: Fuse) -> None:
     """Report whether the first write of a process that was stopped, and woke up, was accepted."""
     for target in (f"{FRONTIER}.commit", f"{FRONTIER}.fail"):
@@ -223,9 +230,17 @@ POINTS = (
     KillPoint("lease given, reply not read", Role.FETCH, _sent(Verb.LEASE)),
     KillPoint("after the lease", Role.FETCH, _after(f"{FRONTIER}.lease", _is_lease)),
     KillPoint("before the fetch", Role.FETCH, _before("fetch.download:Fetcher.fetch")),
-    KillPoint("request sent, no answer yet", Role.FETCH, _before("+urllib3.connection:HTTPConnection.getresponse")),
-    KillPoint("headers read, body not", Role.FETCH, _before("fetch.requests_client:_wire")),
-    KillPoint("in the middle of the body", Role.FETCH, _in_body),
+    KillPoint(
+        "request sent, no answer read",
+        Role.FETCH,
+        _by_client(_before("+urllib3.connection:HTTPConnection.getresponse"), _before(f"{LIBCURL}._take_line")),
+    ),
+    KillPoint(
+        "headers read, body not",
+        Role.FETCH,
+        _by_client(_before("fetch.requests_client:_wire"), _before(f"{LIBCURL}._take_piece")),
+    ),
+    KillPoint("in the middle of the body", Role.FETCH, _by_client(_in_body, _after(f"{LIBCURL}._take_piece"))),
     KillPoint("after the fetch", Role.FETCH, _after("fetch.download:Fetcher.fetch")),
     KillPoint("in the middle of parsing", Role.FETCH, _after("parse.page:Document.__init__")),
     KillPoint("before the commit", Role.FETCH, _before(f"{FRONTIER}.commit")),

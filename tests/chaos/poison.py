@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from itertools import count
 
 from crawl_tasks.model import State
 from tests.chaos.ground import new_ground
@@ -21,9 +22,11 @@ def run(scale: Scale, seed: int) -> list[Row]:
         ground.forum("--latency-ms", "5")
         truth = ground.world.truth()
         posts = sorted(row["post_id"] for row in truth["posts"] if row["state"] == "normal" and row["pages"] == 1)
-        for number in range(scale.repeats):
-            kinds = list(Poison)
-            poison = {post: kinds[at % len(kinds)] for at, post in enumerate(posts[number :: len(posts) // 5][:6])}
+        kinds, step = list(Poison), len(posts) // 5
+        for number in count():
+            if pages >= scale.innocents:
+                break
+            poison = {post: kinds[at % len(kinds)] for at, post in enumerate(posts[number % step :: step][:6])}
             ground.begin(max_attempts=RUNS)
             ground.nursery.fork(Role.STORE)
             ground.world.frontier.produce()

@@ -15,6 +15,7 @@ class Scale:
     step: int  # every call fails, or every so-manieth
     redis: int  # deaths of Redis, and as many cut files
     repeats: int
+    innocents: int  # pages among which others are poisoned, at least
     urls: int
     pages: int
     messages: int
@@ -22,12 +23,32 @@ class Scale:
 
 
 SCALES = {
-    "short": Scale("short", kills=2, step=4, redis=2, repeats=1, urls=10_000, pages=1_000, messages=1_000, moments=1),
+    "short": Scale(
+        "short", kills=2, step=4, redis=2, repeats=1, innocents=1, urls=10_000, pages=1_000, messages=1_000, moments=1
+    ),
     "middle": Scale(
-        "middle", kills=50, step=1, redis=20, repeats=5, urls=100_000, pages=10_000, messages=10_000, moments=10
+        "middle",
+        kills=50,
+        step=1,
+        redis=20,
+        repeats=5,
+        innocents=1_500,
+        urls=100_000,
+        pages=10_000,
+        messages=10_000,
+        moments=10,
     ),
     "long": Scale(
-        "long", kills=350, step=1, redis=100, repeats=20, urls=1_000_000, pages=100_000, messages=100_000, moments=1000
+        "long",
+        kills=350,
+        step=1,
+        redis=100,
+        repeats=20,
+        innocents=10_000,
+        urls=1_000_000,
+        pages=100_000,
+        messages=100_000,
+        moments=1000,
     ),
 }
 

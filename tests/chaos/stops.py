@@ -17,7 +17,7 @@ from tests.waiting import PATIENCE_S
 
 AT = (
     "after the lease",
-    "request sent, no answer yet",
+    "request sent, no answer read",
     "after the fetch",
     "before the commit",
     "before a failure is written",
