@@ -70,8 +70,9 @@ def command(
 ) -> None:
     """Ask for pages of SITE; ADDRESSES is a file of them, one a line, # begins a comment, - is standard input.
 
-    A page that was fetched before is known and not fetched again, except boards, which are scanned anew. Nothing
-    is admitted above the site's max_backlog. Exit code 1 when anything was refused.
+    A post or comment page is fetched the first time it is asked for here, though a scan may have fetched it before;
+    after that it is known. Boards are scanned anew. Nothing is admitted above the site's max_backlog. Exit code 1 when
+    anything was refused.
     """
     if not (boards or posts or urls or addresses):
         raise click.UsageError(

@@ -1,4 +1,4 @@
-"""What the documents name is there: commands, files, links, make targets."""
+"""What the documents name is there: commands, options, settings, keys, files, links, headings, make targets."""
 
 from __future__ import annotations
 
@@ -9,10 +9,14 @@ import click
 import pytest
 
 from crawl_tasks.cli.main import cli
+from crawl_tasks.frontier import keys
+from crawl_tasks.settings import Settings
+from crawl_tasks.sites.reference import SECTIONS
 from tests.chaos.__main__ import PARTS
 
 ROOT = Path(__file__).parents[2]
-PAGES = [*ROOT.glob("README*.md"), *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [*ROOT.glob("*.md"), *sorted((ROOT / "docs").rglob("*.md"))]
+SETTINGS = {f"CRAWL_{name.upper()}" for name in Settings.model_fields}
 
 
 def commands() -> set[str]:
@@ -26,9 +30,79 @@ def test_every_command_that_a_page_shows_exists(page: Path) -> None:
     assert shown - commands() == set()
 
 
+def command_of(words: str) -> click.Command:
+    found: click.Command = cli
+    for word in words.split():
+        inner = found.get_command(click.Context(found), word) if isinstance(found, click.Group) else None
+        found = inner or found
+    return found
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_option_of_a_command_that_a_page_shows_exists(page: Path) -> None:
+    shown = re.findall(r"crawl-tasks ((?:[a-z]+ ?){1,2})([^\n`|#;]*)", page.read_text("utf-8"))
+    unknown = [
+        f"{words}{option}"
+        for words, rest in shown
+        for option in re.findall(r"(?<!\S)--?[a-z][a-z-]*", rest)
+        if option not in {name for given in command_of(words).params for name in given.opts + given.secondary_opts}
+    ]
+
+    assert set(unknown) - {"--help"} == set()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_setting_that_a_page_names_exists(page: Path) -> None:
+    named = set(re.findall(r"\bCRAWL_[A-Z_]+\b", page.read_text("utf-8")))
+
+    assert {name for name in named if not SETTINGS & {name, name.removesuffix("_FILE")}} == set()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_key_of_redis_that_a_page_names_exists(page: Path) -> None:
+    named = re.findall(r"`crawl:([a-z]+)", page.read_text("utf-8"))
+
+    assert [name for name in named if f"P:{name}" not in (keys.__doc__ or "")] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_key_of_a_site_file_that_a_page_names_exists(page: Path) -> None:
+    known = {
+        f"{title}.{field.alias or name}" for title, model in SECTIONS for name, field in model.model_fields.items()
+    }
+    named = re.findall(r"`((?:boards|gate|breaker|interval)(?:\[\])?\.[a-z_]+)`", page.read_text("utf-8"))
+
+    assert {name.replace("[]", "") for name in named} - known == set()
+
+
+def anchors(page: Path) -> set[str]:
+    """Give the names under which the headings of a page are linked to, as GitLab and GitHub make them."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text("utf-8"), re.M)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_heading_that_a_page_links_to_is_there(page: Path) -> None:
+    links = re.findall(r"\]\(([^)#:]*)#([^)]+)\)", page.read_text("utf-8"))
+
+    assert [
+        f"{target}#{anchor}"
+        for target, anchor in links
+        if anchor not in anchors(page.parent / target if target else page)
+    ] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_module_and_script_that_a_page_names_exists(page: Path) -> None:
+    ours = [str(path) for top in ("crawl_tasks", "tests") for path in (ROOT / top).rglob("*.*")]
+    named = re.findall(r"`([\w/]+\.(?:py|lua))[`:]", page.read_text("utf-8"))
+
+    assert [name for name in named if not any(path.endswith(f"/{name}") for path in ours)] == []
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_link_of_a_page_leads_somewhere(page: Path) -> None:
-    links = re.findall(r"\]\(([^)#:]+)\)", page.read_text("utf-8"))
+    links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text("utf-8"))
 
     assert [link for link in links if not (page.parent / link).exists()] == []
 

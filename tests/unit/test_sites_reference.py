@@ -34,3 +34,15 @@ def test_the_example_in_the_docs_is_a_good_site_file() -> None:
     parser = compile_parser(parse_site(example, str(PAGE)))
 
     assert parser.site.boards
+
+
+def test_every_piece_of_a_site_file_in_the_docs_is_a_good_one() -> None:
+    pieces = PAGE.read_text("utf-8").split("```yaml\n")[1:]
+    files = [piece.split("```")[0] for piece in pieces]
+    whole = [
+        text if "base:" in text else f"name: piece\nbase: https://piece.example\nengine: phpbb\n{text}"
+        for text in files
+    ]
+
+    assert all(parse_site(text, str(PAGE)).list for text in whole)
+    assert len(whole) > 5
