@@ -133,7 +133,21 @@ def test_every_test_and_part_of_chaos_that_the_faults_name_exists() -> None:
     assert parts - {"NAME"} <= set(PARTS)
 
 
-def test_the_readme_names_every_command() -> None:
-    text = (ROOT / "README.md").read_text("utf-8")
+@pytest.mark.parametrize("name", ["README.md", "README.zh.md"])
+def test_the_numbers_that_the_readme_takes_from_a_page_stand_there(name: str) -> None:
+    rows = re.findall(r"^\| (.+) \| \[.+\]\((docs/\w+\.md)#.+\) \|$", (ROOT / name).read_text("utf-8"), re.M)
+    taken = [(number, page) for row, page in rows for number in re.findall(r"\b\d[\d,.]*\d\b", row)]
+
+    assert [
+        (number, page)
+        for number, page in taken
+        if not re.search(rf"\b{re.escape(number)}\b", (ROOT / page).read_text("utf-8"))
+    ] == []
+    assert len(taken) > 8
+
+
+@pytest.mark.parametrize("name", ["README.md", "README.zh.md"])
+def test_the_readme_names_every_command(name: str) -> None:
+    text = (ROOT / name).read_text("utf-8")
 
     assert [name for name in commands() - {"version"} if not re.search(rf"\b{name}\b", text)] == []
