@@ -133,6 +133,26 @@ def test_every_test_and_part_of_chaos_that_the_faults_name_exists() -> None:
     assert parts - {"NAME"} <= set(PARTS)
 
 
+@pytest.mark.parametrize(
+    ("page", "translation"),
+    [
+        ("README.md", "README.zh.md"),
+        ("docs/tutorial.md", "docs/zh/tutorial.md"),
+        ("docs/operate.md", "docs/zh/operate.md"),
+    ],
+)
+def test_a_translation_has_every_heading_row_and_command(page: str, translation: str) -> None:
+    ours, theirs = ((ROOT / name).read_text("utf-8") for name in (page, translation))
+
+    for shape in (
+        r"^(#+|\|)",
+        r"crawl-tasks [a-z]+(?: [a-z]+)?(?: --[a-z-]+)*",
+        r"`CRAWL_\w+`",
+        r"`(?:gate|tests)[./][^`]+`",
+    ):
+        assert sorted(re.findall(shape, theirs, re.M)) == sorted(re.findall(shape, ours, re.M))
+
+
 @pytest.mark.parametrize("name", ["README.md", "README.zh.md"])
 def test_the_numbers_that_the_readme_takes_from_a_page_stand_there(name: str) -> None:
     rows = re.findall(r"^\| (.+) \| \[.+\]\((docs/\w+\.md)#.+\) \|$", (ROOT / name).read_text("utf-8"), re.M)
