@@ -11,7 +11,7 @@ OPTIONS ?=
 JOBS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 PARALLEL = --numprocesses=$(JOBS) --dist=loadfile --no-loadscope-reorder
 # A user without a home has no cache either.
-UV = VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/uv $(shell test -w "$$HOME" || echo --no-cache)
+UV = VIRTUAL_ENV="$(CURDIR)/$(VENV)" $(BIN)/uv $(shell test -w "$$HOME" || echo --no-cache)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup crawl test flow forums lint lock docs bench chaos image clean

@@ -10,7 +10,7 @@ from pathlib import Path
 from crawl_tasks.publishing import publish_site
 from crawl_tasks.sites.loader import load_site
 from crawl_tasks.sites.schema import Site
-from tests.flow.world import CELERY, ROOT, World
+from tests.flow.world import CELERY, ROOT, World, whole_lines
 from tests.waiting import eventually
 
 FORUMS = {
@@ -21,10 +21,10 @@ FORUMS = {
         "--fault=error /comment/.* times=1",  # read at the second attempt
     ),
     "slow": ("--latency-ms", "150"),
-    "paused": ("--latency-ms", "20"),
+    "paused": ("--latency-ms", "200"),  # so that much is left when it is paused
 }
 PAUSED_AFTER = 20
-GATE = {"window": 8, "delay_s": 0.0, "deadline_s": 10.0, "retry_base_s": 0.2, "retry_max_s": 0.5}
+GATE = {"window": 8, "delay_s": 0.0, "retry_base_s": 0.2, "retry_max_s": 0.5}
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class FourSites:
         return all(c.admitted and not c.open for c in censuses) and self.world.frontier.outbox.size() == 0
 
     def visits(self, name: str) -> list[Visit]:
-        rows = map(json.loads, self._file(name, "log").read_text().splitlines())
+        rows = map(json.loads, whole_lines(self._file(name, "log")))
         return [
             Visit(str(row["path"]), str(row["path"]).split("/")[1], str(row["status"]), str(row["fault"]))
             for row in rows

@@ -34,7 +34,7 @@ def test_the_bench_crawls_every_page_once_and_right(client: str, store: str, tmp
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=280,
         check=False,
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import time
 from collections import Counter
 from collections.abc import Iterable
 
@@ -185,6 +186,7 @@ def test_window_and_rate_hold_across_workers_as_the_forum_measures_them(world: W
     world.forum("--latency-ms", "100")
     world.publish(window=window, delay_s=delay_s)
     world.workers(details=2)
+    begun = time.monotonic()
     world.frontier.produce()
 
     eventually(lambda: world.census().done >= 40)
@@ -192,9 +194,9 @@ def test_window_and_rate_hold_across_workers_as_the_forum_measures_them(world: W
     eventually(lambda: world.census().leased == 0)
 
     rows = [row for row in world.requests() if row["path"] != "/robots.txt"]
-    starts = sorted(float(row["start"]) for row in rows)
+    last = max(float(row["start"]) for row in rows)
     assert max(int(row["in_flight"]) for row in rows) <= window
-    assert starts[-1] - starts[0] >= (len(starts) - 1) * delay_s - 0.5  # leases are spaced; half a second for the ends
+    assert last - begun >= (len(rows) - 1) * delay_s  # whatever held up the first or the last one
     assert {str(row["path"]).split("/")[1] for row in rows} >= {"list", "post"}
 
 

@@ -12,7 +12,7 @@ from time import monotonic
 import pytest
 
 from tests.flow.world import CELERY, SHORT_LEASE_MS, World
-from tests.waiting import eventually
+from tests.waiting import PATIENCE_S, eventually
 
 pytestmark = pytest.mark.flow
 
@@ -105,7 +105,7 @@ def test_nothing_starts_on_a_redis_that_evicts(command: list[str], world: World)
 
     process = world.start("refused", *CELERY, *command)
 
-    assert process.wait(timeout=60) == 3
+    assert process.wait(timeout=PATIENCE_S) == 3
     assert "maxmemory-policy allkeys-lru, which would throw the ledger away" in world.log_of("refused")
     del world.processes["refused"]
 

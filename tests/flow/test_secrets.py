@@ -15,7 +15,7 @@ from crawl_tasks.local.redis_server import RedisServer, find_server, free_port
 from crawl_tasks.publishing import publish_site
 from tests.flow.world import CELERY, ROOT, World
 from tests.unit.small_proxy import SmallProxy
-from tests.waiting import eventually
+from tests.waiting import PATIENCE_S, eventually
 
 PLANTED = "planted"  # part of every secret
 CRAWL_TASKS = [sys.executable, "-m", "crawl_tasks"]
@@ -78,6 +78,7 @@ def test_no_secret_shows_in_logs_messages_ledger_or_output_and_the_restricted_us
     world.environment["CRAWL_LOG_FORMAT"] = "json"
     world.start("rest", *CELERY, "worker", "-Q", "detail,store", "-n", "rest@%h", "-l", "debug", "-E")
     world.start("exporter", *CRAWL_TASKS, "exporter", "--listen", f"127.0.0.1:{(port := free_port())}")
+    eventually(lambda: "heartbeat" in world.log_of("events"))  # it hears the workers by now
     world.start("beat", *CELERY, "beat", "-l", "debug")
 
     eventually(lambda: world.census().done > 100 and world.census().open == 0, every_s=0.1)
@@ -85,10 +86,10 @@ def test_no_secret_shows_in_logs_messages_ledger_or_output_and_the_restricted_us
     asked = set(proxy.asked)  # before `sites check` publishes the site of another address
     started = [world.start(f"command{n}", *CRAWL_TASKS, *words.split()) for n, words in enumerate(COMMANDS)]
     for number, process in enumerate(started):  # some fail, as they must: what they print is what counts
-        process.wait(timeout=60)
+        process.wait(timeout=PATIENCE_S)
         del world.processes[f"command{number}"]
     for page in ("", "metrics", "api/snapshot", "site/demo"):
-        save(world, port, page)
+        eventually(lambda page=page: save(world, port, page))
 
     assert asked == {site.base.removeprefix("http://")}
     assert "fetch_post" in world.log_of("events")
@@ -96,9 +97,13 @@ def test_no_secret_shows_in_logs_messages_ledger_or_output_and_the_restricted_us
     assert [str(path) for path in world.directory.rglob("*") if path.is_file() and shows(path)] == []
 
 
-def save(world: World, port: int, page: str) -> None:
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}/{page}") as answer:
-        (world.directory / f"page-{page.replace('/', '-')}").write_bytes(answer.read())
+def save(world: World, port: int, page: str) -> bool:
+    """Keep a page of the exporter; say whether it came."""
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/{page}", timeout=60) as answer:
+            return bool((world.directory / f"page-{page.replace('/', '-')}").write_bytes(answer.read()))
+    except OSError:  # not up yet
+        return False
 
 
 def shows(path: Path) -> bool:

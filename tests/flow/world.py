@@ -37,6 +37,12 @@ GRACE_S = 20.0
 """What a process of the test may take to end when asked; then it is killed."""
 
 
+def whole_lines(file: Path) -> list[str]:
+    """Read the lines of a log; the last one may be half written."""
+    text = file.read_text("utf-8")
+    return text[: text.rfind("\n") + 1].splitlines()
+
+
 @dataclass
 class World:
     """What a flow test acts on. Everything started here ends with `close`."""
@@ -68,7 +74,7 @@ class World:
     def run(self, name: str, *command: str) -> str:
         """Run a command to its end and give what it printed."""
         self.start(name, *command)
-        assert self.processes.pop(name).wait(timeout=60) == 0, self.log_of(name)
+        assert self.processes.pop(name).wait(timeout=PATIENCE_S) == 0, self.log_of(name)
         return self.log_of(name)
 
     def worker(self, name: str, queues: str, *options: str) -> subprocess.Popen[bytes]:
@@ -143,7 +149,7 @@ class World:
         """Publish the site of the forum; `lease_ms` stands in for the leases that follow from the terms of its gate."""
         self.base = base or self.base
         site = load_site(ROOT / "config" / "sites" / "demo.yaml").relocated(self.base)
-        terms = {"window": 16, "delay_s": 0.0, "deadline_s": 5.0, "retry_base_s": 0.2, "retry_max_s": 1.0} | gate
+        terms = {"window": 16, "delay_s": 0.0, "retry_base_s": 0.2, "retry_max_s": 1.0} | gate
         site = site.model_copy(update={"gate": site.gate.model_copy(update=terms)})
         publish_site(self.frontier, site, contact=None)
         if lease_ms:
@@ -157,8 +163,7 @@ class World:
 
     def requests(self) -> list[dict[str, object]]:
         """Read the forum's own log."""
-        lines = (self.directory / "requests.log").read_text().splitlines()
-        return [json.loads(line) for line in lines]
+        return [json.loads(line) for line in whole_lines(self.directory / "requests.log")]
 
     def fetched(self, since: int = 0) -> Counter[str]:
         """Count the pages that the forum was asked for, robots.txt aside, from its log line `since` on."""

@@ -76,7 +76,8 @@ def test_a_spent_budget_waits_for_midnight_of_the_zone(client: redis.Redis, now:
 def test_a_site_gives_as_many_leases_a_day_as_its_budget(
     frontier: Frontier, client: redis.Redis, publish: Callable[..., None]
 ) -> None:
-    publish(daily_budget=3, offsets="28800@0", window=5)
+    noon = 43_200 - frontier.clock_ms() // 1000 % 86_400  # in a zone where no midnight comes between
+    publish(daily_budget=3, offsets=f"{noon}@0", window=5)
     frontier.admit("demo", posts(5))
     first, second, third, fourth, _ = released(client)
 

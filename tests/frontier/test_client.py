@@ -47,7 +47,7 @@ def test_a_redis_that_takes_the_connection_and_says_nothing_is_given_up() -> Non
 
 def test_a_connection_that_breaks_is_told_from_one_that_is_silent(client: redis.Redis) -> None:
     with open_client(
-        f"redis://127.0.0.1:{client.get_connection_kwargs()['port']}/0", "", socket_timeout=5, retry=None
+        f"redis://127.0.0.1:{client.get_connection_kwargs()['port']}/0", "", socket_timeout=60, retry=None
     ) as other:
         own = other.connection_pool.get_connection()
         own.send_command("CLIENT", "ID")
@@ -61,5 +61,5 @@ def test_a_connection_that_breaks_is_told_from_one_that_is_silent(client: redis.
 
 def test_a_reply_that_comes_is_given(client: redis.Redis) -> None:
     port = client.get_connection_kwargs()["port"]
-    with open_client(f"redis://127.0.0.1:{port}/0", "", socket_timeout=5) as other:
+    with open_client(f"redis://127.0.0.1:{port}/0", "", socket_timeout=60) as other:
         assert other.ping()

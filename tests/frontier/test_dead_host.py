@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import socket
 import threading
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -86,9 +87,10 @@ def test_a_dead_host_takes_a_few_attempts_while_all_other_sites_are_crawled(
     for name in others:
         publish(frontier, name, forum.url, "gate: {window: 1, delay_s: 0.05}")
 
+    begun = time.monotonic()
     with Workers(client, frontier):
         eventually(lambda: all(census.done == EACH for census in frontier.censuses(others)), every_s=0.1)
-        attempts = frontier.census("dead").count("attempts")
+        attempts, lasted_s = frontier.census("dead").count("attempts"), time.monotonic() - begun
 
-    assert 1 <= attempts <= 3 * WORKERS
+    assert 1 <= attempts <= 3 * WORKERS + lasted_s  # a second each: less than one worker's time on a slow machine too
     assert frontier.census("dead").imbalance() == ""

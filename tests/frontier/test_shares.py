@@ -68,7 +68,9 @@ def test_lanes_that_all_have_work_share_by_their_weights(
     assert all(abs(shares[lane] - share) <= 1 for lane, share in zip(LANES, (32, 16, 8, 8), strict=True)), shares
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+)
 @given(st.lists(st.integers(1, 9), min_size=4, max_size=4), st.sets(st.sampled_from(LANES), min_size=1))
 def test_no_lane_that_has_work_waits_longer_than_one_round(
     frontier: Frontier, client: redis.Redis, weights: list[int], lanes: set[str]

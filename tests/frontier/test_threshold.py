@@ -139,7 +139,9 @@ def begin(frontier: Frontier, client: redis.Redis, boards: int, **terms: int) ->
     threshold=st.integers(1, 60),
     window=st.integers(1, 8),
 )
-@settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=4, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+)
 def test_the_backlog_ends_and_never_exceeds_the_threshold_by_more_than_a_page(
     frontier: Frontier, client: redis.Redis, seed: int, has_fans: bool, boards: int, threshold: int, window: int
 ) -> None:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import pwd
 import shutil
-import socket
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
@@ -17,7 +15,9 @@ import pytest
 from sqlalchemy import create_engine, text
 from sqlalchemy.engine import make_url
 
+from crawl_tasks.local.redis_server import free_port
 from crawl_tasks.store.upsert import Store
+from tests.waiting import PATIENCE_S
 
 PASSWORD = "open-sesame"
 
@@ -89,26 +89,26 @@ class Cluster:
 
     def __init__(self, programs: Path, directory: Path, options: str) -> None:
         self._prefix: list[str] = []
-        user = pwd.getpwuid(os.getuid()).pw_name
         if os.getuid() == 0:  # initdb refuses root
-            user, self._prefix = "postgres", ["runuser", "-u", "postgres", "--"]
-            shutil.chown(directory, user)
-        self._data, self._log, self._programs, port = directory / "data", directory / "log", programs, _free_port()
-        self._options = f"-p {port} -k {directory} -c listen_addresses=127.0.0.1 -c fsync=off {options}"
+            self._prefix = ["runuser", "-u", "postgres", "--"]
+            shutil.chown(directory, "postgres")
+        self._data, self._log, self._programs, port = directory / "data", directory / "log", programs, free_port()
+        places = "-c listen_addresses=127.0.0.1 -c unix_socket_directories="
+        self._options = f"-p {port} {places} -c fsync=off {options}"
         secret = directory / "password"
         secret.write_text(PASSWORD)
         secret.chmod(0o644)
         flags = ("-A", "scram-sha-256", f"--pwfile={secret}", "-E", "UTF8", "--no-sync")
-        self._call("initdb", "-U", user, *flags)
-        self.url = f"postgresql://{user}:{PASSWORD}@127.0.0.1:{port}/postgres"
+        self._call("initdb", "-U", "postgres", *flags)
+        self.url = f"postgresql://postgres:{PASSWORD}@127.0.0.1:{port}/postgres"
 
     def start(self) -> None:
         """Start, and wait until it answers."""
-        self._call("pg_ctl", "-w", "-l", str(self._log), "-o", self._options, "start")
+        self._call("pg_ctl", "-w", "-t", str(round(PATIENCE_S)), "-l", str(self._log), "-o", self._options, "start")
 
     def stop(self) -> None:
         """Stop at once, as a crash does."""
-        self._call("pg_ctl", "-w", "-m", "immediate", "stop")
+        self._call("pg_ctl", "-w", "-t", str(round(PATIENCE_S)), "-m", "immediate", "stop")
 
     def _call(self, program: str, *arguments: str) -> None:
         _run(*self._prefix, str(self._programs / program), "-D", str(self._data), *arguments)
@@ -117,13 +117,6 @@ class Cluster:
 def _run(*command: str) -> None:
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd="/", check=False)
     assert done.returncode == 0, done.stdout.decode()
-
-
-def _free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port: int = listener.getsockname()[1]
-        return port
 
 
 _schemas = count()
@@ -137,9 +130,11 @@ def empty_schema(server: str) -> str:
         connection.execute(text(f"DROP SCHEMA IF EXISTS {name} CASCADE"))
         connection.execute(text(f"CREATE SCHEMA {name}"))
     engine.dispose()
-    return url.update_query_dict({"options": f"-csearch_path={name}"}).render_as_string(hide_password=False)
+    return url.update_query_dict({"options": f"-csearch_path={name} -capplication_name={name}"}).render_as_string(
+        hide_password=False
+    )
 
 
 @pytest.fixture
 def unused_port() -> int:
-    return _free_port()
+    return free_port()

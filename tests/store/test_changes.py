@@ -97,7 +97,9 @@ observations = st.one_of(
 )
 
 
-@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+)
 @given(batches=st.lists(st.lists(observations, min_size=1, max_size=4), min_size=1, max_size=5))
 def test_reading_on_after_every_batch_gives_what_is_stored(
     store: Store, tmp_path: Path, batches: list[list[Post | Comment]]

@@ -85,7 +85,7 @@ def rows_held(store: Store) -> Iterator[None]:
         _tell(store, "SET statement_timeout = 50")
         yield
     other.dispose()
-    _tell(store, "SET statement_timeout = 0")
+    store.database.engine.dispose()
 
 
 @pytest.fixture

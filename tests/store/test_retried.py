@@ -43,7 +43,8 @@ def test_a_connection_lost_in_the_commit_loses_and_doubles_nothing(
 def test_the_victim_of_a_deadlock_is_run_again(postgres_server: str) -> None:
     url = make_url(empty_schema(postgres_server))
     hasty = url.update_query_dict({"options": f"{url.query['options']} -cdeadlock_timeout=10"})
-    other = create_engine(url, poolclass=NullPool)
+    patient = url.update_query_dict({"options": f"{url.query['options']} -cdeadlock_timeout=600000"})
+    other = create_engine(patient, poolclass=NullPool)  # so that the store is the victim, whoever waited first
     batch = [page(Post("1", 2.0, body="p"), Comment("1", "7", 2.0, body="c"))]
     with Store(hasty.render_as_string(hide_password=False)) as store, other.connect() as connection:
         store.write([page(Post("1", 1.0, body="b"), Comment("1", "7", 1.0, body="b"))])

@@ -274,7 +274,10 @@ def test_connections_the_server_ended_are_replaced(postgres_server: str) -> None
     admin = create_engine(url)
     with admin.connect() as connection:
         connection.execute(
-            text("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND query <> ''")
+            text(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                " WHERE pid <> pg_backend_pid() AND application_name = current_setting('application_name')"
+            )
         )
     admin.dispose()
 
