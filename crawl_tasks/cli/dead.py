@@ -1,4 +1,4 @@
-"""`crawl-tasks dead`: what was given up or set aside, why, and another try for it."""
+"""`crawl-tasks dead`: what was given up (dead) or parked, why, and another try for it."""
 
 from __future__ import annotations
 

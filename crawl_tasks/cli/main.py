@@ -36,7 +36,7 @@ COMMANDS = {
     "stop": ("stop", "Pause, and wait until nothing is being fetched."),
     "drain": ("drain", "Begin no new scan; finish what is open."),
     "resume": ("resume", "Go on after pause, stop or drain."),
-    "dead": ("dead", "List, retry or drop requests that were given up or set aside."),
+    "dead": ("dead", "List, retry or drop requests that were given up (dead) or wait for a mended rule (parked)."),
     "shelf": ("shelf", "List, retry or drop pages whose items could not be stored."),
     "reparse": ("reparse", "Read pages that could not be read by the mended site file."),
     "refused": ("refused", "List, show, retry or drop messages that nobody can read."),

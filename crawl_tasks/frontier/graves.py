@@ -16,7 +16,7 @@ from crawl_tasks.model import Request, Stage, State
 
 @dataclass(frozen=True, slots=True)
 class Grave:
-    """A request that was buried or set aside at `at_ms` (Redis' clock) after `attempts` attempts."""
+    """A request that was buried or parked at `at_ms` (Redis' clock) after `attempts` attempts."""
 
     rid: int
     state: State

@@ -38,7 +38,7 @@ class Actions:
         return self._frontier.in_hand(site)
 
     def graves(self, site: str) -> list[Grave]:
-        """Give some of the requests that were given up or set aside, the newest first."""
+        """Give some of the requests that were given up or parked, the newest first."""
         found = [
             grave
             for state in (State.PARKED, State.DEAD)

@@ -48,7 +48,7 @@ def site_page(
         f"{_dropped(site)}</div>"
         f"<h2>Boards</h2>{_boards(boards, snapshot.at_ms)}<h2>In hand</h2>{_in_hand(in_hand)}"
         f"<h2>Last pages</h2>{_recent(recent, snapshot.at_ms)}"
-        f"<h2>Given up (dead) and set aside (parked)</h2>{_graves(graves)}"
+        f"<h2>Given up (dead) and parked</h2>{_graves(graves)}"
     )
     return frame(f"{site.name} · crawl_tasks", body, visitor, REFRESH_S)
 
@@ -88,7 +88,7 @@ def _actions(site: SiteSnapshot, visitor: Visitor) -> str:
         return ""
     verbs = [("resume", "resume")] if site.is_paused else [("pause", "pause")]
     verbs += [("retry-dead", f"retry {site.census.dead} given up")] if site.census.dead else []
-    verbs += [("retry-parked", f"retry {site.census.parked} set aside")] if site.census.parked else []
+    verbs += [("retry-parked", f"retry {site.census.parked} parked")] if site.census.parked else []
     return (
         '<div class="actions">'
         + "".join(
