@@ -7,7 +7,6 @@ import os
 import socket
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
@@ -102,9 +101,7 @@ class Drain:
             batch = self._readable(drawn)
             self._keep_sites(self._store, {items.site for _, items in batch})  # first: items of no ledger rebuild none
             gains, stored = self._write(self._store, batch)
-            waiting = self._frontier.outbox.stored(
-                (page_id for page_id, _ in drawn), self._statistics(gains, stored), self._ages(gains)
-            )
+            waiting = self._frontier.outbox.stored(stored, self._statistics(gains), self._ages(gains))
             pages += len(drawn)
             if waiting < self._worth:
                 break
@@ -113,9 +110,9 @@ class Drain:
         log.info("stored", extra={"pages": pages})
         return pages
 
-    def _statistics(self, gains: Iterable[Gain], stored: Counter[str]) -> dict[str, dict[str, int]]:
+    def _statistics(self, gains: Iterable[Gain]) -> dict[str, dict[str, int]]:
         """Write what was stored as the counters of its sites; what was posted before we watched says nothing of us."""
-        counted: dict[str, dict[str, int]] = {site: {"stored": pages} for site, pages in stored.items()}
+        counted: dict[str, dict[str, int]] = {}
         now = time.time()
         for gain in gains:
             stats = counted.setdefault(gain.site, {})
@@ -167,22 +164,26 @@ class Drain:
                 self._shelve(page_id, error)
         return batch
 
-    def _write(self, store: Writes, batch: Sequence[tuple[bytes, Items]]) -> tuple[list[Gain], Counter[str]]:
+    def _write(self, store: Writes, batch: Sequence[tuple[bytes, Items]]) -> tuple[list[Gain], dict[str, list[bytes]]]:
         """Write a batch; of one that the database refuses for what is in it, all but the pages that have it.
 
         Returns:
-            What it brought, and how many pages of each site were stored.
+            What it brought, and which pages of each site were stored.
         """
         try:
             gains = list(store.write([items for _, items in batch]).gains)
         except Unstorable as error:
             if len(batch) == 1:
                 self._shelve(batch[0][0], error)
-                return [], Counter()
+                return [], {}
             middle = len(batch) // 2
             (first, some), (second, others) = self._write(store, batch[:middle]), self._write(store, batch[middle:])
-            return first + second, some + others
-        return gains, Counter(items.site for _, items in batch)
+            sites = some.keys() | others.keys()
+            return first + second, {site: some.get(site, []) + others.get(site, []) for site in sites}
+        stored: dict[str, list[bytes]] = {}
+        for page_id, items in batch:
+            stored.setdefault(items.site, []).append(page_id)
+        return gains, stored
 
     def _shelve(self, page_id: bytes, error: BackendError) -> None:
         self._frontier.shelf.put(page_id, str(error))

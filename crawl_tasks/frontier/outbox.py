@@ -31,18 +31,20 @@ class Outbox:
 
     def stored(
         self,
-        ids: Iterable[bytes],
+        pages: Mapping[str, Iterable[bytes]],
         gains: Mapping[str, Mapping[str, int]] | None = None,
         ages: Mapping[str, Mapping[str, Sequence[int]]] | None = None,
     ) -> int:
         """Take stored pages off the outbox; give how many still wait.
 
         Args:
-            ids: of the pages.
+            pages: the ids of the pages, by site.
             gains: statistics to raise, by site.
             ages: packed ages of posts when they were stored, by site and board.
         """
-        return ints(self._scripts.call(Verb.STORED, orjson.dumps(gains or {}), orjson.dumps(ages or {}), *ids))[1]
+        ids = {site: [one.decode() for one in some] for site, some in pages.items()}
+        reply = self._scripts.call(Verb.STORED, orjson.dumps(gains or {}), orjson.dumps(ages or {}), orjson.dumps(ids))
+        return ints(reply)[1]
 
     @explained("outbox")
     def size(self) -> int:

@@ -90,7 +90,7 @@ def draw_all(frontier: Frontier) -> Iterator[tuple[bytes, bytes]]:
     """Take and acknowledge all that waits for the store."""
     while some := frontier.outbox.draw("bench", 100):
         yield from some
-        frontier.outbox.stored([id for id, _ in some])
+        frontier.outbox.stored({"demo": [id for id, _ in some]})
 
 
 def ask(stage: Stage, key: str, page: int = 1) -> Request:

@@ -69,7 +69,8 @@ GUARDS = (
         "pages leave the outbox only when they are stored",
         "crawl_tasks/drain.py",
         "            gains, stored = self._write(self._store, batch)\n",
-        "            self._frontier.outbox.stored(page_id for page_id, _ in drawn)\n"
+        "            for page_id, items in batch:\n"
+        "                self._frontier.outbox.stored({items.site: [page_id]})\n"
         "            gains, stored = self._write(self._store, batch)\n",
         "calls",
         "differ",

@@ -180,5 +180,5 @@ class SmallCrawl:
     def items(self) -> list[Items]:
         """Give what waits for the store and take it away."""
         drawn = self.frontier.outbox.draw("test", 1000)
-        self.frontier.outbox.stored(page for page, _ in drawn)
+        self.frontier.outbox.stored({"demo": [page for page, _ in drawn]})
         return [read_items(text) for _, text in drawn]

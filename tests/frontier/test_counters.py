@@ -100,7 +100,7 @@ def test_what_is_stored_is_counted_once_although_the_acknowledgement_is_sent_aga
     ids = [page_id for page_id, _ in frontier.outbox.draw("me", 10)]
 
     for _ in range(2):
-        frontier.outbox.stored(ids, {"demo": {"post:new": 3}})
+        frontier.outbox.stored({"demo": ids}, {"demo": {"post:new": 3}})
 
     assert stats(frontier)["post:new"] == 3
 

@@ -68,7 +68,7 @@ def test_when_nothing_can_be_written_what_is_leased_ends_and_is_stored(
     assert frontier.tick("me").has_floor
 
     [(page, _)] = frontier.outbox.draw("me", 10)
-    assert frontier.outbox.stored([page]) == 0
+    assert frontier.outbox.stored({"demo": [page]}) == 0
     census = frontier.census("demo")
     assert (census.done, census.leased, census.admitted) == (1, 0, 11)
 

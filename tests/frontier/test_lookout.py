@@ -46,7 +46,9 @@ def test_every_verb_is_seen_by_the_next_look(frontier: Frontier, client: redis.R
         "resume": lambda: frontier.sites.resume("demo"),
         "heed": lambda: frontier.sites.heed("demo", 3.0),
         "hold": lambda: frontier.timetable.change("demo", ["news"], Act.HOLD),
-        "stored": lambda: frontier.outbox.stored([frontier.outbox.draw("me", 9)[0][0]], {"demo": {"post:new": 3}}),
+        "stored": lambda: frontier.outbox.stored(
+            {"demo": [frontier.outbox.draw("me", 9)[0][0]]}, {"demo": {"post:new": 3}}
+        ),
         "drain": lambda: frontier.sites.drain("demo"),
     }
     lookout = Lookout(frontier)

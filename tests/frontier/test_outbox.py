@@ -6,7 +6,7 @@ import redis
 
 from crawl_tasks.frontier.frontier import Frontier, Refusal
 from crawl_tasks.model import Items, Lease, Parsed, Stage
-from tests.frontier.by_hand import NOTHING, lease, posts
+from tests.frontier.by_hand import NOTHING, lease, post, posts
 
 MOST = 2
 
@@ -31,7 +31,7 @@ def test_while_the_store_is_behind_nothing_is_leased_or_released(frontier: Front
     assert bounded.tick("me").has_floor
     assert released(client) == []
 
-    bounded.outbox.stored(page_id for page_id, _ in bounded.outbox.draw("me", 10))
+    bounded.outbox.stored({"demo": [page_id for page_id, _ in bounded.outbox.draw("me", 10)]})
     bounded.admit("demo", [])  # any verb that releases
 
     assert len(released(client)) == 4
@@ -52,3 +52,30 @@ def test_the_store_is_called_once_when_enough_pages_wait_and_by_a_tick_for_the_r
 
     assert calls == [0, 1, 1, 1]
     assert client.llen("store") == 1
+
+
+def test_pages_that_another_store_worker_took_over_are_counted_as_stored_once(
+    frontier: Frontier, client: redis.Redis
+) -> None:
+    frontier.admit("demo", posts(4))
+    for rid in released(client):
+        frontier.commit(lease(frontier, rid), NOTHING)
+    slow = [page for page, _ in frontier.outbox.draw("slow", 2)]
+    quick = [page for page, _ in frontier.outbox.draw("quick", 4, takeover_ms=0)]
+
+    frontier.outbox.stored({"demo": slow})
+    frontier.outbox.stored({"demo": quick})
+
+    assert (len(quick), frontier.census("demo").count("stored")) == (4, 4)
+
+
+def test_store_workers_that_come_and_go_leave_nothing_in_an_empty_outbox(
+    frontier: Frontier, client: redis.Redis
+) -> None:
+    for number in (1, 2):
+        frontier.admit("demo", [post(number)])
+        frontier.commit(lease(frontier, released(client)[0]), NOTHING)
+        drawn = frontier.outbox.draw(f"worker {number}", 10)
+        frontier.outbox.stored({"demo": [page for page, _ in drawn]})
+
+    assert (len(drawn), client.exists("test:outbox")) == (1, 0)

@@ -1,8 +1,8 @@
 -- Take stored pages off the outbox and count what they brought.
 -- KEYS 1: key prefix
--- ARGV 1: what was stored, as JSON: {site: {name of a statistic: number, stored: pages}}
+-- ARGV 1: what was stored, as JSON: {site: {name of a statistic: number}}
 -- ARGV 2: ages of posts by board, as JSON: {site: {board: [number by bucket of AGES_S ..., sum]}}
--- ARGV 3..: ids
+-- ARGV 3: ids of the pages, as JSON: {site: [id]}
 -- RETURNS 0: {0, pages still waiting}
 
 -- One field a board, and none of boards that nobody published: there may be a hundred thousand.
@@ -18,21 +18,35 @@ local function add_ages(key, ages)
   redis.call('HSET', key, 'ages', table.concat(sums, ' ', 1, #ages))
 end
 
-local stream, gone = P .. ':outbox', 0
-for i = 3, #ARGV, CHUNK do
-  local last = math.min(i + CHUNK - 1, #ARGV)
-  redis.call('XACK', stream, 'store', unpack(ARGV, i, last))
-  gone = gone + redis.call('XDEL', stream, unpack(ARGV, i, last))
+-- Take a site's pages away; give how many stood there. What another store worker took over may be gone already.
+local stream = P .. ':outbox'
+local function take_away(ids)
+  local gone = 0
+  for i = 1, #ids, CHUNK do
+    local last = math.min(i + CHUNK - 1, #ids)
+    redis.call('XACK', stream, 'store', unpack(ids, i, last))
+    gone = gone + redis.call('XDEL', stream, unpack(ids, i, last))
+  end
+  return gone
 end
-if gone > 0 then  -- called again for the same pages, it counts nothing
-  for name, numbers in pairs(cjson.decode(ARGV[1])) do
-    count_settled(name, numbers.stored or 0)
-    numbers.stored = nil
-    for field, n in pairs(numbers) do tally({key = P .. ':s:' .. name}, field, string.format('%.0f', n)) end
+
+local all = 0
+for name, ids in pairs(cjson.decode(ARGV[3])) do
+  local gone = take_away(ids)
+  if gone > 0 then
+    count_settled(name, gone)
     note_change({name = name})
+    all = all + gone
+  end
+end
+if all > 0 then  -- called again for the same pages, it counts nothing
+  for name, numbers in pairs(cjson.decode(ARGV[1])) do
+    for field, n in pairs(numbers) do tally({key = P .. ':s:' .. name}, field, string.format('%.0f', n)) end
   end
   for name, boards in pairs(cjson.decode(ARGV[2])) do
     for id, ages in pairs(boards) do add_ages(P .. ':s:' .. name .. ':board:' .. id, ages) end
   end
 end
-return {0, redis.call('XLEN', stream)}
+local waiting = redis.call('XLEN', stream)
+if waiting == 0 then redis.call('DEL', stream) end  -- with the names of all who ever took from it
+return {0, waiting}
