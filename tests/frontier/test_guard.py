@@ -43,6 +43,18 @@ def test_a_rolling_guard_forgets_after_two_windows_and_seeing_again_prolongs_not
     assert frontier.admit("demo", [post(1)]).new == 1
 
 
+def test_a_rolling_guard_keeps_no_note_of_windows_that_are_over_or_of_another_length(
+    frontier: Frontier, client: redis.Redis, publish: Callable[..., None]
+) -> None:
+    for minutes in (3, 2, 1):
+        publish(guard="rrr", rolling_ms=60_000 * minutes)
+        frontier.admit("demo", [post(minutes)])
+
+        assert list(frontier.audit.guard("demo")) == []
+
+    assert client.hlen("test:s:demo:guard") == 2
+
+
 def test_a_bloom_guard_knows_what_it_saw_and_takes_few_strangers_for_acquaintances(
     frontier: Frontier, client: redis.Redis, publish: Callable[..., None]
 ) -> None:

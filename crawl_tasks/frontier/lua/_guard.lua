@@ -88,6 +88,15 @@ local function bloom_insert(site, t, fingerprint)
   return true
 end
 
+-- Forget what is noted of a table's windows but the last two; their buckets end by themselves.
+local function guard_prune(site, name, window)
+  for _, field in ipairs(redis.call('HKEYS', site.key .. ':guard')) do  -- bounded: two windows of each table
+    local of, number = string.match(field, '^(.*)@(%d+):%a$')
+    number = tonumber(number)
+    if of == name and number ~= window and number ~= window - 1 then redis.call('HDEL', site.key .. ':guard', field) end
+  end
+end
+
 -- Enter a fingerprint; say whether it was new. `rolling` keeps two windows: seeing it again prolongs nothing.
 local function guard_rolls(site, name, span, fingerprint, now)
   local window = math.floor(now / span)
@@ -95,10 +104,7 @@ local function guard_rolls(site, name, span, fingerprint, now)
   if before.n > 0 and redis.call('SISMEMBER', guard_bucket(before, fingerprint), fingerprint) == 1 then return false end
   local current = guard_table(site, name .. '@' .. window)
   current.expires = (window + 2) * span
-  if current.n == 0 then
-    local old = name .. '@' .. (window - 2)
-    redis.call('HDEL', site.key .. ':guard', old .. ':n', old .. ':m')
-  end
+  if current.n == 0 then guard_prune(site, name, window) end
   return guard_insert(current, fingerprint)
 end
 

@@ -15,7 +15,8 @@ local v = redis.call('HMGET', site.key .. ':guard', name .. ':n', name .. ':m')
 local n, m = tonumber(v[1] or 0), tonumber(v[2] or 1)
 local window = tonumber(string.match(name, '@(%d+)$'))
 local span = string.sub(name, 1, 5) == 'full-' and site.full > 0 and site.full or site.rolling
-if window and (window + 2) * span <= now_ms() then return {1, 0, 0, 0} end
+local current = window and math.floor(now_ms() / span)
+if window and window ~= current and window ~= current - 1 then return {1, 0, 0, 0} end  -- or of another span
 
 local key, counted = site.key .. ':g:' .. name .. ':', 0
 if string.sub(name, -1) == '~' then  -- of a bloom filter only its bitmaps can be counted
