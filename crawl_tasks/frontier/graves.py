@@ -47,8 +47,7 @@ class Graves:
         Raises:
             ConfigError: no such site is published.
         """
-        reply = self._scripts.call(Verb.REVIVE, site, state.value, reason, most, stage.value if stage else "")
-        return of_published(site, reply)[1]
+        return self._go_through(Verb.REVIVE, site, state, reason, stage, most)
 
     def drop(self, site: str, state: State, reason: str = "", stage: Stage | None = None, most: int = 1000) -> int:
         """Let go of up to `most` dead or parked requests for good, all or those of a reason or stage; give how many.
@@ -56,8 +55,17 @@ class Graves:
         Raises:
             ConfigError: no such site is published.
         """
-        reply = self._scripts.call(Verb.DROP, site, state.value, reason, stage.value if stage else "", most)
-        return of_published(site, reply)[1]
+        return self._go_through(Verb.DROP, site, state, reason, stage, most)
+
+    def _go_through(self, verb: Verb, site: str, state: State, reason: str, stage: Stage | None, most: int) -> int:
+        """Call a verb until it is through or has handled enough: each call looks at some thousands."""
+        handled = cursor = 0
+        terms = (site, state.value, reason, stage.value if stage else "")
+        while True:
+            _, count, cursor = of_published(site, self._scripts.call(verb, *terms, most - handled, cursor))
+            handled += count
+            if cursor == 0 or handled >= most:
+                return handled
 
 
 def read_grave(site: str, state: State, text: bytes) -> Grave:

@@ -15,6 +15,7 @@
 local P = KEYS[1]
 local STAGES = {'list', 'post', 'comment'}
 local CHUNK = 1000    -- values in one variadic call: Lua's stack holds about 8,000
+local MOST_LOOKS = 50   -- pages of HSCAN that one call goes through, of about 100 each
 local GRACE = 5000    -- ms that a message may be out of its queue and not leased, twice, before it is taken for lost
 
 local COMING = 1000   -- ms for which a released message is taken to be on its way to a worker

@@ -5,13 +5,14 @@
 -- ARGV 3: reason, or '' for any
 -- ARGV 4: stage, or '' for any
 -- ARGV 5: most requests to take
--- RETURNS 0: {0, dropped}
+-- ARGV 6: cursor, 0 to begin; some thousands are looked at in one call
+-- RETURNS 0: {0, dropped, next cursor (0 at the end)}
 -- RETURNS -1: the site is not published
 
 local site = load_site(ARGV[1])
-if not site then return {-1, 0} end
+if not site then return {-1, 0, 0} end
 local now, most = now_ms(), tonumber(ARGV[5])
-local key, dropped, cursor = site.key .. ':' .. ARGV[2], 0, '0'
+local key, dropped, cursor, pages = site.key .. ':' .. ARGV[2], 0, ARGV[6], 0
 
 local function drop(rid, entry)
   local stage, payload = string.match(entry, '^%d+ (%a+) %d %d+ %S+ (.*)$')
@@ -25,6 +26,7 @@ local function drop(rid, entry)
 end
 
 repeat
+  pages = pages + 1
   local page = redis.call('HSCAN', key, cursor, 'COUNT', 100)
   cursor = page[1]
   for i = 1, #page[2], 2 do
@@ -33,6 +35,6 @@ repeat
     local is_meant = (ARGV[3] == '' or reason == ARGV[3]) and (ARGV[4] == '' or stage == ARGV[4])
     if dropped < most and is_meant and redis.call('HEXISTS', key, page[2][i]) == 1 then drop(page[2][i], entry) end
   end
-until cursor == '0' or dropped >= most
+until cursor == '0' or dropped >= most or pages >= MOST_LOOKS
 note_change(site)
-return {0, dropped}
+return {0, dropped, cursor}

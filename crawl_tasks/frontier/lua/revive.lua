@@ -1,23 +1,25 @@
--- Make dead or parked requests ready again, with their attempts forgotten.
+-- Make dead or parked requests ready again, with their attempts forgotten; some thousands are looked at in one call.
 -- KEYS 1: key prefix
 -- ARGV 1: site
 -- ARGV 2: dead or parked
 -- ARGV 3: reason, or '' for any
--- ARGV 4: most requests to take
--- ARGV 5: stage, or '' for any
--- RETURNS 0: {0, revived}
+-- ARGV 4: stage, or '' for any
+-- ARGV 5: most requests to take
+-- ARGV 6: cursor, 0 to begin
+-- RETURNS 0: {0, revived, next cursor (0 at the end)}
 -- RETURNS -1: the site is not published
 
 local site = load_site(ARGV[1])
-if not site then return {-1, 0} end
-local now, most = now_ms(), tonumber(ARGV[4])
-local key, revived, cursor = site.key .. ':' .. ARGV[2], 0, '0'
+if not site then return {-1, 0, 0} end
+local now, most = now_ms(), tonumber(ARGV[5])
+local key, revived, cursor, pages = site.key .. ':' .. ARGV[2], 0, ARGV[6], 0
 repeat
+  pages = pages + 1
   local page = redis.call('HSCAN', key, cursor, 'COUNT', 100)
   cursor = page[1]
   for i = 1, #page[2], 2 do
     local rid, reason, entry = page[2][i], string.match(page[2][i + 1], '^%d+ (%S*)[^\n]*\n(.*)$')
-    local is_meant = (ARGV[3] == '' or reason == ARGV[3]) and (ARGV[5] == '' or string.match(entry, '^%d+ (%a+)') == ARGV[5])
+    local is_meant = (ARGV[3] == '' or reason == ARGV[3]) and (ARGV[4] == '' or string.match(entry, '^%d+ (%a+)') == ARGV[4])
     if revived < most and is_meant and redis.call('HDEL', key, rid) == 1 then
       local stage, level, rest = string.match(entry, '^%d+ (%a+) (%d) %d+ (.*)$')
       append_ready(site, stage, level, rid .. ' ' .. stage .. ' ' .. level .. ' 0 ' .. rest)
@@ -25,8 +27,8 @@ repeat
       revived = revived + 1
     end
   end
-until cursor == '0' or revived >= most
+until cursor == '0' or revived >= most or pages >= MOST_LOOKS
 settle(site)
 attend(site, now)
 release(site, now)
-return {0, revived}
+return {0, revived, cursor}
