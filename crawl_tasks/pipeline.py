@@ -138,7 +138,7 @@ class Pages:
         site = self._sites.open(lease.request.site, lease.site_version)
         page = self._fetcher.fetch(lease.request, site.policy, lease.validator, watch.turn)
         watch.fetched(page)
-        self._heed(lease.request, site)
+        self._heed(lease, site)
         parsed, outcome = read_page(site, lease, page), ""
         if page.is_unchanged or parsed.is_cut:
             outcome = f"{'unchanged' if page.is_unchanged else 'cut'}:{lease.request.stage.value}"
@@ -163,10 +163,11 @@ class Pages:
             )
         return Outcome.DONE
 
-    def _heed(self, request: Request, site: OpenSite) -> None:
-        """Tell the gate of the site's Crawl-delay: once a process, and when it has changed."""
+    def _heed(self, lease: Lease, site: OpenSite) -> None:
+        """Tell the gate of the site's Crawl-delay: once a process, when it has changed, and when the gate forgot it."""
+        request = lease.request
         asked_s = min(self._fetcher.crawl_delay_s(request.address, site.policy) or 0.0, MOST_CRAWL_DELAY_S)
-        if self._crawl_delays.get(request.site) != asked_s:
+        if self._crawl_delays.get(request.site) != asked_s or lease.delay_ms < round(asked_s * 1000):
             self._frontier.sites.heed(request.site, asked_s)
             self._crawl_delays[request.site] = asked_s
 

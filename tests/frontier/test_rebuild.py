@@ -14,7 +14,7 @@ from crawl_tasks.model import Stage, State
 from crawl_tasks.recovery.rebuild import Rebuilder, Rebuilt, is_lost
 from crawl_tasks.sites.schema import Site
 from crawl_tasks.store.upsert import Store
-from tests.frontier.small_crawl import SmallCrawl
+from tests.frontier.small_crawl import RULES, SmallCrawl
 
 
 @pytest.fixture
@@ -55,6 +55,21 @@ def test_after_a_loss_only_what_was_open_is_fetched(
     assert told == [Rebuilt("demo", ready=1, known=3, boards=1)]
     assert crawl.work() == ["/post/12"]
     assert crawl.scan() == ["/list/1/1"]
+
+
+def test_a_crawl_delay_that_the_ledger_forgot_is_heeded_again_by_workers_that_went_on(
+    crawl: SmallCrawl, client: redis.Redis, store: Store
+) -> None:
+    crawl.forum.pages["/robots.txt"] = "User-agent: *\nCrawl-delay: 0.1\n"
+    site = crawl.publish(rules=RULES.replace("robots: false", "robots: true"))
+    crawl.forum.board("1", 1)
+    crawl.scan()
+    Rebuilder(crawl.frontier, store, None).run({"demo": site}, lambda _: None)
+    assert client.hexists("test:s:demo", "crawl_delay_ms") == 0
+
+    crawl.scan()
+
+    assert client.hget("test:s:demo", "crawl_delay_ms") == b"100"
 
 
 def test_another_ledger_than_the_one_that_was_stored_from_is_noticed(
