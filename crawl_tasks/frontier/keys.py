@@ -9,7 +9,7 @@ P is the prefix (setting `redis_prefix`), S a site's name, G one of list, post, 
 | P:changes            | hash   | site -> how often it changed; who watches reads anew what changed                  |
 | P:boards             | zset   | "site board" -> when the board is due for a scan, ms                               |
 | P:fulls              | zset   | "site board" -> when to look at its full pass, ms                                  |
-| P:outbox             | stream | pages' items waiting for the store, group `store`                                  |
+| P:outbox             | stream | pages' items waiting for the store, group `store`; gone when none wait             |
 | P:shelf              | stream | pages' items that cannot be read or stored, with the reason; at most 1000          |
 | P:bell:QUEUE         | stream | one entry, replaced whenever a message is put on QUEUE                             |
 | P:refused            | list   | messages and start entries that nobody can read, with the reason; the newest 1000  |
@@ -50,7 +50,8 @@ P is the prefix (setting `redis_prefix`), S a site's name, G one of list, post, 
 | P:s:S:overdue        | zset   | board that was due and could not be scanned -> when it was due, ms                 |
 | P:s:S:board:B        | hash   | line of its first page, interval_ms and bounds, scan, open, started_at, scanned_at, |
 |                      |        | terms of the site file, fixed_ms and held of an operator; pages walked with news,   |
-|                      |        | slack: pages that this scan may walk without; validator: see _validator.lua         |
+|                      |        | slack: pages that this scan may walk without; validator: see _validator.lua; when   |
+|                      |        | the file has it no more, only its counts, until no list page of it is open          |
 
 Nothing here expires but the buckets of rolling guards (two windows), kept pages (two weeks), robots.txt (a day),
 P:ticker (seconds) and P:rebuilder (minutes).

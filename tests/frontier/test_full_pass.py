@@ -125,7 +125,7 @@ def test_a_full_pass_waits_while_the_site_has_no_room_and_holds_up_no_scan(
     assert frontier.census("demo").open == 1
 
     assert crawl.work() == ["/list/1/1"]
-    assert client.hget("test:s:demo:board:1", "full_scan") is None
+    assert client.hget("test:s:demo:board:1", "full_scan") == b"0"
 
     client.zadd("test:fulls", {"demo 1": 0})
     frontier.produce()

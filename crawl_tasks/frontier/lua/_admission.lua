@@ -3,16 +3,20 @@
 local function board_key(site, id) return site.key .. ':board:' .. id end
 
 -- A list page of a full pass is counted apart, so that it holds up no scan: the third value of its reach names the pass.
+-- A board that the site file has no more is remembered until the last of its list pages has ended.
 local function note_board(site, payload, change)
   local said = cjson.decode(payload)
   local id = said[1]
   local key = board_key(site, id)
-  if redis.call('EXISTS', key) == 0 then return end
-  if said[4] and (said[4][3] or '') ~= '' then
-    redis.call('HINCRBY', key, 'full_open', change)
+  local v = redis.call('HMGET', key, 'line', 'open', 'full_open')
+  if not v[2] then return end
+  local is_full = said[4] and (said[4][3] or '') ~= ''
+  local open = redis.call('HINCRBY', key, is_full and 'full_open' or 'open', change)
+  if not v[1] then
+    if open <= 0 and tonumber(v[is_full and 2 or 3] or 0) <= 0 then redis.call('DEL', key) end
     return
   end
-  local open = redis.call('HINCRBY', key, 'open', change)
+  if is_full then return end
   if change > 0 and open == 1 then redis.call('SADD', site.key .. ':scanning', id) end
   if open <= 0 then redis.call('SREM', site.key .. ':scanning', id) end
   return key, open
@@ -73,7 +77,8 @@ local function admit_line(site, line, now, unguarded)
   local fingerprint, at_all, flag, stage, level, request = string.match(line, '^(%d+)/?(%d*) (%p) (%a+) (%d) (.*)$')
   if flag == '?' and not walks_on(site, request) then return false end
   if flag == '~' and stage == 'list' and not unguarded then  -- produce.lua admits it when it is its turn
-    redis.call('HSET', board_key(site, cjson.decode(string.match(request, '^%S+ (.*)$'))[1]), 'full_next', line)
+    local key = board_key(site, cjson.decode(string.match(request, '^%S+ (.*)$'))[1])
+    if redis.call('HEXISTS', key, 'full_line') == 1 then redis.call('HSET', key, 'full_next', line) end
     return false
   end
   if not unguarded and not guard_admits(site, stage, fingerprint, now, flag == '~') then

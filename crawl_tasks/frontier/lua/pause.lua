@@ -13,5 +13,10 @@ redis.call('HSET', site.key, 'paused', ARGV[2] == '1' and 1 or 0)
 if ARGV[2] == '2' then redis.call('HSET', site.key, 'draining', 1) else redis.call('HDEL', site.key, 'draining') end
 redis.call('HDEL', site.key, 'paused_before')  -- of a recovery, which ends here
 site.paused = load_site(ARGV[1]).paused
+if ARGV[2] == '0' then
+  for _, id in ipairs(redis.call('ZRANGE', site.key .. ':overdue', 0, CHUNK - 1)) do
+    redis.call('ZADD', P .. ':boards', 'XX', now, site.name .. ' ' .. id)
+  end
+end
 attend(site, now + 1000)
 return {0, release(site, now)}

@@ -15,6 +15,9 @@ local function put_off(site, id, name, at, due)
   redis.call('ZADD', site.key .. ':overdue', 'NX', due, id)
 end
 
+-- The more boards of a site are held back, the less often each is looked at, so that other sites' have their turn.
+local function next_try(site) return now + math.max(5000, 100 * redis.call('ZCARD', site.key .. ':overdue')) end
+
 local function site_of(name)
   local site = sites[name] or load_site(name)
   if site and not sites[name] then
@@ -35,7 +38,7 @@ for i = 1, #names, 2 do
     redis.call('ZREM', P .. ':boards', name)
   elseif is_short or site.paused or site.draining or site.fresh >= site.room then
     held = held + 1
-    put_off(site, id, name, now + 5000, due)
+    put_off(site, id, name, next_try(site), due)
   elseif tonumber(v[2]) > 0 then
     busy = busy + 1
     put_off(site, id, name, now + math.max(1000, v[3] / 4), due)

@@ -26,6 +26,10 @@ redis.call('SET', P .. ':epoch', now, 'NX')
 local first_board = 5 + 2 * tonumber(ARGV[4])
 for i = 5, first_board - 1, 2 do redis.call('HSET', key, ARGV[i], ARGV[i + 1]) end
 
+-- Scans are numbered from here on. No board that is taken out and put back so gets a number that its guard knows, since
+-- every scan admits a request at least.
+local admitted = redis.call('HGET', key, 'admitted') or 0
+
 -- A board's full pass keeps its day, unless the period became so short that it is sooner.
 local function plan_full(board, id, line, first)
   if line == '' then
@@ -36,6 +40,7 @@ local function plan_full(board, id, line, first)
   local due = tonumber(redis.call('HGET', board, 'full_due') or now + first)
   due = math.min(due, now + redis.call('HGET', key, 'full_pass_ms'))
   redis.call('HSET', board, 'full_line', line, 'full_due', due)
+  redis.call('HSETNX', board, 'full_scan', admitted)
   redis.call('ZADD', P .. ':fulls', 'LT', due, name .. ' ' .. id)
 end
 
@@ -53,19 +58,31 @@ for i = first_board, #ARGV, 7 do
   end
   local interval = math.max(tonumber(least), math.min(tonumber(most), tonumber(v[1] or start)))
   redis.call('HSET', board, 'line', line, 'min_ms', least, 'max_ms', most, 'interval_ms', interval, 'terms', terms)
-  redis.call('HSETNX', board, 'open', 0)
+  redis.call('HSETNX', board, 'scan', admitted)
+  if redis.call('HSETNX', board, 'open', 0) == 0 and tonumber(redis.call('HGET', board, 'open')) > 0 then
+    redis.call('SADD', key .. ':scanning', id)
+  end
   if not v[4] then redis.call('ZADD', P .. ':boards', 'NX', now, name .. ' ' .. id) end
   plan_full(board, id, ARGV[i + 5], tonumber(ARGV[i + 6]))
   if redis.call('SADD', key .. ':boards', id) == 1 then redis.call('SADD', key .. ':unscanned', id) end
 end
-for _, id in ipairs(redis.call('SMEMBERS', key .. ':boards')) do  -- bounded by the site file
-  if not kept[id] then
-    for _, set in ipairs({':boards', ':unscanned', ':scanning'}) do redis.call('SREM', key .. set, id) end
-    redis.call('ZREM', key .. ':overdue', id)
-    redis.call('DEL', key .. ':board:' .. id)
-    redis.call('ZREM', P .. ':boards', name .. ' ' .. id)
-    redis.call('ZREM', P .. ':fulls', name .. ' ' .. id)
+
+-- What counts a board's open list pages stays as long as there are any: the file may name the board again.
+local function take_out(id)
+  local board = key .. ':board:' .. id
+  local v = redis.call('HMGET', board, 'open', 'full_open', 'scan', 'full_scan')
+  redis.call('DEL', board)
+  if tonumber(v[1] or 0) > 0 or tonumber(v[2] or 0) > 0 then
+    redis.call('HSET', board, 'open', v[1] or 0, 'full_open', v[2] or 0, 'scan', v[3] or 0, 'full_scan', v[4] or 0)
   end
+  for _, set in ipairs({':boards', ':unscanned', ':scanning'}) do redis.call('SREM', key .. set, id) end
+  redis.call('ZREM', key .. ':overdue', id)
+  redis.call('ZREM', P .. ':boards', name .. ' ' .. id)
+  redis.call('ZREM', P .. ':fulls', name .. ' ' .. id)
+end
+
+for _, id in ipairs(redis.call('SMEMBERS', key .. ':boards')) do  -- bounded by the site file
+  if not kept[id] then take_out(id) end
 end
 if before and before.version ~= ARGV[2] then
   for _, stage in ipairs(STAGES) do
