@@ -29,8 +29,9 @@ def connect_now(url: str, master: str) -> redis.Redis:
     try:
         client.ping()
     except (redis.RedisError, OSError) as error:
+        reason = str(error).rstrip(".")
         raise RedisUnreachable(
-            f"Redis at {url} does not answer: {error}; start one (crawl-tasks redis) or set CRAWL_REDIS_URL"
+            f"Redis at {url} does not answer: {reason}; start one (crawl-tasks redis) or set CRAWL_REDIS_URL"
         ) from error
     return client
 
