@@ -166,6 +166,13 @@ def test_the_numbers_that_the_readme_takes_from_a_page_stand_there(name: str) ->
     assert len(taken) > 8
 
 
+def test_every_page_is_linked_to_by_both_readmes() -> None:
+    readmes = [(ROOT / name).read_text("utf-8") for name in ("README.md", "README.zh.md")]
+    pages = [page.relative_to(ROOT) for page in PAGES if page.parent.name == "docs"]
+
+    assert [page for page in pages if any(page.name not in text for text in readmes)] == []
+
+
 @pytest.mark.parametrize("name", ["README.md", "README.zh.md"])
 def test_the_readme_names_every_command(name: str) -> None:
     text = (ROOT / name).read_text("utf-8")
