@@ -39,8 +39,9 @@ class EmbeddedRedis:
         try:
             end_left_over(self._file)
             with self._interrupts.shield():
-                self._server.start()
-                _write_whole(self._file, self.url + "\n")
+                self._server.launch()
+            self._server.wait()  # a large file takes its time; Ctrl-C is heard
+            _write_whole(self._file, self.url + "\n")
         except BaseException:
             self.__exit__()
             raise

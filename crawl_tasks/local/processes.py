@@ -17,7 +17,7 @@ from crawl_tasks.errors import CrawlError
 from crawl_tasks.local.interrupts import Interrupts
 
 GRACE_S = 10.0
-SHORT_LIFE_S = 5.0
+SHORT_LIFE_S = 20.0  # a worker that finds no broker ends after 2 s, on a machine that is very busy after 10
 SHORT_LIVES_ALLOWED = 3
 
 _PR_SET_PDEATHSIG = 1
@@ -56,6 +56,7 @@ class Crew:
     interrupts: Interrupts
     report: Callable[[str], None]
     grace_s: float = GRACE_S
+    short_life_s: float = SHORT_LIFE_S
     _children: dict[str, _Child] = field(default_factory=dict)
 
     def __enter__(self) -> Self:
@@ -128,7 +129,7 @@ class Crew:
         story = f"{job.name} {how}; its log ends: {last_line(self.log_of(job.name))} ({self.log_of(job.name)})"
         if not job.is_restarted:
             raise CrawlError(f"{story}; nothing is lost, start again")
-        is_short = time.monotonic() - child.started_at < SHORT_LIFE_S
+        is_short = time.monotonic() - child.started_at < self.short_life_s
         short_lives = child.short_lives + 1 if is_short else 0
         if short_lives >= SHORT_LIVES_ALLOWED:
             raise CrawlError(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import secrets
 import shutil
 import signal
 import socket
@@ -13,7 +15,11 @@ import redis
 
 from crawl_tasks.errors import RedisUnreachable
 
-START_TIMEOUT_S = 20.0
+SILENCE_ALLOWED_S = 60.0
+"""How long a server that was started may say nothing; one that loads its data says so, and may take its time."""
+
+_PORTS = range(20_000, 32_000)
+"""Below those that Linux gives to outgoing connections: such a port is still free when a server asks for it again."""
 
 
 def find_server() -> str:
@@ -37,11 +43,12 @@ def find_server() -> str:
 
 
 def free_port() -> int:
-    """Ask the kernel for a free loopback port."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    """Find a free loopback port that no connection is likely to take meanwhile."""
+    for port in (*(secrets.choice(_PORTS) for _ in range(20)), 0):
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return int(probe.getsockname()[1])
+    raise RedisUnreachable("no port of 127.0.0.1 can be had")
 
 
 class RedisServer:
@@ -60,38 +67,61 @@ class RedisServer:
             raise RedisUnreachable(f"the Redis of {self.directory} was not started")
         return self._process.pid
 
+    @property
+    def log(self) -> Path:
+        """Where it says what it does."""
+        return self.directory / "redis.log"
+
     def start(self) -> None:
         """Start the server and wait until it has loaded its data.
 
         Raises:
-            RedisUnreachable: it ended or did not answer in time; the message names its log.
+            RedisUnreachable: see `wait`.
         """
+        self.launch()
+        self.wait()
+
+    def launch(self) -> None:
+        """Start the process."""
         self.directory.mkdir(parents=True, exist_ok=True)
-        log = self.directory / "redis.log"
         self._process = subprocess.Popen(  # noqa: S603 (our own arguments)
             [
                 find_server(),
                 *("--port", str(self.port), "--bind", "127.0.0.1", "--dir", str(self.directory.resolve())),
                 *("--appendonly", "yes", "--appendfsync", "everysec", "--save", "", "--maxmemory-policy", "noeviction"),
-                *("--logfile", str(log.resolve()), "--daemonize", "no"),
+                *("--logfile", str(self.log.resolve()), "--daemonize", "no"),
             ],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             start_new_session=True,  # Ctrl-C is for the supervisor, which ends the server last
         )
-        deadline = time.monotonic() + START_TIMEOUT_S
+
+    def wait(self) -> None:
+        """Wait until it has loaded its data, however long that takes.
+
+        Raises:
+            RedisUnreachable: it ended, or said nothing for too long; the message names its log.
+        """
+        heard = time.monotonic()
         with redis.Redis.from_url(self.url, retry=None) as client:
-            while not self._answers(client):
-                if self._process.poll() is not None or time.monotonic() > deadline:
-                    raise RedisUnreachable(f"the embedded Redis did not start on port {self.port}; see {log}")
+            while (said := self._says(client)) != "ready":
+                heard = time.monotonic() if said else heard
+                if self._is_over() or time.monotonic() - heard > SILENCE_ALLOWED_S:
+                    raise RedisUnreachable(f"the embedded Redis did not start on port {self.port}; see {self.log}")
                 time.sleep(0.02)
 
-    def _answers(self, client: redis.Redis) -> bool:
+    def _says(self, client: redis.Redis) -> str:
         try:
-            return bool(client.ping())
+            client.ping()
+        except redis.BusyLoadingError:
+            return "loading"
         except redis.RedisError:
-            return False
+            return ""
+        return "ready"
+
+    def _is_over(self) -> bool:
+        return self._process is None or self._process.poll() is not None
 
     def stop(self) -> None:
         """End the server; it writes its data first."""

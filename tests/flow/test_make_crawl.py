@@ -14,7 +14,9 @@ from typing import Any
 
 import psutil
 import pytest
+import redis
 
+from tests.flow.world import SHORT_LEASE_MS
 from tests.waiting import eventually
 
 SITE_FILE = Path(__file__).parents[2] / "config" / "sites" / "demo.yaml"
@@ -29,10 +31,11 @@ class Demo:
 
     home: Path
 
-    def write_site(self, gate: str = "") -> None:
-        """Write the site file that we ship, with more terms for its gate."""
-        text = SITE_FILE.read_text("utf-8").replace("delay_s: 0}", f"delay_s: 0{gate}}}")
-        assert gate in text
+    def write_site(self) -> None:
+        """Write the site file that we ship, with boards that are not scanned again meanwhile."""
+        text = SITE_FILE.read_text("utf-8")
+        text = text.replace("min_s: 60, start_s: 60", "min_s: 600, start_s: 600")
+        assert "start_s: 600" in text
         self.sites.mkdir(exist_ok=True)
         (self.sites / SITE_FILE.name).write_text(text, "utf-8")
 
@@ -65,7 +68,7 @@ class Demo:
         return report
 
     def workers(self) -> list[psutil.Process]:
-        return [process for process in self.processes() if " worker " in " ".join(process.cmdline())]
+        return [process for process in self.processes() if "worker" in words_of(process)]
 
     def processes(self) -> list[psutil.Process]:
         """Every living process that works in this directory."""
@@ -82,6 +85,14 @@ class Demo:
         """Count the pages that the detail workers say they fetched."""
         log = self.state / "logs" / "detail.log"
         return log.read_text("utf-8").count(" page ") if log.is_file() else 0
+
+
+def words_of(process: psutil.Process) -> list[str]:
+    """Give its command; nothing when it ended meanwhile."""
+    try:
+        return process.cmdline()
+    except psutil.NoSuchProcess:
+        return []
 
 
 def wait_until(process: subprocess.Popen[str], condition: Callable[[], bool]) -> None:
@@ -136,11 +147,14 @@ def test_the_demo_ended_in_the_middle_leaves_no_process_and_goes_on_next_time(de
 
 
 def test_a_worker_killed_in_the_middle_costs_nothing_but_its_pages_in_hand(demo: Demo) -> None:
-    demo.write_site(gate=", deadline_s: 5")  # leases of 20 seconds, not of 45
-    with demo.start("--fresh", "--latency-ms", "200") as process:
-        wait_until(process, lambda: demo.fetched() >= 20)
+    with demo.start("--fresh", "--latency-ms", "100") as process:
+        wait_until(process, lambda: demo.fetched() >= 5)
+        with redis.Redis.from_url((demo.state / "redis.url").read_text("utf-8").strip()) as client:
+            assert client.hset("crawl:s:demo", "lease_ms", SHORT_LEASE_MS) == 0  # there was another
+        held_before = demo.fetched()
+        wait_until(process, lambda: demo.fetched() >= held_before + 10)
         for worker in demo.workers():
-            if "detail" in worker.cmdline():
+            if "detail" in words_of(worker):
                 worker.kill()
         output, _ = process.communicate()
     report = json.loads((demo.home / "report.json").read_text("utf-8"))

@@ -101,6 +101,7 @@ def test_a_child_that_dies_is_reported_with_its_last_words_and_started_again(cre
 
 
 def test_a_child_that_dies_again_and_again_ends_the_crawl(crew: Crew, told: list[str]) -> None:
+    crew.short_life_s = PATIENCE_S
     crew.start(Job("worker", (sys.executable, "-c", "raise SystemExit('no such broker')")))
 
     with pytest.raises(CrawlError, match="ended 3 times in a row") as caught:
