@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
+from collections.abc import Mapping
 
 from celery import signals
 from celery.worker import WorkController
@@ -16,6 +18,16 @@ from crawl_tasks.queues import CONTROL_QUEUE, DETAIL, DETAIL_QUEUES, LIST_QUEUE,
 from crawl_tasks.runtime import runtime
 
 _FETCHING = frozenset({LIST_QUEUE, *DETAIL_QUEUES, CONTROL_QUEUE})
+
+
+@signals.celeryd_init.connect
+def name_worker(sender: str, instance: WorkController, options: Mapping[str, object], **_: object) -> None:
+    """Tell workers of one machine apart where `-n` names none: Celery calls all of them celery@HOST."""
+    program, host = sender.split("@", 1)
+    if program == "celery":
+        queues = options.get("queues")
+        served = "-".join(map(str, queues)) if isinstance(queues, list | tuple) else queues or program
+        instance.hostname = f"{served}-{os.getpid()}@{host}"  # type: ignore[attr-defined]  # unknown to the stubs
 
 
 @signals.celeryd_after_setup.connect

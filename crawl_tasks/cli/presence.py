@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from operator import itemgetter
 from typing import cast
 
 from kombu.exceptions import OperationalError
@@ -22,13 +23,14 @@ def serving_workers(settings: Settings) -> dict[str, list[str]]:
     """
     try:
         with build_app(settings) as app:
-            replies = app.control.inspect(timeout=ANSWER_S).active_queues()
+            replies = app.control.broadcast("active_queues", reply=True, timeout=ANSWER_S)
     except OperationalError as error:
         raise RedisUnreachable(f"Redis at {settings.redis_url} does not carry Celery's inspection: {error}") from error
-    # As documented for `inspect active_queues`: for each worker its queues, each a mapping with a name.
-    answers = cast("Mapping[str, Sequence[Mapping[str, str]]] | None", replies) or {}
+    # As documented for `broadcast` and `active_queues`: of each worker its queues, each a mapping with a name.
+    # `inspect` would make one of workers that have one name.
+    answers = cast("Sequence[Mapping[str, Sequence[Mapping[str, str]]]] | None", replies) or []
     serving: dict[str, list[str]] = {}
-    for worker, queues in sorted(answers.items()):
+    for worker, queues in sorted((pair for answer in answers for pair in answer.items()), key=itemgetter(0)):
         for queue in queues:
             serving.setdefault(queue["name"], []).append(worker)
     return serving

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import time
 from collections import Counter
@@ -15,7 +16,7 @@ from crawl_tasks.model import Stage
 from crawl_tasks.monitor.snapshot import take_snapshot
 from crawl_tasks.store.known import counts
 from crawl_tasks.store.upsert import Store
-from tests.flow.world import CELERY, SHORT_LEASE_MS, World
+from tests.flow.world import CELERY, ROOT, SHORT_LEASE_MS, World
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.flow
@@ -168,6 +169,19 @@ def test_detail_stands_for_post_and_comment_in_every_view(world: World) -> None:
     [(_, queues)] = json.loads(answer[answer.index("{") :]).items()
 
     assert {queue["name"] for queue in queues} == {"post", "comment"}
+
+
+def test_workers_that_nobody_named_are_told_apart_in_every_view(world: World) -> None:
+    for queue in ("detail", "store"):
+        world.start(queue, *CELERY, "worker", "-Q", queue, "-c", "1")
+    eventually(lambda: all(f"{queue}-" in world.ready_workers() for queue in ("detail", "store")))
+
+    world.environment["CRAWL_SITES_DIR"] = str(ROOT / "config" / "sites")
+    said = world.run("doctor", CELERY[0], "-m", "crawl_tasks", "doctor")
+
+    assert "nobody serves list" in said
+    for queue, worker in (("post", "detail"), ("comment", "detail"), ("store", "store")):
+        assert re.search(rf"{queue}: {worker}-\d+@\S+$", said, re.MULTILINE), said
 
 
 def test_without_beat_retries_and_recovery_go_on(world: World) -> None:
