@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from urllib.parse import urlsplit
 
 import click
 
@@ -61,7 +62,8 @@ def by_address(sites: list[Site], address: str) -> tuple[Site, Request]:
         RefusedAddress: it is no address.
     """
     url = normalize(address)
-    for site in sites:
+    place = urlsplit(url).netloc  # forums on one machine have one host, and each a port
+    for site in sorted(sites, key=lambda site: urlsplit(site.base).netloc != place):
         target = Addresses(site).read(url)
         if target is not None:
             return site, Request(site.name, target.stage, target.key, url, page=target.page)
