@@ -12,7 +12,7 @@ from enum import StrEnum
 from crawl_tasks.errors import AccessDenied, ParseError
 from crawl_tasks.frontier.histogram import Histogram
 from crawl_tasks.monitor.snapshot import SiteSnapshot, Snapshot
-from crawl_tasks.queues import QUEUES
+from crawl_tasks.queues import CONTROL_QUEUE, LIST_QUEUE, QUEUES
 
 WINDOW_MS = 900_000
 """How far apart the two looks are that rates are taken from."""
@@ -147,7 +147,7 @@ def _of_installation(snapshot: Snapshot, before: Marks | None) -> Iterator[Alert
                 queue,
                 Severity.CRITICAL,
                 f"no worker serves the queue {queue}",
-                f"start one: celery -A crawl_tasks worker -Q {queue}",
+                f"start one: celery -A crawl_tasks worker -Q {LIST_QUEUE if queue == CONTROL_QUEUE else queue}",
             )
     if vitals.shelved:
         yield Alert(
@@ -168,7 +168,7 @@ def _of_installation(snapshot: Snapshot, before: Marks | None) -> Iterator[Alert
 
 
 def _of_site(site: SiteSnapshot) -> Iterator[Alert]:
-    if site.boards.late:
+    if site.boards.late and not site.is_draining:
         yield Alert(
             "CrawlSiteLate",
             site.name,
