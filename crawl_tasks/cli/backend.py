@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Sequence
+
 import redis
 
 from crawl_tasks.errors import ConfigError, RedisUnreachable, SettingsError
@@ -11,6 +14,8 @@ from crawl_tasks.settings import Settings, load_settings
 
 CONNECT_TIMEOUT_S = 3.0
 REPLY_TIMEOUT_S = 10.0
+NAMED = 10
+"""Sites that a message names; there may be a thousand."""
 
 
 def connect_now(url: str, master: str) -> redis.Redis:
@@ -61,7 +66,15 @@ def chosen_sites(frontier: Frontier, names: tuple[str, ...]) -> list[str]:
     published = frontier.sites.names()
     for name in names:
         if name not in published:
-            raise ConfigError(f"site {name!r} is not published; published are: {', '.join(published) or 'none'}")
+            raise ConfigError(f"site {name!r} is not published; {_remedy(name, published)}")
     if not published:
         raise ConfigError("no site is published; write config/sites/NAME.yaml and run: crawl-tasks sites check")
     return list(names) or published
+
+
+def _remedy(name: str, published: Sequence[str]) -> str:
+    more = f" and {len(published) - NAMED} more" if len(published) > NAMED else ""
+    there = f"published are: {', '.join(published[:NAMED]) or 'none'}{more}"
+    if alike := difflib.get_close_matches(name, published, n=1):
+        there = f"did you mean {alike[0]}?"
+    return f"{there}; crawl-tasks sites check publishes what is in the sites directory"

@@ -71,7 +71,7 @@ def _python() -> Iterator[Finding]:
     else:
         yield Finding(Level.OK, "python", f"{version} at {sys.executable}")
     if os.name == "posix" and os.geteuid() == 0:
-        yield Finding(Level.WARN, "user", "root needs no crawler; run it as a user of its own")
+        yield Finding(Level.WARN, "user", "root; a crawler needs no rights of root: run it as a user of its own")
 
 
 def _packages() -> Iterator[Finding]:

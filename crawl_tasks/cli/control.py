@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from crawl_tasks.cli.backend import chosen_sites
-from crawl_tasks.errors import ConfigError
+from crawl_tasks.errors import CrawlError
 from crawl_tasks.frontier.census import Census
 from crawl_tasks.frontier.frontier import Frontier
 
@@ -38,10 +38,10 @@ def wait_until(frontier: Frontier, sites: Sequence[str], is_quiet: Callable[[Cen
     """Return when every site is quiet.
 
     Raises:
-        ConfigError: they were not in time.
+        CrawlError: they were not in time.
     """
     deadline = time.monotonic() + within_s
     while loud := [census.site for census in frontier.censuses(sites) if not is_quiet(census)]:
         if time.monotonic() > deadline:
-            raise ConfigError(f"not quiet after {within_s:.0f} s: {', '.join(loud)}; see: crawl-tasks status")
+            raise CrawlError(f"not quiet after {within_s:g} s: {', '.join(loud)}; see: crawl-tasks status {loud[0]}")
         time.sleep(LOOK_EVERY_S)

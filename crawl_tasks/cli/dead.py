@@ -16,6 +16,7 @@ from crawl_tasks.errors import ConfigError
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.graves import Grave
 from crawl_tasks.model import Stage, State
+from crawl_tasks.monitor.advice import counted
 
 _STATES = click.Choice([State.DEAD.value, State.PARKED.value])
 _STAGES = click.Choice([stage.value for stage in Stage])
@@ -72,9 +73,8 @@ def grave_line(grave: Grave) -> str:
     at = datetime.fromtimestamp(grave.at_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
     why = f"{grave.reason} {grave.details}".strip()
     address = f"{grave.request.site} {grave.request.stage.value} {grave.request.address}"
-    return printable(
-        f"{grave.rid:>8} {at}Z {grave.state.value} {address} after {grave.attempts} attempts: {why}", most=900
-    )
+    tried = counted(grave.attempts, "attempt")
+    return printable(f"{grave.rid:>8} {at}Z {grave.state.value} {address} after {tried}: {why}", most=900)
 
 
 def grave_row(grave: Grave) -> dict[str, str | int]:
@@ -121,7 +121,7 @@ def retry(site: str, *, state: str, parked: bool, reason: str, stage: str | None
     wanted, total = State.PARKED if parked else State(state), 0
     while revived := frontier.graves.revive(site, wanted, reason, Stage(stage) if stage else None, _REVIVED_AT_ONCE):
         total += revived
-    click.echo(f"{total} requests of {site} are ready again")
+    click.echo(f"{counted(total, 'request')} of {site} {'is' if total == 1 else 'are'} ready again")
 
 
 @command.command(epilog=examples("crawl-tasks dead drop demo --reason too_large", "crawl-tasks dead drop demo --yes"))
@@ -142,4 +142,4 @@ def drop(site: str, *, state: str, reason: str, stage: str | None, parked: bool,
         site, State(state), reason, Stage(stage) if stage else None, _REVIVED_AT_ONCE
     ):
         total += dropped
-    click.echo(f"{total} requests of {site} are dropped")
+    click.echo(f"{counted(total, 'request')} of {site} {'is' if total == 1 else 'are'} dropped")

@@ -11,6 +11,7 @@ import click
 from crawl_tasks.cli.helptext import examples
 from crawl_tasks.settings import load_settings
 from crawl_tasks.store.export import Format, Kind, export, export_changes
+from crawl_tasks.store.known import counts
 from crawl_tasks.store.upsert import Store
 
 LOOK_EVERY_S: Final = 1.0
@@ -54,9 +55,13 @@ def command(
                 goes_on=_once_more(follow),
                 overwrite=force,
             )
-            click.echo(f"up to change {last}", err=True)
+            if not follow:  # it ends by Ctrl-C, or because its reader has had enough
+                click.echo(f"up to change {last}", err=True)
             return
         rows = export(store, out, kind, form or format_of(out), site, overwrite=force)
+        if site is not None and not rows:
+            there = ", ".join(sorted(count.site for count in counts(store))) or "none"
+            click.echo(f"nothing of that is stored of site {site!r}; sites with posts: {there}", err=True)
     if out != "-":
         click.echo(f"{rows} rows in {out}", err=True)
 

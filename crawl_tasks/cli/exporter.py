@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 
 import click
@@ -30,8 +31,17 @@ class Address(click.ParamType[tuple[str, int]]):
         """Read an address."""
         host, _, port = value.rpartition(":")
         if not port.isdigit() or int(port) > 65535:
-            self.fail(f"{value!r} is no HOST:PORT", param, ctx)
+            self.fail(f"{value!r} is no HOST:PORT with a port up to 65535", param, ctx)
         return host.strip("[]") or "127.0.0.1", int(port)
+
+
+def _remedy(error: OSError) -> str:
+    match error.errno:
+        case errno.EADDRINUSE:
+            return "is another exporter there? choose another port"
+        case errno.EACCES:
+            return "ports below 1024 are for root; choose another port"
+    return "name an address of this machine, or 0.0.0.0 for all of them"
 
 
 @click.command(epilog=examples("crawl-tasks exporter", "crawl-tasks exporter --listen 0.0.0.0:9817"))
@@ -50,9 +60,7 @@ def command(listen: tuple[str, int], flower: str) -> None:
     try:
         server = WatchServer(listen, look, Actions(frontier), Login(settings.web_password), flower)
     except OSError as error:
-        raise ConfigError(
-            f"--listen {listen[0]}:{listen[1]}: {error.strerror}; another exporter there? choose another port"
-        ) from error
+        raise ConfigError(f"--listen {listen[0]}:{listen[1]}: {error.strerror}; {_remedy(error)}") from error
     configure_logs(settings.log_format)
     with Interrupts(), server:
         click.echo(f"http://{listen[0]}:{server.server_address[1]}/; Ctrl-C ends it")

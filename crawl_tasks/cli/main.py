@@ -11,6 +11,7 @@ from typing import NoReturn
 import click
 from redis.exceptions import RedisError
 
+from crawl_tasks import __version__
 from crawl_tasks.cli.exits import Exit
 from crawl_tasks.cli.helptext import examples
 from crawl_tasks.errors import CrawlError
@@ -79,6 +80,8 @@ class Commands(click.Group):
         """Run the command; the outermost boundary of every error."""
         try:
             return super().invoke(ctx)
+        except click.Abort as error:
+            end_question(error, ctx)
         except (CrawlError, RedisError, BrokenPipeError, KeyboardInterrupt) as error:
             if ctx.params.get("debug") and not isinstance(error, (BrokenPipeError, KeyboardInterrupt)):
                 raise
@@ -99,6 +102,18 @@ def end(error: BaseException, ctx: click.Context) -> NoReturn:
     ctx.exit(Exit.BACKEND)
 
 
+def end_question(error: click.Abort, ctx: click.Context) -> NoReturn:
+    """Say what follows from a question that was not answered with yes."""
+    click.echo(err=True)  # the cursor stands behind the question
+    if isinstance(error.__context__, KeyboardInterrupt):
+        ctx.exit(Exit.INTERRUPTED)
+    if isinstance(error.__context__, EOFError):
+        complain("nothing was changed: nobody answers here; --yes does it without asking")
+        ctx.exit(Exit.USAGE)
+    complain("nothing was changed")
+    ctx.exit(Exit.FAILURES)
+
+
 def complain(message: str) -> None:
     """Print an error on stderr, without the passwords of URLs."""
     click.echo(f"crawl-tasks: {hide_passwords(message)}", err=True)
@@ -114,12 +129,13 @@ def complain(message: str) -> None:
         "crawl-tasks run            # crawl them until Ctrl-C",
     ),
 )
+@click.version_option(__version__, "--version", prog_name="crawl-tasks", message="%(prog)s %(version)s")
 @click.option("--debug", is_flag=True, help="Show where an error came from.")
 def cli(debug: bool) -> None:
     """Crawl forums: list pages, posts, comments; distributed, incremental, polite.
 
     Exit codes: 0 all is well, 1 the crawl had failures, 2 usage or configuration, 3 Redis or the database
-    cannot be used, 130 ended by Ctrl-C.
+    cannot be used, 130 ended by Ctrl-C, 143 by TERM.
     """
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -18,12 +19,14 @@ from crawl_tasks.fetch.download import build_fetcher
 from crawl_tasks.fetch.resolver import Resolver
 from crawl_tasks.settings import Settings, load_settings
 from crawl_tasks.sites.loader import parse_site
+from crawl_tasks.sites.presets import engine_names
 from crawl_tasks.survey.entrance import asks_for_login, doors_of
 from crawl_tasks.survey.findings import Findings, site_file
 from crawl_tasks.survey.look import Look
 from crawl_tasks.survey.place import Place, place_of
 from crawl_tasks.survey.visit import PUBLIC_PACE_S, Visitor
 
+NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
 _RESOLVED_WITHIN_S = 10.0
 
 
@@ -47,6 +50,10 @@ def command(address: str, name: str | None, *, output: str | None, force: bool, 
     post page, with remarks on what to check.
     """
     settings = load_settings()
+    if engine is not None and engine not in engine_names():
+        raise ConfigError(f"--engine: there is no preset {engine!r}; there are: {', '.join(engine_names())}")
+    if name is not None and not NAME.fullmatch(name):
+        raise ConfigError(f"--name: {name!r} is none; write up to 32 of a-z, 0-9, - and _, a letter or digit first")
     place = find_place(address, settings)
     name = name or place.name()
     path = settings.sites_dir / f"{name}.yaml" if output is None else Path(output)

@@ -79,7 +79,8 @@ def _named(entries: Sequence[Refused], ids: tuple[str, ...]) -> list[Refused]:
         fitting = [entry for entry in entries if entry.id.startswith(beginning)]
         if len({entry.id for entry in fitting}) != 1:
             raise ConfigError(
-                f"{len(fitting)} refused entries have an id that begins with {beginning!r}; see refused list"
+                f"{len(fitting) or 'no'} refused entries have an id that begins with {beginning!r};"
+                " see: crawl-tasks refused list"
             )
         named.append(fitting[0])
     return named

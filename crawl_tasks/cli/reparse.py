@@ -8,7 +8,7 @@ import click
 from rich.console import Console
 from rich.markup import escape
 
-from crawl_tasks.cli.backend import open_frontier
+from crawl_tasks.cli.backend import chosen_sites, open_frontier
 from crawl_tasks.cli.exits import Exit
 from crawl_tasks.cli.helptext import examples
 from crawl_tasks.cli.safe_text import printable
@@ -18,6 +18,7 @@ from crawl_tasks.errors import ParseError
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.quarantine import KeptPage
 from crawl_tasks.model import Stage, State
+from crawl_tasks.monitor.advice import counted
 from crawl_tasks.publishing import publish_site
 from crawl_tasks.settings import Settings, load_settings
 from crawl_tasks.sitebook import open_site
@@ -45,17 +46,19 @@ def command(ctx: click.Context, name: str, *, stage: str | None, only_list: bool
     settings = load_settings()
     frontier = open_frontier(settings)
     stages = [Stage(stage)] if stage else list(Stage)
+    chosen_sites(frontier, (name,))
     pages = [kept for one in stages for kept in frontier.quarantine.kept(name, one)]
     if only_list or not pages:
         for kept in pages:
             click.echo(_line(kept))
-        click.echo(f"{len(pages)} pages of {name} are kept")
+        click.echo(f"{counted(len(pages), 'page')} of {name} {'is' if len(pages) == 1 else 'are'} kept")
         return
     [site] = checked_sites(settings, (name,))
     if _missing(site, pages, settings):
         ctx.exit(Exit.FAILURES)
     if not revive:
-        click.echo(f"all {len(pages)} pages are read; let them go with: crawl-tasks reparse {name} --revive")
+        read = counted(len(pages), "page")
+        click.echo(f"all that is kept, {read}, is read; let them go with: crawl-tasks reparse {name} --revive")
         return
     publish_site(frontier, site, settings.contact)
     _reopen(frontier, name, sorted({kept.request.stage for kept in pages}))
@@ -71,7 +74,7 @@ def _missing(site: Site, pages: list[KeptPage], settings: Settings) -> list[str]
         for lost in show(console, reread(opened, kept.request, kept.page), opened, settings, save=False)
     ]
     for lost in missing:
-        console.print(escape(printable(f"missing  {lost}", 300)))
+        console.print(escape(printable(f"missing  {lost}", 300)), soft_wrap=True)
     return missing
 
 

@@ -20,4 +20,4 @@ def command(site: str | None, everything: bool, within_s: float) -> None:
     for name in names:
         frontier.sites.pause(name)
     wait_until(frontier, names, lambda census: census.leased == 0, within_s)
-    click.echo(f"nothing is being fetched from {', '.join(names)}; go on with: crawl-tasks resume")
+    click.echo(f"nothing is being fetched from {', '.join(names)}; go on with: crawl-tasks resume {site or '--all'}")

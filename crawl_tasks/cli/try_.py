@@ -54,7 +54,7 @@ def command(ctx: click.Context, name: str, *, url: str | None, save: bool) -> No
     if not site.boards and not url:
         missing.append("boards: the site file names none; add some, or give --url")
     for lost in missing:
-        console.print(escape(printable(f"missing  {lost}", 300)))
+        console.print(escape(printable(f"missing  {lost}", 300)), soft_wrap=True)
     if missing:
         ctx.exit(Exit.FAILURES)
 
@@ -74,7 +74,7 @@ def open_visitor(opened: OpenSite, settings: Settings) -> Visitor:
 def show(console: Console, trial: Trial, opened: OpenSite, settings: Settings, *, save: bool) -> list[str]:
     """Print one page, keep it if wanted, and return what is missing."""
     stage, request = trial.request.stage, trial.request
-    console.print(escape(f"{stage.value} page  {printable(request.address, 200)}"))
+    console.print(escape(f"{stage.value} page  {printable(request.address, 200)}"), soft_wrap=True)
     if trial.page is not None and trial.page.url != request.address:
         console.print(escape(f"  was sent to {printable(trial.page.url, 200)}"))
     if trial.parsed is not None:
@@ -83,7 +83,7 @@ def show(console: Console, trial: Trial, opened: OpenSite, settings: Settings, *
         if trial.comments():
             console.print(table_of(f"{len(trial.parsed.items.comments)} comments on it", trial.comments()))
         for line in leads(trial):
-            console.print(escape(printable(f"  {line}", 300)))
+            console.print(escape(printable(f"  {line}", 300)), soft_wrap=True)
     if save and trial.page is not None:
         path = save_case(cases_of(file_of(settings, opened.site.name)), trial)
         console.print(escape(f"  kept as {_short(path)}"))

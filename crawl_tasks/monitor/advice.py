@@ -57,7 +57,9 @@ def _findings(site: SiteSnapshot, snapshot: Snapshot) -> Iterator[Advice]:
             yield Advice(
                 Level.ACT, f"{counted(waiting, stage.value + ' page')} without a worker: {worker_command(stage)}"
             )
-    if boards.late and not snapshot.is_beat_alive:
+    if site.is_draining:
+        yield Advice(Level.NOTE, f"draining, no new scans begin: go on with crawl-tasks resume {site.name}")
+    elif boards.late and not snapshot.is_beat_alive:
         yield Advice(Level.ACT, f"{counted(boards.late, 'board')} late, beat is silent: celery -A crawl_tasks beat")
     elif boards.late and census.open >= census.count("max_backlog") > 0:
         yield Advice(
@@ -80,7 +82,7 @@ def _findings(site: SiteSnapshot, snapshot: Snapshot) -> Iterator[Advice]:
             f"{counted(census.dead, 'page')} given up ({_why(site, 'dead')}): look at the reasons, then retry",
         )
     if census.delayed and not census.leased:
-        yield Advice(Level.NOTE, f"{counted(census.delayed, 'page')} to be tried again")
+        yield Advice(Level.NOTE, f"{counted(census.delayed, 'page')} to be tried again ({_why(site, 'delayed')})")
     for note in gate_notes(site, snapshot.at_ms):
         yield Advice(Level.NOTE, note)
 

@@ -31,8 +31,10 @@ def site_text(name: str = "tiny", base: str = "http://127.0.0.1:8765", private: 
     return TINY.format(name=name, base=base, private=f'private_hosts: ["{private}"]' if private else "")
 
 
-def run(*arguments: str, home: Path, redis_url: str = "redis://127.0.0.1:1/0", **settings: str) -> Result:
-    """Run a command with a state directory and site files of `home`."""
+def run(
+    *arguments: str, home: Path, redis_url: str = "redis://127.0.0.1:1/0", answer: str = "", **settings: str
+) -> Result:
+    """Run a command with a state directory and site files of `home`; `answer` is typed when it asks."""
     env = {
         "CRAWL_STATE_DIR": str(home / "state"),
         "CRAWL_SITES_DIR": str(home / "sites"),
@@ -41,7 +43,7 @@ def run(*arguments: str, home: Path, redis_url: str = "redis://127.0.0.1:1/0", *
         "CRAWL_CONTACT": None,
         "CRAWL_DATABASE_URL": None,
     } | {f"CRAWL_{name.upper()}": value for name, value in settings.items()}
-    return CliRunner().invoke(cli, list(arguments), env=env)
+    return CliRunner().invoke(cli, list(arguments), env=env, input=answer)
 
 
 def write_site(home: Path, text: str, name: str = "tiny") -> Path:

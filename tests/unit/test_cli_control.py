@@ -75,7 +75,8 @@ def test_a_drained_site_begins_no_scan_and_finishes_what_is_open(
     assert result.stdout == "one: 1 open; no new scan until: crawl-tasks resume one\n"
     assert frontier.produce()[0] == 2  # those of site two
     assert isinstance(frontier.lease("one", released(client, Stage.POST)[0]), Lease)
-    assert "one (draining)" in command("status").stdout
+    assert "one (draining)" in (status := command("status").stdout)
+    assert "draining, no new scans begin: go on with crawl-tasks resume one" in status
     client.zadd("test:boards", dict.fromkeys(client.zrange("test:boards", 0, -1), 0))
     command("resume", "one")
     assert frontier.produce()[0] == 2
@@ -86,10 +87,11 @@ def test_stop_returns_when_nothing_is_being_fetched(command: Command, frontier: 
     lease = frontier.lease("one", released(client, Stage.POST)[0])
     assert isinstance(lease, Lease)
 
-    assert "not quiet after 0 s: one" in command("stop", "one", "--within", "0").stderr
+    late = command("stop", "one", "--within", "0.2")
+    assert (late.exit_code, "not quiet after 0.2 s: one; see: crawl-tasks status one" in late.stderr) == (1, True)
     frontier.fail(lease, Verdict(State.DELAYED, "unreachable", ""))
 
-    assert command("stop", "one").stdout.startswith("nothing is being fetched from one")
+    assert command("stop", "one").stdout == "nothing is being fetched from one; go on with: crawl-tasks resume one\n"
 
 
 def test_what_was_given_up_is_chosen_by_reason_and_stage(
@@ -104,8 +106,8 @@ def test_what_was_given_up_is_chosen_by_reason_and_stage(
     assert "reason    robots" in command("dead", "show", "one", str(first)).stdout
     assert command("dead", "show", "one", "999").exit_code == 2
     assert command("dead", "retry", "one", "--stage", "comment").stdout.startswith("0 requests")
-    assert command("dead", "retry", "one", "--stage", "post").stdout.startswith("1 requests")
-    assert command("dead", "drop", "one", "--parked", "--yes").stdout.startswith("1 requests")
+    assert command("dead", "retry", "one", "--stage", "post").stdout == "1 request of one is ready again\n"
+    assert command("dead", "drop", "one", "--parked", "--yes").stdout == "1 request of one is dropped\n"
     assert frontier.census("one").imbalance() == ""
 
 
@@ -124,6 +126,31 @@ def test_what_was_refused_goes_back_where_it_came_from_or_away(
 
     assert (client.lrange("post", 0, -1), client.lrange("test:start", 0, -1)) == ([b"garbage"], [b"{entry}"])
     assert command("refused", "list").stdout == "nothing was refused\n"
+
+
+@pytest.mark.parametrize(("answer", "code", "said"), [("n\n", 1, "nothing was changed"), ("", 2, "--yes does it")])
+def test_a_question_that_is_not_answered_with_yes_changes_nothing(
+    command: Command, frontier: Frontier, client: redis.Redis, answer: str, code: int, said: str
+) -> None:
+    give_up(frontier, client, State.DEAD, "robots")
+
+    result = command("dead", "drop", "one", answer=answer)
+
+    assert (result.exit_code, said in result.stderr.splitlines()[-1]) == (code, True)
+    assert frontier.census("one").dead == 1
+
+
+def test_one_look_for_alerts_says_all_that_is_wrong_as_often_as_it_is_asked(
+    command: Command, frontier: Frontier
+) -> None:
+    first, second = command("alerts", "--once"), command("alerts", "--once")
+    frontier.present("here:1", ["list", "post", "comment", "store", "control"])
+    frontier.produce()
+    well = command("alerts", "--once")
+
+    assert first.stdout == second.stdout
+    assert "critical  CrawlNoWorker: no worker serves the queue control; start one: celery" in first.stdout
+    assert (first.exit_code, well.exit_code, well.stdout) == (1, 0, "nothing is wrong now\n")
 
 
 def test_status_and_doctor_say_why_nothing_is_fetched(

@@ -163,6 +163,37 @@ def test_a_reader_that_goes_away_ends_the_output_quietly(tmp_path: Path) -> None
     assert (ended.returncode, ended.stderr) == (0, "")
 
 
+def test_ctrl_c_is_quiet_also_while_the_command_is_still_being_imported(tmp_path: Path) -> None:
+    code = (
+        "import sys, crawl_tasks.__main__ as door\n"
+        "class Pressed:\n"
+        "    def find_spec(self, name, *_):\n"
+        "        if name == 'click': raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Pressed()); door.main()"
+    )
+
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path)
+
+    assert (ended.returncode, ended.stdout, ended.stderr) == (Exit.INTERRUPTED, "", "")
+
+
+def test_the_version_is_an_option_too(tmp_path: Path) -> None:
+    assert run("--version", home=tmp_path).stdout == run("version", home=tmp_path).stdout
+
+
+@pytest.mark.parametrize(
+    ("listen", "said"),
+    [("192.0.2.1:9817", "name an address of this machine"), ("127.0.0.1:99999", "a port up to 65535")],
+)
+def test_an_exporter_that_cannot_listen_says_what_to_choose(
+    tmp_path: Path, redis_server: RedisServer, listen: str, said: str
+) -> None:
+    result = run("exporter", "--listen", listen, home=tmp_path, redis_url=redis_server.url)
+
+    assert result.exit_code == Exit.USAGE
+    assert said in result.stderr
+
+
 @pytest.mark.parametrize("arguments", [("--help",), ("version",), ("sites", "check", "--no-publish")])
 def test_output_that_cannot_be_written_is_one_line(tmp_path: Path, arguments: tuple[str, ...]) -> None:
     write_site(tmp_path, site_text())

@@ -126,6 +126,7 @@ def test_export_writes_rows_once_and_does_not_replace_a_file_unasked(tmp_path: P
     assert [json.loads(line)["post_id"] for line in stream.stdout.splitlines()] == ["1"]
     assert (first.exit_code, second.exit_code, forced.exit_code) == (Exit.OK, Exit.USAGE, Exit.OK)
     assert "2 rows in" in first.stderr
+    assert "stored of site 'none'; sites with posts: demo" in forced.stderr
     assert len(out.read_text("utf-8").splitlines()) == 1
 
 

@@ -102,11 +102,13 @@ def test_a_paused_site_says_so_until_it_is_resumed(command: Command) -> None:
 
 
 def test_an_unknown_site_is_a_wrong_usage(command: Command) -> None:
-    for arguments in (("status", "no"), ("pause", "no"), ("seed", "no", "--post", "1"), ("ledger", "no")):
+    for arguments in (("status", "no"), ("pause", "no"), ("reparse", "no"), ("ledger", "no")):
         result = command(*arguments)
 
         assert result.exit_code == Exit.USAGE
-        assert "'no' is not published" in result.stderr
+        assert "'no' is not published; published are: tiny; crawl-tasks sites check" in result.stderr
+    assert "did you mean tiny?" in command("status", "tinny").stderr
+    assert "'no' is not published" in command("seed", "no", "--post", "1").stderr
 
 
 def test_the_ledger_command_fails_when_an_entry_is_gone(command: Command, client: redis.Redis) -> None:
@@ -131,13 +133,13 @@ def test_what_was_given_up_is_listed_with_its_reason_and_can_be_tried_again(
     rows = [json.loads(line) for line in command("dead", "list", "--json").stdout.splitlines()]
     retried = command("dead", "retry", "tiny", "--reason", "status")
 
-    assert "dead tiny post http://127.0.0.1:8765/post/1 after 1 attempts: status answered 418" in listed.stdout
+    assert "dead tiny post http://127.0.0.1:8765/post/1 after 1 attempt: status answered 418" in listed.stdout
     assert "\x1b" not in listed.stdout
     assert [(row["state"], row["reason"], row["key"]) for row in rows] == [
         ("dead", "status", "1"),
         ("parked", "parse", "2"),
     ]
-    assert retried.stdout == "1 requests of tiny are ready again\n"
+    assert retried.stdout == "1 request of tiny is ready again\n"
     assert (frontier.census("tiny").dead, frontier.census("tiny").parked) == (0, 1)
 
 
