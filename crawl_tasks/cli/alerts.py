@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import click
 
 from crawl_tasks.alerts.conditions import Alert, find_alerts
@@ -55,7 +57,7 @@ def command(ctx: click.Context, to: str | None, once: bool) -> None:
 def _say_all(found: list[Alert]) -> Exit:
     for alert in found:
         click.echo(printable(f"{alert.severity.value:<8}  {alert.name}: {alert.summary}; {alert.remedy}"))
-    if not found:
+    if not found and sys.stdout.isatty():  # cron would send it to somebody
         click.echo("nothing is wrong now")
     return Exit.FAILURES if found else Exit.OK
 

@@ -46,6 +46,8 @@ def plot(series: Sequence[tuple[str, Sequence[float]]], title: str, times: tuple
     ]
     legend = "".join(f'<span class="key c{number}">{escape(name)}</span>' for number, (name, _) in enumerate(series))
     grid = "".join(_grid_line(share, scale, unit) for share in (0.0, 0.5, 1.0))
+    ends = ", ".join(f"{name} {number(values[-1])}" for name, values in series if values)
+    label = escape(f"{title} {ends} at the end" if ends else f"{title} none yet")
     first, last = map(escape, times)
     axis = (
         f'<text x="{_LEFT}" y="{height - 4}">{first}</text>'
@@ -53,7 +55,7 @@ def plot(series: Sequence[tuple[str, Sequence[float]]], title: str, times: tuple
     )
     return (
         f"<figure><figcaption>{escape(title)} {legend if len(series) > 1 else ''}</figcaption>"
-        f'<svg class="plot" viewBox="0 0 {width} {height}" role="img" aria-label="{escape(title)}">'
+        f'<svg class="plot" viewBox="0 0 {width} {height}" role="img" aria-label="{label}">'
         f"{grid}{axis}{''.join(lines)}</svg></figure>"
     )
 
@@ -62,7 +64,7 @@ def bars(rows: Sequence[tuple[str, float]], title: str, unit: str = "") -> str:
     """Draw named values as horizontal bars."""
     most = max([value for _, value in rows] or [0]) or 1
     body = "".join(
-        f'<tr><th>{escape(name)}</th><td class="bar"><i style="width:{100 * value / most:.1f}%"></i></td>'
+        f'<tr><th scope="row">{escape(name)}</th><td class="bar"><i style="width:{100 * value / most:.1f}%"></i></td>'
         f'<td class="number">{number(value)}{unit}</td></tr>'
         for name, value in rows
     )
@@ -83,7 +85,7 @@ def number(value: float) -> str:
     for limit, suffix in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
         if value >= limit:
             divisor = 1e3 if suffix == "k" else limit
-            return f"{value / divisor:.1f}{suffix}"
+            return f"{value / divisor:.1f}".removesuffix(".0") + suffix
     return f"{value:.0f}" if value >= 10 or value == int(value) else f"{value:.1f}"
 
 

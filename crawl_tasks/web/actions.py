@@ -16,6 +16,7 @@ log = logging.getLogger(__name__)
 
 MOST_BOARDS = 300
 MOST_GRAVES = 50
+REVIVED_AT_ONCE = 1000
 
 
 class Actions:
@@ -60,9 +61,9 @@ class Actions:
             case "resume":
                 self._frontier.sites.resume(site)
             case "retry-dead":
-                self._frontier.graves.revive(site, State.DEAD)
+                self._frontier.graves.revive(site, State.DEAD, most=REVIVED_AT_ONCE)
             case "retry-parked":
-                self._frontier.graves.revive(site, State.PARKED)
+                self._frontier.graves.revive(site, State.PARKED, most=REVIVED_AT_ONCE)
             case _:
                 raise ConfigError("there is no such action")
         log.warning("an operator acted on the status page", extra={"site": site, "action": verb})

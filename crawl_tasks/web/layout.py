@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from html import escape
 
 STYLE = """
@@ -65,14 +66,21 @@ class Visitor:
     flower: str = ""
 
 
-def frame(title: str, body: str, visitor: Visitor, refresh_s: int = 0) -> str:
-    """Write a page of the server, with its header."""
+def frame(title: str, body: str, visitor: Visitor, refresh_s: int = 0, at_ms: int | None = None) -> str:
+    """Write a page of the server, with its header, and of which moment it speaks."""
     header = (
-        '<header><h1><a href="/">crawl_tasks</a></h1>'
-        f'<nav><a href="{escape(visitor.flower)}">Flower</a><a href="/metrics">metrics</a>'
+        f'<header><h1><a href="/">crawl_tasks</a></h1>{_moment(at_ms, refresh_s)}'
+        f'<nav aria-label="other views"><a href="{escape(visitor.flower)}">Flower</a><a href="/metrics">metrics</a>'
         f'<a href="/api/snapshot">JSON</a>{_door(visitor)}</nav></header>'
     )
     return page_of(title, f"{header}<main>{body}</main>", refresh_s)
+
+
+def _moment(at_ms: int | None, refresh_s: int) -> str:
+    if at_ms is None:
+        return ""
+    at = datetime.fromtimestamp(at_ms / 1000, UTC)
+    return f'<span class="quiet">as of {at:%H:%M:%S} UTC, anew every {refresh_s} s</span>'
 
 
 def page_of(title: str, body: str, refresh_s: int = 0) -> str:
@@ -99,10 +107,12 @@ def hidden(visitor: Visitor) -> str:
 def login_page(visitor: Visitor, is_wrong: bool = False) -> str:
     """Write the page that asks for the password."""
     if not visitor.may_log_in:
-        return frame("log in", "<p>No password is set (CRAWL_WEB_PASSWORD): this page only shows.</p>", visitor)
-    wrong = '<p class="bad">That is not the password.</p>' if is_wrong else ""
+        return frame(
+            "log in · crawl_tasks", "<p>No password is set (CRAWL_WEB_PASSWORD): this page only shows.</p>", visitor
+        )
+    wrong = '<p class="bad" role="alert">That is not the password.</p>' if is_wrong else ""
     return frame(
-        "log in",
+        "log in · crawl_tasks",
         f'<form class="card" method="post" action="/login">{wrong}<label>Password<br>'
         '<input type="password" name="password" autofocus autocomplete="current-password"></label> '
         "<button>log in</button></form>",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
+from crawl_tasks.alerts.conditions import MEMORY_SHARE
 from crawl_tasks.frontier.histogram import Histogram
 from crawl_tasks.model import Stage
 from crawl_tasks.monitor.advice import Advice, Level, advise, counted, duration, of_installation
@@ -16,7 +17,7 @@ from crawl_tasks.web.layout import Visitor, frame
 REFRESH_S = 10
 MOST_ROWS = 200
 COLOURS = {Level.FINE: "good", Level.NOTE: "note", Level.ACT: "bad"}
-HEADS = ("site", "next", "on time", "backlog", "pages / min", "new posts / min", "errors", "freshness p50 / p95")
+HEADS = ("site", "next", "on time", "backlog", "pages / min", "new posts / min", "errors, 1 h", "freshness p50 / p95")
 
 
 def overview(snapshot: Snapshot, history: History, visitor: Visitor, most_rows: int = MOST_ROWS) -> str:
@@ -26,16 +27,16 @@ def overview(snapshot: Snapshot, history: History, visitor: Visitor, most_rows: 
     rows = "".join(_row(site, advice, history) for site, advice in advised[:most_rows])
     more = len(advised) - most_rows
     rest = f'<p><a href="/?all=1">{more} more sites, with nothing more urgent</a></p>' if more > 0 else ""
-    head = "".join(f"<th>{name}</th>" for name in HEADS)
-    none = "" if advised else "<p>No site is published yet: crawl-tasks sites check</p>"
+    head = "".join(f'<th scope="col">{name}</th>' for name in HEADS)
+    table = f'<div class="sites"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>{rest}'
+    none = "<p>No site is published yet: write config/sites/NAME.yaml, then run crawl-tasks sites check</p>"
     levels = [advice.level for _, advice in advised]
     body = (
-        f"{_troubles(snapshot)}{tiles(snapshot, history)}<h2>Sites: {_verdict(levels)}</h2>"
-        f'<div class="sites"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>{rest}{none}'
+        f"{troubles(snapshot)}{tiles(snapshot, history)}<h2>Sites: {_verdict(levels)}</h2>{table if advised else none}"
         f"<h2>The last hour</h2>{plots(history)}"
     )
     needy = levels.count(Level.ACT)
-    return frame(f"({needy}) crawl_tasks" if needy else "crawl_tasks", body, visitor, REFRESH_S)
+    return frame(f"({needy}) crawl_tasks" if needy else "crawl_tasks", body, visitor, REFRESH_S, snapshot.at_ms)
 
 
 def _verdict(levels: Sequence[Level]) -> str:
@@ -48,7 +49,8 @@ def _verdict(levels: Sequence[Level]) -> str:
     return " · ".join(parts) or "none"
 
 
-def _troubles(snapshot: Snapshot) -> str:
+def troubles(snapshot: Snapshot) -> str:
+    """Write what keeps all sites from moving."""
     return "".join(f'<p class="said bad">{escape(text)}</p>' for text in of_installation(snapshot))
 
 
@@ -56,7 +58,6 @@ def tiles(snapshot: Snapshot, history: History) -> str:
     """Write what concerns all sites."""
     late = sum(site.boards.late for site in snapshot.sites)
     boards = sum(site.boards.total for site in snapshot.sites)
-    memory = snapshot.vitals.memory_bytes / 1e6
     fresh = history.freshness()
     workers = " · ".join(f"{name} {snapshot.workers_of(name)}" for name in snapshot.queues if name != "control")
     missing = [stage for stage in Stage if not snapshot.workers_of(stage.value)]
@@ -74,13 +75,19 @@ def tiles(snapshot: Snapshot, history: History) -> str:
                 tile(
                     "beat", "alive" if snapshot.is_beat_alive else "silent", "good" if snapshot.is_beat_alive else "bad"
                 ),
-                tile("Redis memory", f"{memory:.0f} MB"),
+                _memory(snapshot),
                 *_shelved(snapshot),
                 *_start_entries(snapshot),
             ]
         )
         + "</div>"
     )
+
+
+def _memory(snapshot: Snapshot) -> str:
+    used, most = snapshot.vitals.memory_bytes, snapshot.vitals.max_memory_bytes
+    limit = f" of {most / 1e6:.0f}" if most else ""
+    return tile("Redis memory", f"{used / 1e6:.0f}{limit} MB", "bad" if most and used > MEMORY_SHARE * most else "")
 
 
 def _shelved(snapshot: Snapshot) -> list[str]:
@@ -144,7 +151,7 @@ def _row(site: SiteSnapshot, advice: Advice, history: History) -> str:
         ("backlog", "row nowrap", backlog),
         ("pages/min", "nowrap", _rate(pages, "pages per minute")),
         ("posts/min", "nowrap", _rate(posts, "new posts per minute")),
-        ("errors", "nowrap", _errors(site, history)),
+        ("errors, 1 h", "nowrap", _errors(site, history)),
         ("freshness", "nowrap", quantiles(history.freshness(site.name))),
     ]
     return "<tr>" + "".join(_cell(*cell) for cell in cells) + "</tr>"
@@ -156,9 +163,11 @@ def _cell(name: str, kind: str, text: str) -> str:
 
 
 def state(site: SiteSnapshot) -> str:
-    """Write whether a site is paused, shut, working or waiting."""
+    """Write whether a site is paused, draining, shut, working or waiting."""
     if site.is_paused:
         return '<span class="note">paused</span>'
+    if site.is_draining:
+        return '<span class="note">draining</span>'
     if site.quarantined:
         return f'<span class="bad">quarantined: {", ".join(stage.value for stage in site.quarantined)}</span>'
     is_busy = site.census.leased or site.census.released

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import json
 import logging
+import sys
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from html import escape
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlsplit
@@ -23,7 +25,7 @@ from crawl_tasks.web.layout import Visitor, frame, login_page
 from crawl_tasks.web.login import Login
 from crawl_tasks.web.look import Look
 from crawl_tasks.web.metrics import FAMILIES
-from crawl_tasks.web.overview import MOST_ROWS, overview
+from crawl_tasks.web.overview import MOST_ROWS, REFRESH_S, overview
 from crawl_tasks.web.site_page import site_page
 
 log = logging.getLogger(__name__)
@@ -73,6 +75,12 @@ class WatchServer(ThreadingHTTPServer):
             self.look.stop()
             keeper.join(timeout=5)
 
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Log what went wrong with a visitor; that one went away before the answer was read is no news."""
+        error = sys.exception()
+        if not isinstance(error, ConnectionError):
+            log.error("a page was not shown", exc_info=error)
+
 
 class Handler(BaseHTTPRequestHandler):
     """Answers one connection."""
@@ -85,6 +93,10 @@ class Handler(BaseHTTPRequestHandler):
         """Answer a request for a page."""
         self._answer(self._show)
 
+    def do_HEAD(self) -> None:
+        """Answer whoever only asks whether a page is there."""
+        self._answer(self._show)
+
     def do_POST(self) -> None:
         """Answer a form."""
         self._answer(self._act)
@@ -93,12 +105,19 @@ class Handler(BaseHTTPRequestHandler):
         try:
             answer = make()
         except ConfigError as error:
-            answer = Answer(f"{error}\n", TEXT, HTTPStatus.NOT_FOUND)
+            answer = self._refusal(str(error), HTTPStatus.NOT_FOUND)
         except BackendError as error:
             log.error("cannot look", extra={"error": str(error)})
-            text = "Redis does not answer; is it running? The exporter's log says more.\n"
-            answer = Answer(text, TEXT, HTTPStatus.SERVICE_UNAVAILABLE)
+            text = "Redis does not answer; is it running? The exporter's log says more."
+            answer = self._refusal(text, HTTPStatus.SERVICE_UNAVAILABLE, REFRESH_S)
         self._send(answer)
+
+    def _refusal(self, text: str, status: HTTPStatus, refresh_s: int = 0) -> Answer:
+        """Give programs a line, and people a page, which looks again by itself if that may help."""
+        if urlsplit(self.path).path.strip("/").split("/")[0] not in ("", "site"):
+            return Answer(f"{text}\n", TEXT, status)
+        body = f'<p class="said bad">{escape(text)}</p><p><a href="/">All sites</a></p>'
+        return Answer(frame("(!) crawl_tasks", body, self._visitor(), refresh_s), status=status)
 
     # -- pages -------------------------------------------------------------------------------------------
 
@@ -122,7 +141,8 @@ class Handler(BaseHTTPRequestHandler):
                 return Answer("ok\n", TEXT)
             case ["login"]:
                 return Answer(login_page(self._visitor()))
-        return Answer(frame("not found", "<p>There is no such page.</p>", self._visitor()), status=HTTPStatus.NOT_FOUND)
+        body = '<p>There is no such page. <a href="/">All sites</a></p>'
+        return Answer(frame("not found", body, self._visitor()), status=HTTPStatus.NOT_FOUND)
 
     def _site_json(self, name: str) -> Answer:
         actions = self.server.actions
@@ -133,7 +153,7 @@ class Handler(BaseHTTPRequestHandler):
     def _named(self, snapshot: Snapshot, name: str) -> SiteSnapshot:
         site = next((site for site in snapshot.sites if site.name == name), None)
         if site is None:
-            raise ConfigError("there is no such site")
+            raise ConfigError(f"there is no site {name[:40]!r}; crawl-tasks sites check publishes site files")
         return site
 
     def _site(self, name: str) -> Answer:
@@ -165,7 +185,8 @@ class Handler(BaseHTTPRequestHandler):
             return self._see("/", cookie)
         session = login.session(self.headers.get("Cookie", ""))
         if session is None or not login.is_token(session, form.get("token", "")):
-            return Answer("log in first\n", TEXT, HTTPStatus.FORBIDDEN)
+            body = '<p>Nothing was changed: the session is over. <a href="/login">Log in</a>, then try again.</p>'
+            return Answer(frame("log in first", body, self._visitor()), status=HTTPStatus.FORBIDDEN)
         match path:
             case ["logout"]:
                 return self._see("/", login.leave())
@@ -204,7 +225,8 @@ class Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Type", answer.kind)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
-        self.wfile.write(body)
+        if self.command != "HEAD":
+            self.wfile.write(body)
 
     def log_message(self, format: str, *args: object) -> None:
         """Keep the log for what matters: a scrape every few seconds does not."""

@@ -15,8 +15,9 @@ from crawl_tasks.monitor.advice import counted, duration, findings
 from crawl_tasks.monitor.charts import bars, number
 from crawl_tasks.monitor.history import History
 from crawl_tasks.monitor.snapshot import SiteSnapshot, Snapshot
+from crawl_tasks.web.actions import REVIVED_AT_ONCE
 from crawl_tasks.web.layout import Visitor, frame, hidden
-from crawl_tasks.web.overview import COLOURS, plots, quantiles, state, tile
+from crawl_tasks.web.overview import COLOURS, plots, quantiles, state, tile, troubles
 
 REFRESH_S = 20
 _FINE = {"gone", "unchanged"}
@@ -40,7 +41,7 @@ def site_page(
     )
     statuses = sorted(site.statuses.items())
     body = (
-        f"<h2>{escape(site.name)} {state(site)}</h2>"
+        f"{troubles(snapshot)}<h2>{escape(site.name)} {state(site)}</h2>"
         f"{said}{_actions(site, visitor)}"
         f"{_tiles(site, snapshot, history)}{plots(history, site.name)}"
         f'<div class="plots">{bars(statuses, "answers by status")}'
@@ -50,7 +51,7 @@ def site_page(
         f"<h2>Last pages</h2>{_recent(recent, snapshot.at_ms)}"
         f"<h2>Given up (dead) and parked</h2>{_graves(graves)}"
     )
-    return frame(f"{site.name} · crawl_tasks", body, visitor, REFRESH_S)
+    return frame(f"{site.name} · crawl_tasks", body, visitor, REFRESH_S, snapshot.at_ms)
 
 
 def _tiles(site: SiteSnapshot, snapshot: Snapshot, history: History) -> str:
@@ -86,9 +87,10 @@ def _dropped(site: SiteSnapshot) -> str:
 def _actions(site: SiteSnapshot, visitor: Visitor) -> str:
     if not visitor.is_in:
         return ""
-    verbs = [("resume", "resume")] if site.is_paused else [("pause", "pause")]
-    verbs += [("retry-dead", f"retry {site.census.dead} given up")] if site.census.dead else []
-    verbs += [("retry-parked", f"retry {site.census.parked} parked")] if site.census.parked else []
+    verbs = [("resume", "resume")] if site.is_paused or site.is_draining else []
+    verbs += [] if site.is_paused else [("pause", "pause")]
+    verbs += [("retry-dead", f"retry {_at_once(site.census.dead)} given up")] if site.census.dead else []
+    verbs += [("retry-parked", f"retry {_at_once(site.census.parked)} parked")] if site.census.parked else []
     return (
         '<div class="actions">'
         + "".join(
@@ -98,6 +100,10 @@ def _actions(site: SiteSnapshot, visitor: Visitor) -> str:
         )
         + "</div>"
     )
+
+
+def _at_once(count: int) -> str:
+    return f"{REVIVED_AT_ONCE} of {count}" if count > REVIVED_AT_ONCE else str(count)
 
 
 def _boards(boards: Sequence[BoardState], now_ms: int) -> str:
@@ -167,7 +173,7 @@ def _graves(graves: Sequence[Grave]) -> str:
 def _table(rows: Sequence[Sequence[tuple[str, str]]], none: str) -> str:
     if not rows:
         return f'<p class="quiet">{none}</p>'
-    head = "".join(f"<th>{name}</th>" for name, _ in rows[0])
+    head = "".join(f'<th scope="col">{name}</th>' for name, _ in rows[0])
     wide = {"address", "page", "details"}
     body = "".join(
         "<tr>"

@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import socket
+import struct
 import subprocess
+import threading
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -18,6 +21,7 @@ from pathlib import Path
 import pytest
 import redis
 
+from crawl_tasks.errors import RedisUnreachable
 from crawl_tasks.frontier.frontier import BoardTerms, Frontier
 from crawl_tasks.frontier.retry import Verdict
 from crawl_tasks.model import Effort, Items, Lease, Parsed, Request, Stage, State
@@ -200,6 +204,51 @@ def test_dropped_items_and_start_entries_show_where_there_are_any(base: str, cli
 def test_a_site_that_is_not_there_is_not_found(base: str) -> None:
     assert ask(f"{base}/site/nowhere")[0] == 404
     assert ask(f"{base}/site/%3Cscript%3E")[0] == 404
+
+
+def test_the_page_of_a_site_says_what_stops_all_sites_and_of_which_moment_it_speaks(
+    base: str, frontier: Frontier
+) -> None:
+    frontier.sites.drain("new-forum")
+    eventually(lambda: '<span class="note">draining</span>' in ask(f"{base}/site/new-forum")[1])
+
+    _, page, _ = ask(f"{base}/site/new-forum")
+
+    assert "no worker serves control: celery -A crawl_tasks worker -Q list" in page
+    assert "no new scans begin: go on with crawl-tasks resume new-forum" in page
+    assert re.search(r"as of \d\d:\d\d:\d\d UTC, anew every 20 s", page)
+
+
+def test_while_redis_is_away_people_get_a_page_that_looks_again_and_programs_a_line(frontier: Frontier) -> None:
+    def fail() -> Snapshot:
+        raise RedisUnreachable("it is away")
+
+    server = WatchServer(("127.0.0.1", 0), Look(fail), Actions(frontier), Login(""))
+    with serving(server) as base:
+        status, page, _ = ask(f"{base}/")
+        told = [ask(f"{base}/{path}") for path in ("metrics", "healthz", "api/snapshot")]
+
+    assert (status, 'http-equiv="refresh"' in page, "Redis does not answer" in page) == (503, True, True)
+    assert [(status, text.count("\n"), "<" in text) for status, text, _ in told] == [(503, 1, False)] * 3
+
+
+def test_a_head_is_answered_like_a_page_without_its_text(base: str) -> None:
+    request = urllib.request.Request(f"{base}/", method="HEAD")
+
+    with urllib.request.urlopen(request, timeout=60) as answer:
+        assert (answer.status, answer.headers["Content-Type"], answer.read()) == (200, "text/html; charset=utf-8", b"")
+
+
+def test_a_visitor_that_goes_away_is_no_news(base: str, capfd: pytest.CaptureFixture[str]) -> None:
+    place = urllib.parse.urlsplit(base)
+    for _ in range(5):
+        with socket.create_connection((str(place.hostname), int(str(place.port)))) as visitor:
+            visitor.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n" * 20)
+            visitor.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # a reset, not an end
+
+    eventually(lambda: not any("process_request" in thread.name for thread in threading.enumerate()))
+    assert ask(f"{base}/")[0] == 200
+    assert "Traceback" not in capfd.readouterr().err
 
 
 def test_nothing_is_loaded_from_elsewhere(base: str) -> None:
