@@ -27,6 +27,7 @@ OUTBOX_LEAST = 1000
 
 
 AT_ONCE = (
+    "CrawlHalted",
     "CrawlRedisMemory",
     "CrawlBeatSilent",
     "CrawlNoWorker",
@@ -124,6 +125,14 @@ def find_alerts(snapshot: Snapshot, before: Marks | None) -> list[Alert]:
 
 def _of_installation(snapshot: Snapshot, before: Marks | None) -> Iterator[Alert]:
     vitals = snapshot.vitals
+    if vitals.halted:
+        yield Alert(
+            "CrawlHalted",
+            "",
+            Severity.CRITICAL,
+            f"all sites stand still: {vitals.halted}",
+            "look first whether it is the right Redis (CRAWL_REDIS_URL)",
+        )
     if vitals.max_memory_bytes and vitals.memory_bytes > MEMORY_SHARE * vitals.max_memory_bytes:
         yield Alert(
             "CrawlRedisMemory",

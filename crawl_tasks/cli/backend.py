@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import redis
 
-from crawl_tasks.errors import ConfigError, RedisUnreachable, SettingsError
+from crawl_tasks.errors import BackendError, ConfigError, RedisUnreachable, SettingsError
 from crawl_tasks.frontier.client import open_client
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.settings import Settings, load_settings
@@ -62,8 +62,11 @@ def chosen_sites(frontier: Frontier, names: tuple[str, ...]) -> list[str]:
 
     Raises:
         ConfigError: one is not published, or none is.
+        BackendError: Redis was emptied.
     """
     published = frontier.sites.names()
+    if not published and (why := frontier.memory.halted()):
+        raise BackendError(f"all sites stand still: {why}")
     for name in names:
         if name not in published:
             raise ConfigError(f"site {name!r} is not published; {_remedy(name, published)}")

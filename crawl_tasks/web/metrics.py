@@ -107,6 +107,8 @@ FAMILIES = (
     Family("crawl_outbox_pages", G, (), "Pages whose items are not stored yet.", one(lambda snap: snap.outbox)),
     Family("crawl_shelf_pages", G, (), "Pages whose items could not be stored and were laid aside.",
            one(lambda snap: snap.vitals.shelved)),
+    Family("crawl_halted", G, (), "1 if all sites stand still: Redis does not hold the ledger, as when it was emptied.",
+           one(lambda snap: int(bool(snap.vitals.halted)))),
     Family("crawl_start_entries_total", C, ("outcome",),
            "Start entries of other programs that were settled: new, known, refused.",
            lambda snap: [(labels(outcome=outcome), count) for outcome, count in snap.starts.items()]),

@@ -75,6 +75,7 @@ def test_nothing_fires_where_nothing_is_wrong(healthy: Snapshot) -> None:
         ({"processes": ()}, "CrawlNoWorker"),
         ({"outbox": 1001}, "CrawlOutboxGrows"),
         ({"shelved": 1}, "CrawlShelved"),
+        ({"halted": "Redis was emptied"}, "CrawlHalted"),
     ],
 )
 def test_an_alert_of_the_installation_fires(healthy: Snapshot, change: dict, name: str) -> None:

@@ -14,6 +14,7 @@ import redis
 from rich.console import Console
 
 from crawl_tasks.cli.crawl import Finish, Start
+from crawl_tasks.cli.exits import Exit
 from crawl_tasks.cli.summary import crawl_stats
 from crawl_tasks.errors import ConfigError
 from crawl_tasks.frontier.frontier import Frontier
@@ -118,6 +119,17 @@ def test_status_as_json_has_what_the_counters_know(
     [site] = row["sites"]
     assert (site["statuses"], site["given_up"]) == ({"200": 5}, {"parked:parse": 1, "dead:status": 1})
     assert row["times_ms"]["fetch"]["post"] == {"count": 5, "p50": 75.0, "p95": 97.5}
+
+
+def test_status_of_an_emptied_redis_says_why_all_stands_still(
+    client: redis.Redis, redis_server: RedisServer, tmp_path: Path
+) -> None:
+    Frontier(client, "test").memory.halt("Redis was emptied; run: crawl-tasks recover")
+
+    result = run("status", home=tmp_path, redis_url=redis_server.url)
+
+    assert result.exit_code == Exit.BACKEND
+    assert "all sites stand still: Redis was emptied; run: crawl-tasks recover" in result.stderr
 
 
 def test_the_statistics_have_the_names_that_scrapys_users_know(course: tuple[Snapshot, Snapshot]) -> None:
