@@ -10,12 +10,16 @@ import pytest
 
 from crawl_tasks.cli.main import cli
 from crawl_tasks.frontier import keys
+from crawl_tasks.queues import DETAIL, QUEUES
 from crawl_tasks.settings import Settings
 from crawl_tasks.sites.reference import SECTIONS
+from crawl_tasks.web.metrics import FAMILIES
 from tests.chaos.__main__ import PARTS
 
 ROOT = Path(__file__).parents[2]
 PAGES = [*ROOT.glob("*.md"), *sorted((ROOT / "docs").rglob("*.md"))]
+METRICS = {family.name for family in FAMILIES}
+NETWORK = "crawl_watch"
 SETTINGS = {f"CRAWL_{name.upper()}" for name in Settings.model_fields}
 
 
@@ -63,6 +67,14 @@ def test_every_key_of_redis_that_a_page_names_exists(page: Path) -> None:
     named = re.findall(r"`crawl:([a-z]+)", page.read_text("utf-8"))
 
     assert [name for name in named if f"P:{name}" not in (keys.__doc__ or "")] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_metric_and_queue_that_a_page_names_exists(page: Path) -> None:
+    text = page.read_text("utf-8")
+
+    assert set(re.findall(r"`(crawl_[a-z_]+)`", text)) - METRICS - {NETWORK, "crawl_tasks"} == set()
+    assert set(re.findall(r"celery .*-Q (\w+)", text)) - {*QUEUES, DETAIL} == set()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
