@@ -14,7 +14,7 @@ from kombu.transport.virtual import Message
 from crawl_tasks.broker.transport import Channel
 from crawl_tasks.errors import BackendError
 from crawl_tasks.logs import configure_logs
-from crawl_tasks.queues import CONTROL_QUEUE, DETAIL, DETAIL_QUEUES, LIST_QUEUE, STORE_QUEUE
+from crawl_tasks.queues import CONTROL_QUEUE, DETAIL, DETAIL_QUEUES, LIST_QUEUE, QUEUES, STORE_QUEUE
 from crawl_tasks.runtime import runtime
 
 _FETCHING = frozenset({LIST_QUEUE, *DETAIL_QUEUES, CONTROL_QUEUE})
@@ -38,6 +38,11 @@ def name_queues(instance: WorkController, **_: object) -> None:
     """
     queues = instance.app.amqp.queues
     consumed = set(queues.consume_from)
+    if strange := sorted(consumed - {DETAIL, *QUEUES}):
+        sys.stderr.write(
+            f"crawl_tasks: nothing is ever sent to the queue {', '.join(strange)};"
+            f" there are: {', '.join((DETAIL, *QUEUES))}\n"
+        )
     if DETAIL in consumed:
         queues.deselect(DETAIL)
         for name in DETAIL_QUEUES:

@@ -26,7 +26,7 @@ from crawl_tasks.settings import load_settings
 from crawl_tasks.sites.loader import load_site
 from crawl_tasks.store.export import export
 from crawl_tasks.store.upsert import Store
-from crawl_tasks.web.report import crawl_report, write_report
+from crawl_tasks.web.report import crawl_report, require_place, write_report
 
 
 @click.command(
@@ -65,6 +65,8 @@ def command(
     Everything lives in STATE_DIR/demo and on 127.0.0.1. Exit code 0 only if every post and comment is stored once
     with its fields equal, and the ledger balances.
     """
+    if report_file is not None:
+        require_place(report_file, "--report")
     configured = load_settings()
     settings = demo_settings(configured)
     site = load_site(settings.sites_dir / "demo.yaml")
@@ -109,7 +111,7 @@ def _crawl(
         comparisons = compare_with_truth(store, "demo", files.truth)
     stats = crawl_stats(start, end, stored.now(), finish)
     page = here.settings.state_dir / "report.html"
-    write_report(page, crawl_report("demo", start.snapshot, end, progress.history, stats))
+    write_report(page, crawl_report("crawl report", start.snapshot, end, progress.history, stats))
     return DemoReport(
         finish=finish,
         stats=stats,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import difflib
 import errno
 import importlib
+import io
 import os
 import sys
 from typing import NoReturn
@@ -70,6 +72,14 @@ class Commands(click.Group):
         if not isinstance(command, click.Command):
             raise TypeError(f"{module.__name__}.command is no click command")
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find a command, or the name that was probably meant."""
+        if args[0] not in COMMANDS and (alike := difflib.get_close_matches(args[0], COMMANDS, n=1)):
+            ctx.fail(f"there is no command {args[0]!r}; did you mean {alike[0]}?")
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands without importing them."""
@@ -139,8 +149,16 @@ def cli(debug: bool) -> None:
     """
 
 
+def carry_any_text() -> None:
+    """Let no output be too narrow for a text: files and pipes get UTF-8, a terminal what it knows, the rest escaped."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding=None if stream.isatty() else "utf-8", errors="backslashreplace")
+
+
 def main() -> None:
     """Run the command line."""
+    carry_any_text()
     try:
         cli(prog_name="crawl-tasks")
     except OSError as error:

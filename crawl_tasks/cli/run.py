@@ -24,7 +24,7 @@ from crawl_tasks.monitor.snapshot import take_snapshot
 from crawl_tasks.settings import load_settings
 from crawl_tasks.store.export import export, fingerprints
 from crawl_tasks.store.upsert import Store
-from crawl_tasks.web.report import crawl_report, write_report
+from crawl_tasks.web.report import crawl_report, require_place, write_report
 
 PROCESSES = click.IntRange(0, 64)
 
@@ -73,6 +73,9 @@ def command(
     """
     if boards and len(sites) != 1:
         raise click.UsageError("--boards are of one site; name it: crawl-tasks run NAME --boards 1,2")
+    for option, file in (("--out", out), ("--report", report)):
+        if file is not None and str(file) != "-":
+            require_place(Path(file), option)
     settings = load_settings()
     chosen = checked_sites(settings, sites)
     plan = Plan(

@@ -14,7 +14,7 @@ from crawl_tasks.cli.helptext import examples
 from crawl_tasks.cli.new import find_place, open_visitor
 from crawl_tasks.cli.sites import checked_sites
 from crawl_tasks.cli.try_ import open_visitor as visitor_of
-from crawl_tasks.errors import ConfigError
+from crawl_tasks.errors import ConfigError, CrawlError
 from crawl_tasks.model import Fetched, Request
 from crawl_tasks.parse.document import Document
 from crawl_tasks.settings import Settings, load_settings
@@ -89,15 +89,29 @@ def offers(page: Fetched, opened: OpenSite | None, request: Request | None) -> d
 
 
 def run_line(source: str, names: dict[str, object]) -> None:
-    """Run code as a prompt would: the value of an expression is printed."""
+    """Run code as a prompt would: the value of an expression is printed.
+
+    Raises:
+        CrawlError: the code fails.
+    """
+    try:
+        value = _value_of(source, names)
+    except CrawlError:
+        raise
+    except Exception as error:  # what the code of a person may raise is anything
+        raise CrawlError(f"-c {source!r}: {type(error).__name__}: {error}") from error
+    if value is not None:
+        click.echo(value if isinstance(value, str) else repr(value))
+
+
+def _value_of(source: str, names: dict[str, object]) -> object:
     try:
         compiled = compile(source, "<-c>", "eval")
     except SyntaxError:
         exec(compile(source, "<-c>", "exec"), names)  # noqa: S102  # the person at the prompt wrote it
-        return
+        return None
     value: object = eval(compiled, names)  # noqa: S307  # the same
-    if value is not None:
-        click.echo(value if isinstance(value, str) else repr(value))
+    return value
 
 
 def _known(settings: Settings, url: str) -> tuple[OpenSite | None, Request | None]:

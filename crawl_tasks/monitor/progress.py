@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Self
@@ -24,6 +25,10 @@ RATE_WINDOW_S = 30.0
 PLAIN_EVERY_S = 5.0
 TABLE_WIDTH = 80
 """Narrower terminals get the line of totals alone."""
+HEAD_LINES = 6
+"""Title, heads, rule and margins of the table, and the line of the cursor."""
+LINES_OF_SITE = 5
+"""Three stages, all, and the line below them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +99,10 @@ class Progress:
         elapsed_s = time.monotonic() - self._started
         if self._live is not None:
             title = f"crawl_tasks {self._title}  {clock(elapsed_s)}"
-            is_wide = self._console.width >= TABLE_WIDTH
-            table = [site_table(title, snapshot)] if is_wide else []
             lines = [line_of(snapshot, self._pace, elapsed_s, stored), *self._troubles(snapshot)]
+            width, height = self._console.size
+            room = height - sum(1 + len(line) // width for line in lines)
+            table = [fitting_table(title, snapshot, room)] if width >= TABLE_WIDTH else []
             self._live.update(Group(*table, *map(escape, lines)), refresh=True)
         elif elapsed_s - self._last_line >= PLAIN_EVERY_S or self._last_line == 0.0:
             self._last_line = elapsed_s
@@ -107,25 +113,36 @@ class Progress:
         return [*(of_installation(snapshot) if self._is_onlooker else standstills(snapshot)), *troubles(snapshot)]
 
 
-def site_table(title: str, snapshot: Snapshot) -> Table:
+def fitting_table(title: str, snapshot: Snapshot, room: int) -> Table:
+    """Lay the sites out in so many lines: by stage, else a line each, the fullest first, as many as there is room."""
+    sites = snapshot.sites
+    if len(sites) * LINES_OF_SITE + HEAD_LINES <= room:
+        return site_table(title, sites)
+    most = max(1, room - HEAD_LINES)
+    fullest = sorted(sites, key=lambda site: (-site.census.open, site.name))[:most]
+    more = f", {len(sites) - most} sites more: crawl-tasks top" if len(sites) > most else ""
+    return site_table(title + more, fullest, has_stages=False)
+
+
+def site_table(title: str, sites: Sequence[SiteSnapshot], *, has_stages: bool = True) -> Table:
     """Lay out what is done and open, by site, stage and state."""
     table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, collapse_padding=True, pad_edge=False)
     table.add_column("site", overflow="fold")  # the one that gives way on a narrow terminal
     for name in ("stage", "done", "ready", "queued", "leased", "delayed", "parked", "dead"):
         table.add_column(name, justify="left" if name == "stage" else "right", no_wrap=True)
-    for site in snapshot.sites:
-        _add_site(table, site)
+    for site in sites:
+        _add_site(table, site, has_stages=has_stages)
     return table
 
 
-def _add_site(table: Table, site: SiteSnapshot) -> None:
+def _add_site(table: Table, site: SiteSnapshot, *, has_stages: bool) -> None:
     census = site.census
-    for stage in Stage:
+    for stage in Stage if has_stages else ():
         count = census.stages[stage]
         table.add_row("", stage.value, str(count.done), str(count.ready), str(count.released), "", "", "", "")
     name = f"{site.name} (paused)" if site.is_paused else site.name
     by_state = (census.done, census.ready, census.released, census.leased, census.delayed, census.parked, census.dead)
-    table.add_row(escape(name), "all", *map(str, by_state), style="bold", end_section=True)
+    table.add_row(escape(name), "all", *map(str, by_state), style="bold", end_section=has_stages)
 
 
 def line_of(snapshot: Snapshot, pace: Pace, elapsed_s: float, stored: Stored | None) -> str:

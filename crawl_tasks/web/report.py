@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from html import escape
@@ -18,6 +19,7 @@ from crawl_tasks.web.layout import page_of
 from crawl_tasks.web.overview import COLOURS, plots
 
 TIMES = {"wait": "time on the queue", "fetch": "time of fetching", "parse": "time of parsing"}
+MOST_NAMED = 10
 
 
 def crawl_report(
@@ -36,13 +38,19 @@ def crawl_report(
     )
     charts = "".join(_latencies(what, start, end) for what in TIMES)
     body = (
-        f"<h2>{escape(title)}: {', '.join(escape(site.name) for site in end.sites)}</h2>"
+        f"<h1>{escape(title)}: {escape(_named(end))}</h1>"
         f'<p class="quiet">{began} to {ended} UTC</p>{said}{plots(history, is_over=True)}'
         f'<div class="plots">{bars(_statuses(start, end), "answers by status")}{_freshness(start, end)}</div>'
         f'<div class="plots">{charts}</div>'
         f'<h2>Numbers</h2><div class="sites narrow"><table><tbody>{rows}</tbody></table></div>'
     )
     return page_of(title, f"<main>{body}</main>")
+
+
+def _named(end: Snapshot) -> str:
+    names = [site.name for site in end.sites]
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return ", ".join(names[:MOST_NAMED]) + more
 
 
 def _latencies(what: str, start: Snapshot, end: Snapshot) -> str:
@@ -65,6 +73,16 @@ def _freshness(start: Snapshot, end: Snapshot) -> str:
     names = [f"up to {duration(bound)}" for bound in ages.bounds] + [f"over {duration(ages.bounds[-1])}"]
     rows = [(name, float(count)) for name, count in zip(names, ages.counts, strict=True) if count]
     return bars(rows, "from posting to storing, of what was posted since the site is watched")
+
+
+def require_place(path: Path, option: str) -> None:
+    """Find out before a crawl, and not after it, that its result has no place.
+
+    Raises:
+        ConfigError: no file can be written there.
+    """
+    if path.is_dir() or not os.access(path.parent, os.W_OK):
+        raise ConfigError(f"{option} {path}: cannot be written there; name a file in a directory that you may write to")
 
 
 def write_report(path: Path, text: str) -> None:

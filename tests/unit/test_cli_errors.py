@@ -177,6 +177,38 @@ def test_ctrl_c_is_quiet_also_while_the_command_is_still_being_imported(tmp_path
     assert (ended.returncode, ended.stdout, ended.stderr) == (Exit.INTERRUPTED, "", "")
 
 
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_no_text_is_too_much_for_a_narrow_encoding(
+    tmp_path: Path, redis_server: RedisServer, client: redis.Redis, encoding: str
+) -> None:
+    assert client.ping()
+    write_site(tmp_path, site_text())
+    env = os.environ | {"CRAWL_SITES_DIR": str(tmp_path / "sites"), "CRAWL_REDIS_URL": redis_server.url}
+    env |= {"CRAWL_REDIS_PREFIX": "test", "PYTHONIOENCODING": encoding}
+    run("sites", "check", home=tmp_path, redis_url=redis_server.url)
+
+    command = [sys.executable, "-m", "crawl_tasks", "top", "--looks", "1"]
+    ended = subprocess.run(command, capture_output=True, cwd=tmp_path, env=env)
+
+    assert (ended.returncode, ended.stderr) == (0, b"")
+    assert "–" in ended.stdout.decode()
+
+
+def test_a_command_that_is_almost_one_is_named(tmp_path: Path) -> None:
+    assert "did you mean status?" in run("statsu", home=tmp_path).stderr
+
+
+@pytest.mark.parametrize("option", ["--out", "--report"])
+def test_a_result_without_a_place_ends_a_run_before_it_begins(tmp_path: Path, option: str) -> None:
+    write_site(tmp_path, site_text())
+
+    result = run("run", "--until-idle", option, str(tmp_path / "no" / "file"), home=tmp_path)
+
+    assert result.exit_code == Exit.USAGE
+    [line] = result.stderr.splitlines()
+    assert line.startswith(f"crawl-tasks: {option} ")
+
+
 def test_the_version_is_an_option_too(tmp_path: Path) -> None:
     assert run("--version", home=tmp_path).stdout == run("version", home=tmp_path).stdout
 

@@ -107,6 +107,15 @@ def test_the_shell_has_the_page_in_many_forms(
     assert result.stdout.strip() == printed
 
 
+@pytest.mark.parametrize(("code", "said"), [("1/0", "ZeroDivisionError"), ("css(1", "SyntaxError")])
+def test_code_that_fails_is_one_line(tmp_path: Path, site_file: Path, forum: DemoServer, code: str, said: str) -> None:
+    result = run("shell", f"{forum.url}/list/1/1", "-c", code, home=tmp_path)
+
+    assert result.exit_code == Exit.FAILURES
+    [line] = result.stderr.splitlines()
+    assert line.startswith(f"crawl-tasks: -c {code!r}: {said}")
+
+
 def test_the_shell_opens_pages_of_no_site(tmp_path: Path, forum: DemoServer) -> None:
     title = run("shell", f"{forum.url}/", "-c", "soup.title.text", home=tmp_path)
     read = run("shell", f"{forum.url}/", "-c", "read()", home=tmp_path)

@@ -20,7 +20,7 @@ from crawl_tasks.errors import ConfigError
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.local.redis_server import RedisServer
 from crawl_tasks.monitor.history import History
-from crawl_tasks.monitor.progress import Stored, plain_text, site_table
+from crawl_tasks.monitor.progress import Stored, fitting_table, plain_text, site_table
 from crawl_tasks.monitor.snapshot import Snapshot, take_snapshot
 from crawl_tasks.monitor.top import recent, top_table
 from crawl_tasks.web.report import crawl_report, write_report
@@ -66,11 +66,25 @@ def test_eighty_columns_cut_nothing_off_and_say_what_to_do(course: tuple[Snapsho
     history.note(start)
     history.note(end)
 
-    busiest, watched = printed(top_table(end, history, 10, 80), 80), printed(site_table("status", end), 80)
+    busiest, watched = printed(top_table(end, history, 10, 80), 80), printed(site_table("status", end.sites), 80)
 
     assert "mend the cause" in " ".join(busiest.split())
     assert "…" not in busiest + watched
     assert max(map(len, (busiest + watched).splitlines())) <= 80
+
+
+@pytest.mark.parametrize(("sites", "stages", "rows"), [(2, True, 2), (8, False, 8), (500, False, 14)])
+def test_a_screen_never_shows_more_sites_than_it_has_lines(
+    course: tuple[Snapshot, Snapshot], sites: int, stages: bool, rows: int
+) -> None:
+    one = course[1].sites[0]
+    many = replace(course[1], sites=tuple(replace(one, name=f"site-{number}") for number in range(sites)))
+
+    shown = printed(fitting_table("status", many, 20), 80)
+
+    assert len(shown.splitlines()) < 20
+    assert ("comment" in shown, len(re.findall(r"^ *[\w-]+ +all ", shown, re.MULTILINE))) == (stages, rows)
+    assert ("486 sites more: crawl-tasks top" in shown) == (sites == 500)
 
 
 def test_status_says_of_a_site_all_that_is_to_be_done(course: tuple[Snapshot, Snapshot]) -> None:
