@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from crawl_tasks.errors import ConfigError
@@ -27,6 +28,10 @@ class Ask:
     revision: str = ""
 
 
+_IS_SITE = re.compile(r"[a-z0-9_-]{1,32}").fullmatch
+_HALF_CHARACTER = re.compile(r"[\ud800-\udfff]").search
+
+
 def check_ask(ask: Ask) -> None:
     """Refuse a message whose values are not of the kinds a task takes: anybody can put one on a queue.
 
@@ -37,6 +42,10 @@ def check_ask(ask: Ask) -> None:
     wholes = (ask.rid or 0, ask.page, ask.priority or 0)
     if not all(isinstance(text, str) and len(text) <= MOST_TEXT for text in texts):
         raise ConfigError(f"site, url and revision are texts of at most {MOST_TEXT} characters")
+    if not _IS_SITE(ask.site):
+        raise ConfigError(f"{ask.site[:40]!r} is no site's name")
+    if _HALF_CHARACTER(f"{ask.url}{ask.revision}{ask.key}"):
+        raise ConfigError("half a character stands in the id, url or revision")
     if not all(type(number) is int and 0 <= number < 1 << 53 for number in wholes):
         raise ConfigError("rid, page and priority are whole numbers")
     if not isinstance(ask.key, str | int | None) or len(str(ask.key)) > MOST_TEXT:

@@ -20,6 +20,28 @@ from tests.frontier.by_hand import posts, released
 from tests.frontier.small_crawl import RULES, SmallCrawl
 
 
+@pytest.mark.parametrize(
+    "ask",
+    [
+        Ask("demo", Stage.POST, key="\ud800"),
+        Ask("demo", Stage.POST, key="1", revision="\ud800"),
+        Ask("demo", Stage.POST, url="http://127.0.0.1:1/post/\ud800"),
+        Ask("\ud800", Stage.POST, key="1"),
+        Ask("demo:ready:post:5", Stage.POST, rid=1),
+    ],
+    ids=str,
+)
+def test_a_message_of_half_characters_or_of_a_key_in_place_of_a_site_is_refused(
+    crawl: SmallCrawl, client: redis.Redis, ask: Ask
+) -> None:
+    crawl.publish()
+    client.hset("test:s:demo", "paused", 1)
+    crawl.frontier.admit("demo", posts(1))  # so that the key in place of a site is a list
+
+    assert crawl.pages.work(ask) == "refused"
+    assert crawl.frontier.census("demo").admitted == 1
+
+
 def test_pages_of_a_site_that_cannot_be_opened_are_parked_not_burnt(frontier: Frontier, client: redis.Redis) -> None:
     pages = Pages(frontier, SiteBook(frontier, None), Fetcher(build_client("curl")))
     frontier.admit("demo", posts(1))  # the fixture publishes `{}`, which is no site
