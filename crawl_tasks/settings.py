@@ -38,7 +38,10 @@ class Settings(BaseModel):
     )
     redis_master: str = Field("mymaster", description="What the Sentinels of a sentinel:// URL call the master.")
     redis_prefix: str = Field(
-        "crawl", pattern=r"^[a-z][a-z0-9_-]{0,31}$", description="Prefix of all keys of the frontier."
+        "crawl",
+        pattern=r"^[a-z][a-z0-9_-]{0,31}$",
+        description="Prefix of all keys of the frontier. Queues have none: two installations on one Redis need a"
+        " database number each.",
     )
     database_url: str = Field(
         "", repr=False, description="SQLAlchemy URL of the store. Empty: SQLite, crawl.db in state_dir."
