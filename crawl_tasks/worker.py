@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import gc
+import logging
 import os
 import sys
 from collections.abc import Mapping
 
 from celery import signals
+from celery.beat import SchedulingError
 from celery.worker import WorkController
 from kombu.transport.virtual import Message
 
 from crawl_tasks.broker.transport import Channel
 from crawl_tasks.errors import BackendError
 from crawl_tasks.logs import configure_logs
+from crawl_tasks.outage import Outage
 from crawl_tasks.queues import CONTROL_QUEUE, DETAIL, DETAIL_QUEUES, LIST_QUEUE, QUEUES, STORE_QUEUE
 from crawl_tasks.runtime import runtime
+
+log = logging.getLogger(__name__)
 
 _FETCHING = frozenset({LIST_QUEUE, *DETAIL_QUEUES, CONTROL_QUEUE})
 
@@ -65,6 +70,30 @@ def refuse_eviction(**_: object) -> None:
             " set it to noeviction: CONFIG SET maxmemory-policy noeviction\n"
         )
         raise SystemExit(BackendError.exit_code)
+
+
+class OutageFilter(logging.Filter):
+    """Tells of a broker that is away as all processes do; Celery's beat writes two tracebacks at each of its turns."""
+
+    def __init__(self, outage: Outage) -> None:
+        super().__init__()
+        self._outage = outage
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Let through what is anything else."""
+        error = record.exc_info[1] if record.exc_info else None
+        if not isinstance(error, SchedulingError):
+            return True
+        self._outage.fail(error)
+        return False
+
+
+@signals.beat_init.connect
+def tell_outages_once(**_: object) -> None:
+    """Say when beat cannot send, and when it can again."""
+    outage = Outage(log, "beat cannot send, no new scans begin; trying again at every turn")
+    logging.getLogger("celery.beat").addFilter(OutageFilter(outage))
+    signals.after_task_publish.connect(lambda **_: outage.end(), weak=False)
 
 
 @signals.worker_ready.connect

@@ -5,9 +5,11 @@ from __future__ import annotations
 import logging
 
 import pytest
+from celery.beat import SchedulingError
 
 from crawl_tasks.errors import BackendError
 from crawl_tasks.outage import COUNT_EVERY_S, Outage
+from crawl_tasks.worker import OutageFilter
 
 LOG = logging.getLogger("outage")
 
@@ -66,3 +68,14 @@ def test_nothing_is_told_while_all_is_well(told: Told) -> None:
     told.outage.end()
 
     assert told.lines() == []
+
+
+def test_beat_tells_of_a_broker_that_is_away_in_one_line_and_of_anything_else_as_ever(told: Told) -> None:
+    beat = logging.getLogger("celery.beat")
+    beat.addFilter(only_once := OutageFilter(told.outage))
+
+    for error in (SchedulingError("refused"), SchedulingError("refused"), ValueError("x")):
+        beat.error("Message Error: %s", error, exc_info=error)
+    beat.removeFilter(only_once)
+
+    assert [text for _, text in told.lines()] == ["Redis failed", "Message Error: x"]
