@@ -45,7 +45,7 @@ if address not in LOOPBACK and not basic_auth and not options.auth:
     )
 
 # The site and the address of a page stand in args: without that column nobody sees which page failed.
-tasks_columns = "name,args,state,received,runtime,worker,exception"
+tasks_columns = "name,args,state,received,runtime,worker"
 natural_time = False
 # Tasks weigh 5 KB each in Flower: 20,000 are 100 MB; its own default would be half a gigabyte.
 max_tasks = 20_000

@@ -65,6 +65,9 @@ def _findings(site: SiteSnapshot, snapshot: Snapshot) -> Iterator[Advice]:
         yield Advice(
             Level.ACT, f"{counted(boards.late, 'board')} late, the backlog is full: more workers or a higher rate"
         )
+    elif boards.late and site.slowdown > 1:
+        why = f"the forum answers badly ({_why(site, 'delayed')})" if site.failed else "the forum answers slowly"
+        yield Advice(Level.ACT, f"{counted(boards.late, 'board')} late, {why}: crawl-tasks try {site.name}")
     elif boards.late:
         yield Advice(Level.ACT, f"{counted(boards.late, 'board')} late: scans take longer than their interval")
     elif boards.unscanned and not snapshot.is_beat_alive:

@@ -12,9 +12,9 @@ from crawl_tasks.monitor.history import ALL, History, Reading
 from crawl_tasks.monitor.snapshot import SiteSnapshot, Snapshot
 
 COLUMNS = ("site", "pages/min", "open", "late", "posts/min", "failed/min", "overdue")
+WIDE, NARROW = 110, 64
 ON_NARROW = 4
-"""Columns on a terminal that has room for no more beside what to do next."""
-WIDE = 110
+"""Columns on a terminal that has room for no more beside what to do next; a narrow one has none but the site."""
 STYLES = {Level.FINE: "green", Level.NOTE: "yellow", Level.ACT: "red"}
 STEP_MS = 5000
 STEPS = 13
@@ -28,11 +28,11 @@ def recent() -> History:
 
 def top_table(snapshot: Snapshot, history: History, most: int, width: int = WIDE) -> Table:
     """Lay out the sites, the busiest first, with the sum above, on a terminal of some width."""
-    shown = len(COLUMNS) if width >= WIDE else ON_NARROW
+    shown = len(COLUMNS) if width >= WIDE else ON_NARROW if width >= NARROW else 1
     table = Table(title=headline(snapshot, history), title_justify="left", box=SIMPLE_HEAD)
     for name in COLUMNS[:shown]:
         table.add_column(name, justify="left" if name == "site" else "right", no_wrap=name != "site", overflow="fold")
-    table.add_column("next", overflow="fold")
+    table.add_column("next", overflow="fold", min_width=width // 3)
     busiest = sorted(snapshot.sites, key=lambda site: (-(_pages(history, site.name) or 0), site.name))
     for site in busiest[:most]:
         advice = advise(site, snapshot)

@@ -68,7 +68,13 @@ def test_eighty_columns_cut_nothing_off_and_say_what_to_do(course: tuple[Snapsho
 
     busiest, watched = printed(top_table(end, history, 10, 80), 80), printed(site_table("status", end.sites), 80)
 
+    narrow = printed(top_table(end, history, 10, 40), 40)
     assert "mend the cause" in " ".join(busiest.split())
+    assert (max(map(len, narrow.splitlines())) <= 40, "parked" in narrow, "pages/min  " in narrow) == (
+        True,
+        True,
+        False,
+    )
     assert "…" not in busiest + watched
     assert max(map(len, (busiest + watched).splitlines())) <= 80
 

@@ -111,7 +111,7 @@ def test_a_scale_ends_at_a_round_number(top: float, scale: float) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "written"), [(0, "0"), (3.25, "3.2"), (9999, "9999"), (12_345, "12.3k"), (3.2e6, "3.2M"), (5e9, "5.0G")]
+    ("value", "written"), [(0, "0"), (3.25, "3.2"), (9999, "9999"), (12_345, "12.3k"), (3.2e6, "3.2M"), (5e9, "5G")]
 )
 def test_numbers_are_written_short(value: float, written: str) -> None:
     assert number(value) == written
@@ -145,6 +145,11 @@ def test_the_advice_names_what_is_most_urgent(now: Snapshot) -> None:
             "late": {"boards": late},
             "full": {"boards": late, "delayed": 5, "fields": full},
             "parked": {"parked": 4, "stats": parked},
+            "slow": {
+                "boards": late,
+                "fields": {"slow": "6 0", "failed:unreachable": 9},
+                "stats": {"delayed:unreachable": 9},
+            },
             "dead": {"dead": 1, "stats": {"dead:robots": 1}},
             "paused": {"fields": {**full, "paused": "1"}, "dead": 1},
         }.items()
@@ -152,6 +157,7 @@ def test_the_advice_names_what_is_most_urgent(now: Snapshot) -> None:
 
     assert told == {
         "late": "2 boards late: scans take longer than their interval",
+        "slow": "2 boards late, the forum answers badly (unreachable): crawl-tasks try demo",
         "full": "2 boards late, the backlog is full: more workers or a higher rate",
         "parked": "4 pages parked (parse): mend the cause, then retry",
         "dead": "1 page given up (robots): look at the reasons, then retry",
