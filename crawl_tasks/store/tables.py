@@ -109,7 +109,6 @@ comments = Table(
     _text("stamps"),
     Column("content_hash", String(32), nullable=False),
     _number(CHANGE_ID),
-    Index("comments_by_page", "site", "post_id", "page"),
     Index("comments_by_change", CHANGE_ID),
     sqlite_with_rowid=False,
 )
