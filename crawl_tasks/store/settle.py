@@ -7,7 +7,7 @@ in each first the new rows, then the stored ones, by key: so no two ever wait fo
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from operator import itemgetter
@@ -37,14 +37,20 @@ class Tally:
     posted: list[int] = field(default_factory=list)
     by_board: dict[str, list[int]] = field(default_factory=dict)
 
-    def note_posted(self, shape: Shape, row: Row) -> None:
-        """Take the posting time of a row whose text is stored for the first time, where it is known."""
-        time = _posted(shape, row)
-        if time is None:
+    def note_posted(self, shape: Shape, rows: Iterable[Row]) -> None:
+        """Take the posting times, where known, of rows whose text is stored for the first time."""
+        at, board_at, fetched_at = shape.posted_at, shape.board_at, shape.fetched_at
+        if at is None:
             return
-        self.posted.append(time)
-        if shape.board_at is not None and (board := row[shape.board_at]) is not None:
-            self.by_board.setdefault(str(board), []).append(time)
+        if fetched_at is not None:  # a post that only a list showed has no text
+            rows = [row for row in rows if row[fetched_at] is not None]
+        dated = [row for row in rows if row[at] is not None]
+        times = cast("list[int]", [row[at] for row in dated])  # the column holds nothing else
+        self.posted += times
+        if board_at is not None:
+            for row, time in zip(dated, times, strict=True):
+                if row[board_at] is not None:
+                    self.by_board.setdefault(str(row[board_at]), []).append(time)
 
 
 def settle(
@@ -66,8 +72,7 @@ def settle(
         if added < len(portion):
             known.append((portion, added > 0))
         else:
-            for row in rows:
-                tally.note_posted(shape, row)
+            tally.note_posted(shape, rows)
     for (
         portion,
         inserted,
@@ -85,13 +90,6 @@ def _portions(keys: Sequence[Key]) -> Iterator[list[Key]]:
         rest = list(group)
         for start in range(0, len(rest), PORTION):
             yield rest[start : start + PORTION]
-
-
-def _posted(shape: Shape, row: Row) -> int | None:
-    """Give the time of posting of a row that has its text; None of a post that only a list showed."""
-    if shape.posted_at is None or (shape.fetched_at is not None and row[shape.fetched_at] is None):
-        return None
-    return cast("int | None", row[shape.posted_at])  # the column holds nothing else
 
 
 def _is_first_text(shape: Shape, stored: Row, ours: Row, inserted: bool) -> bool:
@@ -122,7 +120,7 @@ def _meet(
         merged, losers = merge(shape, stored, ours)
         gathered.rows[key] = merged
         if _is_first_text(shape, stored, ours, inserted):
-            tally.note_posted(shape, merged)
+            tally.note_posted(shape, [merged])
         if losers:
             gathered.losers.setdefault(key, []).extend(losers)
             current_again += _new_values(shape, key, stored, merged)
