@@ -39,12 +39,7 @@ def read_entry(site: str, entry: bytes) -> tuple[int, int, Request]:
         ValueError: the text is not an entry.
     """
     rid, stage, priority, attempt, address, payload = entry.decode().split(" ", 5)
-    key, page, revision, *rest = orjson.loads(payload)
-    reach = Reach(*rest[0][: len(Reach._fields)]) if rest else FULL_REACH
-    request = Request(
-        site, Stage(stage), key, address, page=page, revision=revision, priority=int(priority), reach=reach
-    )
-    return int(rid), int(attempt), request
+    return int(rid), int(attempt), _request(site, stage, priority, address, payload)
 
 
 def read_line(site: str, line: str) -> Request:
@@ -53,8 +48,14 @@ def read_line(site: str, line: str) -> Request:
     Raises:
         ValueError: the text is not a line.
     """
-    _, _, stage, priority, rest = line.split(" ", 4)
-    return read_entry(site, f"0 {stage} {priority} 0 {rest}".encode())[2]
+    _, _, stage, priority, address, payload = line.split(" ", 5)
+    return _request(site, stage, priority, address, payload)
+
+
+def _request(site: str, stage: str, priority: str, address: str, payload: str) -> Request:
+    key, page, revision, *rest = orjson.loads(payload)
+    reach = Reach(*rest[0][: len(Reach._fields)]) if rest else FULL_REACH
+    return Request(site, Stage(stage), key, address, page=page, revision=revision, priority=int(priority), reach=reach)
 
 
 def read_trail(site: str, trail: Sequence[str] = ()) -> tuple[Visit, ...]:
