@@ -248,7 +248,13 @@ class Ground:
     def _fsck(self) -> list[str]:
         command = [sys.executable, "-m", "crawl_tasks", "fsck"]
         done = subprocess.run(
-            command, env=self.world.environment, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False
+            command,
+            env=self.world.environment,
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_S,
+            check=False,
         )
         return [] if done.returncode == 0 else [f"fsck: {done.stdout[-500:]}{done.stderr[-500:]}"]
 

@@ -82,7 +82,7 @@ def test_a_message_of_others_goes_back_to_its_queue_while_redis_fails() -> None:
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=120,
         check=False,
     )
 

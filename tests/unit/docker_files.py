@@ -15,6 +15,8 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
+from tests.waiting import PATIENCE_S
+
 ROOT = Path(__file__).parents[2]
 DOCKER = ROOT / "docker"
 COMPOSE = DOCKER / "compose.yaml"
@@ -40,7 +42,7 @@ def run(*command: str | Path, environment: dict[str, str] | None = None, cwd: Pa
     if found is None:
         pytest.skip(f"{name} is not installed")
     done = subprocess.run(
-        [found, *arguments], env=clean, cwd=cwd, capture_output=True, text=True, timeout=60, check=False
+        [found, *arguments], env=clean, cwd=cwd, capture_output=True, text=True, timeout=PATIENCE_S, check=False
     )
     return Said(done.returncode, done.stdout + done.stderr)
 

@@ -324,7 +324,7 @@ def test_command_serves_announces_and_ends_cleanly_on_sigterm(tmp_path: Path) ->
 def test_command_says_what_is_wrong_with_its_options(options: list[str], code: int, complaint: str) -> None:
     command = [sys.executable, "-m", "crawl_tasks.demo", "--port", "0", *options]
 
-    result = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=60, check=False)
+    result = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=PATIENCE_S, check=False)
 
     assert result.returncode == code
     assert complaint in result.stderr

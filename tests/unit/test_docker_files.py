@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import socket
 import subprocess
 import tomllib
 from collections.abc import Iterator
@@ -17,7 +16,7 @@ import pytest
 import redis
 
 from crawl_tasks.celery import app
-from crawl_tasks.local.redis_server import find_server
+from crawl_tasks.local.redis_server import find_server, free_port
 from crawl_tasks.queues import CONTROL_QUEUE, DETAIL, DETAIL_QUEUES, QUEUES
 from crawl_tasks.settings import IN_FILE, PREFIX, Settings, load_settings
 from crawl_tasks.sites.policy import Gate
@@ -248,8 +247,7 @@ def test_the_lock_names_every_package_that_the_image_asks_for() -> None:
 @contextmanager
 def serving(directory: Path) -> Iterator[redis.Redis]:
     """Run a server by redis.conf, on a free port of loopback."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     conf = shutil.copy(DOCKER / "redis.conf", directory)
     told = [find_server(), conf, "--port", str(port), "--bind", "127.0.0.1", "--dir", str(directory)]
     with (

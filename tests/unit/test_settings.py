@@ -81,7 +81,7 @@ def test_a_celery_command_says_what_is_wrong_in_one_line() -> None:
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=120,
         check=False,
     )
 
