@@ -11,16 +11,28 @@ from crawl_tasks.cli.helptext import examples
 
 @click.command(epilog=examples("crawl-tasks bench", "crawl-tasks bench --client curl --processes 1 --together"))
 @click.option("--client", type=click.Choice(["requests", "curl"]), default="requests", show_default=True)
-@click.option("--processes", type=click.IntRange(1, 64), default=2, show_default=True, help="Fetching processes.")
+@click.option(
+    "--processes", metavar="N", type=click.IntRange(1, 64), default=2, show_default=True, help="Fetching processes."
+)
 @click.option(
     "--apart/--together", default=True, show_default=True, help="Store in a process of its own, or in the first."
 )
-@click.option("--threads", type=click.IntRange(1, 256), default=8, show_default=True, help="Pages in hand per process.")
-@click.option("--latency-ms", type=click.IntRange(0, 10_000), default=0, show_default=True, help="Of the forum.")
+@click.option(
+    "--threads",
+    metavar="N",
+    type=click.IntRange(1, 256),
+    default=8,
+    show_default=True,
+    help="Pages in hand per process.",
+)
+@click.option(
+    "--latency-ms", metavar="MS", type=click.IntRange(0, 10_000), default=0, show_default=True, help="Of the forum."
+)
 @click.option("--size", type=click.Choice(["bench", "demo"]), default="bench", show_default=True, help="Of the forum.")
 @click.option("--pin/--no-pin", default=True, show_default=True, help="Keep each fetching process on one CPU.")
 @click.option(
     "--footprint",
+    metavar="N",
     type=click.IntRange(0, 50_000_000),
     default=200_000,
     show_default=True,

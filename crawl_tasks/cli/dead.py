@@ -28,13 +28,19 @@ def command() -> None:
     """List, retry or drop requests that were given up (dead) or that wait for a mended rule (parked)."""
 
 
-@command.command("list", epilog=examples("crawl-tasks dead list", "crawl-tasks dead list demo --state parked --json"))
+@command.command(
+    "list",
+    short_help="Show what was given up or parked, and why.",
+    epilog=examples("crawl-tasks dead list", "crawl-tasks dead list demo --state parked --json"),
+)
 @click.argument("sites", nargs=-1)
 @click.option("--state", type=_STATES, help="Only these; else both.")
 @click.option("--parked", is_flag=True, help="The same as --state parked.")
-@click.option("--reason", help="Only those given up for this reason.")
+@click.option("--reason", metavar="NAME", help="Only those given up for this reason.")
 @click.option("--stage", type=_STAGES, help="Only these.")
-@click.option("--most", type=click.IntRange(1, 1_000_000), default=100, show_default=True, help="Lines at most.")
+@click.option(
+    "--most", metavar="N", type=click.IntRange(1, 1_000_000), default=100, show_default=True, help="Lines at most."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
 def list_(
     sites: tuple[str, ...],
@@ -95,7 +101,9 @@ def grave_row(grave: Grave) -> dict[str, str | int]:
     }
 
 
-@command.command(epilog=examples("crawl-tasks dead show demo 4711"))
+@command.command(
+    short_help="Show all that is known of one request.", epilog=examples("crawl-tasks dead show demo 4711")
+)
 @click.argument("site")
 @click.argument("number", type=int)
 def show(site: str, number: int) -> None:
@@ -109,11 +117,16 @@ def show(site: str, number: int) -> None:
     raise ConfigError(f"{site} has given up no request of number {number}; see: crawl-tasks dead list {site}")
 
 
-@command.command(epilog=examples("crawl-tasks dead retry demo", "crawl-tasks dead retry demo --state parked"))
+@command.command(
+    short_help="Make requests ready again.",
+    epilog=examples("crawl-tasks dead retry demo", "crawl-tasks dead retry demo --state parked"),
+)
 @click.argument("site")
 @click.option("--state", type=_STATES, default=State.DEAD.value, show_default=True, help="Which ones.")
 @click.option("--parked", is_flag=True, help="The same as --state parked.")
-@click.option("--reason", default="", help="Only those given up for this reason, as `dead list` shows it.")
+@click.option(
+    "--reason", metavar="NAME", default="", help="Only those given up for this reason, as `dead list` shows it."
+)
 @click.option("--stage", type=_STAGES, help="Only these.")
 def retry(site: str, *, state: str, parked: bool, reason: str, stage: str | None) -> None:
     """Make what SITE gave up ready again, with its attempts forgotten; the site's pace holds for it as for all."""
@@ -124,10 +137,15 @@ def retry(site: str, *, state: str, parked: bool, reason: str, stage: str | None
     click.echo(f"{counted(total, 'request')} of {site} {'is' if total == 1 else 'are'} ready again")
 
 
-@command.command(epilog=examples("crawl-tasks dead drop demo --reason too_large", "crawl-tasks dead drop demo --yes"))
+@command.command(
+    short_help="Let go of requests for good.",
+    epilog=examples("crawl-tasks dead drop demo --reason too_large", "crawl-tasks dead drop demo --yes"),
+)
 @click.argument("site")
 @click.option("--state", type=_STATES, default=State.DEAD.value, show_default=True, help="Which ones.")
-@click.option("--reason", default="", help="Only those given up for this reason, as `dead list` shows it.")
+@click.option(
+    "--reason", metavar="NAME", default="", help="Only those given up for this reason, as `dead list` shows it."
+)
 @click.option("--stage", type=_STAGES, help="Only these.")
 @click.option("--parked", is_flag=True, help="The same as --state parked.")
 @click.option("--yes", is_flag=True, help="Do not ask.")

@@ -41,9 +41,15 @@ from crawl_tasks.web.report import crawl_report, require_place, write_report
 @click.option("--mutate", is_flag=True, help="Let the forum move on by one generation first.")
 @click.option("--flower/--no-flower", default=True, show_default=True, help="Show workers and tasks in a browser.")
 @click.option("--workers/--no-workers", "has_workers", default=True, help="Start workers and beat.", show_default=True)
-@click.option("--list", "lists", type=PROCESSES, default=1, show_default=True, help="Processes for list pages.")
-@click.option("--detail", "details", type=PROCESSES, default=1, show_default=True, help="For posts and comments.")
-@click.option("--latency-ms", type=click.IntRange(0, 5000), default=40, show_default=True, help="Of the forum.")
+@click.option(
+    "--list", "lists", metavar="N", type=PROCESSES, default=1, show_default=True, help="Processes for list pages."
+)
+@click.option(
+    "--detail", "details", metavar="N", type=PROCESSES, default=1, show_default=True, help="For posts and comments."
+)
+@click.option(
+    "--latency-ms", metavar="MS", type=click.IntRange(0, 5000), default=40, show_default=True, help="Of the forum."
+)
 @click.option(
     "--report", "report_file", type=click.Path(dir_okay=False, path_type=Path), help="Write the result as JSON."
 )

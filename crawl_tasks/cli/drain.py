@@ -13,7 +13,13 @@ from crawl_tasks.cli.helptext import examples
     epilog=examples("crawl-tasks drain demo", "crawl-tasks drain --all --wait 3600", "crawl-tasks resume demo")
 )
 @site_or_all
-@click.option("--wait", "within_s", type=click.FloatRange(0, 604_800), help="Seconds to wait until nothing is open.")
+@click.option(
+    "--wait",
+    "within_s",
+    metavar="SECONDS",
+    type=click.FloatRange(0, 604_800),
+    help="Seconds to wait until nothing is open.",
+)
 def command(site: str | None, everything: bool, within_s: float | None) -> None:
     """Begin no new scan of SITE, or of any, and finish what is open; start entries for it wait."""
     frontier = open_frontier()

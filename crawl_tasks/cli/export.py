@@ -28,7 +28,7 @@ LOOK_EVERY_S: Final = 1.0
 @click.option("-o", "--out", default="-", show_default=True, metavar="FILE", help="Where to; - is standard output.")
 @click.option("--kind", type=click.Choice([kind.value for kind in Kind]), default=Kind.ALL.value, show_default=True)
 @click.option("--format", "form", type=click.Choice([form.value for form in Format]), help="Else as FILE's name ends.")
-@click.option("--site", help="Only this site.")
+@click.option("--site", metavar="NAME", help="Only this site.")
 @click.option("--after", type=click.IntRange(0), metavar="CHANGE", help="Only what changed after this change_id.")
 @click.option("--follow", is_flag=True, help="Go on until Ctrl-C with what is stored from then on.")
 @click.option("--force", is_flag=True, help="Replace FILE if it exists.")

@@ -46,7 +46,9 @@ def _remedy(error: OSError) -> str:
 
 @click.command(epilog=examples("crawl-tasks exporter", "crawl-tasks exporter --listen 0.0.0.0:9817"))
 @click.option("--listen", type=Address(), default=f"127.0.0.1:{PORT}", show_default=True, help="Where to serve.")
-@click.option("--flower", default="http://127.0.0.1:5555", show_default=True, help="Where the page's link leads.")
+@click.option(
+    "--flower", metavar="URL", default="http://127.0.0.1:5555", show_default=True, help="Where the page's link leads."
+)
 def command(listen: tuple[str, int], flower: str) -> None:
     """Serve a status page at /, metrics for Prometheus at /metrics, the snapshot as JSON at /api/snapshot.
 

@@ -29,7 +29,7 @@ from crawl_tasks.urls import normalize
     )
 )
 @click.argument("what", nargs=-1, required=True, metavar="URL | SITE STAGE ID")
-@click.option("--page", type=click.IntRange(1, 100_000), default=1, show_default=True)
+@click.option("--page", metavar="N", type=click.IntRange(1, 100_000), default=1, show_default=True)
 @click.option("--body", is_flag=True, help="Print the page itself, and nothing that was read from it.")
 def command(what: tuple[str, ...], page: int, body: bool) -> None:
     """Fetch one page by the site's own rules and print what is read from it as JSON.

@@ -38,10 +38,15 @@ _RESOLVED_WITHIN_S = 10.0
     )
 )
 @click.argument("address")
-@click.option("--name", help="Name of the site; by default a part of the host's name.")
-@click.option("-o", "--output", help="File to write, - for the terminal; by default NAME.yaml among the site files.")
+@click.option("--name", metavar="NAME", help="Name of the site; by default a part of the host's name.")
+@click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    help="File to write, - for the terminal; by default NAME.yaml among the site files.",
+)
 @click.option("--force", is_flag=True, help="Replace the file where there is one.")
-@click.option("--engine", help="Preset to use, without looking for signs of the program.")
+@click.option("--engine", metavar="NAME", help="Preset to use, without looking for signs of the program.")
 def command(address: str, name: str | None, *, output: str | None, force: bool, engine: str | None) -> None:
     """Look at a forum and write its site file: program, boards, robots.txt, time zone.
 

@@ -18,7 +18,9 @@ from crawl_tasks.settings import load_settings
         "celery -A crawl_tasks worker -Q list      # in another terminal: finds it by itself",
     )
 )
-@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port on 127.0.0.1; 0 takes a free one.")
+@click.option(
+    "--port", metavar="PORT", type=click.IntRange(0, 65535), default=0, help="Port on 127.0.0.1; 0 takes a free one."
+)
 def command(port: int) -> None:
     """Run the embedded Redis of the state directory until Ctrl-C.
 

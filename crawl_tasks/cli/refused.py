@@ -23,7 +23,11 @@ def command() -> None:
     """List, show, retry or drop messages and start entries that were refused; the newest 1000 are kept."""
 
 
-@command.command("list", epilog=examples("crawl-tasks refused list", "crawl-tasks refused list --json"))
+@command.command(
+    "list",
+    short_help="Show what was refused, and why.",
+    epilog=examples("crawl-tasks refused list", "crawl-tasks refused list --json"),
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
 def list_(as_json: bool) -> None:
     """Show what was refused, newest first: id, where it came from, why."""
@@ -35,7 +39,7 @@ def list_(as_json: bool) -> None:
         click.echo(f"{len(entries)} refused" if entries else "nothing was refused")
 
 
-@command.command(epilog=examples("crawl-tasks refused show 3f2a"))
+@command.command(short_help="Show the content of one entry.", epilog=examples("crawl-tasks refused show 3f2a"))
 @click.argument("id_", metavar="ID")
 def show(id_: str) -> None:
     """Show the content of one entry."""
@@ -44,7 +48,10 @@ def show(id_: str) -> None:
     click.echo(printable(entry.content.decode("utf-8", "backslashreplace"), most=100_000))
 
 
-@command.command(epilog=examples("crawl-tasks refused retry 3f2a", "crawl-tasks refused retry --all"))
+@command.command(
+    short_help="Put entries back where they came from.",
+    epilog=examples("crawl-tasks refused retry 3f2a", "crawl-tasks refused retry --all"),
+)
 @click.argument("ids", nargs=-1)
 @click.option("--all", "everything", is_flag=True, help="All of them.")
 def retry(ids: tuple[str, ...], everything: bool) -> None:
@@ -57,7 +64,10 @@ def retry(ids: tuple[str, ...], everything: bool) -> None:
     click.echo(f"{count} are back where they came from")
 
 
-@command.command(epilog=examples("crawl-tasks refused drop 3f2a", "crawl-tasks refused drop --all"))
+@command.command(
+    short_help="Let go of entries for good.",
+    epilog=examples("crawl-tasks refused drop 3f2a", "crawl-tasks refused drop --all"),
+)
 @click.argument("ids", nargs=-1)
 @click.option("--all", "everything", is_flag=True, help="All of them.")
 def drop(ids: tuple[str, ...], everything: bool) -> None:

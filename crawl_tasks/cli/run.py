@@ -41,13 +41,28 @@ PROCESSES = click.IntRange(0, 64)
 @click.argument("sites", nargs=-1)
 @click.option("--until-idle", is_flag=True, help="Scan every board once, and end when nothing is left to do.")
 @click.option("--boards", metavar="ID,ID", help="Walk these boards once, and end; ids as the forum has them.")
-@click.option("--pages", type=click.IntRange(1, 100_000), help="At most so many list pages a board; then end.")
+@click.option(
+    "--pages", metavar="N", type=click.IntRange(1, 100_000), help="At most so many list pages a board; then end."
+)
 @click.option("--since", type=Since(), help="Only threads that were alive since, 7d or 2026-01-31; then end.")
 @click.option("-o", "--out", metavar="FILE", help="Export what this run stored to FILE (.jsonl or .csv) at the end.")
-@click.option("--report", type=click.Path(dir_okay=False, path_type=Path), help="Write plots and numbers as HTML.")
-@click.option("--list", "lists", type=PROCESSES, default=1, show_default=True, help="Processes for list pages.")
-@click.option("--detail", "details", type=PROCESSES, default=1, show_default=True, help="For posts and comments.")
-@click.option("--threads", type=click.IntRange(1, 256), default=8, show_default=True, help="Pages in hand per process.")
+@click.option(
+    "--report", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path), help="Write plots and numbers as HTML."
+)
+@click.option(
+    "--list", "lists", metavar="N", type=PROCESSES, default=1, show_default=True, help="Processes for list pages."
+)
+@click.option(
+    "--detail", "details", metavar="N", type=PROCESSES, default=1, show_default=True, help="For posts and comments."
+)
+@click.option(
+    "--threads",
+    metavar="N",
+    type=click.IntRange(1, 256),
+    default=8,
+    show_default=True,
+    help="Pages in hand per process.",
+)
 @click.option("--flower/--no-flower", default=False, help="Show workers and tasks in a browser.")
 @click.pass_context
 def command(

@@ -50,9 +50,15 @@ def command() -> None:
     """Show and change when boards are scanned. What is changed here holds at once, for all workers and beats."""
 
 
-@command.command("list", epilog=examples("crawl-tasks schedule list", "crawl-tasks schedule list demo --json"))
+@command.command(
+    "list",
+    short_help="Show when boards are scanned.",
+    epilog=examples("crawl-tasks schedule list", "crawl-tasks schedule list demo --json"),
+)
 @click.argument("sites", nargs=-1)
-@click.option("--most", type=click.IntRange(1, 1_000_000), default=200, show_default=True, help="Lines at most.")
+@click.option(
+    "--most", metavar="N", type=click.IntRange(1, 1_000_000), default=200, show_default=True, help="Lines at most."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
 def list_(sites: tuple[str, ...], most: int, as_json: bool) -> None:
     """Show the boards of SITES, or of all: how often each is scanned, when next, when last.
@@ -117,10 +123,13 @@ def span(ms: float) -> str:
 
 @command.command(
     "set",
+    short_help="Give boards another interval.",
     epilog=examples("crawl-tasks schedule set demo/3 --interval 60s", "crawl-tasks schedule set demo --site-file"),
 )
 @click.argument("places", nargs=-1, required=True, metavar="SITE[/BOARD]...")
-@click.option("--interval", "interval_s", type=Duration(), help="Scan them every so often: 90, 90s, 5m, 2h, 1d.")
+@click.option(
+    "--interval", "interval_s", metavar="TIME", type=Duration(), help="Scan them every so often: 90, 90s, 5m, 2h, 1d."
+)
 @click.option("--site-file", is_flag=True, help="Go back to what the site file says.")
 def set_(places: tuple[str, ...], interval_s: float | None, site_file: bool) -> None:
     """Give boards another interval, or with SITE alone all its boards.
@@ -135,21 +144,27 @@ def set_(places: tuple[str, ...], interval_s: float | None, site_file: bool) -> 
         _change(places, Act.FIX, f"scanned every {span(interval_s * 1000)}", round(interval_s * 1000))
 
 
-@command.command(epilog=examples("crawl-tasks schedule now demo/3", "crawl-tasks schedule now demo"))
+@command.command(
+    short_help="Make boards due now.",
+    epilog=examples("crawl-tasks schedule now demo/3", "crawl-tasks schedule now demo"),
+)
 @click.argument("places", nargs=-1, required=True, metavar="SITE[/BOARD]...")
 def now(places: tuple[str, ...]) -> None:
     """Make boards due now; a board that is being scanned is scanned again afterwards."""
     _change(places, Act.NOW, "due now")
 
 
-@command.command(epilog=examples("crawl-tasks schedule hold demo/3", "crawl-tasks schedule go demo/3"))
+@command.command(
+    short_help="Scan boards no more until `go`.",
+    epilog=examples("crawl-tasks schedule hold demo/3", "crawl-tasks schedule go demo/3"),
+)
 @click.argument("places", nargs=-1, required=True, metavar="SITE[/BOARD]...")
 def hold(places: tuple[str, ...]) -> None:
     """Scan boards no more until `schedule go`; what is open of them is still fetched."""
     _change(places, Act.HOLD, "held until: crawl-tasks schedule go")
 
 
-@command.command(epilog=examples("crawl-tasks schedule go demo/3"))
+@command.command(short_help="Scan boards again that were held.", epilog=examples("crawl-tasks schedule go demo/3"))
 @click.argument("places", nargs=-1, required=True, metavar="SITE[/BOARD]...")
 def go(places: tuple[str, ...]) -> None:
     """Scan boards again that were held; they are due at once."""

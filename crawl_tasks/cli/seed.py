@@ -52,9 +52,9 @@ class Wish(NamedTuple):
 @click.option("--board", "boards", multiple=True, metavar="ID", help="Scan a board now, from its first page.")
 @click.option("--post", "posts", multiple=True, metavar="ID", help="Fetch a post.")
 @click.option("--url", "urls", multiple=True, metavar="URL", help="Fetch an address of the site.")
-@click.option("--pages", type=click.IntRange(1, 100_000), help="At most so many list pages of a board.")
+@click.option("--pages", metavar="N", type=click.IntRange(1, 100_000), help="At most so many list pages of a board.")
 @click.option("--since", type=Since(), help="Of a board only threads that were alive since, 7d or 2026-01-31.")
-@click.option("--priority", type=click.IntRange(0, 9), default=Priority.URGENT.value, show_default=True)
+@click.option("--priority", metavar="0-9", type=click.IntRange(0, 9), default=Priority.URGENT.value, show_default=True)
 @click.pass_context
 def command(
     ctx: click.Context,

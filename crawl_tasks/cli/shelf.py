@@ -17,7 +17,7 @@ def command() -> None:
     """List, retry or drop pages whose items no store worker could read or no database took."""
 
 
-@command.command("list", epilog=examples("crawl-tasks shelf list"))
+@command.command("list", short_help="Show what was laid aside, and why.", epilog=examples("crawl-tasks shelf list"))
 def list_() -> None:
     """Show what was laid aside: when, why, and how the items begin."""
     count = 0
@@ -31,13 +31,13 @@ def _line(page: Shelved) -> str:
     return printable(f"{at}Z {page.reason}: {page.items[:200].decode(errors='replace')}", most=900)
 
 
-@command.command(epilog=examples("crawl-tasks shelf retry"))
+@command.command(short_help="Have everything stored again.", epilog=examples("crawl-tasks shelf retry"))
 def retry() -> None:
     """Have everything stored that was laid aside; what still cannot be comes back."""
     click.echo(f"{_all(back=True)} pages wait for the store again")
 
 
-@command.command(epilog=examples("crawl-tasks shelf drop --yes"))
+@command.command(short_help="Delete everything for good.", epilog=examples("crawl-tasks shelf drop --yes"))
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def drop(yes: bool) -> None:
     """Delete everything that was laid aside; its pages count as done and are not fetched again unless they change."""

@@ -32,9 +32,10 @@ def command() -> None:
 
 
 @command.command(
+    short_help="Read the site files, show all mistakes, publish.",
     epilog=examples(
         "crawl-tasks sites check", "crawl-tasks sites check demo", "crawl-tasks sites check demo --no-publish"
-    )
+    ),
 )
 @click.argument("name", required=False)
 @click.option("--publish/--no-publish", default=True, help="Make the sites known to all workers.", show_default=True)

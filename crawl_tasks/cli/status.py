@@ -20,7 +20,15 @@ from crawl_tasks.monitor.snapshot import take_snapshot
 @click.argument("sites", nargs=-1)
 @click.option("--watch", is_flag=True, help="Follow until Ctrl-C.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON; with --watch one line a look.")
-@click.option("--every", "every_s", type=click.FloatRange(0.2, 3600), default=1.0, help="Seconds between two looks.")
+@click.option(
+    "--every",
+    "every_s",
+    metavar="SECONDS",
+    type=click.FloatRange(0.2, 3600),
+    default=1.0,
+    show_default=True,
+    help="Time between two looks.",
+)
 def command(sites: tuple[str, ...], watch: bool, as_json: bool, every_s: float) -> None:
     """Show what SITES, or all, have open, done and failed; their boards; the queues and the outbox."""
     frontier = open_frontier()

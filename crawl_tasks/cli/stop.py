@@ -11,8 +11,8 @@ from crawl_tasks.cli.helptext import examples
 
 @click.command(epilog=examples("crawl-tasks stop demo", "crawl-tasks stop --all", "crawl-tasks resume --all"))
 @site_or_all
-@click.option("--within", "within_s", type=click.FloatRange(0, 86_400), default=120.0, show_default=True,
-              help="Seconds to wait for what is being fetched.")  # fmt: skip
+@click.option("--within", "within_s", metavar="SECONDS", type=click.FloatRange(0, 86_400), default=120.0,
+              show_default=True, help="Time to wait for what is being fetched.")  # fmt: skip
 def command(site: str | None, everything: bool, within_s: float) -> None:
     """Pause SITE, or all, and return when nothing of it is being fetched any more."""
     frontier = open_frontier()

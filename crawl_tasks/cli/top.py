@@ -16,9 +16,19 @@ from crawl_tasks.monitor.top import recent, top_table
 
 @click.command(epilog=examples("crawl-tasks top", "crawl-tasks top --most 10 --every 5", "crawl-tasks top --looks 2"))
 @click.argument("sites", nargs=-1)
-@click.option("--most", type=click.IntRange(1, 10_000), default=30, show_default=True, help="Sites to show.")
-@click.option("--every", "every_s", type=click.FloatRange(0.2, 3600), default=2.0, show_default=True, help="Seconds.")
-@click.option("--looks", type=click.IntRange(1), help="End after so many looks, and print the last.")
+@click.option(
+    "--most", metavar="N", type=click.IntRange(1, 10_000), default=30, show_default=True, help="Sites to show."
+)
+@click.option(
+    "--every",
+    "every_s",
+    metavar="SECONDS",
+    type=click.FloatRange(0.2, 3600),
+    default=2.0,
+    show_default=True,
+    help="Seconds.",
+)
+@click.option("--looks", metavar="N", type=click.IntRange(1), help="End after so many looks, and print the last.")
 def command(sites: tuple[str, ...], most: int, every_s: float, looks: int | None) -> None:
     """Show SITES, or all, the busiest first: rates of the last minute, what is open and late, what to do."""
     frontier = open_frontier()

@@ -35,7 +35,7 @@ from crawl_tasks.survey.visit import PUBLIC_PACE_S, Visitor
     )
 )
 @click.argument("name")
-@click.option("--url", help="Try this page alone.")
+@click.option("--url", metavar="URL", help="Try this page alone.")
 @click.option("--save", is_flag=True, help="Keep each page and what was read from it as a test case.")
 @click.pass_context
 def command(ctx: click.Context, name: str, *, url: str | None, save: bool) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -31,6 +32,9 @@ def test_every_command_has_a_help_that_ends_in_examples(tmp_path: Path, command:
 
     assert result.exit_code == Exit.OK
     assert f"  crawl-tasks {command}" in result.stdout.split("Examples:")[1]
+    assert (
+        re.findall(r"[a-z,;]\.\.\.$|INTEGER|FLOAT|TEXT", result.stdout, re.MULTILINE) == []
+    )  # cut off; types for people
 
 
 @pytest.mark.parametrize(
