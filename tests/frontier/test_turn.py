@@ -60,6 +60,14 @@ def test_who_is_in_time_asks_for_nothing(frontier: Frontier, client: redis.Redis
     assert opens_at(client) == before
 
 
+def test_who_is_late_while_the_site_rests_waits_though_the_rest_is_shorter_than_the_delay(
+    frontier: Frontier, two: list[Lease]
+) -> None:
+    assert frontier.fail(two[0], Verdict(State.DELAYED, "busy", "429", 60_000, rest_ms=15_000))
+
+    assert frontier.turn(two[1], Moment.LATE) > 10
+
+
 def test_who_is_late_and_had_others_after_it_waits_behind_them(
     frontier: Frontier, client: redis.Redis, two: list[Lease]
 ) -> None:

@@ -21,6 +21,7 @@ local rid, now = ARGV[2], now_ms()
 local entry = end_lease(site, rid, ARGV[3])
 if not entry then return {-2} end
 
+if tonumber(ARGV[7]) > 0 then redis.call('HDEL', site.key, 'turn') end  -- who is late with a turn waits as well
 if tonumber(ARGV[7]) > 0 and now + ARGV[7] > site.next_at then
   tally(site, 'rest_ms', string.format('%.0f', now + ARGV[7] - math.max(site.next_at, now)))
   site.next_at = now + ARGV[7]
