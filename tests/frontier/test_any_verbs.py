@@ -26,7 +26,7 @@ A_SITE = st.sampled_from(SITES)
 WHICH = st.integers(0, 10)
 GRAVES = st.sampled_from([State.DEAD, State.PARKED])
 ENDS = st.sampled_from([State.DELAYED, State.PARKED, State.DEAD])
-A_STAGE = st.sampled_from(Stage)
+A_STAGE = st.sampled_from([None, None, *Stage])
 SHELF = ["", "", "put", "back", "drop"]
 REASON = st.sampled_from(["", "parse", "timeout"])
 POSTS = st.lists(st.tuples(st.integers(1, 12), st.integers(0, 2), st.integers(0, 9)), max_size=4)
@@ -78,15 +78,22 @@ class AnyVerbs(RuleBasedStateMachine):
             getattr(self.frontier.sites, act)(site)
             self.ledger.is_paused[site] = act == "pause"
 
-    @rule(site=A_SITE, act=st.sampled_from(["revive", "drop", "reparse"]), state=GRAVES, reason=REASON, stage=A_STAGE)
-    def mend(self, site: str, act: str, state: State, reason: str, stage: Stage) -> None:
+    @rule(
+        site=A_SITE,
+        act=st.sampled_from(["revive", "revive", "drop", "reparse"]),
+        state=GRAVES,
+        reason=REASON,
+        stage=A_STAGE,
+    )
+    def mend(self, site: str, act: str, state: State, reason: str, stage: Stage | None) -> None:
         if act == "revive":
             assert self.frontier.graves.revive(site, state, reason, stage, most=5) <= 5
         elif act == "drop":
             self.ledger.drop(site, state, reason, most=3)
         else:
-            assert {kept.request.stage for kept in self.frontier.quarantine.kept(site, stage)} <= {stage}
-            self.frontier.quarantine.reopen(site, stage)
+            for one in [stage] if stage else Stage:
+                assert {kept.request.stage for kept in self.frontier.quarantine.kept(site, one)} <= {one}
+                self.frontier.quarantine.reopen(site, one)
 
     @rule(site=A_SITE, drawn=POSTS, from_outside=st.booleans())
     def admit(self, site: str, drawn: list[Thread], *, from_outside: bool) -> None:
