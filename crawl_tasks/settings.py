@@ -21,6 +21,8 @@ from crawl_tasks.proxy import read_proxy
 STATE_REDIS_URL = "redis.url"
 """File in `state_dir` that tells where the embedded Redis of this directory listens."""
 
+REDIS_SCHEMES = ("redis://", "rediss://", "unix://", "sentinel://")
+
 PREFIX = "CRAWL_"
 FOR_TESTS = "CRAWL_TEST_"
 IN_FILE = "_file"
@@ -93,6 +95,15 @@ class Settings(BaseModel):
     alert_every_s: float = Field(30.0, ge=1, le=600, description="Seconds between two looks for alerts.")
     alert_repeat_h: float = Field(6.0, ge=0.1, le=8760, description="Hours after which a lasting alert is sent again.")
     log_format: Literal["console", "json"] = Field("console", description="Log lines for people or for machines.")
+
+    @field_validator("redis_url")
+    @classmethod
+    def _redis_url_is_one(cls, value: str) -> str:
+        if not value.startswith(REDIS_SCHEMES):  # said here, since Celery would bury it under tracebacks
+            raise SettingsError(
+                f"{PREFIX}REDIS_URL: begins with none of {', '.join(REDIS_SCHEMES)}; write redis://HOST:PORT/NUMBER"
+            )
+        return value
 
     @field_validator("proxy")
     @classmethod

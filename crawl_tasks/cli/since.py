@@ -24,6 +24,9 @@ class Since(click.ParamType[int]):
         if ago:
             return max(1, int(time.time()) - int(ago[1]) * _UNITS[ago[2]])
         try:
-            return max(1, int(datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()))
+            moment = max(1, int(datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()))
         except (ValueError, OverflowError):
             self.fail(f"{text!r} is neither a time ago (30m, 12h, 7d, 4w) nor a date (2026-01-31)", param, ctx)
+        if moment > time.time():
+            self.fail(f"{text!r} is still to come (dates are in UTC); name one that is past", param, ctx)
+        return moment

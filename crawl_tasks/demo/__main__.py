@@ -58,10 +58,16 @@ async def _serve(server: DemoServer, forum: DemoForum, port_file: Path | None) -
     await server.serve(end, announce)
 
 
+def _port(text: str) -> int:
+    if not text.isdigit() or int(text) > 65535:
+        raise argparse.ArgumentTypeError(f"{text!r} is no port: write a number from 0 to 65535")
+    return int(text)
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m crawl_tasks.demo", description="Serves a made-up forum to crawl.")
     add = parser.add_argument
-    add("--port", type=int, default=8765, help="port on 127.0.0.1; 0 takes a free one (default: %(default)s)")
+    add("--port", type=_port, default=8765, help="port on 127.0.0.1; 0 takes a free one (default: %(default)s)")
     add("--seed", type=int, default=1, help="what all content grows from (default: %(default)s)")
     add("--size", choices=sorted(SIZES), default="demo", help="demo: some 330 pages; bench: some 5,500 of 45 KB")
     add("--generation", type=int, default=1, help="2 and up: with so many rounds of news (default: %(default)s)")

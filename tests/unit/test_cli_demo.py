@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -46,6 +48,15 @@ def test_a_database_that_holds_a_demo_is_not_emptied(
     assert result.exit_code == Exit.USAGE
     [line] = result.stderr.splitlines()
     assert "holds a demo already" in line
+
+
+def test_a_forum_on_a_port_that_is_none_is_a_wrong_usage(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "crawl_tasks.demo", "--port", "99999"]
+
+    ended = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+
+    assert (ended.returncode, "Traceback" in ended.stderr) == (2, False)
+    assert "write a number from 0 to 65535" in ended.stderr
 
 
 def test_a_sites_directory_without_the_demo_is_one_line(tmp_path: Path) -> None:

@@ -66,6 +66,7 @@ def test_a_time_ago_counts_from_now() -> None:
     [
         (("run", "--boards", "1"), "--boards are of one site"),
         (("run", "tiny", "--since", "yesterday"), "is neither a time ago (30m, 12h, 7d, 4w) nor a date"),
+        (("run", "tiny", "--since", "9000-01-01"), "is still to come"),
         (("run", "tiny", "--pages", "0"), "0 is not in the range"),
     ],
 )
