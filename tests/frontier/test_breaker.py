@@ -177,6 +177,19 @@ def test_the_probe_is_taken_from_what_was_parked_when_nothing_else_waits(
     assert frontier.census("demo").parked == 4
 
 
+def test_a_suspect_that_was_dropped_by_hand_is_no_probe(
+    frontier: Frontier, client: redis.Redis, shut: Callable[..., None]
+) -> None:
+    shut(count=5, probe_ms=1)
+    assert frontier.graves.drop("demo", State.PARKED, most=4) == 4
+    [left] = [int(rid) for rid in client.hkeys("test:s:demo:parked")]
+
+    client.zadd("test:due", {"demo": 0})
+    frontier.tick("me")
+
+    assert released(client) == [left]
+
+
 def test_a_page_that_was_under_way_when_the_stage_was_shut_does_not_open_it(
     frontier: Frontier, client: redis.Redis, publish: Callable[..., None]
 ) -> None:

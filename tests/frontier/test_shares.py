@@ -24,7 +24,7 @@ LANES = ("list", "post", "comment", "backfill")
 def request(lane: str, number: int) -> Request:
     """Write a request of a lane; backfill takes turns among the stages."""
     stage = list(Stage)[number % 3] if lane == "backfill" else Stage(lane)
-    level = 1 if lane == "backfill" else 5
+    level = number // 3 % 3 if lane == "backfill" else 3 + number % 3
     return Request("demo", stage, f"{lane}{number}", f"http://127.0.0.1/{lane}/{number}", 2, priority=level)
 
 

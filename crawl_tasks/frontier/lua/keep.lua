@@ -12,7 +12,8 @@
 local site = load_site(ARGV[1])
 if not site then return {-1, 0} end
 local order, pages = site.key .. ':kept:' .. ARGV[2], site.key .. ':pages:' .. ARGV[2]
-redis.call('ZADD', order, now_ms(), ARGV[3])
+local newest = redis.call('ZREVRANGE', order, 0, 0, 'WITHSCORES')
+redis.call('ZADD', order, math.max(now_ms(), (newest[2] or 0) + 1), ARGV[3])  -- no two of a millisecond: 10 stood before 9
 redis.call('HSET', pages, ARGV[3], ARGV[4])
 local over = redis.call('ZCARD', order) - ARGV[5]
 if over > 0 then
