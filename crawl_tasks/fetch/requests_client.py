@@ -185,6 +185,8 @@ def _wire(raw: BaseHTTPResponse, length: int | None, limit: int, wanted: bool) -
             pieces.append(piece)
             size += len(piece)
     except _ESCAPES as error:
+        if wanted and isinstance(error, LibraryTimeout):  # the socket's time was over before the watchdog looked
+            raise
         if wanted:
             raise _Cut(str(error)) from error
         raw.close()

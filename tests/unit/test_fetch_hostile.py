@@ -26,6 +26,7 @@ from crawl_tasks.errors import (
     Unreachable,
 )
 from crawl_tasks.fetch.download import Fetcher, FetchPolicy, build_client
+from crawl_tasks.fetch.watchdog import Watchdog
 from crawl_tasks.model import Fetched, Request, Stage
 from tests.unit.hostile_server import HostileServer, Visit, not_found, page, raw, redirect
 
@@ -226,6 +227,17 @@ def test_whole_page_is_fetched(server, fetch, answer):
     fetched = [fetch() for _ in range(2)]
 
     assert [page.body for page in fetched] == [PAGE, PAGE]
+
+
+@pytest.mark.parametrize("fetch", ["requests"], indirect=True)
+def test_a_body_that_stops_is_late_even_where_the_watchdog_is_later(
+    server: HostileServer, fetch: Fetch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.routes["/"] = BAD["hangs within the body"][0]
+    monkeypatch.setattr(Watchdog, "watch", lambda *_: None)
+
+    with pytest.raises(DeadlineExceeded):
+        fetch(deadline_s=0.4, robots=False)
 
 
 @pytest.mark.parametrize(("answer", "error"), BAD.values(), ids=BAD.keys())
