@@ -11,6 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 
 from crawl_tasks.errors import NoTurn
 from crawl_tasks.frontier.answers import Moment
+from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.timetable import Act
 from crawl_tasks.model import Stage, State
 from tests.frontier.passing_time import ENDS as WAITS
@@ -49,12 +50,12 @@ class AnyVerbs(RuleBasedStateMachine):
     """
 
     client: redis.Redis
+    frontier: Frontier
 
     def __init__(self) -> None:
         super().__init__()
         self.client.flushall()  # the server is the run's own
-        self.ledger = TwoSites(self.client)
-        self.frontier = self.ledger.frontier
+        self.ledger = TwoSites(self.client, self.frontier)
         for site in SITES:
             self.ledger.publish(site, {}, 2, passes=True)
             self.ledger.admit(site, [(number, 0, number) for number in range(1, 9)])
@@ -163,6 +164,6 @@ class AnyVerbs(RuleBasedStateMachine):
 
 
 def test_any_order_of_verbs_leaves_a_ledger_that_balances_and_can_be_worked_off(client: redis.Redis) -> None:
-    AnyVerbs.client = client
+    AnyVerbs.client, AnyVerbs.frontier = client, Frontier(client, "test", store_at=3)
 
     run_state_machine_as_test(AnyVerbs, settings=settings(max_examples=STEPS // AT_ONCE, stateful_step_count=AT_ONCE))

@@ -46,9 +46,8 @@ def threads(site: str, drawn: Iterable[Thread]) -> list[Request]:
 class TwoSites:
     """What a caller of the verbs sees, and what it may expect of them: each step asserts it."""
 
-    def __init__(self, client: redis.Redis) -> None:
-        self.client = client
-        self.frontier = Frontier(client, "test", store_at=3)
+    def __init__(self, client: redis.Redis, frontier: Frontier) -> None:
+        self.client, self.frontier = client, frontier
         self.seen: dict[str, set[tuple[str, str]]] = {site: set() for site in SITES}
         self.done: dict[str, set[int]] = {site: set() for site in SITES}
         self.windows, self.versions, self.tokens = (dict.fromkeys(SITES, 0) for _ in range(3))
