@@ -16,6 +16,9 @@ from redis.sentinel import Sentinel
 SENTINEL = "sentinel://"
 SENTINEL_PORT = 26379
 
+MOST_CONNECTIONS = 10_000
+"""Each thread of a worker keeps one; redis-py's own limit is 100."""
+
 
 class Options(TypedDict, total=False):
     """What a client may be told beside its URL."""
@@ -24,6 +27,7 @@ class Options(TypedDict, total=False):
     socket_timeout: float
     socket_keepalive: bool
     health_check_interval: int
+    max_connections: int
     retry: Retry | None
 
 
@@ -74,6 +78,7 @@ def open_client(url: str, master: str, **options: Unpack[Options]) -> redis.Redi
     Raises:
         ValueError: the URL is none.
     """
+    options.setdefault("max_connections", MOST_CONNECTIONS)
     if url.startswith("redis://"):
         return redis.Redis.from_url(url, connection_class=PlainConnection, **options)
     if not url.startswith(SENTINEL):
