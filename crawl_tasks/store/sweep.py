@@ -1,7 +1,8 @@
 """Inside the store's transaction: what a full pass did not see any more becomes an observation like any other.
 
 It is dated at the moment from which on the pass read the thread. Whatever the pass did see has that date or a later
-one, and of two states of the same moment `normal` is the greater: so pages may be stored in any order.
+one, and of two states of the same moment `normal` is the greater: so the pages of a pass may be stored in any order.
+A page from before it that another store worker stores after its word keeps its comments until the next pass.
 """
 
 from __future__ import annotations
