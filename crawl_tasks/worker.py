@@ -1,4 +1,4 @@
-"""How a Celery worker starts and ends: its queues' short names, its logs, its pacer."""
+"""How a Celery worker and beat start and end: names, queues, logs, what is not run at all, the pacer."""
 
 from __future__ import annotations
 
