@@ -26,7 +26,7 @@ from crawl_tasks.monitor.top import recent, top_table
     type=click.FloatRange(0.2, 3600),
     default=2.0,
     show_default=True,
-    help="Seconds.",
+    help="Time between two looks.",
 )
 @click.option("--looks", metavar="N", type=click.IntRange(1), help="End after so many looks, and print the last.")
 def command(sites: tuple[str, ...], most: int, every_s: float, looks: int | None) -> None:
