@@ -106,6 +106,22 @@ def test_a_scan_that_dies_ends_and_the_board_is_scanned_again(
     eventually(lambda: frontier.produce()[0] == 1)
 
 
+def test_a_scan_that_comes_back_from_the_dead_is_its_boards_only_one_again(
+    frontier: Frontier, client: redis.Redis, watch: Callable[..., None]
+) -> None:
+    watch(board("1"))
+    frontier.produce()
+    frontier.fail(take_list(frontier, client), Verdict(State.DEAD, "status", "HTTP 418"))
+    frontier.graves.revive("demo", State.DEAD)
+
+    client.zadd("test:boards", {"demo 1": 0})
+    held_back = frontier.produce()
+    frontier.commit(take_list(frontier, client), Parsed(Items("demo")))
+
+    assert held_back == (0, 0, 1)
+    assert client.hget("test:s:demo:board:1", "open") == b"0"
+
+
 def test_a_board_that_left_the_site_file_is_scanned_no_more(
     frontier: Frontier, client: redis.Redis, watch: Callable[..., None]
 ) -> None:
