@@ -1,14 +1,14 @@
 """The nouns that travel between the steps of the flow: requests, leases, pages, items.
 
-Everything here is immutable. Items are named tuples because a page carries dozens of them and they
+Everything here is a named tuple: immutable, and made at a quarter of the cost of a frozen dataclass. Items
 cross the outbox as plain JSON arrays, in field order: add new fields at the end, with a default.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
+from types import MappingProxyType
 from typing import NamedTuple, TypeVar
 
 
@@ -67,8 +67,7 @@ class Reach(NamedTuple):
 FULL_REACH = Reach()
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(NamedTuple):
     """One page to fetch.
 
     `key` is the board's id for lists and the post's id for posts and comments, as the forum spells it.
@@ -91,8 +90,7 @@ class Request:
     reach: Reach = FULL_REACH
 
 
-@dataclass(frozen=True, slots=True)
-class Lease:
+class Lease(NamedTuple):
     """The right to work on one request until `deadline_ms` (Redis' clock); `token` fences the commit.
 
     `tail` is the highest comment page of the thread ever admitted, 0 when none was. `validator` is what a board's first
@@ -111,8 +109,7 @@ class Lease:
     delay_ms: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Fetched:
+class Fetched(NamedTuple):
     """One response, whole and within its limits, after redirects.
 
     `headers` has lower-case names. `body` is decoded from its content encoding, still bytes of `charset`-to-be-found.
@@ -131,8 +128,7 @@ class Fetched:
     is_unchanged: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Effort:
+class Effort(NamedTuple):
     """What an attempt cost. `status` and sizes are 0 where there was no answer, or no whole one."""
 
     status: int = 0
@@ -271,8 +267,7 @@ class Kind(StrEnum):
     COMMENT = "comment"
 
 
-@dataclass(frozen=True, slots=True)
-class Gain:
+class Gain(NamedTuple):
     """What a batch brought of a site's posts or comments; `unchanged` ones were seen again.
 
     `filled` are posts that a list had shown before and whose page was stored now.
@@ -287,11 +282,10 @@ class Gain:
     changed: int
     unchanged: int
     posted: tuple[int, ...] = ()
-    by_board: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    by_board: Mapping[str, Sequence[int]] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
-class Parsed:
+class Parsed(NamedTuple):
     """What a page says: items for the store and requests for the frontier, in the order to admit them.
 
     `tail` is the highest comment page among the children, 0 when there is none. `dropped` counts the items that
@@ -301,6 +295,6 @@ class Parsed:
     items: Items
     children: tuple[Request, ...] = ()
     tail: int = 0
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()
     dropped: tuple[tuple[str, int], ...] = ()
     is_cut: bool = False

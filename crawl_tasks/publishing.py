@@ -112,7 +112,7 @@ def _full_line(site: Site, board: Board, addresses: Addresses) -> str:
     if board.kind is not BoardKind.LIST:
         return ""
     scan = first_page(site, board, addresses, f"full{SCAN_MARK}")
-    return line_of(replace(scan, priority=0, reach=Reach(whole=f"full{SCAN_MARK}")))
+    return line_of(scan._replace(priority=0, reach=Reach(whole=f"full{SCAN_MARK}")))
 
 
 def _terms_of_board(site: Site, board: Board, addresses: Addresses) -> BoardTerms:

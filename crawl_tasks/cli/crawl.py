@@ -124,7 +124,7 @@ def walk(frontier: Frontier, site: Site, plan: Plan) -> int:
     known = {board.id: board for board in site.boards}
     wanted = plan.boards or list(known)
     scans = [first_page(site, known.get(name) or Board(id=name), addresses, mark) for name in wanted]
-    return frontier.admit(site.name, [replace(scan, reach=plan.reach) for scan in scans]).new if scans else 0
+    return frontier.admit(site.name, [scan._replace(reach=plan.reach) for scan in scans]).new if scans else 0
 
 
 def watch(station: Station, plan: Plan, start: Start, stored: StoredCounts, progress: Progress) -> Finish:

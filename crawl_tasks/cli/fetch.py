@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from urllib.parse import urlsplit
 
@@ -99,7 +98,7 @@ def page_row(request: Request, fetched: Fetched, parsed: Parsed) -> dict[str, ob
         "elapsed_ms": fetched.elapsed_ms,
         "bytes": fetched.wire_bytes,
         **_item_rows(parsed.items),
-        "children": [dataclasses.asdict(child) for child in parsed.children],
+        "children": [child._asdict() for child in parsed.children],
         "notes": list(parsed.notes),
     }
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from enum import Enum
 from typing import NamedTuple, TextIO
 
@@ -150,7 +149,7 @@ class Seeder:
     def _scan(self, board_id: str) -> Request:
         board = next((board for board in self._site.boards if board.id == board_id), None) or Board(id=board_id)
         scan = first_page(self._site, board, self._addresses, f"seed{self._frontier.clock_ms()}")
-        return replace(scan, priority=self._priority, reach=self._reach)
+        return scan._replace(priority=self._priority, reach=self._reach)
 
     def _page(self, stage: Stage, key: str, page: int, address: str | None = None) -> Request:
         where = address or self._addresses.of(stage, key, page)

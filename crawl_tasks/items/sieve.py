@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from itertools import islice
 
 from crawl_tasks.errors import Crashed, PageError, SiteError
@@ -44,7 +43,7 @@ class Sieve:
         posts = tuple(one for one in kept if isinstance(one, Post))
         comments = tuple(one for one in kept if isinstance(one, Comment))
         items = parsed.items._replace(posts=posts, comments=comments)
-        return replace(parsed, items=items, dropped=tuple(sorted(dropped.items())))
+        return parsed._replace(items=items, dropped=tuple(sorted(dropped.items())))
 
     def _through(self, item: Item, request: Request, dropped: Counter[str]) -> Sequence[Item]:
         """Pass one item through all the steps; what a step adds is seen by the later ones."""

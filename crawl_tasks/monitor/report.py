@@ -86,7 +86,7 @@ def site_detail(
         **site_row(site),
         "board_states": [board_row(board) for board in boards],
         "recent_pages": [asdict(page) for page in pages],
-        "graves": [asdict(grave) for grave in graves],
+        "graves": [{**asdict(grave), "request": grave.request._asdict()} for grave in graves],
     }
 
 

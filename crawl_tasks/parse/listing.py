@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from itertools import repeat
 
 from crawl_tasks.errors import ParseError, RefusedAddress
@@ -91,7 +90,7 @@ class ListReader:
         echoed = {post.post_id for row, post in zip(rows, posts, strict=True) if echo(row, document)}
         if request.reach.whole:
             return [child for child in children if child.key not in echoed]
-        return [replace(child, only_if_named=child.key in echoed and bool(child.revision)) for child in children]
+        return [child._replace(only_if_named=child.key in echoed and bool(child.revision)) for child in children]
 
     def _posts(
         self, request: Request, document: Document, table: Table, kept: list[int], *, addresses: list[str | None],
@@ -159,7 +158,7 @@ class ListReader:
             if (wanted and None in dict(found).values())
             else ()
         )
-        return [replace(pattern, address=address, page=page) for page, address in found if address is not None], notes
+        return [pattern._replace(address=address, page=page) for page, address in found if address is not None], notes
 
     def _forum_address(self, request: Request) -> str | None:
         return self._kit.addresses.of(Stage.LIST, request.key, 1)

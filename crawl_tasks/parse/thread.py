@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from itertools import repeat
 
 from crawl_tasks.errors import ParseError
@@ -240,7 +239,7 @@ class CommentPageReader:
         address = self._kit.address_beside(request, document, Stage.COMMENT, page, pages)
         if address is None:
             return ()
-        return (replace(request, address=address, page=page, reach=reach),)
+        return (request._replace(address=address, page=page, reach=reach),)
 
 
 def thread_pager(kit: Kit, spec: PostSpec, comment: CommentSpec | None) -> Pager | None:

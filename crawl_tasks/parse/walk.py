@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from hashlib import blake2b
 
 from crawl_tasks.model import Post, Reach, Request
@@ -58,7 +57,7 @@ def following(request: Request, posts: Sequence[Post], *, is_fan: bool) -> Reque
     is_same = seen == shown
     must = is_fan or bool(request.reach.whole) or is_same or (bool(posts) and all(map(_is_pinned, posts)))
     reach = request.reach._replace(shown=shown + _AGAIN if is_same else shown)
-    return replace(request, reach=reach, only_if_new=not must)
+    return request._replace(reach=reach, only_if_new=not must)
 
 
 def named(ids: Iterable[str]) -> str:

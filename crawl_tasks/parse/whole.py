@@ -6,8 +6,6 @@ last one is reached through all the others.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from crawl_tasks.model import Parsed, Request, Sweep
 
 
@@ -24,8 +22,8 @@ def first_page_read(request: Request, parsed: Parsed, at_s: float, *, is_empty: 
     is_sure = not parsed.notes and (bool(parsed.items.comments) or is_empty or last > 0)
     reach = request.reach._replace(pages=last, read_from=int(at_s) if is_sure else 0)
     if parsed.children:
-        return replace(parsed, children=(replace(parsed.children[0], reach=reach),))
-    return _swept(replace(request, reach=reach), parsed)
+        return parsed._replace(children=(parsed.children[0]._replace(reach=reach),))
+    return _swept(request._replace(reach=reach), parsed)
 
 
 def next_page_read(request: Request, parsed: Parsed) -> Parsed:
@@ -35,12 +33,12 @@ def next_page_read(request: Request, parsed: Parsed) -> Parsed:
         reach = reach._replace(read_from=0)
     if parsed.children:
         reach = reach._replace(shown=parsed.children[0].reach.shown)
-        return replace(parsed, children=(replace(parsed.children[0], reach=reach),))
-    return _swept(replace(request, reach=reach), parsed)
+        return parsed._replace(children=(parsed.children[0]._replace(reach=reach),))
+    return _swept(request._replace(reach=reach), parsed)
 
 
 def _swept(request: Request, parsed: Parsed) -> Parsed:
     if not request.reach.read_from:
         return parsed
     sweep = Sweep(request.key, request.reach.read_from)
-    return replace(parsed, items=parsed.items._replace(swept=(sweep,)))
+    return parsed._replace(items=parsed.items._replace(swept=(sweep,)))

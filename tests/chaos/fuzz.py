@@ -6,7 +6,6 @@ import json
 import random
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -100,7 +99,7 @@ def _pages(chance: random.Random, count: int) -> Row:
     samples = list(_samples())
     for _ in range(count):
         request, page = chance.choice(samples)
-        spoilt = replace(page, body=_spoil(chance, page.body))
+        spoilt = page._replace(body=_spoil(chance, page.body))
         tally.one(request.address, lambda request=request, spoilt=spoilt: parser.parse(request, spoilt, 0))
     return tally.row("mutated list, post and comment pages, parsed")
 

@@ -22,7 +22,7 @@ def list_page(number: int, *, reach: Reach) -> Request:
 
 
 def with_a_full_pass() -> BoardTerms:
-    first = replace(list_page(1, reach=PASS), revision="full@SCAN@", priority=0)
+    first = list_page(1, reach=PASS)._replace(revision="full@SCAN@", priority=0)
     return replace(board("1"), full_line=line_of(first))
 
 

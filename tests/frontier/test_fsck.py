@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -279,7 +279,7 @@ def test_a_finding_says_what_where_and_what_to_do(frontier: Frontier, client: re
 def test_a_large_guard_is_counted_in_pieces(mode: str, crawl: SmallCrawl, client: redis.Redis) -> None:
     crawl.publish(f"boards: [1]\nguard: {{post: {mode}}}\nguard_capacity: 1000\n")
     for start in range(0, 3000, 1000):
-        crawl.frontier.admit("demo", [replace(post(number), key=f"a{number}") for number in range(start, start + 1000)])
+        crawl.frontier.admit("demo", [post(number)._replace(key=f"a{number}") for number in range(start, start + 1000)])
 
     assert Check(crawl.frontier, None).run() == []
     client.delete(f"{DEMO}:g:post{'~' if mode == 'bloom' else ''}:1")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 
 import pytest
 import redis
@@ -64,7 +63,7 @@ def test_when_nothing_can_be_written_what_is_leased_ends_and_is_stored(
         frontier.lease("demo", second)
     with pytest.raises(BackendError, match="maxmemory"):
         frontier.admit("demo", [post(99)])
-    assert frontier.commit(lease, Parsed(Items("demo"), children=(replace(post(50), key="50"),))) is not None
+    assert frontier.commit(lease, Parsed(Items("demo"), children=(post(50)._replace(key="50"),))) is not None
     assert frontier.tick("me").has_floor
 
     [(page, _)] = frontier.outbox.draw("me", 10)

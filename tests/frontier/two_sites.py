@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 import redis
 
@@ -31,7 +30,7 @@ def list_page(site: str, board: str, revision: str, reach: Reach = FULL_REACH) -
 
 
 def board_terms(site: str, board: str, *, passes: bool) -> BoardTerms:
-    whole = replace(list_page(site, board, "full@SCAN@", Reach(whole="full@SCAN@")), priority=0)
+    whole = list_page(site, board, "full@SCAN@", Reach(whole="full@SCAN@"))._replace(priority=0)
     first = line_of(list_page(site, board, "@SCAN@"))
     return BoardTerms(board, first, 60_000, 1, 600_000, line_of(whole) if passes else "", 0)
 
@@ -125,7 +124,7 @@ class TwoSites:
         assert len(mine) < self.windows[site]
         assert rid not in mine
         assert got.token > self.tokens[site]
-        request = replace(got.request, priority=0)
+        request = got.request._replace(priority=0)
         assert request == self.is_of.setdefault((site, rid), request)
         self.tokens[site] = got.token
         self.held.append(got)
@@ -142,7 +141,7 @@ class TwoSites:
         walks = request.stage is Stage.LIST and request.page < 4 and bool(drawn)
         new = self.expect(request.site, children)
         if walks:
-            children.append(replace(request, page=request.page + 1, only_if_new=not request.reach.whole))
+            children.append(request._replace(page=request.page + 1, only_if_new=not request.reach.whole))
         receipt = self.frontier.commit(lease, Parsed(Items(request.site), tuple(children)), validator='"v"')
         assert receipt is not None
         assert new <= receipt.new <= new + walks

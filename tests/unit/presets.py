@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from crawl_tasks.model import Parsed, Request, Stage
 from crawl_tasks.parse.index import IndexReader
@@ -29,7 +28,7 @@ class Preset:
         """Read a page; `url` is where it was found, where the preset makes no address."""
         request = Request("forum", stage, key, url or self.addresses.of(stage, key, page) or f"{BASE}/", page)
         fetched = answer(request, body)
-        return self._parser.parse(request, replace(fetched, headers={**fetched.headers, **(headers or {})}), tail)
+        return self._parser.parse(request, fetched._replace(headers={**fetched.headers, **(headers or {})}), tail)
 
     def boards(self, body: str) -> list[tuple[str, str | None, str | None]]:
         """Return id, title and parent of each board on a front page."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from crawl_tasks.errors import AccessDenied, Gone, ParseError
@@ -45,7 +43,7 @@ def test_a_query_is_written_in_the_charset_of_its_page(charset: str, query: str)
     row = '<li class=row data-id=7><a class=t href="/view?kind=回复&tid=7">T</a><b class=n>1</b></li>'
     page = answer(request, f"<meta charset={charset}>{row}".encode(charset, "xmlcharrefreplace"))
 
-    parsed = parser.parse(request, replace(page, headers={}), 0)
+    parsed = parser.parse(request, page._replace(headers={}), 0)
 
     assert [child.address for child in parsed.children] == [f"https://forum.example/view?kind={query}&tid=7"]
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import pytest
 
 from crawl_tasks.frontier.entry import line_of, read_entry
@@ -24,7 +22,7 @@ def page_of(*dates: str, walk: str, reach: Reach, page: int = 1) -> Parsed:
     )
     post = "\n  address: '/post/{post}'\n  fields: {title: h1}\n  pages: .pages"
     parser = site_parser(stages=(DATED, post, COMMENT), listing=walk, post="")
-    request = dataclasses.replace(ask(Stage.LIST, page=page), reach=reach)
+    request = ask(Stage.LIST, page=page)._replace(reach=reach)
     return parser.parse(request, answer(request, f"{rows}<b class=pages>9</b>{NEXT}"), 0)
 
 
@@ -66,7 +64,7 @@ def test_a_walk_goes_as_far_as_its_reach(
 
 
 def test_the_reach_of_a_request_stands_in_its_entry() -> None:
-    request = dataclasses.replace(ask(Stage.LIST), reach=Reach(3, SINCE))
+    request = ask(Stage.LIST)._replace(reach=Reach(3, SINCE))
     entry = "7 list 5 0 " + line_of(request).split(" ", 4)[4]
 
     assert read_entry("forum", entry.encode()) == (7, 0, request)

@@ -53,7 +53,7 @@ def work(frontier: Frontier, client: redis.Redis, site: str, count: int) -> None
     frontier.sites.publish(
         site, "v1", "{}", TERMS | {"window": 1000}, [board(site, name) for name in ("news", "talk", "日本")]
     )
-    frontier.admit(site, [*(post(site, number) for number in range(count)), replace(post(site, 9999), address=LONG)])
+    frontier.admit(site, [*(post(site, number) for number in range(count)), post(site, 9999)._replace(address=LONG)])
     leases = [frontier.lease(site, rid) for rid in released(client)]
     held = [lease for lease in leases if isinstance(lease, Lease)]
     for lease in held[:-3]:
@@ -172,6 +172,7 @@ def test_the_json_of_a_site_has_its_boards_pages_and_reasons(base: str) -> None:
     assert {one["board"]: one["freshness_s"]["count"] for one in row["board_states"]}["日本"] == 0
     assert {page["outcome"] for page in row["recent_pages"]} == {"0", "parse", "status"}
     assert {grave["reason"] for grave in row["graves"]} == {"parse", "status"}
+    assert {grave["request"]["stage"] for grave in row["graves"]} == {"post"}
     assert ask(f"{base}/api/site/nowhere")[0] == 404
 
 
