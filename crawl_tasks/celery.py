@@ -9,7 +9,7 @@ import os
 import sys
 from pathlib import Path
 
-from celery import Celery
+from celery import Celery, Task
 from kombu import Queue
 from kombu.transport import TRANSPORT_ALIASES
 
@@ -26,11 +26,22 @@ FLOWER_CONF = Path(__file__).with_name("flowerconfig.py")
 """What `celery -A crawl_tasks flower` reads unless it is given another file: Flower's only door is its environment."""
 
 
+class CrawlTask(Task):  # type: ignore[type-arg]  # generic in the stubs only
+    """Celery's task without what a worker would do twice."""
+
+    Request = "crawl_tasks.broker.request:Request"
+
+    def __call__(self, *args: object, **kwargs: object) -> object:
+        """Run; Celery's own would look first whether a worker calls it, which has made all ready."""
+        return self.run(*args, **kwargs)
+
+
 def build_app(settings: Settings) -> Celery:
     """Make the application for one installation; from now on `redis://` means our transport in this process."""
     # By kombu's own table of names: `broker_transport` would show in every URL, and Flower knows only redis://.
     TRANSPORT_ALIASES.update(redis=TRANSPORT, rediss=TRANSPORT, sentinel=SENTINEL_TRANSPORT)
-    app = Celery("crawl_tasks", include=["crawl_tasks.tasks", "crawl_tasks.worker"], set_as_current=False)
+    modules = ["crawl_tasks.tasks", "crawl_tasks.worker"]
+    app: Celery = Celery("crawl_tasks", include=modules, set_as_current=False, task_cls=CrawlTask)
     app.conf.update(
         broker_url=settings.redis_url,
         broker_transport_options={
@@ -57,6 +68,7 @@ def build_app(settings: Settings) -> Celery:
         result_serializer="json",
         accept_content=["json"],
         task_ignore_result=True,
+        result_backend_thread_safe=True,  # there are no results, so one backend does for all threads
         # A message is acknowledged after the page, so that the prefetch bounds what a worker holds.
         task_acks_late=True,
         task_reject_on_worker_lost=True,

@@ -12,14 +12,12 @@ tests/flow holds every one of them against a real worker.
 
 from __future__ import annotations
 
-import base64
 import logging
 from importlib import resources
 from queue import Empty
 from time import monotonic, sleep, time
 from typing import Any
 
-import orjson
 from kombu.transport import redis as stock
 from kombu.transport import virtual
 from kombu.utils.encoding import bytes_to_str
@@ -27,6 +25,7 @@ from kombu.utils.json import dumps
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import NoScriptError, ResponseError
 
+from crawl_tasks.broker.message import Message, is_hint, readable
 from crawl_tasks.frontier.envelope import HINT_MARK
 from crawl_tasks.frontier.keys import bell
 
@@ -46,36 +45,6 @@ REFUSED_WAIT_S = 1.0
 
 REFUSED_MOST_S = 30.0
 """After so long a time of refusals the connection is made anew."""
-
-
-def _is_hint(message: virtual.Message) -> bool:
-    return "crawl_at" in message.headers
-
-
-def readable(message: bytes) -> dict[str, Any]:
-    """Read a message as far as kombu and Celery need it; anybody can put anything on a Redis list.
-
-    Raises:
-        ValueError: it is no JSON, or its body is no base64.
-        LookupError: it lacks what a message has.
-        TypeError: what it has is of the wrong kind.
-    """
-    payload = orjson.loads(message)
-    properties, headers = payload["properties"], payload["headers"]
-    texts = [payload["body"], payload["content-type"], properties["delivery_tag"]]
-    texts.append(properties["delivery_info"]["routing_key"])
-    if "task" in headers:  # else it is of the workers' remote control
-        texts += (headers["task"], headers["id"])
-    if not all(isinstance(text, str) for text in texts):
-        raise TypeError("body, tag, routing key, task and id are texts")
-    if payload["content-type"] != "application/json":
-        raise ValueError("the content type is not application/json")
-    if properties.get("body_encoding") == "base64":
-        base64.b64decode(payload["body"], validate=True)
-    elif properties.get("body_encoding") not in (None, "utf-8"):
-        raise ValueError("the body's encoding is neither utf-8 nor base64")
-    result: dict[str, Any] = payload
-    return result
 
 
 class QoS(stock.QoS):
@@ -111,7 +80,7 @@ class QoS(stock.QoS):
     def _is_recorded(self, delivery_tag: str) -> bool:
         """Say whether a message stands in Redis: not a hint, nor what a broken connection made us forget."""
         message = self._delivered.get(delivery_tag)
-        return message is not None and not _is_hint(message)
+        return message is not None and not is_hint(message)
 
     def restore_unacked(self, client: Any = None) -> None:  # noqa: ANN401 (kombu's signature)
         """Put back what was taken and not worked on when the channel closes.
@@ -121,7 +90,7 @@ class QoS(stock.QoS):
         """
         try:
             for tag, message in list(self._delivered.items()):
-                if _is_hint(message):
+                if is_hint(message):
                     self.channel.put_back(message)
                     self._delivered.pop(tag, None)
             super().restore_unacked(client)
@@ -133,6 +102,7 @@ class Channel(stock.Channel):
     """A channel whose polling is receive.lua while there is work and XREAD on the bells while there is none."""
 
     QoS = QoS
+    Message = Message
     redis_prefix = "crawl"
     bell_block_ms = 500
     from_transport_options = (*stock.Channel.from_transport_options, "redis_prefix", "bell_block_ms")
@@ -143,6 +113,10 @@ class Channel(stock.Channel):
     _refused_since: float | None = None
     _bell_ids: dict[str, str]
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 (kombu's signature)
+        self._keys_of: dict[tuple[str, ...], tuple[list[str], list[str]]] = {}
+        super().__init__(*args, **kwargs)
+
     def _receive_sha(self) -> str:
         if self._sha is None:
             text = (resources.files("crawl_tasks.broker") / "receive.lua").read_text("utf-8")
@@ -151,18 +125,17 @@ class Channel(stock.Channel):
         return self._sha
 
     def _brpop_start(self, timeout: float | None = None) -> None:
-        queues = self._queue_cycle.consume(len(self.active_queues))
+        queues = tuple(self._queue_cycle.consume(len(self.active_queues)))
         if not queues:
             return
         connection = self.client.connection
-        bells = [bell(self.redis_prefix, queue) for queue in queues]
+        bells, lists = self._keys_of.get(queues) or self._name_keys(queues)
         if self._is_idle:
             ids = [self._bell_ids.get(name, "$") for name in bells]
             command: list[object] = ["XREAD", "BLOCK", self.bell_block_ms, "STREAMS", *bells, *ids]
         else:
             free = self.qos.can_consume_max_estimate()
             count = MAX_TAKEN if free is None else max(1, min(free, MAX_TAKEN))
-            lists = [self._q_for_pri(queue, step) for step in self.priority_steps for queue in queues]
             keys = [self.unacked_key, self.unacked_index_key, *bells, *lists]
             command = ["EVALSHA", self._receive_sha(), len(keys), *keys]
             command += [repr(time()), count, self.sep, HINT_MARK, len(bells)]
@@ -171,6 +144,13 @@ class Channel(stock.Channel):
         self._in_poll = connection
         self._brpop_sent_at = monotonic()
         connection.send_command(*command)
+
+    def _name_keys(self, queues: tuple[str, ...]) -> tuple[list[str], list[str]]:
+        """Name the bells of some queues, and their lists in the order to serve them; it changes with every message."""
+        bells = [bell(self.redis_prefix, queue) for queue in queues]
+        lists = [self._q_for_pri(queue, step) for step in self.priority_steps for queue in queues]
+        self._keys_of[queues] = bells, lists  # as many as there are orders of a worker's queues: 120 at most
+        return bells, lists
 
     def _brpop_read(self, **options: object) -> bool:
         try:
@@ -223,7 +203,7 @@ class Channel(stock.Channel):
 
     def set_aside(self, message: virtual.Message, reason: str) -> None:
         """Keep a message that Celery would throw away; a hint need not be kept, the frontier sends it again."""
-        if not _is_hint(message):
+        if not is_hint(message):
             self._set_aside(dumps(message._raw).encode(), message.delivery_info["routing_key"], reason)
 
     def _set_aside(self, message: bytes, queue: str, reason: str) -> None:
@@ -239,7 +219,7 @@ class Channel(stock.Channel):
             client.rpush(message.delivery_info["routing_key"], dumps(message._raw))
 
     def _restore(self, message: virtual.Message, leftmost: bool = False) -> None:
-        if _is_hint(message):
+        if is_hint(message):
             self.put_back(message)
         else:
             super()._restore(message, leftmost)

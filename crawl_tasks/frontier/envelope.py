@@ -38,6 +38,7 @@ def _hint(task: str, task_id: str, kwargs: str, argsrepr: str) -> str:
             "timelimit": [None, None],
             "eta": None,
             "expires": None,
+            "headers": {},  # else a worker looks for headers of nobody's among its own, task by task
             "crawl_at": 0,
         },
         "properties": {

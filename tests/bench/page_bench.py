@@ -26,7 +26,7 @@ import redis
 
 from crawl_tasks.ask import Ask
 from crawl_tasks.bench.crawl import PREFIX, bench_site
-from crawl_tasks.broker.transport import readable
+from crawl_tasks.broker.message import readable
 from crawl_tasks.local.redis_server import RedisServer
 from crawl_tasks.model import Stage
 from crawl_tasks.publishing import publish_site

@@ -50,8 +50,8 @@ def test_a_hint_is_what_celery_publishes_but_for_what_a_worker_does_without(
         k: published[k] for k in ("content-type", "content-encoding")
     }
     assert set(published["headers"]) - set(hint["headers"]) <= LEFT_OUT
-    assert set(hint["headers"]) - set(published["headers"]) == {"crawl_at"}
-    own = {"id", "root_id", "crawl_at", "kwargsrepr"}
+    assert set(hint["headers"]) - set(published["headers"]) == {"crawl_at", "headers"}
+    own = {"id", "root_id", "headers", "crawl_at", "kwargsrepr"}
     for name in set(hint["headers"]) - own:
         assert (name, hint["headers"][name]) == (name, published["headers"][name])
     assert set(hint["properties"]) == set(published["properties"]) - {"reply_to", "argsrepr"}

@@ -10,7 +10,7 @@ import pytest
 import redis
 
 from crawl_tasks.ask import Ask
-from crawl_tasks.broker.transport import readable
+from crawl_tasks.broker.message import readable
 from crawl_tasks.drain import Drain
 from crawl_tasks.errors import SiteError
 from crawl_tasks.frontier.entry import read_entry
