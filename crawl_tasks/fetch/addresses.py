@@ -6,6 +6,7 @@ so IPv6 is asked whether it is inside what is given out, not whether it is outsi
 
 from __future__ import annotations
 
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 
 _V6_GIVEN_OUT = IPv6Network("2000::/3")
@@ -45,6 +46,7 @@ _V4_SPECIAL = tuple(
 )
 
 
+@lru_cache(maxsize=4096)
 def is_public(address: str) -> bool:
     """Say whether an address belongs to the public Internet; what is no address does not."""
     try:

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from crawl_tasks.errors import DeadlineExceeded, TooLarge, Truncated
 from crawl_tasks.fetch.destination import Destination
@@ -18,8 +17,7 @@ from crawl_tasks.fetch.turn import AT_ONCE, Turn
 DRAIN_BYTES = 64 << 10
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(NamedTuple):
     """How much of a response is taken. With `cut` a body over the limit is cut there instead of refused."""
 
     wire_bytes: int
@@ -32,8 +30,7 @@ class Limits:
         return self.wire_bytes if 200 <= status < 300 else min(DRAIN_BYTES, self.wire_bytes)
 
 
-@dataclass(frozen=True, slots=True)
-class RawResponse:
+class RawResponse(NamedTuple):
     """A response as it came: names of headers in lower case, `wire` still in its content encoding.
 
     Where the status is not 2xx, `wire` may be cut: it is not read for itself.
@@ -133,8 +130,8 @@ def check_ended(response: RawResponse) -> RawResponse:
     """
     headers = response.headers
     if (
-        200 <= response.status < 300
-        and not response.wire
+        not response.wire
+        and 200 <= response.status < 300
         and response.status not in (204, 205)
         and "content-length" not in headers
         and "transfer-encoding" not in headers

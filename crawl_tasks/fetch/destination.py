@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import lru_cache
 from ipaddress import ip_address
+from typing import NamedTuple
 
 from crawl_tasks.errors import RefusedAddress, Unreachable
 from crawl_tasks.fetch.addresses import is_public
@@ -16,16 +17,14 @@ _LOCAL_ENDINGS = (".localhost", ".local", ".internal", ".home.arpa", ".onion")
 _USUAL_PORTS = frozenset(DEFAULT_PORTS.values())
 
 
-@dataclass(frozen=True, slots=True)
-class Way:
+class Way(NamedTuple):
     """A proxy as it was found. Its addresses are not checked: it is the operator's own, and may be anywhere."""
 
     proxy: Proxy
     addresses: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Destination:
+class Destination(NamedTuple):
     """A host as it was found: the addresses that were checked, in the order to try them. `host` is without brackets.
 
     `way` is None where we connect ourselves. There are no addresses where a proxy looks up the name.
@@ -75,14 +74,12 @@ class Customs:
             Unreachable: the name has no address.
             DeadlineExceeded: the resolver is too slow.
         """
-        scheme, written, port = _place_of(url)
-        place = f"{written}:{port}"
+        scheme, written, port, place, host = _place_of(origin_of(url))
         if not any_host and written not in policy.allowed_hosts and place not in policy.allowed_hosts:
             raise RefusedAddress(f"{url[:200]}: {written} is not a host of this site; add it to `hosts` if it is")
         private = place in policy.private_hosts
         if not private:
             _check_public(written, port, place in policy.allowed_hosts)
-        host = written.strip("[]")
         way = self._way(policy.proxy or self._proxy, timeout_s)
         if way is not None and way.proxy.looks_up_names and not _is_literal(host):
             return Destination(scheme, host, port, (), way)
@@ -104,12 +101,13 @@ class Customs:
         return addresses
 
 
-def _place_of(url: str) -> tuple[str, str, int]:
-    origin = origin_of(url)
+@lru_cache(maxsize=1024)
+def _place_of(origin: str) -> tuple[str, str, int, str, str]:
+    """Give scheme, host as written, port, both of these as a site file names them, and the host without brackets."""
     scheme, _, rest = origin.partition("://")
-    host = host_of(url)
-    port = rest[len(host) + 1 :]
-    return scheme, host, int(port) if port else DEFAULT_PORTS[scheme]
+    written = host_of(origin)
+    port = int(rest[len(written) + 1 :] or DEFAULT_PORTS[scheme])
+    return scheme, written, port, f"{written}:{port}", written.strip("[]")
 
 
 def _check_public(host: str, port: int, named: bool) -> None:
@@ -123,6 +121,7 @@ def _check_public(host: str, port: int, named: bool) -> None:
         )
 
 
+@lru_cache(maxsize=1024)
 def _is_literal(host: str) -> bool:
     if not (host[-1].isdigit() or ":" in host):
         return False

@@ -148,11 +148,13 @@ class Fetcher:
         self, url: str, policy: FetchPolicy, clock: Clock, limits: Limits, asked: dict[str, str]
     ) -> tuple[str, RawResponse]:
         """Send, and follow redirects; every hop is checked like the first, which alone has the headers of `asked`."""
-        seen = [url]
+        seen, first = [url], origin_of(url)
         while True:
             there = self._customs.check(url, policy, left(clock.deadline, "looking its host up"))
             self._check_robots(seen, policy, clock)
-            headers = policy.headers_for(origin_of(url), origin_of(seen[0])) | (asked if len(seen) == 1 else {})
+            headers = policy.headers_for(origin_of(url), first)
+            if len(seen) == 1:
+                headers |= asked
             raw = self._send(url, policy, headers, clock, limits, there)
             target = next_hop(url, raw.status, raw.headers)
             if target is None:

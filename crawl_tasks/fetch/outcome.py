@@ -29,9 +29,9 @@ def failure(url: str, status: int, headers: Mapping[str, str], now: float) -> Pa
         headers: of the response, names in lower case.
         now: our clock, in seconds since the epoch.
     """
-    said = f"{url} answered {status}"
     if 200 <= status < 300 and status != 206:
         return None
+    said = f"{url} answered {status}"
     if status in _GONE:
         return Gone(said)
     if status in _DENIED:

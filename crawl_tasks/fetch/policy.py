@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from crawl_tasks.proxy import Proxy
 
@@ -46,5 +47,10 @@ class FetchPolicy:
     @property
     def product(self) -> str:
         """The name robots.txt knows us by: `bot` for `bot/1.0` and for `Mozilla/5.0 (compatible; bot/1.0)`."""
-        found = _PRODUCT.match(self.user_agent)
-        return self.robots_agent or (found[1] if found else self.user_agent)
+        return self.robots_agent or _product_in(self.user_agent)
+
+
+@lru_cache(maxsize=256)
+def _product_in(user_agent: str) -> str:
+    found = _PRODUCT.match(user_agent)
+    return found[1] if found else user_agent

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 
 class Turn(Protocol):
@@ -49,8 +48,7 @@ class AtOnce:
 AT_ONCE = AtOnce()
 
 
-@dataclass(frozen=True, slots=True)
-class Clock:
+class Clock(NamedTuple):
     """How long an attempt may last: until a moment of `time.monotonic`, and longer by what it waited for its turns."""
 
     ends_at: float

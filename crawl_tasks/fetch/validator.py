@@ -36,6 +36,8 @@ def validator_of(request: Request, page: Fetched, parsed: Parsed) -> str:
 
 def conditions(validator: str) -> dict[str, str]:
     """Give the headers that ask for a page only if it changed."""
+    if not validator:
+        return {}
     etag, _, modified = validator.partition(" ")
     said = {"If-None-Match": etag, "If-Modified-Since": modified}
     return {name: value for name, value in said.items() if value not in ("", "-")}
