@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from enum import IntEnum, StrEnum
+from itertools import repeat
 from types import MappingProxyType
 from typing import NamedTuple, TypeVar
 
@@ -204,9 +205,19 @@ Item = TypeVar("Item", Forum, Post, Comment, Sweep)
 
 
 class Visit(NamedTuple):
-    """A request that was done, or admitted, at `at_ms` (Redis' clock); from these a lost ledger is rebuilt."""
+    """A request that was done, or admitted, at `at_ms` (Redis' clock); from these a lost ledger is rebuilt.
 
-    request: Request
+    The first four fields name the page.
+    """
+
+    site: str
+    stage: str
+    key: str
+    page: int
+    address: str
+    priority: int
+    reach: Reach
+    revision: str
     at_ms: int
     is_done: bool
 
@@ -226,7 +237,7 @@ class Items(NamedTuple):
         return bool(self.forums or self.posts or self.comments or self.swept or self.visits)
 
     @classmethod
-    def from_json(cls, row: list[list[list[object]]]) -> Items:
+    def from_json(cls, row: list[list[list[object]]], visits: tuple[Visit, ...] = ()) -> Items:
         """Read what a commit wrote; fields that a newer version added at the end are left out.
 
         Raises:
@@ -242,14 +253,16 @@ class Items(NamedTuple):
             _made(Post, posts),
             _made(Comment, comments),
             _made(Sweep, rest[0]) if rest else (),
+            visits,
         )
 
 
 def _made(kind: type[Item], rows: list[list[object]]) -> tuple[Item, ...]:
     """Make items of rows, which nearly always have all the fields of their kind and no more."""
-    size = len(kind._fields)
-    if all(type(row) is list and len(row) == size for row in rows):
-        return tuple(map(kind._make, rows))
+    if not rows:
+        return ()
+    if set(map(type, rows)) == {list} and set(map(len, rows)) == {len(kind._fields)}:
+        return tuple(map(tuple.__new__, repeat(kind), rows))
     return tuple(kind._make(_fitted(kind, row)) for row in rows)
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 import orjson
 
 from crawl_tasks.model import FULL_REACH, Reach, Request, Stage, Visit
 from crawl_tasks.urls import fingerprint
+
+_STAGES: Final = frozenset(stage.value for stage in Stage)
 
 
 def payload_of(request: Request) -> str:
@@ -39,23 +42,12 @@ def read_entry(site: str, entry: bytes) -> tuple[int, int, Request]:
         ValueError: the text is not an entry.
     """
     rid, stage, priority, attempt, address, payload = entry.decode().split(" ", 5)
-    return int(rid), int(attempt), _request(site, stage, priority, address, payload)
-
-
-def read_line(site: str, line: str) -> Request:
-    """Read a request back from the line that asked for its admission.
-
-    Raises:
-        ValueError: the text is not a line.
-    """
-    _, _, stage, priority, address, payload = line.split(" ", 5)
-    return _request(site, stage, priority, address, payload)
-
-
-def _request(site: str, stage: str, priority: str, address: str, payload: str) -> Request:
     key, page, revision, *rest = orjson.loads(payload)
     reach = Reach(*rest[0][: len(Reach._fields)]) if rest else FULL_REACH
-    return Request(site, Stage(stage), key, address, page=page, revision=revision, priority=int(priority), reach=reach)
+    request = Request(
+        site, Stage(stage), key, address, page=page, revision=revision, priority=int(priority), reach=reach
+    )
+    return int(rid), int(attempt), request
 
 
 def read_trail(site: str, trail: Sequence[str] = ()) -> tuple[Visit, ...]:
@@ -67,8 +59,17 @@ def read_trail(site: str, trail: Sequence[str] = ()) -> tuple[Visit, ...]:
     if not trail:  # of an older version
         return ()
     at, entry, *lines = trail
-    _, _, done = read_entry(site, entry.encode())
-    return (
-        Visit(done, int(at), is_done=True),
-        *(Visit(read_line(site, line), int(at), is_done=False) for line in lines),
-    )
+    _, stage, priority, _, address, payload = entry.split(" ", 5)
+    visits = [_visit(site, stage, priority, address, payload, int(at), is_done=True)]
+    for line in lines:
+        _, _, stage, priority, address, payload = line.split(" ", 5)
+        visits.append(_visit(site, stage, priority, address, payload, int(at), is_done=False))
+    return tuple(visits)
+
+
+def _visit(site: str, stage: str, priority: str, address: str, payload: str, at_ms: int, *, is_done: bool) -> Visit:
+    if stage not in _STAGES:
+        raise ValueError(f"{stage!r} is no stage")
+    key, page, revision, *rest = orjson.loads(payload)
+    reach = Reach(*rest[0][: len(Reach._fields)]) if rest else FULL_REACH
+    return Visit(site, stage, key, page, address, int(priority), reach, revision, at_ms, is_done)

@@ -62,6 +62,6 @@ def read_items(text: bytes) -> Items:
         row = orjson.loads(text)
         # The trail is the one part that begins with a text; an older version wrote none.
         trail = row.pop() if len(row) > 4 and row[-1] and isinstance(row[-1][0], str) else ()
-        return Items.from_json(row)._replace(visits=read_trail(row[0], trail))
+        return Items.from_json(row, read_trail(row[0], trail))
     except (AttributeError, LookupError, TypeError, ValueError) as error:
         raise BackendError(f"the outbox holds an entry that is not items: {text[:80]!r}: {error}") from error

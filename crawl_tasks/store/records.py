@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from itertools import repeat
 from operator import itemgetter
-from typing import Final
+from typing import Final, cast
 
 from sqlalchemy import Table
 
@@ -55,6 +55,7 @@ class Shape:
     content: slice = field(init=False)
     end: int = field(init=False)
     tracked_at: tuple[int, ...] = field(init=False)
+    tracked_of: Callable[[Row], Row] = field(init=False)
     posted_at: int | None = field(init=False)
     board_at: int | None = field(init=False)
     fetched_at: int | None = field(init=False)
@@ -72,7 +73,9 @@ class Shape:
         derived = end if fetched_at is None else fetched_at
         object.__setattr__(self, "content", slice(self.key_size + 1, derived))
         object.__setattr__(self, "names", columns[self.key_size + 1 : end])
-        object.__setattr__(self, "tracked_at", tuple(columns.index(name) for name in self.tracked))
+        tracked_at = tuple(columns.index(name) for name in self.tracked)
+        object.__setattr__(self, "tracked_at", tracked_at)
+        object.__setattr__(self, "tracked_of", itemgetter(*tracked_at or (0, 1)))
         object.__setattr__(self, "key_of", itemgetter(*range(self.key_size)))
 
 
@@ -99,7 +102,7 @@ def post_row(site: str, post: Post) -> Row:
     return (
         site,
         *post[:15],
-        None if post.extra is None else _json(post.extra),
+        _json(post.extra),
         post.seen_at if fetched else None,
         post.revision if fetched else None,
         post.seen_at,
@@ -112,9 +115,16 @@ def comment_rows(site: str, comments: Sequence[Comment]) -> Iterator[Row]:
     """Make the rows of comments, column by column: this runs once for every comment of the crawl."""
     columns = list(zip(*comments, strict=True))
     times, bodies, states, extras = columns[2], columns[6], columns[12], columns[13]
-    packed = [None if extra is None else _json(extra) for extra in extras]
-    hashes = [digest(body, state) for body, state in zip(bodies, states, strict=True)]
+    packed = extras if extras.count(None) == len(extras) else map(_json, extras)
+    texts = map("\0,".join, zip(_marked(bodies), _marked(states), strict=True))  # what digest() makes of two texts
+    hashes = [blake2b(text.encode(), digest_size=16).hexdigest() for text in texts]
     return zip(repeat(site), *columns[:13], packed, times, repeat(None), hashes)
+
+
+def _marked(values: Sequence[str | None]) -> Sequence[str]:
+    if all(values):
+        return cast("Sequence[str]", values)  # None is not true
+    return ["\0-" if value is None else value for value in values]
 
 
 def merge(shape: Shape, one: Row, two: Row) -> tuple[Row, list[Loser]]:
@@ -126,33 +136,28 @@ def merge(shape: Shape, one: Row, two: Row) -> tuple[Row, list[Loser]]:
     at, end = shape.key_size, shape.end
     (seen_one, first_one), (seen_two, first_two) = _times(shape, one), _times(shape, two)
     seen_at, first_seen_at = max(seen_one, seen_two), min(first_one, first_two)
-    if one[end + 1] is None and two[end + 1] is None and one[at + 1 : end] == two[at + 1 : end]:
+    stamps_one, stamps_two = _unpack(one[end + 1]), _unpack(two[end + 1])
+    is_even = not stamps_one and not stamps_two
+    if is_even and one[at + 1 : end] == two[at + 1 : end]:
         return (*one[:at], seen_at, *one[at + 1 : end], first_seen_at, *one[end + 1 :]), []
+    values: list[Value] = []
     losers: list[Loser] = []
-    winners = list(_contest(shape, one, two, losers))
-    row = (*one[:at], seen_at, *(value for value, _ in winners), first_seen_at, _pack(shape.names, winners, seen_at))
-    return (*row, _hash_of(shape, row, one)) if shape.tracked else row, losers
-
-
-def _contest(shape: Shape, one: Row, two: Row, losers: list[Loser]) -> Iterator[tuple[Value, float]]:
-    """Let every field's newer value win; yield it with its time."""
-    stamps_one, stamps_two = _unpack(shape, one), _unpack(shape, two)
-    seen_one, seen_two = _times(shape, one)[0], _times(shape, two)[0]
-    for index, name in enumerate(shape.names, shape.key_size + 1):
-        left, right = one[index], two[index]
-        left_at, right_at = stamps_one.get(name, seen_one), stamps_two.get(name, seen_two)
-        if right is None:
-            yield left, left_at
-        elif left is None:
-            yield right, right_at
-        elif left == right:
-            yield left, max(left_at, right_at)
-        else:
-            pair = sorted(((left_at, left), (right_at, right)))
-            (lost_at, lost), (won_at, won) = pair
-            if name in shape.tracked:
-                losers.append(Loser(name, lost, lost_at))
-            yield won, won_at
+    late: dict[float, list[str]] = {}
+    for name, left, right in zip(shape.names, one[at + 1 : end], two[at + 1 : end], strict=True):
+        if is_even and left == right:
+            values.append(left)
+            continue
+        value, value_at = left, stamps_one.get(name, seen_one)
+        other, other_at = right, stamps_two.get(name, seen_two)
+        if value is None or (other is not None and (value_at, value) < (other_at, other)):
+            value, value_at, other, other_at = other, other_at, value, value_at
+        values.append(value)
+        if value_at != seen_at and value is not None:
+            late.setdefault(value_at, []).append(name)
+        if other is not None and other != value and name in shape.tracked:
+            losers.append(Loser(name, other, other_at))
+    row = (*one[:at], seen_at, *values, first_seen_at, _pack(late))
+    return (*row, _hash_of(shape, row, one, two)) if shape.tracked else row, losers
 
 
 def _times(shape: Shape, row: Row) -> tuple[float, float]:
@@ -160,32 +165,30 @@ def _times(shape: Shape, row: Row) -> tuple[float, float]:
     return row[shape.key_size], row[shape.end]  # type: ignore[return-value]  # these two columns hold floats
 
 
-def _pack(names: tuple[str, ...], winners: list[tuple[Value, float]], seen_at: float) -> str | None:
-    by_time: dict[float, list[str]] = {}
-    for name, (value, value_at) in zip(names, winners, strict=True):
-        if value is not None and value_at != seen_at:
-            by_time.setdefault(value_at, []).append(name)
-    if not by_time:
+def _pack(late: dict[float, list[str]]) -> str | None:
+    """Write which fields are older than their row, by time, newest first."""
+    if not late:
         return None
-    return ";".join(" ".join([repr(float(time)), *by_time[time]]) for time in sorted(by_time, reverse=True))
+    return ";".join(" ".join([repr(float(time)), *late[time]]) for time in sorted(late, reverse=True))
 
 
-def _unpack(shape: Shape, row: Row) -> dict[str, float]:
-    packed = row[shape.end + 1]
-    if not isinstance(packed, str):
-        return {}
+def _unpack(packed: Value) -> dict[str, float]:
     stamps: dict[str, float] = {}
-    for group in packed.split(";"):
-        time, *names = group.split(" ")
-        stamps.update(dict.fromkeys(names, float(time)))
+    if isinstance(packed, str):
+        for group in packed.split(";"):
+            time, *names = group.split(" ")
+            stamps.update(dict.fromkeys(names, float(time)))
     return stamps
 
 
-def _hash_of(shape: Shape, row: Row, like: Row) -> Value:
-    if all(row[index] == like[index] for index in shape.tracked_at):
-        return like[-1]
-    return digest(*(row[index] for index in shape.tracked_at))
+def _hash_of(shape: Shape, row: Row, one: Row, two: Row) -> Value:
+    """Hash what is tracked, unless one of those that the row was made of has the same."""
+    tracked = shape.tracked_of(row)
+    for like in (one, two):
+        if shape.tracked_of(like) == tracked:
+            return like[-1]
+    return digest(*tracked)
 
 
-def _json(extra: dict[str, str]) -> str:
-    return json.dumps(extra, ensure_ascii=False, sort_keys=True)
+def _json(extra: dict[str, str] | None) -> str | None:
+    return None if extra is None else json.dumps(extra, ensure_ascii=False, sort_keys=True)

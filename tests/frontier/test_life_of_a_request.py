@@ -53,7 +53,7 @@ def test_a_commit_ends_the_request_enters_its_children_and_releases_the_next(
     [(_, text)] = frontier.outbox.draw("me", 10)
     found = read_items(text)
     assert found[:4] == items[:4]
-    assert [(visit.request.key, visit.is_done) for visit in found.visits] == [("1", True), ("6", False)]
+    assert [(visit.key, visit.is_done) for visit in found.visits] == [("1", True), ("6", False)]
 
 
 @pytest.fixture

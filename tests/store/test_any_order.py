@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawl_tasks.model import Comment, Forum, Items, Post, Request, Stage, Visit
+from crawl_tasks.model import FULL_REACH, Comment, Forum, Items, Post, Visit
 from crawl_tasks.store.upsert import Store
 from tests.store.conftest import empty_schema
 from tests.store.rows import dump, empty
@@ -39,7 +39,7 @@ COMMENTS = st.builds(
 FORUMS = st.builds(Forum, IDS, TEXTS, TEXTS)
 VISITS = st.builds(
     # One instant admits one revision of a page.
-    lambda key, at_ms, is_done: Visit(Request("one", Stage.COMMENT, key, "http://f/", 2, f"r{at_ms}"), at_ms, is_done),
+    lambda key, at, is_done: Visit("one", "comment", key, 2, "http://f/", 5, FULL_REACH, f"r{at}", at, is_done),
     IDS,
     st.integers(1, 3),
     st.booleans(),

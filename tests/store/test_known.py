@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from crawl_tasks.model import Comment, Forum, Items, Post, Request, Stage, Visit
+from crawl_tasks.model import FULL_REACH, Comment, Forum, Items, Post, Visit
 from crawl_tasks.store.known import SiteCounts, counts, remembered
 from crawl_tasks.store.upsert import Store
 from tests.store.rows import page
@@ -23,8 +23,10 @@ def test_counts_are_per_site(store: Store) -> None:
 
 
 def test_streams_can_be_left_early(store: Store) -> None:
-    requests = [Request("site", Stage.POST, str(number), f"http://f/{number}") for number in range(3000)]
-    store.write([page(Post("0", 1.0))._replace(visits=tuple(Visit(one, 1, is_done=True) for one in requests))])
+    visits = [
+        Visit("site", "post", str(n), 1, f"http://f/{n}", 5, FULL_REACH, "", 1, is_done=True) for n in range(3000)
+    ]
+    store.write([page(Post("0", 1.0))._replace(visits=tuple(visits))])
 
     stream = remembered(store, "site")
     next(stream)

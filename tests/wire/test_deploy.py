@@ -109,7 +109,7 @@ def test_items_of_a_later_version_are_read_without_what_it_added() -> None:
     items = read_items(json.dumps(row).encode())
 
     assert (items.posts, items.forums, items.swept) == ((Post("9", 1.0),), (Forum("f"),), (Sweep("9", 5),))
-    assert [visit.request.key for visit in items.visits] == ["9"]
+    assert [visit.key for visit in items.visits] == ["9"]
 
 
 def test_a_site_of_a_later_version_is_read_without_what_it_added(caplog: pytest.LogCaptureFixture) -> None:
