@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import struct
+import time
 from typing import TypedDict, Unpack
 from urllib.parse import unquote, urlsplit
 
@@ -18,6 +19,9 @@ SENTINEL_PORT = 26379
 
 MOST_CONNECTIONS = 10_000
 """Each thread of a worker keeps one; redis-py's own limit is 100."""
+
+_LIST = ord("*")
+"""What a list begins with, on the wire."""
 
 
 class Options(TypedDict, total=False):
@@ -62,8 +66,34 @@ class PlainConnection(redis.Connection):
             return super().read_response(*args, **options)
         except RedisConnectionError as error:
             if isinstance(error.__context__, BlockingIOError):  # what the kernel says in place of "timed out"
-                raise RedisTimeoutError(f"no reply within {self._reply_timeout_s:g} s") from error
+                raise self._silence() from error
             raise
+
+    def read_list(self) -> object:
+        """Read one reply, as `read_response` does: quicker where it is a list that comes in one piece.
+
+        All verbs answer so. What else comes is left to redis-py, whose own way is four functions deep.
+        """
+        connected, parser = self._sock, self._parser
+        reader = parser._reader
+        if connected is None or reader is None or reader.has_data():
+            return self.read_response()
+        try:
+            reader.feed(parser._buffer, 0, connected.recv_into(parser._buffer))
+        except BlockingIOError as error:
+            self.disconnect()
+            raise self._silence() from error
+        except OSError as error:
+            self.disconnect()
+            raise RedisConnectionError(f"Error while reading from {self._host_error()}: {error}") from error
+        reply = reader.gets() if parser._buffer[0] == _LIST else None
+        if not isinstance(reply, list):
+            return self.read_response()
+        self.next_health_check = time.monotonic() + self.health_check_interval
+        return reply
+
+    def _silence(self) -> RedisTimeoutError:
+        return RedisTimeoutError(f"no reply within {self._reply_timeout_s:g} s")
 
 
 def open_client(url: str, master: str, **options: Unpack[Options]) -> redis.Redis:
