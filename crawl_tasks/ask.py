@@ -38,18 +38,25 @@ def check_ask(ask: Ask) -> None:
     Raises:
         ConfigError: it is such a message.
     """
-    texts = (ask.site, ask.url or "", ask.revision)
-    wholes = (ask.rid or 0, ask.page, ask.priority or 0)
-    if not all(isinstance(text, str) and len(text) <= MOST_TEXT for text in texts):
+    site, key, url, revision = ask.site, ask.key, ask.url, ask.revision
+    if not (_is_text(site) and _is_text(revision) and (not url or _is_text(url))):
         raise ConfigError(f"site, url and revision are texts of at most {MOST_TEXT} characters")
-    if not _IS_SITE(ask.site):
-        raise ConfigError(f"{ask.site[:40]!r} is no site's name")
-    if _HALF_CHARACTER(f"{ask.url}{ask.revision}{ask.key}"):
+    if not _IS_SITE(site):
+        raise ConfigError(f"{site[:40]!r} is no site's name")
+    if (url or revision or key) and _HALF_CHARACTER(f"{url}{revision}{key}"):
         raise ConfigError("half a character stands in the id, url or revision")
-    if not all(type(number) is int and 0 <= number < 1 << 53 for number in wholes):
+    if not (_is_whole(ask.page) and _is_whole(ask.rid or 0) and (not ask.priority or _is_whole(ask.priority))):
         raise ConfigError("rid, page and priority are whole numbers")
-    if not isinstance(ask.key, str | int | None) or len(str(ask.key)) > MOST_TEXT:
+    if key is not None and (not isinstance(key, str | int) or len(str(key)) > MOST_TEXT):
         raise ConfigError("a board or post id is a text or a number")
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and len(value) <= MOST_TEXT
+
+
+def _is_whole(value: object) -> bool:
+    return type(value) is int and 0 <= value < 1 << 53
 
 
 def request_of(ask: Ask, site: OpenSite) -> Request:

@@ -10,14 +10,14 @@ import logging
 import re
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Literal
 
 from crawl_tasks.model import Lease
 
-_lease: ContextVar[Lease | None] = ContextVar("lease", default=None)
+page_at_hand: ContextVar[Lease | None] = ContextVar("page_at_hand", default=None)
+"""Every line logged while it is set names the page."""
+
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 _CELERY_TASK_DATA = "data"
 """Celery repeats in this extra what its message says already."""
@@ -25,20 +25,10 @@ _PASSWORD = re.compile(r"(://[^\s/:@\"']*):[^\s/\"']+@")
 _ESCAPED = {code: f"\\x{code:02x}" for code in [*range(9), *range(11, 32), 127, *range(128, 160)]}
 
 
-@contextmanager
-def page_context(lease: Lease) -> Iterator[None]:
-    """Name the page in every line logged inside."""
-    token = _lease.set(lease)
-    try:
-        yield
-    finally:
-        _lease.reset(token)
-
-
 def _fields(record: logging.LogRecord) -> dict[str, object]:
     """Collect what a record says beside its message: the page, and the values given with it."""
     fields: dict[str, object] = {}
-    lease = _lease.get()
+    lease = page_at_hand.get()
     if lease is not None:
         request = lease.request
         fields.update(site=request.site, stage=request.stage.value, url=request.address)

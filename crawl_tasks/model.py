@@ -130,7 +130,10 @@ class Fetched(NamedTuple):
 
 
 class Effort(NamedTuple):
-    """What an attempt cost. `status` and sizes are 0 where there was no answer, or no whole one."""
+    """What an attempt cost. `status` and sizes are 0 where there was no answer, or no whole one.
+
+    The scripts are told the fields in this order; see count_effort() in frontier/lua/_site.lua.
+    """
 
     status: int = 0
     wire_bytes: int = 0

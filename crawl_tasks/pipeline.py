@@ -27,7 +27,7 @@ from crawl_tasks.frontier.frontier import Frontier, Refusal
 from crawl_tasks.frontier.quarantine import KeptPage
 from crawl_tasks.frontier.retry import NO_RETRY, judge
 from crawl_tasks.frontier.turn import GateTurn
-from crawl_tasks.logs import page_context
+from crawl_tasks.logs import page_at_hand
 from crawl_tasks.model import Effort, Fetched, Items, Lease, Parsed, Post, Request, Stage
 from crawl_tasks.outage import Outage
 from crawl_tasks.reading import read_page
@@ -72,16 +72,11 @@ class Stopwatch:
 
     def effort(self, status: int = 0) -> Effort:
         """Give what the attempt cost so far; `status` is that of an answer which was no page."""
-        now, began = time.perf_counter(), self._began + self.turn.waited_s
-        if self._page is None:
+        now, began, page, fetched = time.perf_counter(), self._began + self.turn.waited_s, self._page, self._fetched
+        if page is None:
             return Effort(status, fetch_ms=round((now - began) * 1000))
-        return Effort(
-            status=self._page.status,
-            wire_bytes=self._page.wire_bytes,
-            body_bytes=len(self._page.body),
-            fetch_ms=round((self._fetched - began) * 1000),
-            parse_ms=round((now - self._fetched) * 1000),
-        )
+        fetch_ms, parse_ms = round((fetched - began) * 1000), round((now - fetched) * 1000)
+        return Effort(page.status, page.wire_bytes, len(page.body), fetch_ms, parse_ms)
 
 
 class Pages:
@@ -121,18 +116,20 @@ class Pages:
             return lease.name.lower()
         self._outage.end()  # a lease is a write: Redis does not only answer
         watch = Stopwatch(GateTurn(self._frontier, lease, asked_at))
-        with page_context(lease):
-            try:
-                return self._work_on(lease, watch)
-            except PageError as error:
-                return self._fail(lease, error, watch)
-            except ConfigError as error:
-                return self._fail(lease, Crashed(str(error)), watch)
-            except BackendError:
-                raise  # whether the commit took effect is not known: the lease decides
-            except Exception as error:  # the task's boundary: a bug or a site's function must not cost the request
-                log.exception("page crashed")
-                return self._fail(lease, Crashed(f"{type(error).__name__}: {error}"), watch)
+        names_page = page_at_hand.set(lease)
+        try:
+            return self._work_on(lease, watch)
+        except PageError as error:
+            return self._fail(lease, error, watch)
+        except ConfigError as error:
+            return self._fail(lease, Crashed(str(error)), watch)
+        except BackendError:
+            raise  # whether the commit took effect is not known: the lease decides
+        except Exception as error:  # the task's boundary: a bug or a site's function must not cost the request
+            log.exception("page crashed")
+            return self._fail(lease, Crashed(f"{type(error).__name__}: {error}"), watch)
+        finally:
+            page_at_hand.reset(names_page)
 
     def _work_on(self, lease: Lease, watch: Stopwatch) -> str:
         site = self._sites.open(lease.request.site, lease.site_version)

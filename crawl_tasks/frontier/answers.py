@@ -76,7 +76,7 @@ class BoardTerms:
 
 def ints(reply: list[object]) -> list[int]:
     """Read a reply that is all numbers, as the scripts' headers promise."""
-    return [int(cast(int, value)) for value in reply]
+    return list(map(int, cast("list[int]", reply)))
 
 
 def of_published(site: str, reply: list[object]) -> list[int]:

@@ -10,7 +10,7 @@ import orjson
 from crawl_tasks.model import FULL_REACH, Reach, Request, Stage, Visit
 from crawl_tasks.urls import fingerprint
 
-_STAGES: Final = frozenset(stage.value for stage in Stage)
+_STAGES: Final = {stage.value: stage for stage in Stage}
 
 
 def payload_of(request: Request) -> str:
@@ -26,27 +26,25 @@ def line_of(request: Request, flag: str = "") -> str:
 
     A post of a revision has a second fingerprint, the one it has without: where hubs name posts too, both are known.
     """
+    stage, key, page, revision = request.stage, request.key, request.page, request.revision
     whole = "" if flag else request.reach.whole
-    seen_as = f"{request.revision}~{whole}" if whole else request.revision
-    known_as = str(fingerprint(request.stage.value, request.key, request.page, seen_as))
-    if request.stage is Stage.POST and request.revision and not whole:
-        known_as += f"/{fingerprint(request.stage.value, request.key, request.page, '')}"
+    known_as = str(fingerprint(stage, key, page, f"{revision}~{whole}" if whole else revision))
+    if revision and stage is Stage.POST and not whole:
+        known_as += f"/{fingerprint(stage, key, page, '')}"
     flag = flag or ("~" if whole else "?" if request.only_if_new else "=" if request.only_if_named else "!")
-    return f"{known_as} {flag} {request.stage.value} {request.priority} {request.address} {payload_of(request)}"
+    return f"{known_as} {flag} {stage} {request.priority} {request.address} {payload_of(request)}"
 
 
 def read_entry(site: str, entry: bytes) -> tuple[int, int, Request]:
     """Read an entry back: rid, attempt, request.
 
     Raises:
-        ValueError: the text is not an entry.
+        LookupError, ValueError: the text is not an entry.
     """
     rid, stage, priority, attempt, address, payload = entry.decode().split(" ", 5)
     key, page, revision, *rest = orjson.loads(payload)
     reach = Reach(*rest[0][: len(Reach._fields)]) if rest else FULL_REACH
-    request = Request(
-        site, Stage(stage), key, address, page=page, revision=revision, priority=int(priority), reach=reach
-    )
+    request = Request(site, _STAGES[stage], key, address, page, revision, int(priority), reach=reach)
     return int(rid), int(attempt), request
 
 

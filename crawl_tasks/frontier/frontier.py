@@ -52,12 +52,7 @@ from crawl_tasks.frontier.timetable import Timetable
 from crawl_tasks.model import Effort, Lease, Parsed, Request
 
 _COUNTED_AT_ONCE = 20  # sites in one script: about a millisecond
-
-
-def _effort_text(effort: Effort | None) -> str:
-    if effort is None:
-        return ""
-    return f"{effort.status} {effort.wire_bytes} {effort.body_bytes} {effort.fetch_ms} {effort.parse_ms}"
+_EFFORT = " ".join(["%d"] * len(Effort._fields))
 
 
 class Frontier:
@@ -97,11 +92,10 @@ class Frontier:
     def lease(self, site: str, rid: int) -> Lease | Refusal:
         """Take the right to work on a released request; its attempt is counted now."""
         reply = self._scripts.call(Verb.LEASE, site, rid)
-        code = cast(int, reply[0])
-        if code != 0:
-            return Refusal(code)
+        if reply[0] != 0:
+            return Refusal(reply[0])
         _, token, attempt, entry, version, tail, deadline_ms, validator, delay_ms = cast(
-            tuple[int, bytes, int, bytes, bytes, int, bytes, bytes, int], tuple(reply)
+            "tuple[int, bytes, int, bytes, bytes, int, bytes, bytes, int]", reply
         )
         _, _, request = read_entry(site, entry)
         return Lease(
@@ -132,24 +126,23 @@ class Frontier:
             effort: what the attempt cost, to be counted.
             validator: what the page is known by to its server; the board's next scan asks by it.
         """
-        items = orjson.dumps(parsed.items[:5], default=tuple)  # the script adds what is done and admitted
+        items = parsed.items
         reply = self._scripts.call(
             Verb.COMMIT,
             lease.request.site,
             lease.rid,
             lease.token,
-            items,
+            orjson.dumps(items[:5], default=tuple),  # the script adds what is done and admitted
             parsed.tail,
             self._store_at,
             outcome,
-            _effort_text(effort),
-            " ".join(f"{reason} {count}" for reason, count in parsed.dropped),
+            _EFFORT % effort if effort else "",
+            " ".join(f"{reason} {count}" for reason, count in parsed.dropped) if parsed.dropped else "",
             f"{lease.site_version} {validator}" if validator else "",
-            len(parsed.items.posts) + len(parsed.items.comments),
-            *(line_of(child) for child in parsed.children),
+            len(items.posts) + len(items.comments),
+            *map(line_of, parsed.children),
         )
-        code, *numbers = ints(reply)
-        return Receipt(*numbers) if code == 0 else None
+        return Receipt(*ints(reply)[1:]) if reply[0] == 0 else None
 
     def fail(self, lease: Lease, verdict: Verdict, effort: Effort | None = None) -> bool:
         """End a lease without a result; false when the lease was lost and nothing was changed."""
@@ -163,7 +156,7 @@ class Frontier:
             verdict.reason,
             verdict.rest_ms,
             verdict.details,
-            _effort_text(effort),
+            _EFFORT % effort if effort else "",
             int(verdict.says_nothing),
             int(verdict.slows_site),
         )

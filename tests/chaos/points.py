@@ -154,7 +154,7 @@ def _sent(verb: Verb) -> Callable[[Fuse], None]:
 
         def dying(self: Scripts, asked: Verb, args: tuple[str | bytes | int, ...]) -> object:
             if asked is verb and strike.is_next():
-                connection = self._connection()
+                connection = self._own().connection
                 connection.send_command("EVALSHA", self._shas[verb], 1, self._prefix, *args)
                 select.select([connection._sock], [], [], 5)
                 strike()

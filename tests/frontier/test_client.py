@@ -12,7 +12,7 @@ import redis
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
-from crawl_tasks.frontier.client import open_client
+from crawl_tasks.frontier.client import PlainConnection, open_client
 
 
 @contextmanager
@@ -63,3 +63,76 @@ def test_a_reply_that_comes_is_given(client: redis.Redis) -> None:
     port = client.get_connection_kwargs()["port"]
     with open_client(f"redis://127.0.0.1:{port}/0", "", socket_timeout=60) as other:
         assert other.ping()
+
+
+@pytest.fixture
+def own(client: redis.Redis) -> Iterator[PlainConnection]:
+    client.rpush("short", "a", "b")
+    client.rpush("long", *["x" * 1000] * 300)  # more than is read at once
+    url = f"redis://127.0.0.1:{client.get_connection_kwargs()['port']}/0?protocol=3"
+    with open_client(url, "", socket_timeout=0.2, health_check_interval=30) as other:
+        connection = other.connection_pool.get_connection()
+        assert isinstance(connection, PlainConnection)
+        yield connection
+
+
+def send(own: PlainConnection, *command: str) -> None:
+    own.send_command(*command, check_health=False)  # type: ignore[no-untyped-call]  # redis-py has no types here
+
+
+COMMANDS = ("PING", "DBSIZE", "GET none", "LRANGE none 0 -1", "LRANGE short 0 -1", "LRANGE long 0 -1")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_short_way_of_reading_gives_what_redis_py_gives(command: str, own: PlainConnection) -> None:
+    send(own, *command.split())
+    usual = own.read_response()
+    send(own, *command.split())
+    send(own, "LRANGE", "short", "0", "-1")
+
+    assert own.read_list() == usual
+    assert own.read_list() == [b"a", b"b"]
+
+
+def test_a_refusal_is_raised_on_the_short_way_too(own: PlainConnection) -> None:
+    send(own, "INCR", "short")
+
+    with pytest.raises(redis.ResponseError, match="wrong kind of value"):
+        own.read_list()
+
+
+def test_a_reply_that_does_not_come_is_given_up_on_the_short_way_too(own: PlainConnection) -> None:
+    send(own, "BLPOP", "none", "0")
+
+    with pytest.raises(RedisTimeoutError, match=r"no reply within 0\.2 s"):
+        own.read_list()
+    assert not own.is_connected
+
+
+def test_a_connection_that_breaks_is_noticed_on_the_short_way_too(own: PlainConnection, client: redis.Redis) -> None:
+    send(own, "CLIENT", "ID")
+    client.client_kill_filter(_id=str(own.read_list()))
+    send(own, "PING")
+
+    with pytest.raises(RedisConnectionError):
+        own.read_list()
+    assert not own.is_connected
+
+
+def test_news_that_a_server_sends_unasked_are_no_reply(own: PlainConnection, client: redis.Redis) -> None:
+    send(own, "CLIENT", "TRACKING", "ON", "BCAST")
+    assert own.read_list() == b"OK"
+    client.set("news", "1")
+
+    send(own, "LRANGE", "short", "0", "-1")
+
+    assert own.read_list() == [b"a", b"b"]
+
+
+def test_a_connection_that_just_answered_is_not_asked_whether_it_lives(own: PlainConnection) -> None:
+    own.next_health_check = 0
+
+    send(own, "LRANGE", "short", "0", "-1")
+    own.read_list()
+
+    assert own.next_health_check > 0
