@@ -153,13 +153,14 @@ class Channel(stock.Channel):
         return bells, lists
 
     def _brpop_read(self, **options: object) -> bool:
+        client = self.client
         try:
-            reply = self.client.parse_response(self.client.connection, "XREAD" if self._is_waiting else "EVALSHA")
+            reply = client.parse_response(client.connection, "XREAD" if self._is_waiting else "EVALSHA")
         except NoScriptError:  # Redis was restarted
             self._sha = None
             raise Empty from None
         except self.connection_errors:
-            self.client.connection.disconnect()
+            client.connection.disconnect()
             raise
         except ResponseError as error:
             self._sit_out(error)

@@ -9,7 +9,12 @@ from importlib import resources
 
 import pytest
 import redis
+from kombu import Connection
+from kombu.exceptions import DecodeError
+from kombu.message import Message as AnyMessage
+from kombu.transport import virtual
 
+from crawl_tasks.broker.message import Message, readable
 from crawl_tasks.celery import build_app
 from crawl_tasks.frontier.envelope import hint_templates
 from crawl_tasks.frontier.frontier import Frontier
@@ -57,6 +62,30 @@ def test_a_hint_is_what_celery_publishes_but_for_what_a_worker_does_without(
     assert set(hint["properties"]) == set(published["properties"]) - {"reply_to", "argsrepr"}
     for name in ("delivery_mode", "delivery_info", "priority"):
         assert (name, hint["properties"][name]) == (name, published["properties"][name])
+
+
+def test_a_hint_is_read_as_kombu_reads_it(frontier: Frontier, client: redis.Redis) -> None:
+    frontier.admit("demo", posts(1))
+    hint = readable(client.rpop("post"))
+    with Connection("memory://") as connection:
+        channel = connection.channel()
+
+        ours, theirs = Message(hint, channel), virtual.Message(hint, channel)
+
+    names = {*AnyMessage.__slots__, *vars(theirs)} - {"__dict__", "body", "errors"}
+    assert {name: getattr(ours, name) for name in names} == {name: getattr(theirs, name) for name in names}
+    assert ours.payload == theirs.payload == [[], {"site": "demo", "rid": 1}, theirs.payload[2]]
+    assert not ours.errors
+
+
+@pytest.mark.parametrize("body", ["", "{", b"\xff"])
+def test_a_hint_whose_body_is_no_json_is_what_celery_calls_undecodable(body: str | bytes) -> None:
+    hint = json.loads(hint_templates()["post"].replace("@AT@", "1"))
+
+    message = Message(hint | {"body": body})
+
+    with pytest.raises(DecodeError):
+        message.decode()
 
 
 def test_every_queue_has_its_own_routing_key(redis_server: RedisServer) -> None:
