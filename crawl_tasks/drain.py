@@ -119,7 +119,7 @@ class Drain:
             changes = {"new": gain.new, "filled": gain.filled, "changed": gain.changed, "unchanged": gain.unchanged}
             stats.update({f"{gain.kind}:{change}": count for change, count in changes.items() if count})
             since = self._since(gain.site)
-            ages = [max(0.0, now - posted) for posted in gain.posted if posted >= since]
+            ages = [max(0.0, now - posted) for posted in filter(since.__le__, gain.posted)]
             for name, number in observed("fresh", AGES_S, ages).items():
                 stats[name] = stats.get(name, 0) + number
         return counted

@@ -14,11 +14,11 @@ newest first; it is None when there is none, which is nearly always so for comme
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from itertools import repeat
-from operator import itemgetter
+from itertools import compress, repeat
+from operator import itemgetter, ne
 from typing import Final, cast
 
 from sqlalchemy import Table
@@ -135,28 +135,29 @@ def merge(shape: Shape, one: Row, two: Row) -> tuple[Row, list[Loser]]:
     """
     at, end = shape.key_size, shape.end
     (seen_one, first_one), (seen_two, first_two) = _times(shape, one), _times(shape, two)
-    seen_at, first_seen_at = max(seen_one, seen_two), min(first_one, first_two)
+    if seen_one > seen_two:
+        return merge(shape, two, one)
+    old, new, first_seen_at = one[at + 1 : end], two[at + 1 : end], min(first_one, first_two)
     stamps_one, stamps_two = _unpack(one[end + 1]), _unpack(two[end + 1])
-    is_even = not stamps_one and not stamps_two
-    if is_even and one[at + 1 : end] == two[at + 1 : end]:
-        return (*one[:at], seen_at, *one[at + 1 : end], first_seen_at, *one[end + 1 :]), []
-    values: list[Value] = []
-    losers: list[Loser] = []
-    late: dict[float, list[str]] = {}
-    for name, left, right in zip(shape.names, one[at + 1 : end], two[at + 1 : end], strict=True):
-        if is_even and left == right:
-            values.append(left)
+    contested: Iterable[int] = range(len(new))
+    if not stamps_one and not stamps_two:
+        if old == new:
+            return (*two[:end], first_seen_at, *two[end + 1 :]), []
+        contested = compress(contested, map(ne, old, new))
+    values, losers, late = list(new), list[Loser](), dict[float, list[str]]()
+    for index in contested:
+        value, other, name = old[index], new[index], shape.names[index]
+        if value is None and not stamps_two:
             continue
-        value, value_at = left, stamps_one.get(name, seen_one)
-        other, other_at = right, stamps_two.get(name, seen_two)
+        value_at, other_at = stamps_one.get(name, seen_one), stamps_two.get(name, seen_two)
         if value is None or (other is not None and (value_at, value) < (other_at, other)):
             value, value_at, other, other_at = other, other_at, value, value_at
-        values.append(value)
-        if value_at != seen_at and value is not None:
+        values[index] = value
+        if value_at != seen_two and value is not None:
             late.setdefault(value_at, []).append(name)
         if other is not None and other != value and name in shape.tracked:
             losers.append(Loser(name, other, other_at))
-    row = (*one[:at], seen_at, *values, first_seen_at, _pack(late))
+    row = (*two[: at + 1], *values, first_seen_at, _pack(late))
     return (*row, _hash_of(shape, row, one, two)) if shape.tracked else row, losers
 
 

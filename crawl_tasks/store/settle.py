@@ -7,7 +7,7 @@ in each first the new rows, then the stored ones, by key: so no two ever wait fo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from operator import itemgetter
@@ -37,19 +37,18 @@ class Tally:
     posted: list[int] = field(default_factory=list)
     by_board: dict[str, list[int]] = field(default_factory=dict)
 
-    def note_posted(self, shape: Shape, rows: Iterable[Row]) -> None:
+    def note_posted(self, shape: Shape, rows: Sequence[Row]) -> None:
         """Take the posting times, where known, of rows whose text is stored for the first time."""
         at, board_at, fetched_at = shape.posted_at, shape.board_at, shape.fetched_at
         if at is None:
             return
         if fetched_at is not None:  # a post that only a list showed has no text
             rows = [row for row in rows if row[fetched_at] is not None]
-        dated = [row for row in rows if row[at] is not None]
-        times = cast("list[int]", [row[at] for row in dated])  # the column holds nothing else
-        self.posted += times
+        times = cast("list[int | None]", list(map(itemgetter(at), rows)))  # the column holds nothing else
+        self.posted += [time for time in times if time is not None]
         if board_at is not None:
-            for row, time in zip(dated, times, strict=True):
-                if row[board_at] is not None:
+            for row, time in zip(rows, times, strict=True):
+                if row[board_at] is not None and time is not None:
                     self.by_board.setdefault(str(row[board_at]), []).append(time)
 
 
@@ -65,7 +64,7 @@ def settle(
     known: list[tuple[list[Key], bool]] = []
     for portion in _portions(sorted(gathered.rows)):
         tally = tallies.setdefault(portion[0][0], Tally())
-        rows = [gathered.rows[key] for key in portion]
+        rows = list(map(gathered.rows.__getitem__, portion))
         added = statements.add(connection, shape.table, rows, change)
         tally.rows += len(rows)
         tally.new += added
@@ -114,13 +113,14 @@ def _meet(
     rewritten: list[Row] = []
     seen_again: list[Row] = []
     current_again: list[Key] = []
+    begun: list[Row] = []
     for stored in statements.find(connection, shape, keys):
         key = shape.key_of(stored)
         ours = gathered.rows[key]
         merged, losers = merge(shape, stored, ours)
         gathered.rows[key] = merged
         if _is_first_text(shape, stored, ours, inserted):
-            tally.note_posted(shape, [merged])
+            begun.append(merged)
         if losers:
             gathered.losers.setdefault(key, []).extend(losers)
             current_again += _new_values(shape, key, stored, merged)
@@ -137,6 +137,7 @@ def _meet(
                 tally.changed += merged[shape.content] != stored[shape.content]
         elif merged[at] != stored[at]:
             seen_again.append((merged[at], *key))
+    tally.note_posted(shape, begun)
     if rewritten:
         statements.replace(connection, shape.table, rewritten, change)
     if seen_again:

@@ -7,7 +7,7 @@ SQLAlchemy's own handling of parameters costs more than the insert.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import groupby
 from operator import itemgetter
 from typing import Final
@@ -184,12 +184,16 @@ class Statements:
 
 def _without_nulls(table: Table, rows: Sequence[Row], change: int | None) -> tuple[tuple[str, ...], list[Row]]:
     """Leave out the columns that are None in every row: to bind a None costs SQLite's driver more than a text."""
-    columns = zip(*rows, strict=True)
-    names = [column.name for column in table.columns if column.name != tables.CHANGE_ID]
-    kept = {name: column for name, column in zip(names, columns, strict=True) if column.count(None) < len(rows)}
+    columns = zip(_names(table), zip(*rows, strict=True), strict=True)
+    kept = {name: column for name, column in columns if any(column) or column.count(None) < len(rows)}
     if change is not None:
         kept[tables.CHANGE_ID] = (change,) * len(rows)
     return tuple(kept), list(zip(*kept.values(), strict=True))
+
+
+@cache
+def _names(table: Table) -> tuple[str, ...]:
+    return tuple(column.name for column in table.columns if column.name != tables.CHANGE_ID)
 
 
 def _portions(ids: list[str]) -> Iterator[list[str]]:
