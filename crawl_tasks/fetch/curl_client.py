@@ -31,8 +31,9 @@ class CurlClient:
         """
         self._ca_file = ca_file or certifi.where()
         self._lock = threading.Lock()
+        self._direct: deque[Transfer] = deque()
         # By proxy: before 8.19 libcurl lends one user's tunnel to another (CVE-2026-3784).
-        self._idle: OrderedDict[Proxy | None, deque[Transfer]] = OrderedDict()
+        self._idle: OrderedDict[Proxy, deque[Transfer]] = OrderedDict()
 
     def send(
         self,
@@ -45,7 +46,7 @@ class CurlClient:
         turn: Turn = AT_ONCE,
     ) -> RawResponse:
         """Send a GET; see `Client.send`."""
-        idle = self._idle_for(destination)
+        idle = self._direct if destination.way is None else self._idle_for(destination.way.proxy)
         try:
             transfer = idle.pop()
         except IndexError:
@@ -58,13 +59,12 @@ class CurlClient:
     def close(self) -> None:
         """Close every idle handle with its connections."""
         with self._lock:
-            for idle in self._idle.values():
+            for idle in (self._direct, *self._idle.values()):
                 while idle:
                     idle.pop().close()
 
-    def _idle_for(self, destination: Destination) -> deque[Transfer]:
-        """Give the idle handles of a destination's proxy; those of the proxy used longest ago are let go."""
-        proxy = destination.proxy
+    def _idle_for(self, proxy: Proxy) -> deque[Transfer]:
+        """Give the idle handles of a proxy; those of the proxy used longest ago are let go."""
         with self._lock:
             idle = self._idle.get(proxy)
             if idle is None:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from crawl_tasks.errors import SettingsError, Unreachable
+from crawl_tasks.errors import SettingsError, TooLarge, Unreachable
 from crawl_tasks.fetch.client import Client, Limits
 from crawl_tasks.fetch.curl_client import CurlClient
 from crawl_tasks.fetch.destination import Destination
@@ -22,6 +22,7 @@ from crawl_tasks.fetch.download import build_client
 from crawl_tasks.fetch.policy import FetchPolicy
 from crawl_tasks.fetch.requests_client import RequestsClient
 from crawl_tasks.fetch.watchdog import Watchdog
+from tests.unit.hostile_server import HostileServer, page
 from tests.waiting import eventually
 
 LIMITS = Limits(wire_bytes=1 << 20, body_bytes=1 << 20)
@@ -101,6 +102,42 @@ def ask(client: Client, host: str, port: int) -> bytes:
     there = Destination("https", host, port, ("127.0.0.1",))
     url = f"https://{host}:{port}/"
     return client.send(url, headers={}, deadline=time.monotonic() + 20, limits=LIMITS, destination=there).wire
+
+
+@pytest.mark.parametrize("name", ["requests", "curl"])
+def test_no_header_of_a_request_goes_with_the_next(name):
+    server, client = HostileServer({"/": page(b"page")}), build_client(name)
+    wanted = [{"Cookie": "sid=secret", "X-A": "1"}, {"X-A": "1"}, {}, {"X-A": "2"}, {"X-A": ""}, {"X-A": "2"}]
+
+    for headers in wanted:
+        ask_plainly(client, server, headers, LIMITS)
+    client.close()
+    server.stop()
+
+    came = [{key: visit.headers[key] for key in ("cookie", "x-a") if key in visit.headers} for visit in server.visits]
+    assert came == [{key.lower(): value for key, value in headers.items()} for headers in wanted]
+    assert server.connections == 1
+
+
+@pytest.mark.parametrize("name", ["requests", "curl"])
+def test_each_request_has_its_own_limits(name):
+    server, client = HostileServer({"/": page(b"a" * 100_000)}), build_client(name)
+    small, cut = Limits(99_999, 99_999), Limits(1_000, 1_000, cut=True)
+
+    sizes = [len(ask_plainly(client, server, {}, limits)) for limits in (LIMITS, cut, LIMITS)]
+    with pytest.raises(TooLarge):
+        ask_plainly(client, server, {}, small)
+    sizes.append(len(ask_plainly(client, server, {}, LIMITS)))
+    client.close()
+    server.stop()
+
+    assert sizes == [100_000, 1_000, 100_000, 100_000]
+
+
+def ask_plainly(client: Client, server: HostileServer, headers: dict[str, str], limits: Limits) -> bytes:
+    there = Destination("http", "127.0.0.1", server.port, ("127.0.0.1",))
+    deadline = time.monotonic() + 20
+    return client.send(server.base + "/", headers=headers, deadline=deadline, limits=limits, destination=there).wire
 
 
 @pytest.mark.parametrize("name", ["requests", "curl"])

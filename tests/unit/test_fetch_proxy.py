@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import socket
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from crawl_tasks.errors import ConfigError, DeadlineExceeded, FetchError, RefusedAddress, Unreachable
+from crawl_tasks.fetch.client import Limits
+from crawl_tasks.fetch.destination import Destination, Way
 from crawl_tasks.fetch.download import Fetcher, FetchPolicy, build_client, build_fetcher
 from crawl_tasks.fetch.resolver import Resolver
 from crawl_tasks.fetch.tunnel import ProxyRefusedError, open_tunnel
@@ -203,6 +206,21 @@ def test_a_tunnel_of_one_user_is_not_lent_to_another(client, server):
         fetcher.close()
 
     assert len(set(proxy.heads)) == len(proxy.heads) == 2
+
+
+def test_what_one_request_was_to_reach_is_not_what_the_next_is(client, server):
+    sender, url = build_client(client), f"http://forum.example:{server.port}/"
+
+    with SmallProxy() as proxy:
+        way = Way(read_proxy(f"http://{proxy.place}", "the test"), ("127.0.0.1",))
+        for addresses in (PUBLIC,), ("1.1.1.1",), (), (PUBLIC,):
+            there = Destination("http", "forum.example", server.port, addresses, way)
+            deadline = time.monotonic() + 20
+            sender.send(url, headers={}, deadline=deadline, limits=Limits(99, 99), destination=there)
+    sender.close()
+
+    assert [place.partition(":")[0] for place in proxy.asked][:3] == [PUBLIC, "1.1.1.1", "forum.example"]
+    assert set(proxy.asked[3:]) <= {f"{PUBLIC}:{server.port}"}
 
 
 def test_the_environment_takes_no_site_from_its_proxy(client, server, monkeypatch):
