@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from crawl_tasks.errors import ConfigError
 from crawl_tasks.model import Priority, Request, Stage
-from crawl_tasks.sitebook import OpenSite
 from crawl_tasks.urls import normalize
+
+if TYPE_CHECKING:  # a store worker, which knows the tasks too, needs no rules and parsers
+    from crawl_tasks.sitebook import OpenSite
 
 MOST_TEXT = 4096
 """Characters of an id or address in a message; forums' own are far shorter."""

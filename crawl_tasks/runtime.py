@@ -10,19 +10,17 @@ from typing import TYPE_CHECKING
 import redis
 
 from crawl_tasks.drain import Drain
-from crawl_tasks.fetch.download import build_fetcher
 from crawl_tasks.frontier.client import open_client
 from crawl_tasks.frontier.frontier import Frontier
-from crawl_tasks.pipeline import Pages
 from crawl_tasks.schedule.inbox import Inbox
 from crawl_tasks.schedule.pacer import Pacer
 from crawl_tasks.schedule.produce import Producer
 from crawl_tasks.settings import Settings, load_settings
-from crawl_tasks.sitebook import SiteBook
-from crawl_tasks.sites.steps import read_steps
 
 if TYPE_CHECKING:
+    from crawl_tasks.pipeline import Pages
     from crawl_tasks.recovery.sentry import Sentry
+    from crawl_tasks.sitebook import SiteBook
 
 
 def connect(settings: Settings) -> redis.Redis:
@@ -53,11 +51,18 @@ class Runtime:
     @cached_property
     def sites(self) -> SiteBook:
         """The published sites."""
+        # Rules, parsers and HTTP cost 60 ms, which a store worker and beat do without.
+        from crawl_tasks.sitebook import SiteBook  # noqa: PLC0415
+        from crawl_tasks.sites.steps import read_steps  # noqa: PLC0415
+
         return SiteBook(self.frontier, self.settings.contact, read_steps(self.settings.items))
 
     @cached_property
     def pages(self) -> Pages:
         """The life of a page."""
+        from crawl_tasks.fetch.download import build_fetcher  # noqa: PLC0415 (as above)
+        from crawl_tasks.pipeline import Pages  # noqa: PLC0415
+
         settings = self.settings
         fetcher = build_fetcher(
             settings.http_client,

@@ -22,7 +22,7 @@ from crawl_tasks.runtime import runtime
 
 log = logging.getLogger(__name__)
 
-_FETCHING = frozenset({LIST_QUEUE, *DETAIL_QUEUES, CONTROL_QUEUE})
+_FETCHING = frozenset({LIST_QUEUE, DETAIL, *DETAIL_QUEUES})
 
 
 @signals.celeryd_init.connect
@@ -54,6 +54,13 @@ def name_queues(instance: WorkController, **_: object) -> None:
             queues.select_add(name)
     if LIST_QUEUE in consumed:
         queues.select_add(CONTROL_QUEUE)
+
+
+@signals.celeryd_after_setup.connect
+def furnish(instance: WorkController, **_: object) -> None:
+    """Have ready what fetching takes before the first page, and before a pool of processes is forked."""
+    if _FETCHING.intersection(instance.app.amqp.queues.consume_from):
+        runtime().pages  # noqa: B018 (made when it is first looked at)
 
 
 @signals.celeryd_init.connect

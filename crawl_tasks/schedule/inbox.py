@@ -8,15 +8,14 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from crawl_tasks.errors import BackendError, ConfigError, FetchError, SiteError
+from crawl_tasks.errors import BackendError, ConfigError
 from crawl_tasks.frontier.frontier import Frontier
-from crawl_tasks.frontier.starts import Claim, Settlement
 from crawl_tasks.outage import Outage
-from crawl_tasks.sites.address import Addresses
-from crawl_tasks.sites.published import read_site
-from crawl_tasks.sites.schema import Site
-from crawl_tasks.sites.start import read_entry, request_of_entry
+
+if TYPE_CHECKING:
+    from crawl_tasks.schedule.entries import Entries
 
 log = logging.getLogger(__name__)
 
@@ -39,7 +38,6 @@ class Inbox:
         self._look_at = 0.0
         self._complain_at = 0.0
         self._outage = Outage(log, "start entries wait", clock=clock)
-        self._sites: dict[str, tuple[Site, Addresses]] = {}
 
     def key_of(self, site: str) -> str:
         """Name the key of one site's entries."""
@@ -63,13 +61,19 @@ class Inbox:
         keys = {self.key_of(site): site for site in sites}
         if "{site}" not in self._name:
             keys[self._name] = ""
-        self._sites = {}  # read anew each time that entries come: a site file may have changed
         claims = self._frontier.keys.claims
         waiting = self._frontier.starts.present([claims, *keys])
-        # Claims of a dead process come with any call; where no key holds anything, the empty name does.
-        return sum(self._drain_key("", "") if key == claims else self._drain_key(key, keys[key]) for key in waiting)
+        if not waiting:
+            return 0
+        # Site files cost a process's start 50 ms, and most have no start entries, or another process has the floor.
+        from crawl_tasks.schedule.entries import Entries  # noqa: PLC0415
 
-    def _drain_key(self, key: str, site: str) -> int:
+        entries = Entries(self._frontier, self.key_of)  # new each time: a site file may have changed
+        # Claims of a dead process come with any call; where no key holds anything, the empty name does.
+        named = (("", "") if key == claims else (key, keys[key]) for key in waiting)
+        return sum(self._drain_key(key, site, entries) for key, site in named)
+
+    def _drain_key(self, key: str, site: str, entries: Entries) -> int:
         total = 0
         for _ in range(MOST_BATCHES):
             try:
@@ -79,7 +83,7 @@ class Inbox:
                 return total
             if claims:
                 scan = f"start{self._frontier.clock_ms() // SCAN_MS}"
-                done = self._frontier.starts.settle([self._judge(claim, scan) for claim in claims])
+                done = self._frontier.starts.settle([entries.judge(claim, scan) for claim in claims])
                 log.info(
                     "start entries",
                     extra={"key": key, "new": done.new, "known": done.known, "wait": done.waiting, "bad": done.refused},
@@ -88,30 +92,6 @@ class Inbox:
             if len(claims) < BATCH:
                 break
         return total
-
-    def _judge(self, claim: Claim, scan: str) -> Settlement:
-        try:
-            entry = read_entry(claim.entry, claim.site)
-            site, addresses = self._open(entry.site)
-            request = request_of_entry(entry, site, addresses, scan)
-            return Settlement(claim, request, waits_in=self.key_of(request.site))
-        except (ConfigError, FetchError) as error:
-            return Settlement(claim, None, reason=str(error).replace("\n", " ")[:500])
-        except BackendError:
-            raise
-        except Exception as error:  # the boundary: others' data must not stop the clockwork, nor come back for ever
-            log.exception("start entry not read")
-            return Settlement(claim, None, reason=f"{type(error).__name__} while it was read")
-
-    def _open(self, name: str) -> tuple[Site, Addresses]:
-        known = self._sites.get(name)
-        if known is None:
-            text = self._frontier.sites.published(name)
-            if text is None:
-                raise SiteError(f"site {name[:40]!r} is not published")
-            site = read_site(text)
-            known = self._sites[name] = (site, Addresses(site))
-        return known
 
     def _complain(self, what: str) -> None:
         if self._clock() >= self._complain_at:

@@ -11,6 +11,7 @@ import redis
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.monitor.report import snapshot_row
 from crawl_tasks.monitor.snapshot import take_snapshot
+from crawl_tasks.schedule.entries import Entries
 from crawl_tasks.schedule.inbox import Inbox
 from crawl_tasks.schedule.pacer import Pacer
 from crawl_tasks.sites.loader import parse_site
@@ -109,7 +110,7 @@ def test_what_a_dead_process_had_in_hand_is_given_out_again_and_settled_once(
     client.zadd("test:claims", {str(claim.id): 0 for claim in lost})
     assert inbox.drain() == 3
 
-    late = frontier.starts.settle([inbox._judge(claim, "start1") for claim in lost])
+    late = frontier.starts.settle([Entries(frontier, inbox.key_of).judge(claim, "start1") for claim in lost])
     assert (late.new, late.known) == (0, 0)
     assert frontier.census("demo").admitted == 3
 
