@@ -6,10 +6,10 @@ It works on serialised HTML (quoted attributes, escaped text), which one regex c
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterator
 from html import escape, unescape
 from itertools import repeat
+from unicodedata import normalize
 
 LONGEST = 1_000_000
 _BLOCKS = (
@@ -17,10 +17,13 @@ _BLOCKS = (
     "h2 h3 h4 h5 h6 header hr legend li main nav ol option p pre section summary table tbody tfoot thead tr ul"
 )
 _BREAK_OF = dict.fromkeys(_BLOCKS.split(), "\n") | {"td": " ", "th": " "}
+_ARE_BLOCKS = frozenset(_BLOCKS.split()).issuperset
 _REST_OF_TAG = r"""(?=[\s/>])[^>"]*(?:"[^"]*"[^>"]*)*>"""
-_TAG = re.compile(r"""</?([a-z0-9]*)(?:>|[^>"]*(?:"[^"]*"[^>"]*)*>)""")
-_HAS_UNSEEN = re.compile(
-    "<(?:!|script|style|template|noscript|iframe|object|svg|math|select|textarea|title|xmp|noembed|noframes|plaintext)"
+_TAG = re.compile(r"""</?+([a-z0-9]*+)(?:>|[^>"]*+(?:"[^"]*+"[^>"]*+)*+>)""")
+# Signs, layouts and what is unseen, in as few branches as will do: it is asked of each text.
+_HAS_SPECIAL = re.compile(
+    "<(?:!|img|p(?:re|laintext)|s(?:cript|tyle|vg|elect)|t(?:emplate|extarea|itle)|no(?:script|embed|frames)"
+    "|iframe|object|math|xmp)"
 ).search
 _UNSEEN = re.compile(
     r"<!--.*?(?:-->|$)|<(script|style|template|noscript|iframe|object|svg|math|select|textarea|title|xmp|noembed|noframes|plaintext)"
@@ -50,7 +53,7 @@ _PIECE = re.compile(r"""<(?:/?[a-zA-Z!?][^>"]*(?:"[^"]*"[^>"]*)*>)?|>""")
 
 def one_line(text: str) -> str:
     """Return text with every run of blanks as one space."""
-    return _nfc(" ".join(text.split()))
+    return normalize("NFC", " ".join(text.split()))
 
 
 def lines(html: str) -> str:
@@ -59,37 +62,35 @@ def lines(html: str) -> str:
     Emoji and smilies that are pictures become their alt text; preformatted text keeps its layout.
     Scripts, comments and other unseen content is left out.
     """
-    text = _written(html[:LONGEST])
-    if "&" in text:
-        text = _unescape(text)
-    written = text.split("\n")
-    if "  " in text or not _has_plain_blanks(text, written):
-        written = [" ".join(line.split()) for line in written]
-    text = "\n".join(filter(None, map(str.strip, written)))
-    if "<pre" in html and (_BREAK_KEPT in text or _BLANK_KEPT in text):
-        text = text.replace(_BREAK_KEPT, "\n").replace(_BLANK_KEPT, " ")
-    return _nfc(text)
-
-
-def _has_plain_blanks(text: str, written: list[str]) -> bool:
-    """Say whether spaces and line breaks are the only blanks; the quickest way depends on the script."""
-    if text.isascii():
-        return "\t" not in text and "\r" not in text and "\f" not in text and "\v" not in text
-    return "".join(written).isprintable()
-
-
-def _written(html: str) -> str:
-    """Return what is written between the tags, with line breaks where the tags make them."""
-    # First what is unseen: raw text in it is no serialised HTML, and the other expressions would not end soon on it.
-    shown = _shown(_UNSEEN.sub("", html) if _HAS_UNSEEN(html) else html)
+    shown = html[:LONGEST]
+    if _HAS_SPECIAL(shown):
+        shown = _shown(shown)
     # Half the time of a page goes into bodies: to split and join is twice as quick as sub() with a function.
     parts = _TAG.split(shown.replace("\n", " "))
-    parts[1::2] = map(_BREAK_OF.get, parts[1::2], repeat(""))
-    return "".join(parts)
+    if _ARE_BLOCKS(parts[1::2]):
+        written = parts[::2]
+    else:
+        parts[1::2] = map(_BREAK_OF.get, parts[1::2], repeat(""))
+        written = "".join(parts).split("\n")
+    text = "\n".join(filter(None, map(str.strip, written)))
+    if "&" in text:
+        text = _unescape(text)
+    # Spaces and line breaks are the only blanks nearly always. The quickest way to see that depends on the script.
+    if text.isascii():
+        is_plain = "\t" not in text and "\r" not in text and "\f" not in text and "\v" not in text
+    else:
+        is_plain = text.replace("\n", "").isprintable()
+    if not is_plain or "  " in text:
+        text = "\n".join([" ".join(line.split()) for line in text.split("\n")])
+        if "<pre" in html:
+            text = text.replace(_BREAK_KEPT, "\n").replace(_BLANK_KEPT, " ")
+    return normalize("NFC", text)
 
 
 def _shown(html: str) -> str:
-    """Put signs in place of their pictures, and marks in place of the blanks to keep."""
+    """Take out what is unseen, put signs in place of their pictures, and marks in place of the blanks to keep."""
+    # First what is unseen: raw text in it is no serialised HTML, and the other expressions would not end soon on it.
+    html = _UNSEEN.sub("", html)
     if "<img" in html:
         html = _IMAGE.sub(_picture, html)
     if "<pre" in html:
@@ -158,10 +159,7 @@ def _keep_layout(part: str) -> str:
 
 
 def _unescape(text: str) -> str:
-    """Undo the four escapes a serialiser writes; anything else was text before."""
-    text = text.replace("&nbsp;", " ").replace("&lt;", "<").replace("&gt;", ">")
-    return text.replace("&quot;", '"').replace("&amp;", "&")
-
-
-def _nfc(text: str) -> str:
-    return text if text.isascii() else unicodedata.normalize("NFC", text)
+    """Undo the escapes a serialiser writes, in lines without blanks at their ends; anything else was text before."""
+    if "&nbsp;" in text:
+        text = "\n".join(filter(None, map(str.strip, text.replace("&nbsp;", " ").split("\n"))))
+    return text.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", '"').replace("&amp;", "&")

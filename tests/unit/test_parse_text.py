@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import unicodedata
+from html import unescape
 
 import pytest
 from hypothesis import example, given, settings
@@ -118,6 +120,27 @@ def test_text_goes_through_whole_but_for_blanks(text: str) -> None:
     found = lines(serialised(shown))
 
     assert "".join(found.split()) == "".join(one_line(shown_back(shown)).split())
+
+
+@settings(deadline=None)
+@given(
+    st.lists(
+        st.sampled_from(
+            ["<p>", "</p>", "<br>", "<b>", "</b>", "<li>", "<table>", "<tr>", "<td>", "<x-y>", "<a title='a>b'>",
+             "&lt;", "&amp;nbsp;", "&nbsp;", "&#9;", "&#13;", "\n", " ", "  ", "x", "字", "e\u0301", "\u0338", "\u3000",
+             "\u2028"]
+        ),
+        max_size=25,
+    )
+)  # fmt: skip
+def test_lines_are_cut_where_blocks_begin_and_end(pieces: list[str]) -> None:
+    html = serialised("".join(pieces))
+
+    found = lines(html)
+
+    breaks = re.sub("</?(?:p|br|li|div|table|tbody|tr)>", "\v", re.sub("</?td>", " ", " ".join(html.split())))
+    bare = [unescape(re.sub("<[^>]*>", "", one)) for one in breaks.split("\v")]
+    assert found == unicodedata.normalize("NFC", "\n".join(filter(None, [" ".join(one.split()) for one in bare])))
 
 
 def shown_back(html: str) -> str:
