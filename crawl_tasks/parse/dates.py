@@ -18,13 +18,16 @@ from crawl_tasks.parse.relative import DAYS, UNIT_S, is_relative, read_relative,
 
 EARLIEST, LATEST = 0, 4_102_444_800  # 1970 and 2100
 _LONGEST = 120
+_DAY_S = 86_400
 _MARKS = re.compile("[\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
 _YMD = re.compile(r"(?<!\d)(\d{4})\s*[-/.年]\s*(\d{1,2})\s*[-/.月]\s*(\d{1,2})(?!\d)\s*[日号號]?")
-_USUAL = re.compile(
-    r"(\d{4})[-/年](\d{1,2})[-/月](\d{1,2})日?\s+(\d{1,2}):(\d{2})(?::(\d{2}))?"
-    r"|(\d{1,5})\s?(秒|分|小时|小時|天|日|周|週|minute|hour|day|week)(?:钟|鐘)?(?:前|s? ago)"
+_USUAL_LENGTH = 32
+_USUAL_DAY = re.compile(r"(\d{4})[-/年](\d{1,2})[-/月](\d{1,2})日?").fullmatch
+_USUAL_TIME = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}))?").fullmatch
+_USUAL_WORDS = re.compile(
+    r"(\d{1,5})\s?(秒|分|小时|小時|天|日|周|週|minute|hour|day|week)(?:钟|鐘)?(?:前|s? ago)"
     r"|(今天|昨天|前天|[Tt]oday|[Yy]esterday),?(?: at)?\s*(\d{1,2}):(\d{2})"
-)
+).fullmatch
 _MD = re.compile(r"(?<![\d/.-])(\d{1,2})(?:-|月)(\d{1,2})(?![\d-])日?(?=\s*\D{0,4}\d{1,2}:\d{2}|\s*$)")
 _DMY_WORDS = re.compile(
     r"(?<!\d)(\d{1,2})(?:st|nd|rd|th|er|\.|º)?[\s-]+(?:de )?([^\W\d_]{3,10})\.?,?[\s-]+(?:de )?(\d{4})(?!\d)"
@@ -49,7 +52,14 @@ def read_date(
         formats: strptime formats, tried first.
         languages: for `dateparser`, the slow last resort; () leaves it out.
     """
-    moment = _quick(text, at_s, zone) if not formats else None
+    moment = None
+    if not formats:
+        if len(text) <= _USUAL_LENGTH:
+            day, _, time = text.rpartition(" ")
+            begin = _midnight(day, zone)
+            if begin is not None and (since_s := _since_midnight(time)) is not None:
+                return begin + since_s
+        moment = _quick(text, at_s, zone)
     if moment is None:
         plain = clean(text)
         if not plain:
@@ -76,43 +86,48 @@ def clean(text: str) -> str:
     return plain.lower()
 
 
-def _quick(text: str, at_s: float, zone: ZoneInfo) -> int | None:
-    """Read the spellings that nearly all pages have, without the general way through `clean` and many patterns."""
-    found = _USUAL.fullmatch(text)
+@lru_cache(maxsize=4096)
+def _midnight(day: str, zone: ZoneInfo) -> int | None:
+    """Return when a day in figures begins; None if its clock is changed, or all of it might be refused.
+
+    Kept, as the times of a day are: a page shows few days, and to read one takes ten times as long as to look it up.
+    """
+    found = _USUAL_DAY(day)
     if found is None:
-        return _machine(text, zone)
-    year, month, day, hour, minute, second, number, unit, word, word_hour, word_minute = found.groups()
-    if number is not None:
-        return int(at_s) - int(number) * UNIT_S[unit]
-    try:
-        if word is not None:
-            that = datetime.fromtimestamp(at_s, zone) - timedelta(days=DAYS[word.lower()])
-            moment = that.replace(hour=int(word_hour), minute=int(word_minute), second=0, microsecond=0)
-        else:
-            return _of_day((year, month, day), (int(hour), int(minute), int(second or 0)), zone)
-    except ValueError:
         return None
-    return _epoch(moment, zone)
-
-
-def _of_day(day: tuple[str, str, str], time: tuple[int, int, int], zone: ZoneInfo) -> int | None:
-    begin = _midnight(*day, zone)
-    hour, minute, second = time
-    if begin is not None and hour < 24 and minute < 60 and second < 60:
-        return begin + hour * 3600 + minute * 60 + second
-    year, month, date = map(int, day)
-    return _epoch(datetime(year, month, date, hour, minute, second, tzinfo=zone), zone)
+    year, month, date = map(int, found.groups())
+    try:
+        begin = datetime(year, month, date, tzinfo=zone)
+        is_whole = begin.utcoffset() == (begin + timedelta(days=1)).utcoffset()
+    except (ValueError, OverflowError):
+        return None
+    begin_s = _epoch(begin, zone) if is_whole else None
+    return begin_s if begin_s is not None and EARLIEST < begin_s < LATEST - _DAY_S else None
 
 
 @lru_cache(maxsize=4096)
-def _midnight(year: str, month: str, day: str, zone: ZoneInfo) -> int | None:
-    """Return when a day begins, None if its clock is changed; kept, because a zone's offset costs 1 us a date."""
-    begin = datetime(int(year), int(month), int(day), tzinfo=zone)
-    try:
-        is_whole = begin.utcoffset() == (begin + timedelta(days=1)).utcoffset()
-    except OverflowError:
+def _since_midnight(time: str) -> int | None:
+    found = _USUAL_TIME(time)
+    if found is None:
         return None
-    return _epoch(begin, zone) if is_whole else None
+    hour, minute, second = map(int, found.groups("0"))
+    return hour * 3600 + minute * 60 + second if hour < 24 and minute < 60 and second < 60 else None
+
+
+def _quick(text: str, at_s: float, zone: ZoneInfo) -> int | None:
+    """Read other spellings that many pages have, without the general way through `clean` and many patterns."""
+    found = _USUAL_WORDS(text)
+    if found is None:
+        return _machine(text, zone)
+    number, unit, word, hour, minute = found.groups()
+    if number is not None:
+        return int(at_s) - int(number) * UNIT_S[unit]
+    try:
+        that = datetime.fromtimestamp(at_s, zone) - timedelta(days=DAYS[word.lower()])
+        moment = that.replace(hour=int(hour), minute=int(minute), second=0, microsecond=0)
+    except ValueError:
+        return None
+    return _epoch(moment, zone)
 
 
 def _machine(text: str, zone: ZoneInfo) -> int | None:

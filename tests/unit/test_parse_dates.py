@@ -186,11 +186,14 @@ def test_no_text_makes_the_counter_fail(text: str) -> None:
 @given(
     st.datetimes(datetime(1971, 1, 1), datetime(2037, 12, 31)),
     st.sampled_from(["Asia/Shanghai", "America/Sao_Paulo", "Australia/Lord_Howe", "Pacific/Apia", "Asia/Beirut"]),
+    st.sampled_from(["{:%Y-%m-%d %H:%M:%S}", "{:%Y/%m/%d %H:%M:%S}", "{0:%Y}年{0:%m}月{0:%d}日 {0:%H:%M:%S}"]),
 )
-def test_a_plain_moment_is_the_clocks_own_even_on_days_it_is_changed(moment: datetime, name: str) -> None:
+def test_a_plain_moment_is_the_clocks_own_even_on_days_it_is_changed(
+    moment: datetime, name: str, spelling: str
+) -> None:
     zone = ZoneInfo(name)
 
-    found = read_date(f"{moment:%Y-%m-%d %H:%M:%S}", NOW.timestamp(), zone)
+    found = read_date(spelling.format(moment), NOW.timestamp(), zone)
 
     assert found == int(moment.replace(microsecond=0, tzinfo=zone).timestamp())
 
@@ -204,6 +207,12 @@ def test_a_plain_moment_is_the_clocks_own_even_on_days_it_is_changed(moment: dat
         ("2018-02-18 00:00", 1518922800),
         ("9999-12-31 10:00", None),
         ("2024-02-30 10:00", None),
+        ("1969-12-31 21:00", None),  # 1970 begins in London
+        ("1969-12-31 21:01", 60),
+        ("2099-12-31 20:59", LATEST - 60),
+        ("2099-12-31 21:00", None),
+        ("2024-05-06 24:00", 1714964400),
+        ("2024-05-06 23:60", None),
     ],
 )
 def test_days_on_which_clocks_change_or_that_do_not_exist(text: str, moment: int | None) -> None:
