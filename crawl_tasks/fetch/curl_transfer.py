@@ -48,10 +48,10 @@ class Transfer:
         self._peers = destination.way.addresses if destination.way else destination.addresses
         self._handle.ask(url, headers, 0 if limits.cut else limits.wire_bytes)
         routes = _routes(destination)
-        for untried, (peer, target) in zip(range(len(routes), 0, -1), routes, strict=True):
+        for tried, (peer, target) in enumerate(routes):
             self._forget(limits)
             self._handle.lead(destination, peer, target)
-            code, text = self._perform_clean(peer, deadline, untried)
+            code, text = self._perform_clean(peer, deadline, len(routes) - tried)
             if code not in _NOT_CONNECTED and not (code == pycurl.E_OPERATION_TIMEDOUT and not self._connected()):
                 break
         if code:
@@ -133,7 +133,7 @@ class Transfer:
 
     def _is_too_much(self) -> bool:
         head = read_head(self._head)
-        self._room = self._limits.wire_limit(head.status if head else 0)
+        self._room = self._limits.wire_limit(head[0] if head else 0)
         return self._size > self._room
 
     def _connected(self) -> bool:
@@ -151,17 +151,18 @@ class Transfer:
         head = read_head(self._head) if self._local_port else None
         if head is None:
             raise TooLarge(said) if code == _E_TOO_LARGE else Unreachable(said)
-        if 200 <= head.status < 300 and self._size <= self._limits.wire_bytes:
+        if 200 <= head[0] < 300 and self._size <= self._limits.wire_bytes:
             raise TooLarge(said) if code == pycurl.E_FILESIZE_EXCEEDED else Truncated(said)
 
     def _response(self, url: str) -> RawResponse:
         head = read_head(self._head)
         if head is None:
             raise Truncated(f"{url}: the connection ended within the headers")
-        limit = self._limits.wire_limit(head.status)
-        if self._size > limit and 200 <= head.status < 300 and not self._limits.cut:
+        status, headers = head
+        limit = self._limits.wire_limit(status)
+        if self._size > limit and 200 <= status < 300 and not self._limits.cut:
             raise TooLarge(f"the body has more than {limit} bytes")
-        return check_ended(RawResponse(*head, b"".join(self._pieces)[:limit]))
+        return check_ended(RawResponse(status, headers, b"".join(self._pieces)[:limit]))
 
 
 def _routes(destination: Destination) -> list[tuple[str, str]]:

@@ -148,11 +148,12 @@ class Fetcher:
         self, url: str, policy: FetchPolicy, clock: Clock, limits: Limits, asked: dict[str, str]
     ) -> tuple[str, RawResponse]:
         """Send, and follow redirects; every hop is checked like the first, which alone has the headers of `asked`."""
-        seen, first = [url], origin_of(url)
+        seen = [url]
+        first = origin = origin_of(url)
         while True:
             there = self._customs.check(url, policy, left(clock.deadline, "looking its host up"))
             self._check_robots(seen, policy, clock)
-            headers = policy.headers_for(origin_of(url), first)
+            headers = policy.headers_for(origin, first)
             if len(seen) == 1:
                 headers |= asked
             raw = self._send(url, policy, headers, clock, limits, there)
@@ -160,6 +161,7 @@ class Fetcher:
             if target is None:
                 return url, raw
             url = _within(seen, target, policy.max_redirects)
+            origin = origin_of(url)
 
     def _check_robots(self, seen: list[str], policy: FetchPolicy, clock: Clock) -> None:
         try:

@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
 
+def read_head(raw: bytes | bytearray) -> tuple[int, dict[str, str]] | None:
+    """Read status and headers of the last head there is; None where it does not end with an empty line.
 
-class Head(NamedTuple):
-    """What stands before a body. Names of headers are in lower case, repeated ones joined by commas."""
-
-    status: int
-    headers: dict[str, str]
-
-
-def read_head(raw: bytes | bytearray) -> Head | None:
-    """Read the last head there is; None where it does not end with an empty line.
+    Names of headers are in lower case, repeated ones joined by commas.
 
     Args:
         raw: all lines as they came: interim responses (1xx) before, trailers behind.
@@ -28,10 +21,5 @@ def read_head(raw: bytes | bytearray) -> Head | None:
         name, _, value = line.partition(":")
         name, value = name.strip().lower(), value.strip()
         headers[name] = f"{headers[name]}, {value}" if name in headers else value
-    return Head(_status_in(first), headers)
-
-
-def _status_in(line: str) -> int:
-    """Read the status of a status line; libcurl has refused what is none."""
-    words = line.split(None, 2)
-    return int(words[1]) if len(words) > 1 and words[1].isdecimal() else 0
+    status = first[9:12]  # libcurl lets through no status line of another shape
+    return int(status) if status.isdecimal() else 0, headers
