@@ -9,7 +9,7 @@ from crawl_tasks.errors import ParseError, RefusedAddress
 from crawl_tasks.model import FULL_REACH, Forum, Items, Parsed, Post, Request, Stage
 from crawl_tasks.parse.dates import is_stable
 from crawl_tasks.parse.document import Document
-from crawl_tasks.parse.kit import Kit, barren, check_required, extras, picked, places, tidy
+from crawl_tasks.parse.kit import Kit, barren, check_required, extras, picked, places, required, tidy
 from crawl_tasks.parse.pager import Pager, Pages
 from crawl_tasks.parse.reading import Compiled, Where, compile_rule, compile_test
 from crawl_tasks.parse.table import Table, TableReader
@@ -31,6 +31,7 @@ class ListReader:
         self._kit = kit
         self._spec = spec
         self._extra = extra_fields(spec.fields, POST_FIELDS)
+        self._required = required(spec.fields)
         columns = kit.fields(spec.fields, at_page=False)
         self._signs = tuple(self._sign(sign, place, columns) for place, sign in enumerate(spec.revision))
         self._table = TableReader(record, columns, nested=False, siblings=spec.siblings)
@@ -61,7 +62,7 @@ class ListReader:
         if not table.records and not pages.is_shown and not (self._empty and self._empty(where, document)):
             raise self._fail(request, "no rows, no pager and not marked as empty; mend record, or add an `empty` rule")
         kept, notes = places(table, "post_id", lambda what: self._fail(request, what))
-        check_required(self._spec.fields, table, kept, lambda what: self._fail(request, what))
+        check_required(self._required, table, kept, lambda what: self._fail(request, what))
         revisions = self._revisions(table, kept)
         addresses = self._addresses(table, kept)
         posts = self._posts(request, document, table, kept, addresses=addresses, revisions=revisions)

@@ -7,8 +7,9 @@ nested comment's author from being taken for its parent's: a match belongs to th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import cast
 
 import jmespath
 from lxml import etree
@@ -23,9 +24,8 @@ from crawl_tasks.sites.rules import Plain, Rule
 Column = list[Plain]
 # More matches than this for each record, and asking every record by itself is cheaper than dealing.
 _CROWD = 4
-# No forum nests deeper; a page that does is out to cost time.
-_DEEPEST = 1_100
 MAX_RECORDS = 5_000
+_NOWHERE = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,9 @@ class TableReader:
             )
         if self._siblings:
             records = [*joined([record for record in records if isinstance(record, LexborNode)])]
-        dealer = _Dealer(where, records) if self._dealt and isinstance(where, LexborNode) else None
+        dealer = None
+        if self._dealt and isinstance(where, LexborNode):
+            dealer = _Dealer(where, cast("list[LexborNode]", records))  # CSS finds nothing else
         parents: list[int | None] = [None] * len(records)
         if self._nested and dealer is not None:
             parents = dealer.parents()
@@ -89,63 +91,52 @@ class TableReader:
 class _Dealer:
     """Gives the matches of a selector to the records they stand in."""
 
-    def __init__(self, where: LexborNode, records: list[Where]) -> None:
-        self.records = [record for record in records if isinstance(record, LexborNode)]
-        self._scope = _around(self.records[0], self.records[-1]) or where if self.records else where
-        # None at the element around all records ends the way up there, not at the root.
-        self._index: dict[int, int | None] = {self._scope.mem_id: None}
-        self._index |= {record.mem_id: place for place, record in enumerate(self.records)}
+    def __init__(self, where: LexborNode, records: list[LexborNode]) -> None:
+        self.records = records
+        self._scope = (_around(records[0], records[-1]) if records else None) or where
+        self._index = {record.mem_id: place for place, record in enumerate(records)}
+        # The element around all records ends every way up.
+        self._index.setdefault(self._scope.mem_id, _NOWHERE)
 
     def deal(self, css: str, *, nested: bool) -> list[LexborNode | None]:
         """Return the first match of each record, None where it has none."""
-        matches = self._scope.css(css)
+        scope, index = self._scope, self._index
+        matches = scope.css(css)
         if len(matches) > _CROWD * len(self.records):
             if not nested:
                 return [record.css_first(css) for record in self.records]
             matches = [match for record in self.records for match in record.css(css)]
-        dealt: list[LexborNode | None] = [None] * len(self.records)
-        index = self._index
+        dealt: list[LexborNode | None] = [None] * (len(self.records) + 1)  # the last for those that are nowhere
         for match in matches:
-            # Most matches are children of their record: that asked first, half of the climbing is saved.
-            above = match.parent
-            place = index.get(above.mem_id) if above is not None and match.mem_id not in index else None
-            if place is None:
-                place = self._owner(match)
-            if place is not None and dealt[place] is None:
+            node = match
+            while (place := index.get(node.mem_id)) is None:
+                node = node.parent or scope
+            if dealt[place] is None:
                 dealt[place] = match
-        return dealt
+        return dealt[:_NOWHERE]
 
     def parents(self) -> list[int | None]:
         """Return for each record the place of the record around it."""
-        return [self._owner(record.parent) for record in self.records]
-
-    def _owner(self, node: LexborNode | None) -> int | None:
-        """Return the place of the nearest record at or above a node."""
-        index = self._index
-        for _ in range(_DEEPEST):
-            if node is None:
-                return None
-            name = node.mem_id
-            if name in index:
-                return index[name]
-            node = node.parent
-        return None
+        scope, index = self._scope, self._index
+        parents: list[int | None] = []
+        for record in self.records:
+            node = record.parent or scope
+            while (place := index.get(node.mem_id)) is None:
+                node = node.parent or scope
+            parents.append(None if place == _NOWHERE else place)
+        return parents
 
 
 def _around(first: LexborNode, last: LexborNode) -> LexborNode | None:
-    """Return the nearest element around both, which holds all that stands between them."""
-    if first.mem_id == last.mem_id:
-        return first
-    above = {node.mem_id for node in _upwards(first)}
-    return next((node for node in _upwards(last) if node.mem_id in above), None)
-
-
-def _upwards(node: LexborNode | None) -> Iterator[LexborNode]:
-    for _ in range(_DEEPEST):
-        if node is None:
-            return
-        yield node
+    """Return the nearest node around both, which holds all that stands between them."""
+    above, node = set(), first.parent
+    while node is not None:
+        above.add(node.mem_id)
         node = node.parent
+    node = last.parent
+    while node is not None and node.mem_id not in above:
+        node = node.parent
+    return node
 
 
 def finder_of(rule: Rule) -> Callable[[Where, Document], list[Where]]:

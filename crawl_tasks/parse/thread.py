@@ -9,11 +9,12 @@ from crawl_tasks.errors import ParseError
 from crawl_tasks.model import Comment, Items, Parsed, Post, Request, Stage
 from crawl_tasks.parse.alias import told_elsewhere
 from crawl_tasks.parse.document import Document
-from crawl_tasks.parse.kit import Kit, barren, check_required, extras, picked, places, tidy
+from crawl_tasks.parse.kit import Kit, barren, check_required, extras, picked, places, required, tidy
 from crawl_tasks.parse.made_ids import with_made_ids
+from crawl_tasks.parse.nesting import nested_by
 from crawl_tasks.parse.pager import Pager, Pages
 from crawl_tasks.parse.reading import Where, compile_test
-from crawl_tasks.parse.table import Column, Table, TableReader, first_of
+from crawl_tasks.parse.table import Table, TableReader, first_of
 from crawl_tasks.parse.walk import named
 from crawl_tasks.parse.whole import first_page_read, next_page_read
 from crawl_tasks.sites.fields import COMMENT_FIELDS, POST_FIELDS, extra_fields
@@ -23,7 +24,8 @@ from crawl_tasks.sites.stages import CommentSpec, Nesting, PostSpec, Records
 _REQUIRED = ("title", "body")
 NORMAL = "normal"
 """State of what was read and says no other, so that a post that came back is deleted no more."""
-_KNOWN = tuple(name for name in COMMENT_FIELDS if name not in ("comment_id", "parent_id", "depth", "position"))
+_PLAIN = ("author", "created_at", "body", "body_html", "edited_at")
+"""Fields of a comment that go into it as they are read."""
 
 
 class CommentReader:
@@ -31,11 +33,11 @@ class CommentReader:
 
     def __init__(self, kit: Kit, spec: Records | CommentSpec, record: Rule) -> None:
         self._rules = spec.fields
+        self._required = required(spec.fields)
         self._id_of = spec.id_of
-        self._nested = spec.nesting is Nesting.NESTED
-        self._indented = spec.nesting is Nesting.INDENTED
+        self._nesting = spec.nesting
         columns = kit.fields(spec.fields, at_page=False)
-        self._table = TableReader(record, columns, nested=self._nested, siblings=spec.siblings)
+        self._table = TableReader(record, columns, nested=spec.nesting is Nesting.NESTED, siblings=spec.siblings)
         self._extra = extra_fields(spec.fields, COMMENT_FIELDS)
 
     def read(
@@ -50,58 +52,29 @@ class CommentReader:
             return ParseError(f"{request.site}: {request.stage}: comments: {what}; {request.address}")
 
         kept, notes = places(table, "comment_id", fail)
-        check_required(self._rules, table, kept, fail)
+        check_required(self._required, table, kept, fail)
         return self._comments(request, document, table, kept, page=page), notes + barren(self._rules, table, "comment")
 
     def _comments(
         self, request: Request, document: Document, table: Table, kept: list[int], *, page: int
     ) -> tuple[Comment, ...]:
         columns = table.columns
-        known: dict[str, Iterable[Plain]] = {
-            name: picked(columns[name], kept) if name in columns else repeat(None) for name in _KNOWN
-        }
-        states = (state or NORMAL for state in known["state"])
-        parents, depths = self._parents(table)
-        extra: Iterable[object] = extras(self._extra, columns, kept) if self._extra else repeat(None)
+        nothing: repeat[Plain] = repeat(None)
+        author, created_at, body, body_html, edited_at = (
+            picked(columns[name], kept) if name in columns else nothing for name in _PLAIN
+        )
+        states: Iterable[Plain] = repeat(NORMAL)
+        if "state" in columns:
+            states = [state or NORMAL for state in picked(columns["state"], kept)]
+        parents, depths = nested_by(table, self._nesting)
+        extra: Iterable[object] = extras(self._extra, columns, kept) if self._extra else nothing
         rows = zip(
             repeat(request.key), map(str, picked(columns["comment_id"], kept)), repeat(document.page.at_s),
-            picked(parents, kept), known["author"], known["created_at"], known["body"], known["body_html"],
-            picked(depths, kept), repeat(page), picked(columns.get("position") or list(range(len(parents))), kept),
-            known["edited_at"], states, extra, strict=False,
+            picked(parents, kept), author, created_at, body, body_html, picked(depths, kept), repeat(page),
+            picked(columns.get("position") or list(range(len(parents))), kept), edited_at, states, extra, strict=False,
         )  # fmt: skip
-        return tuple(map(Comment._make, rows))
-
-    def _parents(self, table: Table) -> tuple[Column, Column]:
-        """Return parents and depths: as the fields say, else as the records stand in each other."""
-        columns, nothing = table.columns, [None] * len(table.records)
-        parents: Column = columns.get("parent_id") or list(nothing)
-        depths: Column = columns.get("depth") or list(nothing)
-        if self._indented:
-            return _by_indent(columns["comment_id"], depths), depths
-        if not self._nested:
-            return parents, depths
-        ids, levels = columns["comment_id"], [0] * len(table.records)
-        for place, outer in enumerate(table.parents):
-            if outer is not None:
-                levels[place] = levels[outer] + 1
-        enclosing = [None if outer is None else ids[outer] for outer in table.parents]
-        return (
-            [given if given is not None else found for given, found in zip(parents, enclosing, strict=True)],
-            [given if given is not None else found for given, found in zip(depths, levels, strict=True)],
-        )
-
-
-def _by_indent(ids: Column, depths: Column) -> Column:
-    """Return for each record the last one above it that stands less deep."""
-    parents: Column = []
-    above: list[tuple[int, Plain]] = []
-    for one, depth in zip(ids, depths, strict=True):
-        level = depth if isinstance(depth, int) else 0
-        while above and above[-1][0] >= level:
-            above.pop()
-        parents.append(above[-1][1] if above else None)
-        above.append((level, one))
-    return parents
+        # As Comment._make does, without a call for each.
+        return tuple(map(tuple.__new__, repeat(Comment), rows))
 
 
 class PostReader:
@@ -109,11 +82,11 @@ class PostReader:
 
     def __init__(self, kit: Kit, spec: PostSpec, comment: CommentSpec | None, inside: CommentReader | None) -> None:
         self._kit = kit
-        self._rules = spec.fields
         at_page = spec.record is None
         self._scope = None if spec.record is None else first_of(spec.record)
         self._fields = {name: one.read for name, one in kit.fields(spec.fields, at_page=at_page).items()}
         self._extra = extra_fields(spec.fields, POST_FIELDS)
+        self._needed = tuple(name for name, rule in spec.fields.items() if _is_needed(name, rule))
         self._first = comment.first_page if comment else 0
         self._inside = inside
         self._pager = thread_pager(kit, spec, comment)
@@ -145,9 +118,8 @@ class PostReader:
                 raise ParseError(f"{request.site}: post: record found nothing; mend the rule; {request.address}")
             where = found
         values = {name: read(where, document) for name, read in self._fields.items()}
-        for name, rule in self._rules.items():
-            needed = rule.required or (name in _REQUIRED and "required" not in rule.model_fields_set)
-            if values[name] is None and needed:
+        for name in self._needed:
+            if values[name] is None:
                 raise ParseError(
                     f"{request.site}: post: {name} found nothing; mend the rule, or say required: false; "
                     f"{request.address}"
@@ -155,13 +127,12 @@ class PostReader:
         return values
 
     def _post(self, request: Request, document: Document, values: dict[str, Plain]) -> Post:
-        known = {name: values[name] for name in POST_FIELDS if name in values and name not in ("post_id", "url")}
         extra = {name: str(values[name]) for name in self._extra if values[name] is not None}
         row: dict[str, object] = {
-            **known, "post_id": request.key, "seen_at": document.page.at_s, "url": request.address,
-            "revision": request.revision or None, "extra": extra or None, "state": known.get("state") or NORMAL,
+            **values, "post_id": request.key, "seen_at": document.page.at_s, "url": request.address,
+            "revision": request.revision or None, "extra": extra or None, "state": values.get("state") or NORMAL,
         }  # fmt: skip
-        return Post._make(row.get(name) for name in Post._fields)
+        return Post._make(map(row.get, Post._fields))
 
     def _children(
         self, request: Request, document: Document, values: dict[str, Plain], pages: Pages | None, *, tail: int
@@ -195,6 +166,10 @@ class PostReader:
             # A thread that has shrunk below the tail is read from the last page it still has.
             return range(max(first, min(tail, pages.count)), pages.count + 1)
         return (max(first, tail),) if pages.has_next or first == 1 else ()
+
+
+def _is_needed(name: str, rule: Rule) -> bool:
+    return rule.required or (name in _REQUIRED and "required" not in rule.model_fields_set)
 
 
 class CommentPageReader:
