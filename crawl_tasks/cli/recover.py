@@ -8,7 +8,8 @@ from crawl_tasks.cli.backend import open_frontier
 from crawl_tasks.cli.helptext import examples
 from crawl_tasks.cli.station import redis_for
 from crawl_tasks.local.interrupts import Interrupts
-from crawl_tasks.recovery.rebuild import Rebuilder, Rebuilt, is_lost, known_sites
+from crawl_tasks.recovery.ledgers import is_lost
+from crawl_tasks.recovery.rebuild import Rebuilder, Rebuilt, known_sites
 from crawl_tasks.settings import load_settings
 from crawl_tasks.store.upsert import Store
 

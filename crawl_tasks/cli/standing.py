@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from crawl_tasks.errors import ConfigError, StoreError
 from crawl_tasks.frontier.frontier import Frontier
-from crawl_tasks.recovery.rebuild import Rebuilder, is_lost
+from crawl_tasks.recovery.ledgers import is_lost
+from crawl_tasks.recovery.rebuild import Rebuilder
 from crawl_tasks.recovery.sentry import LOST
 from crawl_tasks.settings import Settings
 from crawl_tasks.store.upsert import Store

@@ -16,7 +16,8 @@ from crawl_tasks.frontier.audit import Flaw, Spot, places
 from crawl_tasks.frontier.entry import read_entry
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.model import FULL_REACH, Request, Stage
-from crawl_tasks.recovery.rebuild import CHUNK, is_lost
+from crawl_tasks.recovery.ledgers import is_lost
+from crawl_tasks.recovery.rebuild import CHUNK
 from crawl_tasks.sites.published import read_site
 from crawl_tasks.store.known import Remembered, remembered
 from crawl_tasks.store.upsert import Store

@@ -22,6 +22,7 @@ from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.timetable import Act
 from crawl_tasks.model import Stage
 from crawl_tasks.publishing import publish_site
+from crawl_tasks.recovery.ledgers import is_lost
 from crawl_tasks.sites.published import read_site
 from crawl_tasks.sites.schema import Site
 from crawl_tasks.store.known import Remembered, remembered
@@ -45,12 +46,6 @@ class Rebuilt:
     ready: int
     known: int
     boards: int
-
-
-def is_lost(frontier: Frontier, store: Store) -> bool:
-    """Say whether the database was filled from another ledger than the one that Redis holds now, if any."""
-    kept = store.epoch()
-    return kept is not None and kept != frontier.memory.epoch()
 
 
 def known_sites(frontier: Frontier, store: Store) -> dict[str, Site]:

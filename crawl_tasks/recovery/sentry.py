@@ -9,11 +9,15 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from crawl_tasks.errors import ConfigError, CrawlError
 from crawl_tasks.frontier.frontier import Frontier
-from crawl_tasks.recovery.rebuild import Rebuilder, Rebuilt, is_lost
+from crawl_tasks.recovery.ledgers import is_lost
 from crawl_tasks.store.upsert import Store
+
+if TYPE_CHECKING:
+    from crawl_tasks.recovery.rebuild import Rebuilt
 
 log = logging.getLogger(__name__)
 
@@ -73,6 +77,9 @@ class Sentry:
                 self._say(LOST)
 
     def _rebuild(self, store: Store) -> None:
+        # What publishes and reads site files costs 50 ms, and a ledger is hardly ever lost.
+        from crawl_tasks.recovery.rebuild import Rebuilder  # noqa: PLC0415
+
         try:
             Rebuilder(self._frontier, store, self._contact).run_if_lost(_report)
         except ConfigError as error:

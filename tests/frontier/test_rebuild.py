@@ -11,7 +11,8 @@ import redis
 from crawl_tasks.drain import Drain
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.model import Stage, State
-from crawl_tasks.recovery.rebuild import Rebuilder, Rebuilt, is_lost
+from crawl_tasks.recovery.ledgers import is_lost
+from crawl_tasks.recovery.rebuild import Rebuilder, Rebuilt
 from crawl_tasks.sites.schema import Site
 from crawl_tasks.store.upsert import Store
 from tests.frontier.small_crawl import RULES, SmallCrawl

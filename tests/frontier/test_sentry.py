@@ -13,7 +13,8 @@ from crawl_tasks.drain import Drain
 from crawl_tasks.errors import ConfigError
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.local.redis_server import RedisServer
-from crawl_tasks.recovery.rebuild import Rebuilder, is_lost
+from crawl_tasks.recovery.ledgers import is_lost
+from crawl_tasks.recovery.rebuild import Rebuilder
 from crawl_tasks.recovery.sentry import LOST, Sentry
 from crawl_tasks.sites.schema import Site
 from crawl_tasks.store.upsert import Store

@@ -7,15 +7,23 @@ import sys
 
 import pytest
 
-
-@pytest.mark.parametrize("room", ["sqlalchemy", "lxml", "selectolax", "crawl_tasks.parse", "crawl_tasks.sites.schema"])
-def test_the_tasks_are_known_without_the_rooms_they_work_in(loaded: frozenset[str], room: str) -> None:
-    assert room not in loaded
+FETCHING = ("lxml", "selectolax", "crawl_tasks.sites.schema", "crawl_tasks.parse", "crawl_tasks.fetch")
+STORING = ("sqlalchemy", "crawl_tasks.store")
 
 
-@pytest.fixture(scope="module")
-def loaded() -> frozenset[str]:
-    """Name the modules that stand behind the names of the tasks."""
-    code = "import sys, crawl_tasks.tasks, crawl_tasks.worker; print(*sys.modules)"
+@pytest.mark.parametrize(
+    ("modules", "rooms"),
+    [
+        ("crawl_tasks.tasks, crawl_tasks.worker", (*FETCHING, *STORING)),
+        ("crawl_tasks.worker, crawl_tasks.recovery.sentry", (*FETCHING, "sqlalchemy.dialects.postgresql")),
+    ],
+    ids=["any worker", "a store worker"],
+)
+def test_what_a_worker_starts_with_is_without_the_rooms_it_may_never_enter(
+    modules: str, rooms: tuple[str, ...]
+) -> None:
+    code = f"import sys, {modules}; print(*sys.modules)"
+
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
-    return frozenset(run.stdout.split())
+
+    assert not set(run.stdout.split()).intersection(rooms)
