@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from crawl_tasks.errors import ConfigError
 from crawl_tasks.model import Priority, Request, Stage
@@ -17,8 +16,7 @@ MOST_TEXT = 4096
 """Characters of an id or address in a message; forums' own are far shorter."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ask:
+class Ask(NamedTuple):
     """What a message says: a released request's id, or, from others, the ids of a forum or an address."""
 
     site: str

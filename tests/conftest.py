@@ -9,6 +9,7 @@ import pytest
 import redis
 from hypothesis import HealthCheck, settings
 
+from crawl_tasks.frontier.client import open_client
 from crawl_tasks.local.redis_server import RedisServer
 
 # How long an example takes says how busy the machine is, and nothing about us. The examples are the same in every run:
@@ -28,7 +29,7 @@ def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServ
 
 @pytest.fixture
 def client(redis_server: RedisServer) -> Iterator[redis.Redis]:
-    with redis.Redis.from_url(redis_server.url) as client:
+    with open_client(redis_server.url, "") as client:
         yield client
         client.flushall()  # the server is the run's own
 

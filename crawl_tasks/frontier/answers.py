@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum, StrEnum
-from typing import cast
+from typing import NamedTuple, cast
 
 from crawl_tasks.errors import ConfigError
 
@@ -39,8 +39,7 @@ class Admission:
     over: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Receipt:
+class Receipt(NamedTuple):
     """What a commit did: children admitted and known, messages released."""
 
     new: int

@@ -69,31 +69,35 @@ class PlainConnection(redis.Connection):
                 raise self._silence() from error
             raise
 
-    def read_list(self) -> object:
-        """Read one reply, as `read_response` does: quicker where it is a list that comes in one piece.
+    def exchange(self, command: bytes) -> object:
+        """Send a packed command and read its reply, as `send_packed_command` and `read_response` do.
 
-        All verbs answer so. What else comes is left to redis-py, whose own way is four functions deep.
+        Where nothing stands in the way and the reply is a list in one piece, as those of all verbs are, this is all
+        that is done. What else comes is left to redis-py, whose own way goes through nine functions.
         """
         connected, parser = self._sock, self._parser
-        reader = parser._reader
-        if connected is None or reader is None or reader.has_data():
+        reader, now = parser._reader, time.monotonic()
+        is_due = self.health_check_interval and now > self.next_health_check
+        if is_due or connected is None or reader is None or reader.has_data():
+            self.send_packed_command((command,))  # type: ignore[no-untyped-call]
             return self.read_response()
         try:
+            connected.sendall(command)
             reader.feed(parser._buffer, 0, connected.recv_into(parser._buffer))
-        except BlockingIOError as error:
+        except (BlockingIOError, TimeoutError) as error:
             self.disconnect()
             raise self._silence() from error
         except OSError as error:
             self.disconnect()
-            raise RedisConnectionError(f"Error while reading from {self._host_error()}: {error}") from error
+            raise RedisConnectionError(f"Connection to {self._host_error()} broke: {error}") from error
         reply = reader.gets() if parser._buffer[0] == _LIST else None
         if not isinstance(reply, list):
             return self.read_response()
-        self.next_health_check = time.monotonic() + self.health_check_interval
+        self.next_health_check = now + self.health_check_interval
         return reply
 
     def _silence(self) -> RedisTimeoutError:
-        return RedisTimeoutError(f"no reply within {self._reply_timeout_s:g} s")
+        return RedisTimeoutError(f"no reply within {self._reply_timeout_s} s")
 
 
 def open_client(url: str, master: str, **options: Unpack[Options]) -> redis.Redis:

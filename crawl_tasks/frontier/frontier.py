@@ -142,7 +142,7 @@ class Frontier:
             len(items.posts) + len(items.comments),
             *map(line_of, parsed.children),
         )
-        return Receipt(*ints(reply)[1:]) if reply[0] == 0 else None
+        return Receipt(*cast("list[int]", reply[1:])) if reply[0] == 0 else None
 
     def fail(self, lease: Lease, verdict: Verdict, effort: Effort | None = None) -> bool:
         """End a lease without a result; false when the lease was lost and nothing was changed."""

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
+from functools import partial
 from importlib import resources
 from typing import Final
 
@@ -191,9 +192,8 @@ class Scripts:
         try:
             # its stub means a tuple of one
             command = pack_command(("EVALSHA", self._shas[verb], 1, self._prefix, *args))  # type: ignore[arg-type]
-            connection.send_packed_command((command,))
             try:
-                return own.read()
+                return own.exchange(command)
             except NoScriptError:
                 connection.send_command("EVAL", self._texts[verb], 1, self._prefix, *args)
                 return connection.read_response()
@@ -214,15 +214,22 @@ class Scripts:
         return own
 
 
+def _exchange(connection: redis.Connection, command: bytes) -> object:
+    connection.send_packed_command((command,))
+    return connection.read_response()
+
+
 class Own:
     """A connection for as long as a thread lives; the pool gets it back when the thread has ended."""
 
-    __slots__ = ("_pool", "connection", "read")
+    __slots__ = ("_pool", "connection", "exchange")
 
     def __init__(self, pool: redis.ConnectionPool) -> None:
         self._pool = pool
         connection = self.connection = pool.get_connection()
-        self.read = connection.read_list if isinstance(connection, PlainConnection) else connection.read_response
+        self.exchange = (
+            connection.exchange if isinstance(connection, PlainConnection) else partial(_exchange, connection)
+        )
 
     def __del__(self) -> None:
         if hasattr(self, "connection"):  # the pool may have had none to give

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 
 import pytest
 import redis
+from hiredis import pack_command
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
@@ -76,6 +77,14 @@ def own(client: redis.Redis) -> Iterator[PlainConnection]:
         yield connection
 
 
+SHORT = ("LRANGE", "short", "0", "-1")
+
+
+def packed(*command: str) -> bytes:
+    made: bytes = pack_command(command)  # type: ignore[arg-type]  # its stub means a tuple of one
+    return made
+
+
 def send(own: PlainConnection, *command: str) -> None:
     own.send_command(*command, check_health=False)  # type: ignore[no-untyped-call]  # redis-py has no types here
 
@@ -84,55 +93,75 @@ COMMANDS = ("PING", "DBSIZE", "GET none", "LRANGE none 0 -1", "LRANGE short 0 -1
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_the_short_way_of_reading_gives_what_redis_py_gives(command: str, own: PlainConnection) -> None:
+def test_the_short_way_to_a_reply_gives_what_redis_py_gives(command: str, own: PlainConnection) -> None:
     send(own, *command.split())
     usual = own.read_response()
-    send(own, *command.split())
-    send(own, "LRANGE", "short", "0", "-1")
 
-    assert own.read_list() == usual
-    assert own.read_list() == [b"a", b"b"]
+    assert own.exchange(packed(*command.split())) == usual
+    assert own.exchange(packed(*SHORT)) == [b"a", b"b"]
 
 
 def test_a_refusal_is_raised_on_the_short_way_too(own: PlainConnection) -> None:
-    send(own, "INCR", "short")
-
     with pytest.raises(redis.ResponseError, match="wrong kind of value"):
-        own.read_list()
+        own.exchange(packed("INCR", "short"))
+
+    assert own.exchange(packed(*SHORT)) == [b"a", b"b"]
 
 
 def test_a_reply_that_does_not_come_is_given_up_on_the_short_way_too(own: PlainConnection) -> None:
-    send(own, "BLPOP", "none", "0")
-
     with pytest.raises(RedisTimeoutError, match=r"no reply within 0\.2 s"):
-        own.read_list()
+        own.exchange(packed("BLPOP", "none", "0"))
+
     assert not own.is_connected
+    assert own.exchange(packed(*SHORT)) == [b"a", b"b"]
 
 
 def test_a_connection_that_breaks_is_noticed_on_the_short_way_too(own: PlainConnection, client: redis.Redis) -> None:
-    send(own, "CLIENT", "ID")
-    client.client_kill_filter(_id=str(own.read_list()))
-    send(own, "PING")
+    client.client_kill_filter(_id=str(own.exchange(packed("CLIENT", "ID"))))
 
     with pytest.raises(RedisConnectionError):
-        own.read_list()
+        own.exchange(packed("PING"))
+
+    assert not own.is_connected
+
+
+def test_a_connection_that_broke_while_it_sent_is_noticed(own: PlainConnection) -> None:
+    assert own._sock is not None
+    own._sock.shutdown(socket.SHUT_WR)
+
+    with pytest.raises(RedisConnectionError, match="Broken pipe"):
+        own.exchange(packed("PING"))
+
     assert not own.is_connected
 
 
 def test_news_that_a_server_sends_unasked_are_no_reply(own: PlainConnection, client: redis.Redis) -> None:
-    send(own, "CLIENT", "TRACKING", "ON", "BCAST")
-    assert own.read_list() == b"OK"
+    assert own.exchange(packed("CLIENT", "TRACKING", "ON", "BCAST")) == b"OK"
     client.set("news", "1")
 
-    send(own, "LRANGE", "short", "0", "-1")
-
-    assert own.read_list() == [b"a", b"b"]
+    assert own.exchange(packed(*SHORT)) == [b"a", b"b"]
 
 
-def test_a_connection_that_just_answered_is_not_asked_whether_it_lives(own: PlainConnection) -> None:
-    own.next_health_check = 0
+def test_a_reply_that_others_left_unread_is_read_first(own: PlainConnection) -> None:
+    own.send_packed_command([packed("PING") + packed("DBSIZE")])  # type: ignore[no-untyped-call]  # no types here
+    assert own.read_response() == b"PONG"
 
-    send(own, "LRANGE", "short", "0", "-1")
-    own.read_list()
+    assert own.exchange(packed(*SHORT)) == 2
+    assert own.read_response() == [b"a", b"b"]
 
-    assert own.next_health_check > 0
+
+def test_a_connection_is_asked_whether_it_lives_after_it_was_idle_and_only_then(
+    own: PlainConnection, client: redis.Redis
+) -> None:
+    def pings() -> int:
+        return int(client.info("commandstats").get("cmdstat_ping", {"calls": 0})["calls"])
+
+    own.exchange(packed(*SHORT))
+    before = pings()
+
+    own.exchange(packed(*SHORT))
+    assert pings() == before
+
+    own.next_health_check = 1
+    own.exchange(packed(*SHORT))
+    assert pings() == before + 1
