@@ -180,6 +180,7 @@ def _engine(url: URL, busy_timeout_s: float) -> Engine:
         arguments = {"connect_timeout": _CONNECT_TIMEOUT_S}
         # Positional parameters, so that a batch travels as tuples.
         return create_engine(url, pool_pre_ping=True, paramstyle="format", connect_args=arguments)
+    sqlite3.register_adapter(type(None), {}.get)  # the driver looks for one at each None, in vain and dearly
     pool = StaticPool if url.database in {None, "", ":memory:"} else None
     arguments_lite = {"timeout": busy_timeout_s, "check_same_thread": False}
     engine = create_engine(url, poolclass=pool, connect_args=arguments_lite)

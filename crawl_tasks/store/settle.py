@@ -19,6 +19,7 @@ from crawl_tasks.store.batch import Gathered
 from crawl_tasks.store.records import POSTS, Key, Loser, Row, Shape, digest, merge
 from crawl_tasks.store.statements import Statements
 
+_BY_TEXT: Final = "\0".join  # no key has a NUL, so joined ones have the order of the tuples, and compare at once
 PORTION: Final = 250  # rows of one insert; only portions that hold a known row are read back
 
 
@@ -62,7 +63,7 @@ def settle(
     shape = gathered.shape
     tallies: dict[str, Tally] = {}
     known: list[tuple[list[Key], bool]] = []
-    for portion in _portions(sorted(gathered.rows)):
+    for portion in _portions(sorted(gathered.rows, key=_BY_TEXT)):
         tally = tallies.setdefault(portion[0][0], Tally())
         rows = list(map(gathered.rows.__getitem__, portion))
         added = statements.add(connection, shape.table, rows, change)
