@@ -64,7 +64,7 @@ class Settings(BaseModel):
         " user and password may stand in it.",
     )
     store_batch: int = Field(500, ge=1, le=5000, description="Pages stored in one transaction at most.")
-    store_at: int = Field(100, ge=1, le=5000, description="Waiting pages at which the store is called at once.")
+    store_at: int = Field(250, ge=1, le=5000, description="Waiting pages at which the store is called at once.")
     outbox_max: int = Field(
         5000, ge=1, le=1_000_000, description="Pages that may wait for the store; from there on nothing is fetched."
     )

@@ -58,7 +58,7 @@ _EFFORT = " ".join(["%d"] * len(Effort._fields))
 class Frontier:
     """The ledger on one Redis. Thread-safe. Every call may raise RedisUnreachable or BackendError."""
 
-    def __init__(self, client: redis.Redis, prefix: str, store_at: int = 100, outbox_max: int = OUTBOX_MAX) -> None:
+    def __init__(self, client: redis.Redis, prefix: str, store_at: int = 250, outbox_max: int = OUTBOX_MAX) -> None:
         self._client = client
         self._scripts = Scripts(client, prefix, outbox_max)
         self.keys = Keys(prefix)

@@ -35,7 +35,7 @@ class Outbox:
         gains: Mapping[str, Mapping[str, int]] | None = None,
         ages: Mapping[str, Mapping[str, Sequence[int]]] | None = None,
     ) -> int:
-        """Take stored pages off the outbox; give how many still wait.
+        """Take stored pages off the outbox; give how many more wait that nobody has taken.
 
         Args:
             pages: the ids of the pages, by site.

@@ -180,7 +180,7 @@ def _engine(url: URL, busy_timeout_s: float) -> Engine:
         arguments = {"connect_timeout": _CONNECT_TIMEOUT_S}
         # Positional parameters, so that a batch travels as tuples.
         return create_engine(url, pool_pre_ping=True, paramstyle="format", connect_args=arguments)
-    sqlite3.register_adapter(type(None), {}.get)  # the driver looks for one at each None, in vain and dearly
+    sqlite3.register_adapter(type(None), _as_it_is)
     pool = StaticPool if url.database in {None, "", ":memory:"} else None
     arguments_lite = {"timeout": busy_timeout_s, "check_same_thread": False}
     engine = create_engine(url, poolclass=pool, connect_args=arguments_lite)
@@ -197,6 +197,11 @@ def _set_up_sqlite(connection: sqlite3.Connection, _: ConnectionPoolEntry) -> No
     connection.execute("PRAGMA synchronous = NORMAL")
     connection.execute("PRAGMA cache_size = -16384")  # KiB
     connection.execute("PRAGMA wal_autocheckpoint = 2000")  # pages
+
+
+def _as_it_is(nothing: None) -> None:
+    """Adapt None to SQLite, which spares its driver a dear search for how to, at each NULL."""
+    return nothing
 
 
 def _begin_sqlite(connection: Connection) -> None:

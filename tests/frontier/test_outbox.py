@@ -48,10 +48,32 @@ def test_the_store_is_called_once_when_enough_pages_wait_and_by_a_tick_for_the_r
         calling.commit(lease(calling, rid), NOTHING)
         calls.append(client.llen("store"))
     client.delete("store")  # a store worker has come, and left something
+    soon = calling.tick("me")
+    calls.append(client.llen("store"))
+    client.delete("test:bell:store")  # that it was called is long ago
     calling.tick("me")
+    calls.append(client.llen("store"))
 
-    assert calls == [0, 1, 1, 1]
-    assert client.llen("store") == 1
+    assert calls == [0, 1, 1, 1, 0, 1]
+    assert soon.wait_ms <= 500
+
+
+def test_pages_in_the_hands_of_a_store_worker_are_no_reason_to_call_it_again(
+    frontier: Frontier, client: redis.Redis
+) -> None:
+    calling = Frontier(client, "test", store_at=2)
+    calling.admit("demo", posts(4))
+    taken: list[list[bytes]] = []
+    calls = []
+
+    for rid in released(client):
+        calling.commit(lease(calling, rid), NOTHING)
+        if client.delete("store"):
+            taken.append([page_id for page_id, _ in calling.outbox.draw(f"worker {len(taken)}", 2)])
+        calls.append(len(taken))
+
+    assert calls == [0, 1, 1, 2]
+    assert [calling.outbox.stored({"demo": pages}) for pages in taken] == [0, 0]
 
 
 def test_pages_that_another_store_worker_took_over_are_counted_as_stored_once(

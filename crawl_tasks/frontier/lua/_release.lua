@@ -9,6 +9,20 @@ local function call_store(now)
   redis.call('XADD', P .. ':bell:store', 'MAXLEN', 1, '*', 'n', 1)
 end
 
+-- Pages that no store worker has taken yet: those in its hands are no reason to call it again.
+local function untaken()
+  local all = redis.call('XLEN', P .. ':outbox')
+  local taken = all > 0 and redis.pcall('XPENDING', P .. ':outbox', 'store') or {}  -- no group before the first draw
+  return all - (taken[1] or 0)
+end
+
+-- When to call the store for what waits, however little it is: some time after the call before, when its bell rang.
+local STORE_EVERY_MS = 500
+local function store_due()
+  local rung = redis.call('XREVRANGE', P .. ':bell:store', '+', '-', 'COUNT', 1)[1]
+  return rung and tonumber(string.match(rung[1], '^%d+')) + STORE_EVERY_MS or 0
+end
+
 -- Count pages of a site that wait for the store no more. A site that is being rebuilt counts from its publication on.
 local function count_settled(name, pages)
   local key = P .. ':s:' .. name

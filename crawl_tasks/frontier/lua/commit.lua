@@ -72,5 +72,6 @@ if string.sub(ARGV[7], 1, 5) ~= 'gone:' and not is_unchanged then note_good_page
 if ARGV[7] ~= '' then redis.call('HINCRBY', site.key, ARGV[7], 1) end
 for reason, n in string.gmatch(ARGV[9], '(%S+) (%d+)') do count_dropped(site, reason, n) end
 redis.call('XADD', P .. ':outbox', '*', 'items', string.sub(ARGV[4], 1, -2) .. ',' .. cjson.encode(trail) .. ']')
-if redis.call('XLEN', P .. ':outbox') >= tonumber(ARGV[6]) then call_store(now) end
+local worth = tonumber(ARGV[6])
+if redis.call('XLEN', P .. ':outbox') >= worth and untaken() >= worth then call_store(now) end
 return {0, site.fresh, site.known, release(site, now)}

@@ -3,7 +3,7 @@
 -- ARGV 1: what was stored, as JSON: {site: {name of a statistic: number}}
 -- ARGV 2: ages of posts by board, as JSON: {site: {board: [number by bucket of AGES_S ..., sum]}}
 -- ARGV 3: ids of the pages, as JSON: {site: [id]}
--- RETURNS 0: {0, pages still waiting}
+-- RETURNS 0: {0, pages that nobody has taken yet}
 
 -- One field a board, and none of boards that nobody published: there may be a hundred thousand.
 local function add_ages(key, ages)
@@ -47,6 +47,5 @@ if all > 0 then  -- called again for the same pages, it counts nothing
     for id, ages in pairs(boards) do add_ages(P .. ':s:' .. name .. ':board:' .. id, ages) end
   end
 end
-local waiting = redis.call('XLEN', stream)
-if waiting == 0 then redis.call('DEL', stream) end  -- with the names of all who ever took from it
-return {0, waiting}
+if redis.call('XLEN', stream) == 0 then redis.call('DEL', stream) end  -- with the names of all who ever took from it
+return {0, untaken()}

@@ -110,8 +110,9 @@ for _, name in ipairs(names) do
     if at then attend(site, at) end
   end
 end
-if redis.call('XLEN', P .. ':outbox') > 0 then call_store(now) end
+local call_at = redis.call('XLEN', P .. ':outbox') > 0 and store_due() or math.huge
+if call_at <= now then call_store(now) end
 
 local first = redis.call('ZRANGE', P .. ':due', 0, 0, 'WITHSCORES')
-local wait = first[2] and math.max(0, first[2] - now) or math.huge
-return {0, math.floor(math.min(wait, ARGV[3] / 3)), expired, lost}
+local wait = math.min(tonumber(first[2] or math.huge), call_at > now and call_at or math.huge) - now
+return {0, math.floor(math.max(0, math.min(wait, ARGV[3] / 3))), expired, lost}
