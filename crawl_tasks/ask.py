@@ -29,6 +29,9 @@ class Ask(NamedTuple):
     revision: str = ""
 
 
+_NO_MORE = Ask("", Stage.LIST)[3:]
+"""What our own messages say beside site, stage and rid."""
+
 _IS_SITE = re.compile(r"[a-z0-9_-]{1,32}").fullmatch
 _HALF_CHARACTER = re.compile(r"[\ud800-\udfff]").search
 
@@ -39,15 +42,22 @@ def check_ask(ask: Ask) -> None:
     Raises:
         ConfigError: it is such a message.
     """
-    site, key, url, revision = ask.site, ask.key, ask.url, ask.revision
-    if not (_is_text(site) and _is_text(revision) and (not url or _is_text(url))):
-        raise ConfigError(f"site, url and revision are texts of at most {MOST_TEXT} characters")
-    if not _IS_SITE(site):
-        raise ConfigError(f"{site[:40]!r} is no site's name")
-    if (url or revision or key) and _HALF_CHARACTER(f"{url}{revision}{key}"):
+    if not isinstance(ask.site, str) or not _IS_SITE(ask.site):
+        raise ConfigError(f"{str(ask.site)[:40]!r} is no site's name")
+    if not _is_whole(ask.rid or 0):
+        raise ConfigError("rid is a whole number")
+    if ask[3:] != _NO_MORE:
+        _check_more(ask)
+
+
+def _check_more(ask: Ask) -> None:
+    key, url, revision = ask.key, ask.url, ask.revision
+    if not _is_text(revision) or not _is_text(url or ""):
+        raise ConfigError(f"url and revision are texts of at most {MOST_TEXT} characters")
+    if _HALF_CHARACTER(f"{url}{revision}{key}"):
         raise ConfigError("half a character stands in the id, url or revision")
-    if not (_is_whole(ask.page) and _is_whole(ask.rid or 0) and (not ask.priority or _is_whole(ask.priority))):
-        raise ConfigError("rid, page and priority are whole numbers")
+    if not _is_whole(ask.page) or not _is_whole(ask.priority or 0):
+        raise ConfigError("page and priority are whole numbers")
     if key is not None and (not isinstance(key, str | int) or len(str(key)) > MOST_TEXT):
         raise ConfigError("a board or post id is a text or a number")
 

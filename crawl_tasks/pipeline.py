@@ -22,6 +22,7 @@ from crawl_tasks.errors import (
     RedirectRefused,
 )
 from crawl_tasks.fetch.download import Fetcher
+from crawl_tasks.fetch.turn import AT_ONCE, Turn
 from crawl_tasks.fetch.validator import validator_of
 from crawl_tasks.frontier.frontier import Frontier, Refusal
 from crawl_tasks.frontier.quarantine import KeptPage
@@ -55,7 +56,7 @@ class Outcome(StrEnum):
 class Stopwatch:
     """Clocks one attempt: until the page is there it is fetched, then parsed; waiting for its turns is neither."""
 
-    def __init__(self, turn: GateTurn) -> None:
+    def __init__(self, turn: Turn) -> None:
         self.turn = turn
         self._began = time.perf_counter()
         self._page: Fetched | None = None
@@ -115,7 +116,7 @@ class Pages:
             log.debug("no lease", extra={"site": site, "rid": rid, "refusal": lease.name})
             return lease.name.lower()
         self._outage.end()  # a lease is a write: Redis does not only answer
-        watch = Stopwatch(GateTurn(self._frontier, lease, asked_at))
+        watch = Stopwatch(GateTurn(self._frontier, lease, asked_at) if lease.delay_ms else AT_ONCE)
         names_page = page_at_hand.set(lease)
         try:
             return self._work_on(lease, watch)
@@ -163,7 +164,9 @@ class Pages:
     def _heed(self, lease: Lease, site: OpenSite) -> None:
         """Tell the gate of the site's Crawl-delay: once a process, when it has changed, and when the gate forgot it."""
         request = lease.request
-        asked_s = min(self._fetcher.crawl_delay_s(request.address, site.policy) or 0.0, MOST_CRAWL_DELAY_S)
+        asked_s = self._fetcher.crawl_delay_s(request.address, site.policy) or 0.0
+        if asked_s > MOST_CRAWL_DELAY_S:
+            asked_s = MOST_CRAWL_DELAY_S
         if self._crawl_delays.get(request.site) != asked_s or lease.delay_ms < round(asked_s * 1000):
             self._frontier.sites.heed(request.site, asked_s)
             self._crawl_delays[request.site] = asked_s

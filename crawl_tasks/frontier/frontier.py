@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from operator import itemgetter
 from typing import cast
 
 import orjson
@@ -52,6 +53,7 @@ from crawl_tasks.frontier.timetable import Timetable
 from crawl_tasks.model import Effort, Lease, Parsed, Request
 
 _COUNTED_AT_ONCE = 20  # sites in one script: about a millisecond
+_as_row = itemgetter(slice(None))  # of a named tuple: half of what tuple() costs
 _EFFORT = " ".join(["%d"] * len(Effort._fields))
 
 
@@ -132,7 +134,7 @@ class Frontier:
             lease.request.site,
             lease.rid,
             lease.token,
-            orjson.dumps(items[:5], default=tuple),  # the script adds what is done and admitted
+            orjson.dumps(items[:5], default=_as_row),  # the script adds what is done and admitted
             parsed.tail,
             self._store_at,
             outcome,

@@ -19,7 +19,10 @@ TOLERANCE_S = 0.005
 
 
 class GateTurn:
-    """The turns of one attempt. `asked_at` is the moment of `time.monotonic` before its lease was asked for."""
+    """The turns of one attempt at a site that asks for a delay.
+
+    `asked_at` is the moment of `time.monotonic` before its lease was asked for.
+    """
 
     def __init__(self, frontier: Frontier, lease: Lease, asked_at: float) -> None:
         self._frontier = frontier
@@ -30,7 +33,7 @@ class GateTurn:
 
     def begin(self) -> None:
         """Wait until the next request may go."""
-        if self._is_used and self._lease.delay_ms:
+        if self._is_used:
             self._ask(Moment.NEXT)
 
     def confirm(self) -> None:
@@ -45,7 +48,7 @@ class GateTurn:
             self._frontier.turn(self._lease, Moment.SENT)
 
     def _is_late(self) -> bool:
-        return self._lease.delay_ms > 0 and time.monotonic() - self._since > TOLERANCE_S
+        return time.monotonic() - self._since > TOLERANCE_S
 
     def _ask(self, moment: Moment) -> None:
         asked_at = time.monotonic()
