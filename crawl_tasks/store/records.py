@@ -42,7 +42,7 @@ class Loser:
     seen_at: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Shape:
     """Where things stand in the rows of one table."""
 

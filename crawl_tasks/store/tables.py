@@ -11,7 +11,6 @@ from __future__ import annotations
 from typing import Final
 
 from sqlalchemy import BigInteger, Column, Double, Index, MetaData, String, Table, Text
-from sqlalchemy.dialects.mysql import LONGTEXT
 
 APPLICATION: Final = "crawl_tasks"
 ID_LENGTH: Final = 200  # three keys of this length still fit an index row of PostgreSQL and of MySQL
@@ -31,8 +30,9 @@ def _key(name: str, length: int = ID_LENGTH) -> Column[str]:
     return Column(name, by_bytes.with_variant(String(length, collation="utf8mb4_bin"), "mysql"), primary_key=True)
 
 
-def _text(name: str) -> Column[str]:
-    return Column(name, Text().with_variant(LONGTEXT(), "mysql"))
+def _text(name: str, *, nullable: bool = True) -> Column[str]:
+    long = Text().with_variant(Text(2**32 - 1), "mysql")  # there a text without a length holds 64 KiB
+    return Column(name, long, nullable=nullable)
 
 
 def _number(name: str) -> Column[int]:
@@ -159,6 +159,6 @@ requests = Table(
 )
 
 # The sites as they were published last, as JSON.
-sites = Table("sites", metadata, _site(), Column("text", Text().with_variant(LONGTEXT(), "mysql"), nullable=False))
+sites = Table("sites", metadata, _site(), _text("text", nullable=False))
 
 meta = Table("meta", metadata, _key("name", 50), Column("value", String(100), nullable=False))
