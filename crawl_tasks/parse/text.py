@@ -12,15 +12,16 @@ from itertools import repeat
 from unicodedata import normalize
 
 LONGEST = 1_000_000
+# Those come first that stand in nearly every text.
 _BLOCKS = (
-    "address article aside blockquote br center dd details dialog div dl dt fieldset figcaption figure footer form h1 "
-    "h2 h3 h4 h5 h6 header hr legend li main nav ol option p pre section summary table tbody tfoot thead tr ul"
+    "p br div li ul ol blockquote address article aside center dd details dialog dl dt fieldset figcaption figure "
+    "footer form h1 h2 h3 h4 h5 h6 header hr legend main nav option section summary table tbody tfoot thead tr"
 )
-_BREAK_OF = dict.fromkeys(_BLOCKS.split(), "\n") | {"td": " ", "th": " "}
-_ARE_BLOCKS = frozenset(_BLOCKS.split()).issuperset
+_BREAK_OF = dict.fromkeys([*_BLOCKS.split(), "pre"], "\n") | {"td": " ", "th": " "}
+_HAS_OTHERS = re.compile(rf"<(?!/?+(?:{'|'.join(_BLOCKS.split())})[\s/>])").search
 _REST_OF_TAG = r"""(?=[\s/>])[^>"]*(?:"[^"]*"[^>"]*)*>"""
-_TAG = re.compile(r"""</?+([a-z0-9]*+)(?:>|[^>"]*+(?:"[^"]*+"[^>"]*+)*+>)""")
-# Signs, layouts and what is unseen, in as few branches as will do: it is asked of each text.
+_TAG = re.compile(r"""<[^>"]*+(?:"[^"]*+"[^>"]*+)*+>""")
+_NAMED_TAG = re.compile(r"""</?+([a-z0-9]*+)(?:>|[^>"]*+(?:"[^"]*+"[^>"]*+)*+>)""")
 _HAS_SPECIAL = re.compile(
     "<(?:!|img|p(?:re|laintext)|s(?:cript|tyle|vg|elect)|t(?:emplate|extarea|itle)|no(?:script|embed|frames)"
     "|iframe|object|math|xmp)"
@@ -63,15 +64,7 @@ def lines(html: str) -> str:
     Scripts, comments and other unseen content is left out.
     """
     shown = html[:LONGEST]
-    if _HAS_SPECIAL(shown):
-        shown = _shown(shown)
-    # Half the time of a page goes into bodies: to split and join is twice as quick as sub() with a function.
-    parts = _TAG.split(shown.replace("\n", " "))
-    if _ARE_BLOCKS(parts[1::2]):
-        written = parts[::2]
-    else:
-        parts[1::2] = map(_BREAK_OF.get, parts[1::2], repeat(""))
-        written = "".join(parts).split("\n")
+    written = _written(shown) if _HAS_OTHERS(shown) else _TAG.split(shown.replace("\n", " "))
     text = "\n".join(filter(None, map(str.strip, written)))
     if "&" in text:
         text = _unescape(text)
@@ -87,9 +80,18 @@ def lines(html: str) -> str:
     return normalize("NFC", text)
 
 
+def _written(html: str) -> list[str]:
+    """Return what stands between line breaks and tags that make them."""
+    # First what is unseen: raw text in it is no serialised HTML, and the other expressions would not end soon on it.
+    shown = _shown(html) if _HAS_SPECIAL(html) else html
+    # To split and join is twice as quick as sub() with a function.
+    parts = _NAMED_TAG.split(shown.replace("\n", " "))
+    parts[1::2] = map(_BREAK_OF.get, parts[1::2], repeat(""))
+    return "".join(parts).split("\n")
+
+
 def _shown(html: str) -> str:
     """Take out what is unseen, put signs in place of their pictures, and marks in place of the blanks to keep."""
-    # First what is unseen: raw text in it is no serialised HTML, and the other expressions would not end soon on it.
     html = _UNSEEN.sub("", html)
     if "<img" in html:
         html = _IMAGE.sub(_picture, html)
