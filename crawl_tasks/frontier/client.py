@@ -75,22 +75,22 @@ class PlainConnection(redis.Connection):
         Where nothing stands in the way and the reply is a list in one piece, as those of all verbs are, this is all
         that is done. What else comes is left to redis-py, whose own way goes through nine functions.
         """
-        connected, parser = self._sock, self._parser
-        reader, now = parser._reader, time.monotonic()
+        connected, now = self._sock, time.monotonic()
+        reader, buffer = self._parser._reader, self._parser._buffer
         is_due = self.health_check_interval and now > self.next_health_check
         if is_due or connected is None or reader is None or reader.has_data():
             self.send_packed_command((command,))  # type: ignore[no-untyped-call]
             return self.read_response()
         try:
             connected.sendall(command)
-            reader.feed(parser._buffer, 0, connected.recv_into(parser._buffer))
+            reader.feed(buffer, 0, connected.recv_into(buffer))
         except (BlockingIOError, TimeoutError) as error:
             self.disconnect()
             raise self._silence() from error
         except OSError as error:
             self.disconnect()
             raise RedisConnectionError(f"Connection to {self._host_error()} broke: {error}") from error
-        reply = reader.gets() if parser._buffer[0] == _LIST else None
+        reply = reader.gets() if buffer[0] == _LIST else None
         if not isinstance(reply, list):
             return self.read_response()
         self.next_health_check = now + self.health_check_interval
