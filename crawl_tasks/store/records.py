@@ -138,11 +138,12 @@ def merge(shape: Shape, one: Row, two: Row) -> tuple[Row, list[Loser]]:
     if seen_one > seen_two:
         return merge(shape, two, one)
     old, new, first_seen_at = one[at + 1 : end], two[at + 1 : end], min(first_one, first_two)
+    is_even = one[end + 1] is None and two[end + 1] is None
+    if is_even and old == new:
+        return (*two[:end], first_seen_at, *two[end + 1 :]), []
     stamps_one, stamps_two = _unpack(one[end + 1]), _unpack(two[end + 1])
     contested: Iterable[int] = range(len(new))
-    if not stamps_one and not stamps_two:
-        if old == new:
-            return (*two[:end], first_seen_at, *two[end + 1 :]), []
+    if is_even:
         contested = compress(contested, map(ne, old, new))
     values, losers, late = list(new), list[Loser](), dict[float, list[str]]()
     for index in contested:

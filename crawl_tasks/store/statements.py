@@ -91,7 +91,7 @@ class Statements:
             ids = [key[-1] for key in group]
             for some in _portions(ids):
                 found = connection.exec_driver_sql(self._find(shape, len(some)), (*prefix, *some))
-                yield from map(tuple, found)
+                yield from map(tuple, found.all())
 
     def keep_versions(self, connection: Connection, rows: Sequence[Row]) -> None:
         """Insert versions; of one that is there, keep the later time."""
