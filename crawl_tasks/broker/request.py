@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from celery.worker import request as stock
-
-from crawl_tasks.broker.message import Message
 
 
 class Request(stock.Request):
     """Celery's request, but that the body goes to the pool as it was read here: its thread would decode it again."""
 
-    def __init__(
-        self,
-        message: Message,
-        *,
-        body: Any = None,  # noqa: ANN401 (Celery's signature)
-        decoded: bool = False,
-        **options: Any,  # noqa: ANN401 (Celery's signature)
-    ) -> None:
-        super().__init__(message, body=body if decoded else message.payload, decoded=True, **options)
+    content_type = content_encoding = None  # type: ignore[assignment]  # that is how the pool is told
+
+    @property
+    def body(self) -> object:
+        """What Celery was given decoded, as it is of an older protocol, or the message's."""
+        return self._body if self._decoded else self._message.payload  # type: ignore[attr-defined]  # not in the stubs
