@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-import chardet
 from w3lib.encoding import html_body_declared_encoding, http_content_type_encoding, read_bom, resolve_encoding
 
 from crawl_tasks.model import Fetched
@@ -63,6 +62,8 @@ def _doubted(body: bytes, charset: str) -> str:
     claimed = body.decode(charset, "replace")
     if claimed.count("\ufffd") <= max(2, len(claimed) * _WORTH_DOUBT):
         return claimed
+    import chardet  # noqa: PLC0415  # 7 ms that only a page asks for whose charset is a lie
+
     guess = chardet.detect(body[:_SAMPLE])["encoding"]
     guessed = body.decode(_known(resolve_encoding(guess) if guess else None) or "utf-8", "replace")
     return min((claimed, guessed), key=lambda text: text.count("\ufffd"))
