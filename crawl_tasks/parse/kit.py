@@ -116,7 +116,7 @@ def places(table: Table, name: str, fail: Callable[[str], ParseError]) -> tuple[
         ParseError: No record has an id.
     """
     ids = table.columns[name]
-    if all(ids) and len(set(ids)) == len(ids) and "".join(map(str, ids)).isalnum():
+    if all(ids) and len(set(ids)) == len(ids) and "".join([f"{one}" for one in ids]).isalnum():
         return list(range(len(ids))), ()  # as on nearly all pages: plain ids, each once
     first: dict[Plain, int] = {}
     for place, one in enumerate(ids):
@@ -148,15 +148,16 @@ def check_required(names: Iterable[str], table: Table, kept: Iterable[int], fail
                 raise fail(f"required {name} is missing in record {place + 1}; mend the rule, or drop `required`")
 
 
-def barren(rules: Mapping[str, Rule], table: Table, stage: str) -> tuple[str, ...]:
-    """Return a note for each main field that was found in no record of a full page."""
-    if len(table.records) < 3:
-        return ()
-    return tuple(
-        f"{stage}.{name}: found in none of {len(table.records)} records"
-        for name in ("title", "author", "created_at", "body")
-        if name in rules and table.columns[name].count(None) == len(table.records)
-    )
+def mains(rules: Mapping[str, Rule]) -> tuple[str, ...]:
+    """Return the names of the main fields among those of a stage."""
+    return tuple(name for name in ("title", "author", "created_at", "body") if name in rules)
+
+
+def barren(names: Iterable[str], table: Table, stage: str) -> tuple[str, ...]:
+    """Return a note for each of the main fields that was found in no record of a full page."""
+    count = len(table.records)
+    lost = [name for name in names if not any(table.columns[name]) and table.columns[name].count(None) == count]
+    return tuple(f"{stage}.{name}: found in none of {count} records" for name in lost) if count >= 3 else ()
 
 
 def extras(names: Sequence[str], columns: Mapping[str, Column], kept: Sequence[int]) -> list[dict[str, str] | None]:

@@ -9,7 +9,7 @@ from crawl_tasks.errors import ParseError, RefusedAddress
 from crawl_tasks.model import FULL_REACH, Forum, Items, Parsed, Post, Request, Stage
 from crawl_tasks.parse.dates import is_stable
 from crawl_tasks.parse.document import Document
-from crawl_tasks.parse.kit import Kit, barren, check_required, extras, picked, places, required, tidy
+from crawl_tasks.parse.kit import Kit, barren, check_required, extras, mains, picked, places, required, tidy
 from crawl_tasks.parse.pager import Pager, Pages
 from crawl_tasks.parse.reading import Compiled, Where, compile_rule, compile_test
 from crawl_tasks.parse.table import Table, TableReader
@@ -31,6 +31,7 @@ class ListReader:
         self._kit = kit
         self._spec = spec
         self._extra = extra_fields(spec.fields, POST_FIELDS)
+        self._mains = mains(spec.fields)
         self._required = required(spec.fields)
         columns = kit.fields(spec.fields, at_page=False)
         self._signs = tuple(self._sign(sign, place, columns) for place, sign in enumerate(spec.revision))
@@ -80,7 +81,7 @@ class ListReader:
         title = self._title(where, document) if self._title else None
         forum = Forum(request.key, None if title is None else str(title), self._forum_address(request))
         items = Items(request.site, (forum,), entered)
-        notes += more + barren(self._spec.fields, table, "list")
+        notes += more + barren(self._mains, table, "list")
         return Parsed(items, (*children, *further), 0, notes, is_cut=pages.is_cut)
 
     def _with_echoes(

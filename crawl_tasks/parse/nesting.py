@@ -18,14 +18,15 @@ def nested_by(table: Table, nesting: Nesting) -> tuple[Column, Column]:
         return _by_indent(columns["comment_id"], depths), depths
     if nesting is not Nesting.NESTED:
         return parents, depths
-    ids = columns["comment_id"]
     if None in depths:
-        depths = _or_else(depths, _levels(table.parents))
-    return _or_else(parents, [None if outer is None else ids[outer] for outer in table.parents]), depths
-
-
-def _or_else(given: Column, found: Sequence[Plain]) -> Column:
-    return [other if one is None else one for one, other in zip(given, found, strict=True)]
+        levels = _levels(table.parents)
+        depths = [level if one is None else one for one, level in zip(depths, levels, strict=True)]
+    ids = columns["comment_id"]
+    parents = [
+        ids[outer] if one is None and outer is not None else one
+        for one, outer in zip(parents, table.parents, strict=True)
+    ]
+    return parents, depths
 
 
 def _levels(parents: Sequence[int | None]) -> list[int]:

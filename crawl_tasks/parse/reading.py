@@ -35,7 +35,6 @@ from crawl_tasks.sites.rules import As, Beside, Plain, Rule, TextMode
 
 Where: TypeAlias = LexborNode | Json
 Reader: TypeAlias = Callable[[Where, Document], Plain]
-Finish: TypeAlias = Callable[[LexborNode, Document], Plain]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,27 +63,19 @@ def compile_rule(rule: Rule, want: Want, *, at_page: bool) -> Compiled:
         return Compiled(_by_json(rule, shape, _in_html(rule, want)))
     if rule.header is not None:
         return Compiled(partial(_by_header, rule.header.lower(), shape, rule.default))
-    take = take_of(rule, want)
-    default = rule.default
-
-    def finish(node: LexborNode, document: Document) -> Plain:
-        raw = take(node)
-        value = shape(raw, document) if raw is not None else None
-        return default if value is None else value
-
+    take, default = take_of(rule, want), rule.default
     if rule.xpath is not None:
         read = _by_xpath(rule, shape, take)
         return Compiled(_on_page(read) if at_page else read)
     if rule.css is None:
         if at_page and rule.regex and not rule.attr and not rule.text:
             return Compiled(_by_source(shape, default))
-        return Compiled(partial(_by_self, finish), None, column_of(rule, want), default)
+        return Compiled(_by_css(None, take, shape, default), None, column_of(rule, want), default)
     if rule.all:
         read = _by_all(rule, take, shape, each=(rule.as_ or want.kind) is As.URL)
         return Compiled(_on_page(read) if at_page else read)
-    if at_page:
-        return Compiled(_on_page(partial(_by_css, rule.css, finish, default)))
-    return Compiled(partial(_by_css, rule.css, finish, default), rule.css, column_of(rule, want), default)
+    read = _by_css(rule.css, take, shape, default)
+    return Compiled(_on_page(read)) if at_page else Compiled(read, rule.css, column_of(rule, want), default)
 
 
 def compile_test(rule: Rule, want: Want, *, at_page: bool = True) -> Callable[[Where, Document], bool]:
@@ -122,13 +113,18 @@ def _on_page(read: Reader) -> Reader:
     return lambda where, document: read(_node(where, document), document)
 
 
-def _by_self(finish: Finish, where: Where, document: Document) -> Plain:
-    return finish(where, document) if isinstance(where, LexborNode) else None
+def _by_css(css: str | None, take: Take, shape: Convert, default: Plain) -> Reader:
+    """Read the first match, or without a selector the record itself."""
 
+    def read(where: Where, document: Document) -> Plain:
+        if not isinstance(where, LexborNode):
+            return None if css is None else default
+        node = where if css is None else where.css_first(css)
+        raw = None if node is None else take(node)
+        value = None if raw is None else shape(raw, document)
+        return default if value is None else value
 
-def _by_css(css: str, finish: Finish, default: Plain, where: Where, document: Document) -> Plain:
-    node = where.css_first(css) if isinstance(where, LexborNode) else None
-    return default if node is None else finish(node, document)
+    return read
 
 
 def _by_all(rule: Rule, take: Take, shape: Convert, *, each: bool) -> Reader:

@@ -143,7 +143,8 @@ def finder_of(rule: Rule) -> Callable[[Where, Document], list[Where]]:
     """Compile a rule that finds records."""
     if rule.css is not None:
         css = rule.css
-        return lambda where, _: _distinct(where.css(css)) if isinstance(where, LexborNode) else []
+        each = _distinct if "," in css else list
+        return lambda where, _: each(where.css(css)) if isinstance(where, LexborNode) else []
     if rule.xpath is not None:
         find = etree.XPath(rule.xpath)
         return lambda where, document: [

@@ -9,7 +9,7 @@ from crawl_tasks.errors import ParseError
 from crawl_tasks.model import Comment, Items, Parsed, Post, Request, Stage
 from crawl_tasks.parse.alias import told_elsewhere
 from crawl_tasks.parse.document import Document
-from crawl_tasks.parse.kit import Kit, barren, check_required, extras, picked, places, required, tidy
+from crawl_tasks.parse.kit import Kit, barren, check_required, extras, mains, picked, places, required, tidy
 from crawl_tasks.parse.made_ids import with_made_ids
 from crawl_tasks.parse.nesting import nested_by
 from crawl_tasks.parse.pager import Pager, Pages
@@ -32,7 +32,7 @@ class CommentReader:
     """Reads the comments of a page, whichever kind of page it is."""
 
     def __init__(self, kit: Kit, spec: Records | CommentSpec, record: Rule) -> None:
-        self._rules = spec.fields
+        self._mains = mains(spec.fields)
         self._required = required(spec.fields)
         self._id_of = spec.id_of
         self._nesting = spec.nesting
@@ -53,7 +53,7 @@ class CommentReader:
 
         kept, notes = places(table, "comment_id", fail)
         check_required(self._required, table, kept, fail)
-        return self._comments(request, document, table, kept, page=page), notes + barren(self._rules, table, "comment")
+        return self._comments(request, document, table, kept, page=page), notes + barren(self._mains, table, "comment")
 
     def _comments(
         self, request: Request, document: Document, table: Table, kept: list[int], *, page: int
@@ -69,7 +69,7 @@ class CommentReader:
         parents, depths = nested_by(table, self._nesting)
         extra: Iterable[object] = extras(self._extra, columns, kept) if self._extra else nothing
         rows = zip(
-            repeat(request.key), map(str, picked(columns["comment_id"], kept)), repeat(document.page.at_s),
+            repeat(request.key), [f"{one}" for one in picked(columns["comment_id"], kept)], repeat(document.page.at_s),
             picked(parents, kept), author, created_at, body, body_html, picked(depths, kept), repeat(page),
             picked(columns.get("position") or list(range(len(parents))), kept), edited_at, states, extra, strict=False,
         )  # fmt: skip
