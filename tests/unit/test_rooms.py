@@ -15,7 +15,10 @@ STORING = ("sqlalchemy", "crawl_tasks.store")
     ("modules", "rooms"),
     [
         ("crawl_tasks.tasks, crawl_tasks.worker", (*FETCHING, *STORING)),
-        ("crawl_tasks.worker, crawl_tasks.recovery.sentry", (*FETCHING, "sqlalchemy.dialects.postgresql")),
+        (
+            "crawl_tasks.worker, crawl_tasks.recovery.sentry",
+            (*FETCHING, "sqlalchemy.dialects.postgresql", "sqlalchemy.dialects.mysql"),
+        ),
     ],
     ids=["any worker", "a store worker"],
 )
