@@ -29,6 +29,9 @@ SEARCHED = 100_000
 FALSE = frozenset({"", "0", "false", "no", "off", "none", "null"})
 
 
+_NUMBERS: dict[As, Callable[[str], int | None]] = {As.INT: read_int, As.COUNT: read_count}
+
+
 @dataclass(frozen=True, slots=True)
 class Clock:
     """How the dates of a site are read."""
@@ -84,11 +87,15 @@ def _signs_of(selector: str) -> tuple[str, ...]:
 def column_of(rule: Rule, want: Want) -> Columnize:
     """Return how a whole column is read: as `take_of` and `shape_of` would, with fewer calls for each value."""
     take, default, name = take_of(rule, want), rule.default, rule.attr
-    is_long = name is None and TextMode.LINES in (rule.text, want.mode)
-    is_text = (rule.as_ or want.kind) is As.TEXT and not rule.regex and not rule.map
+    kind, is_plain = rule.as_ or want.kind, not (rule.regex or rule.map or rule.plus)
     shape = shape_of(rule, want)
+    read = _NUMBERS.get(kind) if is_plain and default is None else None
+    is_text = is_plain and kind is As.TEXT
+    is_long = TextMode.LINES in (rule.text, want.mode)
 
     def column(nodes: Nodes, document: Document) -> list[Plain]:
+        if name is not None and is_text:
+            return [default if node is None else (node.attrs.get(name) or "").strip() or default for node in nodes]
         if name is not None:
             raws = [None if node is None else node.attrs.get(name) for node in nodes]
         elif is_long:
@@ -97,6 +104,8 @@ def column_of(rule: Rule, want: Want) -> Columnize:
             raws = [None if node is None else take(node) for node in nodes]
         if is_text:
             return [(raw.strip() or default) if raw else default for raw in raws]
+        if read is not None:
+            return [None if raw is None else read(raw) for raw in raws]
         shaped = [None if raw is None else shape(raw, document) for raw in raws]
         return shaped if default is None else [default if value is None else value for value in shaped]
 
@@ -109,10 +118,11 @@ def _bounded(take: Take, nodes: Nodes, document: Document) -> list[str | None]:
     raws: list[str | None] = []
     for node in nodes:
         raw = None if node is None else take(node)
-        budget -= len(raw or "")
-        if budget < 0:
-            raise ParseError(f"{document.page.url}: the records contain each other many times over; mend the rules")
         raws.append(raw)
+        if raw is not None:
+            budget -= len(raw)
+            if budget < 0:
+                raise ParseError(f"{document.page.url}: the records contain each other many times over; mend the rules")
     return raws
 
 
