@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from itertools import repeat
 
 from crawl_tasks.errors import ParseError
@@ -14,7 +13,7 @@ from crawl_tasks.parse.made_ids import with_made_ids
 from crawl_tasks.parse.nesting import nested_by
 from crawl_tasks.parse.pager import Pager, Pages
 from crawl_tasks.parse.reading import Where, compile_test
-from crawl_tasks.parse.table import Table, TableReader, first_of
+from crawl_tasks.parse.table import Column, Table, TableReader, first_of
 from crawl_tasks.parse.walk import named
 from crawl_tasks.parse.whole import first_page_read, next_page_read
 from crawl_tasks.sites.fields import COMMENT_FIELDS, POST_FIELDS, extra_fields
@@ -24,8 +23,6 @@ from crawl_tasks.sites.stages import CommentSpec, Nesting, PostSpec, Records
 _REQUIRED = ("title", "body")
 NORMAL = "normal"
 """State of what was read and says no other, so that a post that came back is deleted no more."""
-_PLAIN = ("author", "created_at", "body", "body_html", "edited_at")
-"""Fields of a comment that go into it as they are read."""
 
 
 class CommentReader:
@@ -58,20 +55,18 @@ class CommentReader:
     def _comments(
         self, request: Request, document: Document, table: Table, kept: list[int], *, page: int
     ) -> tuple[Comment, ...]:
-        columns = table.columns
-        nothing: repeat[Plain] = repeat(None)
-        author, created_at, body, body_html, edited_at = (
-            picked(columns[name], kept) if name in columns else nothing for name in _PLAIN
-        )
-        states: Iterable[Plain] = repeat(NORMAL)
-        if "state" in columns:
-            states = [state or NORMAL for state in picked(columns["state"], kept)]
         parents, depths = nested_by(table, self._nesting)
-        extra: Iterable[object] = extras(self._extra, columns, kept) if self._extra else nothing
+        columns = {**table.columns, "parent_id": parents, "depth": depths}
+        if len(kept) < len(parents):
+            columns = {name: picked(column, kept) for name, column in columns.items()}
+        nothing: Column = [None] * len(kept)
+        shown = columns.get
         rows = zip(
-            repeat(request.key), [f"{one}" for one in picked(columns["comment_id"], kept)], repeat(document.page.at_s),
-            picked(parents, kept), author, created_at, body, body_html, picked(depths, kept), repeat(page),
-            picked(columns.get("position") or list(range(len(parents))), kept), edited_at, states, extra, strict=False,
+            repeat(request.key), [f"{one}" for one in columns["comment_id"]], repeat(document.page.at_s),
+            columns["parent_id"], shown("author", nothing), shown("created_at", nothing), shown("body", nothing),
+            shown("body_html", nothing), columns["depth"], repeat(page), shown("position") or kept,
+            shown("edited_at", nothing), [state or NORMAL for state in shown("state", nothing)],
+            extras(self._extra, table.columns, kept) if self._extra else nothing, strict=False,
         )  # fmt: skip
         # As Comment._make does, without a call for each.
         return tuple(map(tuple.__new__, repeat(Comment), rows))
