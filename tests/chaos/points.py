@@ -251,7 +251,8 @@ POINTS = (
     KillPoint("before the acknowledgement", Role.FETCH, _before("broker.transport:QoS.ack")),
     KillPoint("after the acknowledgement", Role.FETCH, _after("broker.transport:QoS.ack")),
     KillPoint("tick done, reply not read", Role.FETCH, _sent(Verb.TICK), 12),
-    KillPoint("holding the floor after a tick", Role.FETCH, _after(f"{FRONTIER}.tick", _has_floor), 12),
+    # Store workers are up first, and one of them has the floor in a crew in which nobody else dies.
+    KillPoint("holding the floor after a tick", Role.STORE, _after(f"{FRONTIER}.tick", _has_floor), 12),
     KillPoint("scans produced, reply not read", Role.FETCH, _sent(Verb.PRODUCE), 2, is_rare=True),
     KillPoint("after producing scans", Role.FETCH, _after(f"{FRONTIER}.produce"), 2, is_rare=True),
     KillPoint("store: items drawn, reply not read", Role.STORE, _sent(Verb.DRAW), 3),
