@@ -14,7 +14,7 @@ from celery.worker import WorkController
 from kombu.transport.virtual import Message
 
 from crawl_tasks.broker.transport import Channel
-from crawl_tasks.errors import BackendError
+from crawl_tasks.errors import BackendError, ConfigError
 from crawl_tasks.logs import configure_logs
 from crawl_tasks.outage import Outage
 from crawl_tasks.queues import CONTROL_QUEUE, DETAIL, DETAIL_QUEUES, LIST_QUEUE, QUEUES, STORE_QUEUE
@@ -58,9 +58,17 @@ def name_queues(instance: WorkController, **_: object) -> None:
 
 @signals.celeryd_after_setup.connect
 def furnish(instance: WorkController, **_: object) -> None:
-    """Have ready what fetching takes before the first page, and before a pool of processes is forked."""
+    """Have ready what fetching takes before the first page, and before a pool of processes is forked.
+
+    Raises:
+        SystemExit: a setting is wrong; the reason is written to standard error.
+    """
     if _FETCHING.intersection(instance.app.amqp.queues.consume_from):
-        runtime().pages  # noqa: B018 (made when it is first looked at)
+        try:
+            runtime().pages  # noqa: B018 (made when it is first looked at)
+        except ConfigError as error:
+            sys.stderr.write(f"crawl_tasks: {error}\n")
+            raise SystemExit(error.exit_code) from None
 
 
 @signals.celeryd_init.connect

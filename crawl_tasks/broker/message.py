@@ -12,6 +12,8 @@ from kombu.transport import virtual
 _MARK = "crawl_at"
 """The header that only the frontier writes."""
 
+_CALLS = ("callbacks", "errbacks", "chain")
+
 
 def is_hint(message: virtual.Message) -> bool:
     """Say whether the frontier wrote a message, and will send it again when it is lost."""
@@ -34,12 +36,25 @@ def readable(message: bytes) -> dict[str, Any]:
     "".join(texts)  # the cheapest way to hold that all are texts
     if payload["content-type"] != "application/json":
         raise ValueError("the content type is not application/json")
-    encoding = properties.get("body_encoding")
+    if "task" in headers and _MARK not in headers:  # a forged hint ends where its task fails; others would come back
+        _check_body(payload)
+    return payload
+
+
+def _check_body(payload: dict[str, Any]) -> None:
+    """Hold that a body is what Celery takes it for: if not, its worker fails before or after the task, not in it."""
+    text, encoding = payload["body"], payload["properties"].get("body_encoding")
     if encoding == "base64":
-        base64.b64decode(payload["body"], validate=True)
+        text = base64.b64decode(text, validate=True)
     elif encoding not in (None, "utf-8"):
         raise ValueError("the body's encoding is neither utf-8 nor base64")
-    return payload
+    match orjson.loads(text):
+        case [list(), dict(), dict() as links]:
+            calls = [call for name in _CALLS for call in links.get(name) or ()]
+        case _:
+            raise ValueError("the body is not arguments, named arguments and what to call next: [[], {}, {}]")
+    if not all(isinstance(call, dict) and isinstance(call.get("task"), str) for call in calls):
+        raise ValueError("what to call next is no task")
 
 
 class Message(virtual.Message):

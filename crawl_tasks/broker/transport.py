@@ -206,8 +206,17 @@ class Channel(stock.Channel):
             payload = readable(message)
         except (LookupError, TypeError, ValueError) as error:
             self._set_aside(message, queue, str(error))
-        else:
+            return
+        try:
             self.connection._deliver(payload, queue)
+        except (
+            AttributeError,
+            LookupError,
+            TypeError,
+            ValueError,
+        ) as error:  # Celery takes its parts for what they say
+            self._set_aside(message, queue, f"{type(error).__name__}: {error}")
+            virtual.QoS.ack(self.qos, payload["properties"]["delivery_tag"])
 
     def set_aside(self, message: virtual.Message, reason: str) -> None:
         """Keep a message that Celery would throw away; a hint need not be kept, the frontier sends it again."""

@@ -26,6 +26,8 @@ Column = list[Plain]
 _CROWD = 4
 MAX_RECORDS = 5_000
 _NOWHERE = -1
+# No forum nests deeper; a page that does is out to cost time.
+_WAY_UP = range(1_100)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,10 +111,12 @@ class _Dealer:
         dealt: list[LexborNode | None] = [None] * (len(self.records) + 1)  # the last for those that are nowhere
         for match in matches:
             node = match
-            while (place := index.get(node.mem_id)) is None:
+            for _ in _WAY_UP:
+                if (place := index.get(node.mem_id)) is not None:
+                    if dealt[place] is None:
+                        dealt[place] = match
+                    break
                 node = node.parent or scope
-            if dealt[place] is None:
-                dealt[place] = match
         return dealt[:_NOWHERE]
 
     def parents(self) -> list[int | None]:
@@ -120,8 +124,10 @@ class _Dealer:
         scope, index = self._scope, self._index
         parents: list[int | None] = []
         for record in self.records:
-            node = record.parent or scope
-            while (place := index.get(node.mem_id)) is None:
+            node, place = record.parent or scope, None
+            for _ in _WAY_UP:
+                if (place := index.get(node.mem_id)) is not None:
+                    break
                 node = node.parent or scope
             parents.append(None if place == _NOWHERE else place)
         return parents

@@ -16,6 +16,7 @@ from crawl_tasks.frontier.turn import GateTurn
 from crawl_tasks.model import Lease, State
 from tests.frontier.by_hand import NOTHING, lease, posts, released
 from tests.frontier.small_crawl import RULES, SmallCrawl
+from tests.waiting import eventually
 
 SLOW = {"delay_ms": 20_000, "window": 4}
 LONG_AGO = 10.0
@@ -46,6 +47,7 @@ def test_who_is_late_and_had_nobody_after_it_goes_at_once_and_the_others_wait_fr
     frontier: Frontier, client: redis.Redis, two: list[Lease]
 ) -> None:
     before = opens_at(client)
+    eventually(lambda: frontier.clock_ms() > before - SLOW["delay_ms"])  # later than when it was sent, by a millisecond
 
     GateTurn(frontier, two[1], time.monotonic() - LONG_AGO).confirm()
 
