@@ -12,6 +12,8 @@ from kombu.transport import virtual
 _MARK = "crawl_at"
 """The header that only the frontier writes."""
 
+_ENCODINGS = (None, "utf-8", "base64")
+
 _CALLS = ("callbacks", "errbacks", "chain")
 
 
@@ -36,18 +38,16 @@ def readable(message: bytes) -> dict[str, Any]:
     "".join(texts)  # the cheapest way to hold that all are texts
     if payload["content-type"] != "application/json":
         raise ValueError("the content type is not application/json")
+    encoding = properties.get("body_encoding")
+    if encoding not in _ENCODINGS:
+        raise ValueError("the body's encoding is neither utf-8 nor base64")
     if "task" in headers and _MARK not in headers:  # a forged hint ends where its task fails; others would come back
-        _check_body(payload)
+        _check_body(base64.b64decode(payload["body"], validate=True) if encoding == "base64" else payload["body"])
     return payload
 
 
-def _check_body(payload: dict[str, Any]) -> None:
+def _check_body(text: str | bytes) -> None:
     """Hold that a body is what Celery takes it for: if not, its worker fails before or after the task, not in it."""
-    text, encoding = payload["body"], payload["properties"].get("body_encoding")
-    if encoding == "base64":
-        text = base64.b64decode(text, validate=True)
-    elif encoding not in (None, "utf-8"):
-        raise ValueError("the body's encoding is neither utf-8 nor base64")
     match orjson.loads(text):
         case [list(), dict(), dict() as links]:
             calls = [call for name in _CALLS for call in links.get(name) or ()]

@@ -28,8 +28,21 @@ NO_MESSAGE = (
 )
 FAILS_BY_ITSELF = ("[[1, 2, 3, 4], {}, {}]", '[[], {"site": 5}, {}]', '[[], {"post_id": "1"}, {}]', "[[], {}, {}]")
 
+ODD_HEADERS: tuple[dict[str, object], ...] = (
+    {"eta": 5},
+    {"eta": "tomorrow"},
+    {"expires": []},
+    {"expires": "x"},
+    {"timelimit": 7},
+    {"retries": "x"},
+    {"argsrepr": 5},
+    {"lang": None},
+    {"group": 3, "root_id": []},
+    {"headers": 5},
+)
 
-def test_a_body_of_any_shape_harms_neither_the_worker_nor_the_messages_behind_it(world: World) -> None:
+
+def test_a_message_of_any_shape_harms_neither_the_worker_nor_the_messages_behind_it(world: World) -> None:
     world.forum()
     known = world.truth()["posts"][0]["post_id"]
     sound = message(world.client, world, site="demo", post_id=known)
@@ -44,6 +57,10 @@ def test_a_body_of_any_shape_harms_neither_the_worker_nor_the_messages_behind_it
             odd = {"headers": sound["headers"] | headers | {"id": f"{name}{number}"}, "body": body}
             odd["properties"] = sound["properties"] | properties
             world.client.lpush("post", json.dumps(sound | odd))
+    for number, headers in enumerate(ODD_HEADERS):
+        odd = {"headers": sound["headers"] | headers | {"id": f"headers{number}"}}
+        odd["properties"] = sound["properties"] | {"delivery_tag": f"headers{number}"}
+        world.client.lpush("post", json.dumps(sound | odd))
     world.client.lpush("post", json.dumps(sound))
 
     worker = world.worker("all", "detail,store")
