@@ -10,7 +10,7 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
-from functools import partial
+from functools import cache, partial
 from importlib import resources
 from typing import Final
 
@@ -100,11 +100,15 @@ OUTBOX_MAX: Final = 5000
 
 def script_text(verb: Verb, hints: Mapping[str, str], outbox_max: int = OUTBOX_MAX) -> str:
     """Put a verb's script together: templates, bounds, prelude, verb."""
-    lua = resources.files("crawl_tasks.frontier") / "lua"
     table = ", ".join(f"{queue} = {_quote(hint)}" for queue, hint in hints.items())
-    prelude = "\n".join((lua / f"_{part}.lua").read_text("utf-8") for part in PRELUDE)
+    prelude = "\n".join(_read_lua(f"_{part}") for part in PRELUDE)
     bounds = f"local TIMES_MS, AGES_S, OUTBOX_MAX = {_numbers(TIMES_MS)}, {_numbers(AGES_S)}, {outbox_max}"
-    return f"local HINTS = {{{table}}}\n{bounds}\n{prelude}\n{(lua / f'{verb}.lua').read_text('utf-8')}"
+    return f"local HINTS = {{{table}}}\n{bounds}\n{prelude}\n{_read_lua(verb)}"
+
+
+@cache  # the prelude stands in every script
+def _read_lua(name: str) -> str:
+    return (resources.files("crawl_tasks.frontier") / "lua" / f"{name}.lua").read_text("utf-8")
 
 
 @contextmanager
