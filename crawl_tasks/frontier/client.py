@@ -32,6 +32,7 @@ class Options(TypedDict, total=False):
     socket_keepalive: bool
     health_check_interval: int
     max_connections: int
+    driver_info: redis.DriverInfo
     retry: Retry | None
 
 
@@ -113,6 +114,7 @@ def open_client(url: str, master: str, **options: Unpack[Options]) -> redis.Redi
         ValueError: the URL is none.
     """
     options.setdefault("max_connections", MOST_CONNECTIONS)
+    options.setdefault("driver_info", redis.DriverInfo())  # or each connection looks up redis-py's version: 1 ms
     if url.startswith("redis://"):
         return redis.Redis.from_url(url, connection_class=PlainConnection, **options)
     if not url.startswith(SENTINEL):

@@ -66,6 +66,15 @@ def test_a_reply_that_comes_is_given(client: redis.Redis) -> None:
         assert other.ping()
 
 
+def test_the_version_of_redis_py_is_looked_up_once_for_all_connections(client: redis.Redis) -> None:
+    port = client.get_connection_kwargs()["port"]
+    with open_client(f"redis://127.0.0.1:{port}/0", "") as other:
+        first, second = (other.connection_pool.get_connection() for _ in range(2))
+
+        assert first.driver_info is second.driver_info
+        assert first.driver_info.lib_version == redis.__version__
+
+
 @pytest.fixture
 def own(client: redis.Redis) -> Iterator[PlainConnection]:
     client.rpush("short", "a", "b")
