@@ -11,7 +11,6 @@ import sys
 from typing import NoReturn
 
 import click
-from redis.exceptions import RedisError
 
 from crawl_tasks import __version__
 from crawl_tasks.cli.exits import Exit
@@ -92,10 +91,16 @@ class Commands(click.Group):
             return super().invoke(ctx)
         except click.Abort as error:
             end_question(error, ctx)
-        except (CrawlError, RedisError, BrokenPipeError, KeyboardInterrupt) as error:
+        except (CrawlError, _redis_error(), BrokenPipeError, KeyboardInterrupt) as error:
             if ctx.params.get("debug") and not isinstance(error, (BrokenPipeError, KeyboardInterrupt)):
                 raise
             end(error, ctx)
+
+
+def _redis_error() -> type[Exception]:
+    from redis.exceptions import RedisError  # noqa: PLC0415  # 0.1 s that `--help` does without
+
+    return RedisError
 
 
 def end(error: BaseException, ctx: click.Context) -> NoReturn:

@@ -19,8 +19,9 @@ STORING = ("sqlalchemy", "crawl_tasks.store")
             "crawl_tasks.worker, crawl_tasks.recovery.sentry",
             (*FETCHING, "sqlalchemy.dialects.postgresql", "sqlalchemy.dialects.mysql"),
         ),
+        ("crawl_tasks.cli.main", (*FETCHING, *STORING, "redis")),
     ],
-    ids=["any worker", "a store worker"],
+    ids=["any worker", "a store worker", "the list of commands"],
 )
 def test_what_a_worker_starts_with_is_without_the_rooms_it_may_never_enter(
     modules: str, rooms: tuple[str, ...]
