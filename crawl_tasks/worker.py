@@ -9,7 +9,6 @@ import sys
 from collections.abc import Mapping
 
 from celery import signals
-from celery.beat import SchedulingError
 from celery.worker import WorkController
 from kombu.transport.virtual import Message
 
@@ -96,6 +95,8 @@ class OutageFilter(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Let through what is anything else."""
+        from celery.beat import SchedulingError  # noqa: PLC0415  # 6 ms that only beat needs
+
         error = record.exc_info[1] if record.exc_info else None
         if not isinstance(error, SchedulingError):
             return True

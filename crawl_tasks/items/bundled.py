@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Mapping
 
 from crawl_tasks.errors import SiteError
-from crawl_tasks.items.language import language_of
 from crawl_tasks.items.verdict import Drop, Item
 from crawl_tasks.model import Comment, Post, Request, Stage
 from crawl_tasks.sites.steps import ItemStep, Unwanted
@@ -34,6 +33,8 @@ def limit(item: Item, lengths: dict[str, int]) -> Item:
 
 def tag_language(item: Item, fields: tuple[str, ...]) -> Item:
     """Write extra.language; nothing where there is no text."""
+    from crawl_tasks.items.language import language_of  # noqa: PLC0415  # 10 ms for its scripts, which few sites ask for
+
     text = "\n".join(filter(None, (_text(item, name) for name in fields)))
     return replaced(item, {"extra": {**(item.extra or {}), "language": language_of(text)}}) if text else item
 

@@ -14,14 +14,15 @@ STORING = ("sqlalchemy", "crawl_tasks.store")
 @pytest.mark.parametrize(
     ("modules", "rooms"),
     [
-        ("crawl_tasks.tasks, crawl_tasks.worker", (*FETCHING, *STORING)),
+        ("crawl_tasks.tasks, crawl_tasks.worker", (*FETCHING, *STORING, "celery.beat")),
+        ("crawl_tasks.runtime, crawl_tasks.pipeline", (*STORING, "crawl_tasks.items.language")),
         (
             "crawl_tasks.worker, crawl_tasks.recovery.sentry",
             (*FETCHING, "sqlalchemy.dialects.postgresql", "sqlalchemy.dialects.mysql"),
         ),
         ("crawl_tasks.cli.main", (*FETCHING, *STORING, "redis")),
     ],
-    ids=["any worker", "a store worker", "the list of commands"],
+    ids=["any worker", "a fetching worker", "a store worker", "the list of commands"],
 )
 def test_what_a_worker_starts_with_is_without_the_rooms_it_may_never_enter(
     modules: str, rooms: tuple[str, ...]
