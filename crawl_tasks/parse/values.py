@@ -144,7 +144,7 @@ def _take_whole(rule: Rule, want: Want) -> Take:
 
 def _moment_of(node: LexborNode) -> str | None:
     """Return what a time element says: its machine-readable attribute, else its text."""
-    return node.attributes.get("datetime") or texts.one_line(node.text()) or None
+    return node.attrs.get("datetime") or texts.one_line(node.text()) or None
 
 
 def shape_of(rule: Rule, want: Want) -> Convert:
