@@ -195,7 +195,8 @@ class Fetcher:
         there: Destination,
     ) -> RawResponse:
         clock.turn.begin()
-        sent = {"User-Agent": policy.user_agent, "Accept": _PAGES, "Accept-Encoding": ACCEPTED, **headers}
+        accept = {} if "accept" in map(str.lower, headers) else {"Accept": _PAGES}  # a site's own may be in any case
+        sent = {"User-Agent": policy.user_agent, **accept, "Accept-Encoding": ACCEPTED, **headers}
         return self._client.send(
             url, headers=sent, deadline=clock.deadline, limits=limits, destination=there, turn=clock.turn
         )

@@ -102,13 +102,22 @@ class HostileServer:
         with sock, contextlib.suppress(OSError):
             for head in _heads(sock):
                 line, *rest = head.decode("latin-1").split("\r\n")
-                headers = {name.lower(): value.strip() for name, _, value in (text.partition(":") for text in rest)}
-                visit = Visit(self, sock, line.split(" ")[1], headers, number)
+                visit = Visit(self, sock, line.split(" ")[1], _fields(rest), number)
                 self.visits.append(visit)
                 self.routes.get(visit.target.partition("?")[0], not_found)(visit)
                 if not visit.keep:
                     break
         self._open.discard(sock)
+
+
+def _fields(lines: list[str]) -> dict[str, str]:
+    """Return headers by their names in lower case, repeated ones joined."""
+    fields: dict[str, str] = {}
+    for line in lines:
+        name, _, value = line.partition(":")
+        key = name.lower()
+        fields[key] = f"{fields[key]}, {value.strip()}" if key in fields else value.strip()
+    return fields
 
 
 def not_found(visit: Visit) -> None:

@@ -439,6 +439,15 @@ def test_request_says_who_asks_and_what_it_reads(server, fetch):
     assert not {"connection", "cookie", "authorization", "referer"} - {"connection"} & headers.keys()
 
 
+@pytest.mark.parametrize("name", ["Accept", "accept"])
+def test_what_a_site_says_it_accepts_takes_the_place_of_our_own(server, fetch, name):
+    server.routes["/"] = page(PAGE)
+
+    fetch(headers={name: "application/json"})
+
+    assert server.visits[-1].headers["accept"] == "application/json"
+
+
 def test_address_is_sent_as_it_was_checked(server, fetch):
     target = "/a%2Fb//c/;x=1/%7C?a[]=%5C&b==&%E4%B8%AD=~"
     server.routes["/a%2Fb//c/;x=1/%7C"] = page(PAGE)
