@@ -62,6 +62,7 @@ def checked_sites(settings: Settings, names: tuple[str, ...]) -> list[Site]:
     Raises:
         ConfigError: there is none of a name, or any file is wrong; the message lists the mistakes of all files.
     """
+    names = tuple(_name_in(settings.sites_dir, name) for name in names)
     sites: dict[str, Site] = {}
     mistakes: list[str] = []
     owners: dict[str, Site] = {}
@@ -83,6 +84,13 @@ def checked_sites(settings: Settings, names: tuple[str, ...]) -> list[Site]:
     if mistakes:
         raise ConfigError("\n".join(mistakes))
     return [sites[name] for name in names or sites]
+
+
+def _name_in(directory: Path, name: str) -> str:
+    """Give the name of a site; people also write its file, as the shell completes it."""
+    file = Path(name)
+    is_there = file.parent == Path() or file.resolve().parent == directory.resolve()
+    return file.stem if file.suffix in _SUFFIXES and is_there else name
 
 
 def check_cases(settings: Settings, sites: list[Site]) -> None:

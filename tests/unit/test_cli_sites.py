@@ -133,6 +133,15 @@ def test_check_of_one_site_does_not_mind_the_mistakes_of_others(tmp_path: Path) 
     assert result.exit_code == Exit.OK, result.output
 
 
+@pytest.mark.parametrize("directory", ["", "{sites}/"])
+def test_check_of_one_site_takes_its_file_for_its_name(tmp_path: Path, directory: str) -> None:
+    file = write_site(tmp_path, site_text())
+
+    result = run("sites", "check", f"{directory.format(sites=file.parent)}{file.name}", "--no-publish", home=tmp_path)
+
+    assert result.exit_code == Exit.OK, result.output
+
+
 def test_check_of_a_site_that_is_not_there_names_those_that_are(tmp_path: Path) -> None:
     write_site(tmp_path, site_text())
 
