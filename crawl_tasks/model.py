@@ -10,7 +10,10 @@ from collections.abc import Mapping, Sequence
 from enum import IntEnum, StrEnum
 from itertools import repeat
 from types import MappingProxyType
-from typing import NamedTuple, TypeVar
+from typing import Final, NamedTuple, TypeVar
+
+UNREADABLE: Final = frozenset({"deleted", "masked"})
+"""States in which a post or comment cannot be read."""
 
 
 class Stage(StrEnum):
@@ -76,7 +79,9 @@ class Request(NamedTuple):
     post's state (reply count, last reply time); the guard knows a request by (stage, key, page, revision).
     A request with `only_if_new` is admitted only when the same commit admitted something else
     before it: the next list page of a chain that stops where nothing is new. One with `only_if_named` tells of
-    news in a thread that another board lists: it is admitted only when that thread was named before.
+    news in a thread that another board lists: it is admitted only when that thread was named before. `source` is the
+    board whose list named the post. With `is_hidden` that list says that the post is deleted: a post that is known is
+    not asked for, and once the list says so no more, it is.
     """
 
     site: str
@@ -89,6 +94,8 @@ class Request(NamedTuple):
     only_if_new: bool = False
     only_if_named: bool = False
     reach: Reach = FULL_REACH
+    source: str = ""
+    is_hidden: bool = False
 
 
 class Lease(NamedTuple):

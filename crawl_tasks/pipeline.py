@@ -200,9 +200,8 @@ class Pages:
         addresses = self._sites.open(request.site, lease.site_version).addresses
         is_post = request.stage is Stage.POST and addresses.is_own_key(request.stage, request.key)
         posts = (Post(request.key, seen_at=time.time(), url=request.address, state="deleted"),) if is_post else ()
-        receipt = self._frontier.commit(
-            lease, Parsed(Items(request.site, posts=posts)), f"gone:{request.stage.value}", effort
-        )
+        parsed, is_post_page = Parsed(Items(request.site, posts=posts)), request.stage is Stage.POST
+        receipt = self._frontier.commit(lease, parsed, f"gone:{request.stage.value}", effort, is_gone=is_post_page)
         log.info("page is gone")
         return Outcome.GONE if receipt else Outcome.LEASE_LOST
 

@@ -14,8 +14,7 @@ from crawl_tasks.cli.standing import require_ledger
 from crawl_tasks.errors import ConfigError, SiteError
 from crawl_tasks.items.sieve import Sieve
 from crawl_tasks.model import Stage
-from crawl_tasks.publishing import board_terms, is_public, require_contact
-from crawl_tasks.recovery.names import publish_remembering
+from crawl_tasks.publishing import board_terms, is_public, publish_site, require_contact
 from crawl_tasks.settings import Settings, load_settings
 from crawl_tasks.sitebook import open_site
 from crawl_tasks.sites.address import Addresses
@@ -52,7 +51,7 @@ def check(name: str | None, publish: bool) -> None:
         frontier = open_frontier(settings)
         require_ledger(settings, frontier)
         for site in sites:
-            publish_remembering(frontier, site, settings.contact, settings.database_url)
+            publish_site(frontier, site, settings.contact)
         click.echo(f"published: {', '.join(site.name for site in sites)}")
 
 

@@ -25,7 +25,7 @@ from crawl_tasks.frontier.answers import (
 )
 from crawl_tasks.frontier.audit import Audit
 from crawl_tasks.frontier.census import LATE_MS, Census, read_census
-from crawl_tasks.frontier.entry import line_of, read_entry
+from crawl_tasks.frontier.entry import guard_word, line_of, read_entry
 from crawl_tasks.frontier.gauges import (
     BoardState,
     Vitals,
@@ -117,7 +117,14 @@ class Frontier:
         return wait_ms / 1000
 
     def commit(
-        self, lease: Lease, parsed: Parsed, outcome: str = "", effort: Effort | None = None, validator: str = ""
+        self,
+        lease: Lease,
+        parsed: Parsed,
+        outcome: str = "",
+        effort: Effort | None = None,
+        validator: str = "",
+        *,
+        is_gone: bool = False,
     ) -> Receipt | None:
         """End a lease with all that its page gave; None when the lease was lost and nothing was changed.
 
@@ -127,6 +134,7 @@ class Frontier:
             outcome: a counter to raise beside `done`.
             effort: what the attempt cost, to be counted.
             validator: what the page is known by to its server; the board's next scan asks by it.
+            is_gone: the forum says that there is no such page: the guard asks for it again when it is listed again.
         """
         items = parsed.items
         reply = self._scripts.call(
@@ -142,6 +150,7 @@ class Frontier:
             " ".join(f"{reason} {count}" for reason, count in parsed.dropped) if parsed.dropped else "",
             f"{lease.site_version} {validator}" if validator else "",
             len(items.posts) + len(items.comments),
+            guard_word(lease.request) if is_gone else "",
             *map(line_of, parsed.children),
         )
         return Receipt(*cast("list[int]", reply[1:])) if reply[0] == 0 else None

@@ -75,7 +75,7 @@ class HubReader:
         note = (f"{len(found) - MOST_LINKS} links above {MOST_LINKS} were left out",) if len(found) > MOST_LINKS else ()
         rank, at_s = self._kit.rank(request, Stage.POST), document.page.at_s
         children = tuple(
-            Request(request.site, Stage.POST, key, address, revision=revision, priority=rank)
+            Request(request.site, Stage.POST, key, address, revision=revision, priority=rank, source=request.key)
             for key, revision in entered
             if (address := self._address(key, seen_as.get(key))) is not None
         )

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from itertools import repeat
 
 from crawl_tasks.errors import ParseError, RefusedAddress
-from crawl_tasks.model import FULL_REACH, Forum, Items, Parsed, Post, Request, Stage
+from crawl_tasks.model import FULL_REACH, UNREADABLE, Forum, Items, Parsed, Post, Request, Stage
 from crawl_tasks.parse.dates import is_stable
 from crawl_tasks.parse.document import Document
 from crawl_tasks.parse.kit import Kit, barren, check_required, extras, mains, picked, places, required, tidy
@@ -70,8 +71,9 @@ class ListReader:
         entered = alive(posts, request.reach)
         reach = request.reach._replace(shown="") if request.reach.whole else FULL_REACH
         rank = self._kit.rank(request, Stage.POST)
+        named = partial(Request, request.site, Stage.POST, page=1, priority=rank, reach=reach, source=request.key)
         children = [
-            Request(request.site, Stage.POST, post.post_id, post.url, 1, post.revision or "", rank, reach=reach)
+            named(post.post_id, post.url, revision=post.revision or "", is_hidden=post.state in UNREADABLE)
             for post in entered
             if post.url is not None
         ]

@@ -23,14 +23,12 @@ from typing import Final, cast
 
 from sqlalchemy import Table
 
-from crawl_tasks.model import Comment, Forum, Post
+from crawl_tasks.model import UNREADABLE, Comment, Forum, Post
 from crawl_tasks.store import tables
 
 Value = str | int | float | None
 Row = tuple[Value, ...]
 Key = tuple[str, ...]
-
-UNREADABLE: Final = frozenset({"deleted", "masked"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,7 @@ from collections.abc import Sequence
 
 from sqlalchemy import Connection, or_, select
 
-from crawl_tasks.model import Comment, Items, Sweep
-from crawl_tasks.store.records import UNREADABLE
+from crawl_tasks.model import UNREADABLE, Comment, Items, Sweep
 from crawl_tasks.store.tables import comments
 
 

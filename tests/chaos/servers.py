@@ -173,7 +173,9 @@ def losses(scale: Scale, seed: int) -> list[Row]:
 
 def _kind(key: str) -> str:
     """Name the kind of a key: numbers, buckets and process names left out."""
-    return re.sub(r"(:board|:g:\w+|:tail|:ready:\w+):.*", r"\1", re.sub(r"pidbox.*|celeryev.*", "remote control", key))
+    return re.sub(
+        r"(:board|:seen:\w+|:tail|:ready:\w+):.*", r"\1", re.sub(r"pidbox.*|celeryev.*", "remote control", key)
+    )
 
 
 def _command(ground: Ground, *arguments: str) -> int:

@@ -45,7 +45,8 @@ def test_every_part_but_the_comparison_has_a_guard_or_a_reason() -> None:
 
 
 def test_a_key_of_every_name_in_the_scripts_is_of_a_kind_that_chaos_deletes() -> None:
-    keys = ["crawl:due", "crawl:s:demo", "crawl:s:demo:ready:list:5", "crawl:s:demo:g:post:0", "crawl:s:demo:board:1"]
+    site = "crawl:s:demo"
+    keys = ["crawl:due", site, f"{site}:ready:list:5", f"{site}:seen:post:0", f"{site}:board:1"]
 
     of = {key: [kind.name for kind in kinds() if kind.pattern.fullmatch(key)] for key in keys}
 
