@@ -123,7 +123,8 @@ class Fetched(NamedTuple):
     `headers` has lower-case names. `body` is decoded from its content encoding, still bytes of `charset`-to-be-found.
     With `is_unchanged` the page is the one that the validator we asked by was given with, and there is no body.
     `at_s` is the moment of the response by the site's Date header if it has a credible one, else by our
-    clock, in seconds since the epoch: relative dates on the page are relative to it.
+    clock, in seconds since the epoch: relative dates on the page are relative to it. `age_s` is how long the page had
+    lain in a cache, in seconds, by its own headers where they are credible.
     """
 
     url: str
@@ -134,6 +135,7 @@ class Fetched(NamedTuple):
     elapsed_ms: int = 0
     wire_bytes: int = 0
     is_unchanged: bool = False
+    age_s: float = 0.0
 
 
 class Effort(NamedTuple):
