@@ -54,7 +54,7 @@ def test_a_thread_that_stands_twice_on_a_page_is_taken_once() -> None:
     parsed = site_parser().parse(request, answer(request, rows(7, 8, 7, 7)), 0)
 
     assert [post.post_id for post in parsed.items.posts] == ["7", "8"]
-    assert len(parsed.children) == 2
+    assert (len(parsed.children), parsed.notes) == (2, ())
 
 
 def test_rows_without_an_id_are_left_out_and_remarked_upon() -> None:
@@ -64,6 +64,42 @@ def test_rows_without_an_id_are_left_out_and_remarked_upon() -> None:
 
     assert [post.post_id for post in parsed.items.posts] == ["7"]
     assert parsed.notes == ("1 of 2 records without post_id were left out",)
+
+
+@pytest.mark.parametrize(
+    ("ids", "said"),
+    [
+        (("7", "a b", "c d"), "2 of 3 records were left out: their post_id holds a blank (the first: 'a b')"),
+        (("7", "a&#27;b"), "1 of 2 records were left out: their post_id holds a control character (the first: 'a\\x1bb')"),
+        (("7", "-" * 201), f"1 of 2 records were left out: their post_id is longer than 200 characters (the first: '{'-' * 40}')"),
+    ],
+)  # fmt: skip
+def test_rows_whose_id_is_odd_are_left_out_and_remarked_upon_with_the_first(ids: tuple[str, ...], said: str) -> None:
+    request = ask(Stage.LIST)
+
+    parsed = site_parser().parse(request, answer(request, rows(*ids)), 0)
+
+    assert [post.post_id for post in parsed.items.posts] == ["7"]
+    assert parsed.notes == (said,)
+
+
+def test_a_page_of_odd_ids_alone_is_an_error_that_says_why() -> None:
+    request = ask(Stage.LIST)
+
+    with pytest.raises(ParseError, match=r"post_id found in none of 2 records, .*holds a blank \(the first: 'a b'\)"):
+        site_parser().parse(request, answer(request, rows("a b", "c d")), 0)
+
+
+def test_rows_of_one_id_that_contradict_each_other_are_remarked_upon() -> None:
+    request = ask(Stage.LIST)
+    body = "".join(f"<li class=row data-id=7><a class=t>T{one}</a></li>" for one in "1123")
+
+    parsed = site_parser().parse(request, answer(request, body), 0)
+
+    assert [post.title for post in parsed.items.posts] == ["T1"]
+    assert parsed.notes == (
+        "2 of 4 records were left out: their post_id is that of a record before, of another title (the first: '7')",
+    )
 
 
 def test_a_row_may_name_a_board_of_its_own() -> None:
