@@ -14,6 +14,7 @@ from crawl_tasks.model import Comment, Forum, Items, Parsed, Post, Request, Stag
 from crawl_tasks.parse.document import Document
 from crawl_tasks.sites.functions import find_function
 from crawl_tasks.sites.schema import Site
+from crawl_tasks.surrogates import whole_parsed
 
 OFFERED = ("request", "page", "site", "text", "soup", "json", "tail")
 Hook = Callable[[Request, Document, int], Parsed]
@@ -31,7 +32,7 @@ def load_hook(name: str, site: Site) -> Hook:
         given = {one: _offer(one, request, document, site=site, tail=tail) for one in wanted}
         try:
             result = function(**given)
-            return result if isinstance(result, Parsed) else _gather(request, result)
+            return whole_parsed(result if isinstance(result, Parsed) else _gather(request, result))
         except PageError:
             raise
         except Exception as error:  # foreign code: whatever it raises parks the page, never the worker

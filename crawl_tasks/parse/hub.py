@@ -16,6 +16,7 @@ from crawl_tasks.parse.document import Document
 from crawl_tasks.parse.kit import Kit, tidy
 from crawl_tasks.sites.address import Target
 from crawl_tasks.sites.schema import BoardKind
+from crawl_tasks.surrogates import whole_xml
 
 MOST_LINKS = 10_000
 """Threads one page enters; a sitemap may name 50,000, which would hold up everybody in one script."""
@@ -139,7 +140,7 @@ def _xml(request: Request, document: Document, most_bytes: int) -> etree._Elemen
             raise _fail(request, f"it unpacks to more than {most_bytes} bytes (gate.max_body_bytes)")
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, recover=True, huge_tree=False)
     try:
-        root = etree.fromstring(body, parser)
+        root = etree.fromstring(whole_xml(body), parser)
     except etree.XMLSyntaxError as error:
         raise _fail(request, f"it is no XML: {error}") from None
     if root is None:

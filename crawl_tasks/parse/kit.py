@@ -130,14 +130,14 @@ def places(table: Table, name: str, fail: Callable[[str], ParseError]) -> tuple[
             missing += 1
         elif (why := _oddity(str(one))) or (why := _contradiction(table, first.setdefault(one, place), place)):
             lost.setdefault(why, []).append(one)
-    notes = (f"{missing} of {len(ids)} records without {name} were left out",) if missing else ()
-    notes += tuple(
+    notes = [f"{missing} of {len(ids)} records without {name} were left out"] if missing else []
+    notes += [
         f"{len(those)} of {len(ids)} records were left out: their {name} {why} (the first: {str(those[0])[:40]!r})"
         for why, those in lost.items()
-    )
+    ]
     if ids and not first:
         raise fail("; ".join([f"{name} found in none of {len(ids)} records, mend the rule", *notes]))
-    return list(first.values()), notes
+    return list(first.values()), tuple(notes)
 
 
 def _oddity(text: str) -> str:
