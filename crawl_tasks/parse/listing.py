@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import partial
 from itertools import repeat
+from typing import NamedTuple
 
 from crawl_tasks.errors import ParseError, RefusedAddress
 from crawl_tasks.model import FULL_REACH, UNREADABLE, Forum, Items, Parsed, Post, Request, Stage
@@ -25,6 +27,17 @@ _KNOWN = tuple(name for name in POST_FIELDS if name not in ("post_id", "forum_id
 _MODEL = ("post_id", "seen_at", "forum_id", "url", *_KNOWN, "revision", "extra")
 
 
+_ENOUGH_ROWS = 3  # fewer may lack a part of the revision by chance
+
+
+class _Sign(NamedTuple):
+    """A part of the revision: its name for people, and the columns of which the first that stands still is it."""
+
+    called: str
+    columns: tuple[str, ...]
+    holds_dates: bool = False
+
+
 class ListReader:
     """Reads the list pages of one site."""
 
@@ -35,7 +48,7 @@ class ListReader:
         self._mains = mains(spec.fields)
         self._required = required(spec.fields)
         columns = kit.fields(spec.fields, at_page=False)
-        self._signs = tuple(self._sign(sign, place, columns) for place, sign in enumerate(spec.revision))
+        self._signs = tuple(self._sign(sign, f"#{place}", columns) for place, sign in enumerate(spec.revision))
         self._table = TableReader(record, columns, nested=False, siblings=spec.siblings)
         self._pager = Pager(spec, kit.want())
         self._title = kit.field("title", spec.title, at_page=True).read if spec.title else None
@@ -43,19 +56,22 @@ class ListReader:
         self._echo = compile_test(spec.echo, kit.want(), at_page=False) if spec.echo else None
         self._empty = compile_test(spec.empty, kit.want()) if spec.empty else None
 
-    def _sign(self, sign: NamedRule, place: int, columns: dict[str, Compiled]) -> tuple[str, bool]:
-        """Compile a part of the revision; return its column and whether that holds dates as text."""
-        if sign.field is None:
-            name = f"#{place}"
-            columns[name] = compile_rule(sign, self._kit.want(sign.as_ or As.TEXT), at_page=False)
-            return name, sign.as_ is As.DATE
-        rule = self._spec.fields[sign.field]
-        if kind_of(sign.field, rule) is not As.DATE:
-            return sign.field, False
-        # "3 hours ago" is another text at every look, and its moment another second: only what stands counts.
-        name = f"#{place}"
-        columns[name] = compile_rule(_as_text(rule), self._kit.want(), at_page=False)
-        return name, True
+    def _sign(self, sign: NamedRule, name: str, columns: dict[str, Compiled]) -> _Sign:
+        """Compile a part of the revision into columns of that name."""
+        rule = sign if sign.field is None else self._spec.fields[sign.field]
+        kind = (sign.as_ or As.TEXT) if sign.field is None else kind_of(sign.field, rule)
+        called = sign.field or _selector_of(sign) or "a rule"
+        if kind is not As.DATE:
+            if sign.field is not None:
+                return _Sign(called, (sign.field,))
+            columns[name] = compile_rule(sign, self._kit.want(kind), at_page=False)
+            return _Sign(called, (name,))
+        # "3 hours ago" is another text at every look, and its moment another second: only what stands counts. That may
+        # be the attribute that the date is read from, or the words beside it.
+        written = replace(self._kit.want(kind), as_written=True)
+        columns[name] = compile_rule(rule, written, at_page=False)
+        columns[f"{name} text"] = compile_rule(_as_text(rule), self._kit.want(), at_page=False)
+        return _Sign(called, (name, f"{name} text"), holds_dates=True)
 
     def read(self, request: Request, where: Where, document: Document) -> Parsed:
         """Read one page."""
@@ -65,7 +81,7 @@ class ListReader:
             raise self._fail(request, "no rows, no pager and not marked as empty; mend record, or add an `empty` rule")
         kept, notes = places(table, "post_id", lambda what: self._fail(request, what))
         check_required(self._required, table, kept, lambda what: self._fail(request, what))
-        revisions = self._revisions(table, kept)
+        revisions, unsigned = self._revisions(table, kept)
         addresses = self._addresses(table, kept)
         posts = self._posts(request, document, table, kept, addresses=addresses, revisions=revisions)
         entered = alive(posts, request.reach)
@@ -83,7 +99,7 @@ class ListReader:
         title = self._title(where, document) if self._title else None
         forum = Forum(request.key, None if title is None else str(title), self._forum_address(request))
         items = Items(request.site, (forum,), entered)
-        notes += more + barren(self._mains, table, "list")
+        notes += more + barren(self._mains, table, "list") + unsigned
         return Parsed(items, (*children, *further), 0, notes, is_cut=pages.is_cut)
 
     def _with_echoes(
@@ -134,16 +150,18 @@ class ListReader:
         except RefusedAddress:
             return None
 
-    def _revisions(self, table: Table, kept: list[int]) -> list[str]:
+    def _revisions(self, table: Table, kept: list[int]) -> tuple[list[str], tuple[str, ...]]:
+        """Return the revision of each row, and a note on each part that is empty in all rows of a page."""
         if not self._signs:
-            return [""] * len(kept)
-        columns = []
-        for name, holds_dates in self._signs:
-            column = picked(table.columns[name], kept)
-            columns.append(
-                ["" if one is None or (holds_dates and not is_stable(str(one))) else str(one) for one in column]
-            )
-        return [tidy("|".join(parts)) for parts in zip(*columns, strict=True)]
+            return [""] * len(kept), ()
+        parts, notes = [], []
+        for sign in self._signs:
+            columns = [picked(table.columns[name], kept) for name in sign.columns]
+            part = [_part(written, holds_dates=sign.holds_dates) for written in zip(*columns, strict=True)]
+            parts.append(part)
+            if len(part) >= _ENOUGH_ROWS and not any(part):
+                notes.append(_nothing_in(sign, columns))
+        return [tidy("|".join(row)) for row in zip(*parts, strict=True)], tuple(notes)
 
     def _further(
         self, request: Request, document: Document, pages: Pages, posts: tuple[Post, ...]
@@ -169,6 +187,24 @@ class ListReader:
 
     def _fail(self, request: Request, what: str) -> ParseError:
         return ParseError(f"{request.site}: list: {what}; {request.address}")
+
+
+def _part(written: tuple[Plain, ...], *, holds_dates: bool) -> str:
+    for one in written:
+        if one is not None and (not holds_dates or is_stable(str(one))):
+            return str(one)
+    return ""
+
+
+def _nothing_in(sign: _Sign, columns: list[list[Plain]]) -> str:
+    shown = next((one for column in columns for one in column if one not in (None, "")), None)
+    why = "nothing was found" if shown is None else f"its text counts from now (the first: {str(shown)[:40]!r})"
+    return f"list.revision: {sign.called} is empty in all of {len(columns[0])} records: {why}"
+
+
+def _selector_of(rule: Rule) -> str:
+    """Return what finds a part of the revision that has no name."""
+    return rule.css or rule.attr or rule.json_path or rule.xpath or next(map(_selector_of, rule.first_of), "")
 
 
 def _as_text(rule: Rule) -> Rule:

@@ -6,6 +6,7 @@ import pytest
 
 from crawl_tasks.errors import AccessDenied, Gone, ParseError
 from crawl_tasks.model import Forum, Stage
+from crawl_tasks.parse.kit import tidy
 from tests.unit.pages import COMMENT, LIST, POST, answer, ask, site_parser
 
 POST_BY_QUERY = POST.replace("/post/{post}\n", "/view?tid={post}\n  identity: '^/view\\?(?:.*&)?tid=(?P<post>\\d+)'\n")
@@ -228,7 +229,7 @@ def test_a_required_field_that_is_missing_in_one_row_is_an_error() -> None:
 
 def test_a_field_that_no_row_has_is_remarked_upon() -> None:
     request = ask(Stage.LIST)
-    body = "".join(f"<li class=row data-id={one}>" for one in range(3))
+    body = "".join(f"<li class=row data-id={one}><b class=n>1</b>" for one in range(3))
 
     assert site_parser().parse(request, answer(request, body), 0).notes == ("list.title: found in none of 3 records",)
 
@@ -261,6 +262,11 @@ REVISIONS = """
         ("<b class=n>7</b>", "7||"),
         ("<b class=n>7</b><i class=last>3 小时前</i>", "7||"),
         ("<i class=last>yesterday at 3:05</i>", "||"),
+        ("<time class=last datetime=2024-06-19T10:00:05Z>3 hours ago</time>", "|2024-06-19T10:00:05Z|"),
+        ("<time class=last datetime=2024-06-19T10:00:05Z>06/19</time>", "|2024-06-19T10:00:05Z|"),
+        ("<time class=last datetime='3 hours ago'>2024-06-19</time>", "|2024-06-19|"),
+        ("<time class=last datetime=soon>06-19</time>", "|06-19|"),
+        ("<time class=last datetime='today at 3:05'>3 hours ago</time>", "||"),
     ],
 )
 def test_a_revision_holds_only_what_stands_still(row: str, revision: str) -> None:
@@ -270,6 +276,77 @@ def test_a_revision_holds_only_what_stands_still(row: str, revision: str) -> Non
     found = parser.parse(request, answer(request, f"<li class=row data-id=7>{row}</li>"), 0).items.posts[0].revision
 
     assert found == revision
+
+
+@pytest.mark.parametrize(
+    ("rule", "row", "part"),
+    [
+        ("{css: .at, attr: title}", "<i class=at title='2024-06-19 10:00'>3 hours ago</i>", "2024-06-19 10:00"),
+        (
+            "{first_of: [{css: '.at[title]', attr: title}, .at]}",
+            "<i class=at title='2024-06-19 10:00'>3 hours ago</i>",
+            "2024-06-19 10:00",
+        ),
+        ("{first_of: [.none, .at]}", "<time class=at datetime=2024-06-19T10:00:05Z>now</time>", "2024-06-19T10:00:05Z"),
+        ("{css: .at, regex: '^by (.+)'}", "<i class=at>by 2024-06-19</i>", "2024-06-19"),
+        ("{css: .at, format: ['%d/%m/%Y']}", "<i class=at>19/06/2024</i>", "19/06/2024"),
+        ("{css: .at, as: date}", "<i class=at>19 lipca</i>", "19 lipca"),
+    ],
+)
+def test_a_date_in_a_revision_is_the_text_it_is_read_from(rule: str, row: str, part: str) -> None:
+    listing = REVISIONS.replace("last_reply_at: .last", f"last_reply_at: {rule}")
+    parser = site_parser(listing="", stages=(listing, POST, COMMENT))
+    request = ask(Stage.LIST)
+
+    found = parser.parse(request, answer(request, f"<li class=row data-id=7>{row}</li>"), 0).items.posts[0].revision
+
+    assert found in (f"|{part}|", tidy(f"|{part}|"))
+
+
+def test_a_bumped_edit_is_seen_though_the_page_says_when_in_words() -> None:
+    parser = site_parser(listing="", stages=(REVISIONS, POST, COMMENT))
+    request = ask(Stage.LIST)
+    row = "<li class=row data-id=7><b class=n>7</b><time class=last datetime={}>{}</time></li>"
+    looks = [("2024-06-19T10:00:05Z", "3 hours ago"), ("2024-06-19T10:00:05Z", "4 hours ago")]
+    looks.append(("2024-06-19T14:00:00Z", "3 hours ago"))
+
+    pages = [answer(request, row.format(*look)) for look in looks]
+    first, later, bumped = (parser.parse(request, page, 0).children[0].revision for page in pages)
+
+    assert first == later != bumped
+
+
+def test_a_rule_of_a_date_in_a_revision_is_no_moment_that_moves_with_the_clock() -> None:
+    listing = REVISIONS.replace("last_reply_at, {css: .mark, attr: title}", "{css: .last, as: date}")
+    parser = site_parser(listing="", stages=(listing, POST, COMMENT))
+    request = ask(Stage.LIST)
+
+    found = parser.parse(request, answer(request, "<li class=row data-id=7><i class=last>3 hours ago"), 0)
+
+    assert found.children[0].revision == "|"
+
+
+@pytest.mark.parametrize(
+    ("cell", "why"),
+    [
+        ("<i class=last>{} hours ago</i>", "its text counts from now (the first: '7 hours ago')"),
+        ("<i>{}</i>", "nothing was found"),
+    ],
+)
+def test_a_part_of_the_revision_that_no_row_has_is_remarked_upon(cell: str, why: str) -> None:
+    parser = site_parser(listing="", stages=(REVISIONS, POST, COMMENT))
+    request = ask(Stage.LIST)
+    lines = [f"<li class=row data-id={one}><b class=n>{one}</b>{cell.format(one)}</li>" for one in (7, 8, 9)]
+    marked = "<u class=mark title=e2>"
+
+    full = parser.parse(request, answer(request, "".join(lines) + marked), 0)
+    few = parser.parse(request, answer(request, "".join(lines[:2])), 0)
+
+    assert full.notes == (
+        f"list.revision: last_reply_at is empty in all of 3 records: {why}",
+        "list.revision: .mark is empty in all of 3 records: nothing was found",
+    )
+    assert few.notes == ()
 
 
 def test_an_odd_or_long_revision_is_kept_as_its_hash() -> None:
