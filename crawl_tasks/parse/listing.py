@@ -99,7 +99,7 @@ class ListReader:
         title = self._title(where, document) if self._title else None
         forum = Forum(request.key, None if title is None else str(title), self._forum_address(request))
         items = Items(request.site, (forum,), entered)
-        notes += more + barren(self._mains, table, "list") + unsigned
+        notes += more + barren(self._mains, table, "list") + unsigned + _out_of_reach(entered)
         return Parsed(items, (*children, *further), 0, notes, is_cut=pages.is_cut)
 
     def _with_echoes(
@@ -187,6 +187,12 @@ class ListReader:
 
     def _fail(self, request: Request, what: str) -> ParseError:
         return ParseError(f"{request.site}: list: {what}; {request.address}")
+
+
+def _out_of_reach(posts: tuple[Post, ...]) -> tuple[str, ...]:
+    """Return a note on posts that lead nowhere, by link or by template: they are stored as the list shows them."""
+    lost = [post.post_id for post in posts if post.url is None]
+    return (f"{len(lost)} of {len(posts)} posts have no address (the first: {lost[0][:40]!r})",) if lost else ()
 
 
 def _part(written: tuple[Plain, ...], *, holds_dates: bool) -> str:

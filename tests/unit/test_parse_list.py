@@ -103,6 +103,20 @@ def test_rows_of_one_id_that_contradict_each_other_are_remarked_upon() -> None:
     )
 
 
+def test_rows_that_lead_nowhere_are_remarked_upon() -> None:
+    listing = LIST.replace("title: .t", "title: .t, url: {css: a, attr: href}")
+    parser = site_parser(listing="", post="", comment="", stages=(listing, "\n  fields: {title: h1}\n", COMMENT))
+    request = ask(Stage.LIST)
+    body = (
+        rows(7).replace("<a ", "<i ") + '<li class=row data-id=8><a class=t href="/view?8">T</a><b class=n>8</b></li>'
+    )
+
+    parsed = parser.parse(request, answer(request, body), 0)
+
+    assert [child.key for child in parsed.children] == ["8"]
+    assert parsed.notes == ("1 of 2 posts have no address (the first: '7')",)
+
+
 def test_a_row_may_name_a_board_of_its_own() -> None:
     request = ask(Stage.LIST, "9")
     listing = LIST.replace("title: .t", "title: .t, forum_id: {attr: data-board}")
