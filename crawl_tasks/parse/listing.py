@@ -157,7 +157,10 @@ class ListReader:
         parts, notes = [], []
         for sign in self._signs:
             columns = [picked(table.columns[name], kept) for name in sign.columns]
-            part = [_part(written, holds_dates=sign.holds_dates) for written in zip(*columns, strict=True)]
+            if sign.holds_dates:
+                part = [_standing(written) for written in zip(*columns, strict=True)]
+            else:
+                part = ["" if one is None else str(one) for one in columns[0]]
             parts.append(part)
             if len(part) >= _ENOUGH_ROWS and not any(part):
                 notes.append(_nothing_in(sign, columns))
@@ -195,11 +198,9 @@ def _out_of_reach(posts: tuple[Post, ...]) -> tuple[str, ...]:
     return (f"{len(lost)} of {len(posts)} posts have no address (the first: {lost[0][:40]!r})",) if lost else ()
 
 
-def _part(written: tuple[Plain, ...], *, holds_dates: bool) -> str:
-    for one in written:
-        if one is not None and (not holds_dates or is_stable(str(one))):
-            return str(one)
-    return ""
+def _standing(written: tuple[Plain, ...]) -> str:
+    """Return the first of the texts of a date that names the same moment tomorrow; empty where none does."""
+    return next((str(one) for one in written if one is not None and is_stable(str(one))), "")
 
 
 def _nothing_in(sign: _Sign, columns: list[list[Plain]]) -> str:

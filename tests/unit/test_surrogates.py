@@ -103,6 +103,14 @@ def test_half_a_character_costs_a_page_none_of_its_linked_data() -> None:
     assert [(one.title, one.body) for one in parsed.items.posts] == [("party \ufffd", "\U0001f389")]
 
 
+def test_half_a_character_in_a_site_file_is_replaced_and_two_are_joined() -> None:
+    rule = r'{css: h1, default: "\ud83c\udf89 \ud83c"}'
+
+    site = site_parser(stages=(LIST, POST.replace("title: h1", f"title: {rule}"), COMMENT)).site
+
+    assert site.post.fields["title"].default == "\U0001f389 \ufffd"
+
+
 @pytest.mark.parametrize("title", ["h1", "{xpath: //h1/text()}", "{css: h1, attr: title}", "{regex: '<h1.*?>(.*?)<'}"])
 def test_half_a_character_in_html_is_replaced(title: str) -> None:
     parser = site_parser(stages=(LIST, POST.replace("title: h1", f"title: {title}"), COMMENT))
