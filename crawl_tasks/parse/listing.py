@@ -158,7 +158,7 @@ class ListReader:
         for sign in self._signs:
             columns = [picked(table.columns[name], kept) for name in sign.columns]
             if sign.holds_dates:
-                part = [_standing(written) for written in zip(*columns, strict=True)]
+                part = [_standing(written, self._kit.site.languages) for written in zip(*columns, strict=True)]
             else:
                 part = ["" if one is None else str(one) for one in columns[0]]
             parts.append(part)
@@ -198,9 +198,9 @@ def _out_of_reach(posts: tuple[Post, ...]) -> tuple[str, ...]:
     return (f"{len(lost)} of {len(posts)} posts have no address (the first: {lost[0][:40]!r})",) if lost else ()
 
 
-def _standing(written: tuple[Plain, ...]) -> str:
+def _standing(written: tuple[Plain, ...], languages: tuple[str, ...]) -> str:
     """Return the first of the texts of a date that names the same moment tomorrow; empty where none does."""
-    return next((str(one) for one in written if one is not None and is_stable(str(one))), "")
+    return next((str(one) for one in written if one is not None and is_stable(str(one), languages)), "")
 
 
 def _nothing_in(sign: _Sign, columns: list[list[Plain]]) -> str:

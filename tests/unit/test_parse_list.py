@@ -317,6 +317,25 @@ def test_a_date_in_a_revision_is_the_text_it_is_read_from(rule: str, row: str, p
     assert found in (f"|{part}|", tidy(f"|{part}|"))
 
 
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("vor 3 Stunden", ""),
+        ("Gestern, 10:02", ""),
+        ("Heute um 10:02 Uhr", ""),
+        ("19. Juni 2024, 10:02 Uhr", "19. Juni 2024, 10:02 Uhr"),
+        ("2024-06-19 10:02", "2024-06-19 10:02"),
+    ],
+)
+def test_words_that_count_from_now_in_a_language_of_the_site_are_no_sign(text: str, part: str) -> None:
+    parser = site_parser(listing="", stages=(REVISIONS, POST, COMMENT), head="languages: [de]")
+    request = ask(Stage.LIST)
+
+    found = parser.parse(request, answer(request, f"<li class=row data-id=7><i class=last>{text}</i></li>"), 0)
+
+    assert found.children[0].revision == tidy(f"|{part}|")
+
+
 def test_a_bumped_edit_is_seen_though_the_page_says_when_in_words() -> None:
     parser = site_parser(listing="", stages=(REVISIONS, POST, COMMENT))
     request = ask(Stage.LIST)
