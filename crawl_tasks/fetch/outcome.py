@@ -13,6 +13,7 @@ from crawl_tasks.urls import normalize
 MAX_RETRY_AFTER_S = 86_400.0
 # Clocks that are kept right differ by seconds; a page that is older than it says would shift all its relative times.
 _CREDIBLE_S = 300.0
+_MOST_AGE_S = 86_400.0
 
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _DENIED = frozenset({401, 403, 407, 451})
@@ -67,9 +68,15 @@ def moment(headers: Mapping[str, str], now: float) -> float:
 
 
 def age_s(headers: Mapping[str, str], now: float) -> float:
-    """Return how long a page had lain in a cache, by its Age; 0.0 where its Date is not credible."""
-    made = _made(headers, now)
-    return 0.0 if made is None else made[1]
+    """Return how long a page had lain in a cache, by its Age.
+
+    Age is a duration: no clock of the forum matters. One of over five minutes is believed only where the Date fits,
+    one of over a day never, because a page of a wrong Age would seem to be older than what is known.
+    """
+    text = headers.get("age", "").strip()
+    age = float(text) if text.isascii() and text.isdigit() else 0.0
+    is_credible = age <= _CREDIBLE_S or (age <= _MOST_AGE_S and _made(headers, now) is not None)
+    return age if is_credible else 0.0
 
 
 def _made(headers: Mapping[str, str], now: float) -> tuple[float, float] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from operator import itemgetter
-from typing import cast
+from typing import Final, cast
 
 import orjson
 import redis
@@ -52,6 +52,9 @@ from crawl_tasks.frontier.starts import Starts
 from crawl_tasks.frontier.timetable import Timetable
 from crawl_tasks.model import Effort, Lease, Parsed, Request
 
+SITES_OWN: Final = -1
+"""The threshold of admit() that stands in the site file."""
+
 _COUNTED_AT_ONCE = 20  # sites in one script: about a millisecond
 _as_row = itemgetter(slice(None))  # of a named tuple: half of what tuple() costs
 _EFFORT = " ".join(["%d"] * len(Effort._fields))
@@ -82,7 +85,9 @@ class Frontier:
     # -- a request's life --------------------------------------------------------------------------------
 
     def admit(self, site: str, requests: Iterable[Request], threshold: int = 0) -> Admission:
-        """Pass requests through the guard and enter the new ones, while fewer than `threshold` are open (0: no limit).
+        """Pass requests through the guard and enter the new ones, while fewer than `threshold` are open.
+
+        With 0 there is no limit, with SITES_OWN it is the site's `max_backlog`.
 
         Raises:
             ConfigError: no such site is published.
@@ -96,13 +101,14 @@ class Frontier:
         reply = self._scripts.call(Verb.LEASE, site, rid)
         if reply[0] != 0:
             return Refusal(reply[0])
-        _, token, attempt, entry, version, tail, deadline_ms, validator, delay_ms = cast(
-            "tuple[int, bytes, int, bytes, bytes, int, bytes, bytes, int]", reply
+        _, token, attempt, entry, version, tail, deadline_ms, validator, delay_ms, at_ms = cast(
+            "tuple[int, bytes, int, bytes, bytes, int, bytes, bytes, int, bytes]", reply
         )
         _, _, request = read_entry(site, entry)
         return Lease(
-            rid, int(token), attempt, request, version.decode(), tail, int(deadline_ms), validator.decode(), delay_ms
-        )
+            rid, int(token), attempt, request, version.decode(), tail, int(deadline_ms), validator.decode(), delay_ms,
+            int(at_ms),
+        )  # fmt: skip
 
     def turn(self, lease: Lease, moment: Moment) -> float:
         """Take another turn at the gate for a page that is leased; give the seconds to wait before sending.
@@ -142,7 +148,7 @@ class Frontier:
             lease.request.site,
             lease.rid,
             lease.token,
-            orjson.dumps(items[:5], default=_as_row),  # the script adds what is done and admitted
+            orjson.dumps((*items[:5], items.passes, lease.site_version), default=_as_row),  # the script adds the trail
             parsed.tail,
             self._store_at,
             outcome,

@@ -74,14 +74,14 @@ class HubReader:
             raise _fail(request, f"none of {len(links)} links is a post's; see post.identity")
         entered = list(found.items())[:MOST_LINKS]
         note = (f"{len(found) - MOST_LINKS} links above {MOST_LINKS} were left out",) if len(found) > MOST_LINKS else ()
-        rank, at_s = self._kit.rank(request, Stage.POST), document.page.at_s
+        rank, seen_at = self._kit.rank(request, Stage.POST), document.page.seen_at
         children = tuple(
             Request(request.site, Stage.POST, key, address, revision=revision, priority=rank, source=request.key)
             for key, revision in entered
             if (address := self._address(key, seen_as.get(key))) is not None
         )
         posts = tuple(
-            Post(child.key, at_s, url=child.address, revision=child.revision or None)
+            Post(child.key, seen_at, url=child.address, revision=child.revision or None)
             for child in children
             if self._kit.addresses.is_own_key(Stage.POST, child.key)
         )

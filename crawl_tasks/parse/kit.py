@@ -10,7 +10,7 @@ from hashlib import blake2b
 from zoneinfo import ZoneInfo
 
 from crawl_tasks.errors import ParseError, RefusedAddress
-from crawl_tasks.model import Request, Stage
+from crawl_tasks.model import Extra, Request, Stage
 from crawl_tasks.parse.document import Document
 from crawl_tasks.parse.pager import Pages
 from crawl_tasks.parse.reading import Compiled, compile_rule
@@ -193,12 +193,21 @@ def barren(names: Iterable[str], table: Table, stage: str) -> tuple[str, ...]:
     return tuple(f"{stage}.{name}: found in none of {count} records" for name in lost) if count >= 3 else ()
 
 
-def extras(names: Sequence[str], columns: Mapping[str, Column], kept: Sequence[int]) -> list[dict[str, str] | None]:
-    """Return what the model has no field for, a mapping for each record."""
-    return [
-        {name: str(columns[name][place]) for name in names if columns[name][place] is not None} or None
-        for place in kept
-    ]
+def extras(
+    names: Sequence[str], columns: Mapping[str, Column], kept: Sequence[int], alone: frozenset[str]
+) -> list[Extra | None]:
+    """Return what the model has no field for, a mapping for each record.
+
+    Of the names in `alone` no other kind of page tells: where one finds nothing, it is None.
+    """
+    found: list[Extra | None] = []
+    for place in kept:
+        values = {name: columns[name][place] for name in names}
+        extra = {
+            name: None if one is None else str(one) for name, one in values.items() if one is not None or name in alone
+        }
+        found.append(extra or None)
+    return found
 
 
 def is_key(text: str) -> bool:

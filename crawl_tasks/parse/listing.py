@@ -9,7 +9,7 @@ from itertools import repeat
 from typing import NamedTuple
 
 from crawl_tasks.errors import ParseError, RefusedAddress
-from crawl_tasks.model import FULL_REACH, UNREADABLE, Forum, Items, Parsed, Post, Request, Stage
+from crawl_tasks.model import FULL_REACH, UNREADABLE, BoardPass, Forum, Items, Parsed, Post, Request, Stage
 from crawl_tasks.parse.dates import is_stable
 from crawl_tasks.parse.document import Document
 from crawl_tasks.parse.kit import Kit, barren, check_required, extras, mains, picked, places, required, tidy
@@ -24,7 +24,7 @@ from crawl_tasks.sites.stages import ListSpec, Walk
 from crawl_tasks.sites.template import Template
 
 _KNOWN = tuple(name for name in POST_FIELDS if name not in ("post_id", "forum_id", "url"))
-_MODEL = ("post_id", "seen_at", "forum_id", "url", *_KNOWN, "revision", "extra")
+_MODEL = ("post_id", "seen_at", "forum_id", "url", *_KNOWN, "revision", "extra", "is_page")
 
 
 _ENOUGH_ROWS = 3  # fewer may lack a part of the revision by chance
@@ -45,6 +45,7 @@ class ListReader:
         self._kit = kit
         self._spec = spec
         self._extra = extra_fields(spec.fields, POST_FIELDS)
+        self._alone = frozenset(self._extra).difference(kit.site.post.fields)
         self._mains = mains(spec.fields)
         self._required = required(spec.fields)
         columns = kit.fields(spec.fields, at_page=False)
@@ -75,6 +76,8 @@ class ListReader:
 
     def read(self, request: Request, where: Where, document: Document) -> Parsed:
         """Read one page."""
+        if request.reach.whole and request.page == 1:
+            request = request._replace(reach=request.reach._replace(read_from=document.page.seen_at))
         table = self._table.read(where, document)
         pages = self._kit.sized(self._pager.read(where, document, request.page), Stage.LIST, request.page)
         if not table.records and not pages.is_shown and not (self._empty and self._empty(where, document)):
@@ -85,7 +88,7 @@ class ListReader:
         addresses = self._addresses(table, kept)
         posts = self._posts(request, document, table, kept, addresses=addresses, revisions=revisions)
         entered = alive(posts, request.reach)
-        reach = request.reach._replace(shown="") if request.reach.whole else FULL_REACH
+        reach = request.reach._replace(shown="", read_from=0) if request.reach.whole else FULL_REACH
         rank = self._kit.rank(request, Stage.POST)
         named = partial(Request, request.site, Stage.POST, page=1, priority=rank, reach=reach, source=request.key)
         children = [
@@ -98,7 +101,10 @@ class ListReader:
         further, more = self._further(request, document, pages, posts)
         title = self._title(where, document) if self._title else None
         forum = Forum(request.key, None if title is None else str(title), self._forum_address(request))
-        items = Items(request.site, (forum,), entered)
+        passes: tuple[BoardPass, ...] = ()
+        if request.reach.whole and not further:
+            passes = (BoardPass(request.key, request.reach.read_from, request.reach.whole, rank),)
+        items = Items(request.site, (forum,), entered, passes=passes)
         notes += more + barren(self._mains, table, "list") + unsigned + _out_of_reach(entered)
         return Parsed(items, (*children, *further), 0, notes, is_cut=pages.is_cut)
 
@@ -125,10 +131,11 @@ class ListReader:
             guests = [self._guest(table.records[place], document) for place in kept]
             forum_ids = (None if is_guest else one for one, is_guest in zip(forum_ids, guests, strict=False))
         known = [picked(columns[name], kept) if name in columns else nothing for name in _KNOWN]
-        extra = extras(self._extra, columns, kept) if self._extra else nothing
+        extra = extras(self._extra, columns, kept, self._alone) if self._extra else nothing
         ids = map(str, picked(columns["post_id"], kept))
-        seen_at = repeat(document.page.at_s)
-        return tuple(map(Post._make, zip(ids, seen_at, forum_ids, addresses, *known, revisions, extra, strict=False)))
+        seen_at = repeat(document.page.seen_at)
+        rows = zip(ids, seen_at, forum_ids, addresses, *known, revisions, extra, repeat(False), strict=False)
+        return tuple(map(Post._make, rows))
 
     def _addresses(self, table: Table, kept: list[int]) -> list[str | None]:
         template = self._kit.addresses.template(Stage.POST, 1)

@@ -4,7 +4,7 @@
 -- ARGV 1: site
 -- ARGV 2: rid
 -- RETURNS 0: {0, token, attempt, entry, site version, tail page of the thread, deadline in ms, validator or '',
---   delay between two requests in ms}
+--   delay between two requests in ms, now in ms}
 -- RETURNS -1: the site is not published
 -- RETURNS -2: no such request is open: done, dead or never admitted
 -- RETURNS -3: another worker holds it
@@ -40,7 +40,8 @@ end
 if site.shut[stage] then plan_probe(site, stage, now + site.probe, rid) end
 attempt = attempt + 1
 if site.daily_budget > 0 then spend(site, now) end
--- The clock is in it, so that a Redis that lost its last writes gives no token a second time.
+-- The clock is in it, so that a Redis that lost its last writes gives no token a second time, and so that tokens order
+-- what is read under them.
 token = string.format('%.0f', math.max(now, (redis.call('HGET', site.key, 'fence') or 0) + 1))
 redis.call('HSET', site.key, 'fence', token)
 redis.call('HINCRBY', site.key, 'attempts', 1)
@@ -59,5 +60,5 @@ if stage ~= 'list' then
   tail = tonumber(redis.call('HGET', site.key .. ':tail:' .. string.sub(id, 1, -3), id) or 0)
 end
 local validator = find_validator(site, stage, payload, attempt, now)
-local deadline = string.format('%.0f', now + site.lease)
-return {0, token, attempt, rid .. ' ' .. entry, site.version, tail, deadline, validator, math.ceil(site.delay)}
+local deadline, at = string.format('%.0f', now + site.lease), string.format('%.0f', now)
+return {0, token, attempt, rid .. ' ' .. entry, site.version, tail, deadline, validator, math.ceil(site.delay), at}
