@@ -11,7 +11,7 @@ Content, addresses and markup are the demo forum's (crawl_tasks/demo). On top of
     board 3                   writes recent moments in words, `今天 12:30`
     half emojis               as a reference to half a UTF-16 pair, and as the first three bytes of four
 
-Which change follows which is drawn from the seed; when it is made is real time. The first page that is asked for starts
-the changes; they go on for some seconds, then the forum rests. Two front ends answer, by turns that are drawn: the second
-one's clock is `--skew` seconds ahead. Each keeps pages for `--cache` seconds and says so (Date, Age).
+Which change follows which is drawn from the seed. When it is made is real time: the first page that is asked for
+starts the changes, they go on for some seconds, then the forum rests. Two front ends answer, by turns that are drawn
+too. The second one's clock is `--skew` seconds ahead. Each keeps pages for `--cache` seconds and says so (Date, Age).
 """

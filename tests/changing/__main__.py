@@ -1,4 +1,4 @@
-"""`python -m tests.changing`: crawl forums that change meanwhile, print what is wrong by class, end with 1 if any is."""
+"""`python -m tests.changing`: crawl forums that change, print what is wrong by class, end with 1 if anything is."""
 
 from __future__ import annotations
 

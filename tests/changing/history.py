@@ -47,7 +47,7 @@ class History:
             _extend(self._comments[f"{topic.post_id}/{one.comment_id}"], {"state": "deleted"})
 
     def to_json(self) -> str:
-        """Return the truth at rest: what can be seen of each post and comment, what it ever was, what happened to it."""
+        """Return the truth at rest: of each post and comment what is shown, what it was, and what happened to it."""
         topics = self._forum.topics
         comments = {
             key: facts
