@@ -14,7 +14,7 @@ from tests.changing.topics import Forum, Topic, in_order
 
 HALF_BYTES = "\ue000"
 """Stands in a page's text where its bytes will have the first three of an emoji's four."""
-_HALVES = (Passage("<p>&#55357;</p>", "\ufffd"), Passage(f"<p>{HALF_BYTES}</p>", "\ufffd"))
+HALVES = (Passage("<p>&#55357;</p>", "\ufffd"), Passage(f"<p>{HALF_BYTES}</p>", "\ufffd"))
 _HOT = 14
 
 
@@ -41,7 +41,7 @@ class Desk:
 
     def odd(self, body: Passage) -> Passage:
         """Add half an emoji to some texts."""
-        half = self.rng.choice(_HALVES)
+        half = self.rng.choice(HALVES)
         return Passage(f"{body.html}\n{half.html}", f"{body.text}\n{half.text}") if self.rng.random() < 0.1 else body
 
 
@@ -154,10 +154,10 @@ def remove_comments(desk: Desk, post_id: str = "", count: int = 1, *, from_end: 
     return f"removed comment {topic.post_id}/{','.join(one.comment_id for one in gone)}"
 
 
-def put_back(desk: Desk) -> str | None:
+def put_back(desk: Desk, post_id: str = "") -> str | None:
     """Bring a comment back at its place."""
-    topic = desk.pick(lambda topic: not topic.gone and topic.removed)
-    if topic is None:
+    topic = desk.forum.topics[post_id] if post_id else desk.pick(lambda topic: not topic.gone and topic.removed)
+    if topic is None or not topic.removed:
         return None
     one = desk.rng.choice(topic.removed)
     removed = tuple(each for each in topic.removed if each is not one)
