@@ -20,7 +20,7 @@ from tests.flow.world import World
 from tests.store.conftest import empty_schema, new_cluster
 
 EXAMPLES = 2
-_OF_FORUM = ("seconds", "rate", "skew", "cache", "errors")
+_OF_FORUM = ("rate", "skew", "cache", "errors")
 
 
 def main() -> int:
@@ -74,12 +74,19 @@ def _explained(crawl: ChangingCrawl, one: Difference) -> str:
 
 def _plan(options: argparse.Namespace, seed: int, url: str) -> Plan:
     forum = [text for name in _OF_FORUM for text in (f"--{name}", str(getattr(options, name)))]
-    forum += ["--seed", str(seed), *["--no-date"] * options.no_date]
+    forum += ["--no-date"] * options.no_date
     # Without a Date the moment of an answer is ours: what was kept has its words from up to so long ago.
-    words_s = 60 + (int(options.cache) + 1) * options.no_date
+    late_s = (int(options.cache) + 1) * options.no_date
     return Plan(
-        seed, tuple(forum), options.kills, url, not options.no_full_pass, Walk(options.walk), words_s
-    )  # fmt: skip
+        seed=seed,
+        seconds=options.seconds,
+        forum=tuple(forum),
+        kills=options.kills,
+        database=url,
+        has_full_pass=not options.no_full_pass,
+        walk=Walk(options.walk),
+        words_s=60 + late_s,
+    )
 
 
 @contextmanager

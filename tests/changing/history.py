@@ -27,6 +27,7 @@ class History:
         self._comments: dict[str, Past] = {}
         self._places: dict[str, list[str]] = {}
         self._was: dict[str, list[str]] = {}
+        self._revisions: dict[str, dict[int, str]] = {}
         for topic in forum.topics.values():
             self._note(topic)
 
@@ -39,6 +40,7 @@ class History:
 
     def _note(self, topic: Topic) -> None:
         _extend(self._posts.setdefault(topic.post_id, {}), post_facts(topic))
+        self._revisions.setdefault(topic.post_id, {})[topic.version] = _revision(topic)
         places = self._places.setdefault(topic.post_id, [])
         places += [board for board in topic.boards if board not in places]
         for key, facts in comment_facts(topic, self._forum.board_of(topic)).items():
@@ -61,6 +63,9 @@ class History:
                 "ever_on": self._places[post_id],
                 "is_words": any(self._forum.boards[board].style.value == "relative" for board in topic.boards),
                 "shown": seen_of_post(topic),
+                "version": topic.version,
+                "pages": topic.pages,
+                "revisions": self._revisions[post_id],
                 "past": self._posts[post_id],
                 "was": self._was.get(post_id, []),
             }
@@ -88,6 +93,12 @@ def _extend(past: Past, facts: Mapping[str, Value]) -> None:
         values = past.setdefault(name, [])
         if not values or values[-1] != value:
             values.append(value)
+
+
+def _revision(topic: Topic) -> str:
+    """Say what lists show of a thread's state."""
+    shows_all = set(topic.boards) - {COUNT_ONLY}
+    return f"{len(topic.replies)}|{topic.last_reply_at}|{topic.edits}" if shows_all else str(len(topic.replies))
 
 
 def post_facts(topic: Topic) -> Facts:
