@@ -82,6 +82,7 @@ def _plan(options: argparse.Namespace, seed: int, url: str) -> Plan:
         seconds=options.seconds,
         forum=tuple(forum),
         kills=options.kills,
+        passes=options.passes,
         database=url,
         has_full_pass=not options.no_full_pass,
         walk=Walk(options.walk),
@@ -105,6 +106,7 @@ def _parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("--seeds", type=int, default=1, help="crawls, each with the next seed (default: %(default)s)")
     add("--kills", type=int, default=0, help="SIGKILLs of worker processes while it changes (default: %(default)s)")
+    add("--passes", type=int, default=1, help="full passes that begin while it changes (default: %(default)s)")
     add("--database", choices=("sqlite", "postgresql"), default="sqlite", help="default: %(default)s")
     add("--walk", choices=[walk.value for walk in Walk], default="chain", help="of list pages (default: %(default)s)")
     add("--no-full-pass", action="store_true", help="judge after two further scans, without a full pass")

@@ -32,14 +32,15 @@ CREW = {"list0": "list", "detail0": "detail", "detail1": "detail", "store0": "st
 class Plan:
     """How a crawl goes.
 
-    For `seconds` the forum changes; `forum` are further options of its process. `database` is empty for SQLite. What is
-    given in words is known to `words_s`.
+    For `seconds` the forum changes, and so many `passes` over the whole of it begin meanwhile; `forum` are further
+    options of its process. `database` is empty for SQLite. What is given in words is known to `words_s`.
     """
 
     seed: int = 1
     seconds: float = 20.0
     forum: tuple[str, ...] = ()
     kills: int = 0
+    passes: int = 1
     database: str = ""
     has_full_pass: bool = True
     walk: Walk = Walk.CHAIN
@@ -124,11 +125,17 @@ class ChangingCrawl:
 
     def _crawl_on(self, reader: Reader) -> None:
         """Look for due boards, kill workers and read the feed, until the forum rests."""
-        deaths = sorted(self._rng.uniform(0.1, 0.95) * self._plan.seconds for _ in range(self._plan.kills))
+        plan = self._plan
+        deaths = sorted(self._rng.uniform(0.1, 0.95) * plan.seconds for _ in range(plan.kills))
+        passes = [plan.seconds * (number + 1) / (plan.passes + 1) for number in range(plan.passes)]
         began = time.monotonic()
         while not self.files["truth.json"].exists():
             lasts_s = time.monotonic() - began
-            assert lasts_s < self._plan.seconds + PATIENCE_S, f"does not come to rest: {self.world.log_of('forum')}"
+            assert lasts_s < plan.seconds + PATIENCE_S, f"does not come to rest: {self.world.log_of('forum')}"
+            if passes and lasts_s > passes[0]:
+                del passes[0]
+                begin_full_pass(self.world)
+            go_on_with_full_pass(self.world)
             self.world.frontier.produce()
             while deaths and lasts_s > deaths[0]:
                 del deaths[0]
@@ -153,15 +160,24 @@ def start_forum(world: World, options: tuple[str, ...]) -> None:
     world.base = f"http://127.0.0.1:{int(port.read_text())}"
 
 
+def begin_full_pass(world: World) -> None:
+    """Make the full pass of every board due."""
+    for name in world.client.zrange("crawl:fulls", 0, -1):
+        world.client.hset(f"crawl:s:{SITE}:board:{name.decode().split(' ')[1]}", "full_due", 0)
+
+
+def go_on_with_full_pass(world: World) -> None:
+    """Let every full pass under way take its next step when boards are looked for, without the pause between two."""
+    for name in world.client.zrange("crawl:fulls", 0, -1):
+        world.client.zadd("crawl:fulls", {name: 0})
+
+
 def full_pass(world: World, wait: Callable[[], None] | None = None) -> None:
-    """Make the full pass of every board due, and go on until it is through all of them."""
-    client = world.client
-    for name in client.zrange("crawl:fulls", 0, -1):
-        client.hset(f"crawl:s:{SITE}:board:{name.decode().split(' ')[1]}", "full_due", 0)
+    """Make a full pass over all boards, from its beginning to its end."""
+    begin_full_pass(world)
     before = -1
     while before != (before := world.census().admitted):
-        for name in client.zrange("crawl:fulls", 0, -1):
-            client.zadd("crawl:fulls", {name: 0})
+        go_on_with_full_pass(world)
         world.frontier.produce()
         if wait is None:
             eventually(world.is_idle, every_s=0.05)

@@ -99,6 +99,8 @@ class Judge:
                 allowed = [None, *past]
             if not self._is_one_of(name, found, allowed, true.get("is_words")):
                 kind = f"{what} {name}" if name != "state" else f"{what} {found}, is {allowed[-1]}"
+                if name == "state" and found not in past:
+                    kind = f"{what} {found}, never was"
                 yield Difference(kind, post_id, f"{what} {key} {name} is {found!r:.200}, not {allowed[-1]!r:.200}")
 
     def _is_one_of(self, name: str, found: object, allowed: list[Any], is_words: object) -> bool:

@@ -28,7 +28,7 @@ class Named:
     def __contains__(self, one: Difference) -> bool:
         """Say whether a full pass only can find it."""
         post = self._truth["posts"].get(one.post_id)
-        if post is None or "never" in one.text or one.kind.endswith(("invented", "order")):
+        if post is None or one.kind.endswith(("never was", "invented", "order")):
             return False
         last, row = post["version"], self._rows.get(one.post_id)
         kind, _, name = one.kind.partition(" ")

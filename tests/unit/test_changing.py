@@ -265,7 +265,7 @@ def test_what_stands_and_is_called_deleted_is_a_difference(tmp_path: Path, forum
 
     page = page._replace(comments=(page.comments[0]._replace(state="deleted"), *page.comments[1:]))
 
-    assert judged(tmp_path, forum, history, page) == ["comment deleted, is normal"]
+    assert judged(tmp_path, forum, history, page) == ["comment deleted, never was"]
 
 
 @pytest.mark.parametrize(
