@@ -20,7 +20,7 @@ from tests.flow.world import World
 from tests.store.conftest import empty_schema, new_cluster
 
 EXAMPLES = 2
-_OF_FORUM = ("rate", "skew", "cache", "errors")
+_OF_FORUM = ("rate", "latency-ms", "skew", "cache", "errors")
 
 
 def main() -> int:
@@ -73,7 +73,7 @@ def _explained(crawl: ChangingCrawl, one: Difference) -> str:
 
 
 def _plan(options: argparse.Namespace, seed: int, url: str) -> Plan:
-    forum = [text for name in _OF_FORUM for text in (f"--{name}", str(getattr(options, name)))]
+    forum = [text for name in _OF_FORUM for text in (f"--{name}", str(getattr(options, name.replace("-", "_"))))]
     forum += ["--no-date"] * options.no_date
     # Without a Date the moment of an answer is ours: what was kept has its words from up to so long ago.
     late_s = (int(options.cache) + 1) * options.no_date

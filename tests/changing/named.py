@@ -34,6 +34,8 @@ class Named:
         kind, _, name = one.kind.partition(" ")
         if kind == "post" and name in {*IN_ROW, *IN_FULL_ROW, "missing", "forum_id"} and row == last:
             return False
+        if one.kind == "comment normal, is deleted" and self._page_of(one) == 0:
+            return True  # it is marked by a full pass only
         page = f"/post/{one.post_id}"
         said, revisions = self._pages.get(page), post["revisions"]
         if kind == "comment":

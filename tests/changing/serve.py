@@ -37,8 +37,6 @@ class House:
     of each thread it showed.
     """
 
-    latency_s = 0.0
-
     def __init__(self, options: argparse.Namespace) -> None:
         self._forum = Forum(options.seed, time.time())
         self._script, self._history = Script(self._forum), History(self._forum)
@@ -49,6 +47,7 @@ class House:
         self._plan = FaultPlan(options.seed, [Fault(kind, _PAGES, probability=options.errors / 2) for kind in kinds])
         self.journal = Journal(options.log)
         self._answers = options.answers.open("a", encoding="utf-8") if options.answers else None
+        self.latency_s = options.latency_ms / 1000
         self._options = options
         self._has_begun = False
 
@@ -139,6 +138,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--skew", type=float, default=0.0, help="seconds that the second front end's clock is ahead (default: 0)")
     add("--cache", type=float, default=0.0, help="seconds for which front ends keep pages (default: 0)")
     add("--no-date", action="store_true", help="send no Date header")
+    add("--latency-ms", type=float, default=0.0, help="added to every answer (default: 0)")
     add("--errors", type=float, default=0.0, help="share of answers that are 500 or 503 (default: 0)")
 
 
