@@ -20,7 +20,7 @@ from tests.flow.world import World
 from tests.store.conftest import empty_schema, new_cluster
 
 EXAMPLES = 2
-_OF_FORUM = ("rate", "latency-ms", "skew", "cache", "errors")
+_OF_FORUM = ("rate", "latency-ms", "skew", "cache", "meddle", "errors")
 
 
 def main() -> int:

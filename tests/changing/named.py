@@ -8,6 +8,7 @@ from typing import Any
 
 from tests.changing.history import IN_FULL_ROW, IN_ROW
 from tests.changing.judge import Difference
+from tests.changing.topics import COUNT_ONLY
 
 _COMMENT = re.compile(r"comment \d+/(\d+)")
 
@@ -32,7 +33,8 @@ class Named:
             return False
         last, row = post["version"], self._rows.get(one.post_id)
         kind, _, name = one.kind.partition(" ")
-        if kind == "post" and name in {*IN_ROW, *IN_FULL_ROW, "missing", "forum_id"} and row == last:
+        in_rows = {*IN_ROW, "missing", "forum_id", *(IN_FULL_ROW if set(post["boards"]) - {COUNT_ONLY} else ())}
+        if kind == "post" and name in in_rows and row == last:
             return False
         if one.kind == "comment normal, is deleted" and self._page_of(one) == 0:
             return True  # it is marked by a full pass only

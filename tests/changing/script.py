@@ -36,6 +36,8 @@ WEIGHTS: tuple[tuple[int, Change], ...] = (
 )
 """How often each change is made, beside the others."""
 
+MEDDLING = (changes.remove_comments, changes.remove_comments, changes.put_back, changes.put_back, changes.reply)
+
 
 class Script:
     """Makes one change after the other; what a change has to follow later is made in its turn."""
@@ -44,7 +46,7 @@ class Script:
         self._forum = forum
         self._author = Author(forum.seed, SIZE, 0, forum.next_comment)
         self._later: defaultdict[int, list[Change]] = defaultdict(list)
-        self.made = 0
+        self.made = self.meddled = 0
 
     def next(self, now: float) -> list[str]:
         """Make the next change, and those that follow from earlier ones; say what was done."""
@@ -55,6 +57,14 @@ class Script:
         weights, drawn = zip(*WEIGHTS, strict=True)
         [change] = rng.choices(drawn, weights)
         return list(filter(None, (one(desk) for one in (*self._later.pop(self.made, ()), change))))
+
+    def meddle(self, post_id: str, now: float) -> list[str]:
+        """Change a thread of which somebody reads one page after the other: comments slide between two of them."""
+        self.meddled += 1
+        self._forum.touched.clear()
+        rng = stream(self._forum.seed, "meddling", self.meddled)
+        desk = Desk(self._forum, self._author, rng, now, self._put_off)
+        return list(filter(None, [rng.choice(MEDDLING)(desk, post_id)]))
 
     def _put_off(self, by: int, change: Change) -> None:
         self._later[self.made + by].append(change)

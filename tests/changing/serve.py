@@ -49,7 +49,8 @@ class House:
         self._answers = options.answers.open("a", encoding="utf-8") if options.answers else None
         self.latency_s = options.latency_ms / 1000
         self._options = options
-        self._has_begun = False
+        self._has_begun = self._is_over = False
+        self._chance = stream(options.seed, "meddling")
 
     @property
     def forum(self) -> House:
@@ -78,10 +79,19 @@ class House:
             return front.pack(wrong, now, now), fault
         copy, is_kept = front.answer(call.path, now, self._show)
         self._note(now, call.path, front, copy.shown, is_kept=is_kept, age_s=now - copy.made_at)
+        if not self._is_over and self._chance.random() < self._options.meddle:
+            self._meddle(call.path, copy.shown)
         return front.pack(copy.shown.answer, copy.made_at, now), None
 
     def _show(self, path: str, clock: float) -> Shown:
         return show(self._forum, path, clock)
+
+    def _meddle(self, path: str, shown: Shown) -> None:
+        """Change a long thread right after one of its pages was given out."""
+        for post_id in () if path.startswith("/list/") else shown.versions:
+            if self._forum.topics[post_id].pages > 1:
+                now = time.time()
+                self._history.follow(now, self._script.meddle(post_id, now))
 
     def _note(self, now: float, path: str, front: FrontEnd, shown: Shown, *, is_kept: bool, age_s: float) -> None:
         if self._answers is None:
@@ -99,7 +109,9 @@ class House:
             await asyncio.sleep(max(0.0, began + number / options.rate - time.monotonic()))
             now = time.time()
             self._history.follow(now, self._script.next(now))
-        await asyncio.sleep(max(0.0, began + options.seconds - time.monotonic()) + options.cache)
+        await asyncio.sleep(max(0.0, began + options.seconds - time.monotonic()))
+        self._is_over = True
+        await asyncio.sleep(options.cache)
         if options.truth:
             write_whole(options.truth, self._history.to_json())
 
@@ -139,6 +151,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--cache", type=float, default=0.0, help="seconds for which front ends keep pages (default: 0)")
     add("--no-date", action="store_true", help="send no Date header")
     add("--latency-ms", type=float, default=0.0, help="added to every answer (default: 0)")
+    add("--meddle", type=float, default=0.05, help="share of answers from long threads after which they change at once")
     add("--errors", type=float, default=0.0, help="share of answers that are 500 or 503 (default: 0)")
 
 

@@ -50,6 +50,8 @@ COMPARISON = "beside"
 
 def of_truth(row: Row) -> Row:
     """Say of a row in which the forum changed what counts there: fetches do not."""
+    if row.size == "-":  # skipped
+        return row
     said = f"{len(row.faults)} differences" if row.faults else AT_REST
     return replace(row, figure=f"{row.figure}, the forum changing", result=said, goal=AT_REST)
 

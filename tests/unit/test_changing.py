@@ -61,6 +61,15 @@ def test_a_script_comes_by_every_kind_of_change() -> None:
         assert any(one.startswith(what) for one in done), what
 
 
+def test_meddling_changes_the_thread_that_is_read_and_no_other() -> None:
+    forum = Forum(1, NOW)
+    script, topic = Script(forum), long_topic(forum)
+
+    touched = {name for _ in range(20) if script.meddle(topic.post_id, NOW) for name in forum.touched}
+
+    assert touched == {topic.post_id}
+
+
 def test_comments_slide_to_earlier_pages_when_one_is_removed() -> None:
     forum = Forum(1, NOW)
     topic = long_topic(forum)
