@@ -43,10 +43,6 @@ class Bench:
     is_changing: bool = False
 
 
-class ChangingCrawl(Changing):
-    """The tiny crawl of a forum that changes."""
-
-
 def every_call(figure: str, bench: Bench, step: int) -> Row:
     """Fail call 1, 2, 3 ... (or every so-manieth) on each side, until a crawl passes without being struck."""
     bench.fail(0, Side.BEFORE)
@@ -77,7 +73,7 @@ def every_call(figure: str, bench: Bench, step: int) -> Row:
 def _crawl(bench: Bench) -> tuple[object, int]:
     bench.aside.flushall()
     store_url, clean_url = bench.new_store()
-    kind = ChangingCrawl if bench.is_changing else TinyCrawl
+    kind = Changing if bench.is_changing else TinyCrawl
     crawl = kind(bench.redis_url, bench.aside, bench.forum, store_url, bench.wrap)
     try:
         crawl.run()
@@ -86,9 +82,10 @@ def _crawl(bench: Bench) -> tuple[object, int]:
     asked = crawl.fetches()
     assert asked[BROKEN] >= 2
     assert not crawl.imbalance(), crawl.imbalance()
-    if isinstance(crawl, ChangingCrawl):
-        assert standing(clean_url) == true_rows(crawl.changing), told(standing(clean_url), true_rows(crawl.changing))
-        return true_rows(crawl.changing), asked.total()
+    if isinstance(crawl, Changing):
+        stored, true = standing(clean_url), true_rows(crawl.changing)
+        assert stored == true, told(stored, true)
+        return true, asked.total()
     return result(clean_url), asked.total()
 
 

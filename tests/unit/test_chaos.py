@@ -8,9 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.chaos.__main__ import PARTS
+from tests.changing.judge import Difference
+from tests.chaos.__main__ import CHANGING, PARTS, of_truth
+from tests.chaos.changing import by_kind
 from tests.chaos.guards import GUARDS, Guard
 from tests.chaos.keys import kinds
+from tests.chaos.rows import Row
 from tests.flow.world import ROOT
 
 
@@ -52,3 +55,18 @@ def test_a_key_of_every_name_in_the_scripts_is_of_a_kind_that_chaos_deletes() ->
 
     assert [len(names) for names in of.values()] == [1] * len(keys)
     assert Path(ROOT, "crawl_tasks/frontier/keys.py").read_text().count("| P:") + 1 + 4 == len(kinds())
+
+
+def test_a_row_of_a_changing_forum_speaks_of_its_truth_and_not_of_fetches() -> None:
+    row = Row("deaths", "2 deaths", "0 lost, 3 extra fetches", "0 lost")
+
+    assert of_truth(row).result == of_truth(row).goal
+    assert "extra" not in of_truth(row).result
+    assert of_truth(Row("clocks", "-", "skipped", "")).result == "skipped"
+    assert set(PARTS) >= set(CHANGING)
+
+
+def test_differences_are_counted_by_kind_with_an_example() -> None:
+    found = [Difference("post title", "1", "one"), Difference("post title", "2", "two")]
+
+    assert by_kind(found) == ["2 times post title, as: one"]
