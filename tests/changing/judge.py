@@ -32,6 +32,14 @@ class Difference:
     text: str
 
 
+def by_kind(found: list[Difference]) -> list[str]:
+    """Count differences by their kind, with one example each."""
+    kinds: dict[str, list[str]] = {}
+    for one in found:
+        kinds.setdefault(one.kind, []).append(one.text)
+    return [f"{len(texts)} times {kind}, as: {texts[0]}" for kind, texts in kinds.items()]
+
+
 class Judge:
     """Compares what is stored with what was written when the forum came to rest.
 

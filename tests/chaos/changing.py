@@ -8,7 +8,7 @@ from crawl_tasks.sites.loader import load_site
 from crawl_tasks.sites.schema import Site
 from crawl_tasks.store.upsert import Store
 from tests.changing.crawl import SITE_FILE, full_pass, start_forum
-from tests.changing.judge import Difference, Judge
+from tests.changing.judge import Judge, by_kind
 from tests.chaos.ground import LEASE_MS, MANY_ATTEMPTS, ONE_SCAN_S, SITE, Ground, Verdict, new_ground
 from tests.chaos.points import Role
 from tests.chaos.rows import Scale
@@ -92,14 +92,6 @@ class ChangingGround(Ground):
         site = load_site(SITE_FILE).relocated(self.base)
         seldom = site.interval.model_copy(update=dict.fromkeys(("min_s", "start_s", "max_s"), ONE_SCAN_S))
         self.publish_site(site.model_copy(update={"interval": seldom}))
-
-
-def by_kind(found: list[Difference]) -> list[str]:
-    """Count differences by their kind, with one example each."""
-    kinds: dict[str, list[str]] = {}
-    for one in found:
-        kinds.setdefault(one.kind, []).append(one.text)
-    return [f"{len(texts)} times {kind}, as: {texts[0]}" for kind, texts in kinds.items()]
 
 
 def ground_of(scale: Scale, seed: int) -> AbstractContextManager[Ground]:

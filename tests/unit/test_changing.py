@@ -22,7 +22,7 @@ from tests.changing.changes import HALVES, Desk
 from tests.changing.crawl import SITE_FILE
 from tests.changing.fronts import FrontEnd
 from tests.changing.history import History, comment_facts, post_facts
-from tests.changing.judge import Judge
+from tests.changing.judge import Difference, Judge, by_kind
 from tests.changing.pages import Shown, show
 from tests.changing.script import WEIGHTS, Script
 from tests.changing.topics import COUNT_ONLY, SIZE, Forum, Topic
@@ -314,3 +314,9 @@ def test_a_truth_at_rest_names_what_happened(forum: Forum) -> None:
     truth = json.loads(history.to_json())
     assert sum(len(post["was"]) for post in truth["posts"].values()) >= 50
     assert all(post["shown"]["state"] == post["past"]["state"][-1] for post in truth["posts"].values())
+
+
+def test_differences_are_counted_by_kind_with_an_example() -> None:
+    found = [Difference("post title", "1", "one"), Difference("post title", "2", "two")]
+
+    assert by_kind(found) == ["2 times post title, as: one"]

@@ -8,9 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.changing.judge import Difference
 from tests.chaos.__main__ import CHANGING, PARTS, of_truth
-from tests.chaos.changing import by_kind
 from tests.chaos.guards import GUARDS, Guard
 from tests.chaos.keys import kinds
 from tests.chaos.rows import Row
@@ -64,9 +62,3 @@ def test_a_row_of_a_changing_forum_speaks_of_its_truth_and_not_of_fetches() -> N
     assert "extra" not in of_truth(row).result
     assert of_truth(Row("clocks", "-", "skipped", "")).result == "skipped"
     assert set(PARTS) >= set(CHANGING)
-
-
-def test_differences_are_counted_by_kind_with_an_example() -> None:
-    found = [Difference("post title", "1", "one"), Difference("post title", "2", "two")]
-
-    assert by_kind(found) == ["2 times post title, as: one"]
