@@ -38,6 +38,8 @@ class Named:
             return False
         if one.kind == "comment normal, is deleted" and self._page_of(one) == 0:
             return True  # it is marked by a full pass only
+        if one.kind == "post normal, is deleted" and not post["boards"]:
+            return True  # it left the lists before its page was asked for again
         page = f"/post/{one.post_id}"
         said, revisions = self._pages.get(page), post["revisions"]
         if kind == "comment":

@@ -23,6 +23,7 @@ from tests.changing.crawl import SITE_FILE
 from tests.changing.fronts import FrontEnd
 from tests.changing.history import History, comment_facts, post_facts
 from tests.changing.judge import Difference, Judge, by_kind
+from tests.changing.named import Named
 from tests.changing.pages import Shown, show
 from tests.changing.script import WEIGHTS, Script
 from tests.changing.topics import COUNT_ONLY, SIZE, Forum, Topic
@@ -320,3 +321,36 @@ def test_differences_are_counted_by_kind_with_an_example() -> None:
     found = [Difference("post title", "1", "one"), Difference("post title", "2", "two")]
 
     assert by_kind(found) == ["2 times post title, as: one"]
+
+
+# -- what only a full pass finds ------------------------------------------------------------------------------------
+
+
+def answer(path: str, post_id: str, version: int) -> dict[str, object]:
+    return {"path": path, "versions": {post_id: version}}
+
+
+@pytest.mark.parametrize(
+    ("kind", "edits", "in_row", "on_page", "is_named"),
+    [
+        ("post body", 0, 1, 0, True),  # the list shows the same revision as before
+        ("post body", 1, 1, 0, False),  # it shows another one
+        ("post body", 1, 0, 0, True),  # it was not looked at since
+        ("post body", 0, 1, 1, False),  # the page was read, as it is
+        ("post title", 0, 1, 0, False),  # the row says it
+        ("post title", 0, 0, 0, True),
+        ("post body invented", 0, 0, 0, False),
+    ],
+)
+def test_a_difference_is_named_where_no_list_showed_it(
+    forum: Forum, kind: str, edits: int, in_row: int, on_page: int, is_named: bool
+) -> None:
+    topic, history = plain_topic(forum), History(forum)
+    forum.put(replace(topic, edits=edits))
+    history.follow(NOW, ["edit"])
+
+    answers = [answer(f"/list/{topic.boards[0]}/1", topic.post_id, in_row)]
+    answers.append(answer(f"/post/{topic.post_id}", topic.post_id, on_page))
+    named = Named(json.loads(history.to_json()), answers)
+
+    assert (Difference(kind, topic.post_id, "") in named) is is_named
