@@ -193,21 +193,14 @@ def barren(names: Iterable[str], table: Table, stage: str) -> tuple[str, ...]:
     return tuple(f"{stage}.{name}: found in none of {count} records" for name in lost) if count >= 3 else ()
 
 
-def extras(
-    names: Sequence[str], columns: Mapping[str, Column], kept: Sequence[int], alone: frozenset[str]
-) -> list[Extra | None]:
-    """Return what the model has no field for, a mapping for each record.
+def extras(names: Sequence[str], columns: Mapping[str, Column], kept: Sequence[int]) -> list[Extra]:
+    """Return what the model has no field for, a mapping for each record."""
+    return [{name: str(value) for name in names if (value := columns[name][place]) is not None} for place in kept]
 
-    Of the names in `alone` no other kind of page tells: where one finds nothing, it is None.
-    """
-    found: list[Extra | None] = []
-    for place in kept:
-        values = {name: columns[name][place] for name in names}
-        extra = {
-            name: None if one is None else str(one) for name, one in values.items() if one is not None or name in alone
-        }
-        found.append(extra or None)
-    return found
+
+def with_blanks(extra: Extra, alone: frozenset[str]) -> Extra | None:
+    """Return an extra with None for each name that was not found and that no other kind of page tells of."""
+    return extra | {name: None for name in alone if name not in extra} or None
 
 
 def is_key(text: str) -> bool:

@@ -12,7 +12,18 @@ from crawl_tasks.errors import ParseError, RefusedAddress
 from crawl_tasks.model import FULL_REACH, UNREADABLE, BoardPass, Forum, Items, Parsed, Post, Request, Stage
 from crawl_tasks.parse.dates import is_stable
 from crawl_tasks.parse.document import Document
-from crawl_tasks.parse.kit import Kit, barren, check_required, extras, mains, picked, places, required, tidy
+from crawl_tasks.parse.kit import (
+    Kit,
+    barren,
+    check_required,
+    extras,
+    mains,
+    picked,
+    places,
+    required,
+    tidy,
+    with_blanks,
+)
 from crawl_tasks.parse.pager import Pager, Pages
 from crawl_tasks.parse.reading import Compiled, Where, compile_rule, compile_test
 from crawl_tasks.parse.table import Table, TableReader
@@ -131,7 +142,9 @@ class ListReader:
             guests = [self._guest(table.records[place], document) for place in kept]
             forum_ids = (None if is_guest else one for one, is_guest in zip(forum_ids, guests, strict=False))
         known = [picked(columns[name], kept) if name in columns else nothing for name in _KNOWN]
-        extra = extras(self._extra, columns, kept, self._alone) if self._extra else nothing
+        extra = (
+            [with_blanks(one, self._alone) for one in extras(self._extra, columns, kept)] if self._extra else nothing
+        )
         ids = map(str, picked(columns["post_id"], kept))
         seen_at = repeat(document.page.seen_at)
         rows = zip(ids, seen_at, forum_ids, addresses, *known, revisions, extra, repeat(False), strict=False)

@@ -5,10 +5,21 @@ from __future__ import annotations
 from itertools import repeat
 
 from crawl_tasks.errors import ParseError
-from crawl_tasks.model import Comment, Items, Parsed, Post, Request, Stage
+from crawl_tasks.model import Comment, Extra, Items, Parsed, Post, Request, Stage
 from crawl_tasks.parse.alias import told_elsewhere
 from crawl_tasks.parse.document import Document
-from crawl_tasks.parse.kit import Kit, barren, check_required, extras, mains, picked, places, required, tidy
+from crawl_tasks.parse.kit import (
+    Kit,
+    barren,
+    check_required,
+    extras,
+    mains,
+    picked,
+    places,
+    required,
+    tidy,
+    with_blanks,
+)
 from crawl_tasks.parse.made_ids import with_made_ids
 from crawl_tasks.parse.nesting import nested_by
 from crawl_tasks.parse.pager import Pager, Pages
@@ -66,7 +77,7 @@ class CommentReader:
             columns["parent_id"], shown("author", nothing), shown("created_at", nothing), shown("body", nothing),
             shown("body_html", nothing), columns["depth"], repeat(page), shown("position") or kept,
             shown("edited_at", nothing), [state or NORMAL for state in shown("state", nothing)],
-            extras(self._extra, table.columns, kept, frozenset(self._extra)) if self._extra else nothing, strict=False,
+            extras(self._extra, table.columns, kept) if self._extra else nothing, strict=False,
         )  # fmt: skip
         # As Comment._make does, without a call for each.
         return tuple(map(tuple.__new__, repeat(Comment), rows))
@@ -123,10 +134,10 @@ class PostReader:
         return values
 
     def _post(self, request: Request, document: Document, values: dict[str, Plain]) -> Post:
-        [extra] = extras(self._extra, {name: [values[name]] for name in self._extra}, [0], self._alone)
+        found: Extra = {name: str(values[name]) for name in self._extra if values[name] is not None}
         row: dict[str, object] = {
             **values, "post_id": request.key, "seen_at": document.page.seen_at, "url": request.address, "is_page": True,
-            "revision": request.revision or None, "extra": extra, "state": values.get("state") or NORMAL,
+            "revision": request.revision or None, "extra": with_blanks(found, self._alone), "state": values.get("state") or NORMAL,
         }  # fmt: skip
         return Post._make(map(row.get, Post._fields))
 

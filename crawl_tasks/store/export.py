@@ -208,7 +208,10 @@ def _jsonl() -> tuple[str, Callable[[ExportedRow], str]]:
 
     def line_of(row: ExportedRow) -> str:
         extra = row["extra"]
-        return dump({**row, "extra": json.loads(extra)} if isinstance(extra, str) else row) + "\n"
+        if not isinstance(extra, str):
+            return dump(row) + "\n"
+        shown = {name: one for name, one in json.loads(extra).items() if one is not None}
+        return dump({**row, "extra": shown}) + "\n"
 
     return "", line_of
 

@@ -8,8 +8,10 @@ is a tuple in the order of its table's columns:
 
 (`change_id` is no part of it: the statements write that.)
 `stamps` keeps the time of every field that is older than `seen_at`, as `time field field;time field`,
-newest first; it is None when there is none, which is nearly always so for comments. Each name of `extra` is a register
-too, `extra.NAME`. A last group `! field` names the fields that the post's own page gave: no list replaces them.
+newest first; it is None when there is none, which is nearly always so for comments. Of posts, which lists and pages
+tell of, each name of `extra` is a register too, `extra.NAME`. Groups `@BOARD name name` tell which board's list gave
+them: that another board's list does not show them says nothing. A group `! field` names the fields that the post's own
+page gave: no list replaces them.
 """
 
 from __future__ import annotations
@@ -20,8 +22,8 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from itertools import compress, repeat
 from operator import itemgetter, ne
-from typing import Final, cast
-from urllib.parse import quote
+from typing import Final, NamedTuple, cast
+from urllib.parse import quote, unquote
 
 from sqlalchemy import Table
 
@@ -33,6 +35,7 @@ Row = tuple[Value, ...]
 Key = tuple[str, ...]
 
 _OWN: Final = "!"
+_GIVEN_BY: Final = "@"
 _NONE: Final = frozenset[str]()
 
 
@@ -43,6 +46,14 @@ class Loser:
     field: str
     value: Value
     seen_at: float
+
+
+class Stamps(NamedTuple):
+    """What the column `stamps` says: fields that are older than their row, the post's own, and whose list gave extras."""
+
+    times: dict[str, float]
+    own: frozenset[str]
+    sources: dict[str, str]
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +73,7 @@ class Shape:
     posted_at: int | None = field(init=False)
     board_at: int | None = field(init=False)
     fetched_at: int | None = field(init=False)
+    joins_extra: bool = field(init=False)
 
     def __post_init__(self) -> None:
         columns = tuple(column.name for column in self.table.columns if column.name != tables.CHANGE_ID)
@@ -70,6 +82,7 @@ class Shape:
         object.__setattr__(self, "end", end)
         fetched_at = columns.index("fetched_at") if "fetched_at" in columns else None
         object.__setattr__(self, "fetched_at", fetched_at)
+        object.__setattr__(self, "joins_extra", fetched_at is not None)
         object.__setattr__(self, "posted_at", columns.index("created_at") if "created_at" in columns else None)
         is_of_board = "forum_id" in columns[self.key_size :]
         object.__setattr__(self, "board_at", columns.index("forum_id") if is_of_board else None)
@@ -102,7 +115,8 @@ def forum_row(site: str, forum: Forum, seen_at: float) -> Row:
 def post_row(site: str, post: Post, read_by: str = "") -> Row:
     """Make a post's row; a body says that the post page itself was fetched, as `is_page` does."""
     fetched = post.is_page or post.body is not None
-    own_board = post.is_page and post.forum_id is not None
+    own = frozenset({"forum_id"}) if post.is_page and post.forum_id is not None else _NONE
+    sources = dict.fromkeys(post.extra, post.forum_id or "") if post.extra and not fetched else {}
     return (
         site,
         *post[:15],
@@ -111,7 +125,7 @@ def post_row(site: str, post: Post, read_by: str = "") -> Row:
         post.revision if fetched else None,
         read_by or None if fetched else None,
         post.seen_at,
-        f"{_OWN} forum_id" if own_board else None,
+        _pack(Stamps({}, own, sources)) if own or sources else None,
         digest(post.title, post.body, post.state),
     )
 
@@ -147,58 +161,76 @@ def merge(shape: Shape, one: Row, two: Row) -> tuple[Row, list[Loser]]:
     is_even = one[end + 1] is None and two[end + 1] is None
     if is_even and old == new:
         return (*two[:end], first_seen_at, *two[end + 1 :]), []
-    stamps_one, own_one = _unpack(one[end + 1])
-    stamps_two, own_two = _unpack(two[end + 1])
+    of_one, of_two = _unpack(one[end + 1]), _unpack(two[end + 1])
     contested: Iterable[int] = range(len(new))
     if is_even:
         contested = compress(contested, map(ne, old, new))
-    values, losers, late = list(new), list[Loser](), dict[float, list[str]]()
+    values, losers, merged = list(new), list[Loser](), Stamps({}, of_one.own | of_two.own, {})
     for index in contested:
         value, other, name = old[index], new[index], shape.names[index]
-        if value is None and not stamps_two:
+        if name == "extra" and shape.joins_extra:
+            values[index] = _join_extra((value, of_one, seen_one), (other, of_two, seen_two), merged)
             continue
-        if name == "extra":
-            values[index] = _join_extra((value, stamps_one, seen_one), (other, stamps_two, seen_two), late)
+        if value is None and not of_two.times:
             continue
-        value_at, other_at = stamps_one.get(name, seen_one), stamps_two.get(name, seen_two)
+        value_at, other_at = of_one.times.get(name, seen_one), of_two.times.get(name, seen_two)
         if value is None or other is None:
             is_older = value is None
-        elif (name in own_one) != (name in own_two):
-            is_older = name in own_two
+        elif (name in of_one.own) != (name in of_two.own):  # its own page knows better than any list
+            is_older = name in of_two.own
         else:
             is_older = (value_at, value) < (other_at, other)
         if is_older:
             value, value_at, other, other_at = other, other_at, value, value_at
         values[index] = value
         if value_at != seen_two and value is not None:
-            late.setdefault(value_at, []).append(name)
+            merged.times[name] = value_at
         if other is not None and other != value and name in shape.tracked:
             losers.append(Loser(name, other, other_at))
-    row = (*two[: at + 1], *values, first_seen_at, _pack(late, own_one | own_two))
+    row = (*two[: at + 1], *values, first_seen_at, _pack(merged))
     return (*row, _hash_of(shape, row, one, two)) if shape.tracked else row, losers
 
 
-_Told = tuple[Value, dict[str, float], float]
+_Told = tuple[Value, Stamps, float]
 """An extra as it is stored, the stamps of its row, and when the row was seen."""
 
 
-def _join_extra(one: _Told, two: _Told, late: dict[float, list[str]]) -> Value:
-    """Join two extras name by name; `late` gets the names that are older than the second row."""
-    found: dict[str, tuple[float, bool, str]] = {}
-    for text, stamps, seen_at in (one, two):
-        extra = json.loads(text) if isinstance(text, str) else {}
-        for name, value in extra.items():
-            said_at = stamps.get(
-                _extra_name(name), stamps.get("extra", seen_at)
-            )  # an earlier version's stamp is for all
-            said = (said_at, value is not None, value or "")
-            found[name] = max(found.get(name, said), said)
-    for name in sorted(found):
-        if found[name][0] != two[2]:
-            late.setdefault(found[name][0], []).append(_extra_name(name))
+class _Said(NamedTuple):
+    """What one row says of a name of `extra`; the order is that in which later words win."""
+
+    at: float
+    is_there: bool
+    value: str
+    source: str
+
+
+def _join_extra(one: _Told, two: _Told, merged: Stamps) -> Value:
+    """Join two extras name by name; `merged` gets the names that are older than the second row, and all sources."""
     if one[0] is None and two[0] is None:
         return None
-    return _json({name: value if is_there else None for name, (_, is_there, value) in found.items()})
+    first, second = _said(*one), _said(*two)
+    found = first | second
+    for name in first.keys() & second.keys():
+        older, newer = sorted((first[name], second[name]))
+        says_nothing = older.is_there and not newer.is_there and newer.source != older.source
+        found[name] = older if says_nothing else newer
+    for name in sorted(found):
+        if found[name].at != two[2]:
+            merged.times[_extra_name(name)] = found[name].at
+        if found[name].source:
+            merged.sources[name] = found[name].source
+    return _json({name: said.value if said.is_there else None for name, said in found.items()})
+
+
+def _said(text: Value, stamps: Stamps, seen_at: float) -> dict[str, _Said]:
+    extra: Extra = json.loads(text) if isinstance(text, str) else {}
+    seen_at = stamps.times.get("extra", seen_at)  # an earlier version's stamp is for all names
+    return {
+        name: _Said(
+            stamps.times.get(_extra_name(name), seen_at), value is not None, value or "", stamps.sources.get(name, "")
+        )
+        for name, value in extra.items()
+    }
 
 
 def _extra_name(name: str) -> str:
@@ -211,25 +243,34 @@ def _times(shape: Shape, row: Row) -> tuple[float, float]:
     return row[shape.key_size], row[shape.end]  # type: ignore[return-value]  # these two columns hold floats
 
 
-def _pack(late: dict[float, list[str]], own: frozenset[str]) -> str | None:
-    """Write which fields are older than their row, by time, newest first, and which are the post's own."""
+def _pack(stamps: Stamps) -> str | None:
+    late: dict[float, list[str]] = {}
+    for name, time in stamps.times.items():
+        late.setdefault(time, []).append(name)
     groups = [" ".join([repr(float(time)), *late[time]]) for time in sorted(late, reverse=True)]
-    if own:
-        groups.append(" ".join([_OWN, *sorted(own)]))
+    if stamps.sources:
+        given: dict[str, list[str]] = {}
+        for name, source in sorted(stamps.sources.items()):
+            given.setdefault(source, []).append(quote(name, safe=""))
+        groups += [" ".join([_GIVEN_BY + quote(source, safe=""), *names]) for source, names in sorted(given.items())]
+    if stamps.own:
+        groups.append(" ".join([_OWN, *sorted(stamps.own)]))
     return ";".join(groups) or None
 
 
-def _unpack(packed: Value) -> tuple[dict[str, float], frozenset[str]]:
-    stamps: dict[str, float] = {}
-    own = _NONE
+def _unpack(packed: Value) -> Stamps:
+    times: dict[str, float] = {}
+    own, sources = _NONE, dict[str, str]()
     if isinstance(packed, str):
         for group in packed.split(";"):
-            time, *names = group.split(" ")
-            if time == _OWN:
+            head, *names = group.split(" ")
+            if head == _OWN:
                 own = frozenset(names)
+            elif head[0] == _GIVEN_BY:
+                sources.update(dict.fromkeys(map(unquote, names), unquote(head[1:])))
             else:
-                stamps.update(dict.fromkeys(names, float(time)))
-    return stamps, own
+                times.update(dict.fromkeys(names, float(head)))
+    return Stamps(times, own, sources)
 
 
 def _hash_of(shape: Shape, row: Row, one: Row, two: Row) -> Value:
@@ -242,4 +283,4 @@ def _hash_of(shape: Shape, row: Row, one: Row, two: Row) -> Value:
 
 
 def _json(extra: Extra | None) -> str | None:
-    return None if extra is None else json.dumps(extra, ensure_ascii=False, sort_keys=True)
+    return json.dumps(extra, ensure_ascii=False, sort_keys=True) if extra else None if extra is None else "{}"
