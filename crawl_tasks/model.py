@@ -91,12 +91,20 @@ class Request(NamedTuple):
     reach: Reach = FULL_REACH
 
 
+class TurnSpan(NamedTuple):
+    """A turn at the gate, given at `given_at`: its request is sent between the others. Seconds of `time.monotonic`."""
+
+    given_at: float
+    opens_at: float
+    shuts_at: float
+
+
 class Lease(NamedTuple):
     """The right to work on one request until `deadline_ms` (Redis' clock); `token` fences the commit.
 
     `tail` is the highest comment page of the thread ever admitted, 0 when none was. `validator` is what a board's first
     page was known by to its server at the last scan, where this one may ask by it. `delay_ms` lie between two requests
-    for the site.
+    for the site, and `turn` is when this one may be sent; None where they need not be apart.
     """
 
     rid: int
@@ -108,6 +116,7 @@ class Lease(NamedTuple):
     deadline_ms: int
     validator: str = ""
     delay_ms: int = 0
+    turn: TurnSpan | None = None
 
 
 class Fetched(NamedTuple):
