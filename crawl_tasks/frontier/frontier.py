@@ -54,7 +54,7 @@ from crawl_tasks.frontier.starts import Starts
 from crawl_tasks.frontier.timetable import Timetable
 from crawl_tasks.model import Effort, Lease, Parsed, Request, TurnSpan
 
-_LEAST_SLACK_MS = 3  # _turns.lua's PROMPT, which is free
+_LEAST_SLACK_MS = 5  # what costs a turn once more costs more than this
 _COUNTED_AT_ONCE = 20  # sites in one script: about a millisecond
 _as_row = itemgetter(slice(None))  # of a named tuple: half of what tuple() costs
 _EFFORT = " ".join(["%d"] * len(Effort._fields))
@@ -125,11 +125,22 @@ class Frontier:
         Raises:
             NoTurn: the lease was lost, or the site rests by now.
         """
+        slack_ms = max(_LEAST_SLACK_MS, self.clock.slack_ms) << missed
+        return self._turn(lease, moment, self.clock.ready_ms, slack_ms)
+
+    def sent(self, lease: Lease, at: float) -> None:
+        """Let the next turn begin a delay after a request that was sent too late, at `at` of `time.monotonic`.
+
+        Raises:
+            NoTurn: the lease was lost.
+        """
+        self._turn(lease, Moment.SENT, round((at - time.monotonic()) * 1000), 0)
+
+    def _turn(self, lease: Lease, moment: Moment, ready_ms: int, slack_ms: int) -> TurnSpan:
         self.clock.settle(self._clock_us)
         asked_at = time.monotonic()
         page = (lease.request.site, lease.rid, lease.token)
-        slack_ms = max(_LEAST_SLACK_MS, self.clock.slack_ms) << missed
-        code, *when = ints(self._scripts.call(Verb.TURN, *page, moment.value, self.clock.ready_ms, slack_ms))
+        code, *when = ints(self._scripts.call(Verb.TURN, *page, moment.value, ready_ms, slack_ms))
         if code != 0:
             said = "the site rests by now" if code == -3 else "the lease was lost"
             raise NoTurn(f"{lease.request.address} was not asked for: {said}")

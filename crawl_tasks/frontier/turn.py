@@ -17,7 +17,7 @@ from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.model import Lease, TurnSpan
 
 TOLERANCE_S = 0.005
-"""How much nearer two requests may come at the server than the gate's delay: turn's PROMPT, and what clocks are off."""
+"""How much nearer two requests may come at the server than the gate's delay: what a turn has for nothing, and what the system takes after the last look."""
 
 MOST_ASKED = 4
 """How often a request that missed its turn gets another: the last one is sixteen times as long as usual."""
@@ -59,10 +59,10 @@ class GateTurn:
                 self._ask(Moment.LATE, missed)
         raise NoTurn(f"{self._lease.request.address} was not asked for: its turns were missed {missed} times")
 
-    def sent(self) -> None:
+    def sent(self, at: float) -> None:
         """Let the next turn wait, where the machine did something else between the last look and the sending."""
-        if time.monotonic() > self._span.shuts_at:
-            self._frontier.turn(self._lease, Moment.SENT)
+        if at > self._span.shuts_at:
+            self._frontier.sent(self._lease, at)
 
     def _keeps_turn(self) -> bool:
         """Wait for the turn and say whether it is still open."""

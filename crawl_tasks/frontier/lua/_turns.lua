@@ -1,12 +1,12 @@
 -- Shared by every script, in front of _release.lua: turns at the gate of a site that asks for a delay. Changes only its fields
 -- `next_at`, when the next turn may begin, `turn`, whose the newest one is, and `lead`.
 --
--- A turn is a span in which one request is sent; the next one begins a delay after its end. Its first PROMPT ms are free:
+-- A turn is a span in which one request is sent; the next one begins a delay after its end, of which PROMPT ms are free:
 -- so much nearer two requests may come. A worker that is often late asks for more, and the site is asked so much more
 -- slowly. `lead` is how long before its turn a request is released, so that its worker is ready in time: it follows how
 -- long that took, upwards fast and downwards slowly.
 
-local PROMPT = 3     -- ms; with what clocks are off less than the 5 that are promised
+local PROMPT = 1     -- ms; of the 5 that are promised the rest is for clocks, and for what follows the last look
 local AHEAD = 500    -- ms that a turn is reserved ahead at the most: a worker waits for it
 local WIDEST = 1000  -- ms that a turn lasts at the most
 local LATE_TICK = 100  -- ms by which a release may be late because of the clockwork; later, nothing was ready

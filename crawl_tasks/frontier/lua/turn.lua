@@ -5,7 +5,7 @@
 -- ARGV 2: rid
 -- ARGV 3: token
 -- ARGV 4: late, where nothing was sent in the turn; next, where something was; sent, to have what was sent just now, late, heeded
--- ARGV 5: ms from now on until the caller can send
+-- ARGV 5: ms from now on until the caller can send; of what was sent, negative, since then
 -- ARGV 6: ms for which it may be late with it
 -- RETURNS 0: {0, now in us, when the turn begins and when it ends in ms}
 -- RETURNS -1: the site is not published
@@ -25,7 +25,7 @@ local next_at = tonumber(v[1] or 0)  -- not site.next_at: nobody waits for the e
 if ARGV[4] ~= 'next' then tally(site, 'late_turns', 1) end
 note_change(site)
 if ARGV[4] == 'sent' then
-  if next_at < now + site.delay then reserve(site, token, now, 0) end
+  if next_at < now + ARGV[5] + site.delay then reserve(site, token, now + ARGV[5], 0) end
   return {0, now_us(), now, now}
 end
 local ready = now + ARGV[5]
