@@ -30,16 +30,21 @@ class _Way:
 
 
 class FarServer:
-    """Leads to a port of loopback, `way_ms` away in each direction, and up to `jitter_ms` more for each piece."""
+    """Leads to a port of loopback, `way_ms` away in each direction, and up to `jitter_ms` more for each piece.
+
+    `asked` counts the pieces that clients sent, which are their requests where each waits for its answer.
+    """
 
     def __init__(self, port: int, way_ms: float, jitter_ms: float = 0.0) -> None:
-        self._target = ("127.0.0.1", port)
+        self.target_port, self.way_ms = port, way_ms
+        self.asked = 0
         self._way_s, self._jitter_s = way_ms / 1000, jitter_ms / 1000
         self._chance = random.Random(port)
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=1024)
         self.port: int = self._listener.getsockname()[1]
         self._ways: dict[socket.socket, _Way] = {}
         self._busy: set[_Way] = set()
+        self._near: set[socket.socket] = set()
         self._bell, self._wake = socket.socketpair()
         self._selector = selectors.DefaultSelector()
         for end in (self._listener, self._bell):
@@ -69,11 +74,12 @@ class FarServer:
             self._deliver(time.monotonic())
 
     def _accept(self) -> None:
-        near, there = self._listener.accept()[0], socket.create_connection(self._target)
+        near, there = self._listener.accept()[0], socket.create_connection(("127.0.0.1", self.target_port))
         for source, target in ((near, there), (there, near)):
             source.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self._ways[source] = _Way(source, target)
             self._selector.register(source, selectors.EVENT_READ)
+        self._near.add(near)
 
     def _take(self, source: socket.socket) -> None:
         way = self._ways[source]
@@ -83,6 +89,7 @@ class FarServer:
             data = b""
         if not data:
             self._selector.unregister(source)
+        self.asked += source in self._near
         due = time.monotonic() + self._way_s + self._chance.uniform(0, self._jitter_s)
         way.under_way.append((max(due, way.under_way[-1][0]) if way.under_way else due, data))
         self._busy.add(way)

@@ -92,7 +92,7 @@ local function count_places(site, room, now)
     local key = site.key .. ':released:' .. stage
     local standing = redis.call('ZCARD', key)
     places[stage], released = site.shut[stage] and 0 or room - standing, released + standing
-    if standing > 0 then coming = coming + redis.call('ZCOUNT', key, now - (site.delay > 0 and GRACE or COMING), '+inf') end
+    if standing > 0 then coming = coming + redis.call('ZCOUNT', key, now - (site.delay > 0 and ON_ITS_WAY or COMING), '+inf') end
   end
   return places, coming, released
 end

@@ -66,7 +66,5 @@ if stage ~= 'list' then
   tail = tonumber(redis.call('HGET', site.key .. ':tail:' .. string.sub(id, 1, -3), id) or 0)
 end
 local validator = find_validator(site, stage, payload, attempt, now)
-deadline = string.format('%.0f', deadline)
-local terms = {0, token, attempt, rid .. ' ' .. entry, site.version, tail, deadline, validator, math.ceil(site.delay)}
-terms[10], terms[11], terms[12] = now_us(), math.ceil(begins), math.floor(ends)
-return terms
+return {0, token, attempt, rid .. ' ' .. entry, site.version, tail, string.format('%.0f', deadline), validator,
+  math.ceil(site.delay), now_us(), math.ceil(begins), math.floor(ends)}
