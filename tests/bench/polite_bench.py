@@ -122,6 +122,7 @@ def main() -> None:
     parser.add_argument("--away-ms", type=float, default=0.0, help="a round trip to Redis")
     parser.add_argument("--jitter-ms", type=float, default=0.0, help="up to so much more each way")
     parser.add_argument("--client", default="curl")
+    parser.add_argument("--busy", type=int, default=0, help="processes that do nothing but keep a core busy")
     parser.add_argument("--warm", type=float, default=10.0, help="seconds before the span that is measured")
     parser.add_argument("--seconds", type=float, default=20.0)
     parser.add_argument("--logs", type=Path, help="where to leave the workers' logs and the server's")
@@ -170,6 +171,8 @@ def run(chosen: argparse.Namespace, directory: Path) -> None:
             start(f"fetch{number}", *CELERY, "worker", *options, "-n", f"fetch{number}@%h", **told)
             for number in range(chosen.processes)
         ]
+        for number in range(chosen.busy):
+            start(f"busy{number}", sys.executable, "-c", "while True: pass")
         while len(client.smembers("_kombu.binding.celery.pidbox")) < chosen.processes:
             time.sleep(0.1)
         time.sleep(chosen.warm)
