@@ -1,7 +1,7 @@
 """A server that is far away: a loopback proxy that holds back all that passes through it, each way.
 
-Bytes keep their order on each connection. `python -m tests.far PORT WAY_MS [JITTER_MS]` prints the port to connect to and
-serves until it is killed.
+Bytes keep their order on each connection. `python -m tests.far PORT WAY_MS [JITTER_MS]` prints the port to connect to
+and serves until it is killed.
 """
 
 from __future__ import annotations
@@ -121,5 +121,6 @@ def _pass_on(target: socket.socket, data: bytes) -> None:
 
 if __name__ == "__main__":
     far = FarServer(int(sys.argv[1]), *map(float, sys.argv[2:4]))
-    print(far.port, flush=True)
+    sys.stdout.write(f"{far.port}\n")
+    sys.stdout.flush()
     far.serve()

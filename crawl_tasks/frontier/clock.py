@@ -1,8 +1,8 @@
 """Redis' clock as this process reads its own, and how long this process takes until it sends.
 
 As the network time protocol does (RFC 5905, 8): a reply was written between the asking and the answer, and halfway on a
-path that takes as long there as back. Of all replies the one with the shortest round trip says it best. A path that takes
-longer one way is off by half the difference, the same for all processes behind it.
+path that takes as long there as back. Of all replies the one with the shortest round trip says it best. A path that
+takes longer one way is off by half the difference, the same for all processes behind it.
 """
 
 from __future__ import annotations

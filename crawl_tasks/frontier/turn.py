@@ -3,8 +3,8 @@
 A turn is a span of Redis' clock, reserved ahead: the request goes within it, and the next turn begins a delay after its
 end. The worker translates the span to its own clock (clock.py) and waits for it where it stands, however far away Redis
 is. A request that is not sent within its span gets another turn, a longer one each time, and is put off after
-MOST_ASKED. What an attempt sends beyond its first request (robots.txt, the hops of a redirect) gets turns of its own. Where
-a site asks for no delay there is nothing to ask.
+MOST_ASKED. What an attempt sends beyond its first request (robots.txt, the hops of a redirect) gets turns of its own.
+Where a site asks for no delay there is nothing to ask.
 """
 
 from __future__ import annotations
@@ -17,7 +17,11 @@ from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.model import Lease, TurnSpan
 
 TOLERANCE_S = 0.005
-"""How much nearer two requests may come at the server than the gate's delay: what a turn has for nothing, and what the system takes after the last look."""
+"""How much nearer two requests may come at the server than the gate's delay.
+
+Of these a turn has one millisecond for nothing. The rest is for what clocks are off, and for what the system does
+between the last look at the clock and the sending.
+"""
 
 MOST_ASKED = 4
 """How often a request that missed its turn gets another: the last one is sixteen times as long as usual."""
