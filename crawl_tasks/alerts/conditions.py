@@ -261,7 +261,7 @@ def _of_window(site: SiteSnapshot, now: SiteMarks, before: SiteMarks) -> Iterato
             site.name,
             Severity.WARNING,
             f"{site.name}: {late_turns} turns at the gate were late, for {attempts} attempts: it is asked more slowly",
-            "a fetching machine has too much to do, or is far from Redis: fewer threads, more machines, or Redis nearer",
+            "a fetching machine has too much to do, or is far from Redis: fewer threads, more machines, a nearer Redis",
         )
     late_s = now.freshness.since(before.freshness).quantile(0.95)
     if late_s is not None and late_s > STALE_S:
