@@ -95,6 +95,8 @@ class Bench:
         self._directory = directory
         self._stack = stack
         directory.mkdir(parents=True, exist_ok=True)
+        for name in ("port", "far.log"):  # of a run before, which would be taken for this one's
+            (directory / name).unlink(missing_ok=True)
         self._server = RedisServer(directory / "redis")
         self._server.start()
         stack.callback(self._server.stop)

@@ -10,7 +10,7 @@ local PROMPT = 1     -- ms; of the 5 that are promised the rest is for clocks, a
 local ON_ITS_WAY = 3000  -- ms for which a request that is released, and not leased, counts as the next turn
 local AHEAD = 500    -- ms that a turn is reserved ahead at the most: a worker waits for it
 local WIDEST = 1000  -- ms that a turn lasts at the most
-local LATE_TICK = 100  -- ms by which a release may be late because of the clockwork; later, nothing was ready
+local LATE_TICK = 250  -- ms by which a release may be late because of the clockwork; later, nothing was ready
 
 -- Reserve a turn for the holder of a token: when it ends.
 local function reserve(site, token, begins, slack)
