@@ -6,9 +6,9 @@
 -- slowly. `lead` is how long before its turn a request is released, so that its worker is ready in time: it follows how
 -- long that took, upwards fast and downwards slowly.
 
-local PROMPT = 1     -- ms; of the 5 that are promised the rest is for clocks, and for what follows the last look
+local PROMPT = 1  -- ms; of the 5 that are promised the rest is for clocks, and for what follows the last look
 local ON_ITS_WAY = 3000  -- ms for which a request that is released, and not leased, counts as the next turn
-local AHEAD = 500    -- ms that a turn is reserved ahead at the most: a worker waits for it
+local AHEAD = 500  -- ms that a turn is reserved ahead at the most: a worker waits for it
 local WIDEST = 1000  -- ms that a turn lasts at the most
 local LATE_TICK = 250  -- ms by which a release may be late because of the clockwork; later, nothing was ready
 
