@@ -8,13 +8,15 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
+from itertools import groupby
+from operator import attrgetter
 from typing import Protocol
 
-from crawl_tasks.errors import BackendError, Unstorable
-from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.errors import BackendError, ConfigError, Unstorable
+from crawl_tasks.frontier.frontier import SITES_OWN, Frontier
 from crawl_tasks.frontier.histogram import AGES_S, observed, packed
 from crawl_tasks.frontier.outbox import read_items
-from crawl_tasks.model import Gain, Items
+from crawl_tasks.model import Gain, Items, Request
 from crawl_tasks.outage import Outage
 
 log = logging.getLogger(__name__)
@@ -34,6 +36,10 @@ class Brought(Protocol):
     @property
     def gains(self) -> Iterable[Gain]:
         """Say what was new, by site and kind."""
+
+    @property
+    def asked(self) -> Sequence[Request]:
+        """Return the pages to ask for because of what full passes did not see."""
 
 
 class Writes(Protocol):
@@ -100,7 +106,8 @@ class Drain:
                 break
             batch = self._readable(drawn)
             self._keep_sites(self._store, {items.site for _, items in batch})  # first: items of no ledger rebuild none
-            gains, stored = self._write(self._store, batch)
+            gains, stored, asked = self._write(self._store, batch)
+            self._ask(asked)  # before the pages leave the outbox: ended here, they are stored and asked for again
             waiting = self._frontier.outbox.stored(stored, self._statistics(gains), self._ages(gains))
             pages += len(drawn)
             if waiting < self._worth:
@@ -164,26 +171,37 @@ class Drain:
                 self._shelve(page_id, error)
         return batch
 
-    def _write(self, store: Writes, batch: Sequence[tuple[bytes, Items]]) -> tuple[list[Gain], dict[str, list[bytes]]]:
+    def _write(
+        self, store: Writes, batch: Sequence[tuple[bytes, Items]]
+    ) -> tuple[list[Gain], dict[str, list[bytes]], list[Request]]:
         """Write a batch; of one that the database refuses for what is in it, all but the pages that have it.
 
         Returns:
-            What it brought, and which pages of each site were stored.
+            What it brought, which pages of each site were stored, and which are to be asked for.
         """
         try:
-            gains = list(store.write([items for _, items in batch]).gains)
+            brought = store.write([items for _, items in batch])
         except Unstorable as error:
             if len(batch) == 1:
                 self._shelve(batch[0][0], error)
-                return [], {}
+                return [], {}, []
             middle = len(batch) // 2
-            (first, some), (second, others) = self._write(store, batch[:middle]), self._write(store, batch[middle:])
+            first, some, asked = self._write(store, batch[:middle])
+            second, others, more = self._write(store, batch[middle:])
             sites = some.keys() | others.keys()
-            return first + second, {site: some.get(site, []) + others.get(site, []) for site in sites}
+            return first + second, {site: some.get(site, []) + others.get(site, []) for site in sites}, asked + more
         stored: dict[str, list[bytes]] = {}
         for page_id, items in batch:
             stored.setdefault(items.site, []).append(page_id)
-        return gains, stored
+        return list(brought.gains), stored, list(brought.asked)
+
+    def _ask(self, requests: Iterable[Request]) -> None:
+        """Admit what full passes did not see, as far as there is room; what is left out, the next pass finds."""
+        for site, some in groupby(requests, key=attrgetter("site")):
+            try:
+                self._frontier.admit(site, some, threshold=SITES_OWN)
+            except ConfigError:  # the site was taken out meanwhile
+                log.warning("not asked for, the site is not published", extra={"site": site})
 
     def _shelve(self, page_id: bytes, error: BackendError) -> None:
         self._frontier.shelf.put(page_id, str(error))

@@ -10,7 +10,10 @@ from collections.abc import Mapping, Sequence
 from enum import IntEnum, StrEnum
 from itertools import repeat
 from types import MappingProxyType
-from typing import NamedTuple, TypeVar
+from typing import Final, NamedTuple, TypeAlias, TypeVar
+
+UNREADABLE: Final = frozenset({"deleted", "masked"})
+"""States in which a post or comment cannot be read."""
 
 
 class Stage(StrEnum):
@@ -53,7 +56,9 @@ class Reach(NamedTuple):
     are left out, and the walk ends there.
 
     `whole` names a full pass, which reads every page of every thread: its posts and comments carry the reach too. There
-    `pages` is the last comment page known, and `read_from` the moment from which on the thread was read without a gap.
+    `pages` is the last comment page known, and `read_from` the earliest `seen_at` of the pages read so far, 0 when one
+    could not be relied upon. A thread of which comments were not seen is looked at again: `look` counts from 1, and
+    `missed_from` is the `read_from` of the first look.
 
     `shown` names what stood on the page before, where pages are found one from the other.
     """
@@ -61,8 +66,10 @@ class Reach(NamedTuple):
     pages: int = 0
     since: int = 0
     whole: str = ""
-    read_from: int = 0
+    read_from: float = 0
     shown: str = ""
+    look: int = 1
+    missed_from: float = 0
 
 
 FULL_REACH = Reach()
@@ -76,7 +83,9 @@ class Request(NamedTuple):
     post's state (reply count, last reply time); the guard knows a request by (stage, key, page, revision).
     A request with `only_if_new` is admitted only when the same commit admitted something else
     before it: the next list page of a chain that stops where nothing is new. One with `only_if_named` tells of
-    news in a thread that another board lists: it is admitted only when that thread was named before.
+    news in a thread that another board lists: it is admitted only when that thread was named before. `source` is the
+    board whose list named the post. With `is_hidden` that list says that the post is deleted: a post that is known is
+    not asked for, and once the list says so no more, it is.
     """
 
     site: str
@@ -89,6 +98,8 @@ class Request(NamedTuple):
     only_if_new: bool = False
     only_if_named: bool = False
     reach: Reach = FULL_REACH
+    source: str = ""
+    is_hidden: bool = False
 
 
 class TurnSpan(NamedTuple):
@@ -101,6 +112,9 @@ class TurnSpan(NamedTuple):
 
 class Lease(NamedTuple):
     """The right to work on one request until `deadline_ms` (Redis' clock); `token` fences the commit.
+
+    A site's tokens are milliseconds of Redis' clock, each larger than the one before, whatever the clock does: what is
+    read under them is in the order in which it was asked for. The lease was given at `at_ms`.
 
     `tail` is the highest comment page of the thread ever admitted, 0 when none was. `validator` is what a board's first
     page was known by to its server at the last scan, where this one may ask by it. `delay_ms` lie between two requests
@@ -116,6 +130,7 @@ class Lease(NamedTuple):
     deadline_ms: int
     validator: str = ""
     delay_ms: int = 0
+    at_ms: int = 0
     turn: TurnSpan | None = None
 
 
@@ -125,7 +140,9 @@ class Fetched(NamedTuple):
     `headers` has lower-case names. `body` is decoded from its content encoding, still bytes of `charset`-to-be-found.
     With `is_unchanged` the page is the one that the validator we asked by was given with, and there is no body.
     `at_s` is the moment of the response by the site's Date header if it has a credible one, else by our
-    clock, in seconds since the epoch: relative dates on the page are relative to it.
+    clock, in seconds since the epoch: relative dates on the page are relative to it. `age_s` is how long the page had
+    lain in a cache, in seconds, by its own headers where they are credible. `seen_at` orders what the page says among
+    all observations: the lease's token in seconds, less `age_s`. No clock of the forum or of a worker is in it.
     """
 
     url: str
@@ -136,6 +153,8 @@ class Fetched(NamedTuple):
     elapsed_ms: int = 0
     wire_bytes: int = 0
     is_unchanged: bool = False
+    age_s: float = 0.0
+    seen_at: float = 0.0
 
 
 class Effort(NamedTuple):
@@ -151,6 +170,10 @@ class Effort(NamedTuple):
     parse_ms: int = 0
 
 
+Extra: TypeAlias = dict[str, str | None]
+"""What the model has no field for, by name. None: only this kind of page shows it, and shows it no more."""
+
+
 class Forum(NamedTuple):
     """A board, as a list page shows it."""
 
@@ -163,7 +186,8 @@ class Post(NamedTuple):
     """A thread's first post. A field that is None was not on the page and leaves what is stored as it is.
 
     Times are seconds since the epoch. `body` is None while only the list page is known. `state` is
-    `normal`, `deleted` or `masked`. `seen_at` is `Fetched.at_s` of the page it was read from.
+    `normal`, `deleted` or `masked`. `seen_at` is `Fetched.seen_at` of the page it was read from. With `is_page` that
+    was the post's own page, or the answer that there is none.
     """
 
     post_id: str
@@ -181,7 +205,8 @@ class Post(NamedTuple):
     edited_at: int | None = None
     state: str | None = None
     revision: str | None = None
-    extra: dict[str, str] | None = None
+    extra: Extra | None = None
+    is_page: bool = False
 
 
 class Comment(NamedTuple):
@@ -203,17 +228,36 @@ class Comment(NamedTuple):
     position: int | None = None
     edited_at: int | None = None
     state: str | None = None
-    extra: dict[str, str] | None = None
+    extra: Extra | None = None
 
 
 class Sweep(NamedTuple):
-    """The word of a full pass: a comment of this post that was not seen since `before` is not there any more."""
+    """The word of a full pass that read a thread to its end: which of its comments were not seen since `before`?
+
+    They are looked for once more, in the pass `whole` with `priority`, before they are called deleted; `look` is the
+    number of this look, from 1.
+    """
 
     post_id: str
-    before: int
+    before: float
+    whole: str = ""
+    look: int = 1
+    priority: int = 0
 
 
-Item = TypeVar("Item", Forum, Post, Comment, Sweep)
+class BoardPass(NamedTuple):
+    """The word of a full pass that read a board's lists to their end: which of its posts were not seen since `before`?
+
+    They are asked for by their own addresses, in the pass `whole` with `priority`.
+    """
+
+    forum_id: str
+    before: float
+    whole: str
+    priority: int = 0
+
+
+Item = TypeVar("Item", Forum, Post, Comment, Sweep, BoardPass)
 
 
 class Visit(NamedTuple):
@@ -235,7 +279,10 @@ class Visit(NamedTuple):
 
 
 class Items(NamedTuple):
-    """What one page gave to the store, and what was done and admitted with it. Crosses the outbox as one JSON array."""
+    """What one page gave to the store, and what was done and admitted with it. Crosses the outbox as one JSON array.
+
+    `read_by` is the version of the site file by whose rules it was read.
+    """
 
     site: str
     forums: tuple[Forum, ...] = ()
@@ -243,10 +290,12 @@ class Items(NamedTuple):
     comments: tuple[Comment, ...] = ()
     swept: tuple[Sweep, ...] = ()
     visits: tuple[Visit, ...] = ()
+    passes: tuple[BoardPass, ...] = ()
+    read_by: str = ""
 
     def __bool__(self) -> bool:
         """Say whether there is anything to store."""
-        return bool(self.forums or self.posts or self.comments or self.swept or self.visits)
+        return bool(self.forums or self.posts or self.comments or self.swept or self.passes or self.visits)
 
     @classmethod
     def from_json(cls, row: list[list[list[object]]], visits: tuple[Visit, ...] = ()) -> Items:
@@ -266,6 +315,8 @@ class Items(NamedTuple):
             _made(Comment, comments),
             _made(Sweep, rest[0]) if rest else (),
             visits,
+            _made(BoardPass, rest[1]) if len(rest) > 1 else (),
+            str(rest[2]) if len(rest) > 2 else "",
         )
 
 
@@ -278,7 +329,7 @@ def _made(kind: type[Item], rows: list[list[object]]) -> tuple[Item, ...]:
     return tuple(kind._make(_fitted(kind, row)) for row in rows)
 
 
-def _fitted(kind: type[Forum | Post | Comment | Sweep], row: list[object]) -> list[object]:
+def _fitted(kind: type[Forum | Post | Comment | Sweep | BoardPass], row: list[object]) -> list[object]:
     """Bring a row to the length of its kind: cut what is unknown, add the defaults an older version did not write."""
     fields = kind._fields
     missing = fields[len(row) :]

@@ -22,6 +22,7 @@ from crawl_tasks.errors import (
     RedirectRefused,
 )
 from crawl_tasks.fetch.download import Fetcher
+from crawl_tasks.fetch.outcome import age_s, moment
 from crawl_tasks.fetch.turn import AT_ONCE, Turn
 from crawl_tasks.fetch.validator import validator_of
 from crawl_tasks.frontier.frontier import Frontier, Refusal
@@ -70,6 +71,10 @@ class Stopwatch:
     def page(self) -> Fetched | None:
         """Give the page, None while there is none."""
         return self._page
+
+    def elapsed_s(self) -> float:
+        """Return the seconds since the lease was given."""
+        return time.perf_counter() - self._began
 
     def effort(self, status: int = 0) -> Effort:
         """Give what the attempt cost so far; `status` is that of an answer which was no page."""
@@ -135,6 +140,7 @@ class Pages:
         site = self._sites.open(lease.request.site, lease.site_version)
         page = self._fetcher.fetch(lease.request, site.policy, lease.validator, watch.turn)
         watch.fetched(page)
+        page = _dated(page, lease, watch)
         self._heed(lease, site)
         parsed, outcome = read_page(site, lease, page), ""
         if page.is_unchanged or parsed.is_cut:
@@ -198,10 +204,13 @@ class Pages:
         request = lease.request
         addresses = self._sites.open(request.site, lease.site_version).addresses
         is_post = request.stage is Stage.POST and addresses.is_own_key(request.stage, request.key)
-        posts = (Post(request.key, seen_at=time.time(), url=request.address, state="deleted"),) if is_post else ()
-        receipt = self._frontier.commit(
-            lease, Parsed(Items(request.site, posts=posts)), f"gone:{request.stage.value}", effort
-        )
+        post = Post(
+            request.key, seen_at=lease.token / 1000, url=request.address, state="deleted",
+            revision=request.revision or None, is_page=True,
+        )  # fmt: skip
+        posts = (post,) if is_post else ()
+        parsed, is_post_page = Parsed(Items(request.site, posts=posts)), request.stage is Stage.POST
+        receipt = self._frontier.commit(lease, parsed, f"gone:{request.stage.value}", effort, is_gone=is_post_page)
         log.info("page is gone")
         return Outcome.GONE if receipt else Outcome.LEASE_LOST
 
@@ -210,6 +219,13 @@ class Pages:
         site = self._sites.latest(ask.site)
         admission = self._frontier.admit(ask.site, [request_of(ask, site)])
         return Outcome.ADMITTED if admission.new else Outcome.KNOWN
+
+
+def _dated(page: Fetched, lease: Lease, watch: Stopwatch) -> Fetched:
+    """Return a page with its moments by Redis' clock: a worker whose clock is wrong reads and orders as the others."""
+    now = lease.at_ms / 1000 + watch.elapsed_s()
+    age = age_s(page.headers, now)
+    return page._replace(at_s=moment(page.headers, now), age_s=age, seen_at=lease.token / 1000 - age)
 
 
 def ends_walk(request: Request, error: PageError) -> bool:

@@ -79,13 +79,7 @@ def terms_of(site: Site) -> dict[str, str | int]:
         "breaker_percent": site.breaker.percent,
         "probe_ms": round(site.breaker.probe_s * 1000),
         "full_pass_ms": round(site.interval.full_pass_s * 1000),
-        "hubs": int(names_threads(site)),
     }
-
-
-def names_threads(site: Site) -> bool:
-    """Say whether pages of a site name threads without their revision, as hubs do."""
-    return site.list.echo is not None or any(board.kind is not BoardKind.LIST for board in site.boards)
 
 
 def board_terms(site: Site) -> list[BoardTerms]:

@@ -6,7 +6,7 @@ import os
 import threading
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from crawl_tasks import __version__
@@ -27,7 +27,10 @@ from crawl_tasks.urls import origin_of
 
 @dataclass(frozen=True, slots=True)
 class OpenSite:
-    """A site ready for work: how to fetch, parse and retry its pages; `sieve` is None when items pass no steps."""
+    """A site ready for work: how to fetch, parse and retry its pages; `sieve` is None when items pass no steps.
+
+    `remarked` holds the kinds of remarks that were logged, so that a process says each once of a version of a site.
+    """
 
     site: Site
     parser: SiteParser
@@ -35,6 +38,7 @@ class OpenSite:
     retry: RetryPolicy
     addresses: Addresses
     sieve: Sieve | None = None
+    remarked: set[str] = field(default_factory=set, compare=False)
 
     def address(self, stage: Stage, key: str, page: int) -> str:
         """Write the address of a page.

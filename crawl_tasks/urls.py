@@ -99,6 +99,12 @@ def fingerprint(stage: str, key: str, page: int, revision: str) -> int:
     return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big") >> 1
 
 
+def page_hash(stage: str, key: str, page: int) -> int:
+    """Return the 56-bit number the guard knows a page by, whatever its revision; never 0."""
+    text = f"{len(stage)}:{stage}{len(key)}:{key}{page}"
+    return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=7).digest(), "big") or 1
+
+
 def _refusal(address: str, why: str) -> RefusedAddress:
     shown = _USERINFO.sub("***@", address[:300])
     return RefusedAddress(f"the address {shown[:120]!r}{'...' if len(address) > 120 else ''} {why}")

@@ -18,7 +18,7 @@ from crawl_tasks.local.ports import port_near
 from crawl_tasks.model import FULL_REACH, Reach
 from crawl_tasks.monitor.progress import Progress, Stored
 from crawl_tasks.monitor.snapshot import Snapshot, take_snapshot
-from crawl_tasks.recovery.names import publish_remembering
+from crawl_tasks.publishing import publish_site
 from crawl_tasks.sites.address import Addresses
 from crawl_tasks.sites.schema import Board, Site
 from crawl_tasks.sites.start import first_page
@@ -93,7 +93,7 @@ def begin(station: Station, plan: Plan, stored: StoredCounts) -> Start:
     frontier = station.frontier
     require_ledger(station.settings, frontier)
     for site in plan.sites:
-        publish_remembering(frontier, site, station.settings.contact, station.settings.database_url)
+        publish_site(frontier, site, station.settings.contact)
     start = Start(time.monotonic(), take_snapshot(frontier, [site.name for site in plan.sites]), stored.now())
     if plan.is_limited:
         for site in plan.sites:

@@ -14,8 +14,7 @@ from crawl_tasks.cli.standing import require_ledger
 from crawl_tasks.errors import ConfigError, SiteError
 from crawl_tasks.items.sieve import Sieve
 from crawl_tasks.model import Stage
-from crawl_tasks.publishing import board_terms, is_public, require_contact
-from crawl_tasks.recovery.names import publish_remembering
+from crawl_tasks.publishing import board_terms, is_public, publish_site, require_contact
 from crawl_tasks.settings import Settings, load_settings
 from crawl_tasks.sitebook import open_site
 from crawl_tasks.sites.address import Addresses
@@ -23,6 +22,7 @@ from crawl_tasks.sites.loader import load_site
 from crawl_tasks.sites.schema import Site
 from crawl_tasks.survey.cases import Difference, cases_of, replay
 
+_NEVER_NEW = frozenset({"post_id", "forum_id", "url", "author", "created_at"})
 _SUFFIXES = (".yaml", ".yml")
 
 
@@ -45,14 +45,14 @@ def check(name: str | None, publish: bool) -> None:
     sites = checked_sites(settings, (name,) if name else ())
     for site in sites:
         click.echo(describe(site))
-        for line in doubles(site):
+        for line in (*doubles(site), *unfit_revision(site)):
             click.echo(f"{site.name}: {line}", err=True)
     check_cases(settings, sites)
     if publish:
         frontier = open_frontier(settings)
         require_ledger(settings, frontier)
         for site in sites:
-            publish_remembering(frontier, site, settings.contact, settings.database_url)
+            publish_site(frontier, site, settings.contact)
         click.echo(f"published: {', '.join(site.name for site in sites)}")
 
 
@@ -168,6 +168,20 @@ def doubles(site: Site) -> list[str]:
             lines.append(
                 f"boards {other} and {board.id} have one address: it is scanned twice, its threads are read once"
             )
+    return lines
+
+
+def unfit_revision(site: Site) -> list[str]:
+    """Say what the file itself shows to be wrong with a list's revision; what its rules find, only `try` sees."""
+    names = {sign.field for sign in site.list.revision}
+    lines = []
+    if site.list.record is not None and names <= _NEVER_NEW:
+        lines.append(
+            "list.revision names nothing that changes when a thread does: each thread is read once; add a reply count "
+            "and the last reply's time or id"
+        )
+    if "view_count" in names:
+        lines.append("list.revision names view_count: each thread is fetched again whenever somebody has read it")
     return lines
 
 

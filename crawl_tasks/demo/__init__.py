@@ -25,8 +25,9 @@ Common to all pages
         <time>2024年6月19日 22:17</time>                       the text is all there is, in Asia/Shanghai
     Texts without attribute: `2024-06-19 22:17`, `2024年6月19日 22:17`, and on boards with relative times also
     `5 分钟前`, `3 小时前`, `今天 12:30`, `昨天 12:30`, `前天 12:30`, `5 minutes ago`, `1 hour ago`,
-    `today at 12:30`, `yesterday at 12:30`. Relative texts count from the response's Date header. All are exact to
-    the minute, and the true moments behind them are whole minutes, so that the value read equals the truth.
+    `today at 12:30`, `yesterday at 12:30`. Relative texts count from the response's Date header; its Age
+    header says how long ago that was, as if each page came out of a cache. All are exact to the minute, and the true
+    moments behind them are whole minutes, so that the value read equals the truth.
     A thread's moments have seconds only if all boards that show it use the attribute.
     Pager, on every list page, and on post and comment pages if the thread has more than one comment page:
         <nav class="pager" data-pages="6"><span class="pages">共 6 页</span> <a rel="next" class="next" href="...">

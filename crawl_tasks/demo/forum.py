@@ -63,8 +63,13 @@ class DemoForum:
 
     @property
     def date(self) -> str:
-        """The value of every Date header: the forum's present, which stands still within a generation."""
-        return formatdate(self._edition.world.now, usegmt=True)
+        """The value of every Date header: the forum's present."""
+        return formatdate(self.now, usegmt=True)
+
+    @property
+    def now(self) -> int:
+        """The forum's present, in seconds since the epoch; it stands still within a generation."""
+        return self._edition.world.now
 
     def mutate(self) -> News:
         """Become the next generation.

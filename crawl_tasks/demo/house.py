@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -54,7 +55,7 @@ class House:
         target = call.target.removeprefix(MOVED)
         fault = self._plan.pick(call.path) if self._plan else None
         wrong = wrong_answer(fault, call, self.forum.render(target)) if fault else None
-        return self.forum.pack(wrong) if wrong else self.forum.wire(target), fault
+        return self._aged(self.forum.pack(wrong) if wrong else self.forum.wire(target)), fault
 
     def control(self, call: Call) -> bytes | None:
         """Return the desk's response, or None if the call is for the forum."""
@@ -78,6 +79,10 @@ class House:
             case "GET", "log":
                 return _json([entry._asdict() for entry in self.journal.entries])
         raise ValueError(f"the control desk does not know {call.method} {call.target}; see crawl_tasks/demo/house.py")
+
+    def _aged(self, wire: bytes) -> bytes:
+        """Say that a response lay in a cache since the forum's present, or nobody would believe its Date."""
+        return wire.replace(b"\r\n", b"\r\nAge: %d\r\n" % max(0, int(time.time()) - self.forum.now), 1)
 
     def _write_truth(self) -> None:
         if self._truth_file is not None:

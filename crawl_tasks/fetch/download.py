@@ -22,7 +22,7 @@ from crawl_tasks.fetch.body import ACCEPTED, decode
 from crawl_tasks.fetch.challenge import challenge_in
 from crawl_tasks.fetch.client import Client, Limits, RawResponse, left
 from crawl_tasks.fetch.destination import Customs, Destination
-from crawl_tasks.fetch.outcome import failure, moment, next_hop
+from crawl_tasks.fetch.outcome import age_s, failure, moment, next_hop
 from crawl_tasks.fetch.policy import FetchPolicy
 from crawl_tasks.fetch.resolver import Resolver
 from crawl_tasks.fetch.robots import PARSED_BYTES, Robots, Shelf
@@ -134,6 +134,7 @@ class Fetcher:
             elapsed_ms=int((time.monotonic() - began - turn.waited_s) * 1000),
             wire_bytes=len(raw.wire),
             is_unchanged=is_unchanged,
+            age_s=age_s(raw.headers, now),
         )
 
     def crawl_delay_s(self, url: str, policy: FetchPolicy) -> float | None:

@@ -97,7 +97,7 @@ class Audit:
 
     def guard(self, site: str) -> Iterator[Spot]:
         """Compare the sizes of the guard's tables with what they hold; a table that changes meanwhile is left out."""
-        names = self._scripts.read_all("guard", [("HKEYS", f"{self._keys.site(site)}:guard")])[0]
+        names = self._scripts.read_all("guard", [("HKEYS", f"{self._keys.site(site)}:seen")])[0]
         tables = {name.decode().rpartition(":")[0] for name in cast("list[bytes]", names)}
         for table in sorted(tables.union(Stage)):  # those that always have this name may be missing there
             yield from self._table(site, table)

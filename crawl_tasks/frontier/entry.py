@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Final
+from zlib import crc32
 
 import orjson
 
 from crawl_tasks.model import FULL_REACH, Reach, Request, Stage, Visit
-from crawl_tasks.urls import fingerprint
+from crawl_tasks.urls import fingerprint, page_hash
 
 _STAGES: Final = {stage.value: stage for stage in Stage}
+_REVISIONS: Final = (1 << 20) - 1033  # 20 bits but those of pages that are gone; ASKED in _guard.lua
+_SOURCES: Final = 15  # 4 bits, 0 is none
 
 
 def payload_of(request: Request) -> str:
@@ -22,17 +25,27 @@ def payload_of(request: Request) -> str:
 
 
 def line_of(request: Request, flag: str = "") -> str:
-    """Write a request as a line that asks for admission; `flag` is set by who does not leave it to the request.
-
-    A post of a revision has a second fingerprint, the one it has without: where hubs name posts too, both are known.
-    """
-    stage, key, page, revision = request.stage, request.key, request.page, request.revision
+    """Write a request as a line that asks for admission; `flag` is set by who does not leave it to the request."""
     whole = "" if flag else request.reach.whole
-    known_as = str(fingerprint(stage, key, page, f"{revision}~{whole}" if whole else revision))
-    if revision and stage is Stage.POST and not whole:
-        known_as += f"/{fingerprint(stage, key, page, '')}"
-    flag = flag or ("~" if whole else "?" if request.only_if_new else "=" if request.only_if_named else "!")
-    return f"{known_as} {flag} {stage} {request.priority} {request.address} {payload_of(request)}"
+    if not flag:
+        flag = "~" if whole else "?" if request.only_if_new else "=" if request.only_if_named else "!"
+        flag = "-" if flag == "!" and request.is_hidden else flag
+    word = guard_word(request, f"~{whole}" if whole else "!" if flag == "-" else "")
+    return f"{word} {flag} {request.stage} {request.priority} {request.address} {payload_of(request)}"
+
+
+def guard_word(request: Request, suffix: str = "") -> str:
+    """Write what the guard knows a request by: 56 bits of its page's hash, and a mark of its revision and source.
+
+    `suffix` makes another revision of it. Behind the slash stands the fingerprint of version 1; see _guard.lua.
+    """
+    stage, key, page = request.stage, request.key, request.page
+    revision, source = request.revision + suffix, request.source
+    mark = (crc32(revision.encode("utf-8", "surrogatepass")) % _REVISIONS + 1 if revision else 0) << 4
+    if source:
+        mark += crc32(source.encode("utf-8", "surrogatepass")) % _SOURCES + 1
+    high, low = divmod(page_hash(stage, key, page), 1 << 24)
+    return f"{high}.{low}.{mark}/{fingerprint(stage, key, page, revision)}"
 
 
 def read_entry(site: str, entry: bytes) -> tuple[int, int, Request]:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from operator import itemgetter
-from typing import cast
+from typing import Final, cast
 
 import orjson
 import redis
@@ -27,7 +27,7 @@ from crawl_tasks.frontier.answers import (
 from crawl_tasks.frontier.audit import Audit
 from crawl_tasks.frontier.census import LATE_MS, Census, read_census
 from crawl_tasks.frontier.clock import GateClock
-from crawl_tasks.frontier.entry import line_of, read_entry
+from crawl_tasks.frontier.entry import guard_word, line_of, read_entry
 from crawl_tasks.frontier.gauges import (
     BoardState,
     Vitals,
@@ -53,6 +53,9 @@ from crawl_tasks.frontier.sites import Sites
 from crawl_tasks.frontier.starts import Starts
 from crawl_tasks.frontier.timetable import Timetable
 from crawl_tasks.model import Effort, Lease, Parsed, Request, TurnSpan
+
+SITES_OWN: Final = -1
+"""The threshold of admit() that stands in the site file."""
 
 _LEAST_SLACK_MS = 5  # what costs a turn once more costs more than this
 _COUNTED_AT_ONCE = 20  # sites in one script: about a millisecond
@@ -86,7 +89,9 @@ class Frontier:
     # -- a request's life --------------------------------------------------------------------------------
 
     def admit(self, site: str, requests: Iterable[Request], threshold: int = 0) -> Admission:
-        """Pass requests through the guard and enter the new ones, while fewer than `threshold` are open (0: no limit).
+        """Pass requests through the guard and enter the new ones, while fewer than `threshold` are open.
+
+        With 0 there is no limit, with SITES_OWN it is the site's `max_backlog`.
 
         Raises:
             ConfigError: no such site is published.
@@ -116,6 +121,7 @@ class Frontier:
             deadline_ms=int(deadline_ms),
             validator=validator.decode(),
             delay_ms=delay_ms,
+            at_ms=when[0] // 1000,
             turn=self._span(asked_at, when) if delay_ms else None,
         )
 
@@ -158,7 +164,14 @@ class Frontier:
         return int(seconds) * 1_000_000 + int(microseconds)
 
     def commit(
-        self, lease: Lease, parsed: Parsed, outcome: str = "", effort: Effort | None = None, validator: str = ""
+        self,
+        lease: Lease,
+        parsed: Parsed,
+        outcome: str = "",
+        effort: Effort | None = None,
+        validator: str = "",
+        *,
+        is_gone: bool = False,
     ) -> Receipt | None:
         """End a lease with all that its page gave; None when the lease was lost and nothing was changed.
 
@@ -168,6 +181,7 @@ class Frontier:
             outcome: a counter to raise beside `done`.
             effort: what the attempt cost, to be counted.
             validator: what the page is known by to its server; the board's next scan asks by it.
+            is_gone: the forum says that there is no such page: the guard asks for it again when it is listed again.
         """
         items = parsed.items
         reply = self._scripts.call(
@@ -175,7 +189,7 @@ class Frontier:
             lease.request.site,
             lease.rid,
             lease.token,
-            orjson.dumps(items[:5], default=_as_row),  # the script adds what is done and admitted
+            orjson.dumps((*items[:5], items.passes, lease.site_version), default=_as_row),  # the script adds the trail
             parsed.tail,
             self._store_at,
             outcome,
@@ -183,6 +197,7 @@ class Frontier:
             " ".join(f"{reason} {count}" for reason, count in parsed.dropped) if parsed.dropped else "",
             f"{lease.site_version} {validator}" if validator else "",
             len(items.posts) + len(items.comments),
+            guard_word(lease.request) if is_gone else "",
             *map(line_of, parsed.children),
         )
         return Receipt(*cast("list[int]", reply[1:])) if reply[0] == 0 else None

@@ -41,8 +41,8 @@ P is the prefix (setting `redis_prefix`), S a site's name, G one of list, post, 
 | P:s:S:kept:G         | zset   | rid -> when its page was kept, ms                                                  |
 | P:s:S:pages:G        | hash   | rid -> the page that could not be read, packed; at most 10                         |
 | P:s:S:dead           | hash   | the same for requests given up                                                     |
-| P:s:S:guard          | hash   | for each guard table: fingerprints n, buckets m                                    |
-| P:s:S:g:TABLE:BUCKET | set    | fingerprints, 63-bit integers, up to about 500 (an intset); of bloom a bitmap      |
+| P:s:S:seen           | hash   | for each guard table: addresses n, buckets m                                       |
+| P:s:S:seen:TABLE:BUCKET | string | addresses' hashes with their last revisions, see _guard.lua; of bloom a bitmap |
 | P:s:S:tail:SHARD     | hash   | post id -> highest comment page admitted; a shard holds 100 neighbouring ids       |
 | P:s:S:boards         | set    | the site's board ids                                                               |
 | P:s:S:scanning       | set    | boards being scanned                                                               |
@@ -52,6 +52,8 @@ P is the prefix (setting `redis_prefix`), S a site's name, G one of list, post, 
 |                      |        | terms of the site file, fixed_ms and held of an operator; pages walked with news,   |
 |                      |        | slack: pages that this scan may walk without; validator: see _validator.lua; when   |
 |                      |        | the file has it no more, only its counts, until no list page of it is open          |
+
+A site that version 1 began has its guard in P:s:S:guard and P:s:S:g:TABLE:BUCKET beside; see was_seen_before().
 
 Nothing here expires but the buckets of rolling guards (two windows), kept pages (two weeks), robots.txt (a day),
 P:ticker (seconds) and P:rebuilder (minutes).

@@ -84,6 +84,7 @@ def pack(kept: KeptPage) -> bytes:
         "status": page.status,
         "headers": dict(page.headers),
         "at_s": page.at_s,
+        "age_s": page.age_s,
         "why": kept.why,
     }
     return zlib.compress(orjson.dumps(head) + b"\n" + page.body)
@@ -99,7 +100,8 @@ def unpack(site: str, packed: bytes) -> KeptPage:
         head, _, body = zlib.decompressobj().decompress(packed, _MOST_UNPACKED).partition(b"\n")
         told = orjson.loads(head)
         rid, _, request = read_entry(site, told["entry"].encode())
-        page = Fetched(told["url"], told["status"], told["headers"], body, told["at_s"])
+        # An older version kept no age.
+        page = Fetched(told["url"], told["status"], told["headers"], body, told["at_s"], age_s=told.get("age_s", 0.0))
         return KeptPage(rid, request, page, told["why"])
     except (zlib.error, LookupError, TypeError, ValueError) as error:
         raise BackendError(f"a kept page of {site} cannot be read: {error}") from error

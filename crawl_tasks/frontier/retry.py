@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from crawl_tasks.errors import Fate, PageError
 from crawl_tasks.model import State
+from crawl_tasks.surrogates import whole_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,7 @@ def judge(error: PageError, attempt: int, policy: RetryPolicy, luck: float) -> V
         policy: the site's terms.
         luck: uniform in [0, 1).
     """
-    details = " ".join(str(error).split())[:500]
+    details = whole_text(" ".join(str(error).split())[:500])  # a site's function may say anything
     if error.fate is Fate.PARK:
         return Verdict(State.PARKED, error.reason, details, says_nothing=error.says_nothing)
     ceiling_s = min(policy.max_s, policy.base_s * 2.0 ** (attempt - 1))

@@ -7,16 +7,15 @@ from collections.abc import Callable, Mapping
 
 from crawl_tasks.errors import SiteError
 from crawl_tasks.items.verdict import Drop, Item
-from crawl_tasks.model import Comment, Post, Request, Stage
+from crawl_tasks.model import UNREADABLE, Comment, Post, Request, Stage
 from crawl_tasks.sites.steps import ItemStep, Unwanted
 
 SEARCHED = 100_000
-_UNREADABLE = ("deleted", "masked")
 
 
 def require(item: Item, request: Request, fields: tuple[str, ...]) -> Item | Drop:
     """Drop an item that lacks a field; a post is judged on its own page, one that is deleted or masked never."""
-    if request.stage is Stage.LIST or item.state in _UNREADABLE:
+    if request.stage is Stage.LIST or item.state in UNREADABLE:
         return item
     for name in fields:
         if name in item._fields and getattr(item, name) in (None, ""):

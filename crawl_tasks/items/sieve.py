@@ -13,6 +13,7 @@ from crawl_tasks.model import Comment, Parsed, Post, Request
 from crawl_tasks.sites.functions import find_function
 from crawl_tasks.sites.schema import Site
 from crawl_tasks.sites.steps import ItemStep, Kind
+from crawl_tasks.surrogates import whole_item
 
 OFFERED = ("item", "site", "request")
 MOST = 1000
@@ -86,8 +87,10 @@ def _compiled(step: ItemStep, site: Site) -> Step:
 
 
 def _checked(given: object) -> Given:
-    if isinstance(given, Post | Comment | Drop):
+    if isinstance(given, Drop):
         return given
+    if isinstance(given, Post | Comment):
+        return whole_item(given)
     if given is None or isinstance(given, str | dict) or not isinstance(given, Iterable):
         raise TypeError(f"it returned {type(given).__name__}; return the item, Drop(reason) or several items")
     found = tuple(islice(given, MOST + 1))
@@ -96,4 +99,4 @@ def _checked(given: object) -> Given:
     for one in found:
         if not isinstance(one, Post | Comment):
             raise TypeError(f"it gave a {type(one).__name__}; give Post or Comment")
-    return found
+    return tuple(map(whole_item, found))

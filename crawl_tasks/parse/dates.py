@@ -19,6 +19,9 @@ from crawl_tasks.parse.relative import DAYS, UNIT_S, is_relative, read_relative,
 EARLIEST, LATEST = 0, 4_102_444_800  # 1970 and 2100
 _LONGEST = 120
 _DAY_S = 86_400
+_ANYWHERE = ZoneInfo("UTC")
+# Any two will do. Between these, `03-03` without a year falls into two of them, and is taken for one that moves.
+_TWO_DAYS = (1_709_300_000, 1_709_300_000 + _DAY_S)
 _MARKS = re.compile("[\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
 _YMD = re.compile(r"(?<!\d)(\d{4})\s*[-/.年]\s*(\d{1,2})\s*[-/.月]\s*(\d{1,2})(?!\d)\s*[日号號]?")
 _USUAL_LENGTH = 32
@@ -70,10 +73,16 @@ def read_date(
     return moment if moment is not None and EARLIEST < moment < LATEST else None
 
 
-def is_stable(text: str) -> bool:
-    """Say whether a text names the same moment tomorrow, so that it can tell whether a thread has changed."""
+@lru_cache(maxsize=4096)
+def is_stable(text: str, languages: tuple[str, ...] = ()) -> bool:
+    """Say whether a text names the same moment tomorrow, so that it can tell whether a thread has changed.
+
+    Of `languages` whose words for today we do not know ourselves, the text is read as of two days and compared.
+    """
     plain = clean(text)
-    return bool(plain) and not is_relative(plain)
+    if not plain or is_relative(plain):
+        return False
+    return not languages or len({read_date(text, day_s, _ANYWHERE, languages=languages) for day_s in _TWO_DAYS}) == 1
 
 
 def clean(text: str) -> str:

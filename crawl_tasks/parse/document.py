@@ -12,7 +12,7 @@ from crawl_tasks.errors import ParseError, RefusedAddress
 from crawl_tasks.model import Fetched
 from crawl_tasks.parse.charset import charset_of, decode
 from crawl_tasks.parse.depth import check_depth
-from crawl_tasks.parse.linked import Json, linked_data
+from crawl_tasks.parse.linked import Json, linked_data, loads
 from crawl_tasks.urls import normalize
 
 _T = TypeVar("_T")
@@ -84,7 +84,7 @@ class Document:
         """
         if not self._json:
             try:
-                self._json.append(orjson.loads(self.source))
+                self._json.append(loads(self.source))
             except orjson.JSONDecodeError:
                 begin = self.source[:40].strip()
                 raise ParseError(f"{self.page.url}: is not JSON, it begins with {begin!r}; check format") from None

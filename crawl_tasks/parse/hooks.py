@@ -14,6 +14,7 @@ from crawl_tasks.model import Comment, Forum, Items, Parsed, Post, Request, Stag
 from crawl_tasks.parse.document import Document
 from crawl_tasks.sites.functions import find_function
 from crawl_tasks.sites.schema import Site
+from crawl_tasks.surrogates import whole_parsed
 
 OFFERED = ("request", "page", "site", "text", "soup", "json", "tail")
 Hook = Callable[[Request, Document, int], Parsed]
@@ -31,7 +32,8 @@ def load_hook(name: str, site: Site) -> Hook:
         given = {one: _offer(one, request, document, site=site, tail=tail) for one in wanted}
         try:
             result = function(**given)
-            return result if isinstance(result, Parsed) else _gather(request, result)
+            parsed = whole_parsed(result if isinstance(result, Parsed) else _gather(request, result))
+            return parsed._replace(items=_dated(parsed.items, request, document.page.seen_at))
         except PageError:
             raise
         except Exception as error:  # foreign code: whatever it raises parks the page, never the worker
@@ -39,6 +41,14 @@ def load_hook(name: str, site: Site) -> Hook:
             raise ParseError(f"{request.site}: {request.stage}: parser {name}: {what}; {request.address}") from error
 
     return read
+
+
+def _dated(items: Items, request: Request, seen_at: float) -> Items:
+    """Return the items in the order in which we asked, whatever moment a function gave them."""
+    is_page = request.stage is Stage.POST
+    posts = (one._replace(seen_at=seen_at, is_page=is_page and one.post_id == request.key) for one in items.posts)
+    comments = (one._replace(seen_at=seen_at) for one in items.comments)
+    return items._replace(posts=tuple(posts), comments=tuple(comments))
 
 
 def _offer(name: str, request: Request, document: Document, *, site: Site, tail: int) -> object:

@@ -16,6 +16,7 @@ from crawl_tasks.parse.document import Document
 from crawl_tasks.parse.kit import Kit, tidy
 from crawl_tasks.sites.address import Target
 from crawl_tasks.sites.schema import BoardKind
+from crawl_tasks.surrogates import whole_xml
 
 MOST_LINKS = 10_000
 """Threads one page enters; a sitemap may name 50,000, which would hold up everybody in one script."""
@@ -73,14 +74,14 @@ class HubReader:
             raise _fail(request, f"none of {len(links)} links is a post's; see post.identity")
         entered = list(found.items())[:MOST_LINKS]
         note = (f"{len(found) - MOST_LINKS} links above {MOST_LINKS} were left out",) if len(found) > MOST_LINKS else ()
-        rank, at_s = self._kit.rank(request, Stage.POST), document.page.at_s
+        rank, seen_at = self._kit.rank(request, Stage.POST), document.page.seen_at
         children = tuple(
-            Request(request.site, Stage.POST, key, address, revision=revision, priority=rank)
+            Request(request.site, Stage.POST, key, address, revision=revision, priority=rank, source=request.key)
             for key, revision in entered
             if (address := self._address(key, seen_as.get(key))) is not None
         )
         posts = tuple(
-            Post(child.key, at_s, url=child.address, revision=child.revision or None)
+            Post(child.key, seen_at, url=child.address, revision=child.revision or None)
             for child in children
             if self._kit.addresses.is_own_key(Stage.POST, child.key)
         )
@@ -139,7 +140,7 @@ def _xml(request: Request, document: Document, most_bytes: int) -> etree._Elemen
             raise _fail(request, f"it unpacks to more than {most_bytes} bytes (gate.max_body_bytes)")
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, recover=True, huge_tree=False)
     try:
-        root = etree.fromstring(body, parser)
+        root = etree.fromstring(whole_xml(body), parser)
     except etree.XMLSyntaxError as error:
         raise _fail(request, f"it is no XML: {error}") from None
     if root is None:

@@ -10,7 +10,7 @@ from hashlib import blake2b
 from zoneinfo import ZoneInfo
 
 from crawl_tasks.errors import ParseError, RefusedAddress
-from crawl_tasks.model import Request, Stage
+from crawl_tasks.model import Extra, Request, Stage
 from crawl_tasks.parse.document import Document
 from crawl_tasks.parse.pager import Pages
 from crawl_tasks.parse.reading import Compiled, compile_rule
@@ -22,6 +22,8 @@ from crawl_tasks.sites.rules import As, Plain, Rule, TextMode
 from crawl_tasks.sites.schema import Site
 
 _IS_TIDY = re.compile(r"[A-Za-z0-9_.:|+-]{0,60}").fullmatch
+_HAS_CONTROL = re.compile(r"[\x00-\x1f\x7f]").search
+_MAINS = ("title", "author", "created_at", "body")
 _IS_KEY = re.compile(r"[^\x00-\x20\x7f]{1,200}").fullmatch
 
 
@@ -110,7 +112,10 @@ class Kit:
 
 
 def places(table: Table, name: str, fail: Callable[[str], ParseError]) -> tuple[list[int], tuple[str, ...]]:
-    """Return the places of the records to keep: those with an id of their own; and a note on the others.
+    """Return the places of the records to keep: those with an id of their own; and notes on the others.
+
+    Of records with one id the first is kept. The others have a note only where they contradict it: a pinned row that
+    stands twice on a page is no loss, an id rule that finds the same id in each record is.
 
     Raises:
         ParseError: No record has an id.
@@ -119,14 +124,42 @@ def places(table: Table, name: str, fail: Callable[[str], ParseError]) -> tuple[
     if all(ids) and len(set(ids)) == len(ids) and "".join([f"{one}" for one in ids]).isalnum():
         return list(range(len(ids))), ()  # as on nearly all pages: plain ids, each once
     first: dict[Plain, int] = {}
+    missing, lost = 0, dict[str, list[Plain]]()
     for place, one in enumerate(ids):
-        if one is not None and one not in first and is_key(str(one)):
-            first[one] = place
+        if one is None or one == "":
+            missing += 1
+        elif (why := _oddity(str(one))) or (why := _contradiction(table, first.setdefault(one, place), place)):
+            lost.setdefault(why, []).append(one)
+    notes = [f"{missing} of {len(ids)} records without {name} were left out"] if missing else []
+    notes += [
+        f"{len(those)} of {len(ids)} records were left out: their {name} {why} (the first: {str(those[0])[:40]!r})"
+        for why, those in lost.items()
+    ]
     if ids and not first:
-        raise fail(f"{name} found in none of {len(ids)} records; mend the rule")
-    missing = sum(one is None for one in ids)
-    note = (f"{missing} of {len(ids)} records without {name} were left out",) if missing else ()
-    return list(first.values()), note
+        raise fail("; ".join([f"{name} found in none of {len(ids)} records, mend the rule", *notes]))
+    return list(first.values()), tuple(notes)
+
+
+def _oddity(text: str) -> str:
+    """Say why a text can be no id; empty where it can."""
+    if is_key(text):
+        return ""
+    if _HAS_CONTROL(text):
+        return "holds a control character"
+    return "holds a blank" if " " in text else "is longer than 200 characters"
+
+
+def _contradiction(table: Table, first: int, place: int) -> str:
+    """Say in which main field a record of the same id differs from the first one; empty where in none."""
+    columns = table.columns
+    for name in _MAINS if place != first else ():
+        if (
+            name in columns
+            and None not in (pair := (columns[name][first], columns[name][place]))
+            and pair[0] != pair[1]
+        ):
+            return f"is that of a record before, of another {name}"
+    return ""
 
 
 def picked(column: Column, kept: Sequence[int]) -> Column:
@@ -150,7 +183,7 @@ def check_required(names: Iterable[str], table: Table, kept: Iterable[int], fail
 
 def mains(rules: Mapping[str, Rule]) -> tuple[str, ...]:
     """Return the names of the main fields among those of a stage."""
-    return tuple(name for name in ("title", "author", "created_at", "body") if name in rules)
+    return tuple(name for name in _MAINS if name in rules)
 
 
 def barren(names: Iterable[str], table: Table, stage: str) -> tuple[str, ...]:
@@ -160,12 +193,21 @@ def barren(names: Iterable[str], table: Table, stage: str) -> tuple[str, ...]:
     return tuple(f"{stage}.{name}: found in none of {count} records" for name in lost) if count >= 3 else ()
 
 
-def extras(names: Sequence[str], columns: Mapping[str, Column], kept: Sequence[int]) -> list[dict[str, str] | None]:
-    """Return what the model has no field for, a mapping for each record."""
-    return [
-        {name: str(columns[name][place]) for name in names if columns[name][place] is not None} or None
-        for place in kept
-    ]
+def extras(
+    names: Sequence[str], columns: Mapping[str, Column], kept: Sequence[int], alone: frozenset[str]
+) -> list[Extra | None]:
+    """Return what the model has no field for, a mapping for each record.
+
+    Of the names in `alone` no other kind of page tells: where one finds nothing, it is None.
+    """
+    found: list[Extra | None] = []
+    for place in kept:
+        values = {name: columns[name][place] for name in names}
+        extra = {
+            name: None if one is None else str(one) for name, one in values.items() if one is not None or name in alone
+        }
+        found.append(extra or None)
+    return found
 
 
 def is_key(text: str) -> bool:

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 import orjson
 from selectolax.lexbor import LexborNode
 
+from crawl_tasks.surrogates import whole_json
+
 Json = str | int | float | bool | None | list["Json"] | dict[str, "Json"]
 MOST_THINGS = 5_000
 _DEEPEST = 60
@@ -22,10 +24,26 @@ def linked_data(root: LexborNode) -> list[Json]:
     found: list[Json] = []
     for block in root.css("script[type='application/ld+json']"):
         try:
-            found += _things(orjson.loads(block.text()))
+            found += _things(loads(block.text()))
         except orjson.JSONDecodeError:
             continue
     return found[:MOST_THINGS]
+
+
+def loads(text: str) -> Json:
+    """Read JSON; half a character in it becomes U+FFFD.
+
+    Raises:
+        orjson.JSONDecodeError: it is no JSON.
+    """
+    try:
+        whole: Json = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        # Node's slice() cuts an emoji in two, and JSON.stringify() writes the half that is left.
+        if "\\u" not in text:
+            raise
+        whole = orjson.loads(whole_json(text))
+    return whole
 
 
 def _things(value: Json, depth: int = 0) -> Iterator[dict[str, Json]]:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
+from functools import partial
 from itertools import repeat
+from typing import NamedTuple
 
 from crawl_tasks.errors import ParseError, RefusedAddress
-from crawl_tasks.model import FULL_REACH, Forum, Items, Parsed, Post, Request, Stage
+from crawl_tasks.model import FULL_REACH, UNREADABLE, BoardPass, Forum, Items, Parsed, Post, Request, Stage
 from crawl_tasks.parse.dates import is_stable
 from crawl_tasks.parse.document import Document
 from crawl_tasks.parse.kit import Kit, barren, check_required, extras, mains, picked, places, required, tidy
@@ -21,7 +24,18 @@ from crawl_tasks.sites.stages import ListSpec, Walk
 from crawl_tasks.sites.template import Template
 
 _KNOWN = tuple(name for name in POST_FIELDS if name not in ("post_id", "forum_id", "url"))
-_MODEL = ("post_id", "seen_at", "forum_id", "url", *_KNOWN, "revision", "extra")
+_MODEL = ("post_id", "seen_at", "forum_id", "url", *_KNOWN, "revision", "extra", "is_page")
+
+
+_ENOUGH_ROWS = 3  # fewer may lack a part of the revision by chance
+
+
+class _Sign(NamedTuple):
+    """A part of the revision: its name for people, and the columns of which the first that stands still is it."""
+
+    called: str
+    columns: tuple[str, ...]
+    holds_dates: bool = False
 
 
 class ListReader:
@@ -31,10 +45,11 @@ class ListReader:
         self._kit = kit
         self._spec = spec
         self._extra = extra_fields(spec.fields, POST_FIELDS)
+        self._alone = frozenset(self._extra).difference(kit.site.post.fields)
         self._mains = mains(spec.fields)
         self._required = required(spec.fields)
         columns = kit.fields(spec.fields, at_page=False)
-        self._signs = tuple(self._sign(sign, place, columns) for place, sign in enumerate(spec.revision))
+        self._signs = tuple(self._sign(sign, f"#{place}", columns) for place, sign in enumerate(spec.revision))
         self._table = TableReader(record, columns, nested=False, siblings=spec.siblings)
         self._pager = Pager(spec, kit.want())
         self._title = kit.field("title", spec.title, at_page=True).read if spec.title else None
@@ -42,36 +57,42 @@ class ListReader:
         self._echo = compile_test(spec.echo, kit.want(), at_page=False) if spec.echo else None
         self._empty = compile_test(spec.empty, kit.want()) if spec.empty else None
 
-    def _sign(self, sign: NamedRule, place: int, columns: dict[str, Compiled]) -> tuple[str, bool]:
-        """Compile a part of the revision; return its column and whether that holds dates as text."""
-        if sign.field is None:
-            name = f"#{place}"
-            columns[name] = compile_rule(sign, self._kit.want(sign.as_ or As.TEXT), at_page=False)
-            return name, sign.as_ is As.DATE
-        rule = self._spec.fields[sign.field]
-        if kind_of(sign.field, rule) is not As.DATE:
-            return sign.field, False
-        # "3 hours ago" is another text at every look, and its moment another second: only what stands counts.
-        name = f"#{place}"
-        columns[name] = compile_rule(_as_text(rule), self._kit.want(), at_page=False)
-        return name, True
+    def _sign(self, sign: NamedRule, name: str, columns: dict[str, Compiled]) -> _Sign:
+        """Compile a part of the revision into columns of that name."""
+        rule = sign if sign.field is None else self._spec.fields[sign.field]
+        kind = (sign.as_ or As.TEXT) if sign.field is None else kind_of(sign.field, rule)
+        called = sign.field or _selector_of(sign) or "a rule"
+        if kind is not As.DATE:
+            if sign.field is not None:
+                return _Sign(called, (sign.field,))
+            columns[name] = compile_rule(sign, self._kit.want(kind), at_page=False)
+            return _Sign(called, (name,))
+        # "3 hours ago" is another text at every look, and its moment another second: only what stands counts. That may
+        # be the attribute that the date is read from, or the words beside it.
+        written = replace(self._kit.want(kind), as_written=True)
+        columns[name] = compile_rule(rule, written, at_page=False)
+        columns[f"{name} text"] = compile_rule(_as_text(rule), self._kit.want(), at_page=False)
+        return _Sign(called, (name, f"{name} text"), holds_dates=True)
 
     def read(self, request: Request, where: Where, document: Document) -> Parsed:
         """Read one page."""
+        if request.reach.whole and request.page == 1:
+            request = request._replace(reach=request.reach._replace(read_from=document.page.seen_at))
         table = self._table.read(where, document)
         pages = self._kit.sized(self._pager.read(where, document, request.page), Stage.LIST, request.page)
         if not table.records and not pages.is_shown and not (self._empty and self._empty(where, document)):
             raise self._fail(request, "no rows, no pager and not marked as empty; mend record, or add an `empty` rule")
         kept, notes = places(table, "post_id", lambda what: self._fail(request, what))
         check_required(self._required, table, kept, lambda what: self._fail(request, what))
-        revisions = self._revisions(table, kept)
+        revisions, unsigned = self._revisions(table, kept)
         addresses = self._addresses(table, kept)
         posts = self._posts(request, document, table, kept, addresses=addresses, revisions=revisions)
         entered = alive(posts, request.reach)
-        reach = request.reach._replace(shown="") if request.reach.whole else FULL_REACH
+        reach = request.reach._replace(shown="", read_from=0) if request.reach.whole else FULL_REACH
         rank = self._kit.rank(request, Stage.POST)
+        named = partial(Request, request.site, Stage.POST, page=1, priority=rank, reach=reach, source=request.key)
         children = [
-            Request(request.site, Stage.POST, post.post_id, post.url, 1, post.revision or "", rank, reach=reach)
+            named(post.post_id, post.url, revision=post.revision or "", is_hidden=post.state in UNREADABLE)
             for post in entered
             if post.url is not None
         ]
@@ -80,8 +101,11 @@ class ListReader:
         further, more = self._further(request, document, pages, posts)
         title = self._title(where, document) if self._title else None
         forum = Forum(request.key, None if title is None else str(title), self._forum_address(request))
-        items = Items(request.site, (forum,), entered)
-        notes += more + barren(self._mains, table, "list")
+        passes: tuple[BoardPass, ...] = ()
+        if request.reach.whole and not further:
+            passes = (BoardPass(request.key, request.reach.read_from, request.reach.whole, rank),)
+        items = Items(request.site, (forum,), entered, passes=passes)
+        notes += more + barren(self._mains, table, "list") + unsigned + _out_of_reach(entered)
         return Parsed(items, (*children, *further), 0, notes, is_cut=pages.is_cut)
 
     def _with_echoes(
@@ -107,10 +131,11 @@ class ListReader:
             guests = [self._guest(table.records[place], document) for place in kept]
             forum_ids = (None if is_guest else one for one, is_guest in zip(forum_ids, guests, strict=False))
         known = [picked(columns[name], kept) if name in columns else nothing for name in _KNOWN]
-        extra = extras(self._extra, columns, kept) if self._extra else nothing
+        extra = extras(self._extra, columns, kept, self._alone) if self._extra else nothing
         ids = map(str, picked(columns["post_id"], kept))
-        seen_at = repeat(document.page.at_s)
-        return tuple(map(Post._make, zip(ids, seen_at, forum_ids, addresses, *known, revisions, extra, strict=False)))
+        seen_at = repeat(document.page.seen_at)
+        rows = zip(ids, seen_at, forum_ids, addresses, *known, revisions, extra, repeat(False), strict=False)
+        return tuple(map(Post._make, rows))
 
     def _addresses(self, table: Table, kept: list[int]) -> list[str | None]:
         template = self._kit.addresses.template(Stage.POST, 1)
@@ -132,16 +157,21 @@ class ListReader:
         except RefusedAddress:
             return None
 
-    def _revisions(self, table: Table, kept: list[int]) -> list[str]:
+    def _revisions(self, table: Table, kept: list[int]) -> tuple[list[str], tuple[str, ...]]:
+        """Return the revision of each row, and a note on each part that is empty in all rows of a page."""
         if not self._signs:
-            return [""] * len(kept)
-        columns = []
-        for name, holds_dates in self._signs:
-            column = picked(table.columns[name], kept)
-            columns.append(
-                ["" if one is None or (holds_dates and not is_stable(str(one))) else str(one) for one in column]
-            )
-        return [tidy("|".join(parts)) for parts in zip(*columns, strict=True)]
+            return [""] * len(kept), ()
+        parts, notes = [], []
+        for sign in self._signs:
+            columns = [picked(table.columns[name], kept) for name in sign.columns]
+            if sign.holds_dates:
+                part = [_standing(written, self._kit.site.languages) for written in zip(*columns, strict=True)]
+            else:
+                part = ["" if one is None else str(one) for one in columns[0]]
+            parts.append(part)
+            if len(part) >= _ENOUGH_ROWS and not any(part):
+                notes.append(_nothing_in(sign, columns))
+        return [tidy("|".join(row)) for row in zip(*parts, strict=True)], tuple(notes)
 
     def _further(
         self, request: Request, document: Document, pages: Pages, posts: tuple[Post, ...]
@@ -167,6 +197,28 @@ class ListReader:
 
     def _fail(self, request: Request, what: str) -> ParseError:
         return ParseError(f"{request.site}: list: {what}; {request.address}")
+
+
+def _out_of_reach(posts: tuple[Post, ...]) -> tuple[str, ...]:
+    """Return a note on posts that lead nowhere, by link or by template: they are stored as the list shows them."""
+    lost = [post.post_id for post in posts if post.url is None]
+    return (f"{len(lost)} of {len(posts)} posts have no address (the first: {lost[0][:40]!r})",) if lost else ()
+
+
+def _standing(written: tuple[Plain, ...], languages: tuple[str, ...]) -> str:
+    """Return the first of the texts of a date that names the same moment tomorrow; empty where none does."""
+    return next((str(one) for one in written if one is not None and is_stable(str(one), languages)), "")
+
+
+def _nothing_in(sign: _Sign, columns: list[list[Plain]]) -> str:
+    shown = next((one for column in columns for one in column if one not in (None, "")), None)
+    why = "nothing was found" if shown is None else f"its text counts from now (the first: {str(shown)[:40]!r})"
+    return f"list.revision: {sign.called} is empty in all of {len(columns[0])} records: {why}"
+
+
+def _selector_of(rule: Rule) -> str:
+    """Return what finds a part of the revision that has no name."""
+    return rule.css or rule.attr or rule.json_path or rule.xpath or next(map(_selector_of, rule.first_of), "")
 
 
 def _as_text(rule: Rule) -> Rule:

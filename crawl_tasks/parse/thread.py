@@ -62,11 +62,11 @@ class CommentReader:
         nothing: Column = [None] * len(kept)
         shown = columns.get
         rows = zip(
-            repeat(request.key), [f"{one}" for one in columns["comment_id"]], repeat(document.page.at_s),
+            repeat(request.key), [f"{one}" for one in columns["comment_id"]], repeat(document.page.seen_at),
             columns["parent_id"], shown("author", nothing), shown("created_at", nothing), shown("body", nothing),
             shown("body_html", nothing), columns["depth"], repeat(page), shown("position") or kept,
             shown("edited_at", nothing), [state or NORMAL for state in shown("state", nothing)],
-            extras(self._extra, table.columns, kept) if self._extra else nothing, strict=False,
+            extras(self._extra, table.columns, kept, frozenset(self._extra)) if self._extra else nothing, strict=False,
         )  # fmt: skip
         # As Comment._make does, without a call for each.
         return tuple(map(tuple.__new__, repeat(Comment), rows))
@@ -81,6 +81,7 @@ class PostReader:
         self._scope = None if spec.record is None else first_of(spec.record)
         self._fields = {name: one.read for name, one in kit.fields(spec.fields, at_page=at_page).items()}
         self._extra = extra_fields(spec.fields, POST_FIELDS)
+        self._alone = frozenset(self._extra).difference(kit.site.list.fields)
         self._needed = tuple(name for name, rule in spec.fields.items() if _is_needed(name, rule))
         self._first = comment.first_page if comment else 0
         self._inside = inside
@@ -103,7 +104,7 @@ class PostReader:
         tail_page = max((child.page for child in children), default=0)
         parsed = Parsed(items, children, tail_page, notes, is_cut=pages is not None and pages.is_over)
         if request.reach.whole:
-            return first_page_read(request, parsed, document.page.at_s, is_empty=values.get("reply_count") == 0)
+            return first_page_read(request, parsed, document.page.seen_at, is_empty=values.get("reply_count") == 0)
         return parsed
 
     def _values(self, request: Request, where: Where, document: Document) -> dict[str, Plain]:
@@ -122,10 +123,10 @@ class PostReader:
         return values
 
     def _post(self, request: Request, document: Document, values: dict[str, Plain]) -> Post:
-        extra = {name: str(values[name]) for name in self._extra if values[name] is not None}
+        [extra] = extras(self._extra, {name: [values[name]] for name in self._extra}, [0], self._alone)
         row: dict[str, object] = {
-            **values, "post_id": request.key, "seen_at": document.page.at_s, "url": request.address,
-            "revision": request.revision or None, "extra": extra or None, "state": values.get("state") or NORMAL,
+            **values, "post_id": request.key, "seen_at": document.page.seen_at, "url": request.address, "is_page": True,
+            "revision": request.revision or None, "extra": extra, "state": values.get("state") or NORMAL,
         }  # fmt: skip
         return Post._make(map(row.get, Post._fields))
 
@@ -202,7 +203,7 @@ class CommentPageReader:
         parsed = Parsed(
             Items(request.site, (), (), comments), children, tail, notes, is_cut=self._is_chain and pages.is_cut
         )
-        return next_page_read(request, parsed) if request.reach.whole else parsed
+        return next_page_read(request, parsed, document.page.seen_at) if request.reach.whole else parsed
 
     def _next(self, request: Request, document: Document, pages: Pages, rows: str) -> tuple[Request, ...]:
         page, reach = request.page + 1, request.reach._replace(shown=rows)

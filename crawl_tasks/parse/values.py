@@ -42,12 +42,16 @@ class Clock:
 
 @dataclass(frozen=True, slots=True)
 class Want:
-    """What a rule is to give: its type and reading when the rule itself does not say."""
+    """What a rule is to give: its type and reading when the rule itself does not say.
+
+    With `as_written` a date is the text that it is read from, where it can be read.
+    """
 
     kind: As
     mode: TextMode
     clock: Clock
     key_in: Callable[[str], str | None]
+    as_written: bool = False
 
 
 def take_of(rule: Rule, want: Want) -> Take:
@@ -187,12 +191,16 @@ def _convert(kind: As, rule: Rule, want: Want) -> Convert:
         As.HTML: lambda raw, _: texts.clean_html(raw if is_ours else reserialised(raw)) or None,
         As.INT: lambda raw, _: read_int(raw),
         As.COUNT: lambda raw, _: read_count(raw),
-        As.DATE: _date_reader(rule, want.clock),
+        As.DATE: _as_written(_date_reader(rule, want.clock)) if want.as_written else _date_reader(rule, want.clock),
         As.URL: lambda raw, document: document.absolute(raw),
         As.BOOL: lambda raw, _: raw.strip().lower() not in FALSE,
         As.ID: lambda raw, _: key_in(raw),
     }
     return table[kind]
+
+
+def _as_written(read: Convert) -> Convert:
+    return lambda raw, document: None if read(raw, document) is None else raw.strip()
 
 
 def reserialised(html: str) -> str:

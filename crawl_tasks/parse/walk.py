@@ -66,7 +66,7 @@ def named(ids: Iterable[str]) -> str:
 
 
 def _is_pinned(post: Post) -> bool:
-    return (post.extra or {}).get("pinned", "").strip().lower() not in FALSE
+    return ((post.extra or {}).get("pinned") or "").strip().lower() not in FALSE
 
 
 def _last_sign(post: Post) -> int | None:

@@ -9,26 +9,30 @@ from __future__ import annotations
 from crawl_tasks.model import Parsed, Request, Sweep
 
 
-def first_page_read(request: Request, parsed: Parsed, at_s: float, *, is_empty: bool) -> Parsed:
-    """Give a post page of a full pass: with the first of its comment pages only, which leads to the others.
+def first_page_read(request: Request, parsed: Parsed, seen_at: float, *, is_empty: bool) -> Parsed:
+    """Return a post page of a full pass: with the first of its comment pages only, which leads to the others.
 
     Args:
         request: what was asked for.
         parsed: the page as it is read at other times.
-        at_s: the moment of the page, from which on everything that is there is seen.
+        seen_at: of the page, from which on everything that is there is seen.
         is_empty: the page says that the thread has no comments.
     """
     last = max((child.page for child in parsed.children), default=0)
     is_sure = not parsed.notes and (bool(parsed.items.comments) or is_empty or last > 0)
-    reach = request.reach._replace(pages=last, read_from=int(at_s) if is_sure else 0)
+    reach = request.reach._replace(pages=last, read_from=seen_at if is_sure else 0)
     if parsed.children:
         return parsed._replace(children=(parsed.children[0]._replace(reach=reach),))
     return _swept(request._replace(reach=reach), parsed)
 
 
-def next_page_read(request: Request, parsed: Parsed) -> Parsed:
-    """Give a comment page of a full pass: with the page after it, or as the thread's last."""
+def next_page_read(request: Request, parsed: Parsed, seen_at: float) -> Parsed:
+    """Return a comment page of a full pass: with the page after it, or as the thread's last.
+
+    A page from a cache may be older than the first one: then the pass speaks of what was seen since that moment.
+    """
     reach = request.reach
+    reach = reach._replace(read_from=min(reach.read_from, seen_at))
     if parsed.notes or not parsed.items.comments:
         reach = reach._replace(read_from=0)
     if parsed.children:
@@ -38,7 +42,9 @@ def next_page_read(request: Request, parsed: Parsed) -> Parsed:
 
 
 def _swept(request: Request, parsed: Parsed) -> Parsed:
-    if not request.reach.read_from:
+    reach = request.reach
+    if not reach.read_from:
         return parsed
-    sweep = Sweep(request.key, request.reach.read_from)
+    before = min(reach.read_from, reach.missed_from or reach.read_from)
+    sweep = Sweep(request.key, before, reach.whole, reach.look, request.priority)
     return parsed._replace(items=parsed.items._replace(swept=(sweep,)))

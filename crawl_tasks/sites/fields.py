@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from crawl_tasks.model import Comment, Post
 from crawl_tasks.sites.rules import As, Rule, TextMode
 
-POST_FIELDS = tuple(name for name in Post._fields if name not in ("seen_at", "revision", "extra"))
+POST_FIELDS = tuple(name for name in Post._fields if name not in ("seen_at", "revision", "extra", "is_page"))
 COMMENT_FIELDS = tuple(name for name in Comment._fields if name not in ("post_id", "seen_at", "page", "extra"))
 
 _NUMBERS = {

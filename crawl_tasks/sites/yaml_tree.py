@@ -14,6 +14,7 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from crawl_tasks.errors import SiteError
+from crawl_tasks.surrogates import whole_text
 
 MAX_NODES = 20_000
 MAX_DEPTH = 30
@@ -115,7 +116,7 @@ def _scalar(tag: str, text: str, place: str) -> Value:
     kind = tag.removeprefix(_CORE)
     try:
         if kind in ("str", "timestamp"):
-            return text
+            return whole_text(text)  # YAML reads the escapes of an emoji, as JSON writes it, as two halves
         if kind == "null":
             return None
         if kind == "bool":

@@ -64,20 +64,22 @@ class Batch:
 def gather(pages: Iterable[Items]) -> Batch:
     """Merge pages into one batch."""
     batch = Batch(Gathered(FORUMS), Gathered(POSTS), Gathered(COMMENTS), set(), [])
-    comments: dict[str, list[Comment]] = {}
+    comments: dict[str, tuple[list[Comment], list[str]]] = {}
     for page in pages:
         site = page.site
         batch.visits.extend(page.visits)
         for forum in page.forums:
             batch.forums.add((site, forum.forum_id), forum_row(site, forum, _time_of(page)))
         for post in page.posts:
-            batch.posts.add((site, post.post_id), post_row(site, post))
+            batch.posts.add((site, post.post_id), post_row(site, post, page.read_by))
             if post.forum_id is not None:
                 batch.memberships.add((site, post.post_id, post.forum_id))
         if page.comments:
-            comments.setdefault(site, []).extend(page.comments)
-    for site, some in comments.items():
-        batch.comments.add_all(comment_rows(site, some))
+            some, versions = comments.setdefault(site, ([], []))
+            some.extend(page.comments)
+            versions += [page.read_by] * len(page.comments)
+    for site, (some, versions) in comments.items():
+        batch.comments.add_all(comment_rows(site, some, versions))
     return batch
 
 

@@ -12,7 +12,7 @@ from itertools import chain
 from math import isfinite
 from typing import Final
 
-from crawl_tasks.model import Comment, Forum, Items, Post, Sweep
+from crawl_tasks.model import Comment, Extra, Forum, Items, Post
 from crawl_tasks.store.tables import ID_LENGTH
 
 REPLACEMENT: Final = "\ufffd"
@@ -62,7 +62,7 @@ def _is_odd(items: Sequence[Post] | Sequence[Comment], names: tuple[str, ...], t
     return (
         any("\0" in "".join(filter(None, columns[name])) for name in texts)
         or any(max(map(len, filter(None, columns[name])), default=0) > ID_LENGTH for name in texts if name in _IDS)
-        or any("\0" in "".join([*extra, *extra.values()]) for extra in columns["extra"] if extra)
+        or any("\0" in "".join([*extra, *filter(None, extra.values())]) for extra in columns["extra"] if extra)
         or not all(map(isfinite, columns["seen_at"]))
     )
 
@@ -74,8 +74,10 @@ def clean(items: Items) -> Items:
         tuple(Forum(_id(it.forum_id), _text(it.title), _text(it.url)) for it in items.forums),
         tuple(_post(it) for it in items.posts),
         tuple(_comment(it) for it in items.comments),
-        tuple(Sweep(_id(it.post_id), it.before) for it in items.swept),
+        tuple(it._replace(post_id=_id(it.post_id)) for it in items.swept),
         items.visits,
+        tuple(it._replace(forum_id=_id(it.forum_id)) for it in items.passes),
+        _whole(items.read_by),
     )
 
 
@@ -97,6 +99,7 @@ def _post(it: Post) -> Post:
         state=_text(it.state),
         revision=_text(it.revision),
         extra=_extra(it.extra),
+        is_page=bool(it.is_page),
     )
 
 
@@ -147,9 +150,7 @@ def _id(text: str) -> str:
     return f"{cleaned[: ID_LENGTH - _HASH_LENGTH - 1]}~{hashed}"
 
 
-def _extra(extra: object) -> dict[str, str] | None:
-    return (
-        None
-        if not isinstance(extra, dict)
-        else {_whole(str(name)): _whole(str(value)) for name, value in extra.items()}
-    )
+def _extra(extra: object) -> Extra | None:
+    if not isinstance(extra, dict):
+        return None
+    return {_whole(str(name)): None if value is None else _whole(str(value)) for name, value in extra.items()}

@@ -68,16 +68,12 @@ def remembered(store: Store, site: str) -> Iterator[Remembered]:
     )
     for row in store.database.stream(query):
         reach = Reach(*json.loads(row.reach)) if row.reach else FULL_REACH
-        revisions = [row.done if row.wanted is None else row.wanted]
-        if row.done is not None and row.done != revisions[0]:
-            revisions.append(row.done)
-        for revision in revisions:
-            request = Request(
-                site, Stage(row.stage), row.key, row.address, page=row.page, revision=revision, priority=row.priority,
-                reach=reach,
-            )  # fmt: skip
-            wanted_at = row.wanted_at or 0 if revision == row.wanted else 0
-            yield Remembered(request, revision != row.done, row.done_at or 0, wanted_at)
+        revision = row.done if row.wanted is None else row.wanted
+        request = Request(
+            site, Stage(row.stage), row.key, row.address, page=row.page, revision=revision, priority=row.priority,
+            reach=reach,
+        )  # fmt: skip
+        yield Remembered(request, revision != row.done, row.done_at or 0, row.wanted_at or 0)
 
 
 def _totals(connection: Connection, table: Table, site: str | None) -> dict[str, int]:

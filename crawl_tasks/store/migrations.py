@@ -24,6 +24,7 @@ STEPS: Final[tuple[Step, ...]] = (
         "CREATE INDEX posts_by_change ON posts (change_id)",
         "CREATE INDEX comments_by_change ON comments (change_id)",
     ),
+    ("ALTER TABLE posts ADD COLUMN read_by TEXT", "ALTER TABLE comments ADD COLUMN read_by TEXT"),
 )
 """The first brings schema 1 to schema 2, and so on; the tables of tables.py are those after the last."""
 

@@ -8,7 +8,8 @@ is a tuple in the order of its table's columns:
 
 (`change_id` is no part of it: the statements write that.)
 `stamps` keeps the time of every field that is older than `seen_at`, as `time field field;time field`,
-newest first; it is None when there is none, which is nearly always so for comments.
+newest first; it is None when there is none, which is nearly always so for comments. Each name of `extra` is a register
+too, `extra.NAME`. A last group `! field` names the fields that the post's own page gave: no list replaces them.
 """
 
 from __future__ import annotations
@@ -20,17 +21,19 @@ from hashlib import blake2b
 from itertools import compress, repeat
 from operator import itemgetter, ne
 from typing import Final, cast
+from urllib.parse import quote
 
 from sqlalchemy import Table
 
-from crawl_tasks.model import Comment, Forum, Post
+from crawl_tasks.model import Comment, Extra, Forum, Post
 from crawl_tasks.store import tables
 
 Value = str | int | float | None
 Row = tuple[Value, ...]
 Key = tuple[str, ...]
 
-UNREADABLE: Final = frozenset({"deleted", "masked"})
+_OWN: Final = "!"
+_NONE: Final = frozenset[str]()
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +73,7 @@ class Shape:
         object.__setattr__(self, "posted_at", columns.index("created_at") if "created_at" in columns else None)
         is_of_board = "forum_id" in columns[self.key_size :]
         object.__setattr__(self, "board_at", columns.index("forum_id") if is_of_board else None)
-        derived = end if fetched_at is None else fetched_at
+        derived = columns.index("read_by") if fetched_at is None and "read_by" in columns else fetched_at or end
         object.__setattr__(self, "content", slice(self.key_size + 1, derived))
         object.__setattr__(self, "names", columns[self.key_size + 1 : end])
         tracked_at = tuple(columns.index(name) for name in self.tracked)
@@ -96,29 +99,32 @@ def forum_row(site: str, forum: Forum, seen_at: float) -> Row:
     return (site, forum.forum_id, seen_at, forum.title, forum.url, seen_at, None)
 
 
-def post_row(site: str, post: Post) -> Row:
-    """Make a post's row; a body, or a state that hides it, says that the post page itself was fetched."""
-    fetched = post.body is not None or post.state in UNREADABLE
+def post_row(site: str, post: Post, read_by: str = "") -> Row:
+    """Make a post's row; a body says that the post page itself was fetched, as `is_page` does."""
+    fetched = post.is_page or post.body is not None
+    own_board = post.is_page and post.forum_id is not None
     return (
         site,
         *post[:15],
         _json(post.extra),
         post.seen_at if fetched else None,
         post.revision if fetched else None,
+        read_by or None if fetched else None,
         post.seen_at,
-        None,
+        f"{_OWN} forum_id" if own_board else None,
         digest(post.title, post.body, post.state),
     )
 
 
-def comment_rows(site: str, comments: Sequence[Comment]) -> Iterator[Row]:
+def comment_rows(site: str, comments: Sequence[Comment], read_by: Sequence[str]) -> Iterator[Row]:
     """Make the rows of comments, column by column: this runs once for every comment of the crawl."""
     columns = list(zip(*comments, strict=True))
     times, bodies, states, extras = columns[2], columns[6], columns[12], columns[13]
     packed = extras if extras.count(None) == len(extras) else map(_json, extras)
     texts = map("\0,".join, zip(_marked(bodies), _marked(states), strict=True))  # what digest() makes of two texts
     hashes = [blake2b(text.encode(), digest_size=16).hexdigest() for text in texts]
-    return zip(repeat(site), *columns[:13], packed, times, repeat(None), hashes)
+    readers = [one or None for one in read_by]
+    return zip(repeat(site), *columns[:13], packed, readers, times, repeat(None), hashes)
 
 
 def _marked(values: Sequence[str | None]) -> Sequence[str]:
@@ -141,7 +147,8 @@ def merge(shape: Shape, one: Row, two: Row) -> tuple[Row, list[Loser]]:
     is_even = one[end + 1] is None and two[end + 1] is None
     if is_even and old == new:
         return (*two[:end], first_seen_at, *two[end + 1 :]), []
-    stamps_one, stamps_two = _unpack(one[end + 1]), _unpack(two[end + 1])
+    stamps_one, own_one = _unpack(one[end + 1])
+    stamps_two, own_two = _unpack(two[end + 1])
     contested: Iterable[int] = range(len(new))
     if is_even:
         contested = compress(contested, map(ne, old, new))
@@ -150,16 +157,53 @@ def merge(shape: Shape, one: Row, two: Row) -> tuple[Row, list[Loser]]:
         value, other, name = old[index], new[index], shape.names[index]
         if value is None and not stamps_two:
             continue
+        if name == "extra":
+            values[index] = _join_extra((value, stamps_one, seen_one), (other, stamps_two, seen_two), late)
+            continue
         value_at, other_at = stamps_one.get(name, seen_one), stamps_two.get(name, seen_two)
-        if value is None or (other is not None and (value_at, value) < (other_at, other)):
+        if value is None or other is None:
+            is_older = value is None
+        elif (name in own_one) != (name in own_two):
+            is_older = name in own_two
+        else:
+            is_older = (value_at, value) < (other_at, other)
+        if is_older:
             value, value_at, other, other_at = other, other_at, value, value_at
         values[index] = value
         if value_at != seen_two and value is not None:
             late.setdefault(value_at, []).append(name)
         if other is not None and other != value and name in shape.tracked:
             losers.append(Loser(name, other, other_at))
-    row = (*two[: at + 1], *values, first_seen_at, _pack(late))
+    row = (*two[: at + 1], *values, first_seen_at, _pack(late, own_one | own_two))
     return (*row, _hash_of(shape, row, one, two)) if shape.tracked else row, losers
+
+
+_Told = tuple[Value, dict[str, float], float]
+"""An extra as it is stored, the stamps of its row, and when the row was seen."""
+
+
+def _join_extra(one: _Told, two: _Told, late: dict[float, list[str]]) -> Value:
+    """Join two extras name by name; `late` gets the names that are older than the second row."""
+    found: dict[str, tuple[float, bool, str]] = {}
+    for text, stamps, seen_at in (one, two):
+        extra = json.loads(text) if isinstance(text, str) else {}
+        for name, value in extra.items():
+            said_at = stamps.get(
+                _extra_name(name), stamps.get("extra", seen_at)
+            )  # an earlier version's stamp is for all
+            said = (said_at, value is not None, value or "")
+            found[name] = max(found.get(name, said), said)
+    for name in sorted(found):
+        if found[name][0] != two[2]:
+            late.setdefault(found[name][0], []).append(_extra_name(name))
+    if one[0] is None and two[0] is None:
+        return None
+    return _json({name: value if is_there else None for name, (_, is_there, value) in found.items()})
+
+
+def _extra_name(name: str) -> str:
+    """Spell a name of `extra` as a field of the stamps, where blanks and semicolons part them."""
+    return f"extra.{quote(name, safe='')}"
 
 
 def _times(shape: Shape, row: Row) -> tuple[float, float]:
@@ -167,20 +211,25 @@ def _times(shape: Shape, row: Row) -> tuple[float, float]:
     return row[shape.key_size], row[shape.end]  # type: ignore[return-value]  # these two columns hold floats
 
 
-def _pack(late: dict[float, list[str]]) -> str | None:
-    """Write which fields are older than their row, by time, newest first."""
-    if not late:
-        return None
-    return ";".join(" ".join([repr(float(time)), *late[time]]) for time in sorted(late, reverse=True))
+def _pack(late: dict[float, list[str]], own: frozenset[str]) -> str | None:
+    """Write which fields are older than their row, by time, newest first, and which are the post's own."""
+    groups = [" ".join([repr(float(time)), *late[time]]) for time in sorted(late, reverse=True)]
+    if own:
+        groups.append(" ".join([_OWN, *sorted(own)]))
+    return ";".join(groups) or None
 
 
-def _unpack(packed: Value) -> dict[str, float]:
+def _unpack(packed: Value) -> tuple[dict[str, float], frozenset[str]]:
     stamps: dict[str, float] = {}
+    own = _NONE
     if isinstance(packed, str):
         for group in packed.split(";"):
             time, *names = group.split(" ")
-            stamps.update(dict.fromkeys(names, float(time)))
-    return stamps
+            if time == _OWN:
+                own = frozenset(names)
+            else:
+                stamps.update(dict.fromkeys(names, float(time)))
+    return stamps, own
 
 
 def _hash_of(shape: Shape, row: Row, one: Row, two: Row) -> Value:
@@ -192,5 +241,5 @@ def _hash_of(shape: Shape, row: Row, one: Row, two: Row) -> Value:
     return digest(*tracked)
 
 
-def _json(extra: dict[str, str] | None) -> str | None:
+def _json(extra: Extra | None) -> str | None:
     return None if extra is None else json.dumps(extra, ensure_ascii=False, sort_keys=True)

@@ -1,29 +1,82 @@
-"""Inside the store's transaction: what a full pass did not see any more becomes an observation like any other.
+"""Inside the store's transaction: what a full pass did not see, and what is to be asked for because of it.
 
-It is dated at the moment from which on the pass read the thread. Whatever the pass did see has that date or a later
-one, and of two states of the same moment `normal` is the greater: so the pages of a pass may be stored in any order.
-A page from before it that another store worker stores after its word keeps its comments until the next pass.
+A comment that a pass did not see may have slid from one page to another while the pass was between them. So the thread
+is looked at once more, and what both looks missed is marked as deleted: an observation like any other, dated at the
+moment from which on the first look read. Pages of a look that another store worker still holds are dated later, so that
+they undo a mark whenever they come. Posts that no list of a board showed are asked for by their own addresses.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
 
-from sqlalchemy import Connection, or_, select
+from sqlalchemy import Connection, func, or_, select
 
-from crawl_tasks.model import Comment, Items, Sweep
-from crawl_tasks.store.records import UNREADABLE
-from crawl_tasks.store.tables import comments
+from crawl_tasks.model import UNREADABLE, BoardPass, Comment, Items, Reach, Request, Stage, Sweep
+from crawl_tasks.store.tables import comments, posts
+
+LOOKS: Final = 2
+"""Looks that must have missed a comment, one more where fewer comments were seen than the thread says to have."""
+
+LEAST_UNLISTED: Final = 100
+UNLISTED_SHARE: Final = 10
+"""A board's pass asks for the hundred posts that were longest unseen, or for one to ten that the lists showed."""
 
 
-def gone_comments(connection: Connection, pages: Sequence[Items]) -> list[Items]:
-    """Give the comments that full passes found missing, as items that are deleted."""
-    swept = [(page.site, sweep) for page in pages for sweep in page.swept]
-    return [Items(site, comments=_missing(connection, site, sweep)) for site, sweep in swept]
+@dataclass(slots=True)
+class Followed:
+    """What follows from the words of full passes: comments to mark, pages to ask for."""
+
+    gone: list[Items] = field(default_factory=list)
+    asked: list[Request] = field(default_factory=list)
 
 
-def _missing(connection: Connection, site: str, sweep: Sweep) -> tuple[Comment, ...]:
+def follow_up(connection: Connection, pages: Sequence[Items]) -> Followed:
+    """Return what follows from the words of full passes, once the pages that they came with are written."""
+    followed = Followed()
+    for page in pages:
+        for sweep in page.swept:
+            _follow_sweep(connection, page.site, sweep, followed)
+        for over in page.passes:
+            followed.asked += _unlisted(connection, page.site, over)
+    return followed
+
+
+def _follow_sweep(connection: Connection, site: str, sweep: Sweep, followed: Followed) -> None:
+    if not sweep.whole:  # an earlier version's word, which went by the forum's clock
+        return
+    of_thread = (comments.c.site == site, comments.c.post_id == sweep.post_id)
     is_there = or_(comments.c.state.is_(None), comments.c.state.not_in(UNREADABLE))
-    query = select(comments.c.comment_id).where(comments.c.site == site, comments.c.post_id == sweep.post_id)
-    ids = connection.execute(query.where(comments.c.seen_at < float(sweep.before), is_there)).scalars()
-    return tuple(Comment(sweep.post_id, one, float(sweep.before), state="deleted") for one in ids)
+    missed = connection.execute(
+        select(comments.c.comment_id).where(*of_thread, comments.c.seen_at < sweep.before, is_there)
+    ).scalars().all()  # fmt: skip
+    if not missed:
+        return
+    seen = select(func.count()).where(*of_thread, comments.c.seen_at >= sweep.before)
+    query = select(posts.c.url, posts.c.revision, posts.c.reply_count, seen.scalar_subquery())
+    thread = connection.execute(query.where(posts.c.site == site, posts.c.post_id == sweep.post_id)).one_or_none()
+    is_short = thread is not None and (thread[2] or 0) > thread[3]
+    if sweep.look >= LOOKS + is_short:
+        marks = (Comment(sweep.post_id, one, sweep.before, state="deleted") for one in missed)
+        followed.gone.append(Items(site, comments=tuple(marks)))
+    elif thread is not None and thread[0] is not None:
+        reach = Reach(whole=f"{sweep.whole}.{sweep.look + 1}", look=sweep.look + 1, missed_from=sweep.before)
+        followed.asked.append(_request(site, sweep.post_id, *thread[:2], priority=sweep.priority, reach=reach))
+
+
+def _unlisted(connection: Connection, site: str, over: BoardPass) -> list[Request]:
+    """Return posts of a board that nothing showed since the pass began, first those not known to be gone."""
+    of_board = (posts.c.site == site, posts.c.forum_id == over.forum_id)
+    seen = connection.execute(select(func.count()).where(*of_board, posts.c.seen_at >= over.before)).scalar_one()
+    is_gone = posts.c.state.in_(UNREADABLE)
+    query = select(posts.c.post_id, posts.c.url, posts.c.revision)
+    query = query.where(*of_board, posts.c.seen_at < over.before, posts.c.url.is_not(None))
+    query = query.order_by(func.coalesce(is_gone, False), posts.c.seen_at)
+    rows = connection.execute(query.limit(max(LEAST_UNLISTED, seen // UNLISTED_SHARE)))
+    return [_request(site, *row, priority=over.priority, reach=Reach(whole=over.whole)) for row in rows]
+
+
+def _request(site: str, post: str, url: str, revision: str | None, *, priority: int, reach: Reach) -> Request:
+    return Request(site, Stage.POST, post, url, revision=revision or "", priority=priority, reach=reach)

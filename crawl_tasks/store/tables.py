@@ -1,9 +1,11 @@
 """Under the store's writes and reads: the tables and their natural keys; migrations.py numbers their shape.
 
-`forums`, `posts` and `comments` hold one row per natural key. After the key stand `seen_at` (the newest
-observation) and the fields of the model, in the model's order; a NULL was never seen. `first_seen_at`
-is the oldest observation. `stamps` says which fields are older than `seen_at`: see records.py. `change_id` numbers the
-transaction that last gave a row another text or state, in the order of their commits: see export.py.
+`forums`, `posts` and `comments` hold one row per natural key. After the key stand `seen_at` (the newest observation)
+and the fields of the model, in order; a NULL was never seen. An observation has the moment at which Redis let a worker
+ask for its page, in seconds: they are in the order in which we asked. `first_seen_at` is the oldest. In `extra` a
+null is a name that its page showed and shows no more. `stamps` says which fields are older than `seen_at`: see
+records.py. `change_id` numbers the transaction that last gave a row another text or state, in the order of their
+commits: see export.py.
 """
 
 from __future__ import annotations
@@ -78,6 +80,7 @@ posts = Table(
     _text("extra"),
     _time("fetched_at", nullable=True),  # NULL while the post is known from lists only
     _text("fetched_revision"),  # the revision whose post page is stored
+    _text("read_by"),  # the version of the site file that read the post page
     _time("first_seen_at"),
     _text("stamps"),
     Column("content_hash", String(32), nullable=False),
@@ -105,6 +108,7 @@ comments = Table(
     _number("edited_at"),
     _text("state"),
     _text("extra"),
+    _text("read_by"),  # the version of the site file that read it last
     _time("first_seen_at"),
     _text("stamps"),
     Column("content_hash", String(32), nullable=False),

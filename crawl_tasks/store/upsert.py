@@ -15,14 +15,14 @@ from sqlalchemy import select
 from sqlalchemy.exc import DBAPIError
 
 from crawl_tasks.errors import Unstorable
-from crawl_tasks.model import Gain, Items, Kind
+from crawl_tasks.model import Gain, Items, Kind, Request
 from crawl_tasks.store import tables
 from crawl_tasks.store.batch import gather
 from crawl_tasks.store.cleaning import clean, storable
 from crawl_tasks.store.database import Database, explained
 from crawl_tasks.store.settle import Tally, settle
 from crawl_tasks.store.statements import Statements
-from crawl_tasks.store.sweep import gone_comments
+from crawl_tasks.store.sweep import follow_up
 from crawl_tasks.store.trouble import explain, is_of_values, is_passing
 from crawl_tasks.store.visits import request_rows
 
@@ -34,7 +34,7 @@ _OF_VALUES: Final = (TypeError, AttributeError, ValueError, OverflowError)
 class Written:
     """What a batch did. `changed` rows got a new value in some field; `unchanged` ones at most a later `seen_at`.
 
-    `gains` say the same by site.
+    `gains` say the same by site. `asked` are pages to ask for because of what full passes did not see.
     """
 
     new_posts: int = 0
@@ -44,6 +44,7 @@ class Written:
     changed_comments: int = 0
     unchanged_comments: int = 0
     gains: tuple[Gain, ...] = field(default=(), compare=False)
+    asked: tuple[Request, ...] = field(default=(), compare=False)
 
 
 class Store:
@@ -133,19 +134,28 @@ class Store:
 
     def _attempt(self, pages: Sequence[Items]) -> Written:
         with self.database.writing() as connection:
-            batch = gather([*pages, *gone_comments(connection, pages)])
-            has_texts = batch.posts.rows or batch.comments.rows
+            batch = gather(pages)
+            has_texts = batch.posts.rows or batch.comments.rows or any(page.swept for page in pages)
             change = self._statements.next_change(connection) if has_texts else None
             settle(connection, self._statements, batch.forums)
             posts = settle(connection, self._statements, batch.posts, change)
             if batch.memberships:
                 self._statements.add(connection, tables.memberships, sorted(batch.memberships))
             comments = settle(connection, self._statements, batch.comments, change)
+            followed = follow_up(connection, pages)
+            gone = settle(connection, self._statements, gather(followed.gone).comments, change)
             if batch.visits:
                 self._statements.note(connection, request_rows(batch.visits))
-        return Written(
-            *_totals(posts), *_totals(comments), (*_gains(Kind.POST, posts), *_gains(Kind.COMMENT, comments))
-        )
+        _add(comments, gone)
+        gains = (*_gains(Kind.POST, posts), *_gains(Kind.COMMENT, comments))
+        return Written(*_totals(posts), *_totals(comments), gains, tuple(followed.asked))
+
+
+def _add(tallies: dict[str, Tally], more: Mapping[str, Tally]) -> None:
+    """Count rows that were marked as deleted with the others: each is one that changed."""
+    for site, tally in more.items():
+        known = tallies.setdefault(site, Tally())
+        known.rows, known.changed = known.rows + tally.rows, known.changed + tally.changed
 
 
 def _gains(kind: Kind, tallies: Mapping[str, Tally]) -> Iterator[Gain]:

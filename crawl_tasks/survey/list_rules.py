@@ -55,7 +55,9 @@ def list_rules(
     fields |= {"title": scalar(title), **({"author": author} if author else {})}
     fields |= count_rules(rows.records, known) | _moments(rows, known)
     lines += fields_text(fields, 2)
-    lines += [f"  revision: [{name}]" for name in ("reply_count", "last_reply_at") if name in fields][:1]
+    # A count alone misses the thread that lost a reply and got one.
+    signs = [name for name in ("reply_count", "last_reply_at") if name in fields]
+    lines += [f"  revision: [{', '.join(signs)}]"] if signs else []
     more = (
         following.step.line(has_template=has_template) if following else f"{GUESS}{CHECK}: no board had a second page"
     )

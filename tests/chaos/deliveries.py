@@ -6,7 +6,8 @@ import random
 import re
 import time
 
-from tests.chaos.ground import Ground, new_ground
+from tests.chaos.changing import ground_of
+from tests.chaos.ground import Ground
 from tests.chaos.points import Role
 from tests.chaos.rows import Row, Scale
 
@@ -63,7 +64,7 @@ def run(scale: Scale, seed: int) -> list[Row]:
     chance = random.Random(seed)
     messages = deliveries = pages = fetches = 0
     faults: list[str] = []
-    with new_ground() as ground:
+    with ground_of(scale, seed) as ground:
         ground.forum("--latency-ms", "2")
         for _ in range(scale.repeats):
             ground.begin(lease_ms=20_000)

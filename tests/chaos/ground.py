@@ -157,10 +157,12 @@ class Verdict:
 class Ground:
     """One installation. `begin` empties it; `judge` holds a finished crawl against the forum's truth and own log."""
 
+    kind_of_world: type[World] = World
+
     def __init__(self, directory: Path, port: int = 0, **settings: str) -> None:
         self.server = RedisServer(directory / "redis", port)
         self.server.start()
-        self.world = World(directory, self.server)
+        self.world = self.kind_of_world(directory, self.server)
         self.world.environment |= {"CRAWL_STORE_AT": "10", "CRAWL_REDIS_URL": self.server.url} | settings
         self.nursery = Nursery(directory, self.world.environment)
         self.database = directory / "crawl.db"
@@ -266,10 +268,10 @@ class Ground:
 
 
 @contextmanager
-def new_ground(port: int = 0, **settings: str) -> Iterator[Ground]:
+def new_ground(port: int = 0, kind: type[Ground] = Ground, **settings: str) -> Iterator[Ground]:
     """Make an installation in a directory of its own, with its Redis on a port, and remove it."""
     with TemporaryDirectory(prefix="crawl-chaos-") as directory:
-        ground = Ground(Path(directory), port, **settings)
+        ground = kind(Path(directory), port, **settings)
         try:
             yield ground
         finally:

@@ -86,8 +86,8 @@ GUARDS = (
     Guard(
         "the guard stands before the queue",
         f"{LUA}/_admission.lua",
-        "if not unguarded and not guard_admits(site, stage, fingerprint, now, flag == '~') then",
-        "if not unguarded and not guard_admits(site, stage, fingerprint, now, flag == '~') and stage == 'list' then",
+        "if not is_new and flag ~= '+' then",
+        "if not is_new and flag ~= '+' and stage == 'list' then",
         "deliveries",
         "were fetched again",
     ),

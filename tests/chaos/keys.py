@@ -18,19 +18,17 @@ from tempfile import TemporaryDirectory
 
 import redis
 
-from crawl_tasks.errors import ConfigError, CrawlError, Unstorable
 from crawl_tasks.frontier import keys
 from crawl_tasks.frontier.scripts import Scripts, Verb
 from crawl_tasks.local.redis_server import RedisServer
-from crawl_tasks.model import Items, State
 from crawl_tasks.queues import DETAIL_QUEUES, LIST_QUEUE, STORE_QUEUE
 from crawl_tasks.recovery import fsck
-from crawl_tasks.recovery.fsck import EXPLAINED, Check
-from crawl_tasks.recovery.rebuild import Rebuilder, known_sites
-from crawl_tasks.store.upsert import Store
+from crawl_tasks.recovery.fsck import Check
+from tests.chaos.changing_tiny import changing_forum, standing, told, true_rows
 from tests.chaos.haste import hasten
+from tests.chaos.rich import CRASHED, FULL_PASS, STUBBORN, ChangingRichCrawl, RichCrawl
 from tests.chaos.rows import Row, Scale
-from tests.chaos.tiny import Rows, TinyCrawl, result, tiny_forum
+from tests.chaos.tiny import Rows, result, tiny_forum
 from tests.frontier.small_crawl import SmallForum
 
 GOAL = "each ends as the crawl without harm, or does so after what `fsck` says was done"
@@ -38,7 +36,6 @@ NAMES = {"P": "crawl", "S": "demo", "ORIGIN": ".*", "G": "(list|post|comment)", 
 QUEUES = (LIST_QUEUE, *DETAIL_QUEUES, STORE_QUEUE)
 STILL_S = 1.0  # of no move, and somebody looks; longer than any wait of a crawl in haste
 GRACE_MS = 150
-STUBBORN, CRASHED, FULL_PASS = "14", "15", "16"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,95 +63,6 @@ def _pattern(name: str) -> str:
     return ":".join(NAMES.get(part, "[^:]*" if part.isupper() else re.escape(part)) for part in name.split(":"))
 
 
-class RichCrawl(TinyCrawl):
-    """The tiny crawl, with all that makes keys: dead and delayed requests, a shelf, an overdue board ..."""
-
-    def __init__(self, redis_url: str, aside: redis.Redis, forum: SmallForum, store_url: str) -> None:
-        super().__init__(redis_url, aside, forum, store_url, self._pick)
-        self._client_aside, self._turns = aside, 0
-        self._is_picky = True
-
-    def _pick(self, store: Store) -> None:
-        """Let the database refuse one thread, once."""
-        write = store.write
-
-        def picky(batch: list[Items]) -> object:
-            if self._is_picky and any(post.post_id == STUBBORN for items in batch for post in items.posts):
-                raise Unstorable("a value that the database refuses")
-            return write(batch)
-
-        store.write = picky  # type: ignore[assignment, method-assign]  # stands in for it
-
-    def begin(self) -> None:
-        """Begin late, so that the board is overdue, and with an entry that nobody can read."""
-        self._forum.statuses[f"/post/{CRASHED}"] = 500
-        self._forum.moved[f"/post/{FULL_PASS}"] = f"/post/{FULL_PASS}"
-        super().begin()
-        self._client_aside.lpush("crawl:start", "garbage")
-        _try(lambda: self.frontier.sites.pause("demo"))
-        _try(self.frontier.produce)
-        _try(lambda: self.frontier.sites.resume("demo"))
-        self._client_aside.zadd("crawl:boards", {"demo 1": 0}, xx=True)
-
-    def turn(self) -> None:
-        """Let everybody act once, those too who seldom do."""
-        self._turns += 1
-        acts: dict[int, list[Callable[[], object]]] = {
-            2: [lambda: self.frontier.memory.halt("a test"), lambda: self.frontier.memory.seize("somebody", 5_000)],
-            3: [self.frontier.memory.go_on, lambda: self.frontier.memory.seize("somebody", 0)],
-            4: [lambda: self.frontier.alarms.claim(["backlog demo"], [], ["backlog"], 1000)],
-            5: [lambda: self.frontier.robots.keep(self._forum.url, "", 60.0)],
-            8: [self._mend],
-        }
-        for act in acts.get(self._turns, []):
-            _try(act)
-        super().turn()
-
-    def _mend(self) -> None:
-        """Mend what made requests dead and items stay aside; they are tried again."""
-        self._is_picky = False
-        self._forum.moved.clear()
-        self._forum.statuses.clear()
-
-    def look(self) -> list[str]:
-        """Do as a person does who looks at a crawl that stands still: what waits is tried again, `fsck` is obeyed."""
-        self._mend()
-        _try(lambda: self.frontier.graves.revive("demo", State.DEAD))
-        _try(lambda: self.frontier.shelf.take(back=True))
-        found = Check(self.frontier, self.store).run(mend=True)
-        remedies = sorted({EXPLAINED[one.spot.flaw][1] for one in found if not one.spot.is_mended})
-        if (store := self.store) is not None and any("recover" in remedy for remedy in remedies):
-            _try(lambda: self._rebuild(store, walk=any("--force" in remedy for remedy in remedies)))
-        if remedies:
-            _try(self.publish)
-        return remedies + ["crawl-tasks fsck --mend"] * any(one.spot.is_mended for one in found)
-
-    def _rebuild(self, store: Store, *, walk: bool) -> None:
-        Rebuilder(self.frontier, store, None).run(known_sites(self.frontier, store), lambda _: None, walk=walk)
-
-    def is_over(self) -> bool:
-        """Say whether nothing is left to do; a ledger that was just rebuilt has done nothing yet."""
-        try:
-            return bool(self._forum.asked) and self.is_done()
-        except ConfigError:
-            return False
-
-    def move(self) -> object:
-        """Give what changes while the crawl moves."""
-        try:
-            census = self._judge.census("demo")
-        except ConfigError:
-            return len(self._forum.asked)
-        return len(self._forum.asked), census.done, census.open, census.parked, census.dead, self.frontier.outbox.size()
-
-
-def _try(work: Callable[[], object]) -> None:
-    try:
-        work()
-    except CrawlError:
-        return
-
-
 @contextmanager
 def before_each_call(then: Callable[[int], None]) -> Iterator[None]:
     """Act before each call of a verb in this process, told its number; what the act itself calls is not counted."""
@@ -178,8 +86,11 @@ def before_each_call(then: Callable[[int], None]) -> Iterator[None]:
 class Lab:
     """Crawls again and again, and holds each end against the first."""
 
-    def __init__(self, server: RedisServer, aside: redis.Redis, forum: SmallForum, directory: Path) -> None:
+    def __init__(
+        self, server: RedisServer, aside: redis.Redis, forum: SmallForum, directory: Path, *, is_changing: bool
+    ) -> None:
         self._server, self._aside, self._forum, self._directory = server, aside, forum, directory
+        self._kind = ChangingRichCrawl if is_changing else RichCrawl
         self._crawls, self._is_looking = 0, False
         self.told: Counter[str] = Counter()
         self.extra = 0
@@ -191,7 +102,7 @@ class Lab:
         self._aside.flushall()
         self._crawls += 1
         url = f"sqlite:///{self._directory}/{self._crawls}.db"
-        crawl = RichCrawl(self._server.url, self._aside, self._forum, url)
+        crawl = self._kind(self._server.url, self._aside, self._forum, url)
         try:
             self._is_looking = False
             with before_each_call(lambda number: None if self._is_looking else harm(number)):
@@ -222,16 +133,22 @@ class Lab:
         raise AssertionError(f"does not end after {looks} looks, which said {remedies}: {crawl.move()}")
 
     def _judge(self, crawl: RichCrawl, url: str) -> list[str]:
-        stored = result(url)
-        if not self.expected:
-            self.expected, self.usual = stored, crawl.fetches()
-        faults = [f"{table} differ" for table in self.expected if stored.get(table) != self.expected[table]]
-        faults += [f"{path} was never fetched" for path in self.usual.keys() - crawl.fetches().keys()]
+        faults = self._differences(crawl, url)
         faults += [str(found) for found in Check(crawl.frontier, crawl.store).run()]
         if imbalance := crawl.imbalance():
             faults.append(imbalance)
         self.extra += sum((crawl.fetches() - self.usual).values())
         return faults
+
+    def _differences(self, crawl: RichCrawl, url: str) -> list[str]:
+        if isinstance(crawl, ChangingRichCrawl):
+            said = told(standing(url), true_rows(crawl.changing))
+            return [said] if said else []
+        stored = result(url)
+        if not self.expected:
+            self.expected, self.usual = stored, crawl.fetches()
+        faults = [f"{table} differ" for table in self.expected if stored.get(table) != self.expected[table]]
+        return faults + [f"{path} was never fetched" for path in self.usual.keys() - crawl.fetches().keys()]
 
 
 def run(scale: Scale, seed: int) -> list[Row]:
@@ -243,9 +160,11 @@ def run(scale: Scale, seed: int) -> list[Row]:
         server = RedisServer(Path(name) / "redis")
         server.start()
         try:
-            with redis.Redis.from_url(server.url) as aside, tiny_forum() as forum:
+            forums = changing_forum if scale.is_changing else tiny_forum
+            with redis.Redis.from_url(server.url) as aside, forums() as forum:
                 _enrich(forum)
-                return [_row(Lab(server, aside, forum, Path(name)), aside, chance, scale)]
+                lab = Lab(server, aside, forum, Path(name), is_changing=scale.is_changing)
+                return [_row(lab, aside, chance, scale)]
         finally:
             server.stop()
 

@@ -9,7 +9,8 @@ from collections import Counter, deque
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from tests.chaos.ground import Child, Ground, new_ground
+from tests.chaos.changing import ground_of
+from tests.chaos.ground import Child, Ground
 from tests.chaos.points import POINTS, KillPoint, Role
 from tests.chaos.rows import Row, Scale
 
@@ -106,7 +107,7 @@ def orders(kills: int, seed: int) -> list[Order]:
 
 def run(scale: Scale, seed: int) -> list[Row]:
     """Kill workers at every point."""
-    with new_ground() as ground:
+    with ground_of(scale, seed) as ground:
         ground.forum("--latency-ms", "10", "--fault", "error /post/.* probability=0.15")
         gauntlet = Gauntlet(ground, orders(scale.kills, seed))
         gauntlet.run()

@@ -20,6 +20,7 @@ class Scale:
     pages: int
     messages: int
     moments: int  # of a crawl at which each kind of key is deleted
+    is_changing: bool = False  # the forum changes while it is crawled
 
 
 SCALES = {

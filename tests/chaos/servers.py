@@ -16,7 +16,8 @@ from pathlib import Path
 import redis
 
 from crawl_tasks.errors import BackendError
-from tests.chaos.ground import Ground, new_ground
+from tests.chaos.changing import ground_of
+from tests.chaos.ground import Ground
 from tests.chaos.points import Role
 from tests.chaos.rows import Row, Scale
 
@@ -86,15 +87,15 @@ class Ward:
 
 
 @contextmanager
-def _ward(seed: int) -> Iterator[Ward]:
-    with new_ground() as ground:
+def _ward(scale: Scale, seed: int) -> Iterator[Ward]:
+    with ground_of(scale, seed) as ground:
         ground.forum("--latency-ms", "10")
         yield Ward(ground, random.Random(seed))
 
 
 def deaths(scale: Scale, seed: int) -> list[Row]:
     """Kill Redis and start it again."""
-    with _ward(seed) as ward:
+    with _ward(scale, seed) as ward:
         for _ in range(scale.redis):
             ward.crawl("killed", lambda: _restart(ward.ground, 0))
     return [ward.row("Redis killed with -9 and started again, workers running on", "deaths")]
@@ -103,7 +104,7 @@ def deaths(scale: Scale, seed: int) -> list[Row]:
 def cuts(scale: Scale, seed: int) -> list[Row]:
     """Let Redis lose its last writes."""
     cuts = [1, 5_000, 60_000, 0.5, 2.0]
-    with _ward(seed) as ward:
+    with _ward(scale, seed) as ward:
         for number in range(scale.redis):
             cut = cuts[(number * 2 + 1) % len(cuts)]
             ward.crawl(f"cut {cut}", lambda cut=cut: _restart(ward.ground, cut))
@@ -131,7 +132,7 @@ def _file(ground: Ground) -> Path:
 
 def floods(scale: Scale, seed: int) -> list[Row]:
     """Empty Redis."""
-    with _ward(seed) as ward:
+    with _ward(scale, seed) as ward:
 
         def flush() -> None:
             ward.ground.world.client.flushall()
@@ -148,7 +149,7 @@ def losses(scale: Scale, seed: int) -> list[Row]:
     waiting: list[str] = []
     seen: set[str] = set()
     most = 3 if scale.name == "short" else 1000
-    with _ward(seed) as ward:
+    with _ward(scale, seed) as ward:
         while len(seen) < most:
 
             def lose() -> None:
@@ -173,7 +174,9 @@ def losses(scale: Scale, seed: int) -> list[Row]:
 
 def _kind(key: str) -> str:
     """Name the kind of a key: numbers, buckets and process names left out."""
-    return re.sub(r"(:board|:g:\w+|:tail|:ready:\w+):.*", r"\1", re.sub(r"pidbox.*|celeryev.*", "remote control", key))
+    return re.sub(
+        r"(:board|:seen:\w+|:tail|:ready:\w+):.*", r"\1", re.sub(r"pidbox.*|celeryev.*", "remote control", key)
+    )
 
 
 def _command(ground: Ground, *arguments: str) -> int:

@@ -9,7 +9,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.chaos.ground import Child, Ground, new_ground
+from tests.chaos.changing import ground_of
+from tests.chaos.ground import Child, Ground
 from tests.chaos.points import POINTS, Role
 from tests.chaos.rows import Row, Scale
 from tests.flow.world import CELERY
@@ -28,13 +29,13 @@ ARMED = [point for point in POINTS if point.name in AT]
 
 def run(scale: Scale, seed: int) -> list[Row]:
     """Stop workers past their lease; then set clocks wrong."""
-    return [_stops(scale), _clocks()]
+    return [_stops(scale, seed), _clocks(scale, seed)]
 
 
-def _stops(scale: Scale) -> Row:
+def _stops(scale: Scale, seed: int) -> Row:
     stops = extra = refused = 0
     faults: list[str] = []
-    with new_ground() as ground:
+    with ground_of(scale, seed) as ground:
         ground.forum("--latency-ms", "5", "--fault", "error /post/.* probability=0.15")
         for number in range(scale.repeats):
             ground.begin()
@@ -104,12 +105,12 @@ def _until(ground: Ground, condition: Callable[[], object]) -> None:
         ground.nursery.pump(0.03)
 
 
-def _clocks() -> Row:
+def _clocks(scale: Scale, seed: int) -> Row:
     figure, goal = "clocks an hour fast and an hour slow", "no effect"
     library = next(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"), None)
     if library is None or shutil.which("faketime") is None:
         return Row(figure, "-", "skipped: the package faketime is not installed", goal)
-    with new_ground() as ground:
+    with ground_of(scale, seed) as ground:
         ground.forum("--latency-ms", "5")
         ground.begin(lease_ms=20_000)
         clean = ground.world.environment

@@ -6,6 +6,8 @@ import json
 import runpy
 import sys
 import threading
+import time
+from email.utils import parsedate_to_datetime
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
@@ -26,6 +28,8 @@ def main() -> None:
         if keyword == "X-Replay":
             noted.row["is_miss"] = True
         send_header(self, keyword, value)
+        if keyword == "Date":  # the recording's moment, which nobody believes of a page that is not said to be as old
+            send_header(self, "Age", f"{max(0, int(time.time() - parsedate_to_datetime(value).timestamp()))}")
 
     def end(self: BaseHTTPRequestHandler) -> None:
         with lock, log_file.open("a", encoding="utf-8") as log:

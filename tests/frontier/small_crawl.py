@@ -159,9 +159,13 @@ class SmallCrawl:
         self.frontier.produce()
         return self.work()
 
-    def store_into(self, store: Store) -> None:
-        """Store what waits, as a store worker does."""
-        store.write(self.items())
+    def store_into(self, store: Store) -> list[str]:
+        """Store what waits, as a store worker does, and ask for what follows; return the paths that were fetched."""
+        before = len(self.forum.asked)
+        while items := self.items():
+            self.frontier.admit("demo", store.write(items).asked)
+            self.work()
+        return self.forum.asked[before:]
 
     def full_pass(self) -> list[str]:
         """Make the full pass of every board due, and work until it has gone through all of them."""

@@ -200,8 +200,8 @@ LOSSES: dict[str, tuple[Callable[[redis.Redis], object], set[Flaw]]] = {
         {Flaw.UNREADABLE, Flaw.UNLISTED},
     ),
     "the dead": (lambda r: r.delete(f"{DEMO}:dead"), {Flaw.LOST, Flaw.UNLISTED}),
-    "fingerprints": (lambda r: r.delete(f"{DEMO}:g:post:0"), {Flaw.GUARD, Flaw.UNGUARDED}),
-    "the guard's sizes": (lambda r: r.hincrby(f"{DEMO}:guard", "post:n", 5), {Flaw.GUARD}),
+    "fingerprints": (lambda r: r.delete(f"{DEMO}:seen:post:0"), {Flaw.GUARD, Flaw.UNGUARDED}),
+    "the guard's sizes": (lambda r: r.hincrby(f"{DEMO}:seen", "post:n", 5), {Flaw.GUARD}),
 }
 
 
@@ -282,7 +282,7 @@ def test_a_large_guard_is_counted_in_pieces(mode: str, crawl: SmallCrawl, client
         crawl.frontier.admit("demo", [post(number)._replace(key=f"a{number}") for number in range(start, start + 1000)])
 
     assert Check(crawl.frontier, None).run() == []
-    client.delete(f"{DEMO}:g:post{'~' if mode == 'bloom' else ''}:1")
+    client.delete(f"{DEMO}:seen:post{'~' if mode == 'bloom' else ''}:1")
 
     assert {one.spot.flaw for one in Check(crawl.frontier, None).run()} == {Flaw.GUARD}
 

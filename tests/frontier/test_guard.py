@@ -4,13 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
 import redis
 
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.model import Request, Stage
+from crawl_tasks.urls import fingerprint
 from tests.frontier.by_hand import post, posts
 
 MANY = 30_000
+ENTRY = 10
+
+
+def entries(client: redis.Redis, key: bytes) -> list[bytes]:
+    """Read the addresses that a bucket holds."""
+    text = client.get(key) or b""
+    some = [text[at : at + ENTRY] for at in range(0, len(text), ENTRY)]
+    return [one[:7] for one in some if one != bytes(ENTRY)]
 
 
 def test_the_guard_stays_exact_while_its_buckets_split(frontier: Frontier, client: redis.Redis) -> None:
@@ -19,13 +29,22 @@ def test_the_guard_stays_exact_while_its_buckets_split(frontier: Frontier, clien
     for start in range(1, MANY, 1000):
         assert frontier.admit("demo", posts(1000, start)).known == 1000
 
-    sizes = [client.scard(key) for key in client.scan_iter("test:s:demo:g:*", count=1000)]
-    encodings = {client.object("encoding", key) for key in client.scan_iter("test:s:demo:g:*", count=1000)}
-    fields = client.hgetall("test:s:demo:guard")
+    keys = list(client.scan_iter("test:s:demo:seen:*", count=1000))
+    held = [value for key in keys for value in entries(client, key)]
+    fields = client.hgetall("test:s:demo:seen")
 
-    assert sum(sizes) == MANY == int(fields[b"post:n"])
-    assert len(sizes) == int(fields[b"post:m"]) == MANY // 200
-    assert encodings == {b"intset"}
+    assert len(set(held)) == len(held) == MANY == int(fields[b"post:n"])
+    assert len(keys) == int(fields[b"post:m"]) == -(-MANY // 128)
+
+
+def test_an_address_and_its_revision_take_less_than_twelve_bytes(frontier: Frontier, client: redis.Redis) -> None:
+    for start in range(1, MANY, 1000):
+        frontier.admit("demo", posts(1000, start))
+    keys = list(client.scan_iter("test:s:demo:seen:*", count=1000))
+
+    memory = sum(client.memory_usage(key, samples=0) for key in keys)
+
+    assert memory / MANY < 12
 
 
 def test_a_rolling_guard_forgets_after_two_windows_and_seeing_again_prolongs_nothing(
@@ -33,7 +52,7 @@ def test_a_rolling_guard_forgets_after_two_windows_and_seeing_again_prolongs_not
 ) -> None:
     publish(guard="rrr", rolling_ms=60_000)
     frontier.admit("demo", [post(1)])
-    [(window_key, expires)] = [(key, client.pttl(key)) for key in client.scan_iter("test:s:demo:g:*")]
+    [(window_key, expires)] = [(key, client.pttl(key)) for key in client.scan_iter("test:s:demo:seen:*")]
     frontier.admit("demo", [post(1)])
 
     assert 0 < expires <= 120_000
@@ -52,7 +71,7 @@ def test_a_rolling_guard_keeps_no_note_of_windows_that_are_over_or_of_another_le
 
         assert list(frontier.audit.guard("demo")) == []
 
-    assert client.hlen("test:s:demo:guard") == 2
+    assert client.hlen("test:s:demo:seen") == 2
 
 
 def test_a_bloom_guard_knows_what_it_saw_and_takes_few_strangers_for_acquaintances(
@@ -62,7 +81,7 @@ def test_a_bloom_guard_knows_what_it_saw_and_takes_few_strangers_for_acquaintanc
 
     new = sum(frontier.admit("demo", posts(1000, start)).new for start in range(1, MANY, 1000))
     known = sum(frontier.admit("demo", posts(1000, start)).known for start in range(1, MANY, 1000))
-    sizes = [client.strlen(key) for key in client.scan_iter("test:s:demo:g:*")]
+    sizes = [client.strlen(key) for key in client.scan_iter("test:s:demo:seen:*")]
 
     assert new >= MANY - 9  # 1 in 100,000 at a full filter is expected of three
     assert known == MANY
@@ -97,3 +116,81 @@ def test_stages_and_pages_do_not_mix(frontier: Frontier) -> None:
 
     assert frontier.admit("demo", requests).new == 9
     assert frontier.admit("demo", requests).known == 9
+
+
+def listed(revision: str, board: str = "", *, is_hidden: bool = False) -> Request:
+    """Write what a board's list says of post 7."""
+    return post(7, revision)._replace(source=board, is_hidden=is_hidden)
+
+
+@pytest.mark.parametrize("guard", ["eee", "rrr"])
+def test_a_count_that_returns_to_an_earlier_value_is_a_change(
+    frontier: Frontier, publish: Callable[..., None], guard: str
+) -> None:
+    publish(guard=guard)
+
+    new = [frontier.admit("demo", [listed(count, "1")]).new for count in ("25", "25", "24", "25", "25", "")]
+
+    assert new == [1, 0, 1, 1, 0, 0]
+
+
+def test_a_rolling_guard_remembers_the_last_revision_over_the_end_of_a_window(
+    frontier: Frontier, client: redis.Redis, publish: Callable[..., None]
+) -> None:
+    publish(guard="rrr", rolling_ms=3_600_000)
+    frontier.admit("demo", [listed("25")])
+    window = int(client.time()[0] // 3600)
+    for key in client.keys("test:s:demo:seen:post@*"):
+        client.rename(key, key.replace(f"@{window}".encode(), f"@{window - 1}".encode()))
+    for field in ("n", "m"):
+        client.hset("test:s:demo:seen", f"post@{window - 1}:{field}", 1)
+        client.hdel("test:s:demo:seen", f"post@{window}:{field}")
+
+    new = [frontier.admit("demo", [listed(count)]).new for count in ("25", "24", "25")]
+
+    assert new == [0, 1, 1]
+
+
+def test_a_board_that_keeps_showing_an_old_count_costs_one_fetch_a_change(frontier: Frontier) -> None:
+    told = [("25", "home"), ("20", "stub"), *[("25", "home"), ("20", "stub")] * 5, ("26", "home"), ("20", "stub")]
+
+    new = [frontier.admit("demo", [listed(*one)]).new for one in told]
+
+    assert new == [1, 1, 1, *[0] * 9, 1, 0]
+
+
+def test_a_change_that_two_boards_show_is_fetched_once(frontier: Frontier) -> None:
+    told = [("25", "a"), ("25", "b"), ("26", "a"), ("26", "b"), ("27", "b"), ("27", "a"), ("26", "a"), ("26", "b")]
+
+    assert [frontier.admit("demo", [listed(*one)]).new for one in told] == [1, 0, 1, 0, 1, 0, 1, 0]
+
+
+def test_a_post_that_its_list_calls_deleted_is_asked_for_when_the_list_does_so_no_more(frontier: Frontier) -> None:
+    hidden = listed("25", "1", is_hidden=True)
+
+    new = [frontier.admit("demo", [one]).new for one in (listed("25", "1"), hidden, hidden, listed("25", "1"))]
+
+    assert new == [1, 0, 0, 1]
+
+
+def test_a_new_post_that_its_list_calls_deleted_is_asked_for_once(frontier: Frontier) -> None:
+    hidden = listed("25", "1", is_hidden=True)
+
+    assert [frontier.admit("demo", [hidden]).new for _ in range(3)] == [1, 0, 0]
+
+
+def old_guard(client: redis.Redis, *requests: Request) -> None:
+    """Write a guard as version 1 did."""
+    known = [fingerprint(one.stage, one.key, one.page, one.revision) for one in requests]
+    client.hset("test:s:demo:guard", mapping={"post:n": len(known), "post:m": 1})
+    client.sadd("test:s:demo:g:post:0", *known)
+
+
+def test_the_guard_of_version_1_is_taken_over(frontier: Frontier, client: redis.Redis) -> None:
+    old_guard(client, post(1, "25"), post(2, "7"))
+
+    again = frontier.admit("demo", [post(1, "25"), post(2, "8"), post(3, "1")])
+    changed = frontier.admit("demo", [post(1, "24"), post(1, "25")])
+
+    assert (again.new, again.known) == (2, 1)
+    assert changed.new == 2

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.model import Request, Stage
-from crawl_tasks.recovery.names import publish_remembering
-from crawl_tasks.sites.loader import parse_site
-from crawl_tasks.store.upsert import Store
 from tests.frontier.by_hand import TERMS, post
-from tests.frontier.small_crawl import RULES, SmallCrawl
+from tests.frontier.small_crawl import SmallCrawl
 
 OLD, NEW = "2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"
 KINDS = ("hub", "feed", "sitemap")
@@ -76,27 +71,21 @@ def test_one_that_did_not_change_is_not_read(crawl: SmallCrawl, kind: str) -> No
     assert crawl.frontier.census("demo").stats["status:304"] == 1
 
 
-def test_a_hub_that_is_added_later_asks_only_for_what_no_list_showed(crawl: SmallCrawl, tmp_path: Path) -> None:
-    database = f"sqlite:///{tmp_path}/crawl.db"
+def test_a_hub_that_is_added_later_asks_only_for_what_no_list_showed(crawl: SmallCrawl) -> None:
     crawl.publish("boards: [1]\n")
     for number in ("7", "8", "9"):
         crawl.forum.thread(number)
     crawl.forum.board("1", 1, "7 3", "8 0")
     crawl.scan()
-    with Store(database) as store:
-        crawl.store_into(store)
 
     crawl.forum.pages["/hub"] = page_of("hub", p7=OLD, p8=OLD, p9=OLD)
-    more = "boards: [1, {id: hub, kind: hub, address: /hub}]\n"
-    site = parse_site(RULES + more, "demo.yaml").relocated(crawl.forum.url)
-    told = publish_remembering(crawl.frontier, site, None, database)
+    crawl.publish("boards: [1, {id: hub, kind: hub, address: /hub}]\n")
 
-    assert (told, publish_remembering(crawl.frontier, site, None, database)) == (2, 0)
     assert crawl.scan() == ["/list/1/1", "/hub", "/post/9"]
 
 
 def test_a_rebuilt_guard_knows_a_post_without_its_revision_too(frontier: Frontier) -> None:
-    frontier.sites.publish("demo", "v1", "{}", TERMS | {"hubs": 1}, [])
+    frontier.sites.publish("demo", "v1", "{}", TERMS, [])
     frontier.memory.recall("demo", [(post(7, "3"), False)])
 
     named = [Request("demo", Stage.POST, key, f"http://127.0.0.1/post/{key}") for key in ("7", "8")]

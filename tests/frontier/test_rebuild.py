@@ -36,7 +36,7 @@ def half_crawled(crawl: SmallCrawl, store: Store) -> Site:
     return site
 
 
-KEYS = ("", ":open", ":parked", ":guard", ":g:post:0", ":boards", ":board:1", ":unscanned", ":stats")
+KEYS = ("", ":open", ":parked", ":seen", ":seen:post:0", ":boards", ":board:1", ":unscanned", ":stats")
 
 
 @pytest.mark.parametrize("key", ["everything", *(f"test:s:demo{key}" for key in KEYS), "test:sites", "test:boards"])

@@ -88,7 +88,9 @@ class VBulletin5:
           <a href="{ask.base}/member/1-x" data-vbnamecard="1">{escape(first.author)}</a>, {when(first.at)}</div></div></td>
           <td class="cell-count"><div class="posts-count">{len(topic.said) - 1} responses</div><div class="views-count">1,009
           views</div></td><td class="cell-lastpost"><div class="lastpost-by">by <a href="{ask.base}/member/2-y"
-          data-vbnamecard="2">{escape(last.author)}</a> <span class="post-date">{when(last.at)}</span></div></td></tr>"""
+          data-vbnamecard="2">{escape(last.author)}</a> <span class="post-date">{when(last.at)}</span>
+          <a href="{ask.base}{home}/{topic.number}-{topic.slug}?p={last.number}#post{last.number}" class="go-to-last-post"
+          title="Go to last post"><span class="b-icon"></span></a></div></td></tr>"""
 
     def _thread(self, ask: Ask, topic: Topic, at: int) -> Answer:
         path = f"{self._path(self._content.board(topic.board))}/{topic.number}-{topic.slug}"

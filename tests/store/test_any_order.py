@@ -18,7 +18,7 @@ IDS = st.sampled_from(["1", "2"])
 TEXTS = st.sampled_from([None, "", "a", "b", "中", "z\0", "half \ud800"])
 NUMBERS = st.sampled_from([None, 0, 1, 10**30])
 STATES = st.sampled_from([None, "normal", "deleted", "masked"])
-EXTRAS = st.sampled_from([None, {}, {"k": "v"}])
+EXTRAS = st.sampled_from([None, {}, {"k": "v"}, {"k": "w", "a b;c": "x"}, {"k": None}])
 
 POSTS = st.builds(
     Post,
@@ -32,6 +32,7 @@ POSTS = st.builds(
     state=STATES,
     revision=TEXTS,
     extra=EXTRAS,
+    is_page=st.booleans(),
 )
 COMMENTS = st.builds(
     Comment, IDS, IDS, TIMES, body=TEXTS, author=TEXTS, page=NUMBERS, state=STATES, edited_at=NUMBERS, extra=EXTRAS

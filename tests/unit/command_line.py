@@ -21,6 +21,7 @@ list:
   address: /list/{{board}}/{{page}}
   record: {{css: tr}}
   fields: {{post_id: {{css: a, attr: href}}}}
+  revision: {{css: i}}
 post:
   address: /post/{{post}}
   fields: {{title: h1}}

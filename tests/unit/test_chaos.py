@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.chaos.__main__ import PARTS
+from tests.chaos.__main__ import CHANGING, PARTS, of_truth
 from tests.chaos.guards import GUARDS, Guard
 from tests.chaos.keys import kinds
+from tests.chaos.rows import Row
 from tests.flow.world import ROOT
 
 
@@ -45,9 +46,19 @@ def test_every_part_but_the_comparison_has_a_guard_or_a_reason() -> None:
 
 
 def test_a_key_of_every_name_in_the_scripts_is_of_a_kind_that_chaos_deletes() -> None:
-    keys = ["crawl:due", "crawl:s:demo", "crawl:s:demo:ready:list:5", "crawl:s:demo:g:post:0", "crawl:s:demo:board:1"]
+    site = "crawl:s:demo"
+    keys = ["crawl:due", site, f"{site}:ready:list:5", f"{site}:seen:post:0", f"{site}:board:1"]
 
     of = {key: [kind.name for kind in kinds() if kind.pattern.fullmatch(key)] for key in keys}
 
     assert [len(names) for names in of.values()] == [1] * len(keys)
     assert Path(ROOT, "crawl_tasks/frontier/keys.py").read_text().count("| P:") + 1 + 4 == len(kinds())
+
+
+def test_a_row_of_a_changing_forum_speaks_of_its_truth_and_not_of_fetches() -> None:
+    row = Row("deaths", "2 deaths", "0 lost, 3 extra fetches", "0 lost")
+
+    assert of_truth(row).result == of_truth(row).goal
+    assert "extra" not in of_truth(row).result
+    assert of_truth(Row("clocks", "-", "skipped", "")).result == "skipped"
+    assert set(PARTS) >= set(CHANGING)

@@ -124,6 +124,35 @@ def test_boards_with_one_address_are_named(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("revision", "said"),
+    [
+        ("[reply_count]", []),
+        ("[{css: .last a, attr: href}]", []),
+        (
+            "[post_id, author]",
+            [
+                "tiny: list.revision names nothing that changes when a thread does: each thread is read once; add a "
+                "reply count and the last reply's time or id"
+            ],
+        ),
+        (
+            "[reply_count, view_count]",
+            ["tiny: list.revision names view_count: each thread is fetched again whenever somebody has read it"],
+        ),
+    ],
+)
+def test_a_revision_that_cannot_be_right_is_named(revision: str, said: list[str], tmp_path: Path) -> None:
+    fields = "{post_id: {attr: id}, author: b, reply_count: i, view_count: u}"
+    text = site_text().replace("{post_id: {css: a, attr: href}}", fields)
+    write_site(tmp_path, text.replace("revision: {css: i}", f"revision: {revision}"))
+
+    result = run("sites", "check", "--no-publish", home=tmp_path)
+
+    assert result.exit_code == Exit.OK, result.output
+    assert result.stderr.splitlines() == said
+
+
 def test_check_of_one_site_does_not_mind_the_mistakes_of_others(tmp_path: Path) -> None:
     write_site(tmp_path, site_text())
     write_site(tmp_path, "nonsense", "other")

@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -62,6 +63,7 @@ def test_response_has_date_length_and_charset(server: DemoServer, forum: DemoFor
     status, headers, body = ask(server, "GET", "/list/1/1")
 
     assert status == 200
+    assert abs(int(headers.pop("Age")) + forum.now - time.time()) < 60
     assert headers == {
         "Content-Type": "text/html; charset=utf-8",
         "Date": forum.date,

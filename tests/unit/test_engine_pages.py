@@ -62,7 +62,8 @@ PROGRAMS = (
           <div class=threadmeta><div class=author><span class=label>Started by
           <a class=username>ann</a>, 06-19-2024 02:17 PM</span></div></div>
           <ul class=threadstats><li>Replies: <a class=understate>7</a></li><li>Views: 1,000</li></ul>
-          <dl class=threadlastpost><dd>by bob</dd><dd>06-19-2024, <em class=time>02:17 PM</em></dd></dl></li>""",
+          <dl class=threadlastpost><dd>by bob</dd><dd>06-19-2024, <em class=time>02:17 PM</em>
+          <a class=lastpostdate href="showthread.php?t=ID&amp;p=9#post9"><img src="/l.png"></a></dd></dl></li>""",
         moved='class="threadbit moved"',
         thread="<h1>Thread: <span class=threadtitle>A title</span></h1>PAGER<ol id=posts>POSTS</ol>",
         post="""<li class="postbitlegacy postcontainer" id="post_ID"><div class=posthead>
@@ -81,7 +82,8 @@ PROGRAMS = (
           <a href="/index.php?topic=ID.0">Title ID</a></span></span></div>
           <p class=floatleft>Started by <a href="/index.php?action=profile;u=3">ann</a></p></div>
           <div class=board_stats><p>Replies: 7<br>Views: 1,000</p></div>
-          <div class=lastpost><p><a>June 19, 2024, 02:17:00 PM</a> by bob</p></div></div>""",
+          <div class=lastpost><p>
+          <a href="/index.php?topic=ID.0#msg9">June 19, 2024, 02:17:00 PM</a> by bob</p></div></div>""",
         moved='<span class="main_icons move"></span>',
         thread='<h2><span id=top_subject>A title</span></h2><div class=pagelinks>PAGER</div>'
         '<div id=forumposts>POSTS</div>',
@@ -99,7 +101,8 @@ PROGRAMS = (
         row="""<div class="row forum-row"><div class=topic-info><div class=topic-name>
           <a href="/topic/ID-title">Title ID</a></div><div class=topic-author>by <a>ann</a></div></div>
           <div class=topic-stats>8</div><div class=topic-stats>1000</div>
-          <div class=topic-last-post><a>2 days ago</a><div class=topic-author>by bob</div></div></div>""",
+          <div class=topic-last-post><a href="/post/9">2 days ago</a>
+          <div class=topic-author>by bob</div></div></div>""",
         moved="",
         thread='<ul class=pagination>PAGER</ul><div class=topic-header><a>A title</a></div><div>POSTS</div>',
         post="""<div id=ID class="row post-row"><div class=author-name><h4><a>userID</a></h4></div>
@@ -169,7 +172,7 @@ def test_the_rows_of_a_board_are_read(program: Program) -> None:
     first = parsed.items.posts[0]
     assert [one.post_id for one in parsed.items.posts] == ["12", "13"]
     assert (first.title, first.author, first.reply_count, first.view_count) == ("Title 12", "ann", 7, 1000)
-    assert first.revision == (f"7|{MOMENT}" if program.name == "xenforo" else "7")
+    assert first.revision == (f"7|{MOMENT}" if program.name == "xenforo" else "7|9")
     assert first.last_reply_at == (None if program.name == "flaskbb" else MOMENT)
     assert first.created_at == (MOMENT if program.name in ("xenforo", "vbulletin4") else None)
 

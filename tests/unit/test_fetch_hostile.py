@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gzip
 import threading
+import time
 import zlib
 from collections.abc import Callable, Iterator
+from email.utils import formatdate
 
 import pytest
 
@@ -473,10 +475,12 @@ def test_secret_headers_stay_with_their_origin(server, fetch):
 
 
 def test_moment_and_sizes_are_those_of_the_response(server, fetch):
-    server.routes["/"] = page(PACKED, Content_Encoding="gzip", Date="Sat, 21 Nov 2020 09:00:00 GMT", X_A="1")
+    made_s = int(time.time()) - 7200
+    headers = {"Date": formatdate(made_s, usegmt=True), "Age": "7200"}
+    server.routes["/"] = page(PACKED, Content_Encoding="gzip", X_A="1", **headers)
 
     fetched = fetch()
 
-    assert fetched.at_s == 1605949200.0
+    assert (fetched.at_s, fetched.age_s) == (made_s, 7200.0)
     assert (fetched.status, fetched.wire_bytes, len(fetched.body)) == (200, len(PACKED), len(PAGE))
     assert fetched.headers["x-a"] == "1"

@@ -18,7 +18,7 @@ from crawl_tasks.errors import (
     ServerError,
     SlowDown,
 )
-from crawl_tasks.fetch.outcome import failure, moment, next_hop, retry_after_s
+from crawl_tasks.fetch.outcome import age_s, failure, moment, next_hop, retry_after_s
 
 URL = "https://forum.example/list/1"
 NOW = 1_800_000_000.0  # Fri, 15 Jan 2027 08:00:00 GMT
@@ -79,16 +79,46 @@ def test_retry_after_in_both_forms_by_the_servers_own_clock(headers, expected):
         ("Fri, 15 Jan 2027 15:59:00 +0800", NOW - 60),
         ("Friday, 15-Jan-27 07:59:00 GMT", NOW - 60),
         ("Fri Jan 15 07:59:00 2027", NOW - 60),
-        ("Thu, 21 Nov 2019 09:00:00 GMT", 1_574_326_800.0),
-        ("Thu, 01 Jan 1970 00:00:00 GMT", NOW),
-        ("Fri, 15 Jan 2099 07:59:00 GMT", NOW),
+        ("Fri, 15 Jan 2027 07:55:00 GMT", NOW - 300),
+        ("Fri, 15 Jan 2027 08:05:00 GMT", NOW + 300),
+        ("Fri, 15 Jan 2027 07:54:59 GMT", NOW),
+        ("Fri, 15 Jan 2027 08:05:01 GMT", NOW),
+        ("Thu, 21 Nov 2019 09:00:00 GMT", NOW),
         ("Fri, 15 Jan 99999 07:59:00 GMT", NOW),
         ("yesterday", NOW),
         ("", NOW),
     ],
 )
-def test_moment_is_the_servers_where_it_is_credible(date, expected):
+def test_moment_is_the_servers_where_its_clock_is_within_five_minutes_of_ours(date, expected):
     assert moment({} if date is None else {"date": date}, NOW) == expected
+
+
+@pytest.mark.parametrize(
+    ("date", "age", "made_s", "cached_s"),
+    [
+        ("Fri, 15 Jan 2027 07:00:00 GMT", "3600", NOW - 3600, 3600.0),
+        ("Fri, 15 Jan 2027 07:00:00 GMT", " 3300 ", NOW - 3600, 3300.0),
+        ("Fri, 15 Jan 2027 07:00:00 GMT", "3900", NOW - 3600, 3900.0),
+        ("Fri, 15 Jan 2027 07:00:00 GMT", "3901", NOW, 0.0),
+        ("Fri, 15 Jan 2027 07:00:00 GMT", "3299", NOW, 0.0),
+        ("Fri, 15 Jan 2027 07:00:00 GMT", "", NOW, 0.0),
+        ("Thu, 15 Jan 2026 08:00:00 GMT", "31536000", NOW - 31_536_000, 31_536_000.0),
+        ("Fri, 15 Jan 2027 07:59:00 GMT", "60", NOW - 60, 60.0),
+        ("Fri, 15 Jan 2027 07:59:00 GMT", "0", NOW - 60, 0.0),
+        ("Fri, 15 Jan 2027 07:59:00 GMT", "-60", NOW - 60, 0.0),
+        ("Fri, 15 Jan 2027 07:59:00 GMT", "1.5", NOW - 60, 0.0),
+        ("Fri, 15 Jan 2027 07:59:00 GMT", "60, 60", NOW - 60, 0.0),
+        ("Fri, 15 Jan 2027 07:59:00 GMT", "６０", NOW - 60, 0.0),
+        ("Fri, 15 Jan 2027 07:59:00 GMT", "nan", NOW - 60, 0.0),
+        ("Fri, 15 Jan 2027 07:59:00 GMT", "9" * 5_000, NOW, 0.0),
+        ("yesterday", "3600", NOW, 0.0),
+        ("", "3600", NOW, 0.0),
+    ],
+)
+def test_page_out_of_a_cache_is_as_old_as_its_date_and_age_agree(date, age, made_s, cached_s):
+    headers = {"date": date, "age": age}
+
+    assert (moment(headers, NOW), age_s(headers, NOW)) == (made_s, cached_s)
 
 
 @pytest.mark.parametrize("status", [200, 201, 300, 304, 305, 306, 404, 500])
@@ -141,7 +171,8 @@ def test_redirect_to_what_is_no_address_is_refused():
 
 
 @given(
-    st.integers(0, 9999), st.dictionaries(st.sampled_from(["retry-after", "date", "location"]), st.text(max_size=50))
+    st.integers(0, 9999),
+    st.dictionaries(st.sampled_from(["retry-after", "date", "age", "location"]), st.text(max_size=50)),
 )
 def test_no_answer_is_beyond_us(status, headers):
     failure(URL, status, headers, NOW)
@@ -150,4 +181,4 @@ def test_no_answer_is_beyond_us(status, headers):
         next_hop(URL, status, headers)
 
     assert wait is None or 0 <= wait <= 86_400
-    assert isinstance(moment(headers, NOW), float)
+    assert abs(moment(headers, NOW) + age_s(headers, NOW) - NOW) <= 300

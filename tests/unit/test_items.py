@@ -52,6 +52,14 @@ def endless(item: Comment) -> Iterator[Comment]:
         yield item
 
 
+def halves(item: Post) -> Post:
+    return item._replace(title="party \ud83c", extra={"ico\udf89": "\ud83c\udf89"})
+
+
+def halves_twice(item: Comment) -> list[Comment]:
+    return [item, item._replace(comment_id="\ud83c1")]
+
+
 def gives_odd_things(item: Post) -> list[object]:
     return [item.title]
 
@@ -113,6 +121,14 @@ def test_what_else_a_page_gave_is_left_alone() -> None:
     parsed = sifted("  - drop: {field: body, regex: .}\n", POST)
 
     assert (len(parsed.children), parsed.tail) == (1, 3)
+
+
+def test_half_a_character_that_a_function_leaves_is_replaced_and_two_are_joined() -> None:
+    parsed = sifted(f"  - {HERE}:halves\n", POST)
+    twice = sifted(f"  - {{function: '{HERE}:halves_twice', of: comment}}\n", SHORT)
+
+    assert parsed.items.posts == (POST._replace(title="party \ufffd", extra={"ico\ufffd": "🎉"}),)
+    assert [comment.comment_id for comment in twice.items.comments] == ["c1", "\ufffd1"]
 
 
 def test_functions_change_drop_and_add_items_in_order() -> None:

@@ -8,7 +8,7 @@ import pytest
 from bs4 import BeautifulSoup
 
 from crawl_tasks.errors import Gone, ParseError, SiteError
-from crawl_tasks.model import Comment, Fetched, Items, Parsed, Post, Request, Stage
+from crawl_tasks.model import Comment, Fetched, Forum, Items, Parsed, Post, Request, Stage
 from tests.unit.pages import COMMENT, LIST, answer, ask, site_parser
 
 HERE = "tests.unit.test_parse_hooks"
@@ -41,6 +41,13 @@ def gives_a_number(text: str) -> int:
     return len(text)
 
 
+def gives_halves(request: Request, json: object) -> Iterator[object]:
+    yield Forum("\udf89", "\ud83c")
+    yield Post("\ud83c", 1.0, title="party \ud83c", extra={"\udf89": "\udf89"})
+    yield Comment("1", "c\ud83c", 1.0, body="\ud83c\udf89")
+    yield request._replace(key="\ud83c", revision="7|\ud83c")
+
+
 def asks_for_more(request: Request, command: str) -> None: ...
 
 
@@ -63,6 +70,15 @@ def test_a_hook_is_given_what_its_parameters_name_and_its_items_are_sorted() -> 
     assert parsed.items.posts == (Post("1", 1.0, title="Hi"),)
     assert [one.comment_id for one in parsed.items.comments] == ["c1"]
     assert ([one.page for one in parsed.children], parsed.tail) == ([3], 3)
+
+
+def test_half_a_character_that_a_hook_leaves_is_replaced_in_all_that_it_gives() -> None:
+    parsed = parsed_by("gives_halves", "{}")
+
+    assert parsed.items.forums == (Forum("\ufffd", "\ufffd"),)
+    assert parsed.items.posts == (Post("\ufffd", 1.0, title="party \ufffd", extra={"\ufffd": "\ufffd"}),)
+    assert parsed.items.comments == (Comment("1", "c\ufffd", 1.0, body="🎉"),)
+    assert [(one.key, one.revision) for one in parsed.children] == [("\ufffd", "7|\ufffd")]
 
 
 def test_a_hook_may_give_a_whole_result() -> None:

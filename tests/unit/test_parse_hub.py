@@ -112,6 +112,15 @@ def test_entities_are_neither_expanded_nor_fetched(tmp_path: Path) -> None:
     assert [child.key for child in parsed.children] == ["1"]
 
 
+@pytest.mark.parametrize("half", ["&#xD83C;", "&#x0dfff;", "&#55296;", "&#57343;"])
+def test_half_a_character_in_a_feed_costs_no_entry(half: str) -> None:
+    items = f"<item><title>party {half}</title><link>{BASE}/post/1</link></item>"
+
+    parsed = read("news", f"<rss><channel>{items}</channel></rss>")
+
+    assert [child.key for child in parsed.children] == ["1"]
+
+
 def test_a_bomb_of_entities_is_refused() -> None:
     levels = "".join(f'<!ENTITY l{n} "{f"&l{n - 1};" * 9}">' for n in range(1, 30))
     bomb = f'<!DOCTYPE rss [<!ENTITY l0 "9">{levels}]>'

@@ -6,6 +6,7 @@ import pytest
 
 from crawl_tasks.errors import AccessDenied, Gone, ParseError
 from crawl_tasks.model import Forum, Stage
+from crawl_tasks.parse.kit import tidy
 from tests.unit.pages import COMMENT, LIST, POST, answer, ask, site_parser
 
 POST_BY_QUERY = POST.replace("/post/{post}\n", "/view?tid={post}\n  identity: '^/view\\?(?:.*&)?tid=(?P<post>\\d+)'\n")
@@ -54,7 +55,7 @@ def test_a_thread_that_stands_twice_on_a_page_is_taken_once() -> None:
     parsed = site_parser().parse(request, answer(request, rows(7, 8, 7, 7)), 0)
 
     assert [post.post_id for post in parsed.items.posts] == ["7", "8"]
-    assert len(parsed.children) == 2
+    assert (len(parsed.children), parsed.notes) == (2, ())
 
 
 def test_rows_without_an_id_are_left_out_and_remarked_upon() -> None:
@@ -64,6 +65,56 @@ def test_rows_without_an_id_are_left_out_and_remarked_upon() -> None:
 
     assert [post.post_id for post in parsed.items.posts] == ["7"]
     assert parsed.notes == ("1 of 2 records without post_id were left out",)
+
+
+@pytest.mark.parametrize(
+    ("ids", "why"),
+    [
+        (("7", "a b", "c d"), "2 of 3 {} holds a blank (the first: 'a b')"),
+        (("7", "a&#27;b"), "1 of 2 {} holds a control character (the first: 'a\\x1bb')"),
+        (("7", "-" * 201), f"1 of 2 {{}} is longer than 200 characters (the first: '{'-' * 40}')"),
+    ],
+)
+def test_rows_whose_id_is_odd_are_left_out_and_remarked_upon_with_the_first(ids: tuple[str, ...], why: str) -> None:
+    request = ask(Stage.LIST)
+
+    parsed = site_parser().parse(request, answer(request, rows(*ids)), 0)
+
+    assert [post.post_id for post in parsed.items.posts] == ["7"]
+    assert parsed.notes == (why.format("records were left out: their post_id"),)
+
+
+def test_a_page_of_odd_ids_alone_is_an_error_that_says_why() -> None:
+    request = ask(Stage.LIST)
+
+    with pytest.raises(ParseError, match=r"post_id found in none of 2 records, .*holds a blank \(the first: 'a b'\)"):
+        site_parser().parse(request, answer(request, rows("a b", "c d")), 0)
+
+
+def test_rows_of_one_id_that_contradict_each_other_are_remarked_upon() -> None:
+    request = ask(Stage.LIST)
+    body = "".join(f"<li class=row data-id=7><a class=t>T{one}</a></li>" for one in "1123")
+
+    parsed = site_parser().parse(request, answer(request, body), 0)
+
+    assert [post.title for post in parsed.items.posts] == ["T1"]
+    assert parsed.notes == (
+        "2 of 4 records were left out: their post_id is that of a record before, of another title (the first: '7')",
+    )
+
+
+def test_rows_that_lead_nowhere_are_remarked_upon() -> None:
+    listing = LIST.replace("title: .t", "title: .t, url: {css: a, attr: href}")
+    parser = site_parser(listing="", post="", comment="", stages=(listing, "\n  fields: {title: h1}\n", COMMENT))
+    request = ask(Stage.LIST)
+    body = (
+        rows(7).replace("<a ", "<i ") + '<li class=row data-id=8><a class=t href="/view?8">T</a><b class=n>8</b></li>'
+    )
+
+    parsed = parser.parse(request, answer(request, body), 0)
+
+    assert [child.key for child in parsed.children] == ["8"]
+    assert parsed.notes == ("1 of 2 posts have no address (the first: '7')",)
 
 
 def test_a_row_may_name_a_board_of_its_own() -> None:
@@ -192,7 +243,7 @@ def test_a_required_field_that_is_missing_in_one_row_is_an_error() -> None:
 
 def test_a_field_that_no_row_has_is_remarked_upon() -> None:
     request = ask(Stage.LIST)
-    body = "".join(f"<li class=row data-id={one}>" for one in range(3))
+    body = "".join(f"<li class=row data-id={one}><b class=n>1</b>" for one in range(3))
 
     assert site_parser().parse(request, answer(request, body), 0).notes == ("list.title: found in none of 3 records",)
 
@@ -225,6 +276,11 @@ REVISIONS = """
         ("<b class=n>7</b>", "7||"),
         ("<b class=n>7</b><i class=last>3 小时前</i>", "7||"),
         ("<i class=last>yesterday at 3:05</i>", "||"),
+        ("<time class=last datetime=2024-06-19T10:00:05Z>3 hours ago</time>", "|2024-06-19T10:00:05Z|"),
+        ("<time class=last datetime=2024-06-19T10:00:05Z>06/19</time>", "|2024-06-19T10:00:05Z|"),
+        ("<time class=last datetime='3 hours ago'>2024-06-19</time>", "|2024-06-19|"),
+        ("<time class=last datetime=soon>06-19</time>", "|06-19|"),
+        ("<time class=last datetime='today at 3:05'>3 hours ago</time>", "||"),
     ],
 )
 def test_a_revision_holds_only_what_stands_still(row: str, revision: str) -> None:
@@ -234,6 +290,96 @@ def test_a_revision_holds_only_what_stands_still(row: str, revision: str) -> Non
     found = parser.parse(request, answer(request, f"<li class=row data-id=7>{row}</li>"), 0).items.posts[0].revision
 
     assert found == revision
+
+
+@pytest.mark.parametrize(
+    ("rule", "row", "part"),
+    [
+        ("{css: .at, attr: title}", "<i class=at title='2024-06-19 10:00'>3 hours ago</i>", "2024-06-19 10:00"),
+        (
+            "{first_of: [{css: '.at[title]', attr: title}, .at]}",
+            "<i class=at title='2024-06-19 10:00'>3 hours ago</i>",
+            "2024-06-19 10:00",
+        ),
+        ("{first_of: [.none, .at]}", "<time class=at datetime=2024-06-19T10:00:05Z>now</time>", "2024-06-19T10:00:05Z"),
+        ("{css: .at, regex: '^by (.+)'}", "<i class=at>by 2024-06-19</i>", "2024-06-19"),
+        ("{css: .at, format: ['%d/%m/%Y']}", "<i class=at>19/06/2024</i>", "19/06/2024"),
+        ("{css: .at, as: date}", "<i class=at>19 lipca</i>", "19 lipca"),
+    ],
+)
+def test_a_date_in_a_revision_is_the_text_it_is_read_from(rule: str, row: str, part: str) -> None:
+    listing = REVISIONS.replace("last_reply_at: .last", f"last_reply_at: {rule}")
+    parser = site_parser(listing="", stages=(listing, POST, COMMENT))
+    request = ask(Stage.LIST)
+
+    found = parser.parse(request, answer(request, f"<li class=row data-id=7>{row}</li>"), 0).items.posts[0].revision
+
+    assert found in (f"|{part}|", tidy(f"|{part}|"))
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("vor 3 Stunden", ""),
+        ("Gestern, 10:02", ""),
+        ("Heute um 10:02 Uhr", ""),
+        ("19. Juni 2024, 10:02 Uhr", "19. Juni 2024, 10:02 Uhr"),
+        ("2024-06-19 10:02", "2024-06-19 10:02"),
+    ],
+)
+def test_words_that_count_from_now_in_a_language_of_the_site_are_no_sign(text: str, part: str) -> None:
+    parser = site_parser(listing="", stages=(REVISIONS, POST, COMMENT), head="languages: [de]")
+    request = ask(Stage.LIST)
+
+    found = parser.parse(request, answer(request, f"<li class=row data-id=7><i class=last>{text}</i></li>"), 0)
+
+    assert found.children[0].revision == tidy(f"|{part}|")
+
+
+def test_a_bumped_edit_is_seen_though_the_page_says_when_in_words() -> None:
+    parser = site_parser(listing="", stages=(REVISIONS, POST, COMMENT))
+    request = ask(Stage.LIST)
+    row = "<li class=row data-id=7><b class=n>7</b><time class=last datetime={}>{}</time></li>"
+    looks = [("2024-06-19T10:00:05Z", "3 hours ago"), ("2024-06-19T10:00:05Z", "4 hours ago")]
+    looks.append(("2024-06-19T14:00:00Z", "3 hours ago"))
+
+    pages = [answer(request, row.format(*look)) for look in looks]
+    first, later, bumped = (parser.parse(request, page, 0).children[0].revision for page in pages)
+
+    assert first == later != bumped
+
+
+def test_a_rule_of_a_date_in_a_revision_is_no_moment_that_moves_with_the_clock() -> None:
+    listing = REVISIONS.replace("last_reply_at, {css: .mark, attr: title}", "{css: .last, as: date}")
+    parser = site_parser(listing="", stages=(listing, POST, COMMENT))
+    request = ask(Stage.LIST)
+
+    found = parser.parse(request, answer(request, "<li class=row data-id=7><i class=last>3 hours ago"), 0)
+
+    assert found.children[0].revision == "|"
+
+
+@pytest.mark.parametrize(
+    ("cell", "why"),
+    [
+        ("<i class=last>{} hours ago</i>", "its text counts from now (the first: '7 hours ago')"),
+        ("<i>{}</i>", "nothing was found"),
+    ],
+)
+def test_a_part_of_the_revision_that_no_row_has_is_remarked_upon(cell: str, why: str) -> None:
+    parser = site_parser(listing="", stages=(REVISIONS, POST, COMMENT))
+    request = ask(Stage.LIST)
+    lines = [f"<li class=row data-id={one}><b class=n>{one}</b>{cell.format(one)}</li>" for one in (7, 8, 9)]
+    marked = "<u class=mark title=e2>"
+
+    full = parser.parse(request, answer(request, "".join(lines) + marked), 0)
+    few = parser.parse(request, answer(request, "".join(lines[:2])), 0)
+
+    assert full.notes == (
+        f"list.revision: last_reply_at is empty in all of 3 records: {why}",
+        "list.revision: .mark is empty in all of 3 records: nothing was found",
+    )
+    assert few.notes == ()
 
 
 def test_an_odd_or_long_revision_is_kept_as_its_hash() -> None:

@@ -144,6 +144,22 @@ def test_a_phantom_last_page_does_not_go_round_in_circles() -> None:
     assert parsed.notes == ("asked for page 4, was sent to page 3: the thread ends here",)
 
 
+def test_comments_whose_ids_are_odd_or_another_s_are_left_out_and_remarked_upon() -> None:
+    request = ask(Stage.COMMENT, "7", 2)
+    told = [("1", "a"), ("1", "b"), ("x y", "c"), ("2", "d")]
+    body = "".join(
+        f'<div class=c data-id="{one}"><i class=who>A</i><p class=say>{said}</p></div>' for one, said in told
+    )
+
+    parsed = site_parser().parse(request, answer(request, body), 0)
+
+    assert [comment.comment_id for comment in parsed.items.comments] == ["1", "2"]
+    assert parsed.notes == (
+        "1 of 4 records were left out: their comment_id is that of a record before, of another body (the first: '1')",
+        "1 of 4 records were left out: their comment_id holds a blank (the first: 'x y')",
+    )
+
+
 def test_nested_comments_have_the_enclosing_one_as_parent_and_only_their_own_words() -> None:
     parser = site_parser(comment="  first_page: 2\n  nesting: nested")
     request = ask(Stage.COMMENT, page=2)

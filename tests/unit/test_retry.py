@@ -53,3 +53,9 @@ def test_the_words_of_an_error_become_one_line_of_bounded_length() -> None:
 
     assert details.startswith("HTTP 500 very very")
     assert len(details) == 500
+
+
+def test_details_of_half_a_character_can_be_written() -> None:
+    details = judge(ParseError("no post in 'party \ud83c'"), 1, POLICY, LUCK).details
+
+    assert details == "no post in 'party \ufffd'"

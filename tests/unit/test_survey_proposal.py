@@ -41,6 +41,7 @@ def test_the_rules_proposed_for_the_demo_forum_read_its_pages_unedited(tmp_path:
     addresses = (site.list.address, site.post.address, site.comment.address)
     assert addresses == ("/list/{board}/{page}", "/post/{post}", "/comment/{post}/{page}")
     assert {"title", "author", "created_at", "reply_count", "view_count", "last_reply_at"} <= set(site.list.fields)
+    assert [sign.field for sign in site.list.revision] == ["reply_count", "last_reply_at"]
     assert {"author", "created_at", "body", "parent_id"} <= set(site.comment.fields)
     assert not [path for path in forum.log if "/private" in str(path)]
 

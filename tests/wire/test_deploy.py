@@ -104,11 +104,21 @@ def test_an_entry_of_a_later_version_is_read_without_what_it_added() -> None:
 
 def test_items_of_a_later_version_are_read_without_what_it_added() -> None:
     trail = ["3", '7 post 5 1 u ["9",1,""]']
-    row = ["demo", [[*Forum("f"), "later"]], [[*Post("9", 1.0), "later"]], [], [["9", 5, "later"]], [["later"]], trail]
+    row = [
+        "demo",
+        [[*Forum("f"), "later"]],
+        [[*Post("9", 1.0), "later"]],
+        [],
+        [["9", 5.0, "w", 1, 2, "later"]],
+        [],
+        "v",
+        [["later"]],
+        trail,
+    ]
 
     items = read_items(json.dumps(row).encode())
 
-    assert (items.posts, items.forums, items.swept) == ((Post("9", 1.0),), (Forum("f"),), (Sweep("9", 5),))
+    assert (items.posts, items.forums, items.swept) == ((Post("9", 1.0),), (Forum("f"),), (Sweep("9", 5.0, "w", 1, 2),))
     assert [visit.key for visit in items.visits] == ["9"]
 
 

@@ -48,14 +48,6 @@ local function append_ready(site, stage, level, entry)
   batch[#batch + 1] = entry
 end
 
--- Say whether a line only tells of news in a thread that needs no request now: nobody named the thread yet, so that it is
--- read whole when its own board lists it; or a first scan is behind page 1, where everything is older than the scan.
-local function is_echo(site, stage, flag, at_all, now)
-  if flag ~= '=' then return false end
-  site.echoes.new = site.echoes.new + 1
-  return site.is_first_walk or not guard_holds(site, stage, at_all, now)
-end
-
 -- Say whether a walk goes on from a page. A scan that went beyond a second page is walked once more by the next one: what
 -- left a page while we read it moved others up, onto pages that were read before. It has `slack` pages without news.
 local function walks_on(site, request)
@@ -73,24 +65,33 @@ local function walks_on(site, request)
 end
 
 -- Pass one line through the guard; enter it into the ledger as ready when it is new. Ends with settle().
+-- An echo asks for nothing where nobody named its thread, which is read whole when its own board lists it, and behind
+-- page 1 of a first scan, where everything is older than the scan.
 local function admit_line(site, line, now, unguarded)
-  local fingerprint, at_all, flag, stage, level, request = string.match(line, '^(%d+)/?(%d*) (%p) (%a+) (%d) (.*)$')
+  local word, flag, stage, level, request = string.match(line, '^(%S+) (%p) (%a+) (%d) (.*)$')
   if flag == '?' and not walks_on(site, request) then return false end
   if flag == '~' and stage == 'list' and not unguarded then  -- produce.lua admits it when it is its turn
     local key = board_key(site, cjson.decode(string.match(request, '^%S+ (.*)$'))[1])
     if redis.call('HEXISTS', key, 'full_line') == 1 then redis.call('HSET', key, 'full_next', line) end
     return false
   end
-  if not unguarded and not guard_admits(site, stage, fingerprint, now, flag == '~') then
-    site.known = site.known + 1
-    if flag == '=' then site.echoes.known = site.echoes.known + 1 end
-    return false
+  local is_new, was_named = true, true
+  if not unguarded then
+    is_new, was_named = guard_admits(site, stage, word, now, flag)
+    if not is_new and flag ~= '+' then
+      site.known = site.known + 1
+      if flag == '=' then site.echoes.known = site.echoes.known + 1 end
+      return false
+    end
+    if flag == '=' then
+      site.echoes.new = site.echoes.new + 1
+      if site.is_first_walk or not was_named then return false end
+    end
   end
-  if not unguarded and is_echo(site, stage, flag, at_all, now) then return false end
-  if not unguarded then guard_name(site, stage, at_all, now) end
   site.rid, site.fresh = site.rid + 1, site.fresh + 1
   append_ready(site, stage, level, site.rid .. ' ' .. stage .. ' ' .. level .. ' 0 ' .. request)
-  if stage == 'list' then note_board(site, string.match(request, '^%S+ (.*)$'), 1) else site.news = site.news + 1 end
+  if stage == 'list' then note_board(site, string.match(request, '^%S+ (.*)$'), 1)
+  elseif is_new ~= 'again' then site.news = site.news + 1 end
   return true
 end
 
@@ -101,7 +102,7 @@ local function settle(site)
   end
   site.ready = {}
   for _, t in pairs(site.guards) do
-    if t.dirty then redis.call('HSET', site.key .. ':guard', t.name .. ':n', t.n, t.name .. ':m', t.m); t.dirty = nil end
+    if t.dirty then redis.call('HSET', site.key .. ':seen', t.name .. ':n', t.n, t.name .. ':m', t.m); t.dirty = nil end
   end
   if site.fresh > 0 then redis.call('HSET', site.key, 'admitted', site.rid) end
   if site.known > 0 then redis.call('HINCRBY', site.key, 'known', site.known) end

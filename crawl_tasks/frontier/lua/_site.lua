@@ -7,9 +7,9 @@
 --
 -- An entry is one request as text: "<rid> <stage> <priority> <attempt> <address> <payload>", where payload is
 -- the JSON array [key, page, revision]. A line is a request that asks for admission:
--- "<fingerprint> <flag> <stage> <priority> <address> <payload>"; flag "?" means: only if a post or comment before it was
--- new, or walks_on() says so, "!" always, "~" as part of a full pass, "=" only if the thread was named before (see
--- is_echo()). A post of a revision has two fingerprints, "<it>/<the one without revision>".
+-- "<word> <flag> <stage> <priority> <address> <payload>"; _guard.lua knows it by its word. Flag "?" means: only if a post or
+-- comment before it was new, or walks_on() says so; "!" always; "~" as part of a full pass; "=" an echo, only if the thread
+-- was named before; "-" its list says that it is deleted; "+" whatever the guard says.
 -- In `open` the entry stands without its rid, behind the token of its lease (0: released, nobody holds it).
 
 local P = KEYS[1]
@@ -32,7 +32,7 @@ end
 
 local FIELDS = {
   'version', 'window', 'delay_ms', 'lease_ms', 'max_attempts', 'max_backlog', 'paused', 'draining', 'next_at', 'admitted', 'order',
-  'guard', 'rolling_ms', 'levels:list', 'levels:post', 'levels:comment', 'guard_capacity', 'full_pass_ms', 'hubs',
+  'guard', 'rolling_ms', 'levels:list', 'levels:post', 'levels:comment', 'guard_capacity', 'full_pass_ms',
   'shut:list', 'shut:post', 'shut:comment', 'breaker_after', 'breaker_percent', 'probe_ms',
   'slow', 'slow_ms', 'crawl_delay_ms', 'daily_budget', 'spent', 'quiet', 'offsets',
   'weights', 'credit', 'daily_new', 'found', 'brood', 'lead',
@@ -64,11 +64,11 @@ local function load_site(name)
     lease = number('lease_ms'),
     max_attempts = number('max_attempts'), max_backlog = number('max_backlog'), rid = number('admitted', 0),
     order = v.order, guard = v.guard, rolling = number('rolling_ms'), capacity = number('guard_capacity', 1000000),
-    full = number('full_pass_ms', 0), has_hubs = v.hubs == '1',
+    full = number('full_pass_ms', 0), 
     levels = {list = v['levels:list'] or '', post = v['levels:post'] or '', comment = v['levels:comment'] or ''},
     shut = {list = v['shut:list'], post = v['shut:post'], comment = v['shut:comment']},
     breaker_after = number('breaker_after', 5), breaker_percent = number('breaker_percent', 75), probe = number('probe_ms', 900000),
-    guards = {}, ready = {}, known = 0, fresh = 0, news = 0, echoes = {new = 0, known = 0},
+    guards = {}, old_buckets = {}, ready = {}, known = 0, fresh = 0, news = 0, echoes = {new = 0, known = 0},
   }
 end
 

@@ -1,7 +1,7 @@
 -- Pass requests through the guard and enter the new ones into the ledger; release what the gate allows.
 -- KEYS 1: key prefix
 -- ARGV 1: site
--- ARGV 2: most requests that may be open afterwards, 0 for no threshold
+-- ARGV 2: most requests that may be open afterwards, 0 for no threshold, -1 for the site's own
 -- ARGV 3..: lines
 -- RETURNS 0: {0, new, known, left over because of the threshold}
 -- RETURNS -1: the site is not published
@@ -9,7 +9,7 @@
 local site = load_site(ARGV[1])
 if not site then return {-1, 0, 0, 0} end
 local now, limit = now_ms(), tonumber(ARGV[2])
-local room = limit > 0 and room_for(site, limit) or math.huge
+local room = limit > 0 and room_for(site, limit) or limit < 0 and room_for(site) or math.huge
 local over = 0
 for i = 3, #ARGV do
   if site.fresh >= room then

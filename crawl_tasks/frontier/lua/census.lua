@@ -22,7 +22,7 @@ local function read_facts(name)
 end
 
 local function guarded(key)
-  local sum, tables = 0, redis.call('HGETALL', key .. ':guard')
+  local sum, tables = 0, redis.call('HGETALL', key .. ':seen')
   for i = 1, #tables, 2 do
     if string.sub(tables[i], -2) == ':n' then sum = sum + tables[i + 1] end
   end

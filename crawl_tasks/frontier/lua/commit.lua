@@ -13,7 +13,8 @@
 -- ARGV 9: items that were dropped, as "reason count reason count", or ''
 -- ARGV 10: what the page is known by to its server, as "<site version> <text>", or ''
 -- ARGV 11: how many items it gave, for those who watch
--- ARGV 12..: lines
+-- ARGV 12: what the guard knows the request by when its page is gone, else ''
+-- ARGV 13..: lines
 -- RETURNS 0: {0, new, known, released}
 -- RETURNS -1: the site is not published
 -- RETURNS -2: the lease is not the caller's any more; nothing was changed
@@ -37,13 +38,13 @@ local now = now_ms()
 local stage, payload = string.match(entry, '^%d+ (%a+) %d %d+ %S+ (.*)$')
 
 local trail = {string.format('%.0f', now), entry}
-local has_cap = site.daily_new > 0 and #ARGV >= 12
+local has_cap = site.daily_new > 0 and #ARGV >= 13
 local today = has_cap and day_at(site.offsets, now) or 0
 local is_capped, is_unchanged = false, ARGV[7] == 'unchanged:list'
 local found = has_cap and spent_on(site.found, today) or 0
 local listed = stage == 'list' and cjson.decode(payload)
 site.is_first_walk = listed and listed[2] > 1 and redis.call('SISMEMBER', site.key .. ':unscanned', listed[1]) == 1
-for i = 12, #ARGV do
+for i = 13, #ARGV do
   if has_cap and found + site.fresh >= site.daily_new then  -- a trap: what is left out stays unknown
     tally(site, 'capped:daily_new', #ARGV - i + 1)
     is_capped = true
@@ -54,13 +55,15 @@ end
 if has_cap and site.fresh > 0 then
   redis.call('HSET', site.key, 'found', string.format('%.0f %.0f', today, found + site.fresh))
 end
+if ARGV[12] ~= '' then guard_gone(site, stage, ARGV[12], now) end
 settle(site)
 note_brood(site, stage, site.fresh)
 if stage == 'list' then close_scan(site, payload, site.news, now) end
 if tonumber(ARGV[5]) > 0 then
   local id = cjson.decode(payload)[1]
   local key = site.key .. ':tail:' .. string.sub(id, 1, -3)
-  if tonumber(ARGV[5]) > tonumber(redis.call('HGET', key, id) or 0) then redis.call('HSET', key, id, ARGV[5]) end
+  -- A post page tells how many pages there are, fewer than before perhaps; a comment page only that there is one more.
+  if stage == 'post' or tonumber(ARGV[5]) > tonumber(redis.call('HGET', key, id) or 0) then redis.call('HSET', key, id, ARGV[5]) end
 end
 redis.call('HINCRBY', site.key, 'done:' .. stage, 1)
 count_effort(site, stage, ARGV[8])

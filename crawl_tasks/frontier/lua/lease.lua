@@ -43,7 +43,8 @@ if site.shut[stage] then plan_probe(site, stage, now + site.probe, rid) end
 attempt = attempt + 1
 local begins, ends = math.max(site.next_at, now + ARGV[3]), 0
 if site.daily_budget > 0 then spend(site, site.delay > 0 and begins or now) end
--- The clock is in it, so that a Redis that lost its last writes gives no token a second time.
+-- The clock is in it, so that a Redis that lost its last writes gives no token a second time, and so that tokens order
+-- what is read under them.
 token = string.format('%.0f', math.max(now, (redis.call('HGET', site.key, 'fence') or 0) + 1))
 redis.call('HSET', site.key, 'fence', token)
 redis.call('HINCRBY', site.key, 'attempts', 1)

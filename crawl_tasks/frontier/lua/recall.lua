@@ -17,9 +17,8 @@ local function remember_tail(payload)
 end
 
 for i = 2, #ARGV do
-  local fingerprint, at_all, flag, stage, payload = string.match(ARGV[i], '^(%d+)/?(%d*) (%p) (%a+) %d %S+ (.*)$')
-  local is_new = guard_admits(site, stage, fingerprint, now)
-  guard_name(site, stage, at_all, now)
+  local word, flag, stage, payload = string.match(ARGV[i], '^(%S+) (%p) (%a+) %d %S+ (.*)$')
+  local is_new = guard_admits(site, stage, word, now, '!')
   if flag == '!' and is_new then admit_line(site, ARGV[i], now, true) end
   if flag == '.' then known = known + 1 end
   if stage == 'comment' then remember_tail(payload) end

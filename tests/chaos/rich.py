@@ -1,0 +1,120 @@
+"""The tiny crawl with all that makes keys of every kind, and an operator who looks when it stands still."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import redis
+
+from crawl_tasks.errors import ConfigError, CrawlError, Unstorable
+from crawl_tasks.model import Items, State
+from crawl_tasks.recovery.fsck import EXPLAINED, Check
+from crawl_tasks.recovery.rebuild import Rebuilder, known_sites
+from crawl_tasks.store.upsert import Store
+from tests.chaos.changing_tiny import Changing
+from tests.chaos.tiny import TinyCrawl
+from tests.frontier.small_crawl import SmallForum
+
+STUBBORN, CRASHED, FULL_PASS = "14", "15", "16"
+
+
+class RichCrawl(TinyCrawl):
+    """The tiny crawl, with all that makes keys: dead and delayed requests, a shelf, an overdue board ..."""
+
+    def __init__(self, redis_url: str, aside: redis.Redis, forum: SmallForum, store_url: str) -> None:
+        super().__init__(redis_url, aside, forum, store_url, self._pick)
+        self._client_aside, self._turns = aside, 0
+        self._is_picky = True
+
+    def _pick(self, store: Store) -> None:
+        """Let the database refuse one thread, once."""
+        write = store.write
+
+        def picky(batch: list[Items]) -> object:
+            if self._is_picky and any(post.post_id == STUBBORN for items in batch for post in items.posts):
+                raise Unstorable("a value that the database refuses")
+            return write(batch)
+
+        store.write = picky  # type: ignore[assignment, method-assign]  # stands in for it
+
+    def begin(self) -> None:
+        """Begin late, so that the board is overdue, and with an entry that nobody can read."""
+        self._forum.statuses[f"/post/{CRASHED}"] = 500
+        self._forum.moved[f"/post/{FULL_PASS}"] = f"/post/{FULL_PASS}"
+        super().begin()
+        self._client_aside.lpush("crawl:start", "garbage")
+        _try(lambda: self.frontier.sites.pause("demo"))
+        _try(self.frontier.produce)
+        _try(lambda: self.frontier.sites.resume("demo"))
+        self._client_aside.zadd("crawl:boards", {"demo 1": 0}, xx=True)
+
+    def turn(self) -> None:
+        """Let everybody act once, those too who seldom do."""
+        self._turns += 1
+        acts: dict[int, list[Callable[[], object]]] = {
+            2: [lambda: self.frontier.memory.halt("a test"), lambda: self.frontier.memory.seize("somebody", 5_000)],
+            3: [self.frontier.memory.go_on, lambda: self.frontier.memory.seize("somebody", 0)],
+            4: [lambda: self.frontier.alarms.claim(["backlog demo"], [], ["backlog"], 1000)],
+            5: [lambda: self.frontier.robots.keep(self._forum.url, "", 60.0)],
+            8: [self._mend],
+        }
+        for act in acts.get(self._turns, []):
+            _try(act)
+        super().turn()
+
+    def _mend(self) -> None:
+        """Mend what made requests dead and items stay aside; they are tried again."""
+        self._is_picky = False
+        self._forum.moved.clear()
+        self._forum.statuses.clear()
+
+    def look(self) -> list[str]:
+        """Do as a person does who looks at a crawl that stands still: what waits is tried again, `fsck` is obeyed."""
+        self._mend()
+        _try(lambda: self.frontier.graves.revive("demo", State.DEAD))
+        _try(lambda: self.frontier.shelf.take(back=True))
+        found = Check(self.frontier, self.store).run(mend=True)
+        remedies = sorted({EXPLAINED[one.spot.flaw][1] for one in found if not one.spot.is_mended})
+        if (store := self.store) is not None and any("recover" in remedy for remedy in remedies):
+            _try(lambda: self._rebuild(store, walk=any("--force" in remedy for remedy in remedies)))
+        if remedies:
+            _try(self.publish)
+        return remedies + ["crawl-tasks fsck --mend"] * any(one.spot.is_mended for one in found)
+
+    def _rebuild(self, store: Store, *, walk: bool) -> None:
+        Rebuilder(self.frontier, store, None).run(known_sites(self.frontier, store), lambda _: None, walk=walk)
+
+    def is_over(self) -> bool:
+        """Say whether nothing is left to do; a ledger that was just rebuilt has done nothing yet."""
+        try:
+            return bool(self._forum.asked) and self.is_done()
+        except ConfigError:
+            return False
+
+    def move(self) -> object:
+        """Give what changes while the crawl moves."""
+        try:
+            census = self._judge.census("demo")
+        except ConfigError:
+            return len(self._forum.asked)
+        return len(self._forum.asked), census.done, census.open, census.parked, census.dead, self.frontier.outbox.size()
+
+
+class ChangingRichCrawl(Changing, RichCrawl):
+    """The same of a forum that changes."""
+
+    further = (STUBBORN, CRASHED, FULL_PASS)
+
+    def look(self) -> list[str]:
+        """Do as a person does, who then has everything looked at again."""
+        said = super().look()
+        if said:
+            self.begin_again()
+        return said
+
+
+def _try(work: Callable[[], object]) -> None:
+    try:
+        work()
+    except CrawlError:
+        return
