@@ -102,6 +102,14 @@ class Request(NamedTuple):
     is_hidden: bool = False
 
 
+class TurnSpan(NamedTuple):
+    """A turn at the gate, given at `given_at`: its request is sent between the others. Seconds of `time.monotonic`."""
+
+    given_at: float
+    opens_at: float
+    shuts_at: float
+
+
 class Lease(NamedTuple):
     """The right to work on one request until `deadline_ms` (Redis' clock); `token` fences the commit.
 
@@ -110,7 +118,7 @@ class Lease(NamedTuple):
 
     `tail` is the highest comment page of the thread ever admitted, 0 when none was. `validator` is what a board's first
     page was known by to its server at the last scan, where this one may ask by it. `delay_ms` lie between two requests
-    for the site.
+    for the site, and `turn` is when this one may be sent; None where they need not be apart.
     """
 
     rid: int
@@ -123,6 +131,7 @@ class Lease(NamedTuple):
     validator: str = ""
     delay_ms: int = 0
     at_ms: int = 0
+    turn: TurnSpan | None = None
 
 
 class Fetched(NamedTuple):

@@ -115,13 +115,12 @@ class Pages:
 
     def crawl(self, site: str, rid: int) -> str:
         """Carry one page from lease to commit and say how it ended."""
-        asked_at = time.monotonic()
         lease = self._frontier.lease(site, rid)
         if isinstance(lease, Refusal):
             log.debug("no lease", extra={"site": site, "rid": rid, "refusal": lease.name})
             return lease.name.lower()
         self._outage.end()  # a lease is a write: Redis does not only answer
-        watch = Stopwatch(GateTurn(self._frontier, lease, asked_at) if lease.delay_ms else AT_ONCE)
+        watch = Stopwatch(GateTurn(self._frontier, lease, lease.turn) if lease.turn else AT_ONCE)
         names_page = page_at_hand.set(lease)
         try:
             return self._work_on(lease, watch)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
@@ -118,7 +119,8 @@ class SiteBook:
         self._contact = contact
         self._steps = steps
         self._open: dict[str, tuple[str, OpenSite]] = {}
-        self._lock = threading.Lock()
+        # One for each site: reading it is a round trip, and the others need not wait for that.
+        self._locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
 
     def open(self, name: str, version: str) -> OpenSite:
         """Give a site at the version a lease named, reading it from Redis when it changed.
@@ -129,7 +131,7 @@ class SiteBook:
         known = self._open.get(name)
         if known is not None and known[0] == version:
             return known[1]
-        with self._lock:
+        with self._locks[name]:
             known = self._open.get(name)
             if known is not None and known[0] == version:
                 return known[1]

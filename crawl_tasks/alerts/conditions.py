@@ -20,6 +20,8 @@ WINDOW_MS = 900_000
 FAILED_SHARE = 0.2
 FAILED_OF_LEAST = 20
 UNREADABLE_SHARE = 0.1
+LATE_SHARE = 0.2
+LATE_OF_LEAST = 20
 DENIED_LEAST = 5
 STALE_S = 1800
 MEMORY_SHARE = 0.8
@@ -38,7 +40,15 @@ AT_ONCE = (
 )
 """Alerts that one look can tell."""
 
-OF_WINDOW = ("CrawlOutboxGrows", "CrawlNoProgress", "CrawlErrorRatio", "CrawlParserBroken", "CrawlDenied", "CrawlStale")
+OF_WINDOW = (
+    "CrawlOutboxGrows",
+    "CrawlNoProgress",
+    "CrawlErrorRatio",
+    "CrawlParserBroken",
+    "CrawlDenied",
+    "CrawlStale",
+    "CrawlTurnsLate",
+)
 """Alerts that take two looks."""
 
 
@@ -81,6 +91,7 @@ class SiteMarks:
     denied: int
     done: int
     freshness: Histogram
+    late_turns: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +117,7 @@ def _marks_of_site(site: SiteSnapshot) -> SiteMarks:
         denied=failed.get(AccessDenied.reason, 0),
         done=site.census.done,
         freshness=site.freshness,
+        late_turns=site.stat("late_turns"),
     )
 
 
@@ -241,6 +253,15 @@ def _of_window(site: SiteSnapshot, now: SiteMarks, before: SiteMarks) -> Iterato
             Severity.CRITICAL,
             f"{site.name}: {now.denied - before.denied} pages were denied in 15 minutes",
             f"the forum may not want us: crawl-tasks pause {site.name}, ask its operator, or log in by the site file",
+        )
+    late_turns = now.late_turns - before.late_turns
+    if attempts >= LATE_OF_LEAST and late_turns > LATE_SHARE * attempts:
+        yield Alert(
+            "CrawlTurnsLate",
+            site.name,
+            Severity.WARNING,
+            f"{site.name}: {late_turns} turns at the gate were late, for {attempts} attempts: it is asked more slowly",
+            "a fetching machine has too much to do, or is far from Redis: fewer threads, more machines, a nearer Redis",
         )
     late_s = now.freshness.since(before.freshness).quantile(0.95)
     if late_s is not None and late_s > STALE_S:

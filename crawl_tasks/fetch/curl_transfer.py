@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import select
+import time
 from collections.abc import Mapping
 
 import pycurl
@@ -76,15 +77,22 @@ class Transfer:
         """Perform; over a new connection where the old one held what nobody asked for. Nothing was sent over that."""
         milliseconds = max(1, int(left(deadline, f"asking {peer}") * 1000))
         to_connect = max(1, milliseconds // untried)
-        code, text = self._handle.perform(milliseconds, to_connect=to_connect)
+        code, text = self._perform(milliseconds, to_connect)
         if self._unclean:
             self._forget(self._limits)
             milliseconds = max(1, int(left(deadline, f"asking {peer} anew") * 1000))
             self._curl.setopt(pycurl.FRESH_CONNECT, 1)
-            code, text = self._handle.perform(milliseconds, to_connect=to_connect)
+            code, text = self._perform(milliseconds, to_connect)
             self._curl.setopt(pycurl.FRESH_CONNECT, 0)
         self._remember()
         return code, text
+
+    def _perform(self, milliseconds: int, to_connect: int) -> tuple[int, str]:
+        began = time.monotonic()
+        result = self._handle.perform(milliseconds, to_connect=to_connect)
+        if sent_us := self._curl.getinfo(pycurl.POSTTRANSFER_TIME_T):
+            self._turn.sent(began + sent_us / 1e6)
+        return result
 
     def _remember(self) -> None:
         """Note which socket the connection has that is left open: its local port is all that `_may_send` is told."""

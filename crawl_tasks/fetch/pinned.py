@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import threading
+import time
 from dataclasses import dataclass
 
 from urllib3.connection import HTTPConnection, HTTPSConnection
@@ -69,7 +70,7 @@ class PinnedConnection(HTTPConnection):
             self.connect()
         self._current.attempt.turn.confirm()
         super().send(data)
-        self._current.attempt.turn.sent()
+        self._current.attempt.turn.sent(time.monotonic())
 
 
 class PinnedSecureConnection(PinnedConnection, HTTPSConnection):

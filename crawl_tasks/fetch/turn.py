@@ -25,8 +25,8 @@ class Turn(Protocol):
         """
         ...
 
-    def sent(self) -> None:
-        """Note that it went just now."""
+    def sent(self, at: float) -> None:
+        """Note when it went, as `time.monotonic` has it."""
         ...
 
 
@@ -41,7 +41,7 @@ class AtOnce:
     def confirm(self) -> None:
         """Go on."""
 
-    def sent(self) -> None:
+    def sent(self, at: float) -> None:
         """Go on."""
 
 

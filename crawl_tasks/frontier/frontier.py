@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from operator import itemgetter
@@ -25,6 +26,7 @@ from crawl_tasks.frontier.answers import (
 )
 from crawl_tasks.frontier.audit import Audit
 from crawl_tasks.frontier.census import LATE_MS, Census, read_census
+from crawl_tasks.frontier.clock import GateClock
 from crawl_tasks.frontier.entry import guard_word, line_of, read_entry
 from crawl_tasks.frontier.gauges import (
     BoardState,
@@ -50,11 +52,12 @@ from crawl_tasks.frontier.shelf import Shelf
 from crawl_tasks.frontier.sites import Sites
 from crawl_tasks.frontier.starts import Starts
 from crawl_tasks.frontier.timetable import Timetable
-from crawl_tasks.model import Effort, Lease, Parsed, Request
+from crawl_tasks.model import Effort, Lease, Parsed, Request, TurnSpan
 
 SITES_OWN: Final = -1
 """The threshold of admit() that stands in the site file."""
 
+_LEAST_SLACK_MS = 5  # what costs a turn once more costs more than this
 _COUNTED_AT_ONCE = 20  # sites in one script: about a millisecond
 _as_row = itemgetter(slice(None))  # of a named tuple: half of what tuple() costs
 _EFFORT = " ".join(["%d"] * len(Effort._fields))
@@ -67,6 +70,7 @@ class Frontier:
         self._client = client
         self._scripts = Scripts(client, prefix, outbox_max)
         self.keys = Keys(prefix)
+        self.clock = GateClock()
         self.sites = Sites(client, self._scripts, self.keys)
         self.starts = Starts(client, self._scripts)
         self.shelf = Shelf(client, self._scripts, prefix)
@@ -98,29 +102,66 @@ class Frontier:
 
     def lease(self, site: str, rid: int) -> Lease | Refusal:
         """Take the right to work on a released request; its attempt is counted now."""
-        reply = self._scripts.call(Verb.LEASE, site, rid)
+        self.clock.settle(self._clock_us)
+        asked_at = time.monotonic()
+        reply = self._scripts.call(Verb.LEASE, site, rid, self.clock.ready_ms, self.clock.slack_ms)
         if reply[0] != 0:
             return Refusal(reply[0])
-        _, token, attempt, entry, version, tail, deadline_ms, validator, delay_ms, at_ms = cast(
-            "tuple[int, bytes, int, bytes, bytes, int, bytes, bytes, int, bytes]", reply
+        _, token, attempt, entry, version, tail, deadline_ms, validator, delay_ms, *when = cast(
+            "tuple[int, bytes, int, bytes, bytes, int, bytes, bytes, int, int, int, int]", reply
         )
         _, _, request = read_entry(site, entry)
         return Lease(
-            rid, int(token), attempt, request, version.decode(), tail, int(deadline_ms), validator.decode(), delay_ms,
-            int(at_ms),
-        )  # fmt: skip
+            rid=rid,
+            token=int(token),
+            attempt=attempt,
+            request=request,
+            site_version=version.decode(),
+            tail=tail,
+            deadline_ms=int(deadline_ms),
+            validator=validator.decode(),
+            delay_ms=delay_ms,
+            at_ms=when[0] // 1000,
+            turn=self._span(asked_at, when) if delay_ms else None,
+        )
 
-    def turn(self, lease: Lease, moment: Moment) -> float:
-        """Take another turn at the gate for a page that is leased; give the seconds to wait before sending.
+    def turn(self, lease: Lease, moment: Moment, missed: int = 0) -> TurnSpan:
+        """Take another turn at the gate for a page that is leased, twice as long for each that it `missed`.
 
         Raises:
             NoTurn: the lease was lost, or the site rests by now.
         """
-        code, wait_ms = ints(self._scripts.call(Verb.TURN, lease.request.site, lease.rid, lease.token, moment.value))
+        slack_ms = max(_LEAST_SLACK_MS, self.clock.slack_ms) << missed
+        return self._turn(lease, moment, self.clock.ready_ms, slack_ms)
+
+    def sent(self, lease: Lease, at: float) -> None:
+        """Let the next turn begin a delay after a request that was sent too late, at `at` of `time.monotonic`.
+
+        Raises:
+            NoTurn: the lease was lost.
+        """
+        self._turn(lease, Moment.SENT, round((at - time.monotonic()) * 1000), 0)
+
+    def _turn(self, lease: Lease, moment: Moment, ready_ms: int, slack_ms: int) -> TurnSpan:
+        self.clock.settle(self._clock_us)
+        asked_at = time.monotonic()
+        page = (lease.request.site, lease.rid, lease.token)
+        code, *when = ints(self._scripts.call(Verb.TURN, *page, moment.value, ready_ms, slack_ms))
         if code != 0:
             said = "the site rests by now" if code == -3 else "the lease was lost"
             raise NoTurn(f"{lease.request.address} was not asked for: {said}")
-        return wait_ms / 1000
+        return self._span(asked_at, when)
+
+    def _span(self, asked_at: float, when: Sequence[int]) -> TurnSpan:
+        """Translate a turn to this process' clock, and learn of Redis' clock from the reply that gave it."""
+        redis_us, opens_ms, shuts_ms = when
+        self.clock.note(asked_at, time.monotonic(), redis_us)
+        return TurnSpan(*map(self.clock.local, (redis_us / 1000, opens_ms, shuts_ms)))
+
+    def _clock_us(self) -> int:
+        [said] = self._scripts.read_all("clock", [("TIME",)])
+        seconds, microseconds = cast("tuple[bytes, bytes]", said)
+        return int(seconds) * 1_000_000 + int(microseconds)
 
     def commit(
         self,

@@ -27,8 +27,8 @@ P is the prefix (setting `redis_prefix`), S a site's name, G one of list, post, 
 | P:alarms             | hash   | alert that was sent -> "since sent", ms                                             |
 | P:stats              | hash   | produced_at, and histograms over all sites: NAME:STAGE:BUCKET and NAME:STAGE:sum   |
 | P:s:S                | hash   | version, terms (window, delay_ms, ...), gate (next_at, paused, crawl_delay_ms,     |
-|                      |        | slow, spent, found, credit, brood: see _pace, _calendar, _shares, _threshold.lua), |
-|                      |        | breaker (shut:G, readings:G: see _breaker.lua), counters                           |
+|                      |        | slow, spent, found, credit, brood, turn, lead: see _pace, _calendar, _shares,      |
+|                      |        | _threshold, _turns.lua), breaker (shut:G, readings:G: see _breaker.lua), counters  |
 | P:s:S:stats          | hash   | counters and histograms of the site, for those who watch                           |
 | P:s:S:recent         | list   | "at stage status ms outcome address" of the last attempts, newest first; 20 to 39  |
 | P:s:S:ready:G:L      | list   | entries waiting, in the order they came                                            |

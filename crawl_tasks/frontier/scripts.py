@@ -80,6 +80,7 @@ PRELUDE: Final = (
     "breaker",
     "shares",
     "threshold",
+    "turns",
     "release",
     "validator",
 )

@@ -22,6 +22,8 @@ log = logging.getLogger(__name__)
 
 TROUBLE_WAIT_S = 1.0
 
+LEAST_WAIT_S = 0.002
+
 PRESENT_EVERY_S = 10.0
 """A process that was not heard of for longer than three of these counts as gone."""
 
@@ -75,6 +77,7 @@ class Pacer:
             log.debug("presence not noted", extra={"error": str(error)})
 
     def _tick(self) -> float:
+        asked_at = time.monotonic()
         try:
             tick = self._frontier.tick(self._name)
         except BackendError as error:
@@ -85,4 +88,5 @@ class Pacer:
             log.warning("requests returned", extra={"expired_leases": tick.expired, "lost_messages": tick.lost})
         if tick.has_floor and self._inbox is not None:
             self._inbox.drain_if_due()
-        return max(tick.wait_ms, 2) / 1000
+        # The next tick takes as long to Redis as this one did, and its answer said how long to wait from there.
+        return max(asked_at + tick.wait_ms / 1000 - time.monotonic(), LEAST_WAIT_S)

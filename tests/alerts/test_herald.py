@@ -95,6 +95,7 @@ def test_an_alert_of_the_installation_fires(healthy: Snapshot, change: dict, nam
         (site(attempts=15, failed__parse=3), site(), "CrawlParserBroken"),
         (site(attempts=100, failed__access_denied=5), site(), "CrawlDenied"),
         (site(stats={"fresh:12": 9, "fresh:sum": 90_000}), site(), "CrawlStale"),
+        (site(attempts=100, stats={"late_turns": 21}), site(), "CrawlTurnsLate"),
     ],
 )
 def test_an_alert_of_a_site_fires_unless_the_site_is_paused(

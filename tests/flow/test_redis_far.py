@@ -1,4 +1,4 @@
-"""Redis somewhere else: over TLS, and behind Sentinels."""
+"""Redis somewhere else: over TLS, behind Sentinels, and far away."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from itertools import pairwise
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 import redis
@@ -15,13 +17,19 @@ import redis
 from crawl_tasks.celery import build_app
 from crawl_tasks.frontier.client import open_client
 from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.frontier.turn import TOLERANCE_S
 from crawl_tasks.local.redis_server import RedisServer, find_server, free_port
 from crawl_tasks.queues import PRODUCE
 from crawl_tasks.settings import Settings
+from tests.chaos.door import Door
+from tests.far import FarServer
 from tests.flow.world import CELERY, World
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.flow
+
+DELAY_S = 0.25
+ENOUGH = 60
 
 COMMAND = [sys.executable, "-m", "crawl_tasks"]
 
@@ -135,3 +143,24 @@ def test_a_worker_whose_connection_broke_asks_the_sentinel_who_is_master(
             assert there.get("crawl:halt") == b"after"
         assert client.get("crawl:halt") == b"before"
     other.stop()
+
+
+def test_workers_far_from_redis_keep_the_delay_together_and_lose_little_of_it(world: World) -> None:
+    world.forum()
+    with (
+        FarServer(world.server.port, 25, jitter_ms=2) as far,
+        closing(Door(urlsplit(world.base).port or 0)) as door,
+    ):
+        world.environment["CRAWL_REDIS_URL"] = f"redis://127.0.0.1:{far.port}/0"
+        world.publish(f"http://127.0.0.1:{door.port}", delay_s=DELAY_S)
+        world.workers(details=2)
+        world.start("beat", *CELERY, "beat")
+        eventually(lambda: len(door.arrivals) >= ENOUGH)
+        world.frontier.sites.pause("demo")
+        eventually(lambda: world.census().leased == 0)
+        arrivals = sorted(door.arrivals)
+        world.close()
+
+    gaps = [after - before for before, after in pairwise(arrivals)]
+    assert min(gaps) >= DELAY_S - TOLERANCE_S
+    assert DELAY_S / (sum(gaps) / len(gaps)) > 0.4

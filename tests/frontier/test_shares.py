@@ -18,6 +18,8 @@ from crawl_tasks.sites.loader import parse_site
 from tests.frontier.by_hand import NOTHING, TERMS, lease
 from tests.frontier.small_crawl import RULES
 
+WAITS_MS = 4000  # so old, and nobody expects it to be taken
+
 LANES = ("list", "post", "comment", "backfill")
 
 
@@ -108,6 +110,8 @@ def test_a_stage_that_no_worker_serves_does_not_keep_the_others_from_the_window(
     done = 0
 
     for _ in range(8):  # its messages stand on the queue and nobody takes them
+        for rid in client.zrange("test:s:demo:released:list", 0, -1):
+            client.zadd("test:s:demo:released:list", {rid: frontier.clock_ms() - WAITS_MS})
         client.hdel("test:s:demo", "next_at")
         client.zadd("test:due", {"demo": 0})
         frontier.tick("me")

@@ -9,11 +9,12 @@ import pytest
 import redis
 
 from crawl_tasks.errors import NoTurn
+from crawl_tasks.frontier import turn
 from crawl_tasks.frontier.answers import Moment
 from crawl_tasks.frontier.frontier import Frontier, Refusal
 from crawl_tasks.frontier.retry import Verdict
-from crawl_tasks.frontier.turn import GateTurn
-from crawl_tasks.model import Lease, State
+from crawl_tasks.frontier.turn import MOST_ASKED, GateTurn
+from crawl_tasks.model import Lease, State, TurnSpan
 from tests.frontier.by_hand import NOTHING, lease, posts, released
 from tests.frontier.small_crawl import RULES, SmallCrawl
 from tests.waiting import eventually
@@ -24,6 +25,29 @@ LONG_AGO = 10.0
 
 def opens_at(client: redis.Redis) -> int:
     return int(client.hget("test:s:demo", "next_at"))
+
+
+def opens_in_s(span: TurnSpan) -> float:
+    return span.opens_at - time.monotonic()
+
+
+def gate_turn(frontier: Frontier, lease: Lease, late_s: float = 0.0) -> GateTurn:
+    """Give the turns of a lease that was given some time ago."""
+    assert lease.turn is not None
+    return GateTurn(frontier, lease, TurnSpan(*(moment - late_s for moment in lease.turn)))
+
+
+class Stalls:
+    """A machine that does something else for ten seconds whenever a thread waits."""
+
+    def __init__(self) -> None:
+        self._lost_s = 0.0
+
+    def monotonic(self) -> float:
+        return time.monotonic() + self._lost_s
+
+    def sleep(self, _seconds: float) -> None:
+        self._lost_s += LONG_AGO
 
 
 def wait_over(frontier: Frontier, client: redis.Redis) -> None:
@@ -49,7 +73,7 @@ def test_who_is_late_and_had_nobody_after_it_goes_at_once_and_the_others_wait_fr
     before = opens_at(client)
     eventually(lambda: frontier.clock_ms() > before - SLOW["delay_ms"])  # later than when it was sent, by a millisecond
 
-    GateTurn(frontier, two[1], time.monotonic() - LONG_AGO).confirm()
+    gate_turn(frontier, two[1], LONG_AGO).confirm()
 
     assert opens_at(client) > before
 
@@ -57,9 +81,39 @@ def test_who_is_late_and_had_nobody_after_it_goes_at_once_and_the_others_wait_fr
 def test_who_is_in_time_asks_for_nothing(frontier: Frontier, client: redis.Redis, two: list[Lease]) -> None:
     before = opens_at(client)
 
-    GateTurn(frontier, two[1], time.monotonic() + LONG_AGO).confirm()
+    GateTurn(frontier, two[1], TurnSpan(0.0, 0.0, time.monotonic() + LONG_AGO)).confirm()
 
     assert opens_at(client) == before
+
+
+def test_a_turn_that_begins_later_is_waited_for(frontier: Frontier, two: list[Lease]) -> None:
+    begins = time.monotonic() + 0.05
+    later = GateTurn(frontier, two[1], TurnSpan(0.0, begins, begins + LONG_AGO))
+
+    later.confirm()
+
+    assert time.monotonic() >= begins
+    assert later.waited_s > 0
+
+
+def test_a_machine_that_misses_every_turn_asks_a_few_times_and_sends_nothing(
+    frontier: Frontier, client: redis.Redis, two: list[Lease], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stalling = gate_turn(frontier, two[1], LONG_AGO)
+    monkeypatch.setattr(turn, "time", Stalls())
+
+    with pytest.raises(NoTurn, match="were missed"):
+        stalling.confirm()
+
+    assert int(client.hget("test:s:demo:stats", "late_turns")) == MOST_ASKED
+
+
+def test_a_turn_that_is_asked_for_anew_lasts_longer_each_time(frontier: Frontier, two: list[Lease]) -> None:
+    spans = [frontier.turn(two[1], Moment.LATE, missed) for missed in (1, 2, 3)]
+
+    lengths = [span.shuts_at - span.opens_at for span in spans]
+    assert lengths == sorted(lengths)
+    assert lengths[2] > 3 * lengths[0]
 
 
 def test_who_is_late_while_the_site_rests_waits_though_the_rest_is_shorter_than_the_delay(
@@ -67,7 +121,7 @@ def test_who_is_late_while_the_site_rests_waits_though_the_rest_is_shorter_than_
 ) -> None:
     assert frontier.fail(two[0], Verdict(State.DELAYED, "busy", "429", 60_000, rest_ms=15_000))
 
-    assert frontier.turn(two[1], Moment.LATE) > 10
+    assert opens_in_s(frontier.turn(two[1], Moment.LATE)) > 10
 
 
 def test_who_is_late_and_had_others_after_it_waits_behind_them(
@@ -75,10 +129,10 @@ def test_who_is_late_and_had_others_after_it_waits_behind_them(
 ) -> None:
     before = opens_at(client)
 
-    wait_s = frontier.turn(two[0], Moment.LATE)
+    span = frontier.turn(two[0], Moment.LATE)
 
-    assert opens_at(client) == before + SLOW["delay_ms"]
-    assert wait_s > SLOW["delay_ms"] / 2000
+    assert opens_at(client) >= before + SLOW["delay_ms"]
+    assert opens_in_s(span) > SLOW["delay_ms"] / 2000
 
 
 def test_the_next_request_of_a_page_waits_even_where_nobody_else_asks(
@@ -86,19 +140,19 @@ def test_the_next_request_of_a_page_waits_even_where_nobody_else_asks(
 ) -> None:
     before = opens_at(client)
 
-    wait_s = frontier.turn(two[1], Moment.NEXT)
+    span = frontier.turn(two[1], Moment.NEXT)
 
-    assert opens_at(client) == before + SLOW["delay_ms"]
-    assert wait_s > SLOW["delay_ms"] / 2000
+    assert opens_at(client) >= before + SLOW["delay_ms"]
+    assert opens_in_s(span) > SLOW["delay_ms"] / 2000
 
 
 def test_a_lease_lasts_as_much_longer_as_its_page_waits(
     frontier: Frontier, client: redis.Redis, two: list[Lease]
 ) -> None:
-    wait_s = frontier.turn(two[1], Moment.NEXT)
+    frontier.turn(two[1], Moment.NEXT)
 
     ends_at = client.zscore("test:s:demo:leased", str(two[1].rid))
-    assert ends_at >= two[1].deadline_ms + int(wait_s * 1000) - 1
+    assert ends_at >= two[1].deadline_ms + SLOW["delay_ms"]
 
 
 def test_what_was_sent_late_moves_the_gate_and_never_forward(
@@ -107,13 +161,13 @@ def test_what_was_sent_late_moves_the_gate_and_never_forward(
     frontier.turn(two[1], Moment.NEXT)
     before = opens_at(client)
 
-    frontier.turn(two[0], Moment.SENT)
+    frontier.sent(two[0], time.monotonic())
     kept = opens_at(client)
     client.hset("test:s:demo", "next_at", 1)
-    frontier.turn(two[0], Moment.SENT)
+    frontier.sent(two[0], time.monotonic() - LONG_AGO)
 
     assert kept == before
-    assert opens_at(client) >= frontier.clock_ms()
+    assert 0 < opens_at(client) - frontier.clock_ms() <= SLOW["delay_ms"] - LONG_AGO * 1000
 
 
 def test_second_worker_gets_no_turn_with_a_stale_token(
@@ -142,9 +196,47 @@ def test_no_lease_is_given_within_the_delay_after_a_late_request(
     wait_over(frontier, client)
     [rid] = released(client)
 
-    GateTurn(frontier, two[1], time.monotonic() - LONG_AGO).confirm()
+    gate_turn(frontier, two[1], LONG_AGO).confirm()
 
     assert frontier.lease("demo", rid) is Refusal.TOO_EARLY
+
+
+def test_a_request_is_released_and_leased_a_little_before_its_turn(
+    frontier: Frontier, client: redis.Redis, two: list[Lease]
+) -> None:
+    client.hset("test:s:demo", mapping={"next_at": frontier.clock_ms() + 400, "lead": 450})
+    client.zadd("test:due", {"demo": 0})
+
+    frontier.tick("me")
+    early = lease(frontier, released(client)[0])
+
+    assert early.turn is not None
+    assert opens_in_s(early.turn) > 0
+    assert opens_at(client) >= frontier.clock_ms() + SLOW["delay_ms"]
+
+
+def test_what_is_released_and_on_its_way_counts_as_a_turn(
+    frontier: Frontier, client: redis.Redis, two: list[Lease]
+) -> None:
+    wait_over(frontier, client)
+    client.zadd("test:due", {"demo": 0})
+
+    frontier.tick("me")
+
+    assert len(released(client)) == 1
+
+
+def test_a_site_learns_how_long_before_a_turn_it_must_release(
+    frontier: Frontier, client: redis.Redis, two: list[Lease]
+) -> None:
+    before = float(client.hget("test:s:demo", "lead"))
+    wait_over(frontier, client)
+    [rid] = released(client)
+    client.zincrby("test:s:demo:released:post", -400, str(rid))  # a worker took its message so much later
+
+    lease(frontier, rid)
+
+    assert float(client.hget("test:s:demo", "lead")) > before + 50
 
 
 def test_robots_and_the_hops_of_a_redirect_have_turns_of_their_own(crawl: SmallCrawl) -> None:

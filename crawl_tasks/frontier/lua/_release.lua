@@ -92,7 +92,7 @@ local function count_places(site, room, now)
     local key = site.key .. ':released:' .. stage
     local standing = redis.call('ZCARD', key)
     places[stage], released = site.shut[stage] and 0 or room - standing, released + standing
-    if standing > 0 then coming = coming + redis.call('ZCOUNT', key, now - COMING, '+inf') end
+    if standing > 0 then coming = coming + redis.call('ZCOUNT', key, now - (site.delay > 0 and ON_ITS_WAY or COMING), '+inf') end
   end
   return places, coming, released
 end
@@ -105,11 +105,13 @@ local function release(site, now)
   local leased = redis.call('ZCARD', site.key .. ':leased')
   local room = math.min(CHUNK, site.window - leased)
   if room <= 0 then return 0 end
-  if site.next_at > now then
-    attend(site, site.next_at)
+  local places, coming, released
+  if release_at(site, now, 0) <= now then places, coming, released = count_places(site, room, now) end
+  local at = release_at(site, now, site.delay > 0 and coming or 0)
+  if at > now then
+    attend(site, at)
     return 0
   end
-  local places, coming, released = count_places(site, room, now)
   local ready = count_ready(site)
   local weight = weigh(site, ready.list + ready.post + ready.comment, leased + released, room)
   if weight then weight = hold_back(weight, places, ready) end
@@ -127,7 +129,7 @@ local function release(site, now)
   for _, stage in ipairs(STAGES) do
     if site.shut[stage] then count = count + release_probe(site, stage, now) end
   end
-  if count > 0 and site.delay > 0 then attend(site, now + site.delay) end
+  if count > 0 and site.delay > 0 then attend(site, math.max(now + 1, release_at(site, now, coming + count))) end
   return count
 end
 

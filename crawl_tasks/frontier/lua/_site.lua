@@ -25,12 +25,17 @@ local function now_ms()
   return t[1] * 1000 + math.floor(t[2] / 1000)
 end
 
+local function now_us()
+  local t = redis.call('TIME')
+  return t[1] * 1000000 + t[2]
+end
+
 local FIELDS = {
   'version', 'window', 'delay_ms', 'lease_ms', 'max_attempts', 'max_backlog', 'paused', 'draining', 'next_at', 'admitted', 'order',
   'guard', 'rolling_ms', 'levels:list', 'levels:post', 'levels:comment', 'guard_capacity', 'full_pass_ms',
   'shut:list', 'shut:post', 'shut:comment', 'breaker_after', 'breaker_percent', 'probe_ms',
   'slow', 'slow_ms', 'crawl_delay_ms', 'daily_budget', 'spent', 'quiet', 'offsets',
-  'weights', 'credit', 'daily_new', 'found', 'brood',
+  'weights', 'credit', 'daily_new', 'found', 'brood', 'lead',
 }
 
 -- When the gate of a site opens, ms: its next turn, or later when it is asleep or has spent the day's budget.
@@ -53,7 +58,7 @@ local function load_site(name)
   local delay, window = pace_of(v.slow, file_delay, number('window', 1))
   return {
     name = name, key = key, version = v.version, paused = is_paused, draining = v.draining == '1', next_at = next_at,
-    window = window, delay = delay, file_window = number('window', 1), file_delay = file_delay,
+    window = window, delay = delay, lead = number('lead', 0), file_window = number('window', 1), file_delay = file_delay,
     daily_new = number('daily_new', 0), found = v.found, brood = v.brood, weights = v.weights, credit = v.credit,
     daily_budget = budget, spent = v.spent, offsets = v.offsets or '', slow = v.slow, slow_ms = number('slow_ms', 10000),
     lease = number('lease_ms'),

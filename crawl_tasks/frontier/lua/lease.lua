@@ -3,8 +3,10 @@
 -- KEYS 1: key prefix
 -- ARGV 1: site
 -- ARGV 2: rid
+-- ARGV 3: ms from now on until the caller can send
+-- ARGV 4: ms for which it may be late with it
 -- RETURNS 0: {0, token, attempt, entry, site version, tail page of the thread, deadline in ms, validator or '',
---   delay between two requests in ms, now in ms}
+--   delay between two requests in ms, now in us, when its turn begins and when it ends in ms}; no turns without a delay
 -- RETURNS -1: the site is not published
 -- RETURNS -2: no such request is open: done, dead or never admitted
 -- RETURNS -3: another worker holds it
@@ -24,7 +26,7 @@ if token ~= '0' then return {-3} end
 
 local refusal = (site.paused and -4)
   or (redis.call('ZCARD', site.key .. ':leased') >= site.window and -5)
-  or (site.next_at > now and -6)
+  or (site.next_at > now + (site.delay > 0 and AHEAD or 0) and -6)
   or (store_is_behind() and -7)
   or ((probe_at(site, stage) or 0) > now and -8)
 if refusal then
@@ -32,14 +34,15 @@ if refusal then
   redis.call('ZREM', site.key .. ':released:' .. stage, rid)
   redis.call('HDEL', site.key .. ':open', rid)
   return_ready(site, rid .. ' ' .. stage .. ' ' .. level .. ' ' .. attempt .. ' ' .. rest)
-  attend(site, math.max(site.next_at, now + (refusal == -7 and 1000 or 50)))
+  attend(site, math.max(site.next_at - site.lead, now + (refusal == -7 and 1000 or 50)))
   note_change(site)
   return {refusal}
 end
 
 if site.shut[stage] then plan_probe(site, stage, now + site.probe, rid) end
 attempt = attempt + 1
-if site.daily_budget > 0 then spend(site, now) end
+local begins, ends = math.max(site.next_at, now + ARGV[3]), 0
+if site.daily_budget > 0 then spend(site, site.delay > 0 and begins or now) end
 -- The clock is in it, so that a Redis that lost its last writes gives no token a second time, and so that tokens order
 -- what is read under them.
 token = string.format('%.0f', math.max(now, (redis.call('HGET', site.key, 'fence') or 0) + 1))
@@ -50,9 +53,13 @@ redis.call('HSET', site.key .. ':open', rid, token .. ' ' .. entry)
 local released_at = tonumber(redis.call('ZSCORE', site.key .. ':released:' .. stage, rid) or now)
 measure(P .. ':stats', 'wait:' .. stage, TIMES_MS, math.max(0, now - math.floor(released_at)))
 redis.call('ZREM', site.key .. ':released:' .. stage, rid)
-redis.call('ZADD', site.key .. ':leased', now + site.lease, rid)
-if site.delay > 0 then redis.call('HSET', site.key, 'next_at', string.format('%.0f', now + site.delay), 'turn', token) end
-attend(site, now + site.lease)
+if site.delay > 0 then
+  learn_lead(site, now, released_at, ARGV[3])
+  ends = reserve(site, token, begins, math.min(ARGV[4], site.delay / 2))
+end
+local deadline = site.delay > 0 and ends + site.lease or now + site.lease
+redis.call('ZADD', site.key .. ':leased', deadline, rid)
+attend(site, deadline)
 note_change(site)
 local tail, payload = 0, string.match(rest, '^%S+ (.*)$')
 if stage ~= 'list' then
@@ -60,5 +67,5 @@ if stage ~= 'list' then
   tail = tonumber(redis.call('HGET', site.key .. ':tail:' .. string.sub(id, 1, -3), id) or 0)
 end
 local validator = find_validator(site, stage, payload, attempt, now)
-local deadline, at = string.format('%.0f', now + site.lease), string.format('%.0f', now)
-return {0, token, attempt, rid .. ' ' .. entry, site.version, tail, deadline, validator, math.ceil(site.delay), at}
+return {0, token, attempt, rid .. ' ' .. entry, site.version, tail, string.format('%.0f', deadline), validator,
+  math.ceil(site.delay), now_us(), math.ceil(begins), math.floor(ends)}
