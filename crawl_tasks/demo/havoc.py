@@ -74,8 +74,9 @@ async def play(fault: Fault, wire: bytes, pipe: Pipe) -> None:
 async def _drip(data: bytes, duration_s: float, pipe: Pipe) -> None:
     """Send in small pieces, so that a limit on the wait for the next piece never strikes."""
     step = max(1, -(-len(data) // DRIPS))
-    for start in range(0, len(data), step):
-        await asyncio.sleep(duration_s / DRIPS)
+    starts = range(0, len(data), step)
+    for start in starts:
+        await asyncio.sleep(duration_s / len(starts))
         pipe.write(data[start : start + step])
 
 

@@ -136,8 +136,9 @@ class PostReader:
     def _post(self, request: Request, document: Document, values: dict[str, Plain]) -> Post:
         found: Extra = {name: str(values[name]) for name in self._extra if values[name] is not None}
         row: dict[str, object] = {
-            **values, "post_id": request.key, "seen_at": document.page.seen_at, "url": request.address, "is_page": True,
-            "revision": request.revision or None, "extra": with_blanks(found, self._alone), "state": values.get("state") or NORMAL,
+            **values, "post_id": request.key, "seen_at": document.page.seen_at, "url": request.address,
+            "revision": request.revision or None, "extra": with_blanks(found, self._alone),
+            "state": values.get("state") or NORMAL, "is_page": True,
         }  # fmt: skip
         return Post._make(map(row.get, Post._fields))
 

@@ -49,7 +49,7 @@ class Loser:
 
 
 class Stamps(NamedTuple):
-    """What the column `stamps` says: fields that are older than their row, the post's own, and whose list gave extras."""
+    """What column `stamps` says: fields that are older than their row, the post's own, whose list gave extras."""
 
     times: dict[str, float]
     own: frozenset[str]

@@ -68,10 +68,10 @@ GUARDS = (
     Guard(
         "pages leave the outbox only when they are stored",
         "crawl_tasks/drain.py",
-        "            gains, stored = self._write(self._store, batch)\n",
+        "            gains, stored, asked = self._write(self._store, batch)\n",
         "            for page_id, items in batch:\n"
         "                self._frontier.outbox.stored({items.site: [page_id]})\n"
-        "            gains, stored = self._write(self._store, batch)\n",
+        "            gains, stored, asked = self._write(self._store, batch)\n",
         "calls",
         "differ",
     ),

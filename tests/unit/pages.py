@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from crawl_tasks.model import Fetched, Request, Stage
+from crawl_tasks.model import Comment, Fetched, Post, Request, Stage
 from crawl_tasks.parse.page import SiteParser, compile_parser
 from crawl_tasks.sites.loader import parse_site
 
 AT_S = 1_718_866_440.0
+SEEN_AT = 1.0
 BASE = "https://forum.example"
 ADDRESSES = {Stage.LIST: "/list/{}/{}", Stage.POST: "/post/{}", Stage.COMMENT: "/comment/{}/{}"}
 
@@ -42,4 +43,11 @@ def ask(stage: Stage, key: str = "1", page: int = 1, *, revision: str = "", prio
 
 def answer(request: Request, body: str | bytes, *, url: str | None = None) -> Fetched:
     raw = body.encode() if isinstance(body, str) else body
-    return Fetched(url or request.address, 200, {"content-type": "text/html; charset=utf-8"}, raw, AT_S)
+    return Fetched(
+        url or request.address, 200, {"content-type": "text/html; charset=utf-8"}, raw, AT_S, seen_at=SEEN_AT
+    )
+
+
+def found_extra(item: Post | Comment) -> dict[str, str]:
+    """Return what was found of an item's extra; None stands for what its page shows no more."""
+    return {name: value for name, value in (item.extra or {}).items() if value is not None}

@@ -8,6 +8,7 @@ import pytest
 
 from crawl_tasks.errors import Gone
 from crawl_tasks.model import Parsed, Stage
+from tests.unit.pages import found_extra
 from tests.unit.presets import Preset
 
 WHEN, MOMENT = "2024-06-19T14:17:05.000Z", 1718806625
@@ -56,7 +57,7 @@ def test_discourse_rows_name_their_authors_by_the_list_of_users() -> None:
     parsed = read(DISCOURSE, Stage.LIST, "4", body)
 
     first, second = parsed.items.posts
-    assert (first.author, first.reply_count, first.extra) == (None, 0, {"pinned": "pinned", "locked": "closed"})
+    assert (first.author, first.reply_count, found_extra(first)) == (None, 0, {"pinned": "pinned", "locked": "closed"})
     assert (second.post_id, second.forum_id, second.title, second.author) == ("12", "4", "A <title>", "ann")
     assert (second.reply_count, second.view_count, second.created_at, second.last_reply_at, second.revision) == (
         1499, 77, MOMENT, LATER_MOMENT, "1499|1510",
@@ -78,14 +79,14 @@ def test_a_discourse_topic_is_read_with_its_replies_and_all_its_pages_are_known(
     (post,) = parsed.items.posts
     assert (post.title, post.author, post.body, post.forum_id) == ("A <title>", "user1", "one\na.pdf", "4")
     assert (post.created_at, post.edited_at, post.reply_count, post.state) == (MOMENT, LATER_MOMENT, 40, "normal")
-    assert post.extra == {"attachments": "https://forum.example/up/a.pdf"}
+    assert found_extra(post) == {"attachments": "https://forum.example/up/a.pdf"}
     assert tree(parsed) == [
         ("2", None, "user2", "normal"), ("3", "2", "user3", "normal"), ("5", None, "user5", "deleted"),
         ("6", None, "user6", "masked"),
     ]  # fmt: skip
     reply = parsed.items.comments[0]
     assert (reply.body, reply.edited_at) == ("said :tada:", None)
-    assert reply.extra == {"images": "https://forum.example/pic.png"}
+    assert found_extra(reply) == {"images": "https://forum.example/pic.png"}
     assert following(parsed) == [(Stage.COMMENT, 2), (Stage.COMMENT, 3)]
 
 
@@ -134,7 +135,7 @@ def test_flarum_rows_name_their_authors_by_what_is_included() -> None:
 
     (post,) = parsed.items.posts
     assert (post.post_id, post.title, post.author, post.reply_count, post.revision) == ("12", "T", "ann", 2, "2|5")
-    assert (post.created_at, post.last_reply_at, post.extra) == (MOMENT, LATER_MOMENT, {"pinned": "sticky"})
+    assert (post.created_at, post.last_reply_at, found_extra(post)) == (MOMENT, LATER_MOMENT, {"pinned": "sticky"})
     assert following(parsed) == [(Stage.LIST, 2)]
 
 
@@ -191,7 +192,7 @@ def test_a_lobsters_story_comes_with_all_its_comments() -> None:
     assert (post.title, post.author, post.created_at, post.body, post.reply_count) == (
         "A <title>", "ann", MOMENT, None, 2,
     )  # fmt: skip
-    assert post.extra == {"link": "https://elsewhere.example/", "score": "9", "tags": "c, python"}
+    assert found_extra(post) == {"link": "https://elsewhere.example/", "score": "9", "tags": "c, python"}
     assert tree(parsed) == [("c1", None, "bob", "normal"), ("c2", "c1", "cid", "deleted")]
     assert [one.depth for one in parsed.items.comments] == [0, 1]
     assert parsed.items.comments[0].body == "x\ny"
@@ -235,7 +236,7 @@ def test_a_wordpress_article_is_read_and_its_comments_are_asked_for() -> None:
     assert (post.title, post.author, post.body, post.created_at, post.edited_at) == (
         "A & B’s", "ann", "one\ntwo", MOMENT, LATER_MOMENT,
     )  # fmt: skip
-    assert post.extra == {"link": "https://forum.example/2024/a/", "images": "https://forum.example/p.png"}
+    assert found_extra(post) == {"link": "https://forum.example/2024/a/", "images": "https://forum.example/p.png"}
     assert following(parsed) == [(Stage.COMMENT, 1)]
 
 
@@ -252,8 +253,8 @@ def test_files_of_wordpress_are_named_once_and_no_larger_pictures() -> None:
     extra = {
         "images": "https://forum.example/p.png", "attachments": "https://forum.example/wp-content/uploads/a.pdf",
     }  # fmt: skip
-    assert article_page.items.posts[0].extra == {"link": "https://forum.example/2024/a/", **extra}
-    assert comments.items.comments[0].extra == extra
+    assert found_extra(article_page.items.posts[0]) == {"link": "https://forum.example/2024/a/", **extra}
+    assert found_extra(comments.items.comments[0]) == extra
 
 
 @pytest.mark.parametrize(("total", "pages"), [(2, [2]), (1, [])])

@@ -6,6 +6,7 @@ import pytest
 
 from crawl_tasks.errors import AccessDenied, Gone
 from crawl_tasks.model import Stage
+from tests.unit.pages import found_extra
 from tests.unit.presets import Preset
 
 DISCUZ = Preset("discuz")
@@ -142,7 +143,7 @@ def test_the_first_post_is_the_thread_and_the_others_are_replies() -> None:
     assert (only.created_at, only.edited_at, only.state) == (1714547527, None, "normal")
     assert (reply.comment_id, reply.parent_id, reply.author, reply.body) == ("71", "70", "user71", "mine\none\ntwo")
     assert (reply.created_at, reply.edited_at) == (1718850665, 1714581300)
-    assert reply.extra == {"images": "https://forum.example/data/a.png"}
+    assert found_extra(reply) == {"images": "https://forum.example/data/a.png"}
 
 
 def test_remarks_are_comments_of_the_post_they_stand_below() -> None:

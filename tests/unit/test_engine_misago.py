@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from crawl_tasks.model import Stage
+from tests.unit.pages import found_extra
 from tests.unit.presets import Preset
 
 CATEGORIES = """<ul class="list-group-category"><li><div class="category-main">
@@ -41,8 +42,8 @@ def test_a_thread_of_a_category_below_is_of_that_one(misago: Preset) -> None:
 
     parsed = misago.parse(Stage.LIST, "4", f'<link rel="next" href="/c/general/4/?start=389"><ul>{rows}</ul>')
 
-    assert [(one.post_id, one.forum_id, one.reply_count, one.extra) for one in parsed.items.posts] == [
-        ("12", "5", 7, {"pinned": "sticky", "locked": "locked"}), ("13", "4", 0, None),
+    assert [(one.post_id, one.forum_id, one.reply_count, found_extra(one)) for one in parsed.items.posts] == [
+        ("12", "5", 7, {"pinned": "sticky", "locked": "locked"}), ("13", "4", 0, {}),
     ]  # fmt: skip
     assert [one.address.partition("example")[2] for one in parsed.children] == [
         "/t/words-12/12/", "/t/words-13/13/", "/c/general/4/?start=389",

@@ -6,7 +6,7 @@ import pytest
 
 from crawl_tasks.errors import AccessDenied, Gone
 from crawl_tasks.model import Stage
-from tests.unit.pages import AT_S
+from tests.unit.pages import AT_S, found_extra
 from tests.unit.presets import Preset
 
 MYBB = Preset("mybb")
@@ -91,7 +91,7 @@ def test_the_rows_of_a_board_are_read() -> None:
     first, locked = parsed.items.posts
     assert (first.post_id, first.title, first.author, first.created_at) == ("1", "Thread <1>", "ann", 1777648320)
     assert (first.reply_count, first.view_count, first.last_reply_at) == (1234, 107, 1777799280)
-    assert (first.extra, locked.extra) == ({"pinned": "sticky"}, {"locked": "close"})
+    assert (found_extra(first), found_extra(locked)) == ({"pinned": "sticky"}, {"locked": "close"})
     assert parsed.items.forums[0].title == "Board"
     assert [child.stage for child in parsed.children] == [Stage.POST] * 2
 
@@ -153,7 +153,7 @@ def test_the_first_post_is_the_thread_and_the_others_are_replies() -> None:
     assert (only.title, only.author, only.body, only.edited_at, only.forum_id) == ("Title", "user10", "text", None, "4")
     second, third = parsed.items.comments
     assert (second.comment_id, second.parent_id, second.body) == ("11", "10", "mine\nls\n:)")
-    assert (second.edited_at, second.extra) == (1777683420, {"images": "https://forum.example/a.png"})
+    assert (second.edited_at, found_extra(second)) == (1777683420, {"images": "https://forum.example/a.png"})
     assert (third.comment_id, third.parent_id, third.edited_at) == ("12", None, None)
 
 

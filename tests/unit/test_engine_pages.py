@@ -9,6 +9,7 @@ import pytest
 
 from crawl_tasks.errors import AccessDenied, Gone
 from crawl_tasks.model import Parsed, Stage
+from tests.unit.pages import found_extra
 from tests.unit.presets import Preset
 
 ISO, MOMENT = "2024-06-19T14:17:00+0000", 1718806620
@@ -254,7 +255,7 @@ def test_pictures_and_files_of_each_post_are_named(name: str, body: str, file: s
     parsed = Preset(name).parse(Stage.POST, "12", program.topic((101, body), (102, "none"), (103, body)))
 
     extra = {"images": "https://forum.example/p.png", "attachments": f"https://forum.example{file}"}
-    assert [one.extra for one in (*parsed.items.posts, *parsed.items.comments)] == [extra, None, extra]
+    assert [found_extra(one) for one in (*parsed.items.posts, *parsed.items.comments)] == [extra, {}, extra]
 
 
 WALLS = [

@@ -6,6 +6,7 @@ import pytest
 
 from crawl_tasks.errors import AccessDenied, Gone
 from crawl_tasks.model import Stage
+from tests.unit.pages import found_extra
 from tests.unit.presets import Preset
 
 SID = "sid=0123456789abcdef0123456789abcdef"
@@ -86,7 +87,7 @@ def test_the_rows_of_a_board_are_read() -> None:
     first, locked, foreign = parsed.items.posts
     assert (first.post_id, first.title, first.author, first.created_at) == ("1", "Topic <1>", "ann", 1767225600)
     assert (first.reply_count, first.view_count, first.last_reply_at, first.forum_id) == (1234, 7, 1767312000, "4")
-    assert (first.extra, locked.extra) == ({"pinned": "sticky"}, {"locked": "locked"})
+    assert (found_extra(first), found_extra(locked)) == ({"pinned": "sticky"}, {"locked": "locked"})
     assert (foreign.post_id, foreign.forum_id) == ("5", "9")
     assert [child.stage for child in parsed.children] == [Stage.POST] * 3
 
@@ -96,7 +97,7 @@ def test_the_rows_of_a_board_are_read() -> None:
     [("", None), (" sticky reported", "sticky"), (" announce", "announce"), (" global-announce", "global-announce")],
 )
 def test_pinned_rows_say_how(kind: str, pinned: str | None) -> None:
-    extra = PHPBB.parse(Stage.LIST, "4", listing(row(1, kind=kind))).items.posts[0].extra
+    extra = found_extra(PHPBB.parse(Stage.LIST, "4", listing(row(1, kind=kind))).items.posts[0])
 
     assert (extra or {}).get("pinned") == pinned
 
@@ -172,8 +173,8 @@ def test_pictures_and_attachments_are_named_by_whole_addresses() -> None:
 
     parsed = PHPBB.parse(Stage.POST, "7", topic(post(10), post(11, body=body)))
 
-    assert parsed.items.posts[0].extra is None
-    assert parsed.items.comments[0].extra == {
+    assert found_extra(parsed.items.posts[0]) == {}
+    assert found_extra(parsed.items.comments[0]) == {
         "images": "https://img.example/a.png",
         "attachments": "https://forum.example/download/file.php?id=3",
     }

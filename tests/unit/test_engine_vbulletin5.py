@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from crawl_tasks.model import Stage
+from tests.unit.pages import found_extra
 from tests.unit.presets import Preset
 
 MOMENT = 1718806620
@@ -62,7 +63,7 @@ def test_vbulletin_5_pictures_and_files_are_named() -> None:
 
     parsed = VB5.parse(Stage.POST, "12", f"<h1 class=main-title>A title</h1><ul>{first}{second}</ul>")
 
-    assert parsed.items.posts[0].extra is None
-    assert parsed.items.comments[0].extra == {
+    assert found_extra(parsed.items.posts[0]) == {}
+    assert found_extra(parsed.items.comments[0]) == {
         "images": "https://forum.example/p.png", "attachments": "https://forum.example/filedata/fetch?id=4&d=15",
     }  # fmt: skip

@@ -16,8 +16,8 @@ HERE = "tests.unit.test_parse_hooks"
 
 def reads_soup(request: Request, soup: BeautifulSoup, tail: int) -> Iterator[object]:
     heading = soup.h1
-    yield Post(request.key, 1.0, title=heading.text if heading else None)
-    yield Comment(request.key, "c1", 1.0)
+    yield Post(request.key, 7.0, title=heading.text if heading else None)
+    yield Comment(request.key, "c1", 7.0)
     yield Request(request.site, Stage.COMMENT, request.key, "https://forum.example/comment/1/3", tail + 1)
 
 
@@ -67,7 +67,7 @@ def parsed_by(name: str, body: str, tail: int = 0) -> Parsed:
 def test_a_hook_is_given_what_its_parameters_name_and_its_items_are_sorted() -> None:
     parsed = parsed_by("reads_soup", "<h1>Hi</h1>", tail=2)
 
-    assert parsed.items.posts == (Post("1", 1.0, title="Hi"),)
+    assert parsed.items.posts == (Post("1", 1.0, title="Hi", is_page=True),)
     assert [one.comment_id for one in parsed.items.comments] == ["c1"]
     assert ([one.page for one in parsed.children], parsed.tail) == ([3], 3)
 

@@ -9,7 +9,7 @@ import pytest
 from crawl_tasks.model import Stage
 from crawl_tasks.parse.page import compile_parser
 from crawl_tasks.sites.loader import parse_site
-from tests.unit.pages import AT_S, BASE, COMMENT, LIST, POST, answer, ask, site_parser
+from tests.unit.pages import BASE, COMMENT, LIST, POST, SEEN_AT, answer, ask, site_parser
 
 SITE = """\
 name: forum
@@ -144,11 +144,11 @@ def test_a_rule_reads_a_header_of_the_response(rule: str, value: str | None) -> 
     assert value_of(rule) == value
 
 
-def test_the_moment_of_the_response_is_the_moment_seen() -> None:
+def test_what_is_read_is_ordered_by_its_lease_and_not_by_the_moment_of_the_response() -> None:
     parser = compile_parser(parse_site(SITE.format(base=BASE, rule=".a", form="html"), "forum.yaml"))
     request = ask(Stage.POST)
 
-    assert parser.parse(request, answer(request, PAGE), 0).items.posts[0].seen_at == AT_S
+    assert parser.parse(request, answer(request, PAGE), 0).items.posts[0].seen_at == SEEN_AT
 
 
 def test_a_base_element_moves_relative_links() -> None:
