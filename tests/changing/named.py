@@ -33,7 +33,7 @@ class Named:
             return False
         last, row = post["version"], self._rows.get(one.post_id)
         kind, _, name = one.kind.partition(" ")
-        in_rows = {*IN_ROW, "missing", "forum_id", *(IN_FULL_ROW if set(post["boards"]) - {COUNT_ONLY} else ())}
+        in_rows = {*IN_ROW, "missing", *(IN_FULL_ROW if set(post["boards"]) - {COUNT_ONLY} else ())}
         if kind == "post" and name in in_rows and row == last:
             return False
         if one.kind == "comment normal, is deleted" and self._page_of(one) == 0:

@@ -84,9 +84,12 @@ def test_the_second_crawl_fetches_only_lists_and_what_changed(world: World) -> N
     seen = len(world.requests())
 
     world.crawl()
-    assert all(path.startswith("/list/") for path in world.fetched(since=seen))
-
     before = world.truth()
+    gone = {
+        f"/post/{row['post_id']}" for row in before["posts"] if row["status"] != 200
+    }  # listed still, it may be back
+    assert {path for path in world.fetched(since=seen) if not path.startswith("/list/")} == gone
+
     (world.directory / "requests.log").rename(world.directory / "requests.1.log")
     world.forum(generation=2, port=port)
     world.crawl()
@@ -131,12 +134,12 @@ def test_duplicate_late_and_forged_messages_do_nothing(world: World) -> None:
     known = world.truth()["posts"][0]["post_id"]
     code = f"from crawl_tasks.tasks import fetch_post; [fetch_post.delay('demo', post_id='{known}') for _ in 'ab']"
     world.run("sender", CELERY[0], "-c", code)
-    eventually(lambda: "'known'" in world.log_of("detail"))  # it goes on with what is well formed
+    eventually(lambda: world.log_of("detail").count("'known'") == 2)  # it goes on with what is well formed
     eventually(world.is_idle)
 
     assert world.faults() == []
-    assert world.census().admitted == admitted + 1
-    assert [path for path, times in world.fetched().items() if times > 1] == [f"/post/{known}"]
+    assert world.census().admitted == admitted
+    assert max(world.fetched().values()) == 1
 
 
 def test_tasks_sent_directly_pass_guard_gate_and_ledger(world: World) -> None:

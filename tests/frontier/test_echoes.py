@@ -68,3 +68,13 @@ def test_a_walk_over_news_ends_where_one_is_known(crawl: SmallCrawl) -> None:
 
     assert ended == ["/list/1/1", "/list/5/1", "/post/7"]
     assert sorted(went_on) == ["/list/1/1", "/list/1/2", "/list/5/1", "/post/8", "/post/9"]
+
+
+def test_news_of_a_thread_on_several_pages_are_known_at_the_next_scan(crawl: SmallCrawl) -> None:
+    watch(crawl, "1")
+    crawl.forum.board("5", 1, "7 0")
+    told(crawl, "1", 1, "7 33", more="<a class=next>")
+    told(crawl, "1", 2, "7 31")
+    crawl.scan()
+
+    assert crawl.scan() == ["/list/1/1", "/list/5/1"]

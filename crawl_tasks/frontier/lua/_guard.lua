@@ -190,10 +190,12 @@ local function bloom_admits(site, stage, high, low, mark, flag)
 end
 
 -- Say whether an echo is new: the row of a board that tells of news in a thread of another one; and whether that thread
--- was named. The thread's own mark stays: its board's list will show another revision than the echo, or none.
+-- was named. The thread's own mark stays: its board's list will show another revision than the echo, or none. One page
+-- after the other tells of older news of the same thread, so that each echo is remembered, not only the last.
 local function admits_echo(t, older, thread, high, low, mark)
-  local revision, own, tag, key, text, at = revision_of(mark), look_up_source(t, older, high, low, mark % SOURCES)
-  local is_known = own and revision_of(own) == revision or thread and revision_of(thread) == revision
+  local revision = revision_of(mark)
+  local own, tag, key, text, at = look_up_source(t, older, high, (low + revision * 40503) % 16777216, mark % SOURCES)
+  local is_known = own or thread and revision_of(thread) == revision
   if not is_known then write_mark(t, mark, tag, key, text, at) end
   return not is_known, thread ~= nil
 end
