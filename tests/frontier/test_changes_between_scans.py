@@ -53,6 +53,12 @@ def thread_of(crawl: SmallCrawl, *comments: int) -> None:
     crawl.forum.board("1", 1, f"7 {len(comments)}")
 
 
+def changed(crawl: SmallCrawl, path: str, *changes: tuple[str, str]) -> None:
+    """Replace texts of a page."""
+    for old, new in changes:
+        crawl.forum.pages[path] = str(crawl.forum.pages[path]).replace(old, new)
+
+
 def comments_there(rows: Callable[[str], list[Any]]) -> set[int]:
     return {int(one[1:]) for one in rows("select comment_id from comments where state = 'normal'")}
 
@@ -180,8 +186,7 @@ def test_a_thread_that_its_list_calls_deleted_is_marked_unread_and_read_when_the
     crawl.publish(rules=MARKED)
     thread_of(crawl, 1)
     crawl.scan()
-    row = crawl.forum.pages["/list/1/1"]
-    crawl.forum.pages["/list/1/1"] = row.replace("<i class=at>", "<i class=dead data-state=deleted></i><i class=at>")
+    changed(crawl, "/list/1/1", ("<i class=at>", "<i class=dead data-state=deleted></i><i class=at>"))
     marked = crawl.scan()
     crawl.store_into(store)
     gone = states(rows)
@@ -418,8 +423,7 @@ def test_words_names_and_stubs_that_no_list_shows_are_found_by_a_full_pass(
     crawl.scan()
     crawl.store_into(store)
 
-    page = crawl.forum.pages["/post/7"].replace("ann", "bea").replace("hello", "good day")
-    crawl.forum.pages["/post/7"] = page.replace("data-id=c2>", "data-id=c2 data-state=deleted>")
+    changed(crawl, "/post/7", ("ann", "bea"), ("hello", "good day"), ("=c2>", "=c2 data-state=deleted>"))
     scanned = crawl.scan()
     crawl.full_pass()
     crawl.store_into(store)
@@ -439,7 +443,7 @@ def test_a_stub_on_the_last_page_is_found_with_the_next_reply_and_undone_with_th
     thread_of(crawl, 1, 2)
     crawl.scan()
     thread_of(crawl, 1, 2, 3)
-    crawl.forum.pages["/post/7"] = crawl.forum.pages["/post/7"].replace("=c2>", "=c2 data-state=deleted>")
+    changed(crawl, "/post/7", ("=c2>", "=c2 data-state=deleted>"))
     crawl.scan()
     crawl.store_into(store)
     covered = comments_there(rows)
@@ -449,6 +453,26 @@ def test_a_stub_on_the_last_page_is_found_with_the_next_reply_and_undone_with_th
     crawl.store_into(store)
 
     assert (covered, comments_there(rows)) == ({1, 3}, {1, 2, 3, 4})
+
+
+def test_a_count_that_only_a_full_pass_saw_change_is_no_news_to_scans_when_it_returns(
+    crawl: SmallCrawl, store: Store, rows: Callable[[str], list[Any]]
+) -> None:
+    crawl.publish("boards: [1]\n" + PASSES)
+    thread_of(crawl, 1, 2, 3)
+    crawl.scan()
+    crawl.store_into(store)
+    thread_of(crawl, 1, 3)
+    crawl.full_pass()
+    crawl.store_into(store)
+
+    thread_of(crawl, 1, 2, 3)
+    scanned = crawl.scan()
+    crawl.full_pass()
+    crawl.store_into(store)
+
+    assert scanned == ["/list/1/1"]
+    assert comments_there(rows) == {1, 2, 3}
 
 
 def test_old_words_of_sweeps_without_a_name_mark_nothing(store: Store, rows: Callable[[str], list[Any]]) -> None:
