@@ -311,6 +311,27 @@ def test_a_thread_that_was_moved_is_of_the_board_whose_list_showed_it_last(
     assert rows("select forum_id from posts") == ["2"]
 
 
+def test_a_move_is_found_with_the_post_s_own_page_where_that_names_its_board(
+    crawl: SmallCrawl, store: Store, rows: Callable[[str], list[Any]]
+) -> None:
+    crawl.publish("boards: [1, 2]\n" + PASSES, TELLING)
+    boards = []
+    crawl.forum.board("2", 1)
+    for home, other in (("1", "2"), ("2", "1")):
+        crawl.forum.thread("7", more=f"<i class=home>{home}</i>")
+        telling(crawl, boards=(home,))
+        crawl.forum.board(other, 1)
+        crawl.scan()
+        crawl.store_into(store)
+        boards += rows("select forum_id from posts")
+
+    crawl.full_pass()
+    crawl.store_into(store)
+    boards += rows("select forum_id from posts")
+
+    assert boards == ["1", "1", "2"]
+
+
 # -- clocks ----------------------------------------------------------------------------------------------------------
 
 
