@@ -84,8 +84,8 @@ class Request(NamedTuple):
     A request with `only_if_new` is admitted only when the same commit admitted something else
     before it: the next list page of a chain that stops where nothing is new. One with `only_if_named` tells of
     news in a thread that another board lists: it is admitted only when that thread was named before. `source` is the
-    board whose list named the post. With `is_hidden` that list says that the post is deleted: a post that is known is
-    not asked for, and once the list says so no more, it is.
+    board whose list named the post. With `is_again` it is admitted whatever the guard says. With `is_hidden` that list
+    says that the post is deleted: a post that is known is not asked for, and once the list says so no more, it is.
     """
 
     site: str
@@ -100,6 +100,7 @@ class Request(NamedTuple):
     reach: Reach = FULL_REACH
     source: str = ""
     is_hidden: bool = False
+    is_again: bool = False
 
 
 class TurnSpan(NamedTuple):

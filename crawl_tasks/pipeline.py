@@ -34,6 +34,7 @@ from crawl_tasks.model import Effort, Fetched, Items, Lease, Parsed, Post, Reque
 from crawl_tasks.outage import Outage
 from crawl_tasks.reading import read_page
 from crawl_tasks.sitebook import OpenSite, SiteBook
+from crawl_tasks.sites.address import Addresses
 
 log = logging.getLogger(__name__)
 
@@ -179,7 +180,7 @@ class Pages:
     def _fail(self, lease: Lease, error: PageError, watch: Stopwatch) -> str:
         effort = watch.effort(error.status)
         if error.fate is Fate.GONE or ends_walk(lease.request, error):
-            return self._gone(lease, effort)
+            return self._gone(lease, effort, is_there_less=error.fate is Fate.GONE)
         # Only a retry asks for the site's terms: a site that cannot be opened must still be able to park its pages.
         is_retry = error.fate is Fate.RETRY
         terms = self._sites.open(lease.request.site, lease.site_version).retry if is_retry else NO_RETRY
@@ -199,7 +200,7 @@ class Pages:
             self._frontier.quarantine.keep(KeptPage(lease.rid, lease.request, watch.page, verdict.details))
         return verdict.state.value
 
-    def _gone(self, lease: Lease, effort: Effort) -> str:
+    def _gone(self, lease: Lease, effort: Effort, *, is_there_less: bool) -> str:
         """A page that does not exist is an answer: remember it of a post, and count the request as done."""
         request = lease.request
         addresses = self._sites.open(request.site, lease.site_version).addresses
@@ -209,7 +210,9 @@ class Pages:
             revision=request.revision or None, is_page=True,
         )  # fmt: skip
         posts = (post,) if is_post else ()
-        parsed, is_post_page = Parsed(Items(request.site, posts=posts)), request.stage is Stage.POST
+        before = _page_before(request, addresses) if is_there_less else ()
+        tail = request.page - 1 if request.stage is Stage.COMMENT else 0
+        parsed, is_post_page = Parsed(Items(request.site, posts=posts), before, tail), request.stage is Stage.POST
         receipt = self._frontier.commit(lease, parsed, f"gone:{request.stage.value}", effort, is_gone=is_post_page)
         log.info("page is gone")
         return Outcome.GONE if receipt else Outcome.LEASE_LOST
@@ -226,6 +229,14 @@ def _dated(page: Fetched, lease: Lease, watch: Stopwatch) -> Fetched:
     now = lease.at_ms / 1000 + watch.elapsed_s()
     age = age_s(page.headers, now)
     return page._replace(at_s=moment(page.headers, now), age_s=age, seen_at=lease.token / 1000 - age)
+
+
+def _page_before(request: Request, addresses: Addresses) -> tuple[Request, ...]:
+    """Return the page before a comment page that is gone: what was written since the thread shrank may stand there."""
+    if request.stage is not Stage.COMMENT or request.page <= 2 or request.reach.whole:
+        return ()
+    address = addresses.of(Stage.COMMENT, request.key, request.page - 1)
+    return () if address is None else (request._replace(address=address, page=request.page - 1, is_again=True),)
 
 
 def ends_walk(request: Request, error: PageError) -> bool:

@@ -29,7 +29,8 @@ def line_of(request: Request, flag: str = "") -> str:
     whole = "" if flag else request.reach.whole
     if not flag:
         flag = "~" if whole else "?" if request.only_if_new else "=" if request.only_if_named else "!"
-        flag = "-" if flag == "!" and request.is_hidden else flag
+        if flag == "!" and (request.is_again or request.is_hidden):
+            flag = "+" if request.is_again else "-"
     word = guard_word(request, f"~{whole}" if whole else "!" if flag == "-" else "")
     return f"{word} {flag} {request.stage} {request.priority} {request.address} {payload_of(request)}"
 
@@ -37,15 +38,20 @@ def line_of(request: Request, flag: str = "") -> str:
 def guard_word(request: Request, suffix: str = "") -> str:
     """Write what the guard knows a request by: 56 bits of its page's hash, and a mark of its revision and source.
 
-    `suffix` makes another revision of it. Behind the slash stands the fingerprint of version 1; see _guard.lua.
+    `suffix` makes another revision of it. Behind the slash stands the fingerprint of version 1 or, where the suffix
+    names a full pass, the mark that scans would have made; see _guard.lua.
     """
     stage, key, page = request.stage, request.key, request.page
-    revision, source = request.revision + suffix, request.source
-    mark = (crc32(revision.encode("utf-8", "surrogatepass")) % _REVISIONS + 1 if revision else 0) << 4
-    if source:
-        mark += crc32(source.encode("utf-8", "surrogatepass")) % _SOURCES + 1
+    revision = request.revision + suffix
     high, low = divmod(page_hash(stage, key, page), 1 << 24)
-    return f"{high}.{low}.{mark}/{fingerprint(stage, key, page, revision)}"
+    of_pass = suffix.startswith("~")
+    other = _mark(request.revision, request.source) if of_pass else fingerprint(stage, key, page, revision)
+    return f"{high}.{low}.{_mark(revision, request.source)}/{other}"
+
+
+def _mark(revision: str, source: str) -> int:
+    mark = (crc32(revision.encode("utf-8", "surrogatepass")) % _REVISIONS + 1 if revision else 0) << 4
+    return mark + (crc32(source.encode("utf-8", "surrogatepass")) % _SOURCES + 1 if source else 0)
 
 
 def read_entry(site: str, entry: bytes) -> tuple[int, int, Request]:

@@ -112,7 +112,7 @@ class PostReader:
         pages = self._kit.sized(self._pager.read(where, document, 1), Stage.COMMENT, 1) if self._pager else None
         children = self._children(request, document, values, pages, tail=0 if request.reach.whole else tail)
         items = Items(request.site, (), (self._post(request, document, values),), comments)
-        tail_page = max((child.page for child in children), default=0)
+        tail_page = max((child.page for child in children), default=1 if tail else 0)
         parsed = Parsed(items, children, tail_page, notes, is_cut=pages is not None and pages.is_over)
         if request.reach.whole:
             return first_page_read(request, parsed, document.page.seen_at, is_empty=values.get("reply_count") == 0)
@@ -155,7 +155,8 @@ class PostReader:
         rank = self._kit.rank(request, Stage.COMMENT)
         found = [(page, self._kit.address_beside(request, document, Stage.COMMENT, page, pages)) for page in wanted]
         return tuple(
-            Request(request.site, Stage.COMMENT, request.key, address, page, revision, rank)
+            # A page behind the tail was not there lately, whatever revision the guard knew it with before that.
+            Request(request.site, Stage.COMMENT, request.key, address, page, revision, rank, is_again=0 < tail < page)
             for page, address in found
             if address is not None
         )

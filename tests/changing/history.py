@@ -46,7 +46,10 @@ class History:
         for key, facts in comment_facts(topic, self._forum.board_of(topic)).items():
             _extend(self._comments.setdefault(key, {}), facts)
         for one in topic.removed:
-            _extend(self._comments[f"{topic.post_id}/{one.comment_id}"], {"state": "deleted"})
+            if (
+                key := f"{topic.post_id}/{one.comment_id}"
+            ) in self._comments:  # else it was gone before a page showed it
+                _extend(self._comments[key], {"state": "deleted"})
 
     def to_json(self) -> str:
         """Return the truth at rest: of each post and comment what is shown, what it was, and what happened to it."""

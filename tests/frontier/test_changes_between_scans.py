@@ -13,6 +13,7 @@ import pytest
 from crawl_tasks.model import Comment, Items, Sweep
 from crawl_tasks.store.upsert import Store
 from tests.frontier.small_crawl import RULES, SmallCrawl
+from tests.frontier.test_walk import CHAINED
 
 PASSES = "interval: {full_pass_s: 86400}\n"
 PAGE_SIZE = 10
@@ -476,7 +477,7 @@ def test_a_stub_on_the_last_page_is_found_with_the_next_reply_and_undone_with_th
     assert (covered, comments_there(rows)) == ({1, 3}, {1, 2, 3, 4})
 
 
-def test_a_count_that_only_a_full_pass_saw_change_is_no_news_to_scans_when_it_returns(
+def test_a_count_that_a_full_pass_saw_change_is_news_to_scans_when_it_returns(
     crawl: SmallCrawl, store: Store, rows: Callable[[str], list[Any]]
 ) -> None:
     crawl.publish("boards: [1]\n" + PASSES)
@@ -492,8 +493,38 @@ def test_a_count_that_only_a_full_pass_saw_change_is_no_news_to_scans_when_it_re
     crawl.full_pass()
     crawl.store_into(store)
 
-    assert scanned == ["/list/1/1"]
+    assert scanned == ["/list/1/1", "/post/7"]
     assert comments_there(rows) == {1, 2, 3}
+
+
+@pytest.mark.parametrize(
+    ("rules", "steps"),
+    [
+        (RULES, [range(1, 26), range(18, 26), range(18, 41)]),  # a single page in between
+        (RULES, [range(1, 26), range(9, 26), range(9, 34)]),  # as many as at first
+        (CHAINED, [range(1, 26), range(9, 26), range(9, 31)]),  # pages that are found one from the other
+    ],
+)
+def test_replies_after_a_thread_shrank_are_all_asked_for(
+    crawl: SmallCrawl, store: Store, rows: Callable[[str], list[Any]], rules: str, steps: list[range]
+) -> None:
+    crawl.publish(rules=rules)
+
+    for numbers in steps:
+        thread_of(crawl, *numbers)
+        if rules == CHAINED:
+            link_pages(crawl, -(-len(numbers) // PAGE_SIZE))
+        crawl.scan()
+    crawl.store_into(store)
+
+    assert comments_there(rows) >= set(steps[-1])
+
+
+def link_pages(crawl: SmallCrawl, count: int) -> None:
+    """Give each page of thread 7 but the last a link to the next."""
+    for number in range(1, count):
+        path = "/post/7" if number == 1 else f"/comment/7/{number}"
+        crawl.forum.pages[path] = str(crawl.forum.pages[path]) + "<a class=next>next</a>"
 
 
 def test_old_words_of_sweeps_without_a_name_mark_nothing(store: Store, rows: Callable[[str], list[Any]]) -> None:

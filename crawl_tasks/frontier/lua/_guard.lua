@@ -7,7 +7,8 @@
 -- list named the page. Spare entries are zero, so that a new one is written in place: ten bytes for the append-only file.
 --
 -- What a line is known by is its first word, "<32 bits>.<24 bits>.<mark>/<63 bits>"; entry.py writes it. Revision 0 is none.
--- The last number is the fingerprint by which version 1 knew the request; see was_seen_before().
+-- The last number is the fingerprint by which version 1 knew the request, see was_seen_before(), or in a full pass the mark
+-- that a scan would have, see note_pass().
 
 local BUCKET = 128            -- mean entries of a bucket: a look reads one whole
 local TAG, ENTRY = 7, 10      -- bytes of an address' hash; of an entry
@@ -208,6 +209,17 @@ local function gone_and_listed(mark)
   return (k > 0 and revision - 1 or ASKED + n) * SOURCES + source, k == 0
 end
 
+-- Tell the guard of scans what the list of a full pass showed of a page that it knows: the pass asks for it now, and a
+-- count that returns to what the last scan saw is a change.
+local function note_pass(site, stage, high, low, mark, now)
+  local mode, revision = stage_letter(site.guard, stage), revision_of(mark)
+  if revision == 0 or mode == 'o' or mode == 'b' then return end
+  local t, older = guard_tables(site, stage, now, false)
+  local known, tag, key, text, at = look_up(t, older, high, low)
+  if not known or revision_of(known) == revision or revision_of(known) >= GONE then return end
+  write_mark(t, revision * SOURCES + known % SOURCES, tag, key, text, at)
+end
+
 -- Say whether a request is to be made: its address is new, or has another revision than it was last asked for with; and
 -- whether its thread was named before; 'again' of one that was gone, which is no news. Flag "-": its list says that it is deleted, so that known, it is only noted.
 -- Where two boards list one thread, each board's word is held against that board's last word: one that keeps showing an
@@ -219,6 +231,7 @@ local function guard_admits(site, stage, word, now, flag)
   local high, low, mark, fingerprint = string.match(word, '^(%d+)%.(%d+)%.(%d+)/(%d+)')
   high, low, mark = tonumber(high), tonumber(low), tonumber(mark)
   if mode == 'b' then return bloom_admits(site, stage, high, low, mark, flag) end
+  if is_full then note_pass(site, stage, high, low, tonumber(fingerprint), now) end
   local t, older = guard_tables(site, stage, now, is_full)
   local known, tag, key, text, at = look_up(t, older, high, low)
   if flag == '=' then return admits_echo(t, older, known, high, low, mark) end

@@ -62,8 +62,9 @@ if stage == 'list' then close_scan(site, payload, site.news, now) end
 if tonumber(ARGV[5]) > 0 then
   local id = cjson.decode(payload)[1]
   local key = site.key .. ':tail:' .. string.sub(id, 1, -3)
-  -- A post page tells how many pages there are, fewer than before perhaps; a comment page only that there is one more.
-  if stage == 'post' or tonumber(ARGV[5]) > tonumber(redis.call('HGET', key, id) or 0) then redis.call('HSET', key, id, ARGV[5]) end
+  -- A post page tells how many pages there are, fewer than before perhaps, and a page that is gone that there are fewer; a
+  -- comment page only that there is one more.
+  if stage == 'post' or string.sub(ARGV[7], 1, 5) == 'gone:' or tonumber(ARGV[5]) > tonumber(redis.call('HGET', key, id) or 0) then redis.call('HSET', key, id, ARGV[5]) end
 end
 redis.call('HINCRBY', site.key, 'done:' .. stage, 1)
 count_effort(site, stage, ARGV[8])
