@@ -273,6 +273,12 @@ def _unpack(packed: Value) -> Stamps:
     return Stamps(times, own, sources)
 
 
+def stamps_until(now: float, packed: Value) -> str | None:
+    """Return stamps with no time after `now`."""
+    stamps = _unpack(packed)
+    return _pack(stamps._replace(times={name: min(now, time) for name, time in stamps.times.items()}))
+
+
 def _hash_of(shape: Shape, row: Row, one: Row, two: Row) -> Value:
     """Hash what is tracked, unless one of those that the row was made of has the same."""
     tracked = shape.tracked_of(row)

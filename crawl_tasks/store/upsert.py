@@ -20,6 +20,7 @@ from crawl_tasks.store import tables
 from crawl_tasks.store.batch import gather
 from crawl_tasks.store.cleaning import clean, storable
 from crawl_tasks.store.database import Database, explained
+from crawl_tasks.store.future import AHEAD_S, bring_back, count_ahead, newest
 from crawl_tasks.store.settle import Tally, settle
 from crawl_tasks.store.statements import Statements
 from crawl_tasks.store.sweep import follow_up
@@ -126,6 +127,21 @@ class Store:
         with self.database.reading() as connection:
             found = connection.execute(select(tables.meta.c.value).where(tables.meta.c.name == "change"))
             return int(found.scalar_one_or_none() or 0)
+
+    def bring_back(self, now: float) -> int:
+        """Set times that are well after `now`, Redis' clock in seconds, to `now`; return how many rows had one."""
+        with explained(self.database.url), self.database.writing() as connection:
+            return bring_back(connection, now, AHEAD_S)
+
+    def ahead(self, now: float) -> list[tuple[str, str, int]]:
+        """Count the rows that have times well after `now`, Redis' clock in seconds: site, table, rows."""
+        with self.database.reading() as connection:
+            return list(count_ahead(connection, now + AHEAD_S))
+
+    def newest(self, site: str) -> float:
+        """Return when the newest observation of a site was made, in seconds; 0 when there is none."""
+        with self.database.reading() as connection:
+            return newest(connection, site)
 
     def kept_sites(self) -> dict[str, str]:
         """Read the sites as they were published last, as JSON by name."""
