@@ -20,7 +20,7 @@ from crawl_tasks.store import tables
 from crawl_tasks.store.batch import gather
 from crawl_tasks.store.cleaning import clean, storable
 from crawl_tasks.store.database import Database, explained
-from crawl_tasks.store.future import AHEAD_S, bring_back, count_ahead, newest
+from crawl_tasks.store.future import AHEAD_S, bring_back, find_ahead, newest
 from crawl_tasks.store.settle import Tally, settle
 from crawl_tasks.store.statements import Statements
 from crawl_tasks.store.sweep import follow_up
@@ -133,10 +133,10 @@ class Store:
         with explained(self.database.url), self.database.writing() as connection:
             return bring_back(connection, now, AHEAD_S)
 
-    def ahead(self, now: float) -> list[tuple[str, str, int]]:
-        """Count the rows that have times well after `now`, Redis' clock in seconds: site, table, rows."""
+    def ahead(self, now: float) -> list[tuple[str, str]]:
+        """Name the sites, and their tables, that have times well after `now`, Redis' clock in seconds."""
         with self.database.reading() as connection:
-            return list(count_ahead(connection, now + AHEAD_S))
+            return list(find_ahead(connection, now + AHEAD_S))
 
     def newest(self, site: str) -> float:
         """Return when the newest observation of a site was made, in seconds; 0 when there is none."""

@@ -199,7 +199,7 @@ def test_an_open_database_is_mended_only_of_what_is_well_after_the_clock(new_url
     with Store(new_url()) as store:
         store.write([page(Comment("1", "7", 1010.0), Comment("1", "8", 1000.0 + YEAR_S))])
 
-        assert store.ahead(1000.0) == [("site", "comments", 1)]
+        assert store.ahead(1000.0) == [("site", "comments")]
         assert store.bring_back(1000.0) == 1
         assert store.ahead(1000.0) == []
         assert store.newest("site") == 1010.0
