@@ -177,7 +177,8 @@ def _add(tallies: dict[str, Tally], more: Mapping[str, Tally]) -> None:
 def _gains(kind: Kind, tallies: Mapping[str, Tally]) -> Iterator[Gain]:
     for site, tally in tallies.items():
         seen_again = tally.rows - tally.new - tally.filled - tally.changed
-        yield Gain(site, kind, tally.new, tally.filled, tally.changed, seen_again, tuple(tally.posted), tally.by_board)
+        counts = (tally.new, tally.filled, tally.changed, seen_again)
+        yield Gain(site, kind, *counts, tuple(tally.posted), tally.by_board, tally.restored)
 
 
 def _totals(tallies: Mapping[str, Tally]) -> tuple[int, int, int]:
