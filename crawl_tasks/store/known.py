@@ -88,7 +88,7 @@ def read_by(store: Store, site: str, version: str) -> Iterator[Request]:
     """Stream the pages that a version of the site file read: of posts, and all comment pages of their threads.
 
     A comment may have gone to another page of its thread since, so that the page it stood on would not be enough. Those
-    comment pages come first that were longest not fetched, so that none starves where there is room for a few at a time.
+    come first that were longest not fetched, so that none starves where there is room for a few at a time.
     """
     of_post = select(posts.c.post_id, posts.c.url, posts.c.revision).order_by(posts.c.post_id)
     of_post = of_post.where(posts.c.site == site, posts.c.read_by == version, posts.c.url.is_not(None))
