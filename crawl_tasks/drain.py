@@ -124,6 +124,7 @@ class Drain:
         for gain in gains:
             stats = counted.setdefault(gain.site, {})
             changes = {"new": gain.new, "filled": gain.filled, "changed": gain.changed, "unchanged": gain.unchanged}
+            changes["restored"] = gain.restored
             stats.update({f"{gain.kind}:{change}": count for change, count in changes.items() if count})
             since = self._since(gain.site)
             ages = [max(0.0, now - posted) for posted in filter(since.__le__, gain.posted)]

@@ -349,7 +349,7 @@ class Gain(NamedTuple):
 
     `filled` are posts that a list had shown before and whose page was stored now.
     `posted` has the posting times, where known, of those whose text was stored for the first time; `by_board` the same
-    of posts whose board is known.
+    of posts whose board is known. `restored` are those among `changed` that were deleted and can be read again.
     """
 
     site: str
@@ -360,6 +360,7 @@ class Gain(NamedTuple):
     unchanged: int
     posted: tuple[int, ...] = ()
     by_board: Mapping[str, Sequence[int]] = MappingProxyType({})
+    restored: int = 0
 
 
 class Parsed(NamedTuple):

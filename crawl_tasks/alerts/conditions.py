@@ -22,6 +22,8 @@ FAILED_OF_LEAST = 20
 UNREADABLE_SHARE = 0.1
 LATE_SHARE = 0.2
 LATE_OF_LEAST = 20
+FLAP_SHARE = 0.05
+FLAP_LEAST = 50
 DENIED_LEAST = 5
 STALE_S = 1800
 MEMORY_SHARE = 0.8
@@ -48,6 +50,7 @@ OF_WINDOW = (
     "CrawlDenied",
     "CrawlStale",
     "CrawlTurnsLate",
+    "CrawlCommentsFlap",
 )
 """Alerts that take two looks."""
 
@@ -92,6 +95,8 @@ class SiteMarks:
     done: int
     freshness: Histogram
     late_turns: int
+    comments: int
+    restored: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +123,8 @@ def _marks_of_site(site: SiteSnapshot) -> SiteMarks:
         done=site.census.done,
         freshness=site.freshness,
         late_turns=site.stat("late_turns"),
+        comments=sum(site.stat(f"comment:{change}") for change in ("new", "filled", "changed", "unchanged")),
+        restored=site.stat("comment:restored"),
     )
 
 
@@ -262,6 +269,16 @@ def _of_window(site: SiteSnapshot, now: SiteMarks, before: SiteMarks) -> Iterato
             Severity.WARNING,
             f"{site.name}: {late_turns} turns at the gate were late, for {attempts} attempts: it is asked more slowly",
             "a fetching machine has too much to do, or is far from Redis: fewer threads, more machines, a nearer Redis",
+        )
+    comments, restored = now.comments - before.comments, now.restored - before.restored
+    if restored > FLAP_LEAST and restored > FLAP_SHARE * comments:
+        yield Alert(
+            "CrawlCommentsFlap",
+            site.name,
+            Severity.WARNING,
+            f"{site.name}: {restored} of {comments} comments had been called deleted, and are there again",
+            "full passes do not see all comments: compare a thread with its pages (crawl-tasks try), mend the site"
+            " file; meanwhile a longer interval.full_pass_s",
         )
     late_s = now.freshness.since(before.freshness).quantile(0.95)
     if late_s is not None and late_s > STALE_S:

@@ -16,7 +16,7 @@ from crawl_tasks.store.upsert import Store
 
 
 @click.command(epilog=examples("crawl-tasks fsck", "crawl-tasks fsck --mend", "crawl-tasks fsck --json"))
-@click.option("--mend", is_flag=True, help="Mend what can be mended without the database.")
+@click.option("--mend", is_flag=True, help="Mend what can be mended without a rebuild.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
 @click.pass_context
 def command(ctx: click.Context, mend: bool, as_json: bool) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 from enum import Enum
+from itertools import islice
 from typing import NamedTuple, TextIO
 
 import click
@@ -16,11 +18,18 @@ from crawl_tasks.cli.since import Since
 from crawl_tasks.errors import ConfigError, FetchError, SiteError
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.model import FULL_REACH, Priority, Reach, Request, Stage
+from crawl_tasks.monitor.advice import counted
+from crawl_tasks.settings import load_settings
 from crawl_tasks.sites.address import Addresses
 from crawl_tasks.sites.published import read_site
 from crawl_tasks.sites.schema import Board
 from crawl_tasks.sites.start import first_page
+from crawl_tasks.store import known
+from crawl_tasks.store.upsert import Store
 from crawl_tasks.urls import normalize
+
+AT_ONCE = 500
+"""Pages that one call admits."""
 
 
 class Kind(Enum):
@@ -44,6 +53,7 @@ class Wish(NamedTuple):
         "crawl-tasks seed demo --post 1042 --post 1043",
         "crawl-tasks seed demo --url http://127.0.0.1:8765/comment/1042/2",
         "crawl-tasks seed demo - < addresses.txt",
+        "crawl-tasks seed demo --read-by 1f6c0a2b       # again, what that version of the site file read",
     )
 )
 @click.argument("site")
@@ -51,6 +61,7 @@ class Wish(NamedTuple):
 @click.option("--board", "boards", multiple=True, metavar="ID", help="Scan a board now, from its first page.")
 @click.option("--post", "posts", multiple=True, metavar="ID", help="Fetch a post.")
 @click.option("--url", "urls", multiple=True, metavar="URL", help="Fetch an address of the site.")
+@click.option("--read-by", metavar="VERSION", help="Fetch again what this version of the site file read.")
 @click.option("--pages", metavar="N", type=click.IntRange(1, 100_000), help="At most so many list pages of a board.")
 @click.option("--since", type=Since(), help="Of a board only threads that were alive since, 7d or 2026-01-31.")
 @click.option("--priority", metavar="0-9", type=click.IntRange(0, 9), default=Priority.URGENT.value, show_default=True)
@@ -63,6 +74,7 @@ def command(
     boards: tuple[str, ...],
     posts: tuple[str, ...],
     urls: tuple[str, ...],
+    read_by: str | None,
     pages: int | None,
     since: int | None,
     priority: int,
@@ -70,12 +82,13 @@ def command(
     """Ask for pages of SITE; ADDRESSES is a file of them, one a line, # begins a comment, - is standard input.
 
     A post or comment page is fetched the first time it is asked for here, though a scan may have fetched it before;
-    after that it is known. Boards are scanned anew. Nothing is admitted above the site's max_backlog. Exit code 1 when
-    anything was refused.
+    after that it is known. Boards are scanned anew. With --read-by pages are fetched although they are known: after a
+    site file was mended, those that the version before read wrongly. Nothing is admitted above the site's max_backlog.
+    Exit code 1 when anything was refused.
     """
-    if not (boards or posts or urls or addresses):
+    if not (boards or posts or urls or addresses or read_by):
         raise click.UsageError(
-            "name what to fetch: --board, --post, --url, or a file of addresses (- is standard input)"
+            "name what to fetch: --board, --post, --url, --read-by, or a file of addresses (- is standard input)"
         )
     seeder = Seeder(open_frontier(), site, priority, Reach(pages or 0, since or 0))
     refused = 0
@@ -83,9 +96,25 @@ def command(
         is_taken, verdict = seeder.ask(wish)
         refused += not is_taken
         click.echo(f"{verdict}: {wish.kind.value} {printable(wish.text)}")
+    if read_by:
+        refused += _ask_again(seeder, site, read_by)
     if refused:
         click.echo(f"crawl-tasks: {refused} refused", err=True)
         ctx.exit(Exit.FAILURES)
+
+
+def _ask_again(seeder: Seeder, site: str, version: str) -> int:
+    """Ask for what a version of the site file read; return how many pages were refused."""
+    with closing(Store(load_settings().database_url)) as store:
+        store.open(create=False)
+        admitted, refused = seeder.ask_again(known.read_by(store, site, version))
+        if not admitted + refused:
+            others = ", ".join(known.readers(store, site)) or "none that is known"
+            raise ConfigError(f"no page of {site} was read by {version!r}; versions that read pages: {others}")
+    click.echo(f"admitted: {counted(admitted, 'page')} that {printable(version)} read")
+    if refused:
+        click.echo(f"refused, gate.max_backlog is reached: {counted(refused, 'page')}; again when the others are read")
+    return refused
 
 
 def _wishes(boards: Iterable[str], posts: Iterable[str], urls: Iterable[str], lines: Iterable[str]) -> Iterator[Wish]:
@@ -129,6 +158,19 @@ class Seeder:
         if admission.over:
             return False, f"refused, {self._site.gate.max_backlog} requests are open (gate.max_backlog)"
         return True, "admitted" if admission.new else "known"
+
+    def ask_again(self, requests: Iterable[Request]) -> tuple[int, int]:
+        """Ask for pages whatever the guard says; return how many were admitted, and how many refused.
+
+        Raises:
+            BackendError: Redis does not do its part.
+        """
+        admitted = refused = 0
+        rest = (request._replace(priority=self._priority) for request in requests)
+        while chunk := list(islice(rest, AT_ONCE)):
+            admission = self._frontier.admit(self._site.name, chunk, self._site.gate.max_backlog, again=True)
+            admitted, refused = admitted + admission.new, refused + admission.over
+        return admitted, refused
 
     def request_for(self, wish: Wish) -> Request:
         """Make the request that a wish means.

@@ -44,6 +44,7 @@ class Flaw(StrEnum):
     OTHER_LEDGER = "other_ledger"
     UNGUARDED = "unguarded"
     UNLISTED = "unlisted"
+    FUTURE = "future"
 
 
 @dataclass(frozen=True, slots=True)

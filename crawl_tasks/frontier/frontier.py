@@ -88,15 +88,17 @@ class Frontier:
 
     # -- a request's life --------------------------------------------------------------------------------
 
-    def admit(self, site: str, requests: Iterable[Request], threshold: int = 0) -> Admission:
+    def admit(self, site: str, requests: Iterable[Request], threshold: int = 0, *, again: bool = False) -> Admission:
         """Pass requests through the guard and enter the new ones, while fewer than `threshold` are open.
 
-        With 0 there is no limit, with SITES_OWN it is the site's `max_backlog`.
+        With 0 there is no limit, with SITES_OWN it is the site's `max_backlog`. With `again` those that the guard knows
+        are entered too.
 
         Raises:
             ConfigError: no such site is published.
         """
-        reply = self._scripts.call(Verb.ADMIT, site, threshold, *(line_of(request) for request in requests))
+        flag = "+" if again else ""
+        reply = self._scripts.call(Verb.ADMIT, site, threshold, *(line_of(request, flag) for request in requests))
         _, new, known, over = of_published(site, reply)
         return Admission(new, known, over)
 

@@ -55,14 +55,16 @@ class Memory:
             if cursor == "0":
                 return was_paused == 1
 
-    def recall(self, site: str, pages: Iterable[tuple[Request, bool]]) -> tuple[int, int]:
+    def recall(self, site: str, pages: Iterable[tuple[Request, bool]], newest_ms: int = 0) -> tuple[int, int]:
         """Tell a forgotten ledger of pages, and whether each is open; give how many became ready, how many are known.
+
+        Tokens of leases go on behind `newest_ms`, the newest observation of the site that the database has.
 
         Raises:
             ConfigError: no such site is published.
         """
         lines = (line_of(request, "!" if is_open else ".") for request, is_open in pages)
-        _, ready, known = of_published(site, self._scripts.call(Verb.RECALL, site, *lines))
+        _, ready, known = of_published(site, self._scripts.call(Verb.RECALL, site, newest_ms, *lines))
         return ready, known
 
     def recall_board(self, site: str, board: str, scan: int, at_ms: int) -> bool:

@@ -49,6 +49,7 @@ EXPLAINED: dict[Flaw, tuple[str, str]] = {
     Flaw.OTHER_LEDGER: ("Redis holds another ledger than the database was filled from", "crawl-tasks recover"),
     Flaw.UNGUARDED: ("a stored page that the guard does not know: it would be fetched again", _REBUILD),
     Flaw.UNLISTED: ("a page that the database waits for and the ledger does not know", _REBUILD),
+    Flaw.FUTURE: ("rows from the future, which nothing seen from now on would replace", _MEND),
 }
 """What each flaw is, and what to do about it."""
 
@@ -109,6 +110,16 @@ class Check:
                 yield Finding("", replace(spot, where=f"{of} {spot.where}"))
         for spot in (*audit.outbox(), *audit.items()):
             yield Finding("", spot)
+        if store is not None:
+            yield from self._ahead(store, mend=mend)
+
+    def _ahead(self, store: Store, *, mend: bool) -> Iterator[Finding]:
+        now = self._frontier.clock_ms() / 1000
+        found = store.ahead(now)
+        if found and mend:
+            store.bring_back(now)
+        for site, table in found:
+            yield Finding(site, Spot(Flaw.FUTURE, table, is_mended=mend))
 
     def _look_at(self, site: str, *, mend: bool) -> Iterator[Spot]:
         wanted = self._unstored(site)

@@ -2,7 +2,8 @@
 
 The database knows of every page what was last admitted and what was last done, in the same transaction as its items.
 What was admitted and not done becomes ready; what was done is known to the guard. Pages whose items were not stored
-when the ledger was lost are fetched again.
+when the ledger was lost are fetched again. Leases begin behind the newest observation of the database, or what is seen
+from now on would be the older one.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
+from math import ceil
 
 from crawl_tasks.drain import Drain
 from crawl_tasks.errors import ConfigError, StoreError
@@ -105,6 +107,7 @@ class Rebuilder:
     def _run(self, sites: Mapping[str, Site], report: Callable[[Rebuilt], None], *, walk: bool) -> None:
         paused = {name for name in sites if self._frontier.memory.forget(name)}
         self._empty_outbox()
+        self._store.bring_back(self._frontier.clock_ms() / 1000)  # tokens must not go on behind a clock years ahead
         for name, site in sites.items():
             report(self._rebuild(site))
             if walk:
@@ -130,7 +133,8 @@ class Rebuilder:
 
     def _rebuild(self, site: Site) -> Rebuilt:
         publish_site(self._frontier, site, self._contact)
-        ready = known = 0
+        newest_ms = ceil(self._store.newest(site.name) * 1000)
+        ready, known = self._frontier.memory.recall(site.name, (), newest_ms)  # no lease is given before: it is paused
         scans: dict[str, tuple[int, int]] = {}
         pages = remembered(self._store, site.name)
         while chunk := list(islice(pages, CHUNK)):

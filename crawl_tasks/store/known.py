@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Select, Table, func, select
+from sqlalchemy import Connection, Select, Table, func, select, union
 
 from crawl_tasks.model import FULL_REACH, Reach, Request, Stage
 from crawl_tasks.store.tables import comments, forums, posts, requests, versions
@@ -74,6 +74,35 @@ def remembered(store: Store, site: str) -> Iterator[Remembered]:
             reach=reach,
         )  # fmt: skip
         yield Remembered(request, revision != row.done, row.done_at or 0, row.wanted_at or 0)
+
+
+def readers(store: Store, site: str) -> list[str]:
+    """Name the versions of the site file that read what is stored of a site."""
+    by_posts, by_comments = (select(table.c.read_by).where(table.c.site == site) for table in (posts, comments))
+    with store.database.reading() as connection:
+        found = connection.execute(union(by_posts, by_comments)).scalars()
+        return sorted(version for version in found if version is not None)
+
+
+def read_by(store: Store, site: str, version: str) -> Iterator[Request]:
+    """Stream the pages that a version of the site file read: of posts, and all comment pages of their threads.
+
+    A comment may have gone to another page of its thread since, so that the page it stood on would not be enough. Those
+    come first that were longest not fetched, so that none starves where there is room for a few at a time.
+    """
+    of_post = select(posts.c.post_id, posts.c.url, posts.c.revision).order_by(posts.c.post_id)
+    of_post = of_post.where(posts.c.site == site, posts.c.read_by == version, posts.c.url.is_not(None))
+    for key, url, revision in store.database.stream(of_post):
+        yield Request(site, Stage.POST, key, url, revision=revision or "")
+    threads = select(comments.c.post_id).where(comments.c.site == site, comments.c.read_by == version)
+    revision = func.coalesce(requests.c.wanted, requests.c.done)
+    of_comments = select(requests.c.key, requests.c.page, requests.c.address, revision)
+    of_comments = of_comments.where(requests.c.site == site, requests.c.stage == Stage.COMMENT.value)
+    of_comments = of_comments.where(requests.c.key.in_(threads), requests.c.address.is_not(None))
+    for key, page, address, last in store.database.stream(
+        of_comments.order_by(requests.c.done_at, requests.c.key, requests.c.page)
+    ):
+        yield Request(site, Stage.COMMENT, key, address, page=page, revision=last or "")
 
 
 def _totals(connection: Connection, table: Table, site: str | None) -> dict[str, int]:

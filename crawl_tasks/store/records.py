@@ -73,6 +73,7 @@ class Shape:
     posted_at: int | None = field(init=False)
     board_at: int | None = field(init=False)
     fetched_at: int | None = field(init=False)
+    state_at: int | None = field(init=False)
     joins_extra: bool = field(init=False)
 
     def __post_init__(self) -> None:
@@ -82,6 +83,7 @@ class Shape:
         object.__setattr__(self, "end", end)
         fetched_at = columns.index("fetched_at") if "fetched_at" in columns else None
         object.__setattr__(self, "fetched_at", fetched_at)
+        object.__setattr__(self, "state_at", columns.index("state") if "state" in columns else None)
         object.__setattr__(self, "joins_extra", fetched_at is not None)
         object.__setattr__(self, "posted_at", columns.index("created_at") if "created_at" in columns else None)
         is_of_board = "forum_id" in columns[self.key_size :]
@@ -271,6 +273,12 @@ def _unpack(packed: Value) -> Stamps:
             else:
                 times.update(dict.fromkeys(names, float(head)))
     return Stamps(times, own, sources)
+
+
+def stamps_until(now: float, packed: Value) -> str | None:
+    """Return stamps with no time after `now`."""
+    stamps = _unpack(packed)
+    return _pack(stamps._replace(times={name: min(now, time) for name, time in stamps.times.items()}))
 
 
 def _hash_of(shape: Shape, row: Row, one: Row, two: Row) -> Value:

@@ -15,6 +15,7 @@ from typing import Final, cast
 
 from sqlalchemy import Connection
 
+from crawl_tasks.model import UNREADABLE
 from crawl_tasks.store.batch import Gathered
 from crawl_tasks.store.records import POSTS, Key, Loser, Row, Shape, digest, merge
 from crawl_tasks.store.statements import Statements
@@ -28,13 +29,15 @@ class Tally:
     """What becomes of a site's rows of one table; filled while the transaction goes on.
 
     `filled` rows were known from a list only and got their text; `posted` has the posting times of rows whose text was
-    not there before; `by_board` the same of posts whose board is known.
+    not there before; `by_board` the same of posts whose board is known. `restored` rows, of those that changed, were
+    deleted and can be read again.
     """
 
     rows: int = 0
     new: int = 0
     filled: int = 0
     changed: int = 0
+    restored: int = 0
     posted: list[int] = field(default_factory=list)
     by_board: dict[str, list[int]] = field(default_factory=dict)
 
@@ -99,6 +102,11 @@ def _is_first_text(shape: Shape, stored: Row, ours: Row, inserted: bool) -> bool
     return inserted and stored[shape.key_size] == ours[shape.key_size] and stored[shape.end] == ours[shape.end]
 
 
+def _is_restored(shape: Shape, stored: Row, merged: Row) -> bool:
+    at = shape.state_at
+    return at is not None and stored[at] == "deleted" and merged[at] not in UNREADABLE
+
+
 def _meet(
     connection: Connection,
     statements: Statements,
@@ -136,6 +144,7 @@ def _meet(
                 tally.filled += 1
             else:
                 tally.changed += merged[shape.content] != stored[shape.content]
+            tally.restored += _is_restored(shape, stored, merged)
         elif merged[at] != stored[at]:
             seen_again.append((merged[at], *key))
     tally.note_posted(shape, begun)

@@ -20,6 +20,7 @@ from crawl_tasks.store import tables
 from crawl_tasks.store.batch import gather
 from crawl_tasks.store.cleaning import clean, storable
 from crawl_tasks.store.database import Database, explained
+from crawl_tasks.store.future import AHEAD_S, bring_back, find_ahead, newest
 from crawl_tasks.store.settle import Tally, settle
 from crawl_tasks.store.statements import Statements
 from crawl_tasks.store.sweep import follow_up
@@ -127,6 +128,21 @@ class Store:
             found = connection.execute(select(tables.meta.c.value).where(tables.meta.c.name == "change"))
             return int(found.scalar_one_or_none() or 0)
 
+    def bring_back(self, now: float) -> int:
+        """Set times that are well after `now`, Redis' clock in seconds, to `now`; return how many rows had one."""
+        with explained(self.database.url), self.database.writing() as connection:
+            return bring_back(connection, now, AHEAD_S)
+
+    def ahead(self, now: float) -> list[tuple[str, str]]:
+        """Name the sites, and their tables, that have times well after `now`, Redis' clock in seconds."""
+        with self.database.reading() as connection:
+            return list(find_ahead(connection, now + AHEAD_S))
+
+    def newest(self, site: str) -> float:
+        """Return when the newest observation of a site was made, in seconds; 0 when there is none."""
+        with self.database.reading() as connection:
+            return newest(connection, site)
+
     def kept_sites(self) -> dict[str, str]:
         """Read the sites as they were published last, as JSON by name."""
         with self.database.reading() as connection:
@@ -161,7 +177,8 @@ def _add(tallies: dict[str, Tally], more: Mapping[str, Tally]) -> None:
 def _gains(kind: Kind, tallies: Mapping[str, Tally]) -> Iterator[Gain]:
     for site, tally in tallies.items():
         seen_again = tally.rows - tally.new - tally.filled - tally.changed
-        yield Gain(site, kind, tally.new, tally.filled, tally.changed, seen_again, tuple(tally.posted), tally.by_board)
+        counts = (tally.new, tally.filled, tally.changed, seen_again)
+        yield Gain(site, kind, *counts, tuple(tally.posted), tally.by_board, tally.restored)
 
 
 def _totals(tallies: Mapping[str, Tally]) -> tuple[int, int, int]:

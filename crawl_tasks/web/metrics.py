@@ -83,6 +83,10 @@ def _items(site: SiteSnapshot) -> list[Sample]:
     return [(text, site.stat(name)) for name, text in ITEM_LABELS]
 
 
+def _restored(site: SiteSnapshot) -> dict[str, int]:
+    return {kind.value: site.stat(f"{kind.value}:restored") for kind in Kind}
+
+
 def _boards(site: SiteSnapshot) -> dict[str, int]:
     return {"on_time": site.boards.on_time, "late": site.boards.late}
 
@@ -183,6 +187,9 @@ FAMILIES = (
     Family("crawl_items_total", C, ("site", "kind", "change"),
            "Posts and comments stored: new, filled (listed before, the text came now), changed, unchanged.",
            rows=_items),
+    Family("crawl_items_restored_total", C, ("site", "kind"),
+           "Posts and comments, among those changed, that were deleted and can be read again.",
+           rows=by("kind", _restored)),
     Family("crawl_items_dropped_total", C, ("site", "reason"), "Items that were not given to the store, by reason.",
            rows=by("reason", lambda site: site.dropped)),
     Family("crawl_freshness_seconds", H, ("site",),

@@ -67,6 +67,13 @@ def test_nothing_fires_where_nothing_is_wrong(healthy: Snapshot) -> None:
     assert find_alerts(well, marks_of(before)) == []
 
 
+@pytest.mark.parametrize("stats", [{"comment:changed": 1020, "comment:restored": 51}, {"comment:restored": 50}])
+def test_a_few_comments_that_are_back_are_no_alert(healthy: Snapshot, stats: dict[str, int]) -> None:
+    marks = marks_of(replace(healthy, sites=(site(),)))
+
+    assert find_alerts(replace(healthy, sites=(site(stats=stats),)), marks) == []
+
+
 @pytest.mark.parametrize(
     ("change", "name"),
     [
@@ -96,6 +103,7 @@ def test_an_alert_of_the_installation_fires(healthy: Snapshot, change: dict, nam
         (site(attempts=100, failed__access_denied=5), site(), "CrawlDenied"),
         (site(stats={"fresh:12": 9, "fresh:sum": 90_000}), site(), "CrawlStale"),
         (site(attempts=100, stats={"late_turns": 21}), site(), "CrawlTurnsLate"),
+        (site(stats={"comment:unchanged": 1000, "comment:restored": 51}), site(), "CrawlCommentsFlap"),
     ],
 )
 def test_an_alert_of_a_site_fires_unless_the_site_is_paused(

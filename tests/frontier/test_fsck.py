@@ -15,7 +15,7 @@ from crawl_tasks.drain import Drain
 from crawl_tasks.frontier.audit import Flaw
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.local.redis_server import RedisServer
-from crawl_tasks.model import Stage
+from crawl_tasks.model import Comment, Items, Stage
 from crawl_tasks.recovery import fsck
 from crawl_tasks.recovery.fsck import EXPLAINED, Check
 from crawl_tasks.recovery.rebuild import Rebuilder
@@ -184,6 +184,19 @@ def test_what_can_be_mended_is_mended(
     flaws(frontier, store, mend=True)
 
     assert Check(frontier, store).run() == []
+
+
+def test_rows_from_the_future_are_named_and_brought_back(frontier: Frontier, store: Store, site: Site) -> None:
+    now = frontier.clock_ms() / 1000
+    store.write([Items("demo", comments=(Comment("10", "1", now + 60), Comment("10", "2", now + 1e8)))])
+
+    assert [str(one) for one in Check(frontier, store).run()] == [
+        "demo: rows from the future, which nothing seen from now on would replace (comments): crawl-tasks fsck --mend"
+    ]
+    assert flaws(frontier, store, mend=True) == {Flaw.FUTURE}
+
+    assert Check(frontier, store).run() == []
+    assert store.newest("demo") == now + 60
 
 
 LOSSES: dict[str, tuple[Callable[[redis.Redis], object], set[Flaw]]] = {

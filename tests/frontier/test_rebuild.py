@@ -10,11 +10,12 @@ import redis
 
 from crawl_tasks.drain import Drain
 from crawl_tasks.frontier.frontier import Frontier
-from crawl_tasks.model import Stage, State
+from crawl_tasks.model import Comment, Items, Stage, State
 from crawl_tasks.recovery.ledgers import is_lost
 from crawl_tasks.recovery.rebuild import Rebuilder, Rebuilt
 from crawl_tasks.sites.schema import Site
 from crawl_tasks.store.upsert import Store
+from tests.frontier.by_hand import lease, released
 from tests.frontier.small_crawl import RULES, SmallCrawl
 
 
@@ -129,3 +130,30 @@ def test_what_was_dropped_balances_and_does_not_come_back(crawl: SmallCrawl, sto
     told: list[Rebuilt] = []
     Rebuilder(crawl.frontier, store, None).run({"demo": site}, told.append)
     assert told == [Rebuilt("demo", ready=0, known=4, boards=1)]
+
+
+def test_leases_of_a_rebuilt_ledger_come_after_all_that_the_database_saw(
+    crawl: SmallCrawl, client: redis.Redis, store: Store
+) -> None:
+    site = half_crawled(crawl, store)
+    newest_ms = crawl.frontier.clock_ms() + 10_000
+    store.write([Items("demo", comments=(Comment("10", "1", newest_ms / 1000, body="seen by a clock ahead"),))])
+    client.flushall()
+
+    Rebuilder(crawl.frontier, store, None).run({"demo": site}, lambda _: None)
+    [rid] = released(client)
+
+    assert lease(crawl.frontier, rid).token > newest_ms
+
+
+def test_a_rebuild_does_not_begin_behind_a_clock_that_was_years_ahead(
+    crawl: SmallCrawl, client: redis.Redis, store: Store
+) -> None:
+    site = half_crawled(crawl, store)
+    now_ms = crawl.frontier.clock_ms()
+    store.write([Items("demo", comments=(Comment("10", "1", now_ms / 1000 + 1e8, body="seen years ahead"),))])
+
+    Rebuilder(crawl.frontier, store, None).run({"demo": site}, lambda _: None)
+
+    assert now_ms <= int(client.hget("test:s:demo", "fence") or 0) < now_ms + 60_000
+    assert store.newest("demo") < now_ms / 1000 + 60

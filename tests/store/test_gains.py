@@ -95,3 +95,40 @@ def test_freshness_of_a_board_is_that_of_its_posts(client: redis.Redis, tmp_path
     assert (news.ages.count, news.ages.counts[2], news.ages.total >= 90) == (2, 2, True)
     assert talk.ages.count == 0
     assert client.exists("test:s:demo:board:gone") == 0
+
+
+@pytest.mark.parametrize(
+    ("states", "restored"),
+    [
+        (("normal", "deleted", "normal"), [0, 0, 1]),
+        (("normal", "deleted", "deleted"), [0, 0, 0]),
+        (("normal", "deleted", "masked"), [0, 0, 0]),
+        (("masked", "normal"), [0, 0]),
+    ],
+)
+def test_what_was_deleted_and_can_be_read_again_counts_as_restored(
+    store: Store, states: tuple[str, ...], restored: list[int]
+) -> None:
+    told = []
+
+    for at, state in enumerate(states):
+        items = Items("a", posts=(Post("1", at, state=state),), comments=(Comment("1", "7", at, state=state),))
+        told.append([gain.restored for gain in store.write([items]).gains])
+
+    assert told == [[count, count] for count in restored]
+
+
+def test_the_watchers_are_told_what_was_restored(client: redis.Redis, tmp_path: Path) -> None:
+    frontier = Frontier(client, "test")
+    frontier.sites.publish("demo", "v1", "{}", TERMS, [])
+    with Store(f"sqlite:///{tmp_path / 'x.db'}") as store:
+        drain = Drain(frontier, lambda: store, batch=10, worth=5)
+        for at, state in enumerate(("normal", "deleted", "normal"), 1):
+            frontier.admit("demo", [Request("demo", Stage.POST, str(at), f"http://127.0.0.1/post/{at}")])
+            comment = Comment("1", "7", float(at), state=state)
+            frontier.commit(lease(frontier, released(client)[0]), Parsed(Items("demo", comments=(comment,))))
+            drain.run()
+
+    [site] = take_snapshot(frontier).sites
+
+    assert (site.stat("comment:changed"), site.stat("comment:restored"), site.stat("post:restored")) == (2, 1, 0)

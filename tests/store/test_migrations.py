@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 
 import pytest
 from sqlalchemy import inspect, text
 
 from crawl_tasks.errors import StoreError
-from crawl_tasks.model import Comment
+from crawl_tasks.model import Comment, Forum, Items, Post
 from crawl_tasks.store.database import Database
 from crawl_tasks.store.migrations import STEPS, Step, version_after
 from crawl_tasks.store.upsert import Store, Written
-from tests.store.rows import page
+from tests.store.rows import page, row, versions
 
 NEXT: tuple[Step, ...] = (
     *STEPS,
@@ -135,3 +136,71 @@ def test_a_step_that_fails_leaves_the_database_as_it_was(new_url: NewUrl) -> Non
     database.open(create=False)
     assert "likes" not in columns(database, "comments")
     database.close()
+
+
+YEAR_S = 365 * 86400.0
+
+
+def schema_2(url: str, *pages: Items) -> None:
+    """Make a database of the version that ordered observations by the forum's clock."""
+    with Store(url) as store:
+        store.write(pages)
+        with store.database.writing() as connection:
+            for table in ("posts", "comments"):
+                connection.execute(text(f"ALTER TABLE {table} DROP COLUMN read_by"))
+            connection.execute(text("UPDATE meta SET value = '2' WHERE name = 'schema'"))
+
+
+def test_an_edit_seen_now_becomes_the_row_of_a_forum_whose_clock_was_a_year_ahead(new_url: NewUrl) -> None:
+    url, now = new_url(), time.time()
+    ahead = now + YEAR_S
+    schema_2(url, page(Post("1", ahead, title="t", body="old", state="normal"), Comment("1", "7", ahead, body="old")))
+
+    with Store(url) as store:
+        store.write([page(Post("1", time.time(), title="t", body="new"), Comment("1", "7", time.time(), body="new"))])
+
+        assert row(store, "posts")["body"] == row(store, "comments")["body"] == "new"
+        assert {("body", "old")} == set(versions(store))
+
+
+def test_every_time_of_a_row_from_the_future_is_brought_back(new_url: NewUrl) -> None:
+    url, now = new_url(), time.time()
+    ahead = now + YEAR_S
+    schema_2(
+        url,
+        Items("site", (Forum("3", "f", "http://forum.test/3"),), (Post("1", ahead, title="t", body="first"),)),
+        page(Post("1", ahead + 10, title="t", body="second", extra={"likes": "1"})),
+        page(Post("1", ahead + 20, title="t", view_count=7)),
+    )
+
+    with Store(url) as store:
+        post = row(store, "posts")
+        with store.database.reading() as connection:
+            [version_at] = connection.execute(text("SELECT seen_at FROM versions")).scalars().all()
+
+    stamps = [float(group.split(" ")[0]) for group in str(post["stamps"]).split(";") if group[0].isdigit()]
+    assert stamps
+    for at in (post["seen_at"], post["first_seen_at"], post["fetched_at"], version_at, *stamps):
+        assert now <= float(str(at)) <= time.time()
+    assert (post["body"], post["view_count"]) == ("second", 7)
+
+
+def test_rows_of_the_past_are_left_as_they_are(new_url: NewUrl) -> None:
+    url = new_url()
+    schema_2(url, page(Post("1", 10.0, body="b"), Comment("1", "7", 20.0)), page(Post("1", 30.0, view_count=1)))
+
+    with Store(url) as store:
+        post, comment = row(store, "posts"), row(store, "comments")
+
+    assert (post["first_seen_at"], post["fetched_at"], post["seen_at"], comment["seen_at"]) == (10.0, 10.0, 30.0, 20.0)
+
+
+def test_an_open_database_is_mended_only_of_what_is_well_after_the_clock(new_url: NewUrl) -> None:
+    with Store(new_url()) as store:
+        store.write([page(Comment("1", "7", 1010.0), Comment("1", "8", 1000.0 + YEAR_S))])
+
+        assert store.ahead(1000.0) == [("site", "comments")]
+        assert store.bring_back(1000.0) == 1
+        assert store.ahead(1000.0) == []
+        assert store.newest("site") == 1010.0
+        assert store.newest("another") == 0.0

@@ -1,0 +1,71 @@
+"""Beside the writes: rows whose times have not come yet are brought back to now, or no new observation would ever win.
+
+Observations have Redis' clock. Before schema 3 they had the forum's, which may have been years ahead, and a Redis whose
+clock was set back leaves such rows too. Their order among themselves is lost, their values and versions are not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from sqlalchemy import ColumnElement, Connection, Table, and_, func, or_, select, text, update
+
+from crawl_tasks.store import tables
+from crawl_tasks.store.records import stamps_until
+
+AHEAD_S: Final = 300.0
+"""How far a row may be ahead of a clock that goes on: hosts that take turns as Redis differ by less."""
+
+_TABLES: Final = (tables.forums, tables.posts, tables.comments, tables.versions)  # in the order in which writers lock
+_TIMES: Final = ("seen_at", "first_seen_at", "fetched_at")
+_PORTION: Final = 1000
+
+
+def bring_back(connection: Connection, now: float, ahead_s: float = 0.0) -> int:
+    """Set the times that are more than `ahead_s` after `now`, in seconds, to `now`; return how many rows had one."""
+    if connection.dialect.name == "postgresql":  # a writer locks rows by key, an update as they lie
+        names = ", ".join(table.name for table in _TABLES)
+        connection.execute(text(f"LOCK TABLE {names} IN SHARE ROW EXCLUSIVE MODE"))
+    return sum(_bring_table_back(connection, table, now, now + ahead_s) for table in _TABLES)
+
+
+def find_ahead(connection: Connection, latest: float) -> Iterator[tuple[str, str]]:
+    """Find the rows that have times after `latest`, in seconds: their sites and tables."""
+    for table in _TABLES:
+        query = select(table.c.site).where(_is_ahead(table, latest)).distinct().order_by(table.c.site)
+        for site in connection.execute(query).scalars():
+            yield site, table.name
+
+
+def newest(connection: Connection, site: str) -> float:
+    """Return the latest time of a site's rows, in seconds; 0 when there are none."""
+    times = (select(func.max(table.c.seen_at)).where(table.c.site == site) for table in _TABLES)
+    return max(connection.execute(query).scalar_one() or 0.0 for query in times)
+
+
+def _is_ahead(table: Table, latest: float) -> ColumnElement[bool]:
+    return or_(*(table.c[name] > latest for name in _TIMES if name in table.c))
+
+
+def _bring_table_back(connection: Connection, table: Table, now: float, latest: float) -> int:
+    found = connection.execute(select(func.count()).select_from(table).where(_is_ahead(table, latest))).scalar_one()
+    if not found:
+        return 0
+    if "stamps" in table.c:
+        _bring_stamps_back(connection, table, now, latest)
+    for name in _TIMES:
+        if name in table.c:
+            connection.execute(update(table).where(table.c[name] > latest).values({name: now}))
+    return found
+
+
+def _bring_stamps_back(connection: Connection, table: Table, now: float, latest: float) -> None:
+    """Mend the stamps of rows that are ahead; no stamp is after its row."""
+    keys = list(table.primary_key)
+    query = select(*keys, table.c.stamps).where(table.c.seen_at > latest, table.c.stamps.is_not(None)).limit(_PORTION)
+    while rows := connection.execute(query).all():
+        for *key, packed in rows:
+            is_row = and_(*(column == value for column, value in zip(keys, key, strict=True)))
+            values = {"stamps": stamps_until(now, packed), "seen_at": now}
+            connection.execute(update(table).where(is_row).values(values))

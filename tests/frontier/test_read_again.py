@@ -1,0 +1,87 @@
+"""What a version of the site file read is asked for again, whatever the guard says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from crawl_tasks.cli.exits import Exit
+from crawl_tasks.local.redis_server import RedisServer
+from crawl_tasks.store.known import readers
+from crawl_tasks.store.upsert import Store
+from tests.frontier.small_crawl import RULES, SmallCrawl
+from tests.unit.command_line import Command, run
+
+PAGER = "<i class=pages>3</i>"
+MENDED = RULES.replace("body: .say", "body: .says")
+
+
+@pytest.fixture
+def command(tmp_path: Path, redis_server: RedisServer) -> Command:
+    return lambda *arguments: run(*arguments, home=tmp_path, redis_url=redis_server.url)
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> str:
+    (tmp_path / "state").mkdir()
+    return f"sqlite:///{tmp_path}/state/crawl.db"
+
+
+def crawled(crawl: SmallCrawl, database: str) -> str:
+    """Crawl two threads, one of three comment pages, and store them; return the version that read them."""
+    version = crawl.publish().version
+    crawl.forum.board("1", 1, "10 0", "11 0")
+    crawl.forum.thread("10", more=PAGER)
+    crawl.forum.thread("11")
+    for number in (2, 3):
+        said = f"<div class=c data-id={number}><p class=say>b</p><p class=says>mended</p></div>"
+        crawl.forum.pages[f"/comment/10/{number}"] = said
+    crawl.scan()
+    with Store(database) as store:
+        crawl.store_into(store)
+    return version
+
+
+def test_what_a_version_read_is_fetched_again_by_the_next_one(
+    crawl: SmallCrawl, command: Command, database: str
+) -> None:
+    old = crawled(crawl, database)
+    new = crawl.publish(rules=MENDED).version
+
+    result = command("seed", "demo", "--read-by", old)
+
+    assert (result.exit_code, result.stdout) == (Exit.OK, f"admitted: 4 pages that {old} read\n")
+    assert sorted(crawl.work()) == ["/comment/10/2", "/comment/10/3", "/post/10", "/post/11"]
+    with Store(database) as store:
+        crawl.store_into(store)
+        assert readers(store, "demo") == [new]
+    assert crawl.frontier.census("demo").imbalance() == ""
+
+
+def test_a_version_that_read_nothing_is_a_wrong_usage_that_names_those_that_did(
+    crawl: SmallCrawl, command: Command, database: str
+) -> None:
+    version = crawled(crawl, database)
+
+    result = command("seed", "demo", "--read-by", "another")
+
+    assert result.exit_code == Exit.USAGE
+    assert f"no page of demo was read by 'another'; versions that read pages: {version}" in result.stderr
+
+
+def test_pages_beyond_the_backlog_are_refused_and_asked_for_the_next_time(
+    crawl: SmallCrawl, command: Command, database: str
+) -> None:
+    old = crawled(crawl, database)
+    crawl.publish(rules=MENDED.replace("window: 50,", "window: 50, max_backlog: 1,"))
+    fetched, codes = [], []
+
+    for _ in range(20):
+        codes.append(command("seed", "demo", "--read-by", old).exit_code)
+        fetched += crawl.work()
+        with Store(database) as store:
+            crawl.store_into(store)
+
+    assert (codes[0], codes[-1]) == (Exit.FAILURES, Exit.USAGE)  # nothing is left that it read
+    assert sorted(set(fetched)) == ["/comment/10/2", "/comment/10/3", "/post/10", "/post/11"]
