@@ -16,7 +16,7 @@ local SPARE = 8               -- entries by which a full bucket grows: of about 
 local EMPTY = string.rep('\0', ENTRY)
 local SPARES = string.rep(EMPTY, SPARE)
 -- Revisions of a page that is gone: GONE + 128 * n + k waits for k more listings before it is asked for again; ASKED + n was
--- asked for after it had been gone. Those of entry.py end below.
+-- asked for after it had been gone, or asked for by a full pass. Those of entry.py end below.
 local SOURCES, ASKED, GONE = 16, 1048576 - 1032, 1048576 - 1024
 
 local function revision_of(mark) return math.floor(mark / SOURCES) end
@@ -209,15 +209,16 @@ local function gone_and_listed(mark)
   return (k > 0 and revision - 1 or ASKED + n) * SOURCES + source, k == 0
 end
 
--- Tell the guard of scans what the list of a full pass showed of a page that it knows: the pass asks for it now, and a
--- count that returns to what the last scan saw is a change.
+-- Tell the guard of scans that the list of a full pass showed another revision of a page than it knows: a count that
+-- returns to what the last scan saw is a change. The revision itself is not told: a pass goes behind everything else, and
+-- a scan that sees it too asks at once.
 local function note_pass(site, stage, high, low, mark, now)
   local mode, revision = stage_letter(site.guard, stage), revision_of(mark)
   if revision == 0 or mode == 'o' or mode == 'b' then return end
   local t, older = guard_tables(site, stage, now, false)
   local known, tag, key, text, at = look_up(t, older, high, low)
   if not known or revision_of(known) == revision or revision_of(known) >= GONE then return end
-  write_mark(t, revision * SOURCES + known % SOURCES, tag, key, text, at)
+  write_mark(t, ASKED * SOURCES + known % SOURCES, tag, key, text, at)
 end
 
 -- Say whether a request is to be made: its address is new, or has another revision than it was last asked for with; and
