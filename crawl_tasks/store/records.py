@@ -37,6 +37,13 @@ Key = tuple[str, ...]
 _OWN: Final = "!"
 _GIVEN_BY: Final = "@"
 _NONE: Final = frozenset[str]()
+# Fields that a post's own page decides, where it has them: a list may show a thread of another board, and only the day.
+_OWNED: Final = {
+    (False, False): _NONE,
+    (True, False): frozenset({"forum_id"}),
+    (False, True): frozenset({"created_at"}),
+    (True, True): frozenset({"forum_id", "created_at"}),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +124,7 @@ def forum_row(site: str, forum: Forum, seen_at: float) -> Row:
 def post_row(site: str, post: Post, read_by: str = "") -> Row:
     """Make a post's row; a body says that the post page itself was fetched, as `is_page` does."""
     fetched = post.is_page or post.body is not None
-    own = frozenset({"forum_id"}) if post.is_page and post.forum_id is not None else _NONE
+    own = _OWNED[post.forum_id is not None, post.created_at is not None] if post.is_page else _NONE
     sources = dict.fromkeys(post.extra, post.forum_id or "") if post.extra and not fetched else {}
     return (
         site,

@@ -236,3 +236,12 @@ def _write_all(url: str, step: int, seen_at: float) -> Written:
             done = store.write([page(*comments[start : start + 60][::step])])
             total = Written(new_comments=total.new_comments + done.new_comments)
     return total
+
+
+def test_a_list_that_shows_the_day_only_does_not_replace_the_moment_of_the_post_page(store: Store) -> None:
+    page_says, list_says = post(10.0, created_at=1_729_012_858, is_page=True), post(20.0, created_at=1_729_008_000)
+
+    for batch in ([list_says], [page_says], [list_says], [page_says, list_says]):
+        store.write(batch)
+
+    assert row(store, "posts")["created_at"] == 1_729_012_858
