@@ -198,9 +198,9 @@ class Drain:
 
     def _ask(self, requests: Iterable[Request]) -> None:
         """Admit what full passes did not see, as far as there is room; what is left out, the next pass finds."""
-        for site, some in groupby(requests, key=attrgetter("site")):
+        for (site, wait_s), some in groupby(requests, key=attrgetter("site", "wait_s")):
             try:
-                self._frontier.admit(site, some, threshold=SITES_OWN)
+                self._frontier.admit(site, some, threshold=SITES_OWN, wait_s=wait_s)
             except ConfigError:  # the site was taken out meanwhile
                 log.warning("not asked for, the site is not published", extra={"site": site})
 

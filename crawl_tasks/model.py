@@ -57,8 +57,9 @@ class Reach(NamedTuple):
 
     `whole` names a full pass, which reads every page of every thread: its posts and comments carry the reach too. There
     `pages` is the last comment page known, and `read_from` the earliest `seen_at` of the pages read so far, 0 when one
-    could not be relied upon. A thread of which comments were not seen is looked at again: `look` counts from 1, and
-    `missed_from` is the `read_from` of the first look.
+    could not be relied upon. A thread of which comments were not seen is looked at again: `look` counts from 1,
+    `missed_from` is the `read_from` of the first look, and pages that a cache made before `made_after` are those of the
+    look before.
 
     `shown` names what stood on the page before, where pages are found one from the other.
     """
@@ -70,6 +71,7 @@ class Reach(NamedTuple):
     shown: str = ""
     look: int = 1
     missed_from: float = 0
+    made_after: float = 0
 
 
 FULL_REACH = Reach()
@@ -86,6 +88,7 @@ class Request(NamedTuple):
     news in a thread that another board lists: it is admitted only when that thread was named before. `source` is the
     board whose list named the post. With `is_again` it is admitted whatever the guard says. With `is_hidden` that list
     says that the post is deleted: a post that is known is not asked for, and once the list says so no more, it is.
+    It waits `wait_s` between its admission and its fetch.
     """
 
     site: str
@@ -101,6 +104,7 @@ class Request(NamedTuple):
     source: str = ""
     is_hidden: bool = False
     is_again: bool = False
+    wait_s: int = 0
 
 
 class TurnSpan(NamedTuple):
@@ -236,7 +240,8 @@ class Sweep(NamedTuple):
     """The word of a full pass that read a thread to its end: which of its comments were not seen since `before`?
 
     They are looked for once more, in the pass `whole` with `priority`, before they are called deleted; `look` is the
-    number of this look, from 1.
+    number of this look, from 1. It does not count where caches gave it pages of the look before. Those of the next one
+    must be made after `made_after`.
     """
 
     post_id: str
@@ -244,6 +249,8 @@ class Sweep(NamedTuple):
     whole: str = ""
     look: int = 1
     priority: int = 0
+    made_after: float = 0
+    counts: bool = True
 
 
 class BoardPass(NamedTuple):

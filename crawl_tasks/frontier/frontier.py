@@ -88,17 +88,20 @@ class Frontier:
 
     # -- a request's life --------------------------------------------------------------------------------
 
-    def admit(self, site: str, requests: Iterable[Request], threshold: int = 0, *, again: bool = False) -> Admission:
+    def admit(
+        self, site: str, requests: Iterable[Request], threshold: int = 0, *, again: bool = False, wait_s: int = 0
+    ) -> Admission:
         """Pass requests through the guard and enter the new ones, while fewer than `threshold` are open.
 
         With 0 there is no limit, with SITES_OWN it is the site's `max_backlog`. With `again` those that the guard knows
-        are entered too.
+        are entered too. They become ready after `wait_s`.
 
         Raises:
             ConfigError: no such site is published.
         """
         flag = "+" if again else ""
-        reply = self._scripts.call(Verb.ADMIT, site, threshold, *(line_of(request, flag) for request in requests))
+        lines = (line_of(request, flag) for request in requests)
+        reply = self._scripts.call(Verb.ADMIT, site, threshold, wait_s * 1000, *lines)
         _, new, known, over = of_published(site, reply)
         return Admission(new, known, over)
 

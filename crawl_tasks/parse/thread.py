@@ -115,7 +115,7 @@ class PostReader:
         tail_page = max((child.page for child in children), default=1 if tail else 0)
         parsed = Parsed(items, children, tail_page, notes, is_cut=pages is not None and pages.is_over)
         if request.reach.whole:
-            return first_page_read(request, parsed, document.page.seen_at, is_empty=values.get("reply_count") == 0)
+            return first_page_read(request, parsed, document.page, is_empty=values.get("reply_count") == 0)
         return parsed
 
     def _values(self, request: Request, where: Where, document: Document) -> dict[str, Plain]:
@@ -216,7 +216,7 @@ class CommentPageReader:
         parsed = Parsed(
             Items(request.site, (), (), comments), children, tail, notes, is_cut=self._is_chain and pages.is_cut
         )
-        return next_page_read(request, parsed, document.page.seen_at) if request.reach.whole else parsed
+        return next_page_read(request, parsed, document.page) if request.reach.whole else parsed
 
     def _next(self, request: Request, document: Document, pages: Pages, rows: str) -> tuple[Request, ...]:
         page, reach = request.page + 1, request.reach._replace(shown=rows)

@@ -20,6 +20,9 @@ from crawl_tasks.store.tables import comments, posts
 LOOKS: Final = 2
 """Looks that must have missed a comment, one more where fewer comments were seen than the thread says to have."""
 
+MOST_TRIES: Final = 6
+"""Readings of a thread in one pass; what is in doubt after that is left to the next pass."""
+
 LEAST_UNLISTED: Final = 100
 UNLISTED_SHARE: Final = 10
 """A board's pass asks for the hundred posts that were longest unseen, or for one to ten that the lists showed."""
@@ -58,12 +61,19 @@ def _follow_sweep(connection: Connection, site: str, sweep: Sweep, followed: Fol
     query = select(posts.c.url, posts.c.revision, posts.c.reply_count, seen.scalar_subquery())
     thread = connection.execute(query.where(posts.c.site == site, posts.c.post_id == sweep.post_id)).one_or_none()
     is_short = thread is not None and (thread[2] or 0) > thread[3]
-    if sweep.look >= LOOKS + is_short:
+    if sweep.counts and sweep.look >= LOOKS + is_short:
         marks = (Comment(sweep.post_id, one, sweep.before, state="deleted") for one in missed)
         followed.gone.append(Items(site, comments=tuple(marks)))
     elif thread is not None and thread[0] is not None:
-        reach = Reach(whole=f"{sweep.whole}.{sweep.look + 1}", look=sweep.look + 1, missed_from=sweep.before)
-        followed.asked.append(_request(site, sweep.post_id, *thread[:2], priority=sweep.priority, reach=reach))
+        whole, _, tries = sweep.whole.partition(".")
+        number = int(tries or 1) + 1
+        if number > MOST_TRIES:
+            return
+        look = sweep.look + sweep.counts
+        reach = Reach(whole=f"{whole}.{number}", look=look, missed_from=sweep.before, made_after=sweep.made_after)
+        again = _request(site, sweep.post_id, *thread[:2], priority=sweep.priority, reach=reach)
+        # Pages that a cache made before the last look tell nothing new: minutes later it has made others.
+        followed.asked.append(again if sweep.counts else again._replace(wait_s=15 * 2 ** (number - 1)))
 
 
 def _unlisted(connection: Connection, site: str, over: BoardPass) -> list[Request]:

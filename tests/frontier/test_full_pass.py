@@ -10,7 +10,8 @@ import pytest
 import redis
 
 from crawl_tasks.frontier.frontier import Frontier
-from crawl_tasks.model import Comment, Items, Sweep
+from crawl_tasks.model import Comment, Fetched, Items, Parsed, Post, Reach, Request, Stage, Sweep
+from crawl_tasks.parse.whole import next_page_read
 from crawl_tasks.store.upsert import Store
 from tests.frontier.small_crawl import RULES, SmallCrawl
 
@@ -167,3 +168,50 @@ def test_first_passes_are_spread_over_half_a_period_and_none_is_made_unasked(
     assert client.zrange("test:fulls", 0, -1, withscores=True)[1][1] < first
     crawl.publish("boards: [1, 2]\n")
     assert client.exists("test:fulls") == 0
+
+
+def test_a_look_at_pages_that_a_cache_made_before_the_last_look_does_not_count(store: Store, tmp_path: Path) -> None:
+    thread = Post("7", 100.0, url="http://f/7", reply_count=1)
+    store.write([Items("s", comments=(Comment("7", "gone", 50.0), Comment("7", "there", 110.0)), posts=(thread,))])
+    words = [
+        Sweep("7", 100.0, "w", 1, 2, 120.0),
+        Sweep("7", 100.0, "w.2", 2, 2, 120.0, counts=False),
+        Sweep("7", 100.0, "w.3", 2, 2, 190.0),
+    ]
+
+    asked = [store.write([Items("s", swept=(word,))]).asked for word in words]
+
+    looks = [[(one.reach.whole, one.reach.look, one.reach.made_after, one.wait_s) for one in some] for some in asked]
+    assert looks == [[("w.2", 2, 120.0, 0)], [("w.3", 2, 120.0, 60)], []]
+    assert {name: state for name, (state, _) in states(tmp_path).items()} == {"gone": "deleted", "there": None}
+
+
+@pytest.mark.parametrize(("age_s", "counts"), [(0.0, True), (20.0, False)])
+def test_the_word_of_a_look_says_whether_its_pages_are_new(age_s: float, counts: bool) -> None:
+    reach = Reach(whole="w.2", look=2, read_from=129.0 - age_s, missed_from=100.0, made_after=120.0)
+    request = Request("s", Stage.COMMENT, "7", "http://f/7/2", page=2, reach=reach)
+    page = Fetched("http://f/7/2", 200, {}, b"", 0.0, age_s=age_s, seen_at=130.0 - age_s)
+
+    parsed = next_page_read(request, Parsed(Items("s", comments=(Comment("7", "c", page.seen_at),))), page)
+
+    [word] = parsed.items.swept
+    assert (word.before, word.counts, word.made_after) == (100.0, counts, 130.0 if counts else 120.0)
+    assert (word.look, word.whole) == (2, "w.2")
+
+
+def test_a_look_that_waits_stands_delayed_in_the_ledger_and_is_fetched_later(
+    crawl: SmallCrawl, frontier: Frontier, client: redis.Redis
+) -> None:
+    crawl.publish()
+    crawl.forum.thread("7")
+    request = Request("demo", Stage.POST, "7", f"{crawl.forum.url}/post/7", reach=Reach(whole="w.2", look=2))
+
+    frontier.admit("demo", [request], wait_s=60)
+    waiting, asked = frontier.census("demo").delayed, crawl.work()
+    for entry in client.zrange("test:s:demo:delayed", 0, -1):
+        client.zadd("test:s:demo:delayed", {entry: 0})
+    client.zadd("test:due", {"demo": 0})
+    frontier.tick("test")
+
+    assert (waiting, asked) == (1, [])
+    assert crawl.work() == ["/post/7"]

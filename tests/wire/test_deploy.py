@@ -109,7 +109,7 @@ def test_items_of_a_later_version_are_read_without_what_it_added() -> None:
         [[*Forum("f"), "later"]],
         [[*Post("9", 1.0), "later"]],
         [],
-        [["9", 5.0, "w", 1, 2, "later"]],
+        [["9", 5.0, "w", 1, 2, 6.0, False, "later"]],
         [],
         "v",
         [["later"]],
@@ -118,7 +118,11 @@ def test_items_of_a_later_version_are_read_without_what_it_added() -> None:
 
     items = read_items(json.dumps(row).encode())
 
-    assert (items.posts, items.forums, items.swept) == ((Post("9", 1.0),), (Forum("f"),), (Sweep("9", 5.0, "w", 1, 2),))
+    assert (items.posts, items.forums, items.swept) == (
+        (Post("9", 1.0),),
+        (Forum("f"),),
+        (Sweep("9", 5.0, "w", 1, 2, 6.0, counts=False),),
+    )
     assert [visit.key for visit in items.visits] == ["9"]
 
 

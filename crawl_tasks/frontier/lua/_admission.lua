@@ -89,7 +89,12 @@ local function admit_line(site, line, now, unguarded)
     end
   end
   site.rid, site.fresh = site.rid + 1, site.fresh + 1
-  append_ready(site, stage, level, site.rid .. ' ' .. stage .. ' ' .. level .. ' 0 ' .. request)
+  local entry = site.rid .. ' ' .. stage .. ' ' .. level .. ' 0 ' .. request
+  if (site.wait or 0) > 0 then
+    redis.call('ZADD', site.key .. ':delayed', now + site.wait, entry)
+  else
+    append_ready(site, stage, level, entry)
+  end
   if stage == 'list' then note_board(site, string.match(request, '^%S+ (.*)$'), 1)
   elseif is_new ~= 'again' then site.news = site.news + 1 end
   return true

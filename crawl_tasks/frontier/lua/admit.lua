@@ -2,7 +2,8 @@
 -- KEYS 1: key prefix
 -- ARGV 1: site
 -- ARGV 2: most requests that may be open afterwards, 0 for no threshold, -1 for the site's own
--- ARGV 3..: lines
+-- ARGV 3: ms that the new ones wait before they are ready
+-- ARGV 4..: lines
 -- RETURNS 0: {0, new, known, left over because of the threshold}
 -- RETURNS -1: the site is not published
 
@@ -11,7 +12,8 @@ if not site then return {-1, 0, 0, 0} end
 local now, limit = now_ms(), tonumber(ARGV[2])
 local room = limit > 0 and room_for(site, limit) or limit < 0 and room_for(site) or math.huge
 local over = 0
-for i = 3, #ARGV do
+site.wait = tonumber(ARGV[3])
+for i = 4, #ARGV do
   if site.fresh >= room then
     over = #ARGV - i + 1
     break
