@@ -14,7 +14,7 @@ PARALLEL = --numprocesses=$(JOBS) --dist=loadfile --no-loadscope-reorder
 UV = VIRTUAL_ENV="$(CURDIR)/$(VENV)" $(BIN)/uv $(shell test -w "$$HOME" || echo --no-cache)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup crawl test flow forums lint lock docs bench chaos image clean
+.PHONY: help setup crawl test flow forums lint lock docs bench freshness chaos image clean
 
 help: ## List what there is to make
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -54,12 +54,14 @@ lock: setup ## Write requirements.lock anew from pyproject.toml
 	$(UV) pip compile --quiet --universal --generate-hashes --all-extras \
 		--group dev --python-version 3.11 --output-file requirements.lock pyproject.toml
 
-docs: setup ## Write the tables of docs/site-files.md anew from the schema and the presets
-	@$(BIN)/python -c 'import pathlib; from crawl_tasks.sites.reference import rewritten; \
-		page = pathlib.Path("docs/site-files.md"); page.write_text(rewritten(page.read_text("utf-8")), "utf-8")'
+docs: setup ## Write the generated pages and parts of pages anew, and the rules of Prometheus
+	@$(BIN)/python -m tests.generated
 
 bench: setup ## Measure a crawl of a local forum of 5,000 pages
 	@$(BIN)/crawl-tasks bench $(OPTIONS)
+
+freshness: setup ## Measure the revisit policy in virtual time, beside those of other crawlers
+	@$(BIN)/python -m tests.freshness
 
 chaos: setup ## Kill, cut off, double and stop what can be, and count what it cost (OPTIONS=--middle, --long, part names)
 	@$(BIN)/python -m tests.chaos $(OPTIONS)

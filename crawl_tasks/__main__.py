@@ -1,4 +1,4 @@
-"""The door for people: `crawl-tasks` and `python -m crawl_tasks`."""
+"""The entry point of the command line: `crawl-tasks` and `python -m crawl_tasks`."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from crawl_tasks.cli.exits import Exit
 
 
 def main() -> None:
-    """Run the command line; Ctrl-C while it is still being imported ends it as quietly as later."""
+    """Run the command line. Ctrl-C during the imports ends the program as quietly as Ctrl-C later."""
     try:
-        from crawl_tasks.cli.main import main as run  # noqa: PLC0415  # Ctrl-C may come before it is there
+        # Inside the try block: the import takes long enough for a Ctrl-C to arrive, which would print a traceback.
+        from crawl_tasks.cli.main import main as run  # noqa: PLC0415
 
         run()
     except KeyboardInterrupt:

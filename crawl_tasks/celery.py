@@ -1,6 +1,6 @@
-"""Step 3: the Celery application: queues, transport, serialisation, the beat table.
+"""The Celery application: queues, transport, serialisation and the schedule of beat.
 
-The module is named by Celery's own convention: `celery -A crawl_tasks` looks for `crawl_tasks.celery.app`.
+The module has the name of Celery's own convention: `celery -A crawl_tasks` looks for `crawl_tasks.celery.app`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from celery import Celery, Task
 from kombu import Queue
 from kombu.transport import TRANSPORT_ALIASES
 
-from crawl_tasks.errors import SettingsError
+from crawl_tasks.errors import SettingsError, TaskFailed
 from crawl_tasks.queues import PRODUCE, QUEUES, ROUTES, UPKEEP
 from crawl_tasks.settings import Settings, load_settings
 
@@ -23,32 +23,42 @@ SENTINEL_TRANSPORT = "crawl_tasks.broker.transport:SentinelTransport"
 UPKEEP_EVERY_S = 30.0
 
 FLOWER_CONF = Path(__file__).with_name("flowerconfig.py")
-"""What `celery -A crawl_tasks flower` reads unless it is given another file: Flower's only door is its environment."""
+"""The file that `celery -A crawl_tasks flower` reads unless another is named. Only the environment can name a file."""
 
 
 class CrawlTask(Task):  # type: ignore[type-arg]  # generic in the stubs only
-    """Celery's task without what a worker would do twice."""
+    """A Celery task without the checks that its worker has made already."""
 
-    Request = "crawl_tasks.broker.request:Request"
+    Request = "crawl_tasks.broker.celery_request:TaskRequest"
+    # Logged without a traceback: the page task has logged the failure of the page.
+    throws = (TaskFailed,)
 
     def __call__(self, *args: object, **kwargs: object) -> object:
-        """Run; Celery's own would look first whether a worker calls it, which has made all ready."""
+        """Run the task."""
+        # Celery's own __call__ first finds out whether a worker calls, and else builds a request context. Here a worker
+        # always calls.
         return self.run(*args, **kwargs)
 
 
 class CrawlApp(Celery):
-    """Celery's application in the one time zone that this one is ever given."""
+    """A Celery application whose time zone is always UTC, and whose connections come back within seconds."""
+
+    amqp_cls = "crawl_tasks.broker.connection:CrawlAMQP"
 
     def uses_utc_timezone(self) -> bool:
-        """Say so without the look at the settings that Celery takes for every message."""
+        """Return True: no setting changes the time zone."""
+        # Celery asks this for every message, and its own method compares two time zones each time.
         return True
 
 
 def build_app(settings: Settings) -> Celery:
-    """Make the application for one installation; from now on `redis://` means our transport in this process."""
+    """Return the application of one installation. From now on `redis://` means our transport in this process."""
     # By kombu's own table of names: `broker_transport` would show in every URL, and Flower knows only redis://.
     TRANSPORT_ALIASES.update(redis=TRANSPORT, rediss=TRANSPORT, sentinel=SENTINEL_TRANSPORT)
-    modules = ["crawl_tasks.tasks", "crawl_tasks.worker"]
+    modules = [
+        "crawl_tasks.tasks",
+        *(f"crawl_tasks.worker.{name}" for name in ("options", "celery_signals", "remote_control")),
+    ]
     app: Celery = CrawlApp("crawl_tasks", include=modules, set_as_current=False, task_cls=CrawlTask)
     app.conf.update(
         broker_url=settings.redis_url,
@@ -66,8 +76,10 @@ def build_app(settings: Settings) -> Celery:
             "health_check_interval": 10,
         },
         broker_connection_retry_on_startup=True,
-        broker_connection_max_retries=None,  # for ever
-        broker_channel_error_retry=True,  # Redis refuses (read-only, memory): that passes
+        # For ever: by default Celery gives up after 100 tries, and a long outage of Redis would end every worker.
+        broker_connection_max_retries=None,
+        # Redis refuses writes while it is read-only or out of memory. Both pass.
+        broker_channel_error_retry=True,
         # The name alone binds every queue to one key: give each its own.
         task_queues=[Queue(name, routing_key=name) for name in QUEUES],
         task_default_queue="control",
@@ -76,14 +88,14 @@ def build_app(settings: Settings) -> Celery:
         result_serializer="json",
         accept_content=["json"],
         task_ignore_result=True,
-        result_backend_thread_safe=True,  # there are no results, so one backend does for all threads
+        # There are no results, so one backend serves all threads.
+        result_backend_thread_safe=True,
         # A message is acknowledged after the page, so that the prefetch bounds what a worker holds.
         task_acks_late=True,
         task_reject_on_worker_lost=True,
         worker_prefetch_multiplier=2,
         worker_disable_rate_limits=True,
         worker_hijack_root_logger=False,
-        worker_pool="threads",
         worker_concurrency=16,
         worker_soft_shutdown_timeout=10.0,
         event_queue_expires=60.0,
@@ -104,6 +116,7 @@ os.environ.setdefault("FLOWER_CONF", str(FLOWER_CONF))
 
 try:
     app = build_app(load_settings())
-except SettingsError as error:  # the celery command would bury any other exception under its own traceback
+except SettingsError as error:
+    # SystemExit, because the celery command buries any other exception under its own traceback.
     sys.stderr.write(f"crawl_tasks: {error}\n")
     raise SystemExit(error.exit_code) from None

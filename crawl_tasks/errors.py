@@ -1,4 +1,4 @@
-"""Every error of ours, and the fate each means for the request that met it.
+"""The exception hierarchy: every error of the crawler, and the fate of the request that failed with it.
 
 CrawlError
 ├── ConfigError                  a person must mend a file or a setting          (exit code 2)
@@ -7,37 +7,41 @@ CrawlError
 ├── BackendError                 Redis or the database does not do its part      (exit code 3)
 │   ├── RedisUnreachable
 │   └── StoreError
-│       └── Unstorable           these items are what the database refuses; they are laid aside
-└── PageError                    one request failed; `fate` says what follows
+│       └── DataRejected           the database refuses these items, which are laid aside
+├── TaskFailed                   how Celery learns that a page failed for good
+└── PageError                    one request failed, `fate` decides on it
     ├── FetchError
     │   ├── Unreachable          retry   refused, reset, DNS, TLS
     │   ├── DeadlineExceeded     retry   the whole attempt took too long
     │   ├── Truncated            retry   fewer bytes than promised, a cut gzip stream
-    │   ├── ServerError          retry   5xx
-    │   ├── SlowDown             retry   429, or 503 with Retry-After; the gate slows the site down
-    │   ├── NoTurn               retry   nothing was sent: the site rests by now, or the lease was lost
+    │   ├── ServerError          retry   other 5xx
+    │   ├── SlowDown             retry   429, 503: the site refuses requests for now
+    │   ├── NoTurn               retry   nothing was sent: the site rests, or the lease was lost
     │   ├── Gone                 gone    404, 410: an answer, not a failure
     │   ├── AccessDenied         park    401, 403, 407, 451, a login wall
     │   ├── Challenged           park    a captcha, or another wall against robots, in the place of the page
     │   ├── RobotsUnavailable    retry   robots.txt answers 5xx or not at all: disallowed for now (RFC 9309, 2.3.1.4)
     │   ├── RobotsRefused        bury    robots.txt disallows the address
-    │   │   └── RedirectRefused  bury    it allows the address, but not where that redirects to; a later page: gone
+    │   │   └── RedirectRefused  bury    robots.txt disallows the target of a redirect (of a later page: gone)
     │   ├── BadStatus            bury    any other status we cannot use
     │   ├── BadRedirect          bury    no or bad Location, too many hops
     │   ├── TooLarge             bury    over the limit on wire or decoded bytes
     │   ├── RefusedAddress       bury    scheme, port, private network: not an address we go to
-    │   └── Undecodable          bury    a content encoding or type we do not read
-    ├── ParseError               park    the page is not what the site file says; waits for a mended rule
-    └── Crashed                  park    our code or a site's own function failed; waits until it is mended
+    │   └── BadEncoding          bury    a content encoding or type we do not read
+    ├── ParseError               park    the page does not match the site file, and waits for a mended rule
+    ├── Hung                     park    the work on the page did not end within its lease
+    └── Crashed                  park    our code or a site's function failed, and waits for a mended one
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
+from types import MappingProxyType
 
 
 class Fate(StrEnum):
-    """What becomes of a request after a failed attempt."""
+    """The next state of a request after a failed attempt."""
 
     RETRY = "retry"
     PARK = "park"
@@ -45,8 +49,19 @@ class Fate(StrEnum):
     GONE = "gone"
 
 
+class Scope(StrEnum):
+    """The scope of a failure: a page, or a site that refuses requests for now, or nothing where nothing was sent.
+
+    Only a page's own failure is counted as one of its attempts.
+    """
+
+    PAGE = "page"
+    SITE = "site"
+    NOTHING = "nothing"
+
+
 class CrawlError(Exception):
-    """Something of the crawl went wrong."""
+    """The base of all errors of the crawler."""
 
     exit_code = 1
 
@@ -62,11 +77,11 @@ class SettingsError(ConfigError):
 
 
 class SiteError(ConfigError):
-    """A site file is wrong: `file:line: field: what is wrong; what to do`."""
+    """A site file is wrong. The message names file, line, field, mistake and remedy."""
 
 
 class BackendError(CrawlError):
-    """A server we stand on does not answer as it must."""
+    """A server that the crawler needs does not answer as expected."""
 
     exit_code = 3
 
@@ -79,22 +94,29 @@ class StoreError(BackendError):
     """The database cannot be written or read."""
 
 
-class Unstorable(StoreError):
-    """The database refuses a batch for the values in it, however it fares itself."""
+class DataRejected(StoreError):
+    """The database refuses a batch because of the values there, not because of its own state."""
+
+
+class TaskFailed(CrawlError):
+    """A task ended without its page. The ledger has the failure already, and Celery shows it."""
 
 
 class PageError(CrawlError):
-    """A request failed. `reason` is a short slug for counters and dead letters; str() has the details.
+    """A request failed. `reason` is a short slug for counters and dead letters, str() has the details.
 
-    `status` is that of the answer, 0 when there was none. `says_nothing` is true where a page came that is not one of
-    those the site file describes: many of them in a row shut the stage (lua/_breaker.lua). `rests_site` lets the whole
-    site wait once, `slows_site` makes it be asked more slowly from now on (lua/_pace.lua).
+    `status` and `headers` are those of the answer, 0 and none without one. `says_nothing` is true for a page that the
+    site file does not describe: many such pages in a row open the stage's circuit breaker (circuit_breaker.lua).
+    `rests_site` makes the whole site wait once. `slows_site` makes requests for the site slower from now on
+    (lib/backoff.lua). Both hold only where other pages fail too (lib/failures.lua).
     """
 
     fate = Fate.RETRY
+    scope = Scope.PAGE
     reason = "page"
     retry_after_s: float | None = None
     status = 0
+    headers: Mapping[str, str] = MappingProxyType({})
     rests_site = False
     slows_site = False
     says_nothing = False
@@ -115,7 +137,7 @@ class Unreachable(FetchError):
 
 
 class DeadlineExceeded(FetchError):
-    """The attempt took longer than it may."""
+    """The attempt exceeded its time limit."""
 
     reason = "deadline"
     slows_site = True
@@ -128,7 +150,7 @@ class Truncated(FetchError):
 
 
 class ServerError(FetchError):
-    """The server failed. `is_busy` says that it is one that has too much to do, not one that stumbled over a page."""
+    """The server failed. `is_busy` is true for an overloaded server, false for one that failed on this page."""
 
     reason = "server_error"
 
@@ -138,8 +160,9 @@ class ServerError(FetchError):
 
 
 class SlowDown(FetchError):
-    """The server asks for patience."""
+    """The server refuses requests for now: 429, 503."""
 
+    scope = Scope.SITE
     reason = "slow_down"
     rests_site = True
     slows_site = True
@@ -150,20 +173,21 @@ class SlowDown(FetchError):
 
 
 class NoTurn(FetchError):
-    """Nothing was sent: the gate has no turn for it."""
+    """Nothing was sent: the site rests, or the lease was lost."""
 
+    scope = Scope.NOTHING
     reason = "no_turn"
 
 
 class Gone(FetchError):
-    """The page does not exist (any more)."""
+    """The page does not exist, or no longer exists."""
 
     fate = Fate.GONE
     reason = "gone"
 
 
 class AccessDenied(FetchError):
-    """The server wants credentials we do not have."""
+    """The server wants credentials that the crawler lacks."""
 
     fate = Fate.PARK
     reason = "access_denied"
@@ -171,7 +195,7 @@ class AccessDenied(FetchError):
 
 
 class Challenged(FetchError):
-    """A wall against robots stands in the place of the page."""
+    """A captcha or another bot wall stands in the place of the page."""
 
     fate = Fate.PARK
     reason = "challenge"
@@ -179,8 +203,9 @@ class Challenged(FetchError):
 
 
 class RobotsUnavailable(FetchError):
-    """robots.txt cannot be had, so nothing is allowed for now."""
+    """robots.txt cannot be fetched, so nothing is allowed for now (RFC 9309, 2.3.1.4)."""
 
+    scope = Scope.SITE
     reason = "robots_unavailable"
     rests_site = True
     slows_site = True
@@ -194,16 +219,16 @@ class RobotsRefused(FetchError):
 
 
 class RedirectRefused(RobotsRefused):
-    """robots.txt allows this address, but not the one it redirects to.
+    """robots.txt allows this address, but not the target of its redirect.
 
-    Of a later page of a board or thread this says that there is no such page: the forum sends us elsewhere.
+    Of a later page of a board or thread, such a redirect says that there is no such page.
     """
 
     reason = "robots_redirect"
 
 
 class BadStatus(FetchError):
-    """The server answered with a status we cannot use."""
+    """The server answered with a status that the crawler cannot use."""
 
     fate = Fate.BURY
     reason = "status"
@@ -224,29 +249,37 @@ class TooLarge(FetchError):
 
 
 class RefusedAddress(FetchError):
-    """We do not go to this address."""
+    """The crawler does not go to this address."""
 
     fate = Fate.BURY
     reason = "refused_address"
 
 
-class Undecodable(FetchError):
-    """The body is in a form we do not read."""
+class BadEncoding(FetchError):
+    """The body has a content encoding or type that the crawler does not read."""
 
     fate = Fate.BURY
     reason = "undecodable"
 
 
 class ParseError(PageError):
-    """The page is not what the site file says."""
+    """The page does not match the site file."""
 
     fate = Fate.PARK
     reason = "parse"
     says_nothing = True
 
 
+class Hung(PageError):
+    """The work on the page did not end within its lease. The request waits until the site's function is mended."""
+
+    fate = Fate.PARK
+    reason = "hung"
+    says_nothing = True
+
+
 class Crashed(PageError):
-    """Our code or a site's own function failed on this page; the request waits until it is mended."""
+    """Our code or a site's own function failed on this page. The request waits until the code is mended."""
 
     fate = Fate.PARK
     reason = "crash"

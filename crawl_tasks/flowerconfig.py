@@ -1,8 +1,9 @@
-"""Beside the flow: how Flower shows the workers. `celery -A crawl_tasks flower` reads it; no module imports it.
+"""The configuration file of Flower: `celery -A crawl_tasks flower` reads this file, and no module imports it.
 
-Flower reads FLOWER_... variables first, then this file, then the command line once more; what the variables and the
-command line said stands in `options` already. Without authentication Flower lets everybody stop workers, and answers
-other pages' scripts: so this file refuses any address but loopback until FLOWER_BASIC_AUTH is set.
+Flower reads the FLOWER_... variables first, then this file, then the command line once more. So `options` holds the
+values of the variables and of the command line already. Without authentication Flower lets everybody stop workers, and
+answers the scripts of other pages (cross-site requests). Therefore this file refuses any address but loopback until
+FLOWER_BASIC_AUTH is set.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
 def format_task(task: Task) -> Task:
-    """Shorten what a task was given and what it said, so that 20,000 tasks stay small on the page."""
+    """Shorten the arguments and the result of a task, so that the page of 20,000 tasks stays small."""
     for name in ("args", "kwargs", "result"):
         text = getattr(task, name)
         if text is not None and len(str(text)) > SHOWN_CHARS:
@@ -27,12 +28,12 @@ def format_task(task: Task) -> Task:
     return task
 
 
-# An empty variable is a list of one empty credential to Flower, and would let in whoever sends none.
+# Flower reads an empty variable as a list of one empty credential, and would admit a visitor who sends none.
 basic_auth = [credential for credential in options.basic_auth or [] if credential]
 # Swarm and Kubernetes hand out secrets as files.
 if secret := os.environ.get("FLOWER_BASIC_AUTH_FILE"):
     basic_auth.append(Path(secret).read_text("utf-8").strip())
-# No address is every address to Flower.
+# Flower takes no address for every address.
 address = options.address or "127.0.0.1"
 
 for credential in basic_auth:
@@ -44,10 +45,10 @@ if address not in LOOPBACK and not basic_auth and not options.auth:
         f"flower: {address} is not loopback and nobody is asked for a password; set FLOWER_BASIC_AUTH=user:password"
     )
 
-# The site and the address of a page stand in args: without that column nobody sees which page failed.
+# The site and the address of a page stand in args. Without that column nobody sees which page failed.
 tasks_columns = "name,args,state,received,runtime,worker"
 natural_time = False
-# Tasks weigh 5 KB each in Flower: 20,000 are 100 MB; its own default would be half a gigabyte.
+# A task takes 5 KB in Flower: 20,000 take 100 MB, and the default of 100,000 would take half a gigabyte.
 max_tasks = 20_000
 max_workers = 500
 purge_offline_workers = 3600

@@ -1,4 +1,4 @@
-"""Log lines for people (key=value) or machines (JSON), each with the page that was being worked on.
+"""Logging: lines for people (key=value) or machines (JSON), each with the page that was in work.
 
 Modules log with the standard library: a constant message, values in `extra`.
 """
@@ -9,24 +9,29 @@ import json
 import logging
 import re
 import sys
+import threading
 import time
+from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Literal
 
 from crawl_tasks.model import Lease
 
 page_at_hand: ContextVar[Lease | None] = ContextVar("page_at_hand", default=None)
-"""Every line logged while it is set names the page."""
+"""Every line names the page while this variable is set."""
 
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 _CELERY_TASK_DATA = "data"
-"""Celery repeats in this extra what its message says already."""
+"""The extra in which Celery repeats its own message."""
 _PASSWORD = re.compile(r"(://[^\s/:@\"']*):[^\s/\"']+@")
+# A forum's text could otherwise steer the terminal on which a log is read.
+# Controls but tab and line feed, and the marks that turn the direction of a line (UAX 9).
+_STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 _ESCAPED = {code: f"\\x{code:02x}" for code in [*range(9), *range(11, 32), 127, *range(128, 160)]}
 
 
 def _fields(record: logging.LogRecord) -> dict[str, object]:
-    """Collect what a record says beside its message: the page, and the values given with it."""
+    """Return the fields of a record beside its message: the page, and the values in `extra`."""
     fields: dict[str, object] = {}
     lease = page_at_hand.get()
     if lease is not None:
@@ -44,16 +49,21 @@ def _stamp(record: logging.LogRecord) -> str:
     return f"{whole}.{int(record.msecs):03d}Z"
 
 
+def for_terminal(text: str) -> str:
+    r"""Return a text with control and direction characters as JSON spells them, as in \u009b, but line ends."""
+    return _STEERING.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
 def hide_passwords(text: str) -> str:
-    """Replace the password of every URL in a text by ***."""
+    """Return a text with the password of every URL replaced by ***."""
     return _PASSWORD.sub(r"\1:***@", text) if "@" in text else text
 
 
 class ConsoleFormatter(logging.Formatter):
-    """`time level message key=value ... [logger]`, on one line but for tracebacks; control characters escaped."""
+    """Formatter of `time level message key=value ... [logger]` on one line, with control characters escaped."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Write one record."""
+        """Return the line of one record, followed by the traceback if there is one."""
         pairs = (f"{name}={_shown(value)}" for name, value in _fields(record).items())
         message = record.getMessage().translate(_ESCAPED)
         line = " ".join([_stamp(record), f"{record.levelname.lower():8}", message, *pairs, f"[{record.name}]"])
@@ -61,10 +71,10 @@ class ConsoleFormatter(logging.Formatter):
 
 
 class JsonFormatter(logging.Formatter):
-    """One JSON object a line."""
+    """Formatter of one JSON object per line."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Write one record."""
+        """Return the JSON object of one record."""
         said: dict[str, object] = {
             "time": _stamp(record),
             "level": record.levelname.lower(),
@@ -85,9 +95,58 @@ def _shown(value: object) -> str:
 def configure_logs(
     style: Literal["console", "json"], level: int | str | None = None, logfile: str | None = None
 ) -> None:
-    """Set up the root logger of a process: one handler, to stderr or a file."""
+    """Set up the root logger of a process with one handler, for stderr or a file."""
     handler: logging.Handler = logging.FileHandler(logfile) if logfile else logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonFormatter() if style == "json" else ConsoleFormatter())
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level or logging.WARNING)
+
+
+COUNT_EVERY_S = 60.0
+
+
+class OutageLog:
+    """A rate-limited error log for the outages of one server, in one process. Thread-safe."""
+
+    def __init__(self, log: logging.Logger, what: str, *, clock: Callable[[], float] = time.monotonic) -> None:
+        """Start with a server that works.
+
+        Args:
+            log: the logger to write to.
+            what: the message, which names the failure and its consequence.
+            clock: returns seconds.
+        """
+        self._log = log
+        self._what = what
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._began: float | None = None
+        self._count_at = 0.0
+        self._failures = 0
+
+    def fail(self, error: Exception) -> None:
+        """Log one more failure: the first at once, further ones by their number, once a minute."""
+        with self._lock:
+            now = self._clock()
+            self._failures += 1
+            if self._began is None:
+                self._began, said = now, {"error": str(error)}
+            elif now >= self._count_at:
+                said = {"error": str(error), "failures": str(self._failures), "for_s": f"{now - self._began:.0f}"}
+            else:
+                return
+            self._count_at = now + COUNT_EVERY_S
+        self._log.error(self._what, extra=said)
+
+    def end(self) -> None:
+        """Note that the server works, and log how long an outage lasted."""
+        # Called after every success, so the usual case takes no lock. The second check is the safe one.
+        if self._began is None:
+            return
+        with self._lock:
+            if self._began is None:
+                return
+            lasted, failures = self._clock() - self._began, self._failures
+            self._began, self._failures = None, 0
+        self._log.warning("works again", extra={"after_s": f"{lasted:.1f}", "failures": failures, "what": self._what})

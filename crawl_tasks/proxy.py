@@ -1,7 +1,7 @@
-"""Step 5, fetch: a proxy that requests go through, as it is named in a setting or a site file. Pure.
+"""Proxies: the address of an HTTP or SOCKS5 proxy in a setting or a site file. Pure.
 
-Every request goes through a tunnel, http as well as https, so that a proxy carries bytes and nothing else: it sees no
-header of an https request, and none of ours is meant for it.
+Every request goes through a tunnel, http as well as https. A proxy carries bytes and nothing else: no header of an
+https request is visible there, and none of our headers is meant for a proxy.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ _ADDRESS = re.compile(
 )
 _WRITE = "write http://host:port, socks5://host:port or socks5h://host:port, or direct"
 _MOST_SECRET = 255
-"""Bytes of a user's name or password that SOCKS5 can carry (RFC 1929)."""
+"""Bytes of a user name or password that SOCKS5 can carry (RFC 1929)."""
 
 
 class ProxyKind(StrEnum):
-    """How a proxy is spoken to. Only behind SOCKS5 we look up the forum's name ourselves, and check what is found."""
+    """The protocol of a proxy. Only behind SOCKS5 do we resolve the forum's name ourselves, and check the result."""
 
     DIRECT = "direct"
     HTTP = "http"
@@ -34,21 +34,22 @@ class ProxyKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Proxy:
-    """A proxy; user and password are empty where it wants none."""
+    """A proxy. User and password are empty for a proxy without authentication."""
 
     kind: ProxyKind
     host: str = ""
     port: int = 0
+    # Secrets stay out of the repr, and with that out of logs and tracebacks.
     user: str = field(default="", repr=False)
     password: str = field(default="", repr=False)
 
     @property
     def looks_up_names(self) -> bool:
-        """Say whether the proxy is given the forum's name, not its address."""
+        """Return whether the proxy is given the forum's name in place of an address."""
         return self.kind in (ProxyKind.HTTP, ProxyKind.SOCKS5H)
 
     def __str__(self) -> str:
-        """Name it without its secrets."""
+        """Return the proxy's address without secrets."""
         return f"{self.kind}://{self.host}:{self.port}" if self.host else str(self.kind)
 
 
@@ -56,14 +57,14 @@ DIRECT = Proxy(ProxyKind.DIRECT)
 
 
 def read_proxy(text: str, where: str) -> Proxy:
-    """Read a proxy's address; empty means none.
+    """Return the proxy of an address, DIRECT for an empty text.
 
     Args:
-        text: what a setting or variable holds; it may have a password.
-        where: whose value it is, for the message, which shows nothing of it.
+        text: the value of a setting or variable, which may hold a password.
+        where: the name of that setting, for the message, which shows nothing of the value.
 
     Raises:
-        ConfigError: it is none.
+        ConfigError: The text is no address of a proxy.
     """
     if text in ("", ProxyKind.DIRECT):
         return DIRECT
@@ -80,4 +81,5 @@ def read_proxy(text: str, where: str) -> Proxy:
 
 
 def _is_sendable(secret: str) -> bool:
+    # unquote() writes U+FFFD for bytes that are not UTF-8. Such a secret would not arrive as meant.
     return len(secret.encode()) <= _MOST_SECRET and secret.isprintable() and "\ufffd" not in secret

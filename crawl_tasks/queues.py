@@ -1,6 +1,6 @@
-"""The topology in one table: which task stands for which kind of work, on which queue.
+"""The queue topology in one table: each Celery task, its kind of work and its queue.
 
-`detail` is no queue: it is the name under which one worker serves `post` and `comment` together.
+`detail` is no queue, but the name under which one worker serves `post` and `comment` together.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Every knob of the installation, in one table. Read once, by the composition root and the command line.
+"""Settings: every option of the installation in one table, read once by each process.
 
 A setting comes from the environment (`CRAWL_REDIS_URL`), or from the file that a variable names
-(`CRAWL_REDIS_URL_FILE`, for the secrets of Swarm and the like), else it is the default. What concerns one forum stands
-in its site file instead.
+(`CRAWL_REDIS_URL_FILE`, for the secrets of Swarm and similar systems), else the default holds. Options of one forum
+stand in its site file instead.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from crawl_tasks.errors import ConfigError, SettingsError
 from crawl_tasks.proxy import read_proxy
 
 STATE_REDIS_URL = "redis.url"
-"""File in `state_dir` that tells where the embedded Redis of this directory listens."""
+"""File in `state_dir` that holds the URL of the embedded Redis of this directory."""
 
 REDIS_SCHEMES = ("redis://", "rediss://", "unix://", "sentinel://")
 
@@ -29,7 +29,7 @@ IN_FILE = "_file"
 
 
 class Settings(BaseModel):
-    """The installation's settings."""
+    """The settings of the installation."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     state_dir: Path = Field(Path(".crawl"), description="Directory for the embedded Redis, the database and logs.")
@@ -38,7 +38,7 @@ class Settings(BaseModel):
         repr=False,
         description="Redis or Valkey to use. Empty: the embedded one of state_dir when it runs, else redis://127.0.0.1:6379/0.",
     )
-    redis_master: str = Field("mymaster", description="What the Sentinels of a sentinel:// URL call the master.")
+    redis_master: str = Field("mymaster", description="Name of the master at the Sentinels of a sentinel:// URL.")
     redis_prefix: str = Field(
         "crawl",
         pattern=r"^[a-z][a-z0-9_-]{0,31}$",
@@ -53,7 +53,7 @@ class Settings(BaseModel):
         None, description="Address or page where a forum's operator reaches you; required for public sites."
     )
     http_client: Literal["requests", "curl"] = Field(
-        "requests", description="Who fetches: requests, or libcurl (pycurl)."
+        "requests", description="HTTP client: requests, or libcurl (pycurl)."
     )
     ca_file: str = Field(
         "", description="PEM file of certificates to trust in place of certifi's, as for a forum with one of its own."
@@ -68,7 +68,7 @@ class Settings(BaseModel):
     outbox_max: int = Field(
         5000, ge=1, le=1_000_000, description="Pages that may wait for the store; from there on nothing is fetched."
     )
-    produce_every_s: float = Field(5.0, ge=0.5, le=3600, description="Seconds between two looks for due boards.")
+    produce_every_s: float = Field(1.0, ge=0.5, le=3600, description="Seconds between two checks for due boards.")
     recover: Literal["ask", "auto"] = Field(
         "ask",
         description="What follows when Redis was emptied: ask stands still until `crawl-tasks recover`, auto rebuilds.",
@@ -79,6 +79,13 @@ class Settings(BaseModel):
         max_length=200,
         description="Key of others' start entries; may hold {site}. Empty: PREFIX:start, and PREFIX:start:SITE.",
     )
+    start_batch: int = Field(500, ge=1, le=5000, description="Start entries taken at a time.")
+    idle_exit_s: float = Field(
+        0,
+        ge=0,
+        le=604_800,
+        description="Seconds without a page after which a worker ends, with nothing open; 0: never.",
+    )
     items: str = Field(
         "",
         description="Steps that all sites' items pass first: function names, or a JSON list as `items` of a site file.",
@@ -86,20 +93,26 @@ class Settings(BaseModel):
     web_password: str = Field(
         "", repr=False, description="Password for acting on the exporter's status page. Empty: the page only shows."
     )
+    web_hosts: str = Field(
+        "",
+        description="Host names of the status page, separated by blanks, as behind a proxy. Addresses and names without"
+        " a dot need none.",
+    )
     alert_to: SecretStr = Field(
         SecretStr(""),
-        description="Where `crawl-tasks alerts` sends, separated by blanks: https://..., slack+https://...,"
+        description="Receivers of `crawl-tasks alerts`, separated by blanks: https://..., slack+https://...,"
         " dingtalk+https://..., wecom+https://...",
     )
     alert_dingtalk_secret: SecretStr = Field(SecretStr(""), description="Secret that signs messages to DingTalk.")
-    alert_every_s: float = Field(30.0, ge=1, le=600, description="Seconds between two looks for alerts.")
+    alert_every_s: float = Field(30.0, ge=1, le=600, description="Seconds between two checks for alerts.")
     alert_repeat_h: float = Field(6.0, ge=0.1, le=8760, description="Hours after which a lasting alert is sent again.")
     log_format: Literal["console", "json"] = Field("console", description="Log lines for people or for machines.")
 
     @field_validator("redis_url")
     @classmethod
     def _redis_url_is_one(cls, value: str) -> str:
-        if not value.startswith(REDIS_SCHEMES):  # said here, since Celery would bury it under tracebacks
+        # Checked here, because Celery would bury the mistake under tracebacks.
+        if not value.startswith(REDIS_SCHEMES):
             raise SettingsError(
                 f"{PREFIX}REDIS_URL: begins with none of {', '.join(REDIS_SCHEMES)}; write redis://HOST:PORT/NUMBER"
             )
@@ -110,7 +123,8 @@ class Settings(BaseModel):
     def _proxy_is_one(cls, value: SecretStr) -> SecretStr:
         try:
             read_proxy(value.get_secret_value(), f"{PREFIX}PROXY")
-        except ConfigError as error:  # no ValueError: its report would show the value
+        except ConfigError as error:
+            # No ValueError, because pydantic's report of one would show the value with its password.
             raise SettingsError(str(error)) from None
         return value
 
@@ -119,17 +133,18 @@ class Settings(BaseModel):
         if not self.redis_url:
             running = self.state_dir / STATE_REDIS_URL
             url = running.read_text("utf-8").strip() if running.is_file() else "redis://127.0.0.1:6379/0"
-            object.__setattr__(self, "redis_url", url)  # frozen for everybody else
+            # The model is frozen for everybody else.
+            object.__setattr__(self, "redis_url", url)
         if not self.database_url:
             object.__setattr__(self, "database_url", f"sqlite:///{self.state_dir / 'crawl.db'}")
         return self
 
 
 def load_settings(environment: Mapping[str, str] = os.environ) -> Settings:
-    """Read the settings.
+    """Return the settings of an environment.
 
     Raises:
-        SettingsError: a value is not in its range, or there is no such setting; the message names the variable.
+        SettingsError: A value is not in its range, or there is no such setting. The message names the variable.
     """
     given = {
         name.removeprefix(PREFIX).lower(): value
@@ -151,7 +166,7 @@ def load_settings(environment: Mapping[str, str] = os.environ) -> Settings:
 
 
 def _read_file(given: dict[str, str], name: str) -> None:
-    """Put what a file says in the place of the variable that names it; it outranks one that says the value itself."""
+    """Put a file's content in place of the variable that names the file. The file outranks a plain variable."""
     path = given.pop(name)
     try:
         given[name.removesuffix(IN_FILE)] = Path(path).read_text("utf-8").strip()
@@ -166,16 +181,20 @@ def _unknown(name: str) -> str:
 
 
 def reference() -> str:
-    """Write docs/settings.md; a test holds the file to it."""
+    """Return the text of docs/settings.md, which `make docs` writes."""
     rows = [
         f"| `{PREFIX}{name.upper()}` | {_default(field.default)} | {field.description} |"
         for name, field in Settings.model_fields.items()
     ]
     head = (
-        "# Settings\n\nFrom the environment; read once, when a process starts. What concerns one forum stands in its"
-        " [site file](site-files.md). Each may be kept in a file: `CRAWL_ALERT_TO_FILE=/run/secrets/alert_to` takes"
-        " what the file says for `CRAWL_ALERT_TO`, and outranks it."
-        "\n\n| variable | default | meaning |\n|---|---|---|\n"
+        "# Settings\n\n[中文](zh/settings.md)\n\n"
+        "Settings concern the whole installation. Terms of one forum stand in its [site file](site-files.md).\n\n"
+        "A setting is an environment variable. A process reads it once, when it starts, so a change needs a restart."
+        " A misspelt name is refused, and the message says the nearest one.\n\n"
+        "## Secrets in files\n\n"
+        "Each variable may be kept in a file, as containers keep secrets: `CRAWL_ALERT_TO_FILE=/run/secrets/alert_to`"
+        " reads the file in place of `CRAWL_ALERT_TO`, and outranks it.\n\n"
+        "## Variables\n\n| variable | default | meaning |\n|---|---|---|\n"
     )
     return head + "\n".join(rows) + "\n"
 

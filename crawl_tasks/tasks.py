@@ -1,11 +1,14 @@
-"""Step 4: the Celery tasks. Each is one line: the work is told in `pipeline.py`, `drain.py` and `schedule/`.
+"""The Celery tasks, one line each. `worker/page_task.py`, `worker/store_task.py` and `schedule/` do the work.
 
-The three fetch tasks are sent by the frontier with a request's id. Sent by anybody else, with the ids a forum
-uses or an address, they ask for admission like any other request and pass the same guard, gate and ledger:
+The frontier sends the three fetch tasks with a request's id. Other programs send them with the ids of a forum or an
+address. Such a message asks for admission like any other request, and passes the same guard, throttle and ledger:
 
     fetch_post.delay(site="demo", post_id="42")
     fetch_list.delay(site="demo", board="3", page=2)
     fetch_comment.delay(site="demo", url="http://127.0.0.1:8765/comment/42/3")
+
+The ledger decides what becomes of a page. Celery's state of the task tells the same to Flower and all who read events:
+FAILURE for a page that is parked or dead, RETRY for one that comes again, SUCCESS for all others.
 """
 
 from __future__ import annotations
@@ -13,25 +16,45 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 
-from celery.exceptions import Reject
+from celery.exceptions import Reject, Retry
 
 from crawl_tasks import queues
-from crawl_tasks.ask import Ask
 from crawl_tasks.celery import app
-from crawl_tasks.errors import BackendError
+from crawl_tasks.errors import BackendError, TaskFailed
 from crawl_tasks.model import Stage
-from crawl_tasks.runtime import runtime
+from crawl_tasks.worker.runtime import runtime
+from crawl_tasks.worker.task_message import TaskMessage
+from crawl_tasks.worker.task_result import FAILED, RETRIED, TaskResult
 
 log = logging.getLogger(__name__)
 
 
-def _work(ask: Ask, later: Mapping[str, object]) -> str:
-    if later:  # of a later version, or misspelt; the work itself is known
-        log.warning("unknown fields of a message are left out", extra={"site": str(ask.site)[:80], "fields": [*later]})
+def _work(message: TaskMessage, unknown: Mapping[str, object]) -> str:
+    # Fields of a later version, or misspelt ones. A refusal would lose messages while two versions run side by side.
+    if unknown:
+        extra = {"site": str(message.site)[:80], "fields": [*unknown]}
+        log.warning("unknown fields of a message are left out", extra=extra)
+    if runtime().settings.idle_exit_s:
+        runtime().idle_exit.note()
     try:
-        return runtime().pages.work(ask)
-    except BackendError as error:  # a message of others is nowhere else: it goes back to its queue
+        return _report(runtime().page_task.handle(message))
+    except BackendError as error:
+        # Only messages of other programs get here. The ledger does not know them yet, so the queue must keep them.
         raise Reject(error, requeue=True) from error
+
+
+def _report(result: TaskResult) -> str:
+    """Return the outcome of a task, or raise the exception that gives the task its state in Celery.
+
+    Raises:
+        TaskFailed: the page failed for good.
+        Retry: the page comes again. Raised as such it sends no message: the frontier does that.
+    """
+    if result.outcome in FAILED:
+        raise TaskFailed(str(result))
+    if result.outcome in RETRIED:
+        raise Retry(str(result), exc=TaskFailed(str(result)))
+    return result.outcome
 
 
 @app.task(name=queues.FETCH_LIST)
@@ -44,10 +67,10 @@ def fetch_list(
     url: str | None = None,
     priority: int | None = None,
     revision: str = "",
-    **later: object,
+    **unknown: object,
 ) -> str:
     """Fetch one list page of a board."""
-    return _work(Ask(site, Stage.LIST, rid, board, page, url, priority, revision), later)
+    return _work(TaskMessage(site, Stage.LIST, rid, board, page, url, priority, revision), unknown)
 
 
 @app.task(name=queues.FETCH_POST)
@@ -59,10 +82,10 @@ def fetch_post(
     url: str | None = None,
     priority: int | None = None,
     revision: str = "",
-    **later: object,
+    **unknown: object,
 ) -> str:
     """Fetch one post."""
-    return _work(Ask(site, Stage.POST, rid, post_id, 1, url, priority, revision), later)
+    return _work(TaskMessage(site, Stage.POST, rid, post_id, 1, url, priority, revision), unknown)
 
 
 @app.task(name=queues.FETCH_COMMENT)
@@ -75,16 +98,19 @@ def fetch_comment(
     url: str | None = None,
     priority: int | None = None,
     revision: str = "",
-    **later: object,
+    **unknown: object,
 ) -> str:
     """Fetch one page of a post's comments."""
-    return _work(Ask(site, Stage.COMMENT, rid, post_id, page, url, priority, revision), later)
+    return _work(TaskMessage(site, Stage.COMMENT, rid, post_id, page, url, priority, revision), unknown)
 
 
 @app.task(name=queues.STORE_ITEMS)
 def store_items() -> str:
-    """Store what waits in the outbox."""
-    return runtime().drain.run()
+    """Store the items that wait in the outbox."""
+    try:
+        return runtime().store_task.run()
+    except BackendError as error:
+        raise Retry(str(error), exc=error) from None
 
 
 @app.task(name=queues.PRODUCE)
@@ -95,5 +121,5 @@ def produce() -> str:
 
 @app.task(name=queues.UPKEEP)
 def upkeep() -> str:
-    """Do what the frontier has due, in case no worker's pacer does."""
-    return runtime().pacer.once()
+    """Tick once, in case the ticker of no worker does."""
+    return runtime().ticker.once()

@@ -1,7 +1,7 @@
-"""Before every step of the flow: addresses in one canonical spelling, and the fingerprint the guard knows a request by.
+"""URL normalisation: addresses in one canonical spelling, and the fingerprints by which the guard knows requests.
 
-The reading is WHATWG's, as browsers read: what a forum's pages link to is what a browser makes of it.
-The same text is then checked and fetched, so no second parser can see another host in it.
+Addresses are read as in the URL standard of the WHATWG, because links of a forum are made for browsers. The same text
+is then checked and fetched, so that no second parser can see another host there.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MAX_PARAMETERS = 200
 DEFAULT_PORTS = {"http": 80, "https": 443}
 
 _SAFE = r"A-Za-z0-9\-._~!$&()*+,;=:@"
-# What nearly all links are: nothing to encode and no dot segment, so nothing to resolve.
+# Nearly all links have nothing to encode and no dot segment, so nothing to resolve.
 _PLAIN = re.compile(
     rf"(https?://[a-z0-9.:\-]{{1,300}}(?=/))?(/(?![/.])[{_SAFE}]*(?:/(?!\.)[{_SAFE}]*)*(?:\?[{_SAFE}/?\[\]]+)?)(?:#[!-~]*)?"
 )
@@ -38,13 +38,13 @@ _PORT = re.compile(r":([0-9]*)\Z")
 _NUMBER = re.compile(r"(?:.*\.)?(?:[0-9]+|0[xX][0-9A-Fa-f]*)")
 _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 _USERINFO = re.compile(r"[^/?#\\\s]*@")
-# Three repeats of a run of segments are a list in a forum; more, in a deep path, are a loop of relative links.
+# A forum may repeat a run of segments three times. More repeats, in a deep path, are a loop of relative links.
 _LOOP = re.compile(r"/((?:[^/]+/)+?)\1{3,}")
 _DEEP = 12
 
 
 class _Place(NamedTuple):
-    """An address in the parts that a relative reference needs."""
+    """The parts of a base address that a relative reference needs."""
 
     origin: str
     path: str
@@ -54,19 +54,19 @@ class _Place(NamedTuple):
 def normalize(
     address: str, base: str | None = None, *, drop_params: Collection[str] = (), encoding: str = "utf-8"
 ) -> str:
-    """Give the absolute http(s) address in its one canonical ASCII spelling, without fragment.
+    """Return the absolute http(s) address in its one canonical ASCII spelling, without fragment.
 
-    Applying it twice changes nothing. The result holds no blank, quote, backslash, control or non-ASCII
-    character. Dot segments and default ports are gone; the order of the query stays, an empty query goes.
+    A second normalisation changes nothing. The result holds no blank, quote, backslash, control or non-ASCII character.
+    Dot segments, default ports and an empty query are removed. The order of the query stays.
 
     Args:
-        address: a reference as it stands on a page or in a file.
-        base: the address of the page it stands on; without it only absolute addresses are taken.
-        drop_params: names of parameters to leave out of query and path (`;name=`); `utm_*` stands for a family.
-        encoding: the page's charset; browsers encode the query (only) in it.
+        address: a reference on a page or in a file.
+        base: the address of the page with the reference. Without a base, only absolute addresses are accepted.
+        drop_params: names of parameters to remove from query and path (`;name=`). `utm_*` stands for a family.
+        encoding: the page's charset, in which browsers encode the query and nothing else.
 
     Raises:
-        RefusedAddress: it is not an address we could go to; the message says why.
+        RefusedAddress: The crawler does not go to this address. The message says why.
     """
     if not isinstance(address, str):
         raise RefusedAddress(f"an address must be text, not {type(address).__name__}")
@@ -83,24 +83,26 @@ def normalize(
 
 
 def host_of(address: str) -> str:
-    """Give the host name of a normalised address: no port, IPv6 in brackets."""
+    """Return the host name of a normalised address: no port, IPv6 in brackets."""
     return _PORT.sub("", origin_of(address).partition("//")[2])
 
 
 def origin_of(address: str) -> str:
-    """Give scheme, host and port (unless it is the scheme's own) of a normalised address."""
+    """Return scheme, host and port of a normalised address. The scheme's default port is left out."""
     end = address.find("/", 8)
     return address if end < 0 else address[:end]
 
 
 def fingerprint(stage: str, key: str, page: int, revision: str) -> int:
-    """Give the 63-bit number the guard knows a request by; different requests give different inputs to the hash."""
+    """Return the 63-bit number by which the guard knows a request."""
+    # The lengths keep the parts apart, so that different requests never give the hash the same text.
     text = f"{len(stage)}:{stage}{len(key)}:{key}{page}:{revision}"
     return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big") >> 1
 
 
 def page_hash(stage: str, key: str, page: int) -> int:
-    """Return the 56-bit number the guard knows a page by, whatever its revision; never 0."""
+    """Return the 56-bit number by which the guard knows a page in any revision, never 0."""
+    # Seven of the ten bytes of an entry of the exact guard (lua/lib/guard.lua).
     text = f"{len(stage)}:{stage}{len(key)}:{key}{page}"
     return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=7).digest(), "big") or 1
 
@@ -123,6 +125,7 @@ def _checked(address: str) -> str:
 
 
 def _resolve(address: str, base: str | None, encoding: str) -> str:
+    # Browsers drop control characters and spaces at the ends, and tabs and line breaks everywhere (WHATWG).
     text = address.strip(_BLANKS).translate(_NO_BREAKS)
     if not text:
         raise _refusal(address, "is empty")
@@ -139,8 +142,9 @@ def _resolve(address: str, base: str | None, encoding: str) -> str:
 
 
 def _joined(text: str, base: str | None) -> _Place:
-    """Split a reference, or complete it from its base; path and query are still as written."""
+    """Return the parts of a reference, completed from its base. Path and query are not encoded yet."""
     front, mark, query = text.partition("?")
+    # Browsers read a backslash as a slash. Any other reading would see another host in http:\\host.
     front = front.replace("\\", "/")
     named = _SCHEME.match(front)
     if named is not None:
@@ -166,6 +170,7 @@ def _authority(rest: str, scheme: str, query: str) -> _Place:
     return _Place(_origin(f"{scheme}://{host}"), slash + path or "/", query)
 
 
+# All links of a page share one base, and most share one host: both are read once.
 @lru_cache(maxsize=1024)
 def _place(base: str) -> _Place:
     parts = urlsplit(normalize(base))
@@ -174,9 +179,10 @@ def _place(base: str) -> _Place:
 
 @lru_cache(maxsize=4096)
 def _origin(written: str) -> str:
-    """Read `scheme://host:port`, the scheme already known to be ours and in lower case."""
+    """Return the origin of `scheme://host:port`, whose scheme is known to be http or https in lower case."""
     scheme, _, authority = written.partition("://")
     if "@" in authority:
+        # In https://forum.example@evil.example/ the name before the @ only looks like the host.
         raise RefusedAddress("an address with a user name or password in it is refused; take it out")
     port = _PORT.search(authority)
     host = authority[: port.start()] if port else authority
@@ -192,13 +198,14 @@ def _ipv6(host: str) -> str:
         address = IPv6Address(host[1:-1] if host.endswith("]") and "%" not in host else "")
     except AddressValueError:
         raise _refusal(host, "is no IPv6 address (a zone is not allowed either)") from None
+    # ::ffff:127.0.0.1 is a second spelling of an IPv4 address, and not canonical.
     if address.ipv4_mapped is not None:
         raise _refusal(host, "hides an IPv4 address; write that one")
     return f"[{address.compressed}]"
 
 
 def _name(host: str) -> str:
-    """Give a host name in lower-case ASCII, or the four decimal numbers of an IPv4 address."""
+    """Return a host name in lower-case ASCII, or an IPv4 address as four decimal numbers."""
     try:
         name = host.lower() if host.isascii() else idna.encode(host, uts46=True).decode("ascii")
         name = name.removesuffix(".")
@@ -209,6 +216,7 @@ def _name(host: str) -> str:
         raise _refusal(host, "is no host name (IDNA)") from None
     if not _NAME.fullmatch(name):
         raise _refusal(host, "is no host name")
+    # Browsers read 0x7f.1 and 2130706433 as 127.0.0.1 (WHATWG). Such spellings hide an address and are refused below.
     if not _NUMBER.fullmatch(name):
         return name
     try:
@@ -218,7 +226,10 @@ def _name(host: str) -> str:
 
 
 def _quoted(text: str, encoding: str) -> str:
-    """Encode as a browser does: what the charset lacks becomes a character reference, a Unicode one is UTF-8."""
+    """Return text percent-encoded as browsers do.
+
+    A character that the charset lacks becomes a character reference. In Unicode charsets the encoding is UTF-8.
+    """
     wide = encoding.lower().startswith("utf")
 
     def quote(found: re.Match[str]) -> str:
@@ -248,7 +259,8 @@ def _without(address: str, names: tuple[str, ...]) -> str:
     path, _, query = address.partition("?")
     dropped = _pattern(names)
     path = re.sub(r";([^;/=]+)(?:=[^;/]*)?", lambda found: "" if dropped.fullmatch(found[1]) else found[0], path)
-    if "/." in path:  # `/.;sid=1` was no dot segment, and is one now
+    if "/." in path:
+        # `/.;sid=1` was no dot segment before, and is one now.
         origin = origin_of(path)
         path = origin + _without_dots(path[len(origin) :])
     kept = [pair for pair in query.split("&") if not dropped.fullmatch(pair.partition("=")[0])]

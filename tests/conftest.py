@@ -9,7 +9,7 @@ import pytest
 import redis
 from hypothesis import HealthCheck, settings
 
-from crawl_tasks.frontier.client import open_client
+from crawl_tasks.frontier.redis_client import open_client
 from crawl_tasks.local.redis_server import RedisServer
 
 # How long an example takes says how busy the machine is, and nothing about us. The examples are the same in every run:

@@ -28,7 +28,7 @@ PYTHON = "/usr/bin/python3" if os.geteuid() == 0 and Path("/usr/bin/python3").ex
 
 PASSED_ON = re.compile(r"(PIP|UV|SSL)_|https?_proxy|no_proxy", re.IGNORECASE)
 ASKED = (
-    "crawl-tasks version",
+    "crawl-tasks --version",
     "crawl-tasks sites check --no-publish",
     "celery -A crawl_tasks worker --help",
     "celery -A crawl_tasks beat --help",
@@ -37,7 +37,7 @@ ASKED = (
 
 
 def instructions(text: str) -> Iterator[tuple[str, str]]:
-    """Give the Dockerfile's instructions, continued lines joined, comments left out."""
+    """Return the Dockerfile's instructions, continued lines joined, comments left out."""
     lines = "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("#"))
     for line in lines.replace("\\\n", " ").splitlines():
         name, _, rest = line.strip().partition(" ")
@@ -46,7 +46,7 @@ def instructions(text: str) -> Iterator[tuple[str, str]]:
 
 
 def build_stage(text: str) -> list[tuple[str, str]]:
-    """Give the RUN and COPY lines of the first stage."""
+    """Return the RUN and COPY lines of the first stage."""
     found: list[tuple[str, str]] = []
     stages = 0
     for name, rest in instructions(text):

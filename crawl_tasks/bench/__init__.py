@@ -1,1 +1,1 @@
-"""What the crawler costs: pages per second, CPU, Redis commands, bytes; measured on the real thing."""
+"""Benchmarks of the crawler: pages per second, CPU, Redis commands and bytes, measured on real processes."""

@@ -1,4 +1,4 @@
-"""Bytes of Redis per queued request and per guarded address, at a given number of both."""
+"""Redis memory per queued request and per guarded address, in bytes, at a given number of both."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TERMS: dict[str, str | int] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Footprint:
+class MemoryUse:
     """Bytes by Redis' own account, divided by the number of requests."""
 
     requests: int
@@ -50,23 +50,26 @@ def _used(client: redis.Redis) -> int:
     return info["used_memory"]
 
 
-def measure_footprint(count: int) -> Footprint:
-    """Queue `count` requests on a Redis of its own and weigh them, then the guard without them."""
+def measure_footprint(count: int) -> MemoryUse:
+    """Queue `count` requests on a separate Redis and measure their memory, then the guard's without them."""
     with tempfile.TemporaryDirectory() as directory:
         server = RedisServer(Path(directory))
         server.start()
         try:
             with redis.Redis.from_url(server.url) as client:
+                # The buffers of the append-only file would count as memory of the requests.
                 client.config_set("appendonly", "no")
-                client.config_set("lazyfree-lazy-user-del", "no")  # the default of Valkey 8 frees later
+                # The default of Valkey 8 frees memory later, in the background.
+                client.config_set("lazyfree-lazy-user-del", "no")
                 frontier = Frontier(client, SITE)
                 frontier.sites.publish(SITE, "1", "{}", TERMS, [])
                 before = _used(client)
                 for batch in _requests(count):
                     frontier.admit(SITE, batch)
                 full = _used(client)
+                # Without the queue, the rest of the growth is the guard's.
                 client.delete(f"{SITE}:s:{SITE}:ready:post:5")
                 guard = _used(client)
         finally:
             server.stop()
-    return Footprint(count, (full - guard) / count, (guard - before) / count)
+    return MemoryUse(count, (full - guard) / count, (guard - before) / count)

@@ -1,1 +1,1 @@
-"""How Celery's messages travel: kombu's Redis transport, taught that our messages are only hints."""
+"""The broker: kombu's Redis transport, with our own messages as hints that may be lost."""

@@ -1,4 +1,4 @@
-"""Step 3: a message as it was taken from Redis: checked before Celery sees it, and decoded once."""
+"""Broker messages: checked before Celery sees them, and decoded once."""
 
 from __future__ import annotations
 
@@ -14,40 +14,44 @@ _MARK = "crawl_at"
 
 _ENCODINGS = (None, "utf-8", "base64")
 
+# Celery starts these after the task: a malformed one fails outside of the task.
 _CALLS = ("callbacks", "errbacks", "chain")
 
 
 def is_hint(message: virtual.Message) -> bool:
-    """Say whether the frontier wrote a message, and will send it again when it is lost."""
+    """Return whether the frontier wrote a message, and sends a lost one again."""
     return _MARK in message.headers
 
 
 def readable(message: bytes) -> dict[str, Any]:
-    """Read a message as far as kombu and Celery need it; anybody can put anything on a Redis list.
+    """Return a message's JSON after the checks that kombu and Celery need. Anybody can put anything on a Redis list.
 
     Raises:
-        ValueError: it is no JSON, or its body is no base64.
-        LookupError: it lacks what a message has.
-        TypeError: what it has is of the wrong kind.
+        ValueError: the message is no JSON, or the body is no base64.
+        LookupError: a necessary part is missing.
+        TypeError: a part has a wrong type.
     """
     payload: dict[str, Any] = orjson.loads(message)
     properties, headers = payload["properties"], payload["headers"]
     texts = [payload["body"], properties["delivery_tag"], properties["delivery_info"]["routing_key"]]
-    if "task" in headers:  # else it is of the workers' remote control
+    # Messages without a task are of the workers' remote control.
+    if "task" in headers:
         texts += (headers["task"], headers["id"])
-    "".join(texts)  # the cheapest way to hold that all are texts
+    # The cheapest way to check that all are texts.
+    "".join(texts)
     if payload["content-type"] != "application/json":
         raise ValueError("the content type is not application/json")
     encoding = properties.get("body_encoding")
     if encoding not in _ENCODINGS:
         raise ValueError("the body's encoding is neither utf-8 nor base64")
-    if "task" in headers and _MARK not in headers:  # a forged hint ends where its task fails; others would come back
+    # A forged hint ends where its task fails. Any other message would come back to the queue and end the next worker.
+    if "task" in headers and _MARK not in headers:
         _check_body(base64.b64decode(payload["body"], validate=True) if encoding == "base64" else payload["body"])
     return payload
 
 
 def _check_body(text: str | bytes) -> None:
-    """Hold that a body is what Celery takes it for: if not, its worker fails before or after the task, not in it."""
+    """Check the shape of a body: with a wrong one Celery's worker fails before or after the task, not within."""
     match orjson.loads(text):
         case [list(), dict(), dict() as links]:
             calls = [call for name in _CALLS for call in links.get(name) or ()]
@@ -58,11 +62,14 @@ def _check_body(text: str | bytes) -> None:
 
 
 class Message(virtual.Message):
-    """A message on its way through a worker.
+    """A message on the way through a worker.
 
-    A hint is neither compressed nor encoded, and nothing but plain JSON: what kombu looks for in any message is not
-    looked for in it. Sets private names of kombu 5.7; a test compares the hint with kombu's own.
+    A hint is neither compressed nor encoded, and nothing but plain JSON, so kombu's checks for these are left out. Sets
+    private names of kombu 5.7. A test compares the hint with kombu's own.
     """
+
+    is_sound = False
+    """Whether Celery has read the whole message. From then on an error is the worker's, and not the message's."""
 
     def __init__(self, payload: dict[str, Any], channel: Any = None, **kwargs: Any) -> None:  # noqa: ANN401 (kombu's)
         if _MARK not in payload["headers"]:

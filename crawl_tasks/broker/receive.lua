@@ -1,10 +1,10 @@
--- Take up to k messages off the queues. Hints need no record: a lost one is sent again by the frontier. Messages of
--- others are recorded in `unacked` in the same instant, so that no crash can lose them between queue and record.
+-- Receive up to k messages from the queues. Hints need no record: the frontier sends a lost one again. Messages of other
+-- programs are recorded in `unacked` in the same instant, so that no crash can lose them between queue and record.
 -- KEYS 1: unacked hash, KEYS 2: unacked index, then the queues' bells, then the lists in the order to serve them
 -- ARGV 1: time of the caller, seconds
 -- ARGV 2: k
--- ARGV 3: kombu's separator of queue and priority step
--- ARGV 4: what marks a hint
+-- ARGV 3: kombu's separator between queue and priority step
+-- ARGV 4: mark of a hint in the raw text
 -- ARGV 5: number of bells
 -- RETURNS 0: {0, {last id of each bell}, {queue, {messages}, ...}}
 

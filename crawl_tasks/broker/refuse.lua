@@ -1,5 +1,5 @@
--- Set a message aside that no worker can read, with the reason; the newest thousand are kept.
--- KEYS 1: refused list, KEYS 2: unacked hash, KEYS 3: unacked index
+-- Reject a message that no worker can read: keep it aside with the reason. The newest thousand are kept.
+-- KEYS 1: list of rejected messages, KEYS 2: unacked hash, KEYS 3: unacked index
 -- ARGV 1: queue and reason
 -- ARGV 2: message
 -- RETURNS 0: {0}

@@ -1,10 +1,10 @@
-"""Step 3: kombu's Redis transport with one script that takes messages, and none to acknowledge hints.
+"""The Redis transport of kombu, with one script that takes messages, and none that acknowledges hints.
 
-Stock kombu takes a message with BRPOP and records it in `unacked` by a second call; a worker that dies in between
-has lost it. Here one script does both, for up to k messages at a time, and our own hints are not recorded at all:
-the frontier sends a lost one again. Keys and payloads are kombu's, so stock workers can share the queues. When the
-queues are empty the worker waits on their bells, small streams that whoever puts a message there renews; programs
-that publish by stock kombu ring none and are noticed within `bell_block_ms`.
+Stock kombu takes a message with BRPOP and records the message in `unacked` by a second call. A worker that dies in
+between has lost the message. Here one script does both, for up to k messages at a time, and our own hints are not
+recorded at all: the frontier sends a lost one again. Keys and payloads are kombu's, so stock workers can share the
+queues. A worker with empty queues waits on their bells, small streams that every sender renews. Programs that publish
+by stock kombu ring no bell and are noticed within `bell_block_ms`.
 
 Overrides private names of kombu 5.7 (`_brpop_start`, `_brpop_read`, `_put`, `_restore`): the version is pinned and
 tests/flow holds every one of them against a real worker.
@@ -32,68 +32,70 @@ from crawl_tasks.frontier.keys import bell
 log = logging.getLogger(__name__)
 
 MAX_TAKEN = 64
-"""Messages taken in one call at most, so that one worker does not take all from the others."""
+"""The most messages taken in one call, so that one worker does not take all from the others."""
 
 REFILL = 4
-"""Messages are taken when a 1/REFILL of the prefetch is free: several in one call, not one for every task that ends."""
+"""A 1/REFILL of the prefetch must be free before a poll: several messages in one call, not one after every task."""
 
 PAGE_S = 0.0015
-"""What a page takes a process at the least, however many threads it has. The event loop of a busy worker waits as long
-as it takes until there is room for more messages, since each look costs 0.1 ms. The threads do not: until the next
-messages are there it waits twice, which is half of what was prefetched."""
+"""The least time that a page takes a process, in seconds, with any number of threads.
+
+A poll costs 0.1 ms, so the event loop of a busy worker waits until there can be room for more messages. The threads do
+not run out of work: two such pauses pass before the next messages are there, as long as half of the prefetch takes.
+"""
 
 GATHER_MOST_S = 0.015
 
 REFUSED_WAIT_S = 1.0
 
 REFUSED_MOST_S = 30.0
-"""After so long a time of refusals the connection is made anew."""
+"""After refusals for so long, in seconds, a new connection is made."""
 
 
 class QoS(stock.QoS):
-    """What was taken and not yet acknowledged. Hints are counted here only, never in Redis."""
+    """The messages taken and not yet acknowledged. Hints are counted here only, never in Redis."""
 
     def outstanding(self) -> int:
-        """Count the messages that are being worked on or wait in this process."""
+        """Return the number of messages that are being worked on or wait in this process."""
         return len(self._delivered or ()) - len(self._dirty or ())
 
     def can_consume(self) -> bool:
-        """Say whether to take messages now."""
+        """Return whether to take messages now."""
         limit: int = self.prefetch_count
         return not limit or limit - self.outstanding() >= max(1, limit // REFILL)
 
     def pause_s(self) -> float:
-        """Say how long there is nothing to look for while tasks are at work."""
+        """Return the seconds without need for a poll while tasks are at work."""
         return min(PAGE_S * max(1, self.prefetch_count // REFILL), GATHER_MOST_S) if self.outstanding() else 0.0
 
     def append(self, message: virtual.Message, delivery_tag: str) -> None:
-        """Count a message; receive.lua has recorded it already when it is no hint."""
+        """Count a message. receive.lua has recorded all but hints already."""
         virtual.QoS.append(self, message, delivery_tag)
 
     def ack(self, delivery_tag: str) -> None:
-        """Acknowledge a message; of a hint nothing stands in Redis."""
+        """Acknowledge a message. Nothing of a hint stands in Redis."""
         if self._is_recorded(delivery_tag):
             super().ack(delivery_tag)
         else:
             virtual.QoS.ack(self, delivery_tag)
 
     def reject(self, delivery_tag: str, requeue: bool = False) -> None:
-        """Refuse a message; a refused hint is dropped, the frontier sends it again if it is still wanted."""
+        """Refuse a message. A refused hint is dropped: the frontier sends a wanted one again."""
         if self._is_recorded(delivery_tag):
             super().reject(delivery_tag, requeue)
         else:
             virtual.QoS.ack(self, delivery_tag)
 
     def _is_recorded(self, delivery_tag: str) -> bool:
-        """Say whether a message stands in Redis: not a hint, nor what a broken connection made us forget."""
+        """Return whether a message stands in Redis: no hint, and not forgotten with a broken connection."""
         message = self._delivered.get(delivery_tag)
         return message is not None and not is_hint(message)
 
     def restore_unacked(self, client: Any = None) -> None:  # noqa: ANN401 (kombu's signature)
-        """Put back what was taken and not worked on when the channel closes.
+        """Put taken messages back that were not worked on when the channel closes.
 
-        On a broken connection nothing needs to be done: the frontier sends lost hints again, and the messages of
-        others stand in `unacked`.
+        On a broken connection nothing needs to be done: the frontier sends lost hints again, and the messages of others
+        stand in `unacked`.
         """
         try:
             for tag, message in list(self._delivered.items()):
@@ -101,12 +103,13 @@ class QoS(stock.QoS):
                     self.channel.put_back(message)
                     self._delivered.pop(tag, None)
             super().restore_unacked(client)
-        except (*self.channel.connection_errors, AttributeError):  # kombu's connection has lost its client by then
+        # After a lost connection kombu's channel has no client any more, hence AttributeError.
+        except (*self.channel.connection_errors, AttributeError):
             self._delivered.clear()
 
 
 class Channel(stock.Channel):
-    """A channel whose polling is receive.lua while there is work and XREAD on the bells while there is none."""
+    """A channel that polls by receive.lua while there is work and by XREAD on the bells while there is none."""
 
     QoS = QoS
     Message = Message
@@ -153,17 +156,19 @@ class Channel(stock.Channel):
         connection.send_command(*command)
 
     def _name_keys(self, queues: tuple[str, ...]) -> tuple[list[str], list[str]]:
-        """Name the bells of some queues, and their lists in the order to serve them; it changes with every message."""
+        """Return the bells and the lists of queues, in the order to serve them, which changes with every message."""
         bells = [bell(self.redis_prefix, queue) for queue in queues]
         lists = [self._q_for_pri(queue, step) for step in self.priority_steps for queue in queues]
-        self._keys_of[queues] = bells, lists  # as many as there are orders of a worker's queues: 120 at most
+        # There are as many entries as orders of a worker's queues: 120 at most.
+        self._keys_of[queues] = bells, lists
         return bells, lists
 
     def _brpop_read(self, **options: object) -> bool:
         client = self.client
         try:
             reply = client.parse_response(client.connection, "XREAD" if self._is_waiting else "EVALSHA")
-        except NoScriptError:  # Redis was restarted
+        # Redis was restarted and has forgotten the script.
+        except NoScriptError:
             self._sha = None
             raise Empty from None
         except self.connection_errors:
@@ -190,7 +195,7 @@ class Channel(stock.Channel):
         return True
 
     def _sit_out(self, error: ResponseError) -> None:
-        """Wait while Redis refuses: it is read-only, cannot save, or asks for another password; say so once."""
+        """Wait while Redis refuses commands: read-only, unable to save, or with a new password. Logged once."""
         now = monotonic()
         if self._refused_since is None:
             self._refused_since = now
@@ -198,7 +203,8 @@ class Channel(stock.Channel):
         if now - self._refused_since > REFUSED_MOST_S:
             self._refused_since = None
             self.client.connection.disconnect()
-            raise RedisConnectionError(str(error)) from error  # perhaps another server answers to this name by now
+            # Perhaps another server answers to this name by now.
+            raise RedisConnectionError(str(error)) from error
         sleep(REFUSED_WAIT_S)
 
     def _deliver(self, message: bytes, queue: str) -> None:
@@ -207,19 +213,19 @@ class Channel(stock.Channel):
         except (LookupError, TypeError, ValueError) as error:
             self._set_aside(message, queue, str(error))
             return
+        # Celery uses the parts of a message unchecked, so any of these errors may come out of a strange one.
         try:
             self.connection._deliver(payload, queue)
-        except (
-            AttributeError,
-            LookupError,
-            TypeError,
-            ValueError,
-        ) as error:  # Celery takes its parts for what they say
+        except (AttributeError, LookupError, TypeError, ValueError) as error:
+            tag = payload["properties"]["delivery_tag"]
+            # The error of a broken worker ends the worker, and its messages go back to their queues.
+            if getattr(self.qos._delivered.get(tag), "is_sound", False):
+                raise
             self._set_aside(message, queue, f"{type(error).__name__}: {error}")
-            virtual.QoS.ack(self.qos, payload["properties"]["delivery_tag"])
+            virtual.QoS.ack(self.qos, tag)
 
     def set_aside(self, message: virtual.Message, reason: str) -> None:
-        """Keep a message that Celery would throw away; a hint need not be kept, the frontier sends it again."""
+        """Keep a message that Celery would throw away. A hint need not be kept: the frontier sends a new one."""
         if not is_hint(message):
             self._set_aside(dumps(message._raw).encode(), message.delivery_info["routing_key"], reason)
 
@@ -231,7 +237,7 @@ class Channel(stock.Channel):
             client.eval(text, len(keys), *keys, f"{queue} {reason}", message)
 
     def put_back(self, message: virtual.Message) -> None:
-        """Put a taken hint back where it is taken from next."""
+        """Put a taken hint back to the end of the list from which messages are taken."""
         with self.conn_or_acquire() as client:
             client.rpush(message.delivery_info["routing_key"], dumps(message._raw))
 
@@ -248,23 +254,23 @@ class Channel(stock.Channel):
 
 
 class SentinelChannel(Channel, stock.SentinelChannel):
-    """The same on the master that Sentinels name."""
+    """The same channel on the master that Sentinels name."""
 
     from_transport_options = (*Channel.from_transport_options, "master_name", "min_other_sentinels", "sentinel_kwargs")
 
 
 class Poller(stock.MultiChannelPoller):
-    """What a worker's event loop looks at Redis with, at each of its turns."""
+    """The poller by which a worker's event loop reads from Redis."""
 
     def on_poll_start(self) -> None:
-        """Ask for messages where there is room, and let replies and ended tasks gather while there is work."""
+        """Poll for messages if there is room, and pause during work, so that replies and ended tasks gather."""
         super().on_poll_start()
         if pause_s := max((channel.qos.pause_s() for channel in self._channels), default=0.0):
             sleep(pause_s)
 
 
 class Transport(stock.Transport):
-    """What `redis://` means to the crawler's Celery application."""
+    """The transport of `redis://` URLs in the crawler's Celery application."""
 
     Channel = Channel
 
@@ -274,7 +280,7 @@ class Transport(stock.Transport):
 
 
 class SentinelTransport(Transport):
-    """What `sentinel://` means to it."""
+    """The transport of `sentinel://` URLs there."""
 
     Channel = SentinelChannel
     default_port = 26379

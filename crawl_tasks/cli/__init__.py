@@ -1,1 +1,1 @@
-"""The command line: one small module a command; `main.py` finds them and turns errors into lines and exit codes."""
+"""The command line: one module a command. `main.py` finds the commands, and turns errors into exit codes."""

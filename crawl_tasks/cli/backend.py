@@ -1,4 +1,4 @@
-"""The frontier as the command line opens it: asked once whether it answers, and not waited for."""
+"""The connection of the command line to Redis: one try, no waiting."""
 
 from __future__ import annotations
 
@@ -8,23 +8,26 @@ from collections.abc import Sequence
 import redis
 
 from crawl_tasks.errors import BackendError, ConfigError, RedisUnreachable, SettingsError
-from crawl_tasks.frontier.client import open_client
+from crawl_tasks.frontier.admin.admin import Admin
 from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.frontier.redis_client import open_client
+from crawl_tasks.monitor.problems.installation_kinds import HALTED, NO_SITE
 from crawl_tasks.settings import Settings, load_settings
 
 CONNECT_TIMEOUT_S = 3.0
 REPLY_TIMEOUT_S = 10.0
 NAMED = 10
-"""Sites that a message names; there may be a thousand."""
+"""Sites that a message names at most. There may be a thousand."""
 
 
 def connect_now(url: str, master: str) -> redis.Redis:
-    """Connect to a Redis that answers now; a person at a terminal would rather know than wait.
+    """Return a client of a Redis that answers now.
 
     Raises:
-        SettingsError: the URL is none.
-        RedisUnreachable: it does not answer, or not to us.
+        SettingsError: the URL is not one of Redis.
+        RedisUnreachable: Redis does not answer, or refuses the connection.
     """
+    # Without retries, unlike a worker's client: a person at a terminal would rather know than wait.
     try:
         client = open_client(
             url, master, socket_connect_timeout=CONNECT_TIMEOUT_S, socket_timeout=REPLY_TIMEOUT_S, retry=None
@@ -42,7 +45,7 @@ def connect_now(url: str, master: str) -> redis.Redis:
 
 
 def open_frontier(settings: Settings | None = None) -> Frontier:
-    """Open the frontier of the installation.
+    """Return the frontier of the installation.
 
     Raises:
         SettingsError: a setting is wrong.
@@ -58,20 +61,21 @@ def open_frontier(settings: Settings | None = None) -> Frontier:
 
 
 def chosen_sites(frontier: Frontier, names: tuple[str, ...]) -> list[str]:
-    """Give the published sites that were named, or all when none was.
+    """Return the published sites that were named, or all when none was.
 
     Raises:
-        ConfigError: one is not published, or none is.
+        ConfigError: a named site is not published, or no site is.
         BackendError: Redis was emptied.
     """
     published = frontier.sites.names()
-    if not published and (why := frontier.memory.halted()):
-        raise BackendError(f"all sites stand still: {why}")
+    # An emptied Redis has no sites either, and "no site is published" would send the operator the wrong way.
+    if not published and (why := Admin(frontier).restore.halted()):
+        raise BackendError(HALTED.problem(reason=why).text)
     for name in names:
         if name not in published:
             raise ConfigError(f"site {name!r} is not published; {_remedy(name, published)}")
     if not published:
-        raise ConfigError("no site is published; write config/sites/NAME.yaml and run: crawl-tasks sites check")
+        raise ConfigError(NO_SITE.problem().advice())
     return list(names) or published
 
 

@@ -1,12 +1,12 @@
-"""`crawl-tasks bench`: a measured crawl of a local forum; the work is told in `crawl_tasks/bench/`."""
+"""`crawl-tasks bench`: a measured crawl of a local forum, by `crawl_tasks/bench/`."""
 
 from __future__ import annotations
 
 import click
 
-from crawl_tasks.bench.main import bench
+from crawl_tasks.bench.measure import bench
 from crawl_tasks.cli.exits import Exit
-from crawl_tasks.cli.helptext import examples
+from crawl_tasks.cli.help_text import examples
 
 
 @click.command(epilog=examples("crawl-tasks bench", "crawl-tasks bench --client curl --processes 1 --together"))

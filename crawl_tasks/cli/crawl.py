@@ -1,44 +1,64 @@
-"""The story of a crawl on one machine: publish, start the processes, scan, watch until idle or Ctrl-C, sum up."""
+"""A crawl on one machine from start to end: publish, start the processes, scan, watch until idle or Ctrl-C."""
 
 from __future__ import annotations
 
+import re
+import shutil
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from pathlib import Path
+from typing import Self
 
-from crawl_tasks.cli.standing import require_ledger
-from crawl_tasks.cli.station import Station
-from crawl_tasks.cli.stored import StoredCounts
-from crawl_tasks.errors import BackendError
+from crawl_tasks.cli.installation import LEAST_DISK_BYTES
+from crawl_tasks.cli.local_environment import LocalEnvironment
+from crawl_tasks.cli.only_sites import OnlySites
+from crawl_tasks.cli.require_ledger import require_ledger
+from crawl_tasks.cli.site_removal import removed_sites
+from crawl_tasks.cli.sites import publisher_of
+from crawl_tasks.errors import BackendError, ConfigError
 from crawl_tasks.frontier.frontier import Frontier
-from crawl_tasks.frontier.gauges import BoardState
+from crawl_tasks.frontier.inspect.inspector import Inspector
+from crawl_tasks.frontier.inspect.reads import BoardState
+from crawl_tasks.local.error_logs import ErrorLogs
 from crawl_tasks.local.jobs import FLOWER_PORT, Workers, beat_job, flower_job, worker_jobs
 from crawl_tasks.local.ports import port_near
 from crawl_tasks.model import FULL_REACH, Reach
+from crawl_tasks.monitor.problems.installation_kinds import LOST_LEDGER
+from crawl_tasks.monitor.problems.registry import CurrentProblems
+from crawl_tasks.monitor.problems.setup_kinds import DISK_FULL
 from crawl_tasks.monitor.progress import Progress, Stored
 from crawl_tasks.monitor.snapshot import Snapshot, take_snapshot
-from crawl_tasks.publishing import publish_site
-from crawl_tasks.sites.address import Addresses
+from crawl_tasks.monitor.watchdog import Watchdog
+from crawl_tasks.registry.site_publisher import publish_site
+from crawl_tasks.sites.addresses import Addresses
 from crawl_tasks.sites.schema import Board, Site
-from crawl_tasks.sites.start import first_page
+from crawl_tasks.sites.start_entry import first_page
+from crawl_tasks.store.queries import counts
+from crawl_tasks.store.upsert import Store
 
 LOOK_EVERY_S = 0.25
 SILENCE_ALLOWED_S = 60.0
-"""How long Redis or the database may be away before the crawl ends; the workers wait as long."""
+"""Outage of Redis or the database that ends the crawl, in seconds. The workers wait as long."""
+HOW_TO_RECOVER = "crawl-tasks recover (CRAWL_RECOVER=auto does so by itself); the run goes on after it"
+COUNT_PAUSE_S = 1.0
+COUNT_SHARE = 20
+"""The inverse share of time that counting may take: one part in twenty."""
 
 
 class Finish(StrEnum):
-    """Why a crawl ended."""
+    """The reason for which a crawl ended."""
 
     IDLE = "idle"
     INTERRUPTED = "interrupted"
+    STANDSTILL = "standstill"
     FAILED = "failed"
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What to crawl, and with what. Without `has_workers`, those that a person starts do the work.
+    """The plan of a crawl: sites, processes and end. Without `has_workers` a person starts the workers.
 
     With `boards` or a `reach`, each of these boards (all, if none is named) is walked once, and no other scan starts.
     """
@@ -53,47 +73,84 @@ class Plan:
 
     @property
     def is_limited(self) -> bool:
-        """Say whether this crawl is one walk over some boards, with an end, and not the watch over all."""
+        """Return whether this crawl is one walk over some boards, and not a watch over all of them."""
         return bool(self.boards) or self.reach != FULL_REACH
 
     def scanned(self, board: str) -> bool:
-        """Say whether this crawl looks at a board."""
+        """Return whether this crawl scans a board."""
         return not self.boards or board in self.boards
 
     def of(self, sites: Sequence[Site]) -> Plan:
-        """Give the same plan for other sites."""
+        """Return the same plan for other sites."""
         return replace(self, sites=sites)
 
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """How things stood when the crawl began; the summary tells the difference."""
+    """The state at the beginning of a crawl, with which the summary compares the end."""
 
     at: float
     snapshot: Snapshot
     stored: Stored
 
 
-def start_processes(station: Station, plan: Plan) -> str:
-    """Start what the plan has of workers, beat and Flower; give Flower's address, or nothing."""
+class StoredCounts:
+    """The counts of stored posts and comments of some sites, read so seldom that counting costs little."""
+
+    def __init__(self, database_url: str, sites: list[str]) -> None:
+        # `open` creates the tables: a database that cannot be used ends the command before any process starts.
+        self._store = Store(database_url).open()
+        self._sites = set(sites)
+        self._last = Stored(0, 0)
+        self._next = 0.0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._store.close()
+
+    def now(self) -> Stored:
+        """Return a count of this moment."""
+        rows = [row for row in counts(self._store) if row.site in self._sites]
+        return Stored(sum(row.fetched_posts for row in rows), sum(row.comments for row in rows))
+
+    def lately(self) -> Stored:
+        """Return a recent count."""
+        started = time.monotonic()
+        if started >= self._next:
+            self._last = self.now()
+            # Counting takes longer as the database grows, so the pause is a multiple of the last count.
+            took = time.monotonic() - started
+            self._next = started + max(COUNT_PAUSE_S, COUNT_SHARE * took)
+        return self._last
+
+
+def start_processes(local: LocalEnvironment, plan: Plan) -> str:
+    """Start the workers, beat and Flower of a plan. Return the address of Flower, or an empty text."""
     if plan.has_workers:
+        # Before the first worker: open requests of other sites would be fetched at once.
+        limit = OnlySites(local.frontier, [site.name for site in plan.sites], lambda _: None)
+        limit.renew(take_snapshot(local.frontier).processes, ())
         for job in worker_jobs(plan.workers, with_events=plan.has_flower):
-            station.crew.start(job)
+            local.supervisor.start(job)
+        # Beat would also scan all other boards that are due, and the walk would have no end.
         if not plan.is_limited:
-            station.crew.start(beat_job())
+            local.supervisor.start(beat_job())
     if not plan.has_flower:
         return ""
     port = port_near(FLOWER_PORT)
-    station.crew.start(flower_job(port))
+    local.supervisor.start(flower_job(port))
     return f"http://127.0.0.1:{port}"
 
 
-def begin(station: Station, plan: Plan, stored: StoredCounts) -> Start:
-    """Publish the sites, and have every board scanned once when the plan ends at idle."""
-    frontier = station.frontier
-    require_ledger(station.settings, frontier)
+def begin(local: LocalEnvironment, plan: Plan, stored: StoredCounts) -> Start:
+    """Publish the sites, and admit a scan of every board when the plan ends at idle."""
+    frontier = local.frontier
+    require_ledger(local.settings, frontier)
     for site in plan.sites:
-        publish_site(frontier, site, station.settings.contact)
+        publish_site(frontier, site, local.settings.contact, publisher_of(local.settings))
+    # Before the first scan is admitted, or the summary would leave out its requests.
     start = Start(time.monotonic(), take_snapshot(frontier, [site.name for site in plan.sites]), stored.now())
     if plan.is_limited:
         for site in plan.sites:
@@ -102,20 +159,26 @@ def begin(station: Station, plan: Plan, stored: StoredCounts) -> Start:
     if plan.until_idle:
         for site in plan.sites:
             scan_all(frontier, site)
-    frontier.produce()  # beat's first look comes seconds later
+    # The first call of beat comes seconds later.
+    frontier.produce()
     return start
 
 
 def scan_all(frontier: Frontier, site: Site) -> int:
-    """Ask for a scan of every board that is not due yet; those that are, produce admits. Give how many."""
+    """Admit a scan of every board that is not due yet. Return their number. `produce` admits those that are due."""
     addresses, now = Addresses(site), frontier.clock_ms()
-    waiting = {state.board for state in frontier.boards(site.name) if state.open_pages == 0 and state.due_at_ms > now}
+    # A board that is being scanned needs no second scan, and one that is due gets its scan from `produce`.
+    waiting = {
+        state.board
+        for state in Inspector(frontier).boards(site.name)
+        if state.open_pages == 0 and state.due_at_ms > now
+    }
     scans = [first_page(site, board, addresses, f"run{now}") for board in site.boards if board.id in waiting]
     return frontier.admit(site.name, scans).new if scans else 0
 
 
 def walk(frontier: Frontier, site: Site, plan: Plan) -> int:
-    """Ask for one walk over the plan's boards, as far as its reach goes; give how many began.
+    """Admit one walk over the boards of a plan, within the reach of the plan. Return the number of walks.
 
     Raises:
         SiteError: a board has no address.
@@ -127,42 +190,101 @@ def walk(frontier: Frontier, site: Site, plan: Plan) -> int:
     return frontier.admit(site.name, [scan._replace(reach=plan.reach) for scan in scans]).new if scans else 0
 
 
-def watch(station: Station, plan: Plan, start: Start, stored: StoredCounts, progress: Progress) -> Finish:
-    """Show the progress until the plan's end; only a KeyboardInterrupt ends a crawl without one.
+def watch(local: LocalEnvironment, plan: Plan, start: Start, stored: StoredCounts, progress: Progress) -> Finish:
+    """Show the progress until the end of the plan. Without an end only a KeyboardInterrupt ends the crawl.
+
+    Says why nothing moves, and with an end gives up when nothing is left that will move by itself.
 
     Raises:
         BackendError: Redis or the database was away for too long.
-        CrawlError: a process died that the crawl cannot do without.
+        CrawlError: a necessary process died.
     """
     names = [site.name for site in plan.sites]
+    only = OnlySites(local.frontier, names, progress.say)
     answered = time.monotonic()
+    watchdog, reasons = Watchdog(), ProblemLog(local.settings.state_dir, ErrorLogs(local.supervisor.log_dir))
     while True:
-        station.crew.watch()
+        local.supervisor.watch()
         try:
-            snapshot = take_snapshot(station.frontier, names)
+            snapshot = take_snapshot(local.frontier, names)
+            if plan.has_workers:
+                only.renew(snapshot.processes, local.supervisor.pids())
             progress.show(snapshot, stored.lately())
-            if plan.until_idle and is_idle(snapshot, station.frontier, start.snapshot.at_ms, plan.scanned):
+            if plan.until_idle and is_idle(snapshot, local.frontier, start.snapshot.at_ms, plan.scanned):
                 return Finish.IDLE
+            watchdog.note(snapshot)
+            gives_up = plan.until_idle and watchdog.gives_up(snapshot)
+            if watchdog.is_still(snapshot):
+                for line in reasons.news(snapshot, with_processes=gives_up):
+                    progress.say(f"nothing moves: {line}")
+            if gives_up:
+                return Finish.STANDSTILL
             answered = time.monotonic()
         except BackendError as error:
+            # A restart of Redis or the database takes seconds. The workers wait that out, and so does the screen.
             if time.monotonic() - answered > SILENCE_ALLOWED_S:
                 raise
-            progress.say(f"waiting: {error}")
+            for line in reasons.unsaid([str(error)]):
+                progress.say(f"waiting: {line}")
+        except ConfigError as error:
+            names = still_wanted(local.frontier, names)
+            if not names:
+                progress.say(f"{error}; an operator removed what this run crawls")
+                return Finish.IDLE
+            # Redis was emptied. Nothing is lost that the database knows, so the run waits for its recovery.
+            for line in reasons.unsaid([f"{error}. {LOST_LEDGER}; run: {HOW_TO_RECOVER}"]):
+                progress.say(f"waiting: {line}")
         time.sleep(LOOK_EVERY_S)
+
+
+def still_wanted(frontier: Frontier, names: Sequence[str]) -> list[str]:
+    """Return the sites that no operator has removed."""
+    removed = removed_sites(frontier, list(names))
+    return [name for name in names if name not in removed]
+
+
+class ProblemLog:
+    """The reasons for which a crawl does not move, each told once: problems, a full disk, errors in the logs."""
+
+    def __init__(self, directory: Path, errors: ErrorLogs) -> None:
+        self._directory = directory
+        self._errors = errors
+        self._said: set[str] = set()
+
+    def news(self, snapshot: Snapshot, *, with_processes: bool) -> list[str]:
+        """Return the reasons that were not told yet, with missing processes only where there was time to start them."""
+        current = CurrentProblems(snapshot)
+        problems = current.installation if with_processes else current.beside_processes
+        texts = [problem.advice() for site in snapshot.sites for problem in (*problems, *current.own(site))]
+        if shutil.disk_usage(self._directory).free < LEAST_DISK_BYTES:
+            texts.append(DISK_FULL.problem(path=self._directory).advice())
+        return self.unsaid([*texts, *self._errors.news()])
+
+    def unsaid(self, texts: Iterable[str]) -> list[str]:
+        """Return the texts that were not told yet. Texts that differ in numbers are one."""
+        new = {re.sub(r"\d+", "", text): text for text in texts}
+        found = [text for kind, text in new.items() if kind not in self._said]
+        self._said |= new.keys()
+        return found
 
 
 def is_idle(
     snapshot: Snapshot, frontier: Frontier, since_ms: int, scanned: Callable[[str], bool] = lambda _: True
 ) -> bool:
-    """Say whether all `scanned` boards were so since, nothing is open, all is stored; paused sites do not count."""
+    """Return whether the `scanned` boards were scanned since `since_ms`, with nothing open and everything stored."""
+    # An operator may pause a site in the middle of a run. Its open requests would keep the run from ending for ever.
     active = [site for site in snapshot.sites if not site.is_paused]
-    if snapshot.outbox or any(site.census.open for site in active):
+    if snapshot.outbox or any(site.counts.open for site in active):
         return False
     return all(
-        _is_settled(board, since_ms) for site in active for board in frontier.boards(site.name) if scanned(board.board)
+        _is_settled(board, since_ms)
+        for site in active
+        for board in Inspector(frontier).boards(site.name)
+        if scanned(board.board)
     )
 
 
 def _is_settled(board: BoardState, since_ms: int) -> bool:
-    """A scan that is not over while nothing is open hangs on a parked list page, and waits for a person."""
-    return board.scanned_at_ms >= since_ms or board.open_pages > 0
+    """Return whether a board was scanned since then, or waits for an operator."""
+    # A scan that is not over while nothing is open hangs on a parked list page, and a held board has none.
+    return board.scanned_at_ms >= since_ms or board.open_pages > 0 or board.is_held

@@ -1,4 +1,4 @@
-"""`crawl-tasks demo`: the whole crawl on a forum whose every post is known in advance, and whether it is right."""
+"""`crawl-tasks demo`: a crawl of the demo forum, and the comparison of the result with the ground truth."""
 
 from __future__ import annotations
 
@@ -7,26 +7,26 @@ from pathlib import Path
 
 import click
 
-from crawl_tasks.cli.crawl import Finish, Plan, Start, begin, start_processes, watch
+from crawl_tasks.cli.crawl import Finish, Plan, Start, StoredCounts, begin, start_processes, watch
 from crawl_tasks.cli.demo_forum import ForumFiles, start_forum
 from crawl_tasks.cli.demo_report import DemoReport, asked_pages, report_row, report_text, write_json
 from crawl_tasks.cli.demo_state import demo_settings, moved, require_own_backends, start_anew
 from crawl_tasks.cli.exits import Exit
-from crawl_tasks.cli.helptext import examples
+from crawl_tasks.cli.help_text import examples
+from crawl_tasks.cli.local_environment import LocalEnvironment, local_environment
 from crawl_tasks.cli.run import PROCESSES
-from crawl_tasks.cli.station import Station, station
-from crawl_tasks.cli.stored import StoredCounts
 from crawl_tasks.cli.summary import crawl_stats
-from crawl_tasks.local.interrupts import Terminated
+from crawl_tasks.demo import SITE_FILE
+from crawl_tasks.local.compare import compare_with_truth
 from crawl_tasks.local.jobs import Workers
-from crawl_tasks.local.verdict import compare_with_truth
+from crawl_tasks.local.signals import Terminated
 from crawl_tasks.monitor.progress import Progress
 from crawl_tasks.monitor.snapshot import take_snapshot
+from crawl_tasks.monitor.web.static_report import crawl_report, require_place, write_report
 from crawl_tasks.settings import load_settings
 from crawl_tasks.sites.loader import load_site
 from crawl_tasks.store.export import export
 from crawl_tasks.store.upsert import Store
-from crawl_tasks.web.report import crawl_report, require_place, write_report
 
 
 @click.command(
@@ -75,12 +75,15 @@ def command(
         require_place(report_file, "--report")
     configured = load_settings()
     settings = demo_settings(configured)
-    site = load_site(settings.sites_dir / "demo.yaml")
+    site = load_site(SITE_FILE)
     require_own_backends(configured, fresh=fresh)
     if fresh:
         start_anew(settings)
     progress = Progress("demo")
-    with station(settings, progress.say) as here, StoredCounts(here.settings.database_url, ["demo"]) as stored:
+    with (
+        local_environment(settings, progress.say) as here,
+        StoredCounts(here.settings.database_url, ["demo"]) as stored,
+    ):
         plan = Plan((site,), Workers(lists, details), has_workers, has_flower=flower, until_idle=True)
         report = _crawl(here, plan, stored, progress, mutate=mutate, latency_ms=latency_ms)
     click.echo(report_text(report))
@@ -90,24 +93,27 @@ def command(
 
 
 def _crawl(
-    here: Station, plan: Plan, stored: StoredCounts, progress: Progress, *, mutate: bool, latency_ms: int
+    here: LocalEnvironment, plan: Plan, stored: StoredCounts, progress: Progress, *, mutate: bool, latency_ms: int
 ) -> DemoReport:
-    """Crawl the forum until idle, or Ctrl-C, and hold the result against the truth."""
+    """Crawl the forum until idle or Ctrl-C, and compare the result with the ground truth."""
     files = ForumFiles(here.settings.state_dir)
     start: Start | None = None
     finish, code, flower = Finish.IDLE, Exit.OK, ""
     try:
-        with here.crew, progress:
+        with here.supervisor, progress:
             flower = start_processes(here, plan)
-            base = start_forum(here.crew, files, mutate=mutate, latency_ms=latency_ms)
+            base = start_forum(here.supervisor, files, mutate=mutate, latency_ms=latency_ms)
             plan = plan.of([moved(plan.sites[0], base)])
             progress.say(f"demo forum: {base}" + (f"  Flower: {flower}" if flower else ""))
             start = begin(here, plan, stored)
             if not plan.has_workers:
                 progress.say(how_to_start_workers(here.settings.state_dir))
-            watch(here, plan, start, stored, progress)
+            finish = watch(here, plan, start, stored, progress)
+            code = Exit.STANDSTILL if finish is Finish.STANDSTILL else Exit.OK
+    # Ctrl-C ends the crawl and not the report: a person who has seen enough wants to see the result so far.
     except KeyboardInterrupt as stop:
         finish, code = Finish.INTERRUPTED, Exit.TERMINATED if isinstance(stop, Terminated) else Exit.INTERRUPTED
+        # Interrupted before the crawl began: there is nothing to report.
         if start is None:
             raise
     end = take_snapshot(here.frontier, ["demo"])
@@ -128,14 +134,14 @@ def _crawl(
         export=export_file,
         exported_rows=rows,
         page=page,
-        logs=here.crew.log_dir,
+        logs=here.supervisor.log_dir,
         flower=flower,
-        interrupted_code=code,
+        early_code=code,
     )
 
 
 def how_to_start_workers(state_dir: Path) -> str:
-    """Write the commands that a person types in other terminals."""
+    """Return the commands that a person types in other terminals."""
     celery = f"CRAWL_STATE_DIR={state_dir} {Path(sys.executable).with_name('celery')} -A crawl_tasks"
     kinds = ("worker -Q list", "worker -Q detail", "worker -Q store", "beat")
     return "\n".join(["start in other terminals:", *(f"  {celery} {kind}" for kind in kinds)])

@@ -1,4 +1,4 @@
-"""The demo forum as a job of our crew: started on its old port if it is free, with its log and its truth in files."""
+"""The demo forum as a child process: on the old port where that is free, with log and ground truth in files."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from pathlib import Path
 
 from crawl_tasks.errors import CrawlError
 from crawl_tasks.local.ports import port_near
-from crawl_tasks.local.processes import Crew, Job
 from crawl_tasks.local.redis_server import free_port
+from crawl_tasks.local.supervisor import Job, Supervisor
 
 START_TIMEOUT_S = 30.0
 _NAME = "forum"
@@ -19,44 +19,46 @@ _NAME = "forum"
 
 @dataclass(frozen=True, slots=True)
 class ForumFiles:
-    """The files of a demo forum in `directory`; it is a stranger, so they are all we share with it."""
+    """The files of a demo forum in `directory`. The crawler shares nothing else with the forum."""
 
     directory: Path
 
     @property
     def log(self) -> Path:
-        """One JSON object for each request of this run."""
+        """The access log of this run: one JSON object a request."""
         return self.directory / "forum-requests.jsonl"
 
     @property
     def truth(self) -> Path:
-        """What a perfect crawl of the present generation would know."""
+        """The ground truth: the result of a perfect crawl of the present generation."""
         return self.directory / "forum-truth.json"
 
     @property
     def port(self) -> Path:
-        """Written by the forum when it listens."""
+        """The port, which the forum writes when it listens."""
         return self.directory / "forum.port"
 
     @property
     def memory(self) -> Path:
-        """Port and generation of the last run."""
+        """The port and the generation of the last run."""
         return self.directory / "forum.json"
 
 
-def start_forum(crew: Crew, files: ForumFiles, *, mutate: bool, latency_ms: int) -> str:
-    """Start the forum where it was, or one generation later, and give its address.
+def start_forum(supervisor: Supervisor, files: ForumFiles, *, mutate: bool, latency_ms: int) -> str:
+    """Start the forum in the last generation, or in the next, and return the address.
 
     Raises:
-        CrawlError: it did not start.
+        CrawlError: the forum did not start.
     """
     port, generation = _remembered(files.memory)
     generation += mutate
+    # The old port where possible: requests that the last run left open contain the old address.
     port = port_near(port) if port else free_port()
+    # Their presence tells `_await` that the forum is ready, so those of the last run must go.
     for stale in (files.log, files.truth, files.port):
         stale.unlink(missing_ok=True)
-    crew.start(Job(_NAME, _command(files, port, generation, latency_ms), is_restarted=False, rank=1))
-    _await(crew, files)
+    supervisor.start(Job(_NAME, _command(files, port, generation, latency_ms), is_restarted=False, rank=1))
+    _await(supervisor, files)
     files.memory.write_text(json.dumps({"port": port, "generation": generation}), "utf-8")
     return f"http://127.0.0.1:{files.port.read_text('utf-8').strip()}"
 
@@ -77,10 +79,11 @@ def _command(files: ForumFiles, port: int, generation: int, latency_ms: int) -> 
     ]
 
 
-def _await(crew: Crew, files: ForumFiles) -> None:
+def _await(supervisor: Supervisor, files: ForumFiles) -> None:
     deadline = time.monotonic() + START_TIMEOUT_S
     while not (files.port.is_file() and files.port.read_text("utf-8").strip() and files.truth.is_file()):
-        crew.watch()
+        # Raises when the forum has died, so that nobody waits half a minute for a dead process.
+        supervisor.watch()
         if time.monotonic() > deadline:
-            raise CrawlError(f"the demo forum did not start in {START_TIMEOUT_S:.0f} s; see {crew.log_of(_NAME)}")
+            raise CrawlError(f"the demo forum did not start in {START_TIMEOUT_S:.0f} s; see {supervisor.log_of(_NAME)}")
         time.sleep(0.05)

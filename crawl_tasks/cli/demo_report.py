@@ -1,4 +1,4 @@
-"""What the demo says at its end: to people, and as JSON to programs."""
+"""The report of the demo: as text for people, and as JSON for programs."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from pathlib import Path
 from crawl_tasks.cli.crawl import Finish
 from crawl_tasks.cli.demo_forum import ForumFiles
 from crawl_tasks.cli.exits import Exit
-from crawl_tasks.cli.helptext import own_name
+from crawl_tasks.cli.help_text import own_name
 from crawl_tasks.cli.ledger import ledger_line, ledger_row
 from crawl_tasks.cli.safe_text import printable
 from crawl_tasks.cli.summary import Stats, is_clean, stats_text
 from crawl_tasks.errors import ConfigError
-from crawl_tasks.local.verdict import Comparison, requests_by_path
+from crawl_tasks.local.compare import Comparison, requests_by_path
 from crawl_tasks.logs import hide_passwords
 from crawl_tasks.monitor.snapshot import Snapshot
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What the forum's own log says: how many pages it has, and how often each was asked for in this run."""
+    """The requests of this run by the forum's own access log, with the number of pages of the forum."""
 
     pages: int
     by_path: Counter[str]
@@ -35,13 +35,13 @@ class Asked:
 
     @property
     def repeated(self) -> dict[str, int]:
-        """Give the pages that were asked for more than once."""
+        """Return the pages with more than one request."""
         return {path: count for path, count in self.by_path.items() if count > 1}
 
 
 @dataclass(frozen=True, slots=True)
 class DemoReport:
-    """Everything the demo found out."""
+    """The results of a demo run."""
 
     finish: Finish
     stats: Stats
@@ -54,34 +54,35 @@ class DemoReport:
     page: Path
     logs: Path
     flower: str
-    interrupted_code: int
+    early_code: int
 
     @property
     def is_right(self) -> bool:
-        """Say whether the database equals the truth and the books balance."""
+        """Return whether the database equals the ground truth and every ledger balances."""
         return all(comparison.is_equal for comparison in self.comparisons.values()) and is_clean(self.end)
 
     @property
     def exit_code(self) -> int:
-        """Give the exit code of the demo."""
-        return self.interrupted_code or (Exit.OK if self.is_right else Exit.FAILURES)
+        """Return the exit code of the demo."""
+        return self.early_code or (Exit.OK if self.is_right else Exit.FAILURES)
 
 
 def asked_pages(files: ForumFiles) -> Asked:
-    """Read the forum's log and the number of its pages."""
+    """Return the requests by the forum's access log, and the number of pages of the forum."""
+    # The forum's own log is the independent witness: our counters could be wrong in the same way as the crawl.
     truth = json.loads(files.truth.read_text("utf-8"))
     return Asked(len(truth["paths"]), requests_by_path(files.log))
 
 
 def report_text(report: DemoReport) -> str:
-    """Write the report for a person."""
+    """Return the report as text for a person."""
     asked = report.asked
     lines = ["crawl stats", stats_text(report.stats), "", "compared with the ground truth"]
     lines += [_comparison_line(kind, comparison) for kind, comparison in report.comparisons.items()]
     lines += [f"    {printable(text)}" for comparison in report.comparisons.values() for text in comparison.examples]
     lines += [
         "",
-        f"ledger    {'; '.join(ledger_line(site.census) for site in report.end.sites)}",
+        f"ledger    {'; '.join(ledger_line(site.counts) for site in report.end.sites)}",
         f"requests  {asked.requests} for {len(asked.by_path)} of the forum's {asked.pages} pages, as its own log counts"
         f" them; {len(asked.repeated) or 'none'} asked for more than once",
         f"database  {hide_passwords(report.database)}",
@@ -105,7 +106,7 @@ def _faults(found: Comparison) -> str:
 
 
 def next_command(report: DemoReport) -> str:
-    """Say what to type next."""
+    """Return the command to run next."""
     if report.finish is not Finish.IDLE:
         return f"{own_name()} demo            (goes on from here)"
     if not report.is_right:
@@ -114,7 +115,7 @@ def next_command(report: DemoReport) -> str:
 
 
 def report_row(report: DemoReport) -> dict[str, object]:
-    """Give the report as JSON values."""
+    """Return the report as JSON values."""
     return {
         "exit_code": int(report.exit_code),
         "is_right": report.is_right,
@@ -124,7 +125,7 @@ def report_row(report: DemoReport) -> dict[str, object]:
             kind: {**asdict(comparison), "is_equal": comparison.is_equal}
             for kind, comparison in report.comparisons.items()
         },
-        "ledger": [ledger_row(site.census) for site in report.end.sites],
+        "ledger": [ledger_row(site.counts) for site in report.end.sites],
         "requests": {
             "total": report.asked.requests,
             "pages_asked": len(report.asked.by_path),
@@ -144,7 +145,7 @@ def write_json(path: Path, row: Mapping[str, object]) -> None:
     """Write the report to a file.
 
     Raises:
-        ConfigError: it cannot be written.
+        ConfigError: the file cannot be written.
     """
     try:
         path.write_text(json.dumps(row, ensure_ascii=False, indent=2) + "\n", "utf-8")

@@ -1,26 +1,26 @@
-"""What the demo keeps between runs, and how it begins anew without touching anything that is not its own."""
+"""The state of the demo between runs, and the reset, which touches nothing of other crawls."""
 
 from __future__ import annotations
 
 import shutil
 
 from crawl_tasks.cli.backend import open_frontier
-from crawl_tasks.cli.station import is_redis_configured
+from crawl_tasks.cli.local_environment import is_redis_configured
 from crawl_tasks.errors import ConfigError
 from crawl_tasks.local.embedded import URL_FILE, end_left_over
-from crawl_tasks.local.lock import StateLock
+from crawl_tasks.local.state_lock import StateLock
 from crawl_tasks.settings import Settings
-from crawl_tasks.sites.policy import Interval
+from crawl_tasks.sites.crawl_policy import Interval
 from crawl_tasks.sites.schema import Site
-from crawl_tasks.store.known import counts
+from crawl_tasks.store.queries import counts
 from crawl_tasks.store.upsert import Store
 
 ONE_SCAN = Interval(min_s=3600, start_s=3600, max_s=3600)
-"""The demo scans each board once a run; a second look in the middle of it would only blur the count of requests."""
+"""The scan interval of the demo, longer than a run. A second scan within a run would blur the count of requests."""
 
 
 def demo_settings(settings: Settings) -> Settings:
-    """Give the demo a state directory, and with it a Redis and a database, of its own, unless others are configured."""
+    """Return settings with a state directory, and so a Redis and database, of the demo unless others are set."""
     state_dir = settings.state_dir / "demo"
     changed: dict[str, object] = {"state_dir": state_dir}
     if "database_url" not in settings.model_fields_set:
@@ -29,15 +29,15 @@ def demo_settings(settings: Settings) -> Settings:
 
 
 def moved(site: Site, base: str) -> Site:
-    """Move the demo's site to where the forum listens, to be scanned once."""
+    """Return the site of the demo at the address of the forum, to be scanned once."""
     return site.relocated(base).model_copy(update={"interval": ONE_SCAN})
 
 
 def start_anew(settings: Settings) -> None:
-    """Remove what the last demo left in the state directory.
+    """Empty the state directory of the demo.
 
     Raises:
-        ConfigError: a demo or its Redis runs there, or the directory cannot be emptied.
+        ConfigError: a demo or the Redis of one runs there, or the directory cannot be emptied.
     """
     state_dir = settings.state_dir
     with (
@@ -46,6 +46,7 @@ def start_anew(settings: Settings) -> None:
     ):
         end_left_over(state_dir / URL_FILE)
         for entry in state_dir.iterdir():
+            # Both locks are held here. A deleted lock file would let another process take a new one of the same name.
             if entry.suffix == ".lock":
                 continue
             try:
@@ -55,10 +56,10 @@ def start_anew(settings: Settings) -> None:
 
 
 def require_own_backends(configured: Settings, *, fresh: bool) -> None:
-    """Refuse a configured Redis that serves other sites, and to begin anew in a configured one that is in use.
+    """Refuse a configured Redis that serves other sites, and a reset of a configured Redis or database in use.
 
     Raises:
-        ConfigError: the configured Redis or database is not the demo's to use; nothing was touched.
+        ConfigError: the configured Redis or database serves something else. Nothing was changed.
     """
     if is_redis_configured(configured):
         published = open_frontier(configured).sites.names()

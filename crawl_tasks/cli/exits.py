@@ -1,4 +1,4 @@
-"""What the exit code of every command means."""
+"""The exit codes of all commands."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from enum import IntEnum
 
 
 class Exit(IntEnum):
-    """Exit codes; the errors of errors.py carry the same numbers."""
+    """The exit codes. The errors of errors.py carry the same numbers."""
 
     OK = 0
     FAILURES = 1
     USAGE = 2
     BACKEND = 3
+    STANDSTILL = 4
+    # 128 plus the number of the signal, as shells report it: SIGINT 2, SIGTERM 15.
     INTERRUPTED = 130
     TERMINATED = 143

@@ -4,33 +4,36 @@ from __future__ import annotations
 
 import errno
 import gc
+from importlib import resources
+from pathlib import Path
 
 import click
 
 from crawl_tasks.cli.backend import open_frontier
-from crawl_tasks.cli.helptext import examples
+from crawl_tasks.cli.help_text import examples
 from crawl_tasks.errors import ConfigError
-from crawl_tasks.local.interrupts import Interrupts
+from crawl_tasks.local.signals import Interrupts
 from crawl_tasks.logs import configure_logs
-from crawl_tasks.monitor.lookout import Lookout
+from crawl_tasks.monitor.problems.generated_files import rules_file
+from crawl_tasks.monitor.snapshots import Snapshots
+from crawl_tasks.monitor.web.actions import Actions
+from crawl_tasks.monitor.web.login import Login
+from crawl_tasks.monitor.web.server import ExporterServer
+from crawl_tasks.monitor.web.snapshot_cache import SnapshotCache
 from crawl_tasks.settings import load_settings
-from crawl_tasks.web.actions import Actions
-from crawl_tasks.web.login import Login
-from crawl_tasks.web.look import Look
-from crawl_tasks.web.server import WatchServer
 
 PORT = 9817
 
 
 class Address(click.ParamType[tuple[str, int]]):
-    """HOST:PORT, or PORT alone for this machine only."""
+    """The option type HOST:PORT. PORT alone means loopback."""
 
     name = "host:port"
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, int]:
-        """Read an address."""
+        """Return host and port."""
         host, _, port = value.rpartition(":")
-        if not port.isdigit() or int(port) > 65535:
+        if not (port.isascii() and port.isdigit()) or int(port) > 65535:
             self.fail(f"{value!r} is no HOST:PORT with a port up to 65535", param, ctx)
         return host.strip("[]") or "127.0.0.1", int(port)
 
@@ -44,26 +47,59 @@ def _remedy(error: OSError) -> str:
     return "name an address of this machine, or 0.0.0.0 for all of them"
 
 
-@click.command(epilog=examples("crawl-tasks exporter", "crawl-tasks exporter --listen 0.0.0.0:9817"))
+@click.command(
+    epilog=examples(
+        "crawl-tasks exporter",
+        "crawl-tasks exporter --listen 0.0.0.0:9817",
+        "crawl-tasks exporter --files monitoring    # rules.yml and dashboard.json",
+    )
+)
 @click.option("--listen", type=Address(), default=f"127.0.0.1:{PORT}", show_default=True, help="Where to serve.")
+@click.option(
+    "--files",
+    metavar="DIR",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Write the alert rules of Prometheus and the dashboard of Grafana to DIR, and end.",
+)
 @click.option(
     "--flower", metavar="URL", default="http://127.0.0.1:5555", show_default=True, help="Where the page's link leads."
 )
-def command(listen: tuple[str, int], flower: str) -> None:
+def command(listen: tuple[str, int], files: Path | None, flower: str) -> None:
     """Serve a status page at /, metrics for Prometheus at /metrics, the snapshot as JSON at /api/snapshot.
 
-    It only watches: killed, it changes nothing for the crawl. Pausing, resuming and retrying in the page take the
-    password of CRAWL_WEB_PASSWORD; without one the page only shows.
+    The exporter only watches: killed, it changes nothing for the crawl. Pausing, resuming and retrying in the page take
+    the password of CRAWL_WEB_PASSWORD. Without a password the page only shows.
     """
+    if files is not None:
+        write_files(files)
+        return
     settings = load_settings()
     frontier = open_frontier(settings)
-    gc.set_threshold(50_000, 20, 100)  # a snapshot of 1,000 sites is many small objects, and no rings
-    look = Look(Lookout(frontier).look)
+    # A snapshot of 1,000 sites is many small objects without cycles, which the collector would walk over for nothing.
+    gc.set_threshold(50_000, 20, 100)
+    snapshots = SnapshotCache(Snapshots(frontier).look)
     try:
-        server = WatchServer(listen, look, Actions(frontier), Login(settings.web_password), flower)
+        login, hosts = Login(settings.web_password), settings.web_hosts.split()
+        server = ExporterServer(listen, snapshots, Actions(frontier), login, flower, hosts)
     except OSError as error:
         raise ConfigError(f"--listen {listen[0]}:{listen[1]}: {error.strerror}; {_remedy(error)}") from error
     configure_logs(settings.log_format)
     with Interrupts(), server:
         click.echo(f"http://{listen[0]}:{server.server_address[1]}/; Ctrl-C ends it")
         server.serve()
+
+
+def write_files(directory: Path) -> None:
+    """Write the alert rules of Prometheus and the dashboard of Grafana.
+
+    Raises:
+        ConfigError: the directory cannot be written.
+    """
+    dashboard = (resources.files("crawl_tasks.monitor.web") / "dashboard.json").read_text("utf-8")
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        for name, text in (("rules.yml", rules_file()), ("dashboard.json", dashboard)):
+            (directory / name).write_text(text, "utf-8")
+            click.echo(directory / name)
+    except OSError as error:
+        raise ConfigError(f"--files {directory}: {error.strerror}; name a directory that you may write to") from error

@@ -1,62 +1,34 @@
-"""`crawl-tasks ledger`: the books must balance, counted from the structures themselves."""
+"""The balance of a site's ledger, as a line and as JSON values."""
 
 from __future__ import annotations
 
-import json
-
-import click
-
-from crawl_tasks.cli.backend import chosen_sites, open_frontier
-from crawl_tasks.cli.exits import Exit
-from crawl_tasks.cli.helptext import examples
-from crawl_tasks.frontier.census import Census
+from crawl_tasks.frontier.inspect.request_counts import RequestCounts
+from crawl_tasks.monitor.problems.site_kinds import LEDGER_UNBALANCED
 
 
-@click.command(epilog=examples("crawl-tasks ledger", "crawl-tasks ledger demo --json"))
-@click.argument("sites", nargs=-1)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.pass_context
-def command(ctx: click.Context, sites: tuple[str, ...], as_json: bool) -> None:
-    """Check that admitted = ready + released + leased + delayed + parked + dead + done, for SITES or all.
-
-    Each site is counted at one instant, while the crawl goes on. Exit code 1 when a ledger does not balance.
-    """
-    frontier = open_frontier()
-    books = [frontier.census(name) for name in chosen_sites(frontier, sites)]
-    if as_json:
-        click.echo(json.dumps([ledger_row(census) for census in books], ensure_ascii=False))
-    else:
-        for census in books:
-            click.echo(ledger_line(census))
-    if not all(census.is_balanced for census in books):
-        ctx.exit(Exit.FAILURES)
-
-
-def ledger_line(census: Census) -> str:
-    """Write the balance of a site as one line."""
-    if not census.is_balanced:
-        return (
-            f"{census.imbalance()}: DOES NOT BALANCE; please report this with the output of: crawl-tasks status --json"
-        )
+def ledger_line(counts: RequestCounts) -> str:
+    """Return the balance of a site as one line."""
+    if not counts.is_balanced:
+        return LEDGER_UNBALANCED.problem(counts.site, reason=counts.imbalance()).advice(counts.site)
     return (
-        f"{census.site}: admitted {census.admitted} = ready {census.ready} + released {census.released}"
-        f" + leased {census.leased} + delayed {census.delayed} + parked {census.parked} + dead {census.dead}"
-        f" + done {census.done}: balances"
+        f"{counts.site}: admitted {counts.admitted} = ready {counts.ready} + released {counts.released}"
+        f" + leased {counts.leased} + delayed {counts.delayed} + parked {counts.parked} + dead {counts.dead}"
+        f" + done {counts.done}: balances"
     )
 
 
-def ledger_row(census: Census) -> dict[str, str | int | bool]:
-    """Give the balance of a site for JSON."""
+def ledger_row(counts: RequestCounts) -> dict[str, str | int | bool]:
+    """Return the balance of a site as JSON values."""
     return {
-        "site": census.site,
-        "admitted": census.admitted,
-        "ready": census.ready,
-        "released": census.released,
-        "leased": census.leased,
-        "delayed": census.delayed,
-        "parked": census.parked,
-        "dead": census.dead,
-        "done": census.done,
-        "balances": census.is_balanced,
-        "imbalance": census.imbalance(),
+        "site": counts.site,
+        "admitted": counts.admitted,
+        "ready": counts.ready,
+        "released": counts.released,
+        "leased": counts.leased,
+        "delayed": counts.delayed,
+        "parked": counts.parked,
+        "dead": counts.dead,
+        "done": counts.done,
+        "balances": counts.is_balanced,
+        "imbalance": counts.imbalance(),
     }

@@ -1,4 +1,4 @@
-"""`crawl-tasks new`: a site file from an address."""
+"""`crawl-tasks new`: the discovery of a forum, which writes a site file."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from urllib.parse import urlsplit
 import click
 
 from crawl_tasks import __version__
-from crawl_tasks.cli.helptext import examples
+from crawl_tasks.cli.help_text import examples
+from crawl_tasks.cli.one_page import one_fetcher
 from crawl_tasks.cli.safe_text import printable
+from crawl_tasks.discovery.discover import Discovery
+from crawl_tasks.discovery.findings import Findings, site_file
+from crawl_tasks.discovery.front_page import asks_for_login, doors_of
+from crawl_tasks.discovery.http_probe import PUBLIC_PACE_S, HttpProbe
+from crawl_tasks.discovery.site_address import SiteAddress, place_of
 from crawl_tasks.errors import AccessDenied, ConfigError, PageError, ParseError
-from crawl_tasks.fetch.addresses import is_public
-from crawl_tasks.fetch.download import build_fetcher
+from crawl_tasks.fetch.ip_ranges import is_public
 from crawl_tasks.fetch.resolver import Resolver
 from crawl_tasks.settings import Settings, load_settings
 from crawl_tasks.sites.loader import parse_site
 from crawl_tasks.sites.presets import engine_names
-from crawl_tasks.survey.entrance import asks_for_login, doors_of
-from crawl_tasks.survey.findings import Findings, site_file
-from crawl_tasks.survey.look import Look
-from crawl_tasks.survey.place import Place, place_of
-from crawl_tasks.survey.visit import PUBLIC_PACE_S, Visitor
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
 _RESOLVED_WITHIN_S = 10.0
@@ -59,13 +59,14 @@ def command(address: str, name: str | None, *, output: str | None, force: bool, 
         raise ConfigError(f"--engine: there is no preset {engine!r}; there are: {', '.join(engine_names())}")
     if name is not None and not NAME.fullmatch(name):
         raise ConfigError(f"--name: {name!r} is none; write up to 32 of a-z, 0-9, - and _, a letter or digit first")
-    place = find_place(address, settings)
+    place = find_address(address, settings)
     name = name or place.name()
     path = settings.sites_dir / f"{name}.yaml" if output is None else Path(output)
+    # Before the first request: three dozen pages would be fetched, only to refuse the result.
     if output != "-" and path.exists() and not force:
         raise ConfigError(f"{path}: is there already; --force replaces it, --name chooses another")
-    visitor = open_visitor(place, settings)
-    found = look_around(visitor, place, name, engine, contact=settings.contact)
+    probe = open_probe(place, settings)
+    found = discover(probe, place, name, engine, contact=settings.contact)
     text = site_file(found)
     site = parse_site(text, str(path))
     if output == "-":
@@ -73,61 +74,65 @@ def command(address: str, name: str | None, *, output: str | None, force: bool, 
     else:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, "utf-8")
-    for line in told(found, len(visitor.asked)):
+    # On standard error, so that `-o -` writes nothing but the site file to standard output.
+    for line in summary(found, len(probe.asked)):
         click.echo(printable(line, 300), err=True)
     if output != "-":
         click.echo(f"written   {path}", err=True)
         click.echo(f"next      crawl-tasks try {site.name}", err=True)
 
 
-def look_around(visitor: Visitor, place: Place, name: str, engine: str | None, *, contact: str | None) -> Findings:
-    """Look at the page, and where it is a portal, at those its links call a forum.
+def discover(probe: HttpProbe, place: SiteAddress, name: str, engine: str | None, *, contact: str | None) -> Findings:
+    """Return the findings of the page or, where the page is a portal, of a linked page that is called a forum.
 
     Raises:
-        ConfigError: the engine that was asked for reads nothing here, or the page leads to another host.
+        ConfigError: the chosen engine reads nothing here, or the page leads to another host.
         AccessDenied: the forum is not shown to guests.
-        FetchError: the page cannot be had.
-        ParseError: there is no forum.
+        FetchError: the page cannot be fetched.
+        ParseError: the page is no forum.
     """
-    look = Look(visitor, place, name, contact=contact)
-    found = look.by_preset(engine)
+    discovery = Discovery(probe, place, name, contact=contact)
+    found = discovery.by_preset(engine)
     if found is not None:
         return found
-    doors = doors_of(look.front)
-    for door in doors:
+    # Many communities have a portal at the address that people know, and the forum behind one of its links. Rules are
+    # proposed last, since a preset reads more than rules guessed from one page.
+    links = doors_of(discovery.front)
+    for link in links:
         with suppress(PageError, ConfigError):
-            behind = Look(visitor, replace(place, url=door), name, contact=contact).by_preset()
+            behind = Discovery(probe, replace(place, url=link), name, contact=contact).by_preset()
             if behind is not None:
                 return behind
-    proposed = look.by_proposal()
+    proposed = discovery.by_proposal()
     if proposed.boards:
         return proposed
-    url = look.place.url
-    if asks_for_login(look.front):
+    url = discovery.place.url
+    if asks_for_login(discovery.front):
         raise AccessDenied(
             f"{url} asks for a login and shows guests no boards; a member's cookie goes into secret_headers, "
             "see docs/site-files.md"
         )
     if proposed.remarks:
         raise ParseError(f"{url}: no boards are shown to guests. {'; '.join(proposed.remarks)}")
-    where = f", nor behind {' or '.join(doors)}" if doors else ""
+    where = f", nor behind {' or '.join(links)}" if links else ""
     raise ParseError(
         f"{url}: no forum was found here{where}: no boards and no list of threads; give the address of its front page"
     )
 
 
-def find_place(address: str, settings: Settings) -> Place:
-    """Read an address and find out whether it is private; a public one needs somebody who can be reached.
+def find_address(address: str, settings: Settings) -> SiteAddress:
+    """Return an address, with the knowledge whether its host is private.
 
     Raises:
-        ConfigError: it is public, and CRAWL_CONTACT is not set.
-        RefusedAddress: it is no address.
+        ConfigError: the host has no IP address, or is public while CRAWL_CONTACT is not set.
+        RefusedAddress: the text is no address.
     """
     place = place_of(address)
     host = (urlsplit(place.url).hostname or "").strip("[]")
     found = Resolver().addresses(host, _RESOLVED_WITHIN_S)
     if not found:
         raise ConfigError(f"{host}: has no address; check the spelling")
+    # One private address among public ones is enough: the address guard would refuse the host, unless it is named.
     if not all(map(is_public, found)):
         return place_of(address, private=True)
     if not settings.contact:
@@ -138,17 +143,14 @@ def find_place(address: str, settings: Settings) -> Place:
     return place
 
 
-def open_visitor(place: Place, settings: Settings) -> Visitor:
-    """Make the visitor for a place."""
+def open_probe(place: SiteAddress, settings: Settings) -> HttpProbe:
+    """Return the HTTP probe for an address, with the pace of a guest on public hosts."""
     agent = f"crawl_tasks/{__version__}" + (f" (+{settings.contact})" if settings.contact else "")
-    fetcher = build_fetcher(
-        settings.http_client, threads=1, ca_file=settings.ca_file, proxy=settings.proxy.get_secret_value()
-    )
-    return Visitor(fetcher, place.policy(agent), pace_s=0.0 if place.private else PUBLIC_PACE_S)
+    return HttpProbe(one_fetcher(settings), place.policy(agent), pace_s=0.0 if place.private else PUBLIC_PACE_S)
 
 
-def told(found: Findings, asked: int) -> list[str]:
-    """Say what was found, a line a thing."""
+def summary(found: Findings, asked: int) -> list[str]:
+    """Return the findings, one line each."""
     program = str(found.suspect) if found.suspect else "unknown: the rules are proposals; check them"
     lines = [f"program   {program}"]
     subs = sum(board.parent_id is not None for board in found.boards)
@@ -159,6 +161,8 @@ def told(found: Findings, asked: int) -> list[str]:
     lines.append(f"robots    {delay}; {asked} pages asked for")
     if found.trial is not None:
         lines.append(f"proof     {len(found.trial.rows)} posts on {found.trial.request.address}")
+    if found.news[0]:
+        lines.append(f"news      {found.news[0]}: {found.news[1]}")
     if found.place.private:
         lines.append(f"private   {found.place.private} is named in private_hosts, so that it may be fetched")
     known = str(found.suspect)

@@ -1,19 +1,96 @@
-"""`crawl-tasks pause`."""
+"""`crawl-tasks pause`: stops fetching from sites, at once or when their open requests are done (drain)."""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
 import click
 
-from crawl_tasks.cli.backend import open_frontier
-from crawl_tasks.cli.control import meant, site_or_all
-from crawl_tasks.cli.helptext import examples
+from crawl_tasks.cli.backend import chosen_sites, open_frontier
+from crawl_tasks.cli.decisions import operator, store_decisions, why_option
+from crawl_tasks.cli.help_text import examples
+from crawl_tasks.errors import CrawlError
+from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.frontier.inspect.inspector import Inspector
+from crawl_tasks.frontier.inspect.request_counts import RequestCounts
+from crawl_tasks.settings import load_settings
+
+LOOK_EVERY_S = 0.2
 
 
-@click.command(epilog=examples("crawl-tasks pause demo", "crawl-tasks pause --all", "crawl-tasks resume demo"))
-@site_or_all
-def command(site: str | None, everything: bool) -> None:
-    """Stop fetching from SITE, or from all: what is open is kept, what is being fetched ends."""
-    frontier = open_frontier()
-    for name in meant(frontier, site, everything=everything):
-        frontier.sites.pause(name)
-        click.echo(f"{name} is paused; go on with: crawl-tasks resume {name}")
+def sites_or_all(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the arguments SITES and the option --all to a command."""
+    with_all = click.option("--all", "everything", is_flag=True, help="All published sites.")(command)
+    return click.argument("sites", nargs=-1)(with_all)
+
+
+def selected_sites(frontier: Frontier, sites: tuple[str, ...], *, everything: bool) -> list[str]:
+    """Return the names of the sites that a command is for.
+
+    Raises:
+        UsageError: neither a site nor --all was given, or both.
+        ConfigError: a site is not published, or none is.
+    """
+    # No default: a forgotten name must not stop every site.
+    if everything == bool(sites):
+        raise click.UsageError("name SITES, or all with --all")
+    return chosen_sites(frontier, sites)
+
+
+@click.command(
+    epilog=examples(
+        "crawl-tasks pause demo --why 'their operator asked us to wait'",
+        "crawl-tasks pause --all --wait                 # returns when nothing is being fetched",
+        "crawl-tasks pause demo --drain --wait --within 3600",
+        "crawl-tasks resume demo",
+    )
+)
+@sites_or_all
+@click.option("--drain", is_flag=True, help="Begin no new scan and finish the open requests; start entries wait.")
+@click.option("--wait", is_flag=True, help="Return when nothing is being fetched, with --drain when nothing is open.")
+@click.option("--within", "within_s", metavar="SECONDS", type=click.FloatRange(0, 604_800), default=120.0,
+              show_default=True, help="With --wait: time until it is an error.")  # fmt: skip
+@why_option
+def command(sites: tuple[str, ...], *, everything: bool, drain: bool, wait: bool, within_s: float, why: str) -> None:
+    """Stop fetching from SITES, or from all. Open requests are kept, and pages that are being fetched end.
+
+    Exit code 1 when --wait ends before the sites are quiet. They stay paused.
+    """
+    settings = load_settings()
+    frontier, by = open_frontier(settings), operator(why)
+    names = selected_sites(frontier, sites, everything=everything)
+    for name in names:
+        (frontier.sites.drain if drain else frontier.sites.pause)(name, by)
+    store_decisions(settings, frontier)
+    if wait:
+        wait_until(frontier, names, _is_empty if drain else _is_quiet, within_s)
+    # Counted anew, since sites became quiet while the command waited.
+    for counts in Inspector(frontier).count_all(names):
+        done = f"drains, {counts.open} open, no new scan" if drain else f"is paused, {counts.leased} being fetched"
+        click.echo(f"{counts.site} {done}; go on with: crawl-tasks resume {counts.site}")
+
+
+def wait_until(
+    frontier: Frontier, sites: Sequence[str], is_quiet: Callable[[RequestCounts], bool], within_s: float
+) -> None:
+    """Wait until every site is quiet.
+
+    Raises:
+        CrawlError: a site is not quiet in time.
+    """
+    deadline = time.monotonic() + within_s
+    while busy := [counts.site for counts in Inspector(frontier).count_all(sites) if not is_quiet(counts)]:
+        if time.monotonic() > deadline:
+            see = f"wait longer with --within, or see: crawl-tasks status {busy[0]}"
+            raise CrawlError(f"not quiet after {within_s:g} s: {', '.join(busy)}; {see}")
+        time.sleep(LOOK_EVERY_S)
+
+
+def _is_quiet(counts: RequestCounts) -> bool:
+    return counts.leased == 0
+
+
+def _is_empty(counts: RequestCounts) -> bool:
+    return counts.open == 0

@@ -1,28 +1,30 @@
-"""`crawl-tasks recover`: Redis was emptied, or lost what it held; the database knows the way back."""
+"""`crawl-tasks recover`: the rebuild of an emptied or damaged Redis from the database."""
 
 from __future__ import annotations
 
 import click
 
 from crawl_tasks.cli.backend import open_frontier
-from crawl_tasks.cli.helptext import examples
-from crawl_tasks.cli.station import redis_for
-from crawl_tasks.local.interrupts import Interrupts
-from crawl_tasks.recovery.ledgers import is_lost
-from crawl_tasks.recovery.rebuild import Rebuilder, Rebuilt, known_sites
+from crawl_tasks.cli.help_text import examples
+from crawl_tasks.cli.local_environment import redis_for
+from crawl_tasks.frontier.admin.admin import Admin
+from crawl_tasks.local.signals import Interrupts
+from crawl_tasks.recovery.rebuild import Rebuilt, known_sites
 from crawl_tasks.settings import load_settings
 from crawl_tasks.store.upsert import Store
+from crawl_tasks.worker.ledger_watch import prepare_rebuild
 
 
 @click.command(epilog=examples("crawl-tasks recover", "crawl-tasks recover --force"))
 @click.option("--force", is_flag=True, help="Rebuild although Redis holds this crawl, as when single keys were lost.")
 def command(force: bool) -> None:
-    """Build guard and ledger anew from the database when Redis was emptied; workers may run meanwhile.
+    """Build guard and ledger anew from the database when Redis was emptied. Workers may run meanwhile.
 
-    What was admitted and not done is fetched, what was done is known. Boards keep their schedule, but
-    with --force each is scanned at once, to its end. Counters begin at 0; what was dead or parked is tried again.
+    Pages that were admitted and not done are fetched, and pages that were done are known. Boards keep their schedule,
+    but with --force each is scanned at once, to its end. Counters begin at 0. Dead and parked pages are tried again.
     """
     settings = load_settings()
+    # Starts the embedded Redis where none runs: after a loss it may well have been stopped.
     with (
         Interrupts() as interrupts,
         redis_for(settings, interrupts) as url,
@@ -32,10 +34,10 @@ def command(force: bool) -> None:
         if store.epoch() is None:
             click.echo("the database holds nothing to rebuild from; to begin: crawl-tasks sites check")
             return
-        if not (force or is_lost(frontier, store)):
+        if not (force or Admin(frontier).restore.is_lost(store.epoch())):
             click.echo("nothing is lost: Redis holds the ledger that the database was filled from; --force rebuilds it")
             return
-        Rebuilder(frontier, store, settings.contact).run(known_sites(frontier, store), _report, walk=force)
+        prepare_rebuild(frontier, store, settings.contact).run(known_sites(frontier, store), _report, walk=force)
 
 
 def _report(rebuilt: Rebuilt) -> None:

@@ -1,4 +1,4 @@
-"""`crawl-tasks redis`: the state directory's own server in the foreground, for workers started by hand."""
+"""`crawl-tasks redis`: the embedded Redis of the state directory in the foreground, for workers started by hand."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import time
 
 import click
 
-from crawl_tasks.cli.helptext import examples
+from crawl_tasks.cli.help_text import examples
 from crawl_tasks.local.embedded import EmbeddedRedis
-from crawl_tasks.local.interrupts import Interrupts
+from crawl_tasks.local.signals import Interrupts
 from crawl_tasks.settings import load_settings
 
 
@@ -24,7 +24,7 @@ from crawl_tasks.settings import load_settings
 def command(port: int) -> None:
     """Run the embedded Redis of the state directory until Ctrl-C.
 
-    Its address stands in STATE_DIR/redis.url meanwhile, where every command and worker of this directory finds it.
+    Its address stands in STATE_DIR/redis.url meanwhile. There every command and worker of this directory finds it.
     """
     state_dir = load_settings().state_dir
     with Interrupts() as interrupts, EmbeddedRedis(state_dir, interrupts, port) as server:

@@ -1,19 +1,24 @@
-"""`crawl-tasks resume`."""
+"""`crawl-tasks resume`: the end of a pause."""
 
 from __future__ import annotations
 
 import click
 
 from crawl_tasks.cli.backend import open_frontier
-from crawl_tasks.cli.control import meant, site_or_all
-from crawl_tasks.cli.helptext import examples
+from crawl_tasks.cli.decisions import operator, store_decisions, why_option
+from crawl_tasks.cli.help_text import examples
+from crawl_tasks.cli.pause import selected_sites, sites_or_all
+from crawl_tasks.settings import load_settings
 
 
 @click.command(epilog=examples("crawl-tasks resume demo", "crawl-tasks resume --all"))
-@site_or_all
-def command(site: str | None, everything: bool) -> None:
-    """Go on with SITE, or with all, after pause, stop or drain."""
-    frontier = open_frontier()
-    for name in meant(frontier, site, everything=everything):
-        frontier.sites.resume(name)
+@sites_or_all
+@why_option
+def command(sites: tuple[str, ...], everything: bool, why: str) -> None:
+    """Go on with SITES, or with all, after pause."""
+    settings = load_settings()
+    frontier, by = open_frontier(settings), operator(why)
+    for name in selected_sites(frontier, sites, everything=everything):
+        frontier.sites.resume(name, by)
         click.echo(f"{name} goes on")
+    store_decisions(settings, frontier)

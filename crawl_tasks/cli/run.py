@@ -1,4 +1,4 @@
-"""`crawl-tasks run`: everything a crawl takes, on this machine, started and ended together."""
+"""`crawl-tasks run`: a whole crawl on this machine, whose processes start and end together."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ from pathlib import Path
 
 import click
 
-from crawl_tasks.cli.crawl import Finish, Plan, Start, begin, start_processes, watch
+from crawl_tasks.cli.crawl import Finish, Plan, Start, StoredCounts, begin, start_processes, watch
 from crawl_tasks.cli.exits import Exit
 from crawl_tasks.cli.export import format_of
-from crawl_tasks.cli.helptext import examples
+from crawl_tasks.cli.help_text import examples
 from crawl_tasks.cli.ledger import ledger_line
-from crawl_tasks.cli.since import Since
+from crawl_tasks.cli.local_environment import LocalEnvironment, local_environment
+from crawl_tasks.cli.since_option import SinceOption
+from crawl_tasks.cli.site_removal import without_removed
 from crawl_tasks.cli.sites import checked_sites
-from crawl_tasks.cli.station import Station, station
-from crawl_tasks.cli.stored import StoredCounts
 from crawl_tasks.cli.summary import crawl_stats, is_clean, stats_text
-from crawl_tasks.local.interrupts import Terminated
 from crawl_tasks.local.jobs import Workers
+from crawl_tasks.local.signals import Terminated
 from crawl_tasks.model import Reach
 from crawl_tasks.monitor.progress import Progress
 from crawl_tasks.monitor.snapshot import take_snapshot
+from crawl_tasks.monitor.web.static_report import crawl_report, require_place, write_report
 from crawl_tasks.settings import load_settings
-from crawl_tasks.store.export import export, fingerprints
+from crawl_tasks.store.export import ExportFormat, export, fingerprints
 from crawl_tasks.store.upsert import Store
-from crawl_tasks.web.report import crawl_report, require_place, write_report
 
 PROCESSES = click.IntRange(0, 64)
 
@@ -44,7 +44,7 @@ PROCESSES = click.IntRange(0, 64)
 @click.option(
     "--pages", metavar="N", type=click.IntRange(1, 100_000), help="At most so many list pages a board; then end."
 )
-@click.option("--since", type=Since(), help="Only threads that were alive since, 7d or 2026-01-31; then end.")
+@click.option("--since", type=SinceOption(), help="Only threads that were alive since, 7d or 2026-01-31; then end.")
 @click.option("-o", "--out", metavar="FILE", help="Export what this run stored to FILE (.jsonl or .csv) at the end.")
 @click.option(
     "--report", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path), help="Write plots and numbers as HTML."
@@ -82,59 +82,67 @@ def command(
 ) -> None:
     """Crawl SITES, or all of the sites directory: Redis if none is configured, workers, beat, and the progress.
 
-    What is stored and what is open stays; the next run goes on from there. With --boards, --pages or --since the boards
-    are walked once, without beat, and where a page has nothing new a chain of list pages ends as ever. Exit code 1
-    when requests were given up or the ledger does not balance.
+    Stored items and open requests stay, and the next run goes on from there. With --boards, --pages or --since the
+    boards are walked once, without beat, and a chain of list pages ends at a page with nothing new, as ever. Exit
+    code 1 when requests were given up or the ledger does not balance, and 4 when what is left cannot move.
     """
     if boards and len(sites) != 1:
         raise click.UsageError("--boards are of one site; name it: crawl-tasks run NAME --boards 1,2")
+    # Before the crawl, so that a misspelt directory does not cost hours of work.
     for option, file in (("--out", out), ("--report", report)):
         if file is not None and str(file) != "-":
             require_place(Path(file), option)
+    form = format_of(out) if out is not None else ExportFormat.JSONL
     settings = load_settings()
     chosen = checked_sites(settings, sites)
     plan = Plan(
-        chosen,
+        (),
         Workers(lists, details, threads=threads),
         has_flower=flower,
         until_idle=until_idle or any((boards, pages, since)),
         boards=tuple(name.strip() for name in (boards or "").split(",") if name.strip()),
         reach=Reach(pages or 0, since or 0),
     )
-    progress, names = Progress("run"), [site.name for site in chosen]
-    with (
-        station(settings, progress.say) as here,
-        StoredCounts(here.settings.database_url, names) as stored,
-    ):
+    progress = Progress("run")
+    with local_environment(settings, progress.say) as here:
+        chosen = without_removed(here.frontier, chosen, sites)
+        names = [site.name for site in chosen]
+        # An export holds only rows that this run added or changed, not the whole past of the sites.
         before = known_rows(here.settings.database_url, names) if out is not None else frozenset()
-        code = crawl(here, plan, stored, progress, report)
+        with StoredCounts(here.settings.database_url, names) as stored:
+            code = crawl(here, plan.of(chosen), stored, progress, report)
     if out is not None:
         with Store(here.settings.database_url) as store:
-            rows = export(store, out, format=format_of(out), sites=names, known=before)
+            rows = export(store, out, format=form, sites=names, known=before)
         click.echo(f"{rows} rows in {out}")
     ctx.exit(code)
 
 
 def known_rows(database_url: str, sites: list[str]) -> frozenset[int]:
-    """Note what is stored of some sites, to tell it from what a run adds or changes."""
+    """Return fingerprints of the stored rows of some sites, to tell them from rows that a run adds or changes."""
     with Store(database_url) as store:
         return fingerprints(store, sites)
 
 
-def crawl(here: Station, plan: Plan, stored: StoredCounts, progress: Progress, report: Path | None = None) -> int:
-    """Crawl to the plan's end, print the summary and write the report; give the exit code."""
+def crawl(
+    here: LocalEnvironment, plan: Plan, stored: StoredCounts, progress: Progress, report: Path | None = None
+) -> int:
+    """Crawl to the end of the plan, print the summary, write the report and return the exit code."""
     start: Start | None = None
     finish, code = Finish.IDLE, Exit.OK
     try:
-        with here.crew, progress:
+        with here.supervisor, progress:
             flower = start_processes(here, plan)
             if flower:
                 progress.say(f"Flower: {flower}")
             start = begin(here, plan, stored)
-            watch(here, plan, start, stored, progress)
+            finish = watch(here, plan, start, stored, progress)
+            code = Exit.STANDSTILL if finish is Finish.STANDSTILL else Exit.OK
     except KeyboardInterrupt as stop:
         finish = Finish.INTERRUPTED
         code = Exit.TERMINATED if isinstance(stop, Terminated) else Exit.INTERRUPTED
+    here.frontier.sites.run_only((), 0)
+    # Interrupted before the crawl began: there is nothing to sum up.
     if start is None:
         return code
     end = take_snapshot(here.frontier, [site.name for site in plan.sites])
@@ -142,7 +150,7 @@ def crawl(here: Station, plan: Plan, stored: StoredCounts, progress: Progress, r
     click.echo("crawl stats")
     click.echo(stats_text(stats))
     for site in end.sites:
-        click.echo(ledger_line(site.census))
+        click.echo(ledger_line(site.counts))
     if report is not None:
         write_report(report, crawl_report("crawl report", start.snapshot, end, progress.history, stats))
         click.echo(f"report in {report}")

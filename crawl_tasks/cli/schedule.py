@@ -1,8 +1,7 @@
-"""`crawl-tasks schedule`: when boards are scanned; another interval, a scan now or none, while the crawl goes on."""
+"""`crawl-tasks schedule`: the scan schedule of boards, shown and changed while the crawl goes on."""
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from itertools import islice
@@ -10,26 +9,46 @@ from itertools import islice
 import click
 
 from crawl_tasks.cli.backend import chosen_sites, open_frontier
-from crawl_tasks.cli.helptext import examples
-from crawl_tasks.cli.safe_text import printable
+from crawl_tasks.cli.decisions import operator, store_decisions, why_option
+from crawl_tasks.cli.help_text import examples
+from crawl_tasks.cli.safe_text import echo_json, printable
 from crawl_tasks.errors import ConfigError
+from crawl_tasks.frontier.admin.admin import Admin
+from crawl_tasks.frontier.admin.board_schedule import Act
+from crawl_tasks.frontier.admin.failed import Selection
 from crawl_tasks.frontier.frontier import Frontier
-from crawl_tasks.frontier.gauges import BoardState
-from crawl_tasks.frontier.timetable import Act
-from crawl_tasks.monitor.advice import duration
+from crawl_tasks.frontier.inspect.inspector import Inspector
+from crawl_tasks.frontier.inspect.reads import BoardState
+from crawl_tasks.model import Stage, State
+from crawl_tasks.monitor.freshness import SHARE, expected_delay_s
+from crawl_tasks.monitor.humanize import duration
+from crawl_tasks.monitor.problems.registry import CurrentProblems
 from crawl_tasks.monitor.report import board_row
+from crawl_tasks.monitor.snapshot import take_snapshot
+from crawl_tasks.queues import CONTROL_QUEUE, LIST_QUEUE, QUEUES
+from crawl_tasks.settings import load_settings
 
 _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
+MOST_PARKED = 20
+HOLDING_SCANS = frozenset({
+    "CrawlHalted", "CrawlRunOnly", "CrawlBeatSilent", "CrawlNoWorker", "CrawlOutboxFull", "CrawlRedisRefuses",
+    "CrawlRedisMemory", "CrawlPaused", "CrawlDraining", "CrawlSiteWithoutFile", "CrawlBacklogFull", "CrawlResting",
+    "CrawlQuarantined",
+})  # fmt: skip
+"""Problems with which a board may be due and no scan of it begin."""
+_OTHER_QUEUES = frozenset(QUEUES) - {LIST_QUEUE, CONTROL_QUEUE}
 LEAST_S, MOST_S = 1.0, 31_536_000.0
+LEAST_SHOWN = 0.001
+"""The least rate of a board that is shown, in new replies an hour."""
 
 
 class Duration(click.ParamType[float]):
-    """Seconds, or a number with s, m, h or d."""
+    """The option type of a duration: seconds, or a number with s, m, h or d."""
 
     name = "duration"
 
     def convert(self, value: str | float, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Read a duration in seconds."""
+        """Return a duration in seconds."""
         found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smhd]?)", str(value).strip())
         if found is None:
             self.fail(f"{value!r} is no duration; write 90, 90s, 5m, 2h or 1d", param, ctx)
@@ -47,7 +66,7 @@ class Duration(click.ParamType[float]):
     )
 )
 def command() -> None:
-    """Show and change when boards are scanned. What is changed here holds at once, for all workers and beats."""
+    """Show and change when boards are scanned. A change holds at once, for all workers and beats."""
 
 
 @command.command(
@@ -64,30 +83,56 @@ def list_(sites: tuple[str, ...], most: int, as_json: bool) -> None:
     """Show the boards of SITES, or of all: how often each is scanned, when next, when last.
 
     Where posts were stored since the site is watched, also how long after posting: the median and the 95th percentile.
+    By the priced schedule also the new replies that a board is expected to have, and within how long they are found.
     """
     frontier = open_frontier()
     now_ms = frontier.clock_ms()
-    rows = _boards_of(frontier, chosen_sites(frontier, sites))
+    chosen = chosen_sites(frontier, sites)
+    rows = _boards_of(frontier, chosen)
     for site, board in islice(rows, most):
         row = {"site": site, **board_row(board), "now_ms": now_ms}
-        click.echo(json.dumps(row, ensure_ascii=False) if as_json else board_line(site, board, now_ms))
+        if as_json:
+            echo_json(row)
+        else:
+            click.echo(board_line(site, board, now_ms))
+    # One board beyond the limit tells that there are more, without reading all of them.
     if not as_json and next(rows, None):
         click.echo(f"more boards are not shown; --most {most} is the limit")
+    for site in () if as_json else chosen:
+        _show_expected(frontier, site)
+
+
+def _show_expected(frontier: Frontier, site: str) -> None:
+    expected = take_snapshot(frontier, [site]).sites[0].expected
+    if expected is None:
+        return
+    rates = [(board.rate_h, board.interval_ms / 1000) for board in Inspector(frontier).boards(site)]
+    median, most = (expected_delay_s(rates, share) for share in (0.5, SHARE))
+    if median is not None:
+        click.echo(
+            f"{site}: half of the new replies are expected within {duration(median)}, 95 % within {duration(most)}"
+        )
+    click.echo(f"{site}: {expected}")
 
 
 def _boards_of(frontier: Frontier, sites: list[str]) -> Iterator[tuple[str, BoardState]]:
     for site in sites:
-        for board in frontier.boards(site):
+        for board in Inspector(frontier).boards(site):
             yield site, board
 
 
 def board_line(site: str, board: BoardState, now_ms: int) -> str:
-    """Write a board's schedule as one line."""
+    """Return the schedule of a board as one line."""
     last = f"last {span(now_ms - board.scanned_at_ms)} ago" if board.scanned_at_ms else "never scanned"
     every = f"every {span(board.interval_ms)} ({_origin(board)})"
     return (
-        f"{printable(f'{site}/{board.board}', 80):<24} {every:<36} {_next(board, now_ms):<18} {last}{_freshness(board)}"
+        f"{printable(f'{site}/{board.board}', 80):<24} {every:<36} {_next(board, now_ms):<18} {last}{_rate(board)}"
+        f"{_freshness(board)}"
     )
+
+
+def _rate(board: BoardState) -> str:
+    return f", {board.rate_h:.3g} new an hour" if board.rate_h >= LEAST_SHOWN else ""
 
 
 def _freshness(board: BoardState) -> str:
@@ -113,9 +158,10 @@ def _next(board: BoardState, now_ms: int) -> str:
 
 
 def span(ms: float) -> str:
-    """Write a duration in its largest fitting unit."""
+    """Return a duration in the largest fitting unit."""
     seconds = max(0, ms) / 1000
     for unit, size in (("d", 86_400), ("h", 3600), ("m", 60)):
+        # Only from two units on: 90m is exact where 1.5h looks rounded.
         if seconds >= 2 * size:
             return f"{seconds / size:.3g}{unit}"
     return f"{seconds:.3g}s"
@@ -131,17 +177,18 @@ def span(ms: float) -> str:
     "--interval", "interval_s", metavar="TIME", type=Duration(), help="Scan them every so often: 90, 90s, 5m, 2h, 1d."
 )
 @click.option("--site-file", is_flag=True, help="Go back to what the site file says.")
-def set_(places: tuple[str, ...], interval_s: float | None, site_file: bool) -> None:
+@why_option
+def set_(places: tuple[str, ...], interval_s: float | None, site_file: bool, why: str) -> None:
     """Give boards another interval, or with SITE alone all its boards.
 
-    It survives restarts and `sites check`, until the site file gives the board another interval.
+    The interval survives restarts and `sites check`, until the site file gives the board another one.
     """
     if (interval_s is None) is not site_file:
         raise click.UsageError("give one of --interval and --site-file")
     if interval_s is None:
-        _change(places, Act.FREE, "as the site file says")
+        _change(places, Act.FREE, "as the site file says", why=why)
     else:
-        _change(places, Act.FIX, f"scanned every {span(interval_s * 1000)}", round(interval_s * 1000))
+        _change(places, Act.FIX, f"scanned every {span(interval_s * 1000)}", round(interval_s * 1000), why)
 
 
 @command.command(
@@ -150,8 +197,25 @@ def set_(places: tuple[str, ...], interval_s: float | None, site_file: bool) -> 
 )
 @click.argument("places", nargs=-1, required=True, metavar="SITE[/BOARD]...")
 def now(places: tuple[str, ...]) -> None:
-    """Make boards due now; a board that is being scanned is scanned again afterwards."""
+    """Make boards due now. A board that is being scanned is scanned again afterwards."""
     _change(places, Act.NOW, "due now")
+    for line in obstacles(open_frontier(), list(dict.fromkeys(place.partition("/")[0] for place in places))):
+        click.echo(line, err=True)
+
+
+def obstacles(frontier: Frontier, sites: list[str]) -> Iterator[str]:
+    """Yield the reasons why no scan of some sites begins, with remedies."""
+    snapshot = take_snapshot(frontier, sites)
+    problems = CurrentProblems(snapshot)
+    found = [*problems.installation, *(one for site in snapshot.sites for one in problems.own(site))]
+    yield from (one.advice() for one in found if one.name in HOLDING_SCANS and one.subject not in _OTHER_QUEUES)
+    for site in sites:
+        parked = Admin(frontier).failed.requests.list(Selection(site, State.PARKED, stage=Stage.LIST))
+        boards = sorted({one.request.key for one in islice(parked, MOST_PARKED)})
+        if boards:
+            retry = f"crawl-tasks failed retry --site {site} --state parked --stage list"
+            names = ", ".join(map(printable, boards))
+            yield f"{site}: a page of {names} is parked, and holds its scan; mend it, then {retry}"
 
 
 @command.command(
@@ -159,24 +223,28 @@ def now(places: tuple[str, ...]) -> None:
     epilog=examples("crawl-tasks schedule hold demo/3", "crawl-tasks schedule go demo/3"),
 )
 @click.argument("places", nargs=-1, required=True, metavar="SITE[/BOARD]...")
-def hold(places: tuple[str, ...]) -> None:
-    """Scan boards no more until `schedule go`; what is open of them is still fetched."""
-    _change(places, Act.HOLD, "held until: crawl-tasks schedule go")
+@why_option
+def hold(places: tuple[str, ...], why: str) -> None:
+    """Scan boards no more until `schedule go`. Their open requests are still fetched."""
+    _change(places, Act.HOLD, "held until: crawl-tasks schedule go", why=why)
 
 
 @command.command(short_help="Scan boards again that were held.", epilog=examples("crawl-tasks schedule go demo/3"))
 @click.argument("places", nargs=-1, required=True, metavar="SITE[/BOARD]...")
-def go(places: tuple[str, ...]) -> None:
-    """Scan boards again that were held; they are due at once."""
-    _change(places, Act.GO, "scanned again")
+@why_option
+def go(places: tuple[str, ...], why: str) -> None:
+    """Scan boards again that were held. They are due at once."""
+    _change(places, Act.GO, "scanned again", why=why)
 
 
-def _change(places: tuple[str, ...], act: Act, what: str, interval_ms: int = 0) -> None:
-    frontier = open_frontier()
+def _change(places: tuple[str, ...], act: Act, outcome: str, interval_ms: int = 0, why: str = "") -> None:
+    settings = load_settings()
+    frontier, by = open_frontier(settings), operator(why)
     for site, boards in _wanted(frontier, places).items():
-        done = frontier.timetable.change(site, boards, act, interval_ms)
+        done = Admin(frontier).board_schedule.change(site, boards, act, interval_ms, by)
         held = f", {done.held} stay held" if done.held else ""
-        click.echo(f"{site}: {done.changed} {'board' if done.changed == 1 else 'boards'} {what}{held}")
+        click.echo(f"{site}: {done.changed} {'board' if done.changed == 1 else 'boards'} {outcome}{held}")
+    store_decisions(settings, frontier)
 
 
 def _wanted(frontier: Frontier, places: tuple[str, ...]) -> dict[str, list[str]]:
@@ -184,7 +252,7 @@ def _wanted(frontier: Frontier, places: tuple[str, ...]) -> dict[str, list[str]]
     for place in places:
         site, _, board = place.partition("/")
         chosen_sites(frontier, (site,))
-        known = [state.board for state in frontier.boards(site)]
+        known = [state.board for state in Inspector(frontier).boards(site)]
         if board and board not in known:
             raise ConfigError(f"site {site} has no board {board!r}; crawl-tasks schedule list {site} names them")
         wanted.setdefault(site, []).extend([board] if board else known)

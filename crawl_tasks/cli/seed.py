@@ -1,4 +1,4 @@
-"""`crawl-tasks seed`: boards, posts and addresses that a person asks for, through the same door as all others."""
+"""`crawl-tasks seed`: admits boards, posts and addresses that a person names, by the same guard as all requests."""
 
 from __future__ import annotations
 
@@ -12,38 +12,38 @@ import click
 
 from crawl_tasks.cli.backend import open_frontier
 from crawl_tasks.cli.exits import Exit
-from crawl_tasks.cli.helptext import examples
+from crawl_tasks.cli.help_text import examples
 from crawl_tasks.cli.safe_text import printable
-from crawl_tasks.cli.since import Since
+from crawl_tasks.cli.since_option import SinceOption
 from crawl_tasks.errors import ConfigError, FetchError, SiteError
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.model import FULL_REACH, Priority, Reach, Request, Stage
-from crawl_tasks.monitor.advice import counted
+from crawl_tasks.monitor.humanize import counted
 from crawl_tasks.settings import load_settings
-from crawl_tasks.sites.address import Addresses
-from crawl_tasks.sites.published import read_site
+from crawl_tasks.sites.addresses import Addresses
 from crawl_tasks.sites.schema import Board
-from crawl_tasks.sites.start import first_page
-from crawl_tasks.store import known
+from crawl_tasks.sites.site_json import read_site
+from crawl_tasks.sites.start_entry import first_page
+from crawl_tasks.store import queries
 from crawl_tasks.store.upsert import Store
 from crawl_tasks.urls import normalize
 
 AT_ONCE = 500
-"""Pages that one call admits."""
+"""Pages that one call admits at most."""
 
 
-class Kind(Enum):
-    """What a wish names."""
+class TargetKind(Enum):
+    """The kinds of a seed target."""
 
     BOARD = "board"
     POST = "post"
     URL = "url"
 
 
-class Wish(NamedTuple):
-    """One thing that a person asks to be fetched."""
+class SeedTarget(NamedTuple):
+    """A board, post or address that a person wants fetched."""
 
-    kind: Kind
+    kind: TargetKind
     text: str
 
 
@@ -52,6 +52,7 @@ class Wish(NamedTuple):
         "crawl-tasks seed demo --board 3 --pages 2",
         "crawl-tasks seed demo --post 1042 --post 1043",
         "crawl-tasks seed demo --url http://127.0.0.1:8765/comment/1042/2",
+        "crawl-tasks seed demo --post 1042 --whole     # again, all its pages",
         "crawl-tasks seed demo - < addresses.txt",
         "crawl-tasks seed demo --read-by 1f6c0a2b       # again, what that version of the site file read",
     )
@@ -62,8 +63,10 @@ class Wish(NamedTuple):
 @click.option("--post", "posts", multiple=True, metavar="ID", help="Fetch a post.")
 @click.option("--url", "urls", multiple=True, metavar="URL", help="Fetch an address of the site.")
 @click.option("--read-by", metavar="VERSION", help="Fetch again what this version of the site file read.")
+@click.option("--again", is_flag=True, help="Fetch posts and addresses that are known, too (don't filter).")
+@click.option("--whole", is_flag=True, help="Read threads from their first page to the last, as a full pass does.")
 @click.option("--pages", metavar="N", type=click.IntRange(1, 100_000), help="At most so many list pages of a board.")
-@click.option("--since", type=Since(), help="Of a board only threads that were alive since, 7d or 2026-01-31.")
+@click.option("--since", type=SinceOption(), help="Of a board only threads that were alive since, 7d or 2026-01-31.")
 @click.option("--priority", metavar="0-9", type=click.IntRange(0, 9), default=Priority.URGENT.value, show_default=True)
 @click.pass_context
 def command(
@@ -75,41 +78,47 @@ def command(
     posts: tuple[str, ...],
     urls: tuple[str, ...],
     read_by: str | None,
+    again: bool,
+    whole: bool,
     pages: int | None,
     since: int | None,
     priority: int,
 ) -> None:
-    """Ask for pages of SITE; ADDRESSES is a file of them, one a line, # begins a comment, - is standard input.
+    """Ask for pages of SITE. ADDRESSES is a file with one address a line, # begins a comment, - is standard input.
 
-    A post or comment page is fetched the first time it is asked for here, though a scan may have fetched it before;
-    after that it is known. Boards are scanned anew. With --read-by pages are fetched although they are known: after a
-    site file was mended, those that the version before read wrongly. Nothing is admitted above the site's max_backlog.
-    Exit code 1 when anything was refused.
+    A post or comment page is fetched the first time it is named here, though a scan may have fetched it before. After
+    that it is known, and fetched with --again or --whole only. Boards are scanned anew. With --read-by known pages are
+    fetched too: after a site file was mended, those that the version before read wrongly. Nothing is admitted above the
+    site's max_backlog. Exit code 1 when anything was refused.
     """
     if not (boards or posts or urls or addresses or read_by):
         raise click.UsageError(
             "name what to fetch: --board, --post, --url, --read-by, or a file of addresses (- is standard input)"
         )
-    seeder = Seeder(open_frontier(), site, priority, Reach(pages or 0, since or 0))
+    if whole and boards:
+        raise click.UsageError("--whole is of threads: name posts or addresses, no --board")
+    seed_run = SeedRun(
+        open_frontier(), site, priority, Reach(pages or 0, since or 0), is_again=again or whole, is_whole=whole
+    )
     refused = 0
-    for wish in _wishes(boards, posts, urls, addresses or ()):
-        is_taken, verdict = seeder.ask(wish)
+    for target in _targets(boards, posts, urls, addresses or ()):
+        is_taken, verdict = seed_run.ask(target)
         refused += not is_taken
-        click.echo(f"{verdict}: {wish.kind.value} {printable(wish.text)}")
+        click.echo(f"{verdict}: {target.kind.value} {printable(target.text)}")
     if read_by:
-        refused += _ask_again(seeder, site, read_by)
+        refused += _ask_again(seed_run, site, read_by)
     if refused:
         click.echo(f"crawl-tasks: {refused} refused", err=True)
         ctx.exit(Exit.FAILURES)
 
 
-def _ask_again(seeder: Seeder, site: str, version: str) -> int:
-    """Ask for what a version of the site file read; return how many pages were refused."""
+def _ask_again(seed_run: SeedRun, site: str, version: str) -> int:
+    """Admit the pages that a version of the site file read, and return the number of refused ones."""
     with closing(Store(load_settings().database_url)) as store:
         store.open(create=False)
-        admitted, refused = seeder.ask_again(known.read_by(store, site, version))
+        admitted, refused = seed_run.ask_again(queries.read_by(store, site, version))
         if not admitted + refused:
-            others = ", ".join(known.readers(store, site)) or "none that is known"
+            others = ", ".join(queries.readers(store, site)) or "none that is known"
             raise ConfigError(f"no page of {site} was read by {version!r}; versions that read pages: {others}")
     click.echo(f"admitted: {counted(admitted, 'page')} that {printable(version)} read")
     if refused:
@@ -117,24 +126,40 @@ def _ask_again(seeder: Seeder, site: str, version: str) -> int:
     return refused
 
 
-def _wishes(boards: Iterable[str], posts: Iterable[str], urls: Iterable[str], lines: Iterable[str]) -> Iterator[Wish]:
-    for kind, texts in ((Kind.BOARD, boards), (Kind.POST, posts), (Kind.URL, urls), (Kind.URL, wanted_lines(lines))):
+def _targets(
+    boards: Iterable[str], posts: Iterable[str], urls: Iterable[str], lines: Iterable[str]
+) -> Iterator[SeedTarget]:
+    for kind, texts in (
+        (TargetKind.BOARD, boards),
+        (TargetKind.POST, posts),
+        (TargetKind.URL, urls),
+        (TargetKind.URL, wanted_lines(lines)),
+    ):
         for text in texts:
-            yield Wish(kind, text)
+            yield SeedTarget(kind, text)
 
 
 def wanted_lines(lines: Iterable[str]) -> Iterator[str]:
-    """Give the lines that say something: without byte order mark, comments and blanks."""
+    """Return the lines with an address: no comments and blanks, and no byte order mark."""
     for line in lines:
         text = line.removeprefix("\ufeff").strip()
         if text and not text.startswith("#"):
             yield text
 
 
-class Seeder:
-    """Asks for the admission of one request at a time and says what became of it."""
+class SeedRun:
+    """The admission of requests for one site, one target at a time."""
 
-    def __init__(self, frontier: Frontier, name: str, priority: int, reach: Reach = FULL_REACH) -> None:
+    def __init__(
+        self,
+        frontier: Frontier,
+        name: str,
+        priority: int,
+        reach: Reach = FULL_REACH,
+        *,
+        is_again: bool = False,
+        is_whole: bool = False,
+    ) -> None:
         text = frontier.sites.published(name)
         if text is None:
             raise ConfigError(f"site {name!r} is not published; run: crawl-tasks sites check {name}")
@@ -143,27 +168,29 @@ class Seeder:
         self._addresses = Addresses(self._site)
         self._priority = priority
         self._reach = reach
+        self._is_again = is_again
+        self._whole = Reach(whole=f"seed{frontier.clock_ms()}") if is_whole else FULL_REACH
 
-    def ask(self, wish: Wish) -> tuple[bool, str]:
-        """Ask for admission; say whether the wish was taken, and in words what happened.
+    def ask(self, target: SeedTarget) -> tuple[bool, str]:
+        """Admit the request of a target. Return whether the target was accepted, and the outcome in words.
 
         Raises:
-            BackendError: Redis does not do its part.
+            BackendError: Redis fails.
         """
         try:
-            request = self.request_for(wish)
+            request = self.request_for(target)
         except (ConfigError, FetchError) as error:
             return False, f"refused, {printable(str(error))}"
-        admission = self._frontier.admit(self._site.name, [request], self._site.gate.max_backlog)
+        admission = self._frontier.admit(self._site.name, [request], self._site.gate.max_backlog, again=self._is_again)
         if admission.over:
             return False, f"refused, {self._site.gate.max_backlog} requests are open (gate.max_backlog)"
         return True, "admitted" if admission.new else "known"
 
     def ask_again(self, requests: Iterable[Request]) -> tuple[int, int]:
-        """Ask for pages whatever the guard says; return how many were admitted, and how many refused.
+        """Admit known pages again. Return the number of admitted ones, and of refused ones.
 
         Raises:
-            BackendError: Redis does not do its part.
+            BackendError: Redis fails.
         """
         admitted = refused = 0
         rest = (request._replace(priority=self._priority) for request in requests)
@@ -172,24 +199,29 @@ class Seeder:
             admitted, refused = admitted + admission.new, refused + admission.over
         return admitted, refused
 
-    def request_for(self, wish: Wish) -> Request:
-        """Make the request that a wish means.
+    def request_for(self, target: SeedTarget) -> Request:
+        """Return the request that a target means.
 
         Raises:
             ConfigError: the site has no such page.
-            FetchError: the address is none that we go to.
+            FetchError: the address is refused.
         """
-        if wish.kind is Kind.BOARD:
-            return self._scan(wish.text)
-        if wish.kind is Kind.POST:
-            return self._page(Stage.POST, wish.text, 1)
-        target = self._addresses.read(wish.text)
-        if target is None:
+        if target.kind is TargetKind.BOARD:
+            return self._scan(target.text)
+        if target.kind is TargetKind.POST:
+            return self._page(Stage.POST, target.text, 1)
+        place = self._addresses.read(target.text)
+        if place is None:
             raise ConfigError(f"no address of site {self._site.name}; see list, post and comment in its file")
-        return self._page(target.stage, target.key, target.page, normalize(wish.text))
+        # A thread is whole from its post on.
+        if place.stage is Stage.COMMENT and self._whole.whole:
+            return self._page(Stage.POST, place.key, 1)
+        return self._page(place.stage, place.key, place.page, normalize(target.text))
 
     def _scan(self, board_id: str) -> Request:
+        # A board that the file does not name may be seeded as well: its address follows from its id.
         board = next((board for board in self._site.boards if board.id == board_id), None) or Board(id=board_id)
+        # A scan name of its own: the guard would know the first page of any earlier scan.
         scan = first_page(self._site, board, self._addresses, f"seed{self._frontier.clock_ms()}")
         return scan._replace(priority=self._priority, reach=self._reach)
 
@@ -197,4 +229,4 @@ class Seeder:
         where = address or self._addresses.of(stage, key, page)
         if where is None:
             raise SiteError(f"site {self._site.name} gives no address for its {stage.value} pages; seed a URL")
-        return Request(self._site.name, stage, key, where, page=page, priority=self._priority)
+        return Request(self._site.name, stage, key, where, page=page, priority=self._priority, reach=self._whole)

@@ -1,4 +1,4 @@
-"""`crawl-tasks shell`: a page in hand and a Python prompt, to find the rules that read it."""
+"""`crawl-tasks shell`: a Python prompt with a fetched page, for finding the rules that read the page."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from collections.abc import Callable
 
 import click
 
-from crawl_tasks.cli.fetch import by_address, page_row
-from crawl_tasks.cli.helptext import examples
-from crawl_tasks.cli.new import find_place, open_visitor
+from crawl_tasks.cli.help_text import examples
+from crawl_tasks.cli.new import find_address, open_probe
+from crawl_tasks.cli.one_page import by_address, page_row
 from crawl_tasks.cli.sites import checked_sites
-from crawl_tasks.cli.try_ import open_visitor as visitor_of
+from crawl_tasks.cli.try_ import open_probe as open_site_probe
 from crawl_tasks.errors import ConfigError, CrawlError
 from crawl_tasks.model import Fetched, Request
 from crawl_tasks.parse.document import Document
+from crawl_tasks.registry.site_registry import CompiledSite, compile_site
 from crawl_tasks.settings import Settings, load_settings
-from crawl_tasks.sitebook import OpenSite, open_site
 
 HELP = """\
 page       the response: page.url, page.status, page.headers, page.body
@@ -40,14 +40,14 @@ site       the site file, None where the address is no page of a known site
 @click.argument("url")
 @click.option("-c", "--code", "source", metavar="CODE", help="Run this instead of a prompt; prints its value.")
 def command(url: str, source: str | None) -> None:
-    """Fetch a page and open a Python prompt with it; IPython where it is installed."""
+    """Fetch a page and open a Python prompt with it, IPython where that is installed."""
     settings = load_settings()
     opened, request = _known(settings, url)
     if opened is not None and request is not None:
-        page = visitor_of(opened, settings).page(request.address)
+        page = open_site_probe(opened, settings).page(request.address)
     else:
-        place = find_place(url, settings)
-        page = open_visitor(place, settings).page(place.url)
+        place = find_address(url, settings)
+        page = open_probe(place, settings).page(place.url)
     names = offers(page, opened, request)
     if source is not None:
         run_line(source, names)
@@ -57,10 +57,9 @@ def command(url: str, source: str | None) -> None:
         code.interact(banner=HELP, local=names, exitmsg="")
 
 
-def offers(page: Fetched, opened: OpenSite | None, request: Request | None) -> dict[str, object]:
-    """Return the names of the prompt."""
-    from bs4 import BeautifulSoup  # noqa: PLC0415  # 50 ms that only this command needs
-
+def offers(page: Fetched, opened: CompiledSite | None, request: Request | None) -> dict[str, object]:
+    """Return the names that the prompt knows."""
+    # The import takes 50 ms, and only this command needs it.
     document = Document(page, opened.site.encoding if opened else None)
 
     def css(selector: str, attr: str | None = None) -> list[str | None]:
@@ -80,7 +79,7 @@ def offers(page: Fetched, opened: OpenSite | None, request: Request | None) -> d
     made: dict[str, object] = {
         "page": page,
         "text": document.source,
-        "soup": BeautifulSoup(document.source, "lxml"),
+        "soup": document.soup,
         "site": opened.site if opened else None,
         "request": request,
     }
@@ -89,7 +88,7 @@ def offers(page: Fetched, opened: OpenSite | None, request: Request | None) -> d
 
 
 def run_line(source: str, names: dict[str, object]) -> None:
-    """Run code as a prompt would: the value of an expression is printed.
+    """Run code like a prompt, which prints the value of an expression.
 
     Raises:
         CrawlError: the code fails.
@@ -98,13 +97,15 @@ def run_line(source: str, names: dict[str, object]) -> None:
         value = _value_of(source, names)
     except CrawlError:
         raise
-    except Exception as error:  # what the code of a person may raise is anything
+    except Exception as error:
+        # The code of a person may raise anything. One line tells more than a traceback through this program.
         raise CrawlError(f"-c {source!r}: {type(error).__name__}: {error}") from error
     if value is not None:
         click.echo(value if isinstance(value, str) else repr(value))
 
 
 def _value_of(source: str, names: dict[str, object]) -> object:
+    # An expression has a value to print and a statement has none. Only the compiler can tell them apart.
     try:
         compiled = compile(source, "<-c>", "eval")
     except SyntaxError:
@@ -114,12 +115,12 @@ def _value_of(source: str, names: dict[str, object]) -> object:
     return value
 
 
-def _known(settings: Settings, url: str) -> tuple[OpenSite | None, Request | None]:
+def _known(settings: Settings, url: str) -> tuple[CompiledSite | None, Request | None]:
     try:
         site, request = by_address(checked_sites(settings, ()), url)
     except ConfigError:
         return None, None
-    return open_site(site, settings.contact), request
+    return compile_site(site, settings.contact), request
 
 
 def _is_json(page: Fetched) -> bool:

@@ -1,34 +1,46 @@
-"""`crawl-tasks sites check`: every file read, every mistake shown, then published to the workers."""
+"""`crawl-tasks sites check`: reads every site file, shows all mistakes, publishes the sites to the workers."""
 
 from __future__ import annotations
 
+import socket
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import click
 
 from crawl_tasks.cli.backend import open_frontier
-from crawl_tasks.cli.helptext import examples
+from crawl_tasks.cli.decisions import operator, store_decisions
+from crawl_tasks.cli.help_text import examples
+from crawl_tasks.cli.require_ledger import require_ledger
 from crawl_tasks.cli.safe_text import printable
-from crawl_tasks.cli.standing import require_ledger
+from crawl_tasks.cli.site_removal import flush, list_, remove, without_removed
+from crawl_tasks.discovery.replay import Difference, cases_of, replay
 from crawl_tasks.errors import ConfigError, SiteError
-from crawl_tasks.items.sieve import Sieve
+from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.items.pipeline import ItemPipeline
 from crawl_tasks.model import Stage
-from crawl_tasks.publishing import board_terms, is_public, publish_site, require_contact
+from crawl_tasks.monitor.humanize import counted
+from crawl_tasks.registry.site_publisher import board_terms, is_public, publish_site, require_contact
+from crawl_tasks.registry.site_registry import compile_site
 from crawl_tasks.settings import Settings, load_settings
-from crawl_tasks.sitebook import open_site
-from crawl_tasks.sites.address import Addresses
+from crawl_tasks.sites.addresses import Addresses
+from crawl_tasks.sites.event_hooks import OFFERED
+from crawl_tasks.sites.functions import find_function
 from crawl_tasks.sites.loader import load_site
 from crawl_tasks.sites.schema import Site
-from crawl_tasks.survey.cases import Difference, cases_of, replay
 
 _NEVER_NEW = frozenset({"post_id", "forum_id", "url", "author", "created_at"})
 _SUFFIXES = (".yaml", ".yml")
 
 
-@click.group(epilog=examples("crawl-tasks sites check"))
+@click.group(epilog=examples("crawl-tasks sites check", "crawl-tasks sites list", "crawl-tasks sites remove demo"))
 def command() -> None:
-    """Check the site files and publish them to the workers."""
+    """Check the site files and publish them to the workers, list, flush and remove sites."""
+
+
+command.add_command(list_)
+command.add_command(flush)
+command.add_command(remove)
 
 
 @command.command(
@@ -51,21 +63,40 @@ def check(name: str | None, publish: bool) -> None:
     if publish:
         frontier = open_frontier(settings)
         require_ledger(settings, frontier)
+        sites = without_removed(frontier, sites, (name,) if name else ())
         for site in sites:
-            publish_site(frontier, site, settings.contact)
+            if moved := publish_site(frontier, site, settings.contact, publisher_of(settings)):
+                click.echo(f"{site.name}: {counted(moved, 'failed page')} with another address now, ready again")
         click.echo(f"published: {', '.join(site.name for site in sites)}")
+        if not name:
+            _withdraw_others(frontier, settings, {site.name for site in sites})
+        store_decisions(settings, frontier)
+
+
+def publisher_of(settings: Settings) -> str:
+    """Return the name under which this directory publishes, as host:directory."""
+    return f"{socket.gethostname()}:{settings.sites_dir.resolve()}"
+
+
+def _withdraw_others(frontier: Frontier, settings: Settings, names: set[str]) -> None:
+    """Withdraw the sites that this directory published and has no file of any more."""
+    # Not those of other hosts and directories: each operator's files decide about the sites that they published.
+    for name in sorted(set(frontier.sites.names()) - names):
+        if frontier.sites.withdraw(name, publisher_of(settings), operator()):
+            click.echo(f"{name}: its file is gone, so that no scan begins; for good: crawl-tasks sites remove {name}")
 
 
 def checked_sites(settings: Settings, names: tuple[str, ...]) -> list[Site]:
     """Load the sites that were named, or all, each fit to be published.
 
     Raises:
-        ConfigError: there is none of a name, or any file is wrong; the message lists the mistakes of all files.
+        ConfigError: a name has no file, or a file is wrong. The message lists the mistakes of all files.
     """
     names = tuple(_name_in(settings.sites_dir, name) for name in names)
     sites: dict[str, Site] = {}
     mistakes: list[str] = []
     owners: dict[str, Site] = {}
+    # All files, also where only some are named: the same name or host may stand in another file.
     for path in site_files(settings.sites_dir):
         try:
             site = _checked(path, settings.contact)
@@ -76,6 +107,7 @@ def checked_sites(settings: Settings, names: tuple[str, ...]) -> list[Site]:
         except ConfigError as error:
             if not names or path.stem in names:
                 mistakes.append(str(error))
+    # Only without other mistakes: a file that cannot be read may well be the one that is missing here.
     mistakes += [
         f"{settings.sites_dir / name}.yaml: there is no such site; there are: {', '.join(sites) or 'none'}"
         for name in names
@@ -87,23 +119,24 @@ def checked_sites(settings: Settings, names: tuple[str, ...]) -> list[Site]:
 
 
 def _name_in(directory: Path, name: str) -> str:
-    """Give the name of a site; people also write its file, as the shell completes it."""
+    """Return the name of a site from the name or the file."""
+    # A shell completes file names, so people type config/sites/demo.yaml where demo is meant.
     file = Path(name)
     is_there = file.parent == Path() or file.resolve().parent == directory.resolve()
     return file.stem if file.suffix in _SUFFIXES and is_there else name
 
 
 def check_cases(settings: Settings, sites: list[Site]) -> None:
-    """Read the kept pages of the sites again, and say how many.
+    """Replay the kept pages (test cases) of the sites, and print their number.
 
     Raises:
-        ConfigError: any of them reads otherwise than when it was kept.
+        ConfigError: a page gives other items than when it was kept.
     """
     mistakes: list[str] = []
     for site in sites:
         directory = cases_of(file_of(settings, site.name))
         if directory.is_dir():
-            found = list(replay(directory, open_site(site, settings.contact)))
+            found = list(replay(directory, compile_site(site, settings.contact)))
             mistakes += [f"{one.case}: {one.what}" for one in found if isinstance(one, Difference)]
             click.echo(f"{site.name}: {sum(isinstance(one, Path) for one in found)} kept pages read as before")
     if mistakes:
@@ -112,16 +145,17 @@ def check_cases(settings: Settings, sites: list[Site]) -> None:
 
 def file_of(settings: Settings, name: str) -> Path:
     """Return the file of a site that was loaded from the sites directory."""
+    # A site's name may differ from the name of its file. Loading files costs time, so the likely one comes first.
     files = site_files(settings.sites_dir)
     named = [path for path in files if path.stem == name]
     return named[0] if named else next(path for path in files if load_site(path).name == name)
 
 
 def site_files(directory: Path) -> list[Path]:
-    """List the site files of a directory.
+    """Return the site files of a directory, in the order of their names.
 
     Raises:
-        ConfigError: it cannot be read or holds none.
+        ConfigError: the directory cannot be read, or has no site file.
     """
     try:
         files = sorted(path for path in directory.iterdir() if path.suffix in _SUFFIXES)
@@ -141,11 +175,12 @@ def _checked(path: Path, contact: str | None) -> Site:
 
 
 def _claim_hosts(site: Site, owners: dict[str, Site], path: Path) -> None:
-    """Refuse a second file for a host (a private one: for its port): each has a gate, and the host would meet both.
+    """Refuse a second file for a host, or for a host and port where the site is private.
 
     Raises:
         SiteError: another file has the host.
     """
+    # Each file has a throttle of its own, and the host would be asked at the pace of both.
     hosts = site.allowed_hosts if is_public(site) else {urlsplit(site.base).netloc}
     for host in sorted(hosts):
         owner = owners.setdefault(host, site)
@@ -157,7 +192,7 @@ def _claim_hosts(site: Site, owners: dict[str, Site], path: Path) -> None:
 
 
 def doubles(site: Site) -> list[str]:
-    """Name the boards that have one address, a line for each."""
+    """Return a warning for each board whose address is that of another board."""
     addresses = Addresses(site)
     first: dict[str, str] = {}
     lines = []
@@ -172,7 +207,7 @@ def doubles(site: Site) -> list[str]:
 
 
 def unfit_revision(site: Site) -> list[str]:
-    """Say what the file itself shows to be wrong with a list's revision; what its rules find, only `try` sees."""
+    """Return warnings about a revision that, by the site file alone, changes never or too often."""
     names = {sign.field for sign in site.list.revision}
     lines = []
     if site.list.record is not None and names <= _NEVER_NEW:
@@ -187,13 +222,18 @@ def unfit_revision(site: Site) -> list[str]:
 
 def _check_steps(site: Site, path: Path) -> None:
     try:
-        Sieve(site.items, site)
+        ItemPipeline(site.items, site)
+        for event, name in site.hooks.model_dump(exclude_none=True).items():
+            find_function(name, f"{site.name}: hooks.{event}", OFFERED[event])
+        for name, offered in ((site.priority_of, ("request", "parent")), (site.start_request, ("entry", "site"))):
+            if name:
+                find_function(name, site.name, offered)
     except SiteError as error:
         raise SiteError(f"{path}: {error}") from None
 
 
 def describe(site: Site) -> str:
-    """Say in one line that a site is right, what is watched and how fast."""
+    """Return one line about a correct site: address, boards, stages and pace."""
     gate = site.gate
     boards = f"{len(site.boards)} board{'' if len(site.boards) == 1 else 's'}"
     stages = ", ".join(stage.value for stage in site.stages)

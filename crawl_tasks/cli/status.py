@@ -1,24 +1,42 @@
-"""`crawl-tasks status`: one look, or a screen that follows."""
+"""`crawl-tasks status`: the state of sites, once or as a live screen, by site or as a sorted table."""
 
 from __future__ import annotations
 
-import json
 import time
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
+from itertools import islice
 
 import click
+from rich.console import Console
+from rich.live import Live
 
 from crawl_tasks.cli.backend import chosen_sites, open_frontier
-from crawl_tasks.cli.helptext import examples
+from crawl_tasks.cli.help_text import examples
+from crawl_tasks.cli.safe_text import echo_json
+from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.monitor.progress import Progress, plain_text
 from crawl_tasks.monitor.report import snapshot_row
-from crawl_tasks.monitor.snapshot import take_snapshot
+from crawl_tasks.monitor.snapshot import Snapshot, take_snapshot
+from crawl_tasks.monitor.top import COLUMNS, recent, top_table
 
 
 @click.command(
-    epilog=examples("crawl-tasks status", "crawl-tasks status --watch", "crawl-tasks status demo --json | jq .sites")
+    epilog=examples(
+        "crawl-tasks status",
+        "crawl-tasks status --watch",
+        "crawl-tasks status --watch --sort late --most 10     # where boards are late, and what each site needs",
+        "crawl-tasks status demo --json | jq .sites",
+    )
 )
 @click.argument("sites", nargs=-1)
 @click.option("--watch", is_flag=True, help="Follow until Ctrl-C.")
+@click.option(
+    "--sort", metavar="COLUMN", type=click.Choice(list(COLUMNS)),
+    help=f"A line a site with rates of the last minute, in this order: {', '.join(COLUMNS)}.",
+)  # fmt: skip
+@click.option("--most", metavar="N", type=click.IntRange(1, 10_000), default=30, show_default=True,
+              help="With --sort: sites to show.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print JSON; with --watch one line a look.")
 @click.option(
     "--every",
@@ -29,18 +47,52 @@ from crawl_tasks.monitor.snapshot import take_snapshot
     show_default=True,
     help="Time between two looks.",
 )
-def command(sites: tuple[str, ...], watch: bool, as_json: bool, every_s: float) -> None:
-    """Show what SITES, or all, have open, done and failed; their boards; the queues and the outbox."""
+def command(sites: tuple[str, ...], *, watch: bool, sort: str | None, most: int, as_json: bool, every_s: float) -> None:
+    """Show the requests of SITES, or of all, open, done and failed, their boards, the queues and the outbox.
+
+    With --sort there is one line a site, the greatest first, with its remedy. The rates take two looks.
+    """
+    if sort and as_json:
+        raise click.UsageError("--sort is for people; sort --json with jq")
     frontier = open_frontier()
-    names = chosen_sites(frontier, sites)
-    if watch and not as_json:
+    # Only for its error: a misspelt site ends the command with the names of the published ones.
+    chosen_sites(frontier, sites)
+    snapshots = _snapshots(frontier, sites, every_s)
+    if sort:
+        _show_table(snapshots, sort, most, is_followed=watch)
+    elif watch and not as_json:
         with Progress("status", is_onlooker=True) as progress:
-            while True:
-                progress.show(take_snapshot(frontier, names))
-                time.sleep(every_s)
+            for snapshot in snapshots:
+                progress.show(snapshot)
+    else:
+        for snapshot in snapshots if watch else islice(snapshots, 1):
+            if as_json:
+                echo_json(snapshot_row(snapshot))
+            else:
+                click.echo(plain_text(snapshot))
+
+
+def _snapshots(frontier: Frontier, sites: Sequence[str], every_s: float) -> Iterator[Snapshot]:
+    """Yield a snapshot every `every_s` seconds, of the named sites or of all, including newly published ones."""
     while True:
-        snapshot = take_snapshot(frontier, names)
-        click.echo(json.dumps(snapshot_row(snapshot), ensure_ascii=False) if as_json else plain_text(snapshot))
-        if not watch:
-            return
+        yield take_snapshot(frontier, sites)
         time.sleep(every_s)
+
+
+def _show_table(snapshots: Iterator[Snapshot], sort: str, most: int, *, is_followed: bool) -> None:
+    history, console = recent(), Console()
+    # Rates are differences, so a single table takes two snapshots.
+    if not is_followed:
+        for snapshot in islice(snapshots, 2):
+            history.note(snapshot)
+        console.print(top_table(snapshot, history, most, console.width, sort))
+        return
+    # Of a live screen nothing is written to a pipe or a file before its end, which never comes.
+    with Live(console=console, auto_refresh=False, screen=True) if console.is_terminal else nullcontext() as live:
+        for snapshot in snapshots:
+            history.note(snapshot)
+            table = top_table(snapshot, history, most, console.width, sort)
+            if live is None:
+                console.print(table)
+            else:
+                live.update(table, refresh=True)

@@ -1,4 +1,4 @@
-"""How a crawl is summed up: counters by name, as Scrapy's users know them, and the ledger."""
+"""The summary of a crawl: counters by the names that Scrapy's users know, and the balance of the ledger."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from collections.abc import Mapping
 from crawl_tasks.cli.crawl import Finish, Start
 from crawl_tasks.model import Stage
 from crawl_tasks.monitor.progress import Stored
-from crawl_tasks.monitor.snapshot import SiteSnapshot, Snapshot
+from crawl_tasks.monitor.site_snapshot import SiteSnapshot
+from crawl_tasks.monitor.snapshot import Snapshot
 
 Stats = Mapping[str, int | float | str]
 
 
 def crawl_stats(start: Start, end: Snapshot, stored: Stored, finish: Finish) -> dict[str, int | float | str]:
-    """Give what happened between two moments, by name."""
+    """Return the statistics between the start and the end of a crawl, by name."""
     elapsed_s = time.monotonic() - start.at
     pages = end.done - start.snapshot.done
     stats: dict[str, int | float | str] = {
@@ -30,6 +31,7 @@ def crawl_stats(start: Start, end: Snapshot, stored: Stored, finish: Finish) -> 
     }
     for stage in Stage:
         stats[f"pages/{stage.value}"] = end.done_of(stage) - start.snapshot.done_of(stage)
+    # Counters live as long as the ledger. The summary is about this crawl alone.
     before = {site.name: site for site in start.snapshot.sites}
     for site in end.sites:
         for name, value in _site_stats(site, before.get(site.name)).items():
@@ -38,16 +40,16 @@ def crawl_stats(start: Start, end: Snapshot, stored: Stored, finish: Finish) -> 
 
 
 def _site_stats(site: SiteSnapshot, before: SiteSnapshot | None) -> dict[str, int]:
-    census, earlier = site.census, before.census if before else None
+    counts, earlier = site.counts, before.counts if before else None
     stats = {
-        "requests/admitted": census.admitted - (earlier.admitted if earlier else 0),
-        "requests/duplicates": census.count("known") - (earlier.count("known") if earlier else 0),
-        "requests/dead": census.dead,
-        "requests/parked": census.parked,
-        "requests/open": census.open,
+        "requests/admitted": counts.admitted - (earlier.admitted if earlier else 0),
+        "requests/duplicates": counts.count("known") - (earlier.count("known") if earlier else 0),
+        "requests/dead": counts.dead,
+        "requests/parked": counts.parked,
+        "requests/open": counts.open,
         "pages/gone": site.gone - (before.gone if before else 0),
-        "leases/expired": census.count("expired") - (earlier.count("expired") if earlier else 0),
-        "messages/lost": census.count("lost") - (earlier.count("lost") if earlier else 0),
+        "leases/expired": counts.count("expired") - (earlier.count("expired") if earlier else 0),
+        "messages/lost": counts.count("lost") - (earlier.count("lost") if earlier else 0),
     }
     for reason, count in site.failed.items():
         stats[f"failed/{reason}"] = count - (before.failed.get(reason, 0) if before else 0)
@@ -55,13 +57,13 @@ def _site_stats(site: SiteSnapshot, before: SiteSnapshot | None) -> dict[str, in
 
 
 def _downloader_stats(site: SiteSnapshot, before: SiteSnapshot | None) -> dict[str, int]:
-    """Count under the names that Scrapy's users look for."""
+    """Return the counters with the names of Scrapy's statistics."""
 
     def rose(name: str) -> int:
         return site.stat(name) - (before.stat(name) if before else 0)
 
     stats = {
-        "downloader/request_count": site.census.count("attempts") - (before.census.count("attempts") if before else 0),
+        "downloader/request_count": site.counts.count("attempts") - (before.counts.count("attempts") if before else 0),
         "downloader/response_bytes": rose("wire"),
         "items/posts_changed": rose("post:changed"),
         "items/comments_changed": rose("comment:changed"),
@@ -76,11 +78,11 @@ def _downloader_stats(site: SiteSnapshot, before: SiteSnapshot | None) -> dict[s
 
 
 def stats_text(stats: Stats) -> str:
-    """Write the statistics one a line."""
+    """Return the statistics as text, one a line."""
     width = max(map(len, stats))
     return "\n".join(f"  {name:<{width}}  {value}" for name, value in stats.items())
 
 
 def is_clean(end: Snapshot) -> bool:
-    """Say whether nothing was given up and every ledger balances."""
-    return end.given_up == 0 and all(site.census.is_balanced for site in end.sites)
+    """Return whether nothing was given up and every ledger balances."""
+    return end.given_up == 0 and all(site.counts.is_balanced for site in end.sites)

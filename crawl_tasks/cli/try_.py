@@ -1,7 +1,8 @@
-"""`crawl-tasks try`: a few pages of a site, read by its rules, field by field."""
+"""`crawl-tasks try`: pages read by the rules of their site: one of each stage, one address, or kept pages."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,74 +13,165 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from crawl_tasks.cli.backend import chosen_sites, open_frontier
 from crawl_tasks.cli.exits import Exit
-from crawl_tasks.cli.fetch import by_address
-from crawl_tasks.cli.helptext import examples
-from crawl_tasks.cli.safe_text import printable
-from crawl_tasks.cli.sites import checked_sites, file_of
-from crawl_tasks.fetch.download import build_fetcher
-from crawl_tasks.model import Stage
-from crawl_tasks.publishing import is_public
+from crawl_tasks.cli.help_text import examples
+from crawl_tasks.cli.one_page import by_address, one_fetcher, page_row
+from crawl_tasks.cli.safe_text import echo_json, printable
+from crawl_tasks.cli.sites import checked_sites, file_of, publisher_of
+from crawl_tasks.discovery.dry_run import Coverage, DryRun, attempt, reread, try_site
+from crawl_tasks.discovery.http_probe import PUBLIC_PACE_S, HttpProbe
+from crawl_tasks.discovery.replay import cases_of, save_case
+from crawl_tasks.errors import ParseError
+from crawl_tasks.frontier.admin.admin import Admin
+from crawl_tasks.frontier.admin.failed import Selection
+from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.logs import for_terminal
+from crawl_tasks.model import Stage, State
+from crawl_tasks.monitor.humanize import counted
+from crawl_tasks.registry.site_publisher import is_public, publish_site
+from crawl_tasks.registry.site_registry import CompiledSite, compile_site
 from crawl_tasks.settings import Settings, load_settings
-from crawl_tasks.sitebook import OpenSite, open_site
-from crawl_tasks.survey.cases import cases_of, save_case
-from crawl_tasks.survey.trial import Coverage, Trial, attempt, try_site
-from crawl_tasks.survey.visit import PUBLIC_PACE_S, Visitor
+from crawl_tasks.sites.item_steps import read_steps
 
 
 @click.command(
     epilog=examples(
-        "crawl-tasks try demo",
+        "crawl-tasks try demo                                      # a list, a post and a comment page",
         "crawl-tasks try demo --url http://127.0.0.1:8765/list/3/2",
         "crawl-tasks try demo --save    # kept below config/sites/demo.cases; `sites check` reads them again",
+        "crawl-tasks try http://127.0.0.1:8765/post/100001 | jq '.posts[].title'",
+        "crawl-tasks try demo --kept --stage post  # pages that could not be read, by config/sites/demo.yaml as it is",
+        "crawl-tasks try demo --kept --revive      # if all is read: publish the file and let the parked pages go",
     )
 )
-@click.argument("name")
-@click.option("--url", metavar="URL", help="Try this page alone.")
+@click.argument("what", metavar="NAME | URL")
+@click.option("--url", metavar="URL", help="With NAME: try this page alone.")
 @click.option("--save", is_flag=True, help="Keep each page and what was read from it as a test case.")
+@click.option("--body", is_flag=True, help="With URL: print the page itself, and nothing that was read from it.")
+@click.option("--kept", is_flag=True, help="Read the pages that were kept because they could not be read.")
+@click.option("--stage", type=click.Choice([stage.value for stage in Stage]), help="With --kept: pages of this stage.")
+@click.option("--revive", is_flag=True, help="With --kept: if all is read, publish NAME and fetch what was parked.")
 @click.pass_context
-def command(ctx: click.Context, name: str, *, url: str | None, save: bool) -> None:
-    """Fetch a list, a post and a comment page of a site and show what is read, and what is missing.
+def command(
+    ctx: click.Context,
+    what: str,
+    *,
+    url: str | None,
+    save: bool,
+    body: bool,
+    kept: bool,
+    stage: str | None,
+    revive: bool,
+) -> None:
+    """Read pages of site NAME by its file and show each field and those that are missing, or read one URL as JSON.
 
-    Nothing is stored. Ends with 1 where something is missing that a crawl needs: records, titles, bodies.
+    Nothing is stored, and no page is marked as seen. With --kept nothing is fetched either. Addresses, robots.txt and
+    limits are checked as in a crawl. Ends with 1 where something is missing that a crawl needs: records, titles,
+    bodies.
     """
+    is_address = "://" in what
+    if (is_address and (url or kept)) or (body and not is_address) or (url and kept):
+        raise click.UsageError("--url and --kept are for a NAME, one of them, and --body is for a URL")
+    if (stage or revive) and not kept:
+        raise click.UsageError("--stage and --revive go with --kept")
     settings = load_settings()
+    if is_address:
+        _read_address(what, settings, save=save, body=body)
+    elif kept:
+        is_read = _read_kept(what, settings, [Stage(stage)] if stage else list(Stage), save=save, revive=revive)
+        ctx.exit(Exit.OK if is_read else Exit.FAILURES)
+    else:
+        ctx.exit(Exit.OK if _read_site(what, settings, url, save=save) else Exit.FAILURES)
+
+
+def _read_site(name: str, settings: Settings, url: str | None, *, save: bool) -> bool:
+    """Fetch a page of each stage, or one address. Return whether no field is missing."""
     [site] = checked_sites(settings, (name,))
-    opened = open_site(site, settings.contact)
-    visitor = open_visitor(opened, settings)
-    trials = [attempt(visitor, opened, by_address([site], url)[1])] if url else try_site(visitor, opened)
-    # Wide enough for a value beside its field also where nobody looks at a terminal.
+    opened = compile_site(site, settings.contact)
+    probe = open_probe(opened, settings)
+    trials = [attempt(probe, opened, by_address([site], url)[1])] if url else try_site(probe, opened)
+    more = [] if site.boards or url else ["boards: the site file names none; add some, or give --url"]
+    return _show_all(trials, opened, settings, more, save=save)
+
+
+def _read_address(address: str, settings: Settings, *, save: bool, body: bool) -> None:
+    """Print the items of one page as JSON, without ledger and pace."""
+    site, request = by_address(checked_sites(settings, ()), address)
+    opened = compile_site(site, settings.contact, read_steps(settings.items))
+    page = one_fetcher(settings).fetch(request, opened.policy)
+    if body:
+        is_terminal = sys.stdout.isatty()
+        click.echo(for_terminal(page.body.decode("utf-8", "replace")) if is_terminal else page.body, nl=False)
+        return
+    parsed = opened.parser.parse(request, page, 0)
+    # Before the item steps: a case checks the rules of the site file, and steps may depend on the environment.
+    if save:
+        path = save_case(cases_of(file_of(settings, site.name)), DryRun(request, page, parsed))
+        click.echo(f"kept as {_short(path)}", err=True)
+    if opened.pipeline is not None:
+        parsed = opened.pipeline.process(request, parsed)
+    # On standard error: standard output is JSON, for programs such as jq.
+    click.echo("past the ledger: nothing is stored, no page is marked as seen", err=True)
+    echo_json(page_row(request, page, parsed), indent=2)
+
+
+def _read_kept(name: str, settings: Settings, stages: list[Stage], *, save: bool, revive: bool) -> bool:
+    """Read the kept pages by the site file as it is now. Return whether no field is missing."""
+    frontier = open_frontier(settings)
+    chosen_sites(frontier, (name,))
+    pages = [kept for stage in stages for kept in frontier.kept_pages.kept(name, stage)]
+    if not pages:
+        click.echo(f"no page of {name} is kept")
+        return True
+    [site] = checked_sites(settings, (name,))
+    opened = compile_site(site, settings.contact)
+    trials = (reread(opened, kept.request, kept.page) for kept in pages)
+    # Publishing half-mended rules would fetch the parked pages, only to park them again.
+    if not _show_all(trials, opened, settings, [], save=save):
+        return False
+    if revive:
+        publish_site(frontier, site, settings.contact, publisher_of(settings))
+        _retry_parked(frontier, name, sorted({kept.request.stage for kept in pages}))
+    else:
+        read = counted(len(pages), "page")
+        click.echo(f"all that is kept, {read}, is read; let them go with: crawl-tasks try {name} --kept --revive")
+    return True
+
+
+def _retry_parked(frontier: Frontier, name: str, stages: list[Stage]) -> None:
+    total = sum(frontier.kept_pages.reopen(name, stage) for stage in stages)
+    total += Admin(frontier).failed.requests.retry(Selection(name, State.PARKED, ParseError.reason))
+    click.echo(f"{name} is published; {total} parked requests are ready again")
+
+
+def _show_all(
+    trials: Iterable[DryRun], opened: CompiledSite, settings: Settings, missing: list[str], *, save: bool
+) -> bool:
+    """Show pages as they come, then the missing fields. Return whether there are none."""
+    # In a pipe or a file rich would take 80 columns, too few for a value beside its field.
     console = Console(width=None if Console().is_terminal else 120, highlight=False)
-    missing = [lost for trial in trials for lost in show(console, trial, opened, settings, save=save)]
-    if not site.boards and not url:
-        missing.append("boards: the site file names none; add some, or give --url")
-    for lost in missing:
-        console.print(escape(printable(f"missing  {lost}", 300)), soft_wrap=True)
-    if missing:
-        ctx.exit(Exit.FAILURES)
+    lost = [line for trial in trials for line in show(console, trial, opened, settings, save=save)] + missing
+    for line in lost:
+        console.print(escape(printable(f"missing  {line}", 300)), soft_wrap=True)
+    return not lost
 
 
-def open_visitor(opened: OpenSite, settings: Settings) -> Visitor:
-    """Make a visitor that keeps the pace its site file asks for, and a second on public hosts."""
+def open_probe(opened: CompiledSite, settings: Settings) -> HttpProbe:
+    """Return an HTTP probe with the pace of the site file, at least a second between requests to public hosts."""
     pace_s = max(opened.site.gate.delay_s, PUBLIC_PACE_S) if is_public(opened.site) else 0.0
-    return Visitor(
-        build_fetcher(
-            settings.http_client, threads=1, ca_file=settings.ca_file, proxy=settings.proxy.get_secret_value()
-        ),
-        opened.policy,
-        pace_s=pace_s,
-    )
+    return HttpProbe(one_fetcher(settings), opened.policy, pace_s=pace_s)
 
 
-def show(console: Console, trial: Trial, opened: OpenSite, settings: Settings, *, save: bool) -> list[str]:
-    """Print one page, keep it if wanted, and return what is missing."""
+def show(console: Console, trial: DryRun, opened: CompiledSite, settings: Settings, *, save: bool) -> list[str]:
+    """Print one page, save it as a case if wanted, and return the missing fields."""
     stage, request = trial.request.stage, trial.request
     console.print(escape(f"{stage.value} page  {printable(request.address, 200)}"), soft_wrap=True)
     if trial.page is not None and trial.page.url != request.address:
         console.print(escape(f"  was sent to {printable(trial.page.url, 200)}"))
     if trial.parsed is not None:
-        what = "comments" if stage is Stage.COMMENT else "posts"
-        console.print(table_of(f"{len(trial.rows)} {what}", trial.coverage()))
+        kind = "comments" if stage is Stage.COMMENT else "posts"
+        console.print(table_of(f"{len(trial.rows)} {kind}", trial.coverage()))
         if trial.comments():
             console.print(table_of(f"{len(trial.parsed.items.comments)} comments on it", trial.comments()))
         for line in leads(trial):
@@ -91,7 +183,7 @@ def show(console: Console, trial: Trial, opened: OpenSite, settings: Settings, *
 
 
 def table_of(title: str, coverage: Iterable[Coverage]) -> Table:
-    """Lay out field, value, and in how many records it was found."""
+    """Return a table of fields with values and the number of records that have them."""
     table = Table(title=title, title_justify="left", box=SIMPLE_HEAD)
     table.add_column("field", no_wrap=True)
     table.add_column("filled in", justify="right", no_wrap=True)
@@ -104,14 +196,14 @@ def table_of(title: str, coverage: Iterable[Coverage]) -> Table:
 
 
 def shown(one: Coverage) -> str:
-    """Write a value for people: times as such, in UTC."""
-    if one.field.endswith("_at") and one.sample.isdigit():
+    """Return a value for people, times as dates in UTC."""
+    if one.field.endswith("_at") and one.sample.isdecimal():
         return f"{datetime.fromtimestamp(int(one.sample), UTC):%Y-%m-%d %H:%M:%S} UTC"
     return one.sample
 
 
-def leads(trial: Trial) -> list[str]:
-    """Say where a page leads: posts, pages of its own kind, pages of comments; and what the parser remarked."""
+def leads(trial: DryRun) -> list[str]:
+    """Return lines about the links of a page (list, post and comment pages), and the remarks of the parser."""
     parsed = trial.parsed
     if parsed is None:
         return []

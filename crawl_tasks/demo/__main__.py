@@ -1,4 +1,4 @@
-"""`python -m crawl_tasks.demo`: the demo forum as a process; ends cleanly on SIGTERM and SIGINT."""
+"""`python -m crawl_tasks.demo`: the demo forum as a process, which ends cleanly on SIGTERM and SIGINT."""
 
 from __future__ import annotations
 
@@ -12,19 +12,20 @@ from pathlib import Path
 
 from crawl_tasks.demo.faults import Fault, FaultKind
 from crawl_tasks.demo.forum import DemoForum
-from crawl_tasks.demo.server import DemoServer
+from crawl_tasks.demo.http_server import DemoServer
 from crawl_tasks.demo.sizes import SIZES
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Serve until a signal comes; return the exit code: 0, or 3 if the port or a file cannot be had."""
+    """Serve until a signal comes. Return the exit code: 0, or 3 for a port or a file that cannot be had."""
     options = _parser().parse_args(arguments)
     forum = DemoForum(
         options.seed, SIZES[options.size], generation=options.generation, crawl_delay_s=options.crawl_delay
     )
     if options.prerender:
         forum.prerender()
-    gc.freeze()  # the forum stays; walking over its objects again and again would cost pauses
+    # The forum's objects live for ever: without this each collection would walk over them and pause.
+    gc.freeze()
     try:
         server = DemoServer(
             forum,
@@ -49,6 +50,7 @@ async def _serve(server: DemoServer, forum: DemoForum, port_file: Path | None) -
 
     def announce() -> None:
         if port_file is not None:
+            # Written beside and renamed: a waiting reader never sees half a number.
             fresh = port_file.with_name(f".{port_file.name}.new")
             fresh.write_text(f"{server.port}\n", encoding="ascii")
             fresh.replace(port_file)
@@ -59,7 +61,7 @@ async def _serve(server: DemoServer, forum: DemoForum, port_file: Path | None) -
 
 
 def _port(text: str) -> int:
-    if not text.isdigit() or int(text) > 65535:
+    if not (text.isascii() and text.isdigit()) or int(text) > 65535:
         raise argparse.ArgumentTypeError(f"{text!r} is no port: write a number from 0 to 65535")
     return int(text)
 

@@ -1,42 +1,43 @@
-"""One client's connection: reads calls, answers them one after the other, notes them in the journal."""
+"""A client connection: reads requests, answers one after the other, and logs each."""
 
 from __future__ import annotations
 
 import asyncio
 from http import HTTPStatus
 
-from crawl_tasks.demo.call import BadCallError, Call, read_call
+from crawl_tasks.demo.access_log import LoggedRequest
+from crawl_tasks.demo.app import DemoApp
+from crawl_tasks.demo.fault_injection import PLAYED, SPOILING, play
 from crawl_tasks.demo.faults import Fault
 from crawl_tasks.demo.forum import head
-from crawl_tasks.demo.havoc import PLAYED, SPOILING, play
-from crawl_tasks.demo.house import House
-from crawl_tasks.demo.journal import Visit
+from crawl_tasks.demo.http_request import BadRequestError, HttpRequest, read_call
 
 
 class Connection(asyncio.Protocol):
-    """A connection; `number` counts connections from 1, `crowd` holds those that are open."""
+    """A connection. `number` counts connections from 1, `connections` holds the open ones."""
 
-    __slots__ = ("_buffer", "_crowd", "_house", "_loop", "_number", "_room", "_running", "_transport", "_visit")
+    __slots__ = ("_app", "_buffer", "_connections", "_loop", "_number", "_room", "_running", "_transport", "_visit")
 
-    def __init__(self, house: House, number: int, crowd: set[Connection]) -> None:
-        self._house, self._number, self._crowd = house, number, crowd
+    def __init__(self, app: DemoApp, number: int, connections: set[Connection]) -> None:
+        self._app, self._number, self._connections = app, number, connections
         self._loop = asyncio.get_running_loop()
         self._buffer = b""
         self._transport: asyncio.Transport | None = None
-        self._visit: Visit | None = None
+        self._visit: LoggedRequest | None = None
         self._running: asyncio.TimerHandle | asyncio.Task[None] | None = None
         self._room = asyncio.Event()
         self._room.set()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin; called by the loop."""
-        assert isinstance(transport, asyncio.Transport)  # noqa: S101  # create_server gives no other
+        """Begin. Called by the loop."""
+        # create_server makes no other kind.
+        assert isinstance(transport, asyncio.Transport)  # noqa: S101
         self._transport = transport
-        self._crowd.add(self)
+        self._connections.add(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """End; a call under way is noted as aborted."""
-        self._crowd.discard(self)
+        """End. A request under way is logged as aborted."""
+        self._connections.discard(self)
         self._room.set()
         if self._running is not None:
             self._running.cancel()
@@ -44,21 +45,21 @@ class Connection(asyncio.Protocol):
             self._leave(self._visit, is_aborted=True)
 
     def pause_writing(self) -> None:
-        """The client reads slowly; called by the loop."""
+        """Stop writing while the client reads slowly. Called by the loop."""
         self._room.clear()
 
     def resume_writing(self) -> None:
-        """The client has caught up; called by the loop."""
+        """Write again when the client has caught up. Called by the loop."""
         self._room.set()
 
     def data_received(self, data: bytes) -> None:
-        """Take what has come; a call that arrives during another waits its turn."""
+        """Receive bytes. A request that arrives during another waits for that one."""
         self._buffer = self._buffer + data if self._buffer else data
         if self._visit is None:
             self._advance()
 
     def write(self, data: bytes) -> None:
-        """Send, or queue if the client reads slowly."""
+        """Send, or queue while the client reads slowly."""
         if self._transport is not None:
             self._transport.write(data)
 
@@ -67,16 +68,16 @@ class Connection(asyncio.Protocol):
         await self._room.wait()
 
     def abort(self) -> None:
-        """Close at once; what is queued is lost."""
+        """Close at once. Queued bytes are lost."""
         if self._transport is not None:
             self._transport.abort()
 
     def _advance(self) -> None:
-        """Answer what is in the buffer, up to the first call that takes time."""
+        """Answer the requests in the buffer, up to the first that takes time."""
         while self._buffer and self._visit is None and self._transport and not self._transport.is_closing():
             try:
                 found = read_call(self._buffer)
-            except BadCallError as error:
+            except BadRequestError as error:
                 self._refuse(error.status)
                 return
             if found is None:
@@ -85,20 +86,20 @@ class Connection(asyncio.Protocol):
             self._buffer = self._buffer[length:]
             self._take(call)
 
-    def _take(self, call: Call) -> None:
-        """Answer a call, now or after the latency."""
-        reply = self._house.control(call)
+    def _take(self, call: HttpRequest) -> None:
+        """Answer a request, now or after the latency."""
+        reply = self._app.control(call)
         if reply is not None:
             self._send(call, reply)
             return
-        self._visit = self._house.journal.arrive(self._number, call.method, call.target)
-        if self._house.latency_s:
-            self._running = self._loop.call_later(self._house.latency_s, self._respond, call, self._visit, True)
+        self._visit = self._app.journal.arrive(self._number, call.method, call.target)
+        if self._app.latency_s:
+            self._running = self._loop.call_later(self._app.latency_s, self._respond, call, self._visit, True)
         else:
             self._respond(call, self._visit, is_late=False)
 
-    def _respond(self, call: Call, visit: Visit, is_late: bool) -> None:
-        wire, fault = self._house.answer(call)
+    def _respond(self, call: HttpRequest, visit: LoggedRequest, is_late: bool) -> None:
+        wire, fault = self._app.answer(call)
         visit.status = int(wire[9:12])
         visit.fault = "" if fault is None else fault.kind.value
         if fault is not None and fault.kind in PLAYED and call.method == "GET":
@@ -106,17 +107,18 @@ class Connection(asyncio.Protocol):
             return
         self._leave(visit)
         self._send(call, wire)
+        # The timer called, not `_advance`: no loop is running that would answer the next request.
         if is_late:
             self._advance()
 
-    async def _misbehave(self, call: Call, visit: Visit, fault: Fault, wire: bytes) -> None:
+    async def _misbehave(self, call: HttpRequest, visit: LoggedRequest, fault: Fault, wire: bytes) -> None:
         await play(fault, wire, self)
         self._leave(visit)
         if fault.kind in SPOILING or not call.keeps:
             self._close()
         self._advance()
 
-    def _send(self, call: Call, wire: bytes) -> None:
+    def _send(self, call: HttpRequest, wire: bytes) -> None:
         if call.method == "HEAD":
             wire = wire[: wire.index(b"\r\n\r\n") + 4]
         if call.keeps:
@@ -126,12 +128,12 @@ class Connection(asyncio.Protocol):
             self._close()
 
     def _refuse(self, status: HTTPStatus) -> None:
-        self.write(head(status, {"date": self._house.forum.date, "connection": "close"}, 0))
+        self.write(head(status, {"date": self._app.forum.date, "connection": "close"}, 0))
         self._close()
 
-    def _leave(self, visit: Visit, *, is_aborted: bool = False) -> None:
+    def _leave(self, visit: LoggedRequest, *, is_aborted: bool = False) -> None:
         self._visit = None
-        self._house.journal.leave(visit, is_aborted=is_aborted)
+        self._app.journal.leave(visit, is_aborted=is_aborted)
 
     def _close(self) -> None:
         if self._transport is not None:

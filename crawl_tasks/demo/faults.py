@@ -1,4 +1,4 @@
-"""What can go wrong at a forum: which fault meets which request. Pure; `havoc` performs them."""
+"""Faults of a forum: which fault meets which request. Pure. `fault_injection` performs them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SETTINGS = ("times", "probability", "retry_after_s", "duration_s", "target")
 
 
 class FaultKind(StrEnum):
-    """Ways to disappoint a client."""
+    """Kinds of faults."""
 
     TOO_MANY = "too_many"
     UNAVAILABLE = "unavailable"
@@ -37,9 +37,9 @@ class FaultKind(StrEnum):
 class Fault:
     """A fault for all requests whose path (without query) the regular expression `pattern` matches as a whole.
 
-    It strikes the first `times` requests of each path, or all of them; of those by chance only the share `probability`,
-    drawn from the forum's seed, so that runs are alike. `retry_after_s` is sent with too_many and unavailable if given;
-    `duration_s` is how long the slow ones take; `target` is where redirect_private leads.
+    A fault strikes the first `times` requests of each path, or all. Of these only the share `probability` is struck,
+    drawn from the forum's seed, so that runs are alike. `retry_after_s` is sent with too_many and unavailable if set.
+    `duration_s` is the length of the slow ones. `target` is the address of redirect_private.
     """
 
     kind: FaultKind
@@ -51,10 +51,10 @@ class Fault:
     target: str = TARGET
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be meant.
+        """Refuse impossible values.
 
         Raises:
-            ValueError: Says which field and why.
+            ValueError: Names the field and the reason.
         """
         try:
             re.compile(self.pattern)
@@ -72,7 +72,7 @@ class Fault:
         """Read `KIND PATTERN [name=value ...]`, such as `too_many /post/.* times=1 retry_after_s=2`.
 
         Raises:
-            ValueError: Says which part is wrong and what would be right.
+            ValueError: Names the wrong part and a right one.
         """
         try:
             words = shlex.split(text)
@@ -101,7 +101,7 @@ class Fault:
 
 
 class FaultPlan:
-    """Decides for each request; counts the requests of each path while it does."""
+    """Decides about each request, and counts the requests of each path."""
 
     def __init__(self, seed: int, faults: Iterable[Fault] = ()) -> None:
         self._seed = seed
@@ -120,6 +120,7 @@ class FaultPlan:
         nth = self._seen[index, path]
         if fault.times is not None and nth > fault.times:
             return False
+        # By path and rank: the order in which a crawl asks for pages must not change the faults.
         chance = Random(f"{self._seed}:{index}:{path}:{nth}")  # noqa: S311  # repeatable, not secret
         return fault.probability >= 1 or chance.random() < fault.probability
 

@@ -1,4 +1,4 @@
-"""The forum as something that answers: a path in, a page out, rendered once per generation."""
+"""The demo forum: a path in, a page out, rendered once per generation."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from email.utils import formatdate
 from http import HTTPStatus
 
-from crawl_tasks.demo import pages
-from crawl_tasks.demo.furniture import Furniture
-from crawl_tasks.demo.genesis import create
-from crawl_tasks.demo.news import News, advance
+from crawl_tasks.demo import render
+from crawl_tasks.demo.content import ForumContent, Thread
+from crawl_tasks.demo.generator import create
+from crawl_tasks.demo.mutation import Mutation, advance
+from crawl_tasks.demo.page_chrome import PageChrome
 from crawl_tasks.demo.sizes import DEMO, Size
 from crawl_tasks.demo.truth import Truth, list_pages, truth_of
-from crawl_tasks.demo.world import Thread, World
 
 HTML = "text/html; charset=utf-8"
 TEXT = "text/plain; charset=utf-8"
@@ -23,7 +23,7 @@ _PATH = re.compile(r"/(?:(list|comment)/([0-9]{1,18})/([0-9]{1,9})|post/([0-9]{1
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A response without what the connection adds to it. Header names are in lower case."""
+    """A response without the connection's headers. Header names are in lower case."""
 
     status: int
     headers: Mapping[str, str]
@@ -31,21 +31,21 @@ class Answer:
 
 
 @dataclass(slots=True)
-class _Edition:
-    """One generation with what was rendered of it; replaced as a whole, so that no page outlives its generation."""
+class _Generation:
+    """One generation with its rendered pages, replaced as a whole, so that no page outlives its generation."""
 
-    world: World
+    world: ForumContent
     listings: dict[str, list[Thread]]
     wires: dict[str, bytes] = field(default_factory=dict)
 
 
 class DemoForum:
-    """A forum from a seed. Rendering is thread-safe; `mutate` is for one thread at a time."""
+    """A forum from a seed. Rendering is thread-safe. `mutate` is for one thread at a time."""
 
     def __init__(
         self, seed: int = 1, size: Size = DEMO, *, generation: int = 1, crawl_delay_s: float | None = None
     ) -> None:
-        self._furniture = Furniture(heavy=size.heavy)
+        self._chrome = PageChrome(heavy=size.heavy)
         self._crawl_delay_s = crawl_delay_s
         self._edition = _edition(create(seed, size))
         while self._edition.world.generation < generation:
@@ -53,12 +53,12 @@ class DemoForum:
 
     @property
     def generation(self) -> int:
-        """Which generation this is, from 1."""
+        """The number of this generation, from 1."""
         return self._edition.world.generation
 
     @property
     def seed(self) -> int:
-        """What the forum grew from."""
+        """The seed of all content."""
         return self._edition.world.seed
 
     @property
@@ -68,10 +68,10 @@ class DemoForum:
 
     @property
     def now(self) -> int:
-        """The forum's present, in seconds since the epoch; it stands still within a generation."""
+        """The forum's present, in seconds since the epoch. The clock stands still within a generation."""
         return self._edition.world.now
 
-    def mutate(self) -> News:
+    def mutate(self) -> Mutation:
         """Become the next generation.
 
         Raises:
@@ -82,20 +82,21 @@ class DemoForum:
         return news
 
     def truth(self) -> Truth:
-        """Return what a perfect crawl of this generation would know."""
+        """Return the result of a perfect crawl of this generation."""
         return truth_of(self._edition.world)
 
     def render(self, path: str) -> Answer:
-        """Return the answer to a GET of a path; a query is ignored."""
+        """Return the answer to a GET of a path. A query is ignored."""
         return self._render(self._edition, path)
 
     def wire(self, path: str) -> bytes:
-        """Return the answer as bytes for a kept connection, Date and Content-Length included. Pages are kept."""
+        """Return the answer as bytes for a kept connection, Date and Content-Length included. Pages are cached."""
         edition = self._edition
         wire = edition.wires.get(path)
         if wire is None:
             answer = self._render(edition, path)
             wire = self.pack(answer)
+            # Missing pages and queries are without number: caching those would let a client fill the memory.
             if answer.status == 200 and "?" not in path:
                 edition.wires[path] = wire
         return wire
@@ -105,10 +106,10 @@ class DemoForum:
         return head(answer.status, {**answer.headers, "date": self.date}, len(answer.body)) + answer.body
 
     def prerender(self) -> int:
-        """Render all pages now; return their size in bytes. For measurements."""
+        """Render all pages now. Return their size in bytes. For measurements."""
         return sum(len(self.wire(path)) for path in self.truth().paths)
 
-    def _render(self, edition: _Edition, path: str) -> Answer:
+    def _render(self, edition: _Generation, path: str) -> Answer:
         path = path.partition("?")[0]
         found = _PATH.fullmatch(path)
         if found is None:
@@ -121,19 +122,19 @@ class DemoForum:
             return _absent(404)
         return self._thread(edition, thread, int(page) if page else None)
 
-    def _thread(self, edition: _Edition, thread: Thread, page: int | None) -> Answer:
-        """Answer for a post's page, where `page` is None, or for one of its comment pages."""
+    def _thread(self, edition: _Generation, thread: Thread, page: int | None) -> Answer:
+        """Return the answer for one of a thread's comment pages, or for the post's page if `page` is None."""
         if thread.gone:
             return _absent(thread.gone)
         if page is None:
-            return _html(pages.post_page(edition.world, self._furniture, thread))
+            return _html(render.post_page(edition.world, self._chrome, thread))
         if page == 1:
             return Answer(301, {"content-type": HTML, "location": f"/post/{thread.post_id}"}, b"")
         if not 2 <= page <= thread.pages:
             return _absent(404)
-        return _html(pages.comment_page(edition.world, self._furniture, thread, page))
+        return _html(render.comment_page(edition.world, self._chrome, thread, page))
 
-    def _list(self, edition: _Edition, board_id: str, page: int) -> Answer:
+    def _list(self, edition: _Generation, board_id: str, page: int) -> Answer:
         world = edition.world
         rows = edition.listings.get(board_id, [])
         count = list_pages(world, len(rows))
@@ -142,11 +143,11 @@ class DemoForum:
         step = world.size.rows_per_page
         part = rows[(page - 1) * step : page * step]
         board = world.boards[board_id]
-        return _html(pages.list_page(world, self._furniture, board, part, page=page, pages=count))
+        return _html(render.list_page(world, self._chrome, board, part, page=page, pages=count))
 
-    def _other(self, edition: _Edition, path: str) -> Answer:
+    def _other(self, edition: _Generation, path: str) -> Answer:
         if path == "/":
-            return _html(pages.index_page(edition.world, self._furniture))
+            return _html(render.index_page(edition.world, self._chrome))
         if path == "/robots.txt":
             return Answer(200, {"content-type": TEXT}, self._robots().encode())
         if path.startswith("/private/"):
@@ -164,8 +165,8 @@ def head(status: int, headers: Mapping[str, str], length: int) -> bytes:
     return f"HTTP/1.1 {int(status)} {HTTPStatus(status).phrase}\r\n{lines}Content-Length: {length}\r\n\r\n".encode()
 
 
-def _edition(world: World) -> _Edition:
-    return _Edition(world, {board: world.listing(board) for board in world.boards})
+def _edition(world: ForumContent) -> _Generation:
+    return _Generation(world, {board: world.listing(board) for board in world.boards})
 
 
 def _html(text: str) -> Answer:

@@ -1,4 +1,4 @@
-"""How large a demo forum is: the small one for people and tests, the large one for measurements."""
+"""Sizes of a demo forum: the small one for people and tests, the large one for measurements."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ COMMENTS_PER_PAGE = 13
 class Size:
     """Measures of a forum.
 
-    A board has `min_rows` to `max_rows` rows, of which `duplicate_share` are threads of other boards.
-    Of all threads `paged_share` have comment pages beyond the first; how many follows a Pareto law with
-    exponent `tail`, at most `longest_extra`. With `heavy` pages, furniture makes the bulk, as on real forums.
+    A board has `min_rows` to `max_rows` rows, of which `duplicate_share` are threads of other boards. Of all threads
+    `paged_share` have comment pages beyond the first. Their number follows a Pareto law with exponent `tail`, at most
+    `longest_extra`. With `heavy`, chrome makes up most of a page, as on real forums.
     """
 
     name: str
@@ -30,8 +30,9 @@ class Size:
     heavy: bool
 
     def extra_pages(self, threads: int) -> list[int]:
-        """Return for each of so many threads its number of comment pages beyond the first, longest first."""
+        """Return the number of comment pages beyond the first for each of so many threads, longest first."""
         paged = round(threads * self.paged_share)
+        # Quantiles in place of random draws: a forum has the same number of pages for every seed.
         shares = ((rank + 0.5) / paged for rank in range(paged))
         counts = [min(self.longest_extra, int(share ** (-1 / self.tail))) for share in shares]
         return counts + [0] * (threads - paged)

@@ -1,4 +1,4 @@
-"""What a perfect crawl of the forum would know, to hold a real one against."""
+"""The ground truth: the result of a perfect crawl of the forum, for comparison with a real one."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import json
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from crawl_tasks.demo.content import ForumContent, Thread
 from crawl_tasks.demo.sizes import COMMENTS_PER_PAGE
-from crawl_tasks.demo.world import Thread, World
 
 
 class TrueForum(NamedTuple):
@@ -19,9 +19,9 @@ class TrueForum(NamedTuple):
 
 
 class TruePost(NamedTuple):
-    """A post as its page and its rows tell it; of a deleted one (`state`), what its rows tell: `body` is None.
+    """A post as its page and its rows show it. A deleted one (`state`) has the fields of rows only, and no `body`.
 
-    Moments are seconds since the epoch, multiples of `precision_s`; `forum_ids` has the home board first.
+    Moments are seconds since the epoch, multiples of `precision_s`. `forum_ids` has the home board first.
     """
 
     post_id: str
@@ -42,7 +42,7 @@ class TruePost(NamedTuple):
 
 
 class TrueComment(NamedTuple):
-    """A comment; `page` counts from 1, the post's own page, and `position` is its rank by age on it, from 0."""
+    """A comment. `page` counts from 1, the post's own page. `position` is the rank by age on the page, from 0."""
 
     comment_id: str
     post_id: str
@@ -59,9 +59,9 @@ class TrueComment(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """All there is to know. The comments of deleted posts cannot be known and are not here.
+    """All knowledge about a forum. Comments of deleted posts are absent, because no crawl can read them.
 
-    `paths` are the pages that a complete crawl asks for, each once: lists, posts (deleted ones too), comment pages.
+    `paths` are the pages that a complete crawl requests, each once: lists, posts (deleted ones too), comment pages.
     """
 
     seed: int
@@ -74,14 +74,14 @@ class Truth:
     paths: tuple[str, ...]
 
     def to_json(self) -> str:
-        """Return one JSON object with this class's fields; rows are objects."""
+        """Return one JSON object with this class's fields. Rows are objects."""
         rows = {name: [row._asdict() for row in getattr(self, name)] for name in ("forums", "posts", "comments")}
         head = {name: getattr(self, name) for name in ("seed", "size", "generation", "now")}
         return json.dumps({**head, **rows, "paths": self.paths}, ensure_ascii=False)
 
 
-def truth_of(world: World) -> Truth:
-    """Return what there is to know of a world."""
+def truth_of(world: ForumContent) -> Truth:
+    """Return the ground truth of a forum's content."""
     forums = tuple(
         TrueForum(board.board_id, board.title, list_pages(world, len(world.listing(board.board_id))))
         for board in world.boards.values()
@@ -108,7 +108,7 @@ def truth_of(world: World) -> Truth:
     )
 
 
-def list_pages(world: World, rows: int) -> int:
+def list_pages(world: ForumContent, rows: int) -> int:
     """Return the number of list pages that so many rows fill."""
     return max(1, -(-rows // world.size.rows_per_page))
 

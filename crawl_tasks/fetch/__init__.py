@@ -1,1 +1,1 @@
-"""Step 5, fetch: one attempt at one page, polite, bounded and suspicious."""
+"""The fetcher: one attempt at one page, polite, bounded and suspicious."""

@@ -1,7 +1,7 @@
-"""Step 5, fetch: names to addresses, bounded in time and remembered for a minute.
+"""The DNS resolver: names to addresses, bounded in time and cached for a minute.
 
-The system's resolver cannot be interrupted, so a lookup runs in a thread of its own and is waited for as long as
-the attempt has time. Whoever asks for the same name meanwhile waits for the same lookup.
+The system's resolver cannot be interrupted, so a lookup runs in a thread of its own. The caller waits only as long as
+the attempt has time. Threads that ask for the same name share one lookup.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ _MAX_NAMES = 4_096
 
 
 def system_lookup(host: str) -> tuple[str, ...]:
-    """Ask the system for all addresses of a name, in the order it would try them."""
+    """Return all addresses of a name from the system's resolver, in the order to try them."""
     found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM, flags=socket.AI_ADDRCONFIG)
     return tuple(dict.fromkeys(str(place[4][0]) for place in found))
 
 
 class Resolver:
-    """Finds and remembers addresses. Thread-safe."""
+    """Finds and caches addresses. Thread-safe."""
 
     def __init__(self, lookup: Lookup = system_lookup, clock: Callable[[], float] = time.monotonic) -> None:
         self._lookup = lookup
@@ -37,7 +37,7 @@ class Resolver:
         self._known: dict[str, tuple[float, Future[tuple[str, ...]]]] = {}
 
     def addresses(self, host: str, timeout_s: float) -> tuple[str, ...]:
-        """Give all addresses of a name.
+        """Return all addresses of a name.
 
         Raises:
             Unreachable: the name has none, or the resolver fails.
@@ -48,6 +48,7 @@ class Resolver:
             return answer.result(timeout_s)
         except NotYet:
             raise DeadlineExceeded(f"the name {host} was not resolved within {timeout_s:.1f} s") from None
+        # No failure is cached: a name server that recovers must not seem down for another minute.
         except (OSError, UnicodeError) as error:
             self._forget(host, answer)
             raise Unreachable(f"the name {host} cannot be resolved: {error}") from error
@@ -73,7 +74,7 @@ class Resolver:
             answer.set_result(found)
 
     def _forget(self, host: str, answer: Future[tuple[str, ...]]) -> None:
-        """Ask anew next time; what another thread found meanwhile stays."""
+        """Drop a failed lookup, but not the newer result of another thread."""
         with self._lock:
             known = self._known.get(host)
             if known is not None and known[1] is answer:

@@ -1,4 +1,4 @@
-"""Step 5, fetch: robots.txt, as RFC 9309 has it. Asked again at every fetch, and for every hop of a redirect."""
+"""robots.txt (RFC 9309): checked at every fetch, and for every hop of a redirect."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from typing import Protocol
 
 from protego import Protego
 
-from crawl_tasks.errors import BadRedirect, DeadlineExceeded, FetchError, NoTurn, RobotsRefused, RobotsUnavailable
-from crawl_tasks.fetch.policy import FetchPolicy
-from crawl_tasks.fetch.turn import Clock
+from crawl_tasks.errors import BadRedirect, FetchError, NoTurn, RobotsRefused, RobotsUnavailable
+from crawl_tasks.fetch.fetch_policy import FetchPolicy
+from crawl_tasks.fetch.throttle import Clock
 from crawl_tasks.urls import origin_of
 
+# RFC 9309: a parser reads at least 500 KiB (2.5) and uses a copy for at most 24 hours (2.4).
 PARSED_BYTES = 500 << 10
 _FRESH_S = 86_400.0
 _FAILED_S = 60.0
@@ -25,23 +26,23 @@ _MAX_ORIGINS = 4_096
 Ask = Callable[[str, FetchPolicy, Clock], tuple[int, bytes]]
 
 
-class Shelf(Protocol):
-    """Where processes share what they fetched, by origin."""
+class RobotsStore(Protocol):
+    """robots.txt files that processes share, by origin."""
 
     def read(self, origin: str) -> tuple[str, float] | None:
-        """Give the text and the seconds for which it still holds, None when there is none."""
+        """Return the text and the seconds for which it is still fresh, None for an unknown origin."""
         ...
 
     def keep(self, origin: str, text: str, for_s: float) -> None:
-        """Keep a text that was fetched just now."""
+        """Store a text that was fetched just now, for so many seconds."""
         ...
 
 
 @dataclass(slots=True)
 class _Entry:
-    """What is known of one origin. `rules` may outlive its day while the file cannot be had (RFC 9309, 2.4).
+    """The cached robots.txt of one origin. `rules` may outlive a day while the file is unreachable (RFC 9309, 2.4).
 
-    `tried_at` is when it was first asked for since it was last had.
+    `tried_at` is the first failed attempt since the last success.
     """
 
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -52,9 +53,9 @@ class _Entry:
 
 
 class Robots:
-    """The robots.txt files of a process. Thread-safe; one fetch at a time per origin."""
+    """The robots.txt files of a process. Thread-safe. One fetch at a time per origin."""
 
-    def __init__(self, ask: Ask, clock: Callable[[], float] = time.monotonic, shelf: Shelf | None = None) -> None:
+    def __init__(self, ask: Ask, clock: Callable[[], float] = time.monotonic, shelf: RobotsStore | None = None) -> None:
         self._ask = ask
         self._shelf = shelf
         self._clock = clock
@@ -62,12 +63,12 @@ class Robots:
         self._entries: dict[str, _Entry] = {}
 
     def check(self, url: str, policy: FetchPolicy, clock: Clock) -> None:
-        """Return where the file allows the address.
+        """Check an address against the file of its origin.
 
         Raises:
-            RobotsRefused: it does not.
-            RobotsUnavailable: the file cannot be had, so nothing is allowed for now.
-            DeadlineExceeded: another thread did not get it in our time.
+            RobotsRefused: the file forbids the address.
+            RobotsUnavailable: the file is unreachable, or another thread did not finish its fetch of the file in our
+                time, so nothing is allowed for now.
         """
         if not policy.robots:
             return
@@ -76,7 +77,7 @@ class Robots:
             raise RobotsRefused(f"{origin_of(url)}/robots.txt does not allow {policy.product} to fetch {url}")
 
     def crawl_delay_s(self, url: str, policy: FetchPolicy) -> float | None:
-        """Give the Crawl-delay that is known for us, without asking the site."""
+        """Return the known Crawl-delay for us in seconds, without a request to the site."""
         entry = self._entries.get(origin_of(url))
         rules = entry.rules if entry is not None and policy.robots else None
         delay = rules.crawl_delay(policy.product) if rules is not None else None
@@ -86,7 +87,7 @@ class Robots:
         entry = self._entry(origin)
         if self._clock() >= entry.until:
             if not entry.lock.acquire(timeout=max(0.0, clock.deadline - time.monotonic())):
-                raise DeadlineExceeded(f"{origin}/robots.txt is still being fetched by another thread")
+                raise RobotsUnavailable(f"{origin}/robots.txt is still being fetched by another thread")
             try:
                 if self._clock() >= entry.until:
                     self._refresh(entry, origin, policy, clock)
@@ -108,7 +109,7 @@ class Robots:
             return self._entries.setdefault(origin, _Entry())
 
     def _refresh(self, entry: _Entry, origin: str, policy: FetchPolicy, clock: Clock) -> None:
-        """Take the file that another process fetched, or fetch it; keep what is known when that fails."""
+        """Take the file that another process fetched, or fetch the file. Keep the known rules if that fails."""
         shared = self._shelf.read(origin) if self._shelf else None
         if shared is not None:
             self._learn(entry, *shared)
@@ -116,13 +117,15 @@ class Robots:
         try:
             text = self._read(origin, policy, clock)
         except NoTurn:
-            raise  # that says nothing of the file
+            # The throttle stopped the request: no word about the file.
+            raise
         except FetchError as error:
             now = self._clock()
             if entry.tried_at is None:
                 entry.tried_at = now
+            # A file away for a month counts as not there (RFC 9309, 2.3.1.4).
             if now - entry.tried_at > _STALE_S:
-                entry.rules = Protego.parse("")  # away for a month is gone (2.3.1.4)
+                entry.rules = Protego.parse("")
             entry.failed = str(error)
             entry.until = now + max(_FAILED_S, error.retry_after_s or 0.0)
             return
@@ -138,7 +141,9 @@ class Robots:
         try:
             status, body = self._ask(f"{origin}/robots.txt", policy, clock)
         except BadRedirect:
-            return ""  # too many redirects: as if there were none (2.3.1.2)
+            # RFC 9309, 2.3.1.2: too many redirects count as a file that is not there.
+            return ""
+        # RFC 9309, 2.3.1.3: without a file all is allowed. But 429 is about pace: an unreachable file.
         if 400 <= status < 500 and status != 429:
             return ""
         if not 200 <= status < 300:
@@ -147,7 +152,7 @@ class Robots:
 
 
 def _text(body: bytes) -> str:
-    """Decode what is parsed: the first 500 KiB, without the line that was cut."""
+    """Return the first 500 KiB as text, without the line that was cut."""
     if len(body) >= PARSED_BYTES:
         body = body[: max(body.rfind(b"\n"), body.rfind(b"\r")) + 1]
     return body.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace").replace("\0", "")

@@ -1,1 +1,1 @@
-"""The ledger of every request: admit, queue, lease, commit. `Frontier` is its door."""
+"""The frontier, the ledger of every request: admit, queue, lease, commit."""

@@ -1,4 +1,4 @@
-"""A request as the text that stands in the ledger. The format is described in lua/_site.lua."""
+"""Ledger entries: requests as the text that Redis holds. lua/lib/site.lua describes the format."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ from crawl_tasks.model import FULL_REACH, Reach, Request, Stage, Visit
 from crawl_tasks.urls import fingerprint, page_hash
 
 _STAGES: Final = {stage.value: stage for stage in Stage}
-_REVISIONS: Final = (1 << 20) - 1033  # 20 bits but those of pages that are gone; ASKED in _guard.lua
-_SOURCES: Final = 15  # 4 bits, 0 is none
+# A mark has 20 bits for the revision. guard.lua keeps the highest values for pages that are gone (ASKED, GONE).
+_REVISIONS: Final = (1 << 20) - 1033
+# A mark has 4 bits for the source. 0 means none.
+_SOURCES: Final = 15
 
 
 def payload_of(request: Request) -> str:
-    """Give the part of an entry that only Python reads in full, as a JSON array: key, page, revision, reach if any."""
+    """Return the payload of an entry, which only Python reads: the JSON array [key, page, revision, reach if any]."""
     said: list[object] = [request.key, request.page, request.revision]
     if request.reach != FULL_REACH:
         said.append(list(request.reach))
@@ -25,7 +27,7 @@ def payload_of(request: Request) -> str:
 
 
 def line_of(request: Request, flag: str = "") -> str:
-    """Write a request as a line that asks for admission; `flag` is set by who does not leave it to the request."""
+    """Return a request as a line for admission. A `flag` overrides the one that follows from the request."""
     whole = "" if flag else request.reach.whole
     if not flag:
         flag = "~" if whole else "?" if request.only_if_new else "=" if request.only_if_named else "!"
@@ -36,10 +38,10 @@ def line_of(request: Request, flag: str = "") -> str:
 
 
 def guard_word(request: Request, suffix: str = "") -> str:
-    """Write what the guard knows a request by: 56 bits of its page's hash, and a mark of its revision and source.
+    """Return the guard's word for a request: 56 bits of the page's hash, and a mark of the revision and the source.
 
-    `suffix` makes another revision of it. Behind the slash stands the fingerprint of version 1 or, where the suffix
-    names a full pass, the mark that scans would have made; see _guard.lua.
+    A `suffix` makes another revision. Behind the slash stands the fingerprint of version 1 or, where the suffix names a
+    full pass, the mark that scans would have made: see guard.lua.
     """
     stage, key, page = request.stage, request.key, request.page
     revision = request.revision + suffix
@@ -50,30 +52,33 @@ def guard_word(request: Request, suffix: str = "") -> str:
 
 
 def _mark(revision: str, source: str) -> int:
+    # Zero is kept for "none" in both parts, hence the + 1. surrogatepass: half a character in a page is no error here.
     mark = (crc32(revision.encode("utf-8", "surrogatepass")) % _REVISIONS + 1 if revision else 0) << 4
     return mark + (crc32(source.encode("utf-8", "surrogatepass")) % _SOURCES + 1 if source else 0)
 
 
 def read_entry(site: str, entry: bytes) -> tuple[int, int, Request]:
-    """Read an entry back: rid, attempt, request.
+    """Return the rid, the attempt and the request of an entry.
 
     Raises:
         LookupError, ValueError: the text is not an entry.
     """
     rid, stage, priority, attempt, address, payload = entry.decode().split(" ", 5)
     key, page, revision, *rest = orjson.loads(payload)
+    # A newer version may have written a longer reach: after a downgrade its requests still end.
     reach = Reach(*rest[0][: len(Reach._fields)]) if rest else FULL_REACH
     request = Request(site, _STAGES[stage], key, address, page, revision, int(priority), reach=reach)
     return int(rid), int(attempt), request
 
 
 def read_trail(site: str, trail: Sequence[str] = ()) -> tuple[Visit, ...]:
-    """Read what commit.lua adds to a page's items: when it was done, its entry, the lines that it admitted.
+    """Return the visits of a trail, which commit.lua adds to a page's items: commit time, entry, admitted lines.
 
     Raises:
-        ValueError: it is none.
+        ValueError: the text is not a trail.
     """
-    if not trail:  # of an older version
+    # Items that an older version left in the outbox have no trail.
+    if not trail:
         return ()
     at, entry, *lines = trail
     _, stage, priority, _, address, payload = entry.split(" ", 5)

@@ -1,4 +1,4 @@
-"""Step 6: what commit.lua left for the store is drawn, and let go once it is stored."""
+"""The transactional outbox: commit.lua puts a page's items there, and the store task takes and acknowledges them."""
 
 from __future__ import annotations
 
@@ -9,33 +9,33 @@ import orjson
 import redis
 
 from crawl_tasks.errors import BackendError
-from crawl_tasks.frontier.answers import ints
 from crawl_tasks.frontier.entry import read_trail
 from crawl_tasks.frontier.keys import Keys
+from crawl_tasks.frontier.replies import ints
 from crawl_tasks.frontier.scripts import Scripts, Verb, explained
 from crawl_tasks.model import Items
 
 
 class Outbox:
-    """Pages' items on one Redis, until they are stored. Every call may raise RedisUnreachable or BackendError."""
+    """The outbox on one Redis. Every call may raise RedisUnreachable or BackendError."""
 
     def __init__(self, client: redis.Redis, scripts: Scripts, keys: Keys) -> None:
         self._client = client
         self._scripts = scripts
         self._keys = keys
 
-    def draw(self, taker: str, most_pages: int, takeover_ms: int = 60_000) -> list[tuple[bytes, bytes]]:
-        """Take the oldest waiting pages for storing: (id, items as JSON); pages of a dead taker come first."""
-        flat = cast(list[bytes], self._scripts.call(Verb.DRAW, taker, most_pages, takeover_ms)[1])
+    def read(self, taker: str, most_pages: int, takeover_ms: int = 60_000) -> list[tuple[bytes, bytes]]:
+        """Take the oldest waiting pages for storing: (id, items as JSON). Pages of a dead taker come first."""
+        flat = cast(list[bytes], self._scripts.call(Verb.READ_OUTBOX, taker, most_pages, takeover_ms)[1])
         return list(zip(flat[::2], flat[1::2], strict=True))
 
-    def stored(
+    def ack(
         self,
         pages: Mapping[str, Iterable[bytes]],
         gains: Mapping[str, Mapping[str, int]] | None = None,
         ages: Mapping[str, Mapping[str, Sequence[int]]] | None = None,
     ) -> int:
-        """Take stored pages off the outbox; give how many more wait that nobody has taken.
+        """Take stored pages off the outbox, and return the number of waiting pages that nobody has taken.
 
         Args:
             pages: the ids of the pages, by site.
@@ -43,25 +43,50 @@ class Outbox:
             ages: packed ages of posts when they were stored, by site and board.
         """
         ids = {site: [one.decode() for one in some] for site, some in pages.items()}
-        reply = self._scripts.call(Verb.STORED, orjson.dumps(gains or {}), orjson.dumps(ages or {}), orjson.dumps(ids))
+        reply = self._scripts.call(
+            Verb.ACK_OUTBOX, orjson.dumps(gains or {}), orjson.dumps(ages or {}), orjson.dumps(ids)
+        )
         return ints(reply)[1]
 
     @explained("outbox")
+    def newest(self) -> bytes:
+        """Return the id of the newest waiting page, or b"" without one."""
+        found = cast("list[tuple[bytes, object]]", self._client.xrevrange(self._keys.outbox, count=1))
+        return found[0][0] if found else b""
+
+    @explained("outbox")
+    def has_until(self, page_id: bytes) -> bool:
+        """Return whether a page waits that is not newer than a page."""
+        return bool(page_id and self._client.xrange(self._keys.outbox, max=page_id.decode(), count=1))
+
+    @explained("outbox")
     def size(self) -> int:
-        """Count the pages whose items are not stored yet."""
+        """Return the number of pages whose items are not stored yet."""
         return self._client.xlen(self._keys.outbox)
 
 
 def read_items(text: bytes) -> Items:
-    """Read a page's items back from the outbox; fields that a newer version added are left out.
+    """Return a page's items from the text in the outbox. Fields that a newer version added are left out.
 
     Raises:
-        BackendError: the text is not what a commit writes.
+        BackendError: no commit wrote this text.
     """
     try:
         row = orjson.loads(text)
-        # The trail is the one part that begins with a text; an older version wrote none.
+        # The trail is the only part that begins with a text. An older version wrote no trail.
         trail = row.pop() if len(row) > 4 and row[-1] and isinstance(row[-1][0], str) else ()
-        return Items.from_json(row, read_trail(row[0], trail))
+        items = Items.from_json(row, read_trail(row[0], trail))
     except (AttributeError, LookupError, TypeError, ValueError) as error:
         raise BackendError(f"the outbox holds an entry that is not items: {text[:80]!r}: {error}") from error
+    return items if items.read_by or not items.visits else _as_of_commit(items)
+
+
+def _as_of_commit(items: Items) -> Items:
+    """Return the items of an older version as seen at their commit, by Redis' clock."""
+    # That version took the forum's Date, which may be years off. Beside the moments of this version, an edit that a
+    # worker of the older one fetched would count as long outdated, and be lost without a word.
+    seen_at = items.visits[0].at_ms / 1000
+    return items._replace(
+        posts=tuple(one._replace(seen_at=seen_at) for one in items.posts),
+        comments=tuple(one._replace(seen_at=seen_at) for one in items.comments),
+    )

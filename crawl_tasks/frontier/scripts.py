@@ -1,30 +1,32 @@
-"""Load the Lua verbs of the frontier and call them: one EVALSHA a verb.
+"""The Lua verbs of the frontier: one library of Redis functions, and one FCALL a verb.
 
-The text of a script is the hint templates, the prelude and the verb; Redis knows it by its SHA-1.
+The text of the library is the hint templates, the prelude and all verbs. The hash of the text names the library, so
+that workers of several versions call their own. Redis Functions need Redis 7.0 or Valkey.
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from enum import StrEnum
-from functools import cache, partial
+from functools import cache
 from importlib import resources
 from typing import Final
 
 import redis
 from hiredis import pack_command
 from redis.exceptions import ConnectionError as RedisConnectionError
-from redis.exceptions import NoScriptError, ReadOnlyError, RedisError, ResponseError
+from redis.exceptions import ReadOnlyError, RedisError, ResponseError
 
 from crawl_tasks.errors import BackendError, RedisUnreachable
-from crawl_tasks.frontier.client import PlainConnection
 from crawl_tasks.frontier.envelope import hint_templates
 from crawl_tasks.frontier.histogram import AGES_S, TIMES_MS
+from crawl_tasks.frontier.redis_client import ThreadConnection
 
-_AT_ONCE: Final = 600  # commands on their way at once
+_AT_ONCE: Final = 600  # commands in one pipeline
 
 Command = tuple[str | bytes | int, ...]
 
@@ -32,59 +34,73 @@ Command = tuple[str | bytes | int, ...]
 class Verb(StrEnum):
     """The scripts, by file name."""
 
-    ADMIT = "admit"
-    LEASE = "lease"
-    TURN = "turn"
-    SHARE_ROBOTS = "share_robots"
-    COMMIT = "commit"
-    FAIL = "fail"
-    TICK = "tick"
-    PUBLISH = "publish"
-    PRODUCE = "produce"
-    PAUSE = "pause"
-    REVIVE = "revive"
-    DROP = "drop"
-    RESCHEDULE = "reschedule"
-    CENSUS = "census"
-    DRAW = "draw"
-    STORED = "stored"
-    CLAIM = "claim"
-    SETTLE = "settle"
-    PRESENT = "present"
-    ALARM = "alarm"
-    FORGET = "forget"
-    RECALL = "recall"
-    RECALL_BOARD = "recall_board"
-    SHELVE = "shelve"
-    UNSHELVE = "unshelve"
-    KEEP = "keep"
-    REOPEN = "reopen"
-    AUDIT = "audit"
-    AUDIT_SITE = "audit_site"
-    AUDIT_GUARD = "audit_guard"
-    AUDIT_PAIRS = "audit_pairs"
-    AUDIT_ITEMS = "audit_items"
-    UNKNOWN = "unknown"
-    HEED = "heed"
-    HALT = "halt"
-    SEIZE = "seize"
-    DISMISS = "dismiss"
+    ADMIT = "request/admit"
+    LEASE = "request/lease"
+    RESERVE_SLOT = "request/reserve_slot"
+    SHARE_ROBOTS = "site/share_robots"
+    NOTE_PARSING = "request/note_parsing"
+    COMMIT = "request/commit"
+    FAIL = "request/fail"
+    TICK = "request/tick"
+    PUBLISH = "site/publish"
+    PRODUCE = "request/produce"
+    PAUSE = "site/pause"
+    RETRY_FAILED = "admin/retry_failed"
+    DROP_FAILED = "admin/drop_failed"
+    RESCHEDULE = "site/reschedule"
+    COUNT_REQUESTS = "admin/count_requests"
+    READ_OUTBOX = "items/read_outbox"
+    ACK_OUTBOX = "items/ack_outbox"
+    CLAIM_STARTS = "request/claim_starts"
+    ADMIT_STARTS = "request/admit_starts"
+    HEARTBEAT = "admin/heartbeat"
+    NOTE_ALERTS = "admin/note_alerts"
+    WIPE_SITE = "admin/wipe_site"
+    RESTORE_REQUESTS = "admin/restore_requests"
+    RESTORE_BOARD = "admin/restore_board"
+    REJECT_ITEMS = "items/reject_items"
+    REQUEUE_REJECTED = "items/requeue_rejected"
+    KEEP_PAGE = "request/keep_page"
+    CLOSE_BREAKER = "site/close_breaker"
+    AUDIT = "admin/audit"
+    AUDIT_SITE = "admin/audit_site"
+    AUDIT_GUARD = "admin/audit_guard"
+    AUDIT_PAIRS = "admin/audit_pairs"
+    AUDIT_ITEMS = "admin/audit_items"
+    FIND_UNKNOWN = "admin/find_unknown"
+    SET_CRAWL_DELAY = "site/set_crawl_delay"
+    PAUSE_ALL = "site/pause_all"
+    LOCK_RECOVERY = "admin/lock_recovery"
+    DISCARD_REJECTED = "admin/discard_rejected"
+    RESTORE_DECISIONS = "admin/restore_decisions"
+    ACK_DECISIONS = "admin/ack_decisions"
+    READDRESS = "admin/readdress"
+    COUNT_OWN = "request/count_own"
+    FLUSH_GUARD = "site/flush_guard"
+    FLUSH_QUEUE = "site/flush_queue"
+    REMOVE_SITE = "site/remove_site"
+    WITHDRAW = "site/withdraw"
+    RUN_ONLY = "site/run_only"
 
 
 PRELUDE: Final = (
-    "calendar",
-    "pace",
-    "site",
-    "guard",
-    "admission",
-    "breaker",
-    "shares",
-    "threshold",
-    "turns",
-    "release",
-    "validator",
+    "lib/quiet_hours",
+    "lib/revisit",
+    "lib/backoff",
+    "lib/site",
+    "lib/failures",
+    "lib/decisions",
+    "lib/guard",
+    "lib/admission",
+    "lib/scan",
+    "lib/circuit_breaker",
+    "lib/fair_share",
+    "lib/backlog_limit",
+    "lib/slots",
+    "lib/release",
+    "lib/http_validator",
 )
-"""What stands in front of every verb, in this order."""
+"""The library in front of every verb, in this order."""
 
 
 def _numbers(values: Iterable[int]) -> str:
@@ -96,40 +112,73 @@ def _quote(text: str) -> str:
 
 
 OUTBOX_MAX: Final = 5000
-"""Pages that may wait for the store before fetching stops."""
+"""The most pages that may wait for the store. With more, fetching stops."""
 
 
-def script_text(verb: Verb, hints: Mapping[str, str], outbox_max: int = OUTBOX_MAX) -> str:
-    """Put a verb's script together: templates, bounds, prelude, verb."""
+LIBRARY: Final = "crawl_tasks_"
+"""How the names of our libraries begin. The hash of the text follows."""
+
+MOST_LIBRARIES: Final = 8
+"""The most libraries of ours in one Redis. With more, all but the newest go, and those in use come back by one call."""
+
+
+def lua_text(hints: Mapping[str, str], outbox_max: int = OUTBOX_MAX) -> str:
+    """Return the Lua of the library without its first line: templates, bounds, prelude, verbs as `VERBS[name]`."""
     table = ", ".join(f"{queue} = {_quote(hint)}" for queue, hint in hints.items())
-    prelude = "\n".join(_read_lua(f"_{part}") for part in PRELUDE)
+    prelude = "\n".join(scoped(part) for part in PRELUDE)
     bounds = f"local TIMES_MS, AGES_S, OUTBOX_MAX = {_numbers(TIMES_MS)}, {_numbers(AGES_S)}, {outbox_max}"
-    return f"local HINTS = {{{table}}}\n{bounds}\n{prelude}\n{_read_lua(verb)}"
+    verbs = "\n".join(f"VERBS['{verb.name}'] = function(KEYS, ARGV)\n{read_lua(verb)}\nend" for verb in Verb)
+    return f"local HINTS = {{{table}}}\n{bounds}\n{prelude}\nlocal VERBS = {{}}\n{verbs}"
 
 
-@cache  # the prelude stands in every script
-def _read_lua(name: str) -> str:
+def scoped(part: str) -> str:
+    """Return a file of the prelude as a block. Its header names the functions and constants for other files."""
+    # Lua allows 200 local names in one function, and the whole library is one.
+    text = read_lua(part)
+    exports = ", ".join(name for line in re.findall("^-- EXPORTS: (.+)$", text, re.MULTILINE) for name in line.split())
+    return f"local {exports}\ndo\n{text}\nend"
+
+
+def named_library(text: str) -> tuple[str, str]:
+    """Return the name of a library, and its text with the lines that name it and register its functions."""
+    name = LIBRARY + hashlib.sha256(text.encode()).hexdigest()[:16]
+    flags = {verb: re.search("^-- FLAGS: (.+)$", read_lua(verb), re.MULTILINE) for verb in Verb}
+    registered = "\n".join(
+        f"redis.register_function{{function_name = '{name}_{verb.name}', flags = {{{_flag(found)}}}, "
+        f"callback = function(keys, args) P = keys[1] return VERBS.{verb.name}(keys, args) end}}"
+        for verb, found in flags.items()
+    )
+    return name, f"#!lua name={name}\n{text}\n{registered}"
+
+
+def _flag(found: re.Match[str] | None) -> str:
+    return f"'{found[1]}'" if found else ""
+
+
+@cache
+def read_lua(name: str) -> str:
+    """Return the text of a Lua file, such as `request/commit`."""
     return (resources.files("crawl_tasks.frontier") / "lua" / f"{name}.lua").read_text("utf-8")
 
 
 @contextmanager
-def explained(what: str) -> Iterator[None]:
-    """Turn redis-py's errors into ours, which every caller knows: a block, or a function, that asks Redis for `what`.
+def explained(subject: str) -> Iterator[None]:
+    """Turn redis-py's errors into ours, around a block or a function that asks Redis for a `subject`.
 
     Raises:
-        RedisUnreachable: no connection, or it broke.
+        RedisUnreachable: there is no connection, or a broken one.
         BackendError: Redis refused.
     """
     try:
         yield
     except RedisError as error:
-        raise _explanation(what, error) from error
+        raise _explanation(subject, error) from error
 
 
-def _explanation(what: str, error: RedisError) -> BackendError:
+def _explanation(subject: str, error: RedisError) -> BackendError:
     if isinstance(error, ResponseError):
-        return BackendError(f"Redis refused {what}: {error}")
-    return RedisUnreachable(f"Redis did not answer {what}: {error}; is it running and is CRAWL_REDIS_URL right?")
+        return BackendError(f"Redis refused {subject}: {error}")
+    return RedisUnreachable(f"Redis did not answer {subject}: {error}; is it running and is CRAWL_REDIS_URL right?")
 
 
 class Scripts:
@@ -138,21 +187,17 @@ class Scripts:
     def __init__(self, client: redis.Redis, prefix: str, outbox_max: int = OUTBOX_MAX) -> None:
         self._pool = client.connection_pool
         self._of_thread = threading.local()
-        self._prefix = prefix
-        hints = hint_templates()
-        self._texts = {verb: script_text(verb, hints, outbox_max) for verb in Verb}
-        self._shas = {
-            verb: hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest() for verb, text in self._texts.items()
-        }
+        self._library, self._text = named_library(lua_text(hint_templates(), outbox_max))
+        self._heads = {verb: ("FCALL", f"{self._library}_{verb.name}", 1, prefix) for verb in Verb}
 
     def call(self, verb: Verb, *args: str | bytes | int) -> list[object]:
-        """Run a verb and give its reply; byte strings stay bytes.
+        """Run a verb and return the reply. Byte strings stay bytes.
 
-        A verb whose connection broke is sent once more: the guard, the token and the board's state make every
-        verb harmless when it took effect the first time.
+        After a broken connection a verb is sent once more. The guard, the token and the board's state make a verb
+        harmless that has already taken effect.
 
         Raises:
-            RedisUnreachable: no connection, or it broke; whether the verb took effect is not known.
+            RedisUnreachable: there is no connection, or a broken one. The verb may have taken effect.
             BackendError: Redis refused: out of memory, read-only, a script error.
         """
         try:
@@ -168,74 +213,71 @@ class Scripts:
             )
         return reply
 
-    def read_all(self, what: str, commands: Sequence[Command]) -> list[object]:
-        """Send commands that only read, in few round trips; give the replies in order.
+    def read_all(self, subject: str, commands: Sequence[Command]) -> list[object]:
+        """Send commands that only read, in few round trips, and return the replies in order.
 
         Raises:
-            RedisUnreachable: no connection, or it broke.
+            RedisUnreachable: there is no connection, or a broken one.
             BackendError: Redis refused.
         """
         replies: list[object] = []
-        with explained(what):
+        with explained(subject):
             for start in range(0, len(commands), _AT_ONCE):
                 replies += self._ask_all(commands[start : start + _AT_ONCE])
         return replies
 
     def _ask_all(self, commands: Sequence[Command]) -> list[object]:
-        connection = self._own().connection
+        connection = self._of_this_thread().connection
         try:
             connection.send_packed_command(connection.pack_commands(commands))
             return [connection.read_response() for _ in commands]
-        except BaseException:  # the other replies are still on their way
+        except BaseException:
+            # The other replies are still on their way, and would be read as replies to the next command.
             connection.disconnect()
             raise
 
     def _ask(self, verb: Verb, args: tuple[str | bytes | int, ...]) -> object:
-        """Send on this thread's own connection, without the client above it: half the CPU of `client.evalsha`."""
-        own = self._own()
+        """Send a verb on this thread's own connection, without redis-py's client: half the CPU of `client.evalsha`."""
+        own = self._of_this_thread()
         connection = own.connection
         try:
-            # its stub means a tuple of one
-            command = pack_command(("EVALSHA", self._shas[verb], 1, self._prefix, *args))  # type: ignore[arg-type]
+            # hiredis' stub declares a tuple of one element.
+            command = pack_command((*self._heads[verb], *args))  # type: ignore[arg-type]
             try:
                 return own.exchange(command)
-            except NoScriptError:
-                connection.send_command("EVAL", self._texts[verb], 1, self._prefix, *args)
-                return connection.read_response()
+            except ResponseError as error:
+                if "Function not found" not in str(error):
+                    raise
+                self._load(connection)
+                return own.exchange(command)
         except ResponseError as error:
-            if isinstance(error, ReadOnlyError):  # the master is another one by now, or will be
+            # A read-only server is no master any more. Behind Sentinels a new connection goes to the new master.
+            if isinstance(error, ReadOnlyError):
                 connection.disconnect()
             raise
-        except BaseException:  # Ctrl-C too: the reply is still on its way, and would be the next caller's
+        except BaseException:
+            # After Ctrl-C too the reply is still on its way, and would be read by the next caller.
             connection.disconnect()
             raise
 
-    def _own(self) -> Own:
-        own: Own | None = getattr(self._of_thread, "own", None)
+    def _load(self, connection: redis.Connection) -> None:
+        """Load the library into a Redis that does not have it: a new one, a restored one, or after FUNCTION FLUSH."""
+        connection.send_command("FUNCTION", "LIST", "LIBRARYNAME", f"{LIBRARY}*")
+        # A map in RESP3, a flat list in RESP2.
+        listed = connection.read_response()
+        names = [library[b"library_name"] if isinstance(library, dict) else library[1] for library in listed]
+        for name in names if len(names) >= MOST_LIBRARIES else ():
+            connection.send_command("FUNCTION", "DELETE", name)
+            with suppress(ResponseError):  # another process deleted it
+                connection.read_response()
+        connection.send_command("FUNCTION", "LOAD", "REPLACE", self._text)
+        connection.read_response()
+
+    def _of_this_thread(self) -> ThreadConnection:
+        own: ThreadConnection | None = getattr(self._of_thread, "own", None)
         if own is None:
-            own = self._of_thread.own = Own(self._pool)
-        if not own.connection.is_connected:  # send_command would go to the same host: behind Sentinels, the old master
+            own = self._of_thread.own = ThreadConnection(self._pool)
+        # send_command would reconnect to the same host, behind Sentinels the old master. connect() asks the Sentinels.
+        if not own.connection.is_connected:
             own.connection.connect()
         return own
-
-
-def _exchange(connection: redis.Connection, command: bytes) -> object:
-    connection.send_packed_command((command,))
-    return connection.read_response()
-
-
-class Own:
-    """A connection for as long as a thread lives; the pool gets it back when the thread has ended."""
-
-    __slots__ = ("_pool", "connection", "exchange")
-
-    def __init__(self, pool: redis.ConnectionPool) -> None:
-        self._pool = pool
-        connection = self.connection = pool.get_connection()
-        self.exchange = (
-            connection.exchange if isinstance(connection, PlainConnection) else partial(_exchange, connection)
-        )
-
-    def __del__(self) -> None:
-        if hasattr(self, "connection"):  # the pool may have had none to give
-            self._pool.release(self.connection)

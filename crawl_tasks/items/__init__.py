@@ -1,1 +1,1 @@
-"""Between parse and commit: the steps that see each item before it goes to the store."""
+"""The item pipeline: steps that each post and comment passes before the store."""

@@ -1,7 +1,7 @@
-"""The language of a text, told by its script: enough to tell Chinese, Japanese, Korean, Russian and English apart.
+"""Language tags by script: enough to tell Chinese, Japanese, Korean, Russian, Ukrainian and English apart.
 
-A detector by n-grams (langdetect, lingua, py3langid) knows more languages, and costs 5 to 300 MB and a
-millisecond a text; the posts of one forum are told apart by their letters.
+A detector by n-grams (langdetect, lingua, py3langid) knows more languages, but costs 5 to 300 MB and a millisecond per
+text. The posts of one forum differ in their letters.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 ENOUGH = 2000
-"""Characters that are looked at."""
+"""Characters of a text that are examined."""
 UNKNOWN = "und"
 _SCRIPTS = {
     "kana": re.compile(r"[\u3041-\u30ff]"),
@@ -20,6 +20,7 @@ _SCRIPTS = {
 }
 _WEIGHT = {"kana": 2, "zh": 2, "ko": 2}
 """A Chinese or Korean character says as much as two or three Latin letters."""
+# Letters of the Ukrainian alphabet that Russian lacks.
 _UKRAINIAN = re.compile(r"[іїєґІЇЄҐ]")
 _WORD = re.compile(r"[a-z']+")
 _COMMON = (
@@ -31,10 +32,11 @@ _ADDRESS = re.compile(r"https?://\S+")
 
 
 def language_of(text: str) -> str:
-    """Tag a text as zh, ja, ko, ru, uk or en; `und` when its letters do not tell."""
+    """Return the language of a text as zh, ja, ko, ru, uk or en, `und` where the letters do not tell."""
     text = _ADDRESS.sub(" ", text[:ENOUGH])
     counts = {name: len(script.findall(text)) * _WEIGHT.get(name, 1) for name, script in _SCRIPTS.items()}
-    if counts["kana"] * 10 > counts["zh"]:  # Japanese is written with Chinese characters too, never without kana
+    # Japanese is written with Chinese characters too, but never without kana.
+    if counts["kana"] * 10 > counts["zh"]:
         counts["kana"] += counts.pop("zh")
     found = max(counts, key=lambda name: counts[name])
     if not counts[found]:

@@ -1,1 +1,1 @@
-"""One machine, one command: the embedded Redis and the processes of a whole crawl, started and ended together."""
+"""The one-machine run: the embedded Redis and the processes of a whole crawl, started and ended together."""

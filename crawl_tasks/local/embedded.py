@@ -1,4 +1,4 @@
-"""The state directory's own Redis: one at a time, its address in `redis.url` while it runs."""
+"""The embedded Redis of a state directory: one at a time, with the address in `redis.url` during the run."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Self
 
 import redis
 
-from crawl_tasks.local.interrupts import Interrupts
-from crawl_tasks.local.lock import StateLock
 from crawl_tasks.local.redis_server import RedisServer
+from crawl_tasks.local.signals import Interrupts
+from crawl_tasks.local.state_lock import StateLock
 
 URL_FILE = "redis.url"
 """The same name as settings.STATE_REDIS_URL, by which the settings of every process find the server."""
@@ -29,18 +29,19 @@ class EmbeddedRedis:
         self.directory = self._server.directory
 
     def __enter__(self) -> Self:
-        """Start it.
+        """Start the server.
 
         Raises:
             ConfigError: the directory has a server already, or cannot be written.
-            RedisUnreachable: it does not start.
+            RedisUnreachable: the server does not start.
         """
         self._lock.__enter__()
         try:
             end_left_over(self._file)
             with self._interrupts.shield():
                 self._server.launch()
-            self._server.wait()  # a large file takes its time; Ctrl-C is heard
+            # Outside of the shield: loading a large file takes time, and Ctrl-C must be heard meanwhile.
+            self._server.wait()
             _write_whole(self._file, self.url + "\n")
         except BaseException:
             self.__exit__()
@@ -54,12 +55,12 @@ class EmbeddedRedis:
             self._lock.__exit__()
 
     def is_running(self) -> bool:
-        """Say whether it answers."""
+        """Return whether the server answers."""
         return answers(self.url)
 
 
 def answers(url: str) -> bool:
-    """Say whether a Redis answers there."""
+    """Return whether a Redis answers at that address."""
     with redis.Redis.from_url(url, retry=None, socket_connect_timeout=2, socket_timeout=5) as client:
         try:
             return bool(client.ping())
@@ -68,7 +69,7 @@ def answers(url: str) -> bool:
 
 
 def running_url(state_dir: Path) -> str | None:
-    """Give the address of the directory's server if it runs."""
+    """Return the address of the directory's running server, None without one."""
     try:
         url = (state_dir / URL_FILE).read_text("utf-8").strip()
     except OSError:
@@ -77,10 +78,11 @@ def running_url(state_dir: Path) -> str | None:
 
 
 def end_left_over(url_file: Path) -> None:
-    """End the server that a killed supervisor left behind; its data stay."""
+    """End the server that a killed supervisor left behind. The data stay."""
     url = running_url(url_file.parent)
     if url is not None:
         with redis.Redis.from_url(url, retry=None) as client, contextlib.suppress(redis.RedisError):
+            # Another program may have taken the port since: only a server of this directory is ended.
             if client.config_get("dir").get("dir") == str((url_file.parent / "redis").resolve()):
                 client.shutdown(save=False, nosave=False)
     url_file.unlink(missing_ok=True)
@@ -89,4 +91,5 @@ def end_left_over(url_file: Path) -> None:
 def _write_whole(path: Path, text: str) -> None:
     draft = path.with_suffix(".new")
     draft.write_text(text, "utf-8")
+    # Renamed into place: no process may read half an address.
     os.replace(draft, path)

@@ -1,4 +1,4 @@
-"""The processes of a crawl as jobs: plain Celery commands, the same that a person would type."""
+"""Job definitions: the processes of a crawl as plain Celery commands, the same that a person would type."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from crawl_tasks.local.processes import Job
+from crawl_tasks.local.supervisor import Job
 from crawl_tasks.queues import DETAIL, LIST_QUEUE, STORE_QUEUE
 
 FLOWER_PORT = 5555
@@ -14,7 +14,7 @@ FLOWER_PORT = 5555
 
 @dataclass(frozen=True, slots=True)
 class Workers:
-    """How many processes serve each kind of work, and how many pages each fetching one has in hand at once."""
+    """The number of processes for each kind of work, and of pages that a fetching process has in hand at once."""
 
     lists: int = 1
     details: int = 1
@@ -23,9 +23,10 @@ class Workers:
 
 
 def worker_jobs(workers: Workers, *, with_events: bool) -> Iterator[Job]:
-    """Give the worker processes; events are what Flower lives on, and cost a little."""
+    """Return the worker processes. Flower needs their events, which cost a little."""
     kinds = ((LIST_QUEUE, workers.lists), (DETAIL, workers.details), (STORE_QUEUE, workers.stores))
     for queue, count in kinds:
+        # SQLite has one writer at a time: a second thread would only wait.
         threads = 1 if queue == STORE_QUEUE else workers.threads
         for number in range(1, count + 1):
             name = queue if count == 1 else f"{queue}{number}"
@@ -35,16 +36,16 @@ def worker_jobs(workers: Workers, *, with_events: bool) -> Iterator[Job]:
 
 
 def beat_job() -> Job:
-    """Give the process that has due boards looked for."""
+    """Return the process that finds due boards."""
     return Job("beat", celery("beat", "--loglevel", "INFO", "--pidfile="), rank=2)
 
 
 def flower_job(port: int) -> Job:
-    """Give the process that shows workers and tasks in a browser, on this machine only."""
+    """Return the process that shows workers and tasks in a browser, on this machine only."""
     options = ("--address=127.0.0.1", f"--port={port}", "--max_tasks=20000", "--natural_time=False")
     return Job("flower", celery("flower", *options), rank=2)
 
 
 def celery(*arguments: str) -> list[str]:
-    """Write a Celery command line for this interpreter."""
+    """Return a Celery command line for this interpreter."""
     return [sys.executable, "-m", "celery", "-A", "crawl_tasks", *arguments]

@@ -1,4 +1,4 @@
-"""Loopback ports: the usual one when nobody has it, else any free one."""
+"""Loopback ports: the usual port if free, else any free one."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from crawl_tasks.local.redis_server import free_port
 
 
 def port_near(wanted: int) -> int:
-    """Give the port that is wanted when it is free, else another that is."""
+    """Return the wanted port if free, else another free one."""
     with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # one that was left a moment ago will do
+        # A port in TIME_WAIT, left a moment ago, is good enough.
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind(("127.0.0.1", wanted))
         except OSError:

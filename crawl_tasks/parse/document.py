@@ -1,8 +1,8 @@
-"""One page in every form that rules ask for, each made at most once and only when asked for."""
+"""The document: one page in every form that rules ask for, each made at most once and only on demand."""
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import orjson
 from lxml import etree, html
@@ -10,10 +10,13 @@ from selectolax.lexbor import LexborDocumentOptions, LexborHTMLParser, LexborNod
 
 from crawl_tasks.errors import ParseError, RefusedAddress
 from crawl_tasks.model import Fetched
-from crawl_tasks.parse.charset import charset_of, decode
-from crawl_tasks.parse.depth import check_depth
-from crawl_tasks.parse.linked import Json, linked_data, loads
+from crawl_tasks.parse.json_ld import Json, linked_data, loads
+from crawl_tasks.parse.markup_limits import check_markup
+from crawl_tasks.parse.values.charset import charset_of, decode
 from crawl_tasks.urls import normalize
+
+if TYPE_CHECKING:
+    from bs4 import BeautifulSoup
 
 _T = TypeVar("_T")
 # Nobody listens to the tree's events, which are 4% of building it.
@@ -21,7 +24,7 @@ _OPTIONS = int(LexborDocumentOptions.WO_EVENTS)
 
 
 class Document:
-    """A page being read by one thread; not shared."""
+    """A page while one thread reads it. Never shared between threads."""
 
     __slots__ = (
         "_base", "_declared", "_dropped", "_is_utf8", "_json", "_linked", "_source", "_tree", "_xml", "page", "tables",
@@ -39,7 +42,7 @@ class Document:
         self._linked: list[Json] | None = None
         self._base: str | None = None
         self.tables: dict[tuple[str, ...], dict[str, Json]] = {}
-        """Lists of a JSON page by the ids of their entries, made by the rules that look things up in them."""
+        """Lookup tables of a JSON page, by the three JMESPaths of a rule: from the id of an entry to a value."""
 
     @property
     def source(self) -> str:
@@ -48,14 +51,19 @@ class Document:
             self._source, self._is_utf8 = decode(self.page, self._declared)
         return self._source
 
+    def _markup(self) -> bytes:
+        """Return the page as UTF-8, within the limits of the parsers."""
+        source = self.source
+        # The parser wants UTF-8: bytes that are it already need no second encoding.
+        raw = self.page.body if self._is_utf8 else source.encode("utf-8", "replace")
+        check_markup(raw, self.page.url)
+        return raw
+
     @property
     def root(self) -> LexborNode:
-        """The root element of the page, as a browser would build it."""
+        """The root element of the HTML tree, built as browsers build the tree."""
         if self._tree is None:
-            source = self.source
-            # The parser wants UTF-8: bytes that are it already need no second encoding.
-            raw = self.page.body if self._is_utf8 else source.encode("utf-8", "replace")
-            check_depth(raw, self.page.url)
+            raw = self._markup()
             # NUL would end the parser's view of the text in some places and not in others.
             whole = raw.replace(b"\0", b"\xef\xbf\xbd") if b"\0" in raw else raw
             self._tree = LexborHTMLParser(whole, options=_OPTIONS)
@@ -63,24 +71,34 @@ class Document:
 
     @property
     def xml(self) -> etree._Element:
-        """The page as lxml reads it, for rules that use XPath."""
+        """The page as an lxml tree, for XPath rules."""
         if self._xml is None:
             # A character reference or a declaration that XML cannot hold makes lxml refuse text, not bytes.
-            raw = self.source.encode("utf-8", "replace") or b"<html></html>"
+            raw = self._markup() or b"<html></html>"
             try:
                 self._xml = html.document_fromstring(
                     raw, parser=html.HTMLParser(encoding="utf-8"), ensure_head_body=True
                 )
             except etree.ParserError:
+                # lxml refuses a page without any element, such as one comment.
                 self._xml = html.document_fromstring(b"<html></html>", ensure_head_body=True)
         return self._xml
+
+    @property
+    def soup(self) -> BeautifulSoup:
+        """A new tree of BeautifulSoup, which its user may change."""
+        # 50 ms and 10 MB that only sites with a Python function need.
+        from bs4 import BeautifulSoup  # noqa: PLC0415
+
+        self._markup()
+        return BeautifulSoup(self.source, "lxml")
 
     @property
     def json(self) -> Json:
         """The page as JSON.
 
         Raises:
-            ParseError: It is not JSON.
+            ParseError: The page is not JSON.
         """
         if not self._json:
             try:
@@ -92,13 +110,13 @@ class Document:
 
     @property
     def linked(self) -> list[Json]:
-        """The things that the page's JSON-LD describes."""
+        """The things that the JSON-LD of the page describes."""
         if self._linked is None:
             self._linked = linked_data(self.root)
         return self._linked
 
     def absolute(self, href: str) -> str | None:
-        """Return a link of the page as an absolute address; None if we would not go there."""
+        """Return a link of the page as an absolute address, None for an address that the crawler refuses."""
         if self._base is None:
             self._base = self._find_base()
         # Browsers write a query in the charset of the page it stands on.
@@ -109,6 +127,7 @@ class Document:
             return None
 
     def _find_base(self) -> str:
+        # A base element stands in the head. Searching 8 KB of text spares nearly all pages a query.
         if "<base" not in self.source[:8192]:
             return self.page.url
         found = self.root.css_first("base[href]")
@@ -120,7 +139,11 @@ class Document:
 
 
 def must(value: _T | None) -> _T:
-    """Return a value that a parsed document always has."""
+    """Return a value that every parsed document has.
+
+    Raises:
+        ParseError: The value is None.
+    """
     if value is None:
         raise ParseError("the parser gave no document")
     return value

@@ -1,8 +1,8 @@
-"""A page read by a Python function that the site file names, in place of rules.
+"""Parser hooks: a page read by a Python function that the site file names, in place of rules.
 
-The function asks by its parameters' names for what it needs: `request`, `page`, `site`, `text`, `soup`, `json`,
-`tail`. It returns a `Parsed`, or any number of `Forum`, `Post`, `Comment` and `Request`. A function with any
-other parameter is refused, so that a site file cannot name just any function there is.
+The function's parameter names select its arguments: `request`, `page`, `site`, `text`, `soup`, `json`, `tail`. The
+function returns a `Parsed`, or any number of `Forum`, `Post`, `Comment` and `Request`. A function with any other
+parameter is refused, so that a site file cannot run an arbitrary function.
 """
 
 from __future__ import annotations
@@ -11,20 +11,20 @@ from collections.abc import Callable, Iterable
 
 from crawl_tasks.errors import PageError, ParseError
 from crawl_tasks.model import Comment, Forum, Items, Parsed, Post, Request, Stage
+from crawl_tasks.model.surrogates import whole_parsed
 from crawl_tasks.parse.document import Document
 from crawl_tasks.sites.functions import find_function
 from crawl_tasks.sites.schema import Site
-from crawl_tasks.surrogates import whole_parsed
 
 OFFERED = ("request", "page", "site", "text", "soup", "json", "tail")
 Hook = Callable[[Request, Document, int], Parsed]
 
 
 def load_hook(name: str, site: Site) -> Hook:
-    """Return the named function as a reader of pages.
+    """Return the named function as a page reader.
 
     Raises:
-        SiteError: There is no such function, or it asks for something we do not offer.
+        SiteError: There is no such function, or the function has a parameter that is not offered.
     """
     function, wanted = find_function(name, f"{site.name}: parser", OFFERED)
 
@@ -36,7 +36,8 @@ def load_hook(name: str, site: Site) -> Hook:
             return parsed._replace(items=_dated(parsed.items, request, document.page.seen_at))
         except PageError:
             raise
-        except Exception as error:  # foreign code: whatever it raises parks the page, never the worker
+        except Exception as error:
+            # Foreign code may raise anything. The page is parked, the worker goes on.
             what = f"{type(error).__name__}: {error}"
             raise ParseError(f"{request.site}: {request.stage}: parser {name}: {what}; {request.address}") from error
 
@@ -44,7 +45,8 @@ def load_hook(name: str, site: Site) -> Hook:
 
 
 def _dated(items: Items, request: Request, seen_at: float) -> Items:
-    """Return the items in the order in which we asked, whatever moment a function gave them."""
+    """Return the items with the page's `seen_at`, which orders observations, in place of the function's moment."""
+    # A page is the own page of one post only, whichever other posts the function finds there.
     is_page = request.stage is Stage.POST
     posts = (one._replace(seen_at=seen_at, is_page=is_page and one.post_id == request.key) for one in items.posts)
     comments = (one._replace(seen_at=seen_at) for one in items.comments)
@@ -53,10 +55,7 @@ def _dated(items: Items, request: Request, seen_at: float) -> Items:
 
 def _offer(name: str, request: Request, document: Document, *, site: Site, tail: int) -> object:
     if name == "soup":
-        # 50 ms and 10 MB that only sites with a hook of this kind need.
-        from bs4 import BeautifulSoup  # noqa: PLC0415
-
-        return BeautifulSoup(document.source, "lxml")
+        return document.soup
     if name == "json":
         return document.json
     offers = {"request": request, "page": document.page, "site": site, "text": document.source, "tail": tail}

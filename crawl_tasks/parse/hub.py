@@ -1,4 +1,4 @@
-"""A page that only links to threads (a front page, a feed, a sitemap) into a request for each thread."""
+"""Hub pages (front pages, RSS and Atom feeds, sitemaps): one request for each thread that a page links to."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from lxml import etree
 
 from crawl_tasks.errors import ParseError, RefusedAddress
 from crawl_tasks.model import Items, Parsed, Post, Request, Stage
+from crawl_tasks.model.surrogates import whole_xml
+from crawl_tasks.parse.context import ParseContext, tidy
 from crawl_tasks.parse.document import Document
-from crawl_tasks.parse.kit import Kit, tidy
-from crawl_tasks.sites.address import Target
-from crawl_tasks.sites.schema import BoardKind
-from crawl_tasks.surrogates import whole_xml
+from crawl_tasks.sites.addresses import Target
+from crawl_tasks.sites.schema import LISTS, BoardKind
 
 MOST_LINKS = 10_000
-"""Threads one page enters; a sitemap may name 50,000, which would hold up everybody in one script."""
+"""Threads that one page enters. A sitemap may name 50,000: one Redis script of that size would hold up all workers."""
 MOST_SITEMAPS = 1000
 _GZIP = b"\x1f\x8b"
 _ENTRIES = frozenset({"item", "entry", "url"})
@@ -27,31 +27,32 @@ _DATES = ("updated", "lastmod", "pubDate", "published", "date")
 
 
 class Link(NamedTuple):
-    """An address on the page, and when it says that what is there changed."""
+    """A link of the page. `changed` is the target's last change as the page writes that moment, or empty."""
 
     address: str
     changed: str = ""
 
 
 class HubReader:
-    """Reads the boards of one site that are hubs, feeds or sitemaps."""
+    """Reader of the boards of one site that are hubs, feeds or sitemaps."""
 
-    def __init__(self, kit: Kit) -> None:
-        self._kit = kit
-        self.kinds = {board.id: board.kind for board in kit.site.boards if board.kind is not BoardKind.LIST}
-        # Beside lists, whose revision is another, a hub only says which threads there are.
-        self._has_revisions = len(self.kinds) == len(kit.site.boards)
+    def __init__(self, context: ParseContext) -> None:
+        self._context = context
+        self.kinds = {board.id: board.kind for board in context.site.boards if board.kind not in LISTS}
+        # A list writes the revision of a thread in another way. Beside lists a hub therefore only names threads, or
+        # each of the two would take the other's revision for news.
+        self._has_revisions = len(self.kinds) == len(context.site.boards)
 
     def read(self, request: Request, document: Document) -> Parsed:
-        """Read one page.
+        """Return the posts and requests of one hub page.
 
         Raises:
-            ParseError: it is no feed or sitemap, or none of its links is a post's.
+            ParseError: The page is no feed or sitemap, or no link leads to a post.
         """
         kind = self.kinds[request.key]
         if kind is BoardKind.HUB:
             return self._parsed(request, document, list(_anchors(document)))
-        root = _xml(request, document, self._kit.site.gate.max_body_bytes)
+        root = _xml(request, document, self._context.site.gate.max_body_bytes)
         if kind is BoardKind.SITEMAP and _name(root) == "sitemapindex":
             return self._index(request, root)
         wanted = {"urlset"} if kind is BoardKind.SITEMAP else {"rss", "feed", "RDF"}
@@ -67,14 +68,14 @@ class HubReader:
             if target is not None:
                 key = target.key
                 if target.stage is Stage.POST:
-                    seen_as.setdefault(key, self._kit.addresses.absolute(link.address))
+                    seen_as.setdefault(key, self._context.addresses.absolute(link.address))
                 changed = _revision(link.changed) if self._has_revisions else ""
                 found[key] = max(found.get(key, ""), changed)
         if links and not found:
             raise _fail(request, f"none of {len(links)} links is a post's; see post.identity")
         entered = list(found.items())[:MOST_LINKS]
         note = (f"{len(found) - MOST_LINKS} links above {MOST_LINKS} were left out",) if len(found) > MOST_LINKS else ()
-        rank, seen_at = self._kit.rank(request, Stage.POST), document.page.seen_at
+        rank, seen_at = self._context.rank(request, Stage.POST), document.page.seen_at
         children = tuple(
             Request(request.site, Stage.POST, key, address, revision=revision, priority=rank, source=request.key)
             for key, revision in entered
@@ -83,35 +84,36 @@ class HubReader:
         posts = tuple(
             Post(child.key, seen_at, url=child.address, revision=child.revision or None)
             for child in children
-            if self._kit.addresses.is_own_key(Stage.POST, child.key)
+            if self._context.addresses.is_own_key(Stage.POST, child.key)
         )
-        return Parsed(Items(request.site, (), posts), children, notes=note)
+        return Parsed(Items(request.site, (), posts), children, notes=note, is_cut=bool(note))
 
     def _address(self, key: str, seen_as: str | None) -> str | None:
-        """Return where a post is; a link to a reply, which does not name its post, is followed as it stands."""
-        if not self._kit.addresses.is_own_key(Stage.POST, key):
+        """Return the address of a post. A link to a reply, which does not name the post, is followed unchanged."""
+        if not self._context.addresses.is_own_key(Stage.POST, key):
             return seen_as
-        return self._kit.addresses.of(Stage.POST, key) or seen_as
+        return self._context.addresses.of(Stage.POST, key) or seen_as
 
     def _thread_in(self, address: str) -> Target | None:
-        """Return what a link leads to if it is a post or a page of its comments."""
+        """Return the target of a link to a post or a comment page, None for other links."""
         try:
-            target = self._kit.addresses.read(address)
+            target = self._context.addresses.read(address)
         except RefusedAddress:
             return None
         return target if target is not None and target.stage is not Stage.LIST else None
 
     def _index(self, request: Request, root: etree._Element) -> Parsed:
-        """Enter the sitemaps of an index; one that says when it changed is fetched again only then."""
+        """Return a request for each sitemap of an index. One with a moment of change is fetched only after changes."""
+        # An index may name itself. Sitemaps within an index within an index would never end.
         if request.page > 1:
             raise _fail(request, "a sitemap index stands in a sitemap index")
         children = []
         for page, link in enumerate(list(_links(root, "sitemap"))[:MOST_SITEMAPS], 2):
             try:
-                address = self._kit.addresses.absolute(link.address)
+                address = self._context.addresses.absolute(link.address)
             except RefusedAddress:
                 continue
-            if self._kit.addresses.is_ours(address):
+            if self._context.addresses.is_ours(address):
                 revision = _revision(link.changed) or request.revision
                 children.append(
                     Request(request.site, Stage.LIST, request.key, address, page, revision, request.priority)
@@ -128,9 +130,11 @@ def _anchors(document: Document) -> Iterator[Link]:
 
 
 def _xml(request: Request, document: Document, most_bytes: int) -> etree._Element:
-    """Parse a body that may be packed, without entities, DTDs or network."""
+    """Return the root of an XML body, gzipped or plain, read without entities, DTDs and network."""
     body = document.page.body
     if body.startswith(_GZIP):
+        # 31 is the largest window (15) plus 16 for a gzip header (zlib). The limit stops a small file that unpacks to
+        # gigabytes.
         unpack = zlib.decompressobj(31)
         try:
             body = unpack.decompress(body, most_bytes)
@@ -138,6 +142,7 @@ def _xml(request: Request, document: Document, most_bytes: int) -> etree._Elemen
             raise _fail(request, f"it is no gzip file: {error}") from None
         if unpack.unconsumed_tail:
             raise _fail(request, f"it unpacks to more than {most_bytes} bytes (gate.max_body_bytes)")
+    # A hostile feed reads local files by external entities (XXE) or fills the memory by nested ones (billion laughs).
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, recover=True, huge_tree=False)
     try:
         root = etree.fromstring(whole_xml(body), parser)
@@ -154,6 +159,7 @@ def _links(root: etree._Element, *names: str) -> Iterator[Link]:
         if _name(entry) in wanted:
             said: dict[str, str] = {}
             for part in entry:
+                # In Atom only the `alternate` link, which is also the default, is the entry's page (RFC 4287, 4.2.7.2).
                 if _name(part) == "link" and part.get("rel", "alternate") != "alternate":
                     continue
                 said.setdefault(_name(part), (part.get("href") or part.text or "").strip())
@@ -163,12 +169,13 @@ def _links(root: etree._Element, *names: str) -> Iterator[Link]:
 
 
 def _name(element: etree._Element) -> str:
-    tag: object = element.tag  # comments and instructions have a function here
+    # Comments and processing instructions have a function as tag.
+    tag: object = element.tag
     return tag.rpartition("}")[2] if isinstance(tag, str) else ""
 
 
 def _revision(changed: str) -> str:
-    """Write a moment as seconds since the epoch, so that a feed and a sitemap agree on it."""
+    """Return a moment of change as seconds since the epoch, so that feeds and sitemaps spell the moment alike."""
     if not changed:
         return ""
     for read in (datetime.fromisoformat, parsedate_to_datetime):

@@ -1,4 +1,4 @@
-"""A list page: rows into posts known by their metadata, a request for each, and the next list pages."""
+"""List pages: rows into posts known by their metadata, a request for each post, and the next list pages."""
 
 from __future__ import annotations
 
@@ -10,10 +10,8 @@ from typing import NamedTuple
 
 from crawl_tasks.errors import ParseError, RefusedAddress
 from crawl_tasks.model import FULL_REACH, UNREADABLE, BoardPass, Forum, Items, Parsed, Post, Request, Stage
-from crawl_tasks.parse.dates import is_stable
-from crawl_tasks.parse.document import Document
-from crawl_tasks.parse.kit import (
-    Kit,
+from crawl_tasks.parse.context import (
+    ParseContext,
     barren,
     check_required,
     extras,
@@ -24,25 +22,31 @@ from crawl_tasks.parse.kit import (
     tidy,
     with_blanks,
 )
+from crawl_tasks.parse.document import Document
 from crawl_tasks.parse.pager import Pager, Pages
-from crawl_tasks.parse.reading import Compiled, Where, compile_rule, compile_test
-from crawl_tasks.parse.table import Table, TableReader
-from crawl_tasks.parse.walk import alive, following, next_pages
-from crawl_tasks.sites.address import Target
+from crawl_tasks.parse.pagination import alive, following, next_pages
+from crawl_tasks.parse.rules.compile import CompiledRule, Where, compile_rule, compile_test
+from crawl_tasks.parse.rules.table import Table, TableReader
+from crawl_tasks.parse.values.dates import is_stable
+from crawl_tasks.sites.addresses import Target
+from crawl_tasks.sites.board import BoardKind
+from crawl_tasks.sites.field_rules import As, NamedRule, Plain, Rule
 from crawl_tasks.sites.fields import POST_FIELDS, extra_fields, kind_of
-from crawl_tasks.sites.rules import As, NamedRule, Plain, Rule
 from crawl_tasks.sites.stages import ListSpec, Walk
 from crawl_tasks.sites.template import Template
 
 _KNOWN = tuple(name for name in POST_FIELDS if name not in ("post_id", "forum_id", "url"))
-_MODEL = ("post_id", "seen_at", "forum_id", "url", *_KNOWN, "revision", "extra", "is_page")
+_ROW = ("post_id", "seen_at", "forum_id", "url", *_KNOWN, "revision", "extra", "is_page")
+"""The fields of a row in the order in which ListReader joins their columns."""
+if Post._fields != _ROW:
+    raise TypeError(f"the fields of Post are {Post._fields}, but rows have {_ROW}")
 
-
-_ENOUGH_ROWS = 3  # fewer may lack a part of the revision by chance
+# Fewer rows may lack a part of the revision by chance.
+_ENOUGH_ROWS = 3
 
 
 class _Sign(NamedTuple):
-    """A part of the revision: its name for people, and the columns of which the first that stands still is it."""
+    """A part of the revision: a name for messages, and columns. The first column with a stable text is the part."""
 
     called: str
     columns: tuple[str, ...]
@@ -50,25 +54,26 @@ class _Sign(NamedTuple):
 
 
 class ListReader:
-    """Reads the list pages of one site."""
+    """Reader of the list pages of one site."""
 
-    def __init__(self, kit: Kit, spec: ListSpec, record: Rule) -> None:
-        self._kit = kit
+    def __init__(self, context: ParseContext, spec: ListSpec, record: Rule) -> None:
+        self._context = context
         self._spec = spec
         self._extra = extra_fields(spec.fields, POST_FIELDS)
-        self._alone = frozenset(self._extra).difference(kit.site.post.fields)
+        self._alone = frozenset(self._extra).difference(context.site.post.fields)
         self._mains = mains(spec.fields)
         self._required = required(spec.fields)
-        columns = kit.fields(spec.fields, at_page=False)
+        columns = context.fields(spec.fields, at_page=False)
         self._signs = tuple(self._sign(sign, f"#{place}", columns) for place, sign in enumerate(spec.revision))
         self._table = TableReader(record, columns, nested=False, siblings=spec.siblings)
-        self._pager = Pager(spec, kit.want())
-        self._title = kit.field("title", spec.title, at_page=True).read if spec.title else None
-        self._guest = compile_test(spec.guest, kit.want(), at_page=False) if spec.guest else None
-        self._echo = compile_test(spec.echo, kit.want(), at_page=False) if spec.echo else None
-        self._empty = compile_test(spec.empty, kit.want()) if spec.empty else None
+        self._pager = Pager(spec, context.want())
+        self._title = context.field("title", spec.title, at_page=True).read if spec.title else None
+        self._guest = compile_test(spec.guest, context.want(), at_page=False) if spec.guest else None
+        self._echo = compile_test(spec.echo, context.want(), at_page=False) if spec.echo else None
+        self._news = frozenset(board.id for board in context.site.boards if board.kind is BoardKind.NEWS)
+        self._empty = compile_test(spec.empty, context.want()) if spec.empty else None
 
-    def _sign(self, sign: NamedRule, name: str, columns: dict[str, Compiled]) -> _Sign:
+    def _sign(self, sign: NamedRule, name: str, columns: dict[str, CompiledRule]) -> _Sign:
         """Compile a part of the revision into columns of that name."""
         rule = sign if sign.field is None else self._spec.fields[sign.field]
         kind = (sign.as_ or As.TEXT) if sign.field is None else kind_of(sign.field, rule)
@@ -76,21 +81,24 @@ class ListReader:
         if kind is not As.DATE:
             if sign.field is not None:
                 return _Sign(called, (sign.field,))
-            columns[name] = compile_rule(sign, self._kit.want(kind), at_page=False)
+            columns[name] = compile_rule(sign, self._context.want(kind), at_page=False)
             return _Sign(called, (name,))
-        # "3 hours ago" is another text at every look, and its moment another second: only what stands counts. That may
-        # be the attribute that the date is read from, or the words beside it.
-        written = replace(self._kit.want(kind), as_written=True)
+        # "3 hours ago" is another text at every scan, and its moment another second. Only a stable text counts: the
+        # attribute that the date is read from, or else the element's own words.
+        written = replace(self._context.want(kind), as_written=True)
         columns[name] = compile_rule(rule, written, at_page=False)
-        columns[f"{name} text"] = compile_rule(_as_text(rule), self._kit.want(), at_page=False)
+        columns[f"{name} text"] = compile_rule(_as_text(rule), self._context.want(), at_page=False)
         return _Sign(called, (name, f"{name} text"), holds_dates=True)
 
     def read(self, request: Request, where: Where, document: Document) -> Parsed:
-        """Read one page."""
+        """Return the posts, the requests and the next pages of one list page."""
+        # A full pass judges by the moment of its first page: a post seen since then was seen by this pass.
         if request.reach.whole and request.page == 1:
             request = request._replace(reach=request.reach._replace(read_from=document.page.seen_at))
         table = self._table.read(where, document)
-        pages = self._kit.sized(self._pager.read(where, document, request.page), Stage.LIST, request.page)
+        pages = self._context.sized(self._pager.read(where, document, request.page), Stage.LIST, request.page)
+        # An empty board and a rule that no longer matches look alike. Only a pager or the `empty` rule tells them
+        # apart.
         if not table.records and not pages.is_shown and not (self._empty and self._empty(where, document)):
             raise self._fail(request, "no rows, no pager and not marked as empty; mend record, or add an `empty` rule")
         kept, notes = places(table, "post_id", lambda what: self._fail(request, what))
@@ -100,7 +108,7 @@ class ListReader:
         posts = self._posts(request, document, table, kept, addresses=addresses, revisions=revisions)
         entered = alive(posts, request.reach)
         reach = request.reach._replace(shown="", read_from=0) if request.reach.whole else FULL_REACH
-        rank = self._kit.rank(request, Stage.POST)
+        rank = self._context.rank(request, Stage.POST)
         named = partial(Request, request.site, Stage.POST, page=1, priority=rank, reach=reach, source=request.key)
         children = [
             named(post.post_id, post.url, revision=post.revision or "", is_hidden=post.state in UNREADABLE)
@@ -112,17 +120,18 @@ class ListReader:
         further, more = self._further(request, document, pages, posts)
         title = self._title(where, document) if self._title else None
         forum = Forum(request.key, None if title is None else str(title), self._forum_address(request))
+        forums = () if request.key in self._news else (forum,)
         passes: tuple[BoardPass, ...] = ()
-        if request.reach.whole and not further:
+        if request.reach.whole and not further and not table.notes:
             passes = (BoardPass(request.key, request.reach.read_from, request.reach.whole, rank),)
-        items = Items(request.site, (forum,), entered, passes=passes)
-        notes += more + barren(self._mains, table, "list") + unsigned + _out_of_reach(entered)
-        return Parsed(items, (*children, *further), 0, notes, is_cut=pages.is_cut)
+        items = Items(request.site, forums, entered, passes=passes)
+        notes += table.notes + more + barren(self._mains, table, "list") + unsigned + _out_of_reach(entered)
+        return Parsed(items, (*children, *further), 0, notes, is_cut=pages.is_cut or bool(table.notes))
 
     def _with_echoes(
         self, request: Request, document: Document, rows: list[Where], posts: tuple[Post, ...], children: list[Request]
     ) -> list[Request]:
-        """Mark the requests of rows that only tell of news; a full pass needs none of them."""
+        """Return the requests with those marked whose rows only tell of news. A full pass leaves these out."""
         echo = self._echo or (lambda *_: False)
         echoed = {post.post_id for row, post in zip(rows, posts, strict=True) if echo(row, document)}
         if request.reach.whole:
@@ -135,10 +144,13 @@ class ListReader:
     ) -> tuple[Post, ...]:  # fmt: skip
         columns = table.columns
         nothing: repeat[Plain] = repeat(None)
-        forum_ids: Iterable[Plain] = repeat(request.key)
-        if "forum_id" in columns:  # where a row names no board of its own, it is of this one
-            forum_ids = (request.key if one is None else one for one in picked(columns["forum_id"], kept))
-        if self._guest is not None:  # naming this board would take the post from its own
+        board = None if request.key in self._news else request.key
+        forum_ids: Iterable[Plain] = repeat(board)
+        if "forum_id" in columns:
+            # A row that names no board belongs to the board of this list.
+            forum_ids = (board if one is None else one for one in picked(columns["forum_id"], kept))
+        if self._guest is not None:
+            # Naming this board would take the post away from its own board.
             guests = [self._guest(table.records[place], document) for place in kept]
             forum_ids = (None if is_guest else one for one, is_guest in zip(forum_ids, guests, strict=False))
         known = [picked(columns[name], kept) if name in columns else nothing for name in _KNOWN]
@@ -151,7 +163,7 @@ class ListReader:
         return tuple(map(Post._make, rows))
 
     def _addresses(self, table: Table, kept: list[int]) -> list[str | None]:
-        template = self._kit.addresses.template(Stage.POST, 1)
+        template = self._context.addresses.template(Stage.POST, 1)
         if template is None:
             found = picked(table.columns["url"], kept) if "url" in table.columns else [None] * len(kept)
             return [None if one is None else str(one) for one in found]
@@ -160,10 +172,11 @@ class ListReader:
         return [self._address(template, key, link) for key, link in zip(ids, links, strict=False)]
 
     def _address(self, template: Template, key: str, link: Plain) -> str | None:
-        """Return where a row's own link leads unless it names something else; then what the template makes."""
+        """Return the row's own link, or the template's address where the link names something else."""
         try:
-            if link is not None and self._kit.addresses.is_ours(str(link)):
-                target = self._kit.addresses.read(str(link))
+            if link is not None and self._context.addresses.is_ours(str(link)):
+                target = self._context.addresses.read(str(link))
+                # The forum's own spelling of the address saves a redirect.
                 if target is None or target == Target(Stage.POST, key, 1):
                     return str(link)
             return template.address(key, 1)
@@ -171,14 +184,14 @@ class ListReader:
             return None
 
     def _revisions(self, table: Table, kept: list[int]) -> tuple[list[str], tuple[str, ...]]:
-        """Return the revision of each row, and a note on each part that is empty in all rows of a page."""
+        """Return the revision of each row, and a note on each part that is empty in all rows."""
         if not self._signs:
             return [""] * len(kept), ()
         parts, notes = [], []
         for sign in self._signs:
             columns = [picked(table.columns[name], kept) for name in sign.columns]
             if sign.holds_dates:
-                part = [_standing(written, self._kit.site.languages) for written in zip(*columns, strict=True)]
+                part = [_standing(written, self._context.site.languages) for written in zip(*columns, strict=True)]
             else:
                 part = ["" if one is None else str(one) for one in columns[0]]
             parts.append(part)
@@ -189,7 +202,8 @@ class ListReader:
     def _further(
         self, request: Request, document: Document, pages: Pages, posts: tuple[Post, ...]
     ) -> tuple[list[Request], tuple[str, ...]]:
-        shown = self._kit.page_shown(request, document)
+        shown = self._context.page_shown(request, document)
+        # A forum that answers numbers beyond the end with the last page would be walked for ever.
         if shown != request.page:
             return [], (f"asked for page {request.page}, was sent to page {shown}: the list ends here",)
         is_fan = self._spec.walk is Walk.FAN
@@ -197,7 +211,7 @@ class ListReader:
         pattern = following(request, posts, is_fan=is_fan)
         if pattern is None:
             return [], (f"page {request.page} shows what the two before it show: the list ends here",)
-        found = [(page, self._kit.address_beside(request, document, Stage.LIST, page, pages)) for page in wanted]
+        found = [(page, self._context.address_beside(request, document, Stage.LIST, page, pages)) for page in wanted]
         notes = (
             ("the link to the next page leads elsewhere: the list ends here",)
             if (wanted and None in dict(found).values())
@@ -206,20 +220,20 @@ class ListReader:
         return [pattern._replace(address=address, page=page) for page, address in found if address is not None], notes
 
     def _forum_address(self, request: Request) -> str | None:
-        return self._kit.addresses.of(Stage.LIST, request.key, 1)
+        return self._context.addresses.of(Stage.LIST, request.key, 1)
 
     def _fail(self, request: Request, what: str) -> ParseError:
         return ParseError(f"{request.site}: list: {what}; {request.address}")
 
 
 def _out_of_reach(posts: tuple[Post, ...]) -> tuple[str, ...]:
-    """Return a note on posts that lead nowhere, by link or by template: they are stored as the list shows them."""
+    """Return a note on posts without link or template address. They are stored as the list shows them."""
     lost = [post.post_id for post in posts if post.url is None]
     return (f"{len(lost)} of {len(posts)} posts have no address (the first: {lost[0][:40]!r})",) if lost else ()
 
 
 def _standing(written: tuple[Plain, ...], languages: tuple[str, ...]) -> str:
-    """Return the first of the texts of a date that names the same moment tomorrow; empty where none does."""
+    """Return the first text of a date that names the same moment tomorrow, empty if none does."""
     return next((str(one) for one in written if one is not None and is_stable(str(one), languages)), "")
 
 
@@ -230,7 +244,7 @@ def _nothing_in(sign: _Sign, columns: list[list[Plain]]) -> str:
 
 
 def _selector_of(rule: Rule) -> str:
-    """Return what finds a part of the revision that has no name."""
+    """Return the selector of a revision part that has no field name, for messages."""
     return rule.css or rule.attr or rule.json_path or rule.xpath or next(map(_selector_of, rule.first_of), "")
 
 

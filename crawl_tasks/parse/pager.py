@@ -1,4 +1,4 @@
-"""Whether a page has a next one, and how many there are."""
+"""Pagers: whether a page has a next one, and how many pages there are."""
 
 from __future__ import annotations
 
@@ -7,23 +7,24 @@ from dataclasses import dataclass, replace
 
 from selectolax.lexbor import LexborNode
 
-from crawl_tasks.parse.counts import read_count
 from crawl_tasks.parse.document import Document
-from crawl_tasks.parse.reading import Where, compile_rule, compile_test
-from crawl_tasks.parse.values import Want
-from crawl_tasks.sites.rules import As, Rule
+from crawl_tasks.parse.rules.compile import Where, compile_rule, compile_test
+from crawl_tasks.parse.rules.convert import Want
+from crawl_tasks.parse.values.counts import read_count
+from crawl_tasks.sites.field_rules import As, Rule
 from crawl_tasks.sites.stages import StageSpec
 
+# The upper limit of `per_page` in a site file. A larger number found on a page is no page size.
 LARGEST_PAGE = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class Pages:
-    """What a page says of its fellows.
+    """The pager data of a page.
 
-    `count` is their number and `size` that of records on a full page, None where it does not say; `link` is the next
-    page's address. `is_over` says that they are more than the stage's `max_pages`, `is_cut`
-    that this is the last of those and not the last there is.
+    `count` is the number of pages and `size` the number of records on a full page, None where the page shows neither.
+    `link` is the address of the next page. `is_over` is true where the forum has more pages than the stage's
+    `max_pages`. `is_cut` is true on the last page that `max_pages` allows, where the forum has more.
     """
 
     count: int | None = None
@@ -36,7 +37,7 @@ class Pages:
 
 
 class Pager:
-    """Reads the pager of a stage."""
+    """Reader of the pager of a stage."""
 
     def __init__(self, spec: StageSpec, want: Want) -> None:
         self._max = spec.max_pages
@@ -50,11 +51,11 @@ class Pager:
 
     @property
     def counts(self) -> bool:
-        """Whether the number of pages can be known from a page."""
+        """Whether a page can show the number of pages."""
         return self._count is not None or self._total is not None
 
     def read(self, where: Where, document: Document, page: int) -> Pages:
-        """Return what the page numbered `page` says; never a page beyond the stage's `max_pages`."""
+        """Return the pager data of the page numbered `page`, never with a page beyond the stage's `max_pages`."""
         count = self._count(where, document) if self._count else None
         size = self._size(where, document) if self._size else None
         size = size if size is not None and 0 < size <= LARGEST_PAGE else None
@@ -68,7 +69,8 @@ class Pager:
             link = None if found is None else str(found)
         is_shown = count is not None or has_next
         if self.counts and count is None:
-            count = 1  # forums show no pager where one page is all
+            # Forums show no pager where one page holds everything.
+            count = 1
         limited = None if count is None else min(count, self._max)
         is_over = count is not None and count > self._max
         return Pages(
@@ -77,7 +79,7 @@ class Pager:
 
 
 def _link_rule(rule: Rule) -> Rule | None:
-    """Return the rule of the next page's address; the element that shows that there is one is mostly its link."""
+    """Return the rule of the next page's address. The element found by a bare `next` is mostly the link itself."""
     if rule.as_ is As.URL:
         return rule
     is_bare = rule.css is not None and not (rule.attr or rule.regex or rule.map or rule.as_ or rule.text or rule.all)
@@ -98,7 +100,7 @@ def _count_reader(rule: Rule, want: Want) -> Callable[[Where, Document], int | N
 
 
 def _largest(rule: Rule) -> Callable[[Where, Document], int | None]:
-    """Read all the numbers of a pager such as `1 2 3 ... 15` and take the largest."""
+    """Return a reader of the largest number in a pager such as `1 2 3 ... 15`."""
     css, attr = rule.css or "", rule.attr
 
     def count(where: Where, document: Document) -> int | None:

@@ -1,119 +1,60 @@
-"""Post and comment pages: a post, its comments, and the comment pages still to fetch."""
+"""Post and comment pages: the post, the comments, and the requests for further comment pages."""
 
 from __future__ import annotations
 
-from itertools import repeat
-
-from crawl_tasks.errors import ParseError
+from crawl_tasks.errors import ParseError, RefusedAddress
 from crawl_tasks.model import Comment, Extra, Items, Parsed, Post, Request, Stage
-from crawl_tasks.parse.alias import told_elsewhere
+from crawl_tasks.parse.comment_reader import NORMAL, CommentReader
+from crawl_tasks.parse.context import ParseContext, is_key, tidy, with_blanks
 from crawl_tasks.parse.document import Document
-from crawl_tasks.parse.kit import (
-    Kit,
-    barren,
-    check_required,
-    extras,
-    mains,
-    picked,
-    places,
-    required,
-    tidy,
-    with_blanks,
-)
-from crawl_tasks.parse.made_ids import with_made_ids
-from crawl_tasks.parse.nesting import nested_by
+from crawl_tasks.parse.full_scan import first_page_read, next_page_read
 from crawl_tasks.parse.pager import Pager, Pages
-from crawl_tasks.parse.reading import Where, compile_test
-from crawl_tasks.parse.table import Column, Table, TableReader, first_of
-from crawl_tasks.parse.walk import named
-from crawl_tasks.parse.whole import first_page_read, next_page_read
-from crawl_tasks.sites.fields import COMMENT_FIELDS, POST_FIELDS, extra_fields
-from crawl_tasks.sites.rules import Plain, Rule
-from crawl_tasks.sites.stages import CommentSpec, Nesting, PostSpec, Records
+from crawl_tasks.parse.pagination import named
+from crawl_tasks.parse.rules.compile import Where, compile_test
+from crawl_tasks.parse.rules.table import first_of
+from crawl_tasks.sites.crawl_policy import GuardMode
+from crawl_tasks.sites.field_rules import Plain, Rule
+from crawl_tasks.sites.fields import POST_FIELDS, extra_fields
+from crawl_tasks.sites.stages import CommentSpec, PostSpec
 
 _REQUIRED = ("title", "body")
-NORMAL = "normal"
-"""State of what was read and says no other, so that a post that came back is deleted no more."""
-
-
-class CommentReader:
-    """Reads the comments of a page, whichever kind of page it is."""
-
-    def __init__(self, kit: Kit, spec: Records | CommentSpec, record: Rule) -> None:
-        self._mains = mains(spec.fields)
-        self._required = required(spec.fields)
-        self._id_of = spec.id_of
-        self._nesting = spec.nesting
-        columns = kit.fields(spec.fields, at_page=False)
-        self._table = TableReader(record, columns, nested=spec.nesting is Nesting.NESTED, siblings=spec.siblings)
-        self._extra = extra_fields(spec.fields, COMMENT_FIELDS)
-
-    def read(
-        self, request: Request, where: Where, document: Document, *, page: int
-    ) -> tuple[tuple[Comment, ...], tuple[str, ...]]:
-        """Return the comments and notes."""
-        table = self._table.read(where, document)
-        if self._id_of:
-            table = with_made_ids(table, request.key, self._id_of)
-
-        def fail(what: str) -> ParseError:
-            return ParseError(f"{request.site}: {request.stage}: comments: {what}; {request.address}")
-
-        kept, notes = places(table, "comment_id", fail)
-        check_required(self._required, table, kept, fail)
-        return self._comments(request, document, table, kept, page=page), notes + barren(self._mains, table, "comment")
-
-    def _comments(
-        self, request: Request, document: Document, table: Table, kept: list[int], *, page: int
-    ) -> tuple[Comment, ...]:
-        parents, depths = nested_by(table, self._nesting)
-        columns = {**table.columns, "parent_id": parents, "depth": depths}
-        if len(kept) < len(parents):
-            columns = {name: picked(column, kept) for name, column in columns.items()}
-        nothing: Column = [None] * len(kept)
-        shown = columns.get
-        rows = zip(
-            repeat(request.key), [f"{one}" for one in columns["comment_id"]], repeat(document.page.seen_at),
-            columns["parent_id"], shown("author", nothing), shown("created_at", nothing), shown("body", nothing),
-            shown("body_html", nothing), columns["depth"], repeat(page), shown("position") or kept,
-            shown("edited_at", nothing), [state or NORMAL for state in shown("state", nothing)],
-            extras(self._extra, table.columns, kept) if self._extra else nothing, strict=False,
-        )  # fmt: skip
-        # As Comment._make does, without a call for each.
-        return tuple(map(tuple.__new__, repeat(Comment), rows))
 
 
 class PostReader:
-    """Reads the post pages of one site."""
+    """Reader of the post pages of one site."""
 
-    def __init__(self, kit: Kit, spec: PostSpec, comment: CommentSpec | None, inside: CommentReader | None) -> None:
-        self._kit = kit
+    def __init__(
+        self, context: ParseContext, spec: PostSpec, comment: CommentSpec | None, inside: CommentReader | None
+    ) -> None:
+        self._context = context
         at_page = spec.record is None
         self._scope = None if spec.record is None else first_of(spec.record)
-        self._fields = {name: one.read for name, one in kit.fields(spec.fields, at_page=at_page).items()}
+        self._fields = {name: one.read for name, one in context.fields(spec.fields, at_page=at_page).items()}
         self._extra = extra_fields(spec.fields, POST_FIELDS)
-        self._alone = frozenset(self._extra).difference(kit.site.list.fields)
+        self._alone = frozenset(self._extra).difference(context.site.list.fields)
         self._needed = tuple(name for name, rule in spec.fields.items() if _is_needed(name, rule))
         self._first = comment.first_page if comment else 0
         self._inside = inside
-        self._pager = thread_pager(kit, spec, comment)
-        self._by_link = not kit.has_pages(Stage.COMMENT)
+        self._pager = thread_pager(context, spec, comment)
+        self._by_link = not context.has_pages(Stage.COMMENT)
 
     def read(self, request: Request, where: Where, document: Document, tail: int) -> Parsed:
-        """Read one page; `tail` is the highest comment page of this thread ever admitted."""
+        """Return one parsed post page. `tail` is the highest comment page of this thread ever admitted."""
         values = self._values(request, where, document)
-        elsewhere = told_elsewhere(self._kit, request, document, values.get("post_id"))
+        elsewhere = _redirected_post(self._context, request, document, values.get("post_id"))
         if elsewhere is not None:
             return elsewhere
         comments: tuple[Comment, ...] = ()
         notes: tuple[str, ...] = ()
+        is_cut = False
         if self._inside is not None:
-            comments, notes = self._inside.read(request, where, document, page=1)
-        pages = self._kit.sized(self._pager.read(where, document, 1), Stage.COMMENT, 1) if self._pager else None
+            comments, notes, is_cut = self._inside.read(request, where, document, page=1)
+        pages = self._context.sized(self._pager.read(where, document, 1), Stage.COMMENT, 1) if self._pager else None
+        # A full pass reads every comment page, also those before the tail.
         children = self._children(request, document, values, pages, tail=0 if request.reach.whole else tail)
         items = Items(request.site, (), (self._post(request, document, values),), comments)
         tail_page = max((child.page for child in children), default=1 if tail else 0)
-        parsed = Parsed(items, children, tail_page, notes, is_cut=pages is not None and pages.is_over)
+        parsed = Parsed(items, children, tail_page, notes, is_cut=is_cut or (pages is not None and pages.is_over))
         if request.reach.whole:
             return first_page_read(request, parsed, document.page, is_empty=values.get("reply_count") == 0)
         return parsed
@@ -152,8 +93,8 @@ class PostReader:
         if shown is None and pages is not None:
             shown = pages.count
         revision = request.revision or tidy("" if shown is None else str(shown))
-        rank = self._kit.rank(request, Stage.COMMENT)
-        found = [(page, self._kit.address_beside(request, document, Stage.COMMENT, page, pages)) for page in wanted]
+        rank = self._context.rank(request, Stage.COMMENT)
+        found = [(page, self._context.address_beside(request, document, Stage.COMMENT, page, pages)) for page in wanted]
         return tuple(
             # A page behind the tail was not there lately, whatever revision the guard knew it with before that.
             Request(request.site, Stage.COMMENT, request.key, address, page, revision, rank, is_again=0 < tail < page)
@@ -162,7 +103,7 @@ class PostReader:
         )
 
     def _wanted(self, values: dict[str, Plain], pages: Pages | None, tail: int) -> range | tuple[int, ...]:
-        """Return the comment pages to fetch: from the last one known, because earlier ones do not grow."""
+        """Return the comment pages to fetch, from the last known one on, because earlier pages do not grow."""
         first = self._first
         if not first or values.get("reply_count") == 0:
             return ()
@@ -182,23 +123,24 @@ def _is_needed(name: str, rule: Rule) -> bool:
 
 
 class CommentPageReader:
-    """Reads the comment pages of one site."""
+    """Reader of the comment pages of one site."""
 
-    def __init__(self, kit: Kit, spec: CommentSpec, comments: CommentReader, *, is_chain: bool) -> None:
-        self._kit = kit
+    def __init__(self, context: ParseContext, spec: CommentSpec, comments: CommentReader, *, is_chain: bool) -> None:
+        self._context = context
         self._comments = comments
-        self._pager = Pager(spec, kit.want())
-        self._empty = compile_test(spec.empty, kit.want()) if spec.empty else None
+        self._pager = Pager(spec, context.want())
+        self._empty = compile_test(spec.empty, context.want()) if spec.empty else None
         self._is_chain = is_chain
 
     def read(self, request: Request, where: Where, document: Document) -> Parsed:
-        """Read one page."""
-        elsewhere = told_elsewhere(self._kit, request, document)
+        """Return one parsed comment page."""
+        elsewhere = _redirected_post(self._context, request, document)
         if elsewhere is not None:
             return elsewhere
-        shown = self._kit.page_shown(request, document)
-        comments, notes = self._comments.read(request, where, document, page=shown)
-        pages = self._kit.sized(self._pager.read(where, document, shown), Stage.COMMENT, shown)
+        shown = self._context.page_shown(request, document)
+        comments, notes, is_cut = self._comments.read(request, where, document, page=shown)
+        pages = self._context.sized(self._pager.read(where, document, shown), Stage.COMMENT, shown)
+        # An empty page and a rule that no longer matches look alike. Only a pager or the `empty` rule tells them apart.
         if not comments and not pages.is_shown and not (self._empty and self._empty(where, document)):
             raise ParseError(
                 f"{request.site}: comment: no comments, no pager and not marked as empty; mend record, or add an "
@@ -206,6 +148,7 @@ class CommentPageReader:
             )
         children: tuple[Request, ...] = ()
         rows = named(comment.comment_id for comment in comments)
+        # Some forums answer every number beyond the end with the last page, others redirect there.
         if comments and rows == request.reach.shown:
             notes += (f"page {request.page} shows what page {request.page - 1} shows: the thread ends here",)
         elif shown != request.page:
@@ -214,22 +157,65 @@ class CommentPageReader:
             children = self._next(request, document, pages, rows)
         tail = max((child.page for child in children), default=0)
         parsed = Parsed(
-            Items(request.site, (), (), comments), children, tail, notes, is_cut=self._is_chain and pages.is_cut
+            Items(request.site, (), (), comments),
+            children,
+            tail,
+            notes,
+            is_cut=is_cut or (self._is_chain and pages.is_cut),
         )
         return next_page_read(request, parsed, document.page) if request.reach.whole else parsed
 
     def _next(self, request: Request, document: Document, pages: Pages, rows: str) -> tuple[Request, ...]:
         page, reach = request.page + 1, request.reach._replace(shown=rows)
-        address = self._kit.address_beside(request, document, Stage.COMMENT, page, pages)
+        address = self._context.address_beside(request, document, Stage.COMMENT, page, pages)
         if address is None:
             return ()
         return (request._replace(address=address, page=page, reach=reach),)
 
 
-def thread_pager(kit: Kit, spec: PostSpec, comment: CommentSpec | None) -> Pager | None:
-    """Return how a post page tells of comment pages: by its own rules, or the comments' where it shows their first."""
+def thread_pager(context: ParseContext, spec: PostSpec, comment: CommentSpec | None) -> Pager | None:
+    """Return the pager of a post page: its own rules, or those of comment pages if it shows the first of them."""
     if comment is None:
         return None
     if spec.pages or spec.total or spec.next:
-        return Pager(spec.model_copy(update={"max_pages": comment.max_pages}), kit.want())
-    return Pager(comment, kit.want()) if comment.first_page == 2 else None
+        return Pager(spec.model_copy(update={"max_pages": comment.max_pages}), context.want())
+    return Pager(comment, context.want()) if comment.first_page == 2 else None
+
+
+def _redirected_post(context: ParseContext, request: Request, document: Document, shown: Plain = None) -> Parsed | None:
+    """Return the follow-up of a page of another post, None for a page of the requested post.
+
+    A link to a reply, or a move, redirects to another post. Nothing of such a page is stored. The other post is
+    requested by its own id. So a topic stays one post whatever addresses lead there, and the guard admits the request
+    once.
+
+    Args:
+        context: the parse context of the site.
+        request: the request for the page.
+        document: the page.
+        shown: the post id on the page, None if the page shows none.
+    """
+    key = _redirected_key(context, request, document) if shown is None else str(shown)
+    if key is None or key == request.key or not is_key(key):
+        return None
+    note = f"is post {key}, not {request.key}: it is read there"
+    address = context.addresses.of(Stage.POST, key)
+    if address is None or context.site.guard.post is GuardMode.OFF:
+        # Without a guard, two pages that name each other would be fetched for ever.
+        return Parsed(Items(request.site), notes=(note,))
+    child = Request(request.site, Stage.POST, key, address, 1, request.revision, context.rank(request, Stage.POST))
+    return Parsed(Items(request.site), (child,), notes=(note,))
+
+
+def _redirected_key(context: ParseContext, request: Request, document: Document) -> str | None:
+    """Return the post id in the address that a redirect led to."""
+    url = document.page.url
+    if url == request.address:
+        return None
+    try:
+        target = context.addresses.read(url)
+    except RefusedAddress:
+        return None
+    if target is None or target.stage is Stage.LIST:
+        return None
+    return target.key if context.addresses.is_own_key(Stage.POST, target.key) else None

@@ -1,1 +1,1 @@
-"""Beside the flow: what was lost in Redis comes back from the database."""
+"""Recovery: the deep check of a ledger, and its rebuild from the database."""

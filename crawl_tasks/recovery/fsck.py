@@ -1,71 +1,50 @@
-"""Beside the flow: guard, ledger, queues and database are held against each other; what can be mended is mended.
+"""The deep check (fsck): compares guard, ledger, queues and database, and mends the flaws that need no rebuild.
 
-A running crawl moves between two looks at different places. What one script sees it sees at one instant; of what takes
-more than one, only that is a finding which a second look finds too.
+A running crawl moves between two reads at different places. One script sees one place at one instant. Of comparisons
+that take several scripts, only a flaw that a second look finds too is a finding.
 """
 
 from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from crawl_tasks.frontier.audit import Flaw, Spot, places
+from crawl_tasks.frontier.admin.admin import Admin
+from crawl_tasks.frontier.admin.audit import Location, Violation, places
 from crawl_tasks.frontier.entry import read_entry
 from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.model import FULL_REACH, Request, Stage
-from crawl_tasks.recovery.ledgers import is_lost
+from crawl_tasks.monitor.problems.kinds import Problem
+from crawl_tasks.monitor.problems.ledger_kinds import FLAW_KINDS, OTHER_COUNTS, UNREAD_REVISIONS
 from crawl_tasks.recovery.rebuild import CHUNK
-from crawl_tasks.sites.published import read_site
-from crawl_tasks.store.known import Remembered, remembered
+from crawl_tasks.sites.site_json import read_site
+from crawl_tasks.store.queries import KnownRequests, other_counts, remembered, unread_revisions
 from crawl_tasks.store.upsert import Store
 
 SECOND_LOOK_S = 1.0
-"""Longer than a message or a batch is on its way."""
-
-_REBUILD = "crawl-tasks recover --force"
-_MEND = "crawl-tasks fsck --mend"
-
-EXPLAINED: dict[Flaw, tuple[str, str]] = {
-    Flaw.UNREADABLE: ("an entry that is no request", _REBUILD),
-    Flaw.TWICE: ("a request in two places", _MEND),
-    Flaw.UNHELD: ("a request that is open, but neither released nor leased", _MEND),
-    Flaw.ENTRYLESS: ("a number that is released or leased, but has no entry", _MEND),
-    Flaw.UNREAD_LIST: ("a ready list that nothing is taken from", _MEND),
-    Flaw.LOST: ("requests that were admitted and are nowhere", _REBUILD),
-    Flaw.UNCOUNTED: ("requests that were never counted as admitted", _MEND),
-    Flaw.SCAN: ("a board whose open list pages are miscounted", _MEND),
-    Flaw.BLANK_BOARD: ("a board without terms", "crawl-tasks sites check"),
-    Flaw.UNSCHEDULED: ("a board that no scan is planned for", _MEND),
-    Flaw.UNATTENDED: ("a site with open requests that nobody looks after", _MEND),
-    Flaw.GUARD: ("a table of the guard with fewer or more fingerprints than it says", _REBUILD),
-    Flaw.STRANDED: ("a message or claim that is never given out again", _MEND),
-    Flaw.EMPTY: ("the time of a message or claim that is gone", _MEND),
-    Flaw.OUTBOX: ("a page in the outbox that cannot be read; its items are lost", "crawl-tasks refused list"),
-    Flaw.UNSTORED: ("items that were deleted before they were stored", _REBUILD),
-    Flaw.BLANK_SITE: ("a site whose terms are gone", _REBUILD),
-    Flaw.OTHER_LEDGER: ("Redis holds another ledger than the database was filled from", "crawl-tasks recover"),
-    Flaw.UNGUARDED: ("a stored page that the guard does not know: it would be fetched again", _REBUILD),
-    Flaw.UNLISTED: ("a page that the database waits for and the ledger does not know", _REBUILD),
-    Flaw.FUTURE: ("rows from the future, which nothing seen from now on would replace", _MEND),
-}
-"""What each flaw is, and what to do about it."""
+"""Time between the two looks, in seconds: longer than a message or a batch is under way."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A flaw of a site ('' when it is of none)."""
+    """A flaw of a site. The site is empty for a flaw of the whole installation."""
 
     site: str
-    spot: Spot
+    location: Location
+
+    @property
+    def problem(self) -> Problem:
+        """Return the flaw as a problem with text and remedy."""
+        return FLAW_KINDS[self.location.flaw].problem(self.site, where=self.location.where)
 
     def __str__(self) -> str:
-        """Say what, where, and what to do."""
-        what, remedy = EXPLAINED[self.spot.flaw]
-        done = "mended" if self.spot.is_mended else remedy
-        return f"{self.site or 'all sites'}: {what} ({self.spot.where}): {done}"
+        """Return the subject, the text and the remedy as one line."""
+        problem = self.problem
+        return f"{problem.summary}: {'mended' if self.location.is_mended else problem.remedy}"
 
 
 Identity = tuple[Stage, str, int, str]
@@ -76,15 +55,17 @@ def _identity(request: Request) -> Identity:
 
 
 class Check:
-    """Looks through one installation."""
+    """The deep check of an installation, of all sites or of those in `sites`."""
 
-    def __init__(self, frontier: Frontier, store: Store | None) -> None:
+    def __init__(self, frontier: Frontier, store: Store | None, sites: Sequence[str] = ()) -> None:
         self._frontier = frontier
+        self._admin = Admin(frontier)
         self._store = store
+        self._sites = sites
 
     def run(self, *, mend: bool = False) -> list[Finding]:
-        """Give what is wrong, and what was mended first."""
-        mended = [found for found in self._look(mend=True) if found.spot.is_mended] if mend else []
+        """Return the findings, the mended ones first."""
+        mended = [found for found in self._look(mend=True) if found.location.is_mended] if mend else []
         first = list(dict.fromkeys(self._look(mend=False)))
         if not first:
             return mended
@@ -92,24 +73,38 @@ class Check:
         again = set(self._look(mend=False))
         return mended + [found for found in first if found in again]
 
+    def disagreements(self) -> Iterator[Problem]:
+        """Yield the disagreements of lists and threads at sites where nothing is open or unstored."""
+        store = self._store
+        if store is None or self._frontier.outbox.size() > 0:
+            return
+        for site in self._sites or self._frontier.sites.names():
+            if Inspector(self._frontier).count_requests(site).open:
+                continue
+            for kind, count in ((UNREAD_REVISIONS, unread_revisions), (OTHER_COUNTS, other_counts)):
+                if found := count(store, site):
+                    yield kind.problem(site, count=found)
+
     def _look(self, *, mend: bool) -> Iterator[Finding]:
-        store, audit = self._store, self._frontier.audit
-        if store is not None and is_lost(self._frontier, store):
+        store, audit = self._store, self._admin.audit
+        if store is not None and self._admin.restore.is_lost(store.epoch()):
             yield Finding(
-                "", Spot(Flaw.OTHER_LEDGER, f"{self._frontier.memory.epoch() or 'none'}, not {store.epoch()}")
+                "",
+                Location(Violation.OTHER_LEDGER, f"{self._admin.restore.epoch() or 'none'}, not {store.epoch()}"),
             )
-            return  # all else follows from it
+            # Every further flaw would follow from this one.
+            return
         sites = self._frontier.sites.names()
         for site in sorted(store.kept_sites().keys() - set(sites)) if store else ():
-            yield Finding(site, Spot(Flaw.BLANK_SITE, "not published"))
-        for site in sites:
-            for spot in self._look_at(site, mend=mend):
-                yield Finding(site, spot)
+            yield Finding(site, Location(Violation.BLANK_SITE, "not published"))
+        for site in self._sites or sites:
+            for location in self._look_at(site, mend=mend):
+                yield Finding(site, location)
         for of in ("unacked", "claims"):
-            for spot in audit.pairs(of, mend=mend):
-                yield Finding("", replace(spot, where=f"{of} {spot.where}"))
-        for spot in (*audit.outbox(), *audit.items()):
-            yield Finding("", spot)
+            for location in audit.pairs(of, mend=mend):
+                yield Finding("", replace(location, where=f"{of} {location.where}"))
+        for location in (*audit.outbox(), *audit.items()):
+            yield Finding("", location)
         if store is not None:
             yield from self._ahead(store, mend=mend)
 
@@ -119,35 +114,36 @@ class Check:
         if found and mend:
             store.bring_back(now)
         for site, table in found:
-            yield Finding(site, Spot(Flaw.FUTURE, table, is_mended=mend))
+            yield Finding(site, Location(Violation.FUTURE, table, is_mended=mend))
 
-    def _look_at(self, site: str, *, mend: bool) -> Iterator[Spot]:
+    def _look_at(self, site: str, *, mend: bool) -> Iterator[Location]:
         wanted = self._unstored(site)
         listed: Counter[int] = Counter()
         for place in places():
-            for piece in self._frontier.audit.place(site, place, mend=mend):
+            # Piece by piece: a script over a million entries would stop Redis for everybody.
+            for piece in self._admin.audit.place(site, place, mend=mend):
                 yield from piece.spots
                 for entry in piece.entries:
                     rid, request = _read(site, entry)
                     listed[rid] += 1
                     if request is None:
-                        yield Spot(Flaw.UNREADABLE, str(rid))
+                        yield Location(Violation.UNREADABLE, str(rid))
                     else:
                         wanted.pop(_identity(request), None)
-        yield from (Spot(Flaw.TWICE, str(rid)) for rid, times in listed.items() if times > 1)
-        yield from self._frontier.audit.sums(site, mend=mend)
+        yield from (Location(Violation.TWICE, str(rid)) for rid, times in listed.items() if times > 1)
+        yield from self._admin.audit.sums(site, mend=mend)
         yield from self._unknown_boards(site)
-        yield from self._frontier.audit.guard(site)
-        yield from (Spot(Flaw.UNLISTED, f"{request.stage} {request.address}") for request in wanted.values())
+        yield from self._admin.audit.guard(site)
+        yield from (Location(Violation.UNLISTED, f"{request.stage} {request.address}") for request in wanted.values())
         yield from self._unguarded(site)
 
-    def _unknown_boards(self, site: str) -> Iterator[Spot]:
+    def _unknown_boards(self, site: str) -> Iterator[Location]:
         text = self._frontier.sites.published(site)
         boards = {board.id for board in read_site(text).boards} if text else set[str]()
-        yield from (Spot(Flaw.BLANK_BOARD, board) for board in sorted(boards - self._frontier.audit.boards(site)))
+        yield from (Location(Violation.BLANK_BOARD, board) for board in sorted(boards - self._admin.audit.boards(site)))
 
     def _unstored(self, site: str) -> dict[Identity, Request]:
-        """Give what the database waits for, as far as it can say: while the outbox holds pages, it is behind."""
+        """Return the open requests by the database, none while the outbox holds pages: the database is behind then."""
         if self._store is None or self._frontier.outbox.size() > 0:
             return {}
         return {
@@ -156,24 +152,27 @@ class Check:
             if page.is_open and page.wanted_at_ms > page.done_at_ms
         }
 
-    def _unguarded(self, site: str) -> Iterator[Spot]:
+    def _unguarded(self, site: str) -> Iterator[Location]:
         if self._store is None:
             return
-        pages = (page.request for page in remembered(self._store, site) if _went_through_guard(page))
+        flushed_ms = self._admin.decisions.flushed_ms(site)
+        pages = (page.request for page in remembered(self._store, site) if _went_through_guard(page, flushed_ms))
         while chunk := list(islice(pages, CHUNK)):
-            for request in self._frontier.audit.unknown(site, chunk):
-                yield Spot(Flaw.UNGUARDED, f"{request.stage} {request.address}")
+            for request in self._admin.audit.unknown(site, chunk):
+                yield Location(Violation.UNGUARDED, f"{request.stage} {request.address}")
 
 
 def _read(site: str, entry: bytes) -> tuple[int, Request | None]:
     try:
         rid, _, request = read_entry(site, entry)
-    except (LookupError, TypeError, ValueError):  # the script has seen that it begins with a number
+    except (LookupError, TypeError, ValueError):
+        # The audit script has checked already that an entry begins with a number.
         return int(entry.split(b" ", 1)[0]), None
     return rid, request
 
 
-def _went_through_guard(page: Remembered) -> bool:
-    """Leave out what passes another guard, or none: first list pages, and full passes."""
+def _went_through_guard(page: KnownRequests, flushed_ms: int) -> bool:
+    """Return whether the guard, last flushed at `flushed_ms`, must know a page that the database knows."""
+    # List pages and full passes have another guard, or none.
     request = page.request
-    return page.wanted_at_ms > 0 and request.stage is not Stage.LIST and request.reach == FULL_REACH
+    return page.wanted_at_ms > flushed_ms and request.stage is not Stage.LIST and request.reach == FULL_REACH

@@ -1,9 +1,8 @@
-"""Beside the flow: a ledger that was lost is built anew from the database, and the crawl goes on where it was.
+"""The rebuild of a lost ledger from the database. Afterwards the crawl goes on where it was.
 
-The database knows of every page what was last admitted and what was last done, in the same transaction as its items.
-What was admitted and not done becomes ready; what was done is known to the guard. Pages whose items were not stored
-when the ledger was lost are fetched again. Leases begin behind the newest observation of the database, or what is seen
-from now on would be the older one.
+The database knows of every page when it was last admitted and last done, in the same transaction as the items. Pages
+that were admitted and not done become ready. Pages that were done are known to the guard. Pages whose items were not
+stored when the ledger was lost are fetched again.
 """
 
 from __future__ import annotations
@@ -18,31 +17,30 @@ from dataclasses import dataclass
 from itertools import islice
 from math import ceil
 
-from crawl_tasks.drain import Drain
-from crawl_tasks.errors import ConfigError, StoreError
+from crawl_tasks.errors import BackendError, ConfigError, StoreError
+from crawl_tasks.frontier.admin.admin import Admin
+from crawl_tasks.frontier.admin.board_schedule import Act
 from crawl_tasks.frontier.frontier import Frontier
-from crawl_tasks.frontier.timetable import Act
 from crawl_tasks.model import Stage
-from crawl_tasks.publishing import publish_site
-from crawl_tasks.recovery.ledgers import is_lost
-from crawl_tasks.sites.published import read_site
+from crawl_tasks.registry.site_publisher import publish_site
 from crawl_tasks.sites.schema import Site
-from crawl_tasks.store.known import Remembered, remembered
+from crawl_tasks.sites.site_json import read_site
+from crawl_tasks.store.queries import KnownRequests, remembered
 from crawl_tasks.store.upsert import Store
 
 CHUNK = 500
-"""Pages told to the ledger in one call."""
+"""Pages that one call restores."""
 
 RIGHT_MS = 60_000
-"""How long a process that died keeps others from rebuilding; a chunk takes milliseconds."""
+"""Lifetime of the recovery lock, in milliseconds. A chunk takes milliseconds, and a dead process holds the lock."""
 
 OUTBOX_WAIT_S = 75.0
-"""Longer than a dead store worker keeps the pages that it took."""
+"""Time for the outbox to empty, in seconds: longer than a dead store worker keeps its pages (60 s)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rebuilt:
-    """What a site's ledger was told: pages to fetch, pages known, boards that keep their schedule."""
+    """The counts of a rebuilt site: pages to fetch, pages known, boards that keep their schedule."""
 
     site: str
     ready: int
@@ -51,111 +49,138 @@ class Rebuilt:
 
 
 def known_sites(frontier: Frontier, store: Store) -> dict[str, Site]:
-    """Read the sites that the database keeps, as Redis has them now where it has them."""
-    texts = store.kept_sites() | {name: frontier.sites.published(name) or "" for name in frontier.sites.names()}
+    """Return the sites that database or Redis knows, as published in Redis where Redis has them.
+
+    A site that an operator removed is among them only if it was published again.
+    """
+    removed = {decision.site for decision in store.decisions() if decision.is_removal}
+    kept = {name: text for name, text in store.kept_sites().items() if name not in removed}
+    texts = kept | {name: frontier.sites.published(name) or "" for name in frontier.sites.names()}
     return {name: read_site(text) for name, text in sorted(texts.items())}
 
 
-class Rebuilder:
-    """Builds ledgers anew. Ended half-way, it leaves sites paused and `is_lost` true: run it again."""
+class Rebuild:
+    """The rebuild of ledgers. Ended half-way, a rebuild leaves sites paused and `is_lost` true: run again."""
 
-    def __init__(self, frontier: Frontier, store: Store, contact: str | None) -> None:
+    def __init__(self, frontier: Frontier, store: Store, contact: str | None, store_outbox: Callable[[], str]) -> None:
+        """Begin. `store_outbox` runs the store task once over this store."""
         self._frontier = frontier
+        self._admin = Admin(frontier)
         self._store = store
         self._contact = contact
+        self._store_outbox = store_outbox
         self._name = f"{socket.gethostname()}:{os.getpid()}:{threading.get_ident()}"
 
     def run_if_lost(self, report: Callable[[Rebuilt], None]) -> bool:
-        """Rebuild all sites that are known if Redis does not hold the database's ledger; say whether it was so.
+        """Rebuild all known sites if Redis does not hold the ledger of the database. Return whether one was lost.
 
         Raises:
             ConfigError: a site cannot be published, or another process rebuilds.
-            StoreError: the outbox cannot be stored; nothing was told yet.
+            StoreError: the outbox cannot be stored. Nothing was restored yet.
         """
         with self._alone():
-            lost = is_lost(self._frontier, self._store)
+            lost = self._admin.restore.is_lost(self._store.epoch())
             if lost:
                 self._run(known_sites(self._frontier, self._store), report, walk=False)
         return lost
 
     def run(self, sites: Mapping[str, Site], report: Callable[[Rebuilt], None], *, walk: bool = False) -> None:
-        """Forget what Redis holds of the sites, store what waits in the outbox, and tell what the database knows.
+        """Wipe the sites in Redis, store the rest of the outbox, and restore the requests that the database knows.
 
-        With `walk`, the next scan of each board is at once and goes to its end: when keys were deleted that held items,
-        there may be pages that neither the database nor any page it knows of names.
+        With `walk`, the next scan of each board begins at once and goes to its last page. Deleted keys may have
+        held items, and then there are pages that neither the database nor a page in the database names.
 
         Raises:
             ConfigError: a site cannot be published, or another process rebuilds.
-            StoreError: the outbox cannot be stored; nothing was told yet.
+            StoreError: the outbox cannot be stored. Nothing was restored yet.
         """
         with self._alone():
             self._run(sites, report, walk=walk)
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        self._seize()
+        self._lock()
         try:
             yield
         finally:
-            self._frontier.memory.seize(self._name, 0)
+            self._admin.restore.lock(self._name, 0)
 
-    def _seize(self) -> None:
-        other = self._frontier.memory.seize(self._name, RIGHT_MS)
+    def _lock(self) -> None:
+        other = self._admin.restore.lock(self._name, RIGHT_MS)
         if other:
             raise ConfigError(f"{other} rebuilds the ledger already; wait for its end, then look: crawl-tasks status")
 
     def _run(self, sites: Mapping[str, Site], report: Callable[[Rebuilt], None], *, walk: bool) -> None:
-        paused = {name for name in sites if self._frontier.memory.forget(name)}
+        # The order makes an end half-way harmless: `wipe` pauses the sites first, so that no worker takes a lease from
+        # a half-built ledger, and the epoch comes last, so that the ledger counts as lost until all of it is there.
+        # Operators' decisions come before everything else, so that a rebuild that ends half-way has them already.
+        self._admin.decisions.restore(self._store.decisions())
+        for name in sites:
+            self._admin.restore.wipe(name)
         self._empty_outbox()
-        self._store.bring_back(self._frontier.clock_ms() / 1000)  # tokens must not go on behind a clock years ahead
+        # Rows from the future, from a clock years ahead, would push all new tokens behind that clock.
+        self._store.bring_back(self._frontier.clock_ms() / 1000)
         for name, site in sites.items():
             report(self._rebuild(site))
             if walk:
-                self._frontier.timetable.change(name, [board.id for board in site.boards], Act.WALK)
-            (self._frontier.sites.pause if name in paused else self._frontier.sites.resume)(name)
-        epoch = self._frontier.memory.epoch()
+                self._admin.board_schedule.change(name, [board.id for board in site.boards], Act.WALK)
+            self._frontier.sites.apply_decision(name)
+        epoch = self._admin.restore.epoch()
         if epoch is None:
             raise ConfigError("no site is known to rebuild; write config/sites/NAME.yaml, then run it again")
         self._store.renew_epoch(epoch)
-        self._frontier.memory.go_on()
+        self._admin.restore.go_on()
 
     def _empty_outbox(self) -> None:
-        drain = Drain(self._frontier, lambda: self._store, batch=CHUNK, worth=1)
         deadline = time.monotonic() + OUTBOX_WAIT_S
-        while drain.run() == "failed" or self._frontier.outbox.size() > 0:
+        while not self._is_outbox_empty():
             if time.monotonic() > deadline:
                 raise StoreError(
                     f"{self._frontier.outbox.size()} pages wait in the outbox and are not stored; see"
-                    " `crawl-tasks doctor`, then run `crawl-tasks recover` again"
+                    " `crawl-tasks check`, then run `crawl-tasks recover` again"
                 )
-            self._seize()
+            # Renews the lock, which would run out within the wait.
+            self._lock()
             time.sleep(0.5)
+
+    def _is_outbox_empty(self) -> bool:
+        try:
+            self._store_outbox()
+        except BackendError:
+            return False
+        return self._frontier.outbox.size() == 0
 
     def _rebuild(self, site: Site) -> Rebuilt:
         publish_site(self._frontier, site, self._contact)
         newest_ms = ceil(self._store.newest(site.name) * 1000)
-        ready, known = self._frontier.memory.recall(site.name, (), newest_ms)  # no lease is given before: it is paused
+        # Before the first lease, which cannot be given while the site is paused: with a token below the newest
+        # observation in the database, the store would take every new observation for the older one.
+        ready, known = self._admin.restore.restore_requests(site.name, (), newest_ms)
         scans: dict[str, tuple[int, int]] = {}
-        pages = remembered(self._store, site.name)
+        flushed_ms = self._admin.decisions.flushed_ms(site.name)
+        pages = (page for page in remembered(self._store, site.name) if page.is_open or page.done_at_ms > flushed_ms)
         while chunk := list(islice(pages, CHUNK)):
-            self._seize()
-            opened, seen = self._frontier.memory.recall(site.name, ((page.request, page.is_open) for page in chunk))
+            self._lock()
+            opened, seen = self._admin.restore.restore_requests(
+                site.name, ((page.request, page.is_open) for page in chunk)
+            )
             ready, known = ready + opened, known + seen
             for page in chunk:
                 _note_scan(scans, page)
         kept = [
             board
             for board, (scan, at) in scans.items()
-            if at and self._frontier.memory.recall_board(site.name, board, scan, at)
+            if at and self._admin.restore.restore_board(site.name, board, scan, at)
         ]
         return Rebuilt(site.name, ready, known, len(kept))
 
 
-def _note_scan(scans: dict[str, tuple[int, int]], page: Remembered) -> None:
-    """Remember of each board its highest scan, and when its first page was last fetched."""
+def _note_scan(scans: dict[str, tuple[int, int]], page: KnownRequests) -> None:
+    """Note of each board the highest scan number, and when the first page was last fetched."""
     request = page.request
     if request.stage is not Stage.LIST:
         return
     scan, at = scans.get(request.key, (0, 0))
+    # Scans by `seed`, `run` and start entries are named like run1700000000000 in place of a number, and do not count.
     number = int(request.revision) if request.revision.isdecimal() and len(request.revision) < 10 else 0
     scans[request.key] = (max(scan, number), max(at, page.done_at_ms if request.page == 1 else 0))

@@ -1,1 +1,1 @@
-"""Step 1 and the clockwork: what is due, and when."""
+"""Scheduling: scans of due boards, start requests of other programs, and the ticker."""

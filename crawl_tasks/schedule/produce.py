@@ -1,4 +1,4 @@
-"""Step 1: admit scans of due boards, while their site is under its threshold. One script decides and acts."""
+"""The producer: admits scans of due boards while their site is under its backlog limit. One script decides and acts."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ log = logging.getLogger(__name__)
 
 
 class Producer:
-    """What beat calls. Two beats at once, or a late one, change nothing: a board has one scan at a time."""
+    """The producer of scans, called by beat. A board has one scan at a time, so a second beat changes nothing."""
 
     def __init__(self, frontier: Frontier) -> None:
         self._frontier = frontier
 
     def run(self) -> str:
-        """Look for due boards once and say what was admitted."""
+        """Admit scans of the boards that are due, and return the counts as a text."""
         admitted, held, busy = self._frontier.produce()
         if admitted or held:
             log.info("produced", extra={"admitted": admitted, "held_back": held, "busy": busy})

@@ -1,1 +1,1 @@
-"""What a site is: read from `config/sites/NAME.yaml`, checked once, carried everywhere as a frozen `Site`."""
+"""Site files: read from `config/sites/NAME.yaml`, checked once, carried everywhere as a frozen `Site`."""

@@ -1,29 +1,34 @@
-"""One board of a site file: a list of threads, or a page that only links to them."""
+"""A board of a site file: a list of threads, a page of all news, or a page that only links to threads."""
 
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated, Self
+from typing import Annotated, Final, Self
 
 from pydantic import Field, StringConstraints, field_validator, model_validator
 
-from crawl_tasks.sites.rules import Part
+from crawl_tasks.sites.field_rules import Part
 from crawl_tasks.sites.stages import require
 
 Line = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f\x7f]+$", max_length=300)]
 
 
 class BoardKind(StrEnum):
-    """What the pages of a board are."""
+    """The kind of a board's pages."""
 
     LIST = "list"
+    NEWS = "news"
     HUB = "hub"
     FEED = "feed"
     SITEMAP = "sitemap"
 
 
+LISTS: Final = frozenset({BoardKind.LIST, BoardKind.NEWS})
+"""The kinds whose pages are read by the site's `list` rules."""
+
+
 class Board(Part):
-    """One board to watch. A bare string or number in the list is its id."""
+    """One board to watch. A bare string or number in the list is the board's id."""
 
     id: Annotated[str, StringConstraints(pattern=r"^[^\x00-\x20\x7f]+$", max_length=200)] = Field(
         description="The forum's id."
@@ -39,13 +44,19 @@ class Board(Part):
     interval_s: Annotated[float, Field(strict=True, ge=1, le=31_536_000)] | None = Field(
         default=None, description="A fixed interval in place of the adaptive one."
     )
+    goal_s: Annotated[float, Field(strict=True, ge=1, le=31_536_000)] | None = Field(
+        default=None, description="The longest time between two scans by the priced schedule."
+    )
     kind: BoardKind = Field(
-        default=BoardKind.LIST, description="list; or a page that only links to threads: hub, feed, sitemap."
+        default=BoardKind.LIST,
+        description="list; news: a list of the newest replies over all boards, whose rows belong to the boards they "
+        "name; or a page that only links to threads: hub, feed, sitemap.",
     )
 
     @field_validator("id", "parent", mode="before")
     @classmethod
     def _number_is_text(cls, value: object) -> object:
+        # YAML reads a bare id such as 42 as a number. `true` is an int to Python too, but no id.
         return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
     @model_validator(mode="after")
@@ -56,5 +67,5 @@ class Board(Part):
 
 
 def from_id(value: object) -> object:
-    """Read a board that is written as its id only."""
+    """Return a board that is written as a bare id in the form of a mapping."""
     return {"id": value} if isinstance(value, (str, int)) else value

@@ -1,11 +1,11 @@
-"""What each field of the model is, so that a site file need not say it: its type and how its text is read."""
+"""The fields of the model: the type and the text mode that a field has where its rule names none."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from crawl_tasks.model import Comment, Post
-from crawl_tasks.sites.rules import As, Rule, TextMode
+from crawl_tasks.sites.field_rules import As, Rule, TextMode
 
 POST_FIELDS = tuple(name for name in Post._fields if name not in ("seen_at", "revision", "extra", "is_page"))
 COMMENT_FIELDS = tuple(name for name in Comment._fields if name not in ("post_id", "seen_at", "page", "extra"))
@@ -20,17 +20,17 @@ _IN_FIGURES = frozenset({As.INT, As.COUNT, As.DATE})
 
 
 def kind_of(name: str, rule: Rule) -> As:
-    """Return the type of a field: what its rule says, else what its name says."""
+    """Return the type of a field: the one in the rule, else the one that the field's name implies."""
     return rule.as_ or _NUMBERS.get(name) or _TEXTS.get(name) or As.TEXT
 
 
 def text_mode_of(name: str, rule: Rule) -> TextMode:
-    """Return how the text of a field is read: what its rule says, else lines for a body and one line for the rest."""
+    """Return the text mode of a field: the one in the rule, else lines for a body and one line for the rest."""
     return rule.text or (TextMode.LINES if name == "body" else TextMode.ALL)
 
 
 def misfit(name: str, rule: Rule) -> str | None:
-    """Return what is wrong with the type of a field of the model, None if nothing is."""
+    """Return the mistake in the type of a model field, None for a fitting type."""
     for one in rule.walk():
         kind = kind_of(name, one)
         if name in _NUMBERS and kind not in _IN_FIGURES:
@@ -41,5 +41,5 @@ def misfit(name: str, rule: Rule) -> str | None:
 
 
 def extra_fields(names: Iterable[str], known: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the names that the model does not have and that are kept as extra."""
+    """Return the names that the model lacks, which are kept as extra."""
     return tuple(name for name in names if name not in known)

@@ -1,4 +1,4 @@
-"""Python functions that a site file names: found by name, and taken only if they ask for what we offer."""
+"""Python functions named in a site file: imported by name, and accepted only with parameters on offer."""
 
 from __future__ import annotations
 
@@ -10,20 +10,25 @@ from crawl_tasks.errors import SiteError
 
 
 def find_function(name: str, where: str, offered: Sequence[str]) -> tuple[Callable[..., object], tuple[str, ...]]:
-    """Import `package.module:function` and give it with its parameters' names; `where` begins complaints.
+    """Return the function `package.module:function`, and the names of its parameters. `where` begins error messages.
 
     Raises:
-        SiteError: there is no such function, or it asks for something that is not offered, or for nothing.
+        SiteError: There is no such function, or its parameters are not all on offer, or there are none.
     """
     module_name, _, function_name = name.partition(":")
     try:
         function = getattr(importlib.import_module(module_name), function_name)
     except (ImportError, AttributeError) as error:
-        raise SiteError(f"{where}: {name!r} cannot be imported: {error}; put it on the Python path") from None
+        # A module of ours that is not there has moved: only crawl_tasks.api is promised to stay.
+        is_ours = isinstance(error, ImportError) and (error.name or "").startswith("crawl_tasks.")
+        remedy = "import our names from crawl_tasks.api" if is_ours else "put it on the Python path"
+        raise SiteError(f"{where}: {name!r} cannot be imported: {error}; {remedy}") from None
+    # Some builtins have no signature to check.
     if not inspect.isfunction(function):
         raise SiteError(f"{where}: {name!r} is not a function; name a plain function")
     wanted = tuple(inspect.signature(function).parameters)
     odd = [one for one in wanted if one not in offered]
+    # Parameters of these names show that a function was written for us. Nothing else may be run by a site file.
     if odd or not wanted:
         raise SiteError(f"{where}: {name!r} asks for {', '.join(odd) or 'nothing'}; offered: {', '.join(offered)}")
     return function, wanted

@@ -1,4 +1,4 @@
-"""From a site file, and the preset it names, to a `Site`; once, where the files are. Errors name file, line, remedy."""
+"""The site file loader: from a file, and its preset, to a `Site`. Errors name file, line and remedy."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from crawl_tasks.errors import SiteError
-from crawl_tasks.sites.complaints import site_complaints
 from crawl_tasks.sites.presets import laid_over
-from crawl_tasks.sites.published import dump_site, read_site
 from crawl_tasks.sites.schema import Site
+from crawl_tasks.sites.validation_errors import site_complaints
 from crawl_tasks.sites.yaml_tree import read_yaml
 
 MAX_FILE_BYTES = 256 * 1024
@@ -19,20 +18,22 @@ _SUFFIXES = (".yaml", ".yml")
 
 
 def load_site(path: str | os.PathLike[str]) -> Site:
-    """Read and check one site file.
+    """Return the site of one file.
 
     Raises:
-        SiteError: It cannot be read, or is wrong; the message lists every mistake, one a line.
+        SiteError: The file cannot be read, or is wrong. The message lists every mistake, one per line.
     """
     source = os.fspath(path)
     try:
         with Path(source).open("rb") as file:
+            # One byte beyond the limit shows that a file is too large, without reading all of it.
             raw = file.read(MAX_FILE_BYTES + 1)
     except OSError as error:
         raise SiteError(f"{source}: cannot be read: {error.strerror}; check the path and its permissions") from None
     if len(raw) > MAX_FILE_BYTES:
         raise SiteError(f"{source}: is larger than {MAX_FILE_BYTES // 1024} KB; a site file is a few pages of text")
     try:
+        # Some editors begin UTF-8 files with a BOM.
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise SiteError(f"{source}: is not UTF-8 at byte {error.start}; save it as UTF-8") from None
@@ -40,10 +41,10 @@ def load_site(path: str | os.PathLike[str]) -> Site:
 
 
 def load_sites(directory: str | os.PathLike[str]) -> dict[str, Site]:
-    """Read every `*.yaml` of a directory, by site name.
+    """Return the sites of all `*.yaml` and `*.yml` files of a directory, by site name.
 
     Raises:
-        SiteError: One is wrong, or two have the same name.
+        SiteError: A file is wrong, or two sites have the same name.
     """
     try:
         paths = sorted(path for path in Path(directory).iterdir() if path.suffix in _SUFFIXES and path.is_file())
@@ -59,10 +60,10 @@ def load_sites(directory: str | os.PathLike[str]) -> dict[str, Site]:
 
 
 def parse_site(text: str, source: str) -> Site:
-    """Check the text of a site file; `source` names it in errors.
+    """Return the site in a text. `source` names the text in errors.
 
     Raises:
-        SiteError: It is wrong.
+        SiteError: The text is wrong.
     """
     tree = read_yaml(text, source)
     if not isinstance(tree.value, dict):
@@ -79,6 +80,3 @@ def parse_site(text: str, source: str) -> Site:
         return Site.model_validate(value)
     except ValidationError as error:
         raise SiteError(site_complaints(error, trees)) from None
-
-
-__all__ = ["dump_site", "load_site", "load_sites", "parse_site", "read_site"]

@@ -1,8 +1,8 @@
-"""Before the loader: presets, which know a forum program, so that a site file need say only where the forum is.
+"""Presets: the knowledge of a forum program, so that a site file need say only where the forum is.
 
-A preset is `engines/NAME.yaml`. A site file with `engine: NAME` is laid over its `site` part: mappings are merged key
-by key, everything else is replaced, a rule as a whole, and `null` takes a key away. What the workers are given is the
-merged site, so that they need no presets.
+A preset is `engines/NAME.yaml`. A site file with `engine: NAME` is laid over the preset's `site` part. Mappings are
+merged key by key. Everything else is replaced, a rule as a whole, and `null` removes a key. The workers receive the
+merged site, and need no presets.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from pydantic import Field, ValidationError, model_validator
 
 from crawl_tasks.errors import SiteError
 from crawl_tasks.sites.board import Line
-from crawl_tasks.sites.complaints import complaints
-from crawl_tasks.sites.index import IndexSpec
-from crawl_tasks.sites.rules import Part
+from crawl_tasks.sites.board_index_spec import IndexSpec
+from crawl_tasks.sites.field_rules import Part
+from crawl_tasks.sites.validation_errors import complaints
 from crawl_tasks.sites.yaml_tree import Path, Tree, Value, read_yaml
 
 _DIRECTORY = pathlib.Path(__file__).with_name("engines")
 _MERGED_WITHIN = ("fields", "comments")
-"""Keys of a stage that hold several rules; every other mapping in a stage is one rule."""
+"""Keys of a stage that hold several rules. Every other mapping in a stage is one rule."""
 
 
 class About(Part):
-    """What people should know of a preset."""
+    """Notes on a preset for people."""
 
     title: Line = Field(description="The program's name.")
     tried: bool = Field(strict=True, description="Whether it was held against pages of the real program.")
@@ -55,16 +55,16 @@ def engine_names() -> tuple[str, ...]:
 
 
 def load_engine(name: str) -> Engine:
-    """Read a preset.
+    """Return a preset.
 
     Raises:
-        SiteError: There is none of this name, or its file is wrong.
+        SiteError: There is no preset of this name, or its file is wrong.
     """
     return _load(name)[0]
 
 
 def laid_over(preset: str, value: dict[str, Value]) -> tuple[dict[str, Value], Tree]:
-    """Return what a site file says over its preset, and where the preset's own words stand.
+    """Return the site file merged over its preset, and the lines of the parts that the preset still gives.
 
     Raises:
         SiteError: There is no such preset, or its file is wrong.
@@ -78,7 +78,8 @@ def laid_over(preset: str, value: dict[str, Value]) -> tuple[dict[str, Value], T
 
 @lru_cache(maxsize=64)
 def _load(name: str) -> tuple[Engine, Tree]:
-    """Read a preset, and the tree of its `site` part; both are read only."""
+    """Return a preset, and the tree of its `site` part. Callers share both and must not change them."""
+    # Only names of the list make a path, so that no name leads out of the directory.
     if name not in engine_names():
         raise SiteError(f"is no preset: {name[:40]!r}; known are {', '.join(engine_names())}")
     path = _DIRECTORY / f"{name}.yaml"
@@ -93,13 +94,14 @@ def _load(name: str) -> tuple[Engine, Tree]:
 
 
 def _merged(below: dict[str, Value], above: dict[str, Value], path: Path, replaced: set[Path]) -> dict[str, Value]:
-    """Lay one mapping over the other; the paths of which nothing is left of the lower one go to `replaced`."""
+    """Return one mapping laid over the other. Paths without any rest of the lower one are added to `replaced`."""
     result = dict(below)
     for key, value in above.items():
         old, here = below.get(key), (*path, key)
         if isinstance(value, dict) and isinstance(old, dict) and _is_merged(here):
             result[key] = _merged(old, value, here, replaced)
             continue
+        # An error on this path is the site file's own, and must name its line in place of the preset's.
         replaced.add(here)
         if value is None:
             result.pop(key, None)
@@ -109,4 +111,5 @@ def _merged(below: dict[str, Value], above: dict[str, Value], path: Path, replac
 
 
 def _is_merged(path: Path) -> bool:
+    # Two half rules merged would be a third rule that nobody wrote: a selector of one with the regex of the other.
     return len(path) == 1 or (path[-1] in _MERGED_WITHIN and "fields" not in path[:-1])

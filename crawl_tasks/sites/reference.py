@@ -1,4 +1,4 @@
-"""The reference of the site file as text, made from the schema, so that docs/site-files.md cannot fall behind it."""
+"""The reference of the site file in Markdown, made from the schema, so that docs/site-files.md cannot fall behind."""
 
 from __future__ import annotations
 
@@ -9,17 +9,41 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from crawl_tasks.sites import index, policy, presets, rules, schema, stages, steps
+from crawl_tasks.sites import (
+    board_index_spec,
+    crawl_policy,
+    event_hooks,
+    field_rules,
+    item_steps,
+    presets,
+    schema,
+    stages,
+)
 
 SECTIONS: tuple[tuple[str, type[BaseModel]], ...] = (
-    ("The file", schema.Site), ("boards", schema.Board), ("gate", policy.Gate), ("gate.weights", policy.Weights),
-    ("breaker", policy.Breaker), ("interval", policy.Interval),
-    ("order", policy.Orders), ("priority", policy.Priorities), ("guard", policy.Guards),
-    ("Every stage", stages.StageSpec), ("list", stages.ListSpec), ("post", stages.PostSpec),
-    ("post.comments", stages.Records), ("comment", stages.CommentSpec),
-    ("items", steps.ItemStep), ("items.drop", steps.Unwanted), ("Rules", rules.Rule), ("lookup", rules.Lookup),
-    ("about", presets.About), ("index", index.IndexSpec),
-)  # fmt: skip
+    ("The file", schema.Site),
+    ("boards", schema.Board),
+    ("gate", crawl_policy.Gate),
+    ("gate.weights", crawl_policy.Weights),
+    ("breaker", crawl_policy.Breaker),
+    ("freshness", crawl_policy.Freshness),
+    ("interval", crawl_policy.Interval),
+    ("order", crawl_policy.Orders),
+    ("priority", crawl_policy.Priorities),
+    ("guard", crawl_policy.Guards),
+    ("Every stage", stages.StageSpec),
+    ("list", stages.ListSpec),
+    ("post", stages.PostSpec),
+    ("post.comments", stages.Records),
+    ("comment", stages.CommentSpec),
+    ("hooks", event_hooks.Hooks),
+    ("items", item_steps.ItemStep),
+    ("items.drop", item_steps.Unwanted),
+    ("Rules", field_rules.Rule),
+    ("lookup", field_rules.Lookup),
+    ("about", presets.About),
+    ("index", board_index_spec.IndexSpec),
+)
 
 
 def reference() -> str:
@@ -80,12 +104,12 @@ def _word(value: object) -> str:
 def _range(info: FieldInfo) -> str:
     found: dict[str, object] = {}
     for rule in _metadata(info):
-        for name in ("ge", "le"):
+        for name in ("ge", "gt", "le"):
             if getattr(rule, name, None) is not None:
                 found[name] = getattr(rule, name)
     if not found:
         return ""
-    return f"{found['ge']} to {found['le']}"
+    return f"{found['ge']} to {found['le']}" if "ge" in found else f"above {found['gt']}, to {found['le']}"
 
 
 def _metadata(info: FieldInfo) -> Iterator[object]:

@@ -1,7 +1,7 @@
-"""The site file as a type: `Site`, frozen, every key with its range and a sentence. The loader fills it.
+"""The schema of the site file: `Site`, frozen, every key with a range and a sentence. Filled by the loader.
 
-A `Site` is what all steps know of a forum. It travels between processes as JSON (loader.py) and is
-known by its `version`, a hash of that JSON.
+A `Site` is the whole knowledge of a forum. Sites travel between processes as JSON (site_json.py). Each is identified by
+its `version`, a hash of that JSON.
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ from pydantic import BeforeValidator, Field, StringConstraints, field_validator,
 from crawl_tasks.errors import ConfigError, RefusedAddress
 from crawl_tasks.model import Stage
 from crawl_tasks.proxy import read_proxy
-from crawl_tasks.sites.board import Board, BoardKind, Line, from_id
-from crawl_tasks.sites.policy import (
+from crawl_tasks.sites.board import LISTS, Board, BoardKind, Line, from_id
+from crawl_tasks.sites.crawl_policy import (
     Breaker,
     Flag,
+    Freshness,
     Gate,
     GuardMode,
     Guards,
@@ -29,43 +30,42 @@ from crawl_tasks.sites.policy import (
     Order,
     Orders,
     Priorities,
+    Schedule,
+    Seconds,
     Whole,
     one_word_for_all,
 )
-from crawl_tasks.sites.rules import Part
-from crawl_tasks.sites.stages import CommentSpec, ListSpec, PostSpec, StageSpec, require
-from crawl_tasks.sites.steps import Step
+from crawl_tasks.sites.event_hooks import Hooks
+from crawl_tasks.sites.field_rules import Part
+from crawl_tasks.sites.item_steps import Step
+from crawl_tasks.sites.request_headers import VARIABLE, Headers, SecretHeaders
+from crawl_tasks.sites.stages import CommentSpec, FunctionName, ListSpec, PostSpec, StageSpec, require
 from crawl_tasks.sites.template import check_addresses
 from crawl_tasks.urls import normalize
 
+# Words that queues, keys and commands use already.
 _RESERVED = "all celery comment config control default detail list none post site sites store unacked work"
 RESERVED_NAMES = frozenset(_RESERVED.split())
 _HOST = re.compile(r"(?=.{1,253}\Z)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*")
 _HOST_PORT = re.compile(r"(\[[0-9a-f:]+\]|[a-z0-9.-]+):([1-9][0-9]{0,4})")
 _LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Z][A-Za-z]{1,3})?")
-HEADER_VALUE = re.compile(r"[\x20-\x7e]{0,4096}")
-_VARIABLE = re.compile(r"FORUM_[A-Z0-9_]{1,58}")
-_HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}")
-_OURS = (
-    "host content-length transfer-encoding connection te trailer upgrade accept-encoding user-agent expect keep-alive "
-    "proxy-authorization proxy-connection"
-)
-_OUR_HEADERS = frozenset(_OURS.split())
 
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_-]{0,31}$")]
-# Lengths stand apart from patterns: repeated 1 to 64 times, all of Unicode's \w takes 15 ms to compile.
+# The length stands apart from the pattern: Unicode's \w repeated 1 to 64 times takes 15 ms to compile.
 Parameter = Annotated[str, StringConstraints(pattern=r"^[\w.-]+\*?$", max_length=64)]
 
 
 class Site(Part):
-    """A forum: who it is, how gently to ask it, and how to read its pages."""
+    """A forum: identity, crawl policy, and the rules that read its pages."""
 
     name: Name = Field(description="Short name, in keys and queues: small letters, digits, - and _.")
     title: Line | None = Field(default=None, description="The forum's own name.")
     base: str = Field(
         description="Where it is: scheme, host and port, and the path it lies below, as https://example.org/forum."
     )
-    hosts: tuple[str, ...] = Field(default=(), max_length=50, description="Further hosts of the same forum.")
+    hosts: tuple[str, ...] = Field(
+        default=(), max_length=50, description="Further hosts of the forum, as NAME or NAME:PORT."
+    )
     private_hosts: tuple[str, ...] = Field(
         default=(),
         max_length=50,
@@ -85,8 +85,8 @@ class Site(Part):
         description="Ask by ETag and Last-Modified whether a board's first page changed since its last scan.",
     )
     user_agent: Line | None = Field(default=None, description="In place of the project's user agent.")
-    headers: dict[str, str] = Field(default={}, max_length=50, description="Further request headers; nothing secret.")
-    secret_headers: dict[str, str] = Field(
+    headers: Headers = Field(default={}, max_length=50, description="Further request headers; nothing secret.")
+    secret_headers: SecretHeaders = Field(
         default={},
         max_length=10,
         description="Request headers whose value is in a variable FORUM_... of the processes that fetch.",
@@ -99,8 +99,16 @@ class Site(Part):
         default=None, description="Preset of the forum's program; what this file says stands above it."
     )
     gate: Gate = Field(default=Gate(), description="How hard it may be asked.")
-    breaker: Breaker = Field(default=Breaker(), description="When a stage that cannot be read is shut.")
-    interval: Interval = Field(default=Interval(), description="How often its boards are looked at.")
+    breaker: Breaker = Field(default=Breaker(), description="When the circuit breaker of a stage opens.")
+    freshness: Freshness | None = Field(
+        default=None, description="How soon replies are to be found, and what that may cost."
+    )
+    schedule: Schedule | None = Field(
+        default=None,
+        description="fixed, adaptive (the simple form: after news half the interval) or priced (by each board's rate "
+        "of news). Without it: priced where `freshness` is given, else adaptive.",
+    )
+    interval: Interval = Field(default=Interval(), description="Bounds of the time between two scans of a board.")
     order: Annotated[Orders, BeforeValidator(one_word_for_all)] = Field(
         default=Orders(), description="fifo or lifo, by stage; one word sets all three."
     )
@@ -125,30 +133,45 @@ class Site(Part):
     comment: CommentSpec | None = Field(
         default=None, description="How to read comment pages; left out, there are none."
     )
+    min_items_per_minute: Seconds = Field(
+        default=0.0, ge=0, le=1_000_000, description="Fewer items a minute, over 15 minutes, raise an alert; 0: none."
+    )
+    priority_of: FunctionName | None = Field(
+        default=None, description="package.module:function that gives each request found on a page its priority."
+    )
+    hooks: Hooks = Field(default=Hooks(), description="Functions that are told of events; see docs/hooks.md.")
+    start_request: FunctionName | None = Field(
+        default=None, description="package.module:function that makes start entries of what others push for this site."
+    )
     items: tuple[Step, ...] = Field(
         default=(), max_length=50, description="Steps that see each post and comment before it is stored."
     )
 
     @cached_property
     def version(self) -> str:
-        """Identify this content: 16 hex digits, equal for equal files."""
+        """Return the version of this content: 16 hex digits, equal for equal files."""
         return hashlib.blake2b(self.model_dump_json(by_alias=True).encode(), digest_size=8).hexdigest()
+
+    @property
+    def revisits_by(self) -> Schedule:
+        """Return the schedule that holds: priced where the file names a freshness, else the simple form."""
+        return self.schedule or (Schedule.PRICED if self.freshness else Schedule.ADAPTIVE)
 
     @cached_property
     def allowed_hosts(self) -> frozenset[str]:
-        """Return every host, lower case, without port, that belongs to this forum."""
-        return frozenset({urlsplit(self.base).hostname or "", *self.hosts})
+        """Return every host of this forum, in lower case and without port."""
+        return frozenset({urlsplit(self.base).hostname or "", *(host.partition(":")[0] for host in self.hosts)})
 
     @property
     def stages(self) -> dict[Stage, StageSpec]:
-        """Return the specification of each stage the site has."""
+        """Return the specification of each stage that the site has."""
         specs: dict[Stage, StageSpec | None] = {
             Stage.LIST: self.list, Stage.POST: self.post, Stage.COMMENT: self.comment
         }  # fmt: skip
         return {stage: spec for stage, spec in specs.items() if spec is not None}
 
     def relocated(self, base: str) -> Self:
-        """Return the same site served from another origin, private or not, as tests and benches need it."""
+        """Return the same site at another origin, private or not, for tests and benchmarks."""
         where = urlsplit(_place(base))
         port = where.port or (443 if where.scheme == "https" else 80)
         changed = self.model_dump(by_alias=True, exclude_defaults=True) | {
@@ -172,7 +195,11 @@ class Site(Part):
     @classmethod
     def _hosts_are_names(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         for host in value:
-            require(bool(_HOST.fullmatch(host)) and "." in host, f"is no host name: {host!r}; as www.forum.example")
+            name, _, port = host.partition(":")
+            is_name = bool(_HOST.fullmatch(name)) and ("." in name or name == "localhost")
+            has_port = bool(_HOST_PORT.fullmatch(host)) and int(port) < 65536
+            is_place = is_name and (has_port or host == name)
+            require(is_place, f"is no host: {host!r}; as www.forum.example, or with a port www.forum.example:8080")
         return value
 
     @field_validator("private_hosts")
@@ -208,37 +235,13 @@ class Site(Part):
             raise ValueError(f"is no charset: {value!r}; as gb18030") from None
         return value
 
-    @field_validator("headers", "secret_headers")
-    @classmethod
-    def _headers_are_ours_to_set(cls, value: dict[str, str]) -> dict[str, str]:
-        for name in value:
-            require(bool(_HEADER_NAME.fullmatch(name)), f"has a bad header name: {name[:40]!r}")
-            require(name.lower() not in _OUR_HEADERS, f"may not set {name}; it is the fetcher's")
-        return value
-
-    @field_validator("headers")
-    @classmethod
-    def _headers_are_plain(cls, value: dict[str, str]) -> dict[str, str]:
-        for name, text in value.items():
-            require(name.lower() != "authorization", f"may not hold {name}: the file is no secret; see secret_headers")
-            require(bool(HEADER_VALUE.fullmatch(text)), f"{name} must be printable ASCII on one line")
-        return value
-
-    @field_validator("secret_headers")
-    @classmethod
-    def _secrets_are_named(cls, value: dict[str, str]) -> dict[str, str]:
-        for name, variable in value.items():
-            # Any variable would let whoever publishes a site read the database's password.
-            require(bool(_VARIABLE.fullmatch(variable)), f"{name} must name a variable FORUM_..., as FORUM_COOKIE")
-        return value
-
     @field_validator("proxy")
     @classmethod
     def _proxy_is_no_secret(cls, value: str | None) -> str | None:
         require(
             "@" not in (value or ""), "may hold no password: the file is no secret; name a variable, as FORUM_PROXY"
         )
-        if value is not None and not _VARIABLE.fullmatch(value):
+        if value is not None and not VARIABLE.fullmatch(value):
             try:
                 read_proxy(value, "what it says")
             except ConfigError as error:
@@ -273,4 +276,4 @@ def _place(value: str) -> str:
     return f"{where.scheme}://{where.netloc}{where.path.rstrip('/')}"
 
 
-__all__ = ["Board", "BoardKind", "Gate", "GuardMode", "Guards", "Interval", "Order", "Orders", "Priorities", "Site"]
+__all__ = ["LISTS", "Board", "BoardKind", "GuardMode", "Order", "Site"]

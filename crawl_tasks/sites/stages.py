@@ -1,4 +1,4 @@
-"""What a site file says of each kind of page: its addresses, its fields, and how to find the next page."""
+"""Stage specifications of a site file: the addresses, fields and pagination of each kind of page."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Annotated, Self
 from pydantic import AfterValidator, Field, StringConstraints, field_validator, model_validator
 
 from crawl_tasks.sites import syntax
+from crawl_tasks.sites.field_rules import Part, Pattern, Rule, Sign
 from crawl_tasks.sites.fields import misfit
-from crawl_tasks.sites.rules import Part, Pattern, Rule, Sign
 
 MAX_PAGES = 100_000
 
 
 class Format(StrEnum):
-    """What a response body is."""
+    """The format of a response body."""
 
     HTML = "html"
     JSON = "json"
@@ -25,14 +25,14 @@ class Format(StrEnum):
 
 
 class Walk(StrEnum):
-    """How the pages of a list are entered."""
+    """The walk over the pages of a list."""
 
     CHAIN = "chain"
     FAN = "fan"
 
 
 class Nesting(StrEnum):
-    """Where the parent of a comment is found."""
+    """The source of a comment's parent."""
 
     FLAT = "flat"
     NESTED = "nested"
@@ -40,7 +40,7 @@ class Nesting(StrEnum):
 
 
 def _fit(fields: dict[str, Rule]) -> dict[str, Rule]:
-    """Refuse a field whose rule makes something else of it than the model holds."""
+    """Return the fields, and refuse a rule of another type than the model's field."""
     for name, rule in fields.items():
         complaint = misfit(name, rule)
         require(complaint is None, complaint or "")
@@ -48,7 +48,7 @@ def _fit(fields: dict[str, Rule]) -> dict[str, Rule]:
 
 
 def require(holds: bool, complaint: str) -> None:
-    """Raise ValueError with the complaint unless it holds."""
+    """Raise ValueError with the complaint unless the condition holds."""
     if not holds:
         raise ValueError(complaint)
 
@@ -71,7 +71,7 @@ ID_OF: tuple[str, ...] = Field(
 
 
 class StageSpec(Part):
-    """What all three kinds of page have in common."""
+    """The common keys of all three kinds of page."""
 
     address: Template | None = Field(
         default=None, description="Address of a page: {board} or {post}, {page}, {offset:N} = (page - 1) x N."
@@ -131,7 +131,7 @@ class StageSpec(Part):
         return self
 
     def rules(self) -> Iterator[tuple[str, Rule]]:
-        """Yield every rule of the stage, alternatives too, with the key it stands under."""
+        """Yield every rule of the stage with the key above that rule, alternatives included."""
         for key in type(self).model_fields:
             value = getattr(self, key)
             for name, rule in _rules_in(key, value):
@@ -180,7 +180,7 @@ class ListSpec(StageSpec):
 
 
 class Records(Part):
-    """Comments that stand inside another page."""
+    """Comments inside another page."""
 
     record: Pattern = Field(description="Finds the comments.")
     siblings: bool = SIBLINGS
@@ -198,7 +198,7 @@ class Records(Part):
 
 
 class PostSpec(StageSpec):
-    """Post pages; most forum software shows the first page of comments on them."""
+    """Post pages. Most forum programs show the first page of comments there."""
 
     record: Pattern | None = Field(
         default=None, description="The element the fields are looked for in; the whole page if left out."
@@ -245,7 +245,7 @@ def _check_ids(fields: dict[str, Rule], id_of: tuple[str, ...]) -> None:
 
 
 def suggest(name: str, known: Iterable[str]) -> str:
-    """Return "; did you mean ...?" for the nearest known name, or the whole choice."""
+    """Return the end of a complaint: the nearest known name, or all known names."""
     names = sorted(known)
     near = difflib.get_close_matches(name, names, n=1)
     if near:

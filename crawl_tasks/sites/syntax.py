@@ -1,6 +1,6 @@
-"""Whether a selector, path or expression of a site file can be used at all, said before anything is crawled.
+"""Syntax checks: whether a selector, path or expression of a site file can be used, told before the crawl.
 
-Each check returns its argument or raises ValueError with what is wrong and what to do.
+Each check returns its argument, or raises ValueError with the mistake and the remedy.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _OPEN_END = re.compile(r"\{\d*,\}")
 
 
 def check_css(selector: str) -> str:
-    """Check a CSS selector."""
+    """Return a CSS selector that the parser accepts."""
     _check_size(selector)
     try:
         LexborHTMLParser(_PROBE).css(selector)
@@ -29,7 +29,7 @@ def check_css(selector: str) -> str:
 
 
 def check_xpath(expression: str) -> str:
-    """Check an XPath expression; functions that read other documents are refused."""
+    """Return an XPath 1.0 expression that compiles. Functions that read other documents are refused."""
     _check_size(expression)
     try:
         etree.XPath(expression, regexp=False)
@@ -37,13 +37,14 @@ def check_xpath(expression: str) -> str:
         raise ValueError(f"is no XPath 1.0 expression: {expression!r}: {error}") from None
     if re.search(r"\b(document|unparsed-entity-uri)\s*\(", expression):
         raise ValueError("may not use document(); it reads other documents")
+    # A search of the whole page for each element costs quadratic time.
     if _SEARCH_IN_SEARCH.search(expression):
         raise ValueError("searches the whole page for each match (// inside [ ]), which takes for ever; write .//")
     return expression
 
 
 def check_json_path(expression: str) -> str:
-    """Check a JMESPath expression."""
+    """Return a JMESPath expression that compiles."""
     _check_size(expression)
     try:
         jmespath.compile(expression)
@@ -54,7 +55,7 @@ def check_json_path(expression: str) -> str:
 
 
 def check_regex(pattern: str) -> str:
-    """Check a regular expression; one that repeats a repetition is refused, because it may run for ever."""
+    """Return a regex that compiles. One that repeats a repetition is refused, because it may run for ever."""
     _check_size(pattern)
     try:
         re.compile(pattern)
@@ -73,7 +74,11 @@ def _check_size(text: str) -> None:
 
 
 def _repeats_a_repetition(pattern: str) -> bool:
-    """Scan for `(...+...)+`: a group with an unbounded repetition or an alternative inside, itself repeated."""
+    """Return whether a regex holds `(...+...)+`, which backtracks in exponential time (ReDoS).
+
+    The form is a repeated group with an unbounded repetition or an alternative inside.
+    """
+    # Escapes and character classes become one letter each, so that no bracket or sign in them counts.
     bare = re.sub(r"\\.", "e", pattern, flags=re.DOTALL)
     bare = re.sub(r"\[\^?\]?[^\]]*\]", "c", bare)
     groups: list[bool] = [False]

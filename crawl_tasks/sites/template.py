@@ -1,7 +1,7 @@
-"""An address template such as `/post/{post}` or `/t?id={post}&start={offset:25}`: checked, filled in, read back.
+"""Address templates such as `/post/{post}` or `/t?id={post}&start={offset:25}`: checked, filled in, read back.
 
-Only {board}, {post}, {page} and {offset:N} are filled in, and nothing else in braces is allowed, so that
-no text of a site file is ever run as a format string.
+Only {board}, {post}, {page} and {offset:N} are filled in. Nothing else in braces is allowed, so that no text of a site
+file is ever run as a format string.
 """
 
 from __future__ import annotations
@@ -13,68 +13,72 @@ from urllib.parse import quote
 
 from crawl_tasks.errors import RefusedAddress
 from crawl_tasks.model import Stage
-from crawl_tasks.sites.rules import As
+from crawl_tasks.sites.field_rules import As
 from crawl_tasks.sites.stages import StageSpec
 from crawl_tasks.urls import normalize
 
 _BRACES = re.compile(r"\{([^{}]*)\}")
 _OFFSET = re.compile(r"offset:([1-9][0-9]{0,3})")
+# Plain letters and digits pass the normalisation unchanged, where braces would be percent-encoded.
 _MARKS = {"key": "Z0KEY0Z", "page": "Z0PAGE0Z", "offset": "Z0OFFSET0Z"}
 _IS_PLAIN = re.compile(r"[A-Za-z0-9_~-]{1,200}").fullmatch
 _LONGEST_KEY = 200
 
 
 def key_name(stage: Stage) -> str:
-    """Return what the key of a stage is called in templates and identities: board or post."""
+    """Return the name of a stage's key in templates and identities: board or post."""
     return "board" if stage is Stage.LIST else "post"
 
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """A checked template. `text` has {key}, {page} and {offset} left to fill in; `step` is the N of {offset:N}."""
+    """A checked template. `text` has {key}, {page} and {offset} to fill in, `step` is the N of {offset:N}."""
 
     text: str
     step: int = 0
     has_page: bool = False
 
     def address(self, key: str, page: int, step: int | None = None) -> str:
-        """Return the normalised address of a page; `step` stands in place of the N of {offset:N}.
+        """Return the normalised address of a page. `step` replaces the N of {offset:N}.
 
         Raises:
             RefusedAddress: No address can hold the key.
         """
         offset = (page - 1) * (step or self.step)
+        # A plain key cannot change a normalised template, so the result needs no second normalisation.
         if _IS_PLAIN(key):
             return self.text.format(key=key, page=page, offset=offset)
+        # A dot as key would be a dot segment, and the address that of another page.
         if key in ("", ".", "..") or len(key) > _LONGEST_KEY:
             raise RefusedAddress(f"an id of {len(key)} characters ({key[:20]!r}) makes no address")
         return normalize(self.text.format(key=quote(key, safe=""), page=page, offset=offset))
 
     def pattern(self, stage: Stage) -> re.Pattern[str]:
-        """Return the regex that reads this template's addresses back; groups as in `identity`."""
+        """Return the regex that reads this template's addresses back, with the groups of `identity`."""
         text = re.escape(self.text)
         for name, group in (("key", key_name(stage)), ("page", "page"), ("offset", "offset")):
             inner = r"[^/?&#;]+" if name == "key" else r"[0-9]{1,9}"
             mark = re.escape("{" + name + "}")
+            # A regex defines a group once. Further places must hold the same text.
             text = text.replace(mark, f"(?P<{group}>{inner})", 1).replace(mark, f"(?P={group})")
         return re.compile(text)
 
 
 def normalize_below(base: str, address: str) -> str:
-    """Return an address of a site file: one that begins with a slash lies below the path of `base`.
+    """Return an address of a site file. An address with a slash in front lies below the path of `base`.
 
     Raises:
-        RefusedAddress: It is none.
+        RefusedAddress: The text is no address.
     """
     is_path = address.startswith("/") and not address.startswith("//")
     return normalize(base + address if is_path else address, f"{base}/")
 
 
 def compile_template(text: str, *, stage: Stage, base: str) -> Template:
-    """Check a template and make it absolute.
+    """Return a checked, absolute template.
 
     Raises:
-        ValueError: It has unknown braces, no key where it needs one, or makes no address.
+        ValueError: The text has unknown braces, lacks the key, or makes no address.
     """
     names: list[str] = []
     step = 0
@@ -112,7 +116,7 @@ def _allowed(stage: Stage) -> str:
 
 
 def check_addresses(stages: Mapping[Stage, StageSpec], base: str) -> None:
-    """Raise ValueError, naming stage and key, where a template or an identity of a site cannot work."""
+    """Raise ValueError, with stage and key, for a template or identity of a site that cannot work."""
     for stage, spec in stages.items():
         templates = [
             compile_template(text, stage=stage, base=base) for text in (spec.address, spec.first_address) if text
@@ -127,7 +131,7 @@ def check_addresses(stages: Mapping[Stage, StageSpec], base: str) -> None:
 
 
 def _tellers(stage: Stage, stages: Mapping[Stage, StageSpec]) -> list[StageSpec]:
-    """Return the stages whose pages tell of the next page of this one."""
+    """Return the stages whose pages lead to the next page of this stage."""
     return [stages[one] for one in ((Stage.POST, stage) if stage is Stage.COMMENT else (stage,)) if one in stages]
 
 

@@ -1,7 +1,7 @@
-"""YAML text into plain values, with the line of every key; only what a site file needs, and nothing that runs.
+"""YAML text into plain values with the line of every key. Only the YAML that a site file needs, and nothing that runs.
 
-The node graph is walked by us: no tag makes an object, no key stands twice, and the number of nodes
-visited is capped, which also ends alias bombs and cycles.
+The node graph is walked here: no tag makes an object, and no key stands twice. The number of visited nodes is limited,
+which also ends alias bombs and cycles.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from crawl_tasks.errors import SiteError
-from crawl_tasks.surrogates import whole_text
+from crawl_tasks.model.surrogates import whole_text
 
 MAX_NODES = 20_000
 MAX_DEPTH = 30
@@ -34,24 +34,24 @@ class Tree:
     nodes: int = 0
 
     def line(self, path: Path) -> int:
-        """Return the line of a path, or of the nearest thing above it that stands in the file."""
+        """Return the line of a path, or of the nearest path above that stands in the file."""
         while path and path not in self.lines:
             path = path[:-1]
         return self.lines.get(path, 1)
 
     def depth(self, path: Path) -> int:
-        """Return how many parts of a path stand in the file."""
+        """Return the number of leading parts of a path that stand in the file."""
         while path and path not in self.lines:
             path = path[:-1]
         return len(path)
 
     def below(self, key: str) -> Tree:
-        """Return the part of the file that stands under a key."""
+        """Return the part of the file under a key."""
         value = self.value.get(key) if isinstance(self.value, dict) else None
         return Tree(self.source, value, {path[1:]: line for path, line in self.lines.items() if path[:1] == (key,)})
 
     def without(self, paths: Collection[Path]) -> Tree:
-        """Return the tree knowing no lines at and below some paths, which another file has replaced."""
+        """Return the tree without the lines at and below some paths, which another file has replaced."""
         lines = {
             path: line
             for path, line in self.lines.items()
@@ -61,10 +61,10 @@ class Tree:
 
 
 def read_yaml(text: str, source: str) -> Tree:
-    """Read one YAML document.
+    """Return one YAML document as a tree.
 
     Raises:
-        SiteError: It is no YAML, or uses more of YAML than a site file may.
+        SiteError: The text is not YAML, or uses more of YAML than a site file may.
     """
     tree = Tree(source)
     try:
@@ -84,6 +84,7 @@ def _value(node: Node, path: Path, tree: Tree) -> Value:
     line = node.start_mark.line + 1
     tree.lines.setdefault(path, line)
     tree.nodes += 1
+    # Nodes are counted as visited, not as written: each alias counts with everything below.
     if tree.nodes > MAX_NODES or len(path) > MAX_DEPTH:
         raise SiteError(f"{tree.source}:{line}: is too large or refers to itself; use fewer aliases and levels")
     if not isinstance(node, ScalarNode) and node.tag not in (f"{_CORE}map", f"{_CORE}seq"):
@@ -105,6 +106,7 @@ def _mapping(node: MappingNode, path: Path, tree: Tree) -> Value:
         key = str(key_node.value)
         if key == "<<":
             raise SiteError(f"{place}: merge keys (<<) are not read; write the keys out")
+        # Many YAML readers keep the last of two equal keys, and the first is lost in silence.
         if key in result:
             raise SiteError(f"{place}: {_dotted((*path, key))}: stands twice; remove one")
         tree.lines[(*path, key)] = key_node.start_mark.line + 1
@@ -115,8 +117,10 @@ def _mapping(node: MappingNode, path: Path, tree: Tree) -> Value:
 def _scalar(tag: str, text: str, place: str) -> Value:
     kind = tag.removeprefix(_CORE)
     try:
+        # A date such as 2024-01-02 stays text: no key of a site file takes a date.
         if kind in ("str", "timestamp"):
-            return whole_text(text)  # YAML reads the escapes of an emoji, as JSON writes it, as two halves
+            # JSON writes an emoji as two escapes, which YAML reads as two halves of a character.
+            return whole_text(text)
         if kind == "null":
             return None
         if kind == "bool":

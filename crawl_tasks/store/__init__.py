@@ -1,1 +1,1 @@
-"""The database of posts and comments. Import its modules by name: SQLAlchemy is paid for only where it is used."""
+"""The database of posts and comments. Import the modules by name: only these pay for the import of SQLAlchemy."""

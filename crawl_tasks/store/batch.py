@@ -1,4 +1,4 @@
-"""Before the transaction: the items of many pages become one row per key, and what they contradict of each other."""
+"""The batch: items of many pages become one row per key, with the values they supersede among each other."""
 
 from __future__ import annotations
 
@@ -6,31 +6,30 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from crawl_tasks.model import Comment, Items, Visit
-from crawl_tasks.store.records import (
+from crawl_tasks.store.merge import Replaced, merge
+from crawl_tasks.store.rows import (
     COMMENTS,
     FORUMS,
     POSTS,
     Key,
-    Loser,
     Row,
     Shape,
     comment_rows,
     forum_row,
-    merge,
     post_row,
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """The rows of one table, by key, and the values that lost to others of the same batch."""
+    """The rows of one table, by key, and the values superseded within the batch."""
 
     shape: Shape
     rows: dict[Key, Row] = field(default_factory=dict)
-    losers: dict[Key, list[Loser]] = field(default_factory=dict)
+    losers: dict[Key, list[Replaced]] = field(default_factory=dict)
 
     def add_all(self, rows: Iterable[Row]) -> None:
-        """Take many rows in; at once when, as nearly always, none of their keys is known."""
+        """Add many rows, in one step if none of their keys is known, as nearly always."""
         many = list(rows)
         keys = list(map(self.shape.key_of, many))
         fresh = dict(zip(keys, many, strict=True))
@@ -41,7 +40,7 @@ class Gathered:
             self.add(key, row)
 
     def add(self, key: Key, row: Row) -> None:
-        """Take a row in, merged with what is known of its key."""
+        """Add a row, merged with the known one of the same key."""
         known = self.rows.setdefault(key, row)
         if known is row:
             return
@@ -52,7 +51,7 @@ class Gathered:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """All that one transaction has to say."""
+    """All rows of one transaction."""
 
     forums: Gathered
     posts: Gathered
@@ -78,12 +77,13 @@ def gather(pages: Iterable[Items]) -> Batch:
             some, versions = comments.setdefault(site, ([], []))
             some.extend(page.comments)
             versions += [page.read_by] * len(page.comments)
+    # Comments by site, not by page: they are converted column by column, which pays for many at once.
     for site, (some, versions) in comments.items():
         batch.comments.add_all(comment_rows(site, some, versions))
     return batch
 
 
 def _time_of(page: Items) -> float:
-    """Say when a page was seen: a Forum does not, but what stood beside it does."""
+    """Return when a page was seen: a Forum carries no time, the posts and comments beside do."""
     times = [post.seen_at for post in page.posts] + [comment.seen_at for comment in page.comments]
     return max(times, default=0.0)

@@ -1,7 +1,7 @@
-"""Below every write and read of the store: one engine, opened for our tables and for no others'.
+"""The database connection: one engine, opened for our tables and for no others'.
 
-SQLite runs in WAL mode; a writer takes its lock with BEGIN IMMEDIATE, because a deferred transaction
-that turns to writing fails at once, in spite of the timeout, when another writer was quicker.
+SQLite runs in WAL mode. A writer takes its lock with BEGIN IMMEDIATE: a deferred transaction that turns to writing
+fails at once, in spite of the timeout, if another writer was quicker.
 """
 
 from __future__ import annotations
@@ -20,22 +20,24 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 
 from crawl_tasks.errors import StoreError
 from crawl_tasks.store import tables
+from crawl_tasks.store.driver_errors import explain, shown
 from crawl_tasks.store.migrations import STEPS, Step, bring_up, version_after
-from crawl_tasks.store.trouble import explain, shown
 
-_WRITES: Final = "crawl_writes"  # the execution option of a connection that is going to write
+# The execution option of a connection that is going to write.
+_WRITES: Final = "crawl_writes"
 KINDS: Final = frozenset({"sqlite", "postgresql", "postgres"})
 _DRIVERS: Final = {"postgres": "postgresql+psycopg", "postgresql": "postgresql+psycopg"}
 _CONNECT_TIMEOUT_S: Final = 10
-_SCHEMA_LOCK: Final = 0x63726177  # "craw": two processes that open an empty PostgreSQL database take turns
+# "craw" in ASCII: two processes that open an empty PostgreSQL database take turns.
+_SCHEMA_LOCK: Final = 0x63726177
 
 Columns = TypeVarTuple("Columns")
 
 
 class Database:
-    """One database, its connections, and the check that it is ours.
+    """One database, its connections, and the check that the tables are ours.
 
-    Open it in the process that uses it: connections do not survive a fork.
+    Open in the process that uses the database: connections do not survive a fork.
     """
 
     def __init__(self, url: str, *, busy_timeout_s: float = 30.0, steps: Sequence[Step] = STEPS) -> None:
@@ -48,11 +50,11 @@ class Database:
         self._version = version_after(steps)
 
     def open(self, *, create: bool) -> None:
-        """Connect, check whose tables these are, and with `create` make what of ours is missing.
+        """Connect, check whose tables these are, and with `create` make the missing ones of ours.
 
         Raises:
-            StoreError: the database cannot be reached, is not ours, is newer than we are, or is older or not
-                there and `create` is not set.
+            StoreError: the database cannot be reached, is not ours, is newer than we are, or is older or not there and
+                `create` is not set.
         """
         try:
             with explained(self.url):
@@ -62,24 +64,24 @@ class Database:
             raise
 
     def close(self) -> None:
-        """Give all connections back."""
+        """Close all connections."""
         self.engine.dispose()
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """Run one transaction that writes; the driver's errors pass."""
+        """Run one transaction that writes. The driver's errors pass through."""
         self._check_file()
         with self.engine.connect().execution_options(**{_WRITES: True}) as connection, connection.begin():
             yield connection
 
     def stream(self, query: Select[*Columns]) -> Generator[Row[*Columns]]:
-        """Run a query; the iterator holds a connection until it is used up or closed."""
+        """Run a query. The iterator holds a connection until used up or closed."""
         with self.reading() as connection, connection.execute(query) as rows:
             yield from rows
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """Run one transaction that reads; rows arrive in portions, so that a table of any size fits."""
+        """Run one transaction that reads. Rows arrive in portions, so that a table of any size fits."""
         with explained(self.url):
             self._check_file()
             with self.engine.connect().execution_options(yield_per=1000) as connection:
@@ -97,7 +99,7 @@ class Database:
             self._opened = _inode(self._file)
 
     def _make(self, version: int | None, *, create: bool) -> None:
-        """Bring an older database up, and create the tables that are not there, in one transaction."""
+        """Migrate an older database, and create the missing tables, in one transaction."""
         if not create:
             found = "no crawl was ever stored here; check the database URL"
             if version is not None:
@@ -106,10 +108,12 @@ class Database:
         with self.writing() as connection:
             if connection.dialect.name == "postgresql":
                 connection.execute(text(f"SELECT pg_advisory_xact_lock({_SCHEMA_LOCK})"))
-            version = self._version_there(connection)  # another process may have been quicker
+            # Read again under the lock: another process may have been quicker.
+            version = self._version_there(connection)
             if version is not None and version < self._version:
                 bring_up(connection, version, self._steps)
-            missing = _missing(connection)  # all, or what a later version of us added
+            # All tables, or those that a later version of us added.
+            missing = _missing(connection)
             for table in (table for table in tables.metadata.sorted_tables if table.name in missing):
                 connection.execute(CreateTable(table))
                 for index in table.indexes:
@@ -120,7 +124,7 @@ class Database:
                 connection.execute(insert(tables.meta), rows)
 
     def _version_there(self, connection: Connection) -> int | None:
-        """Number the schema that is there, None where there is none; raise when somebody else's, or a later one, is."""
+        """Return the stored schema version, None for an empty database. Raise for a foreign or a later schema."""
         here = shown(self.url)
         there = set(inspect(connection).get_table_names())
         if "meta" not in there:
@@ -152,7 +156,7 @@ def _missing(connection: Connection) -> set[str]:
 
 @contextmanager
 def explained(url: URL | str) -> Iterator[None]:
-    """Turn what a driver raises into a StoreError of one line."""
+    """Turn a driver's exception into a StoreError of one line."""
     try:
         yield
     except (SQLAlchemyError, ModuleNotFoundError) as error:
@@ -170,7 +174,7 @@ def _normalised(url: str) -> URL:
 
 
 def _file_of(url: URL) -> Path | None:
-    """Name the file of an SQLite database, if it has one that we can see."""
+    """Return the file of an SQLite database, None for one without a visible file."""
     is_plain = url.get_backend_name() == "sqlite" and "uri" not in url.query
     return Path(url.database) if is_plain and url.database and url.database != ":memory:" else None
 
@@ -178,9 +182,11 @@ def _file_of(url: URL) -> Path | None:
 def _engine(url: URL, busy_timeout_s: float) -> Engine:
     if url.get_backend_name() != "sqlite":
         arguments = {"connect_timeout": _CONNECT_TIMEOUT_S}
-        # Positional parameters, so that a batch travels as tuples.
+        # Positional parameters, so that a batch travels as tuples. And a ping before each use, because a restarted
+        # server leaves dead connections in the pool.
         return create_engine(url, pool_pre_ping=True, paramstyle="format", connect_args=arguments)
     sqlite3.register_adapter(type(None), _as_it_is)
+    # A database in memory lives and dies with its connection, so all threads must share one.
     pool = StaticPool if url.database in {None, "", ":memory:"} else None
     arguments_lite = {"timeout": busy_timeout_s, "check_same_thread": False}
     engine = create_engine(url, poolclass=pool, connect_args=arguments_lite)
@@ -190,8 +196,10 @@ def _engine(url: URL, busy_timeout_s: float) -> Engine:
 
 
 def _set_up_sqlite(connection: sqlite3.Connection, _: ConnectionPoolEntry) -> None:
-    connection.isolation_level = None  # the driver must not begin transactions of its own
-    connection.execute("PRAGMA page_size = 8192")  # counts for a new file only; a fifth less CPU than 4096
+    # The driver must not begin transactions of its own.
+    connection.isolation_level = None
+    # Counts for a new file only: a fifth less CPU than 4096.
+    connection.execute("PRAGMA page_size = 8192")
     if connection.execute("PRAGMA journal_mode").fetchone() != ("wal",):
         connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = NORMAL")
@@ -200,7 +208,7 @@ def _set_up_sqlite(connection: sqlite3.Connection, _: ConnectionPoolEntry) -> No
 
 
 def _as_it_is(nothing: None) -> None:
-    """Adapt None to SQLite, which spares its driver a dear search for how to, at each NULL."""
+    """Adapt None for SQLite: else the driver makes a costly search for an adapter at each NULL."""
     return nothing
 
 
@@ -235,4 +243,5 @@ def _read_identity(connection: Connection) -> dict[str, str]:
         found = connection.execute(select(tables.meta.c.name, tables.meta.c.value))
         return {row.name: row.value for row in found}
     except SQLAlchemyError:
-        return {}  # a table of this name with other columns
+        # A foreign table of this name has other columns.
+        return {}

@@ -1,6 +1,6 @@
-"""After the flow: what is stored leaves as JSONL or CSV, whole or what changed, streamed: a table of any size fits.
+"""The export: stored rows as JSONL or CSV, all or the changes only, streamed, so that a table of any size fits.
 
-A file gets its name only when it is whole. Nothing in a CSV can be taken for a formula.
+A file gets its name only when complete. No cell of a CSV can be taken for a formula.
 """
 
 from __future__ import annotations
@@ -15,73 +15,75 @@ from typing import Final
 
 from sqlalchemy import ColumnElement, Table, select, true
 
-from crawl_tasks.store.output import opened
-from crawl_tasks.store.records import Value
+from crawl_tasks.errors import StoreError
+from crawl_tasks.store.atomic_file import opened
+from crawl_tasks.store.rows import Value
 from crawl_tasks.store.tables import CHANGE_ID, comments, posts
 from crawl_tasks.store.upsert import Store
 
 ExportedRow = dict[str, Value]
 
 _INTERNAL: Final = frozenset({"stamps"})
-_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet would run what begins so
+# A spreadsheet would run a cell that begins with one of these (CSV injection).
+_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 
 
-class Kind(StrEnum):
-    """What to export."""
+class ExportKind(StrEnum):
+    """The tables to export."""
 
     POSTS = "posts"
     COMMENTS = "comments"
     ALL = "all"
 
 
-class Format(StrEnum):
-    """How to write it."""
+class ExportFormat(StrEnum):
+    """The format of the file."""
 
     JSONL = "jsonl"
     CSV = "csv"
 
 
-_TABLES: Final[dict[Kind, dict[str, Table]]] = {
-    Kind.POSTS: {"post": posts},
-    Kind.COMMENTS: {"comment": comments},
-    Kind.ALL: {"post": posts, "comment": comments},
+_TABLES: Final[dict[ExportKind, dict[str, Table]]] = {
+    ExportKind.POSTS: {"post": posts},
+    ExportKind.COMMENTS: {"comment": comments},
+    ExportKind.ALL: {"post": posts, "comment": comments},
 }
 
 
 def export(
     store: Store,
     out: str,
-    kind: Kind | str = Kind.ALL,
-    format: Format | str = Format.JSONL,
+    kind: ExportKind | str = ExportKind.ALL,
+    format: ExportFormat | str = ExportFormat.JSONL,
     site: str | None = None,
     *,
     sites: Sequence[str] = (),
     known: Set[int] = frozenset(),
     overwrite: bool = True,
 ) -> int:
-    """Write what is stored to a file, or to stdout when `out` is "-", and return the number of rows written.
+    """Write the stored rows to a file, or to stdout if `out` is "-". Return the number of rows written.
 
-    Posts come before comments, each in the order of their keys. JSONL has one object per line, with its "kind";
-    CSV has a header, and a cell that a spreadsheet would take for a formula begins with an apostrophe.
-    A reader that closes the pipe ends the export quietly.
+    Posts come before comments, each in the order of their keys. JSONL has one object per line, with its "kind". CSV has
+    a header, and a cell that a spreadsheet would take for a formula begins with an apostrophe. A reader that closes the
+    pipe ends the export quietly.
 
     Args:
-        store: what is exported.
+        store: the database.
         out: a file, or "-".
         kind: posts, comments or all.
         format: JSONL or CSV.
         site: only this one.
         sites: only these, if any are given.
-        known: fingerprints of rows that are left out while they are as they were.
-        overwrite: replace the file if it exists.
+        known: fingerprints of rows to leave out while unchanged.
+        overwrite: replace an existing file.
 
     Raises:
-        ConfigError: `out` cannot be written there, or exists and `overwrite` is not set.
-        CrawlError: the disk filled up; the file of that name, if there was one, is as before.
+        ConfigError: `out` cannot be written, or exists and `overwrite` is not set.
+        CrawlError: the disk filled up. A file of that name, if there was one, is as before.
         StoreError: the database cannot be read.
     """
-    wanted = _TABLES[Kind(kind)]
-    header, line_of = _jsonl() if Format(format) is Format.JSONL else _csv(wanted)
+    wanted = _TABLES[ExportKind(kind)]
+    header, line_of = _jsonl() if ExportFormat(format) is ExportFormat.JSONL else _csv(wanted)
     written = 0
     with opened(out, overwrite=overwrite) as file, closing(_rows(store, wanted, [site] if site else sites)) as rows:
         file.write(header)
@@ -96,45 +98,55 @@ def export(
 def export_changes(
     store: Store,
     out: str,
-    kind: Kind | str = Kind.ALL,
-    format: Format | str = Format.JSONL,
+    kind: ExportKind | str = ExportKind.ALL,
+    format: ExportFormat | str = ExportFormat.JSONL,
     site: str | None = None,
     *,
     after: int = 0,
     goes_on: Callable[[], bool] = lambda: False,
+    outlasts: Callable[[StoreError], bool] = lambda _: False,
     overwrite: bool = True,
 ) -> int:
-    """Write what became another text or state since a change, in the order of the commits; return the last change.
+    """Write the change feed after a change: rows with a new text or state, in commit order. Return the last change.
 
-    Each row stands once, as it is now, with the `change_id` of its last change. Rows of one transaction share it: a
-    reader has finished with a change when a row of a later one comes, or the look ends. Whoever goes on from the last
-    change it has finished with misses none, and sees at most the rows of the change after it again. All up to the
-    change that is returned were written. Rows that a version without changes stored come first, and only from 0.
+    Each row stands once, in the present state, with the `change_id` of its last change. Rows of one transaction share a
+    change. A reader has finished with a change when a row of a later one comes, or the query ends. A reader that goes
+    on from the last finished change misses none, and sees at most the rows of the next one again. All changes up to the
+    returned one were written. Rows stored by a version without changes come first, and only from 0.
 
     Args:
-        store: what is exported.
+        store: the database.
         out: a file, or "-".
         kind: posts, comments or all.
         format: JSONL or CSV.
         site: only this one.
         after: the last change that the reader knows.
-        goes_on: asked after each look, when all it found was handed on; true for another one.
-        overwrite: replace the file if it exists.
+        goes_on: called after each query, when all its rows were written. True asks for another query.
+        outlasts: called when the database failed. True asks again, from the last finished change on.
+        overwrite: replace an existing file.
 
     Raises:
-        ConfigError: `out` cannot be written there, or exists and `overwrite` is not set.
+        ConfigError: `out` cannot be written, or exists and `overwrite` is not set.
         CrawlError: the disk filled up.
         StoreError: the database cannot be read.
     """
-    wanted = _TABLES[Kind(kind)]
-    header, line_of = _jsonl() if Format(format) is Format.JSONL else _csv(wanted)
+    wanted = _TABLES[ExportKind(kind)]
+    header, line_of = _jsonl() if ExportFormat(format) is ExportFormat.JSONL else _csv(wanted)
     with opened(out, overwrite=overwrite) as file:
         file.write(header)
         while True:
-            last = store.last_change()
-            with ExitStack() as stack:
-                for row in _changes(store, wanted, [site] if site else (), after, last, stack):
-                    file.write(line_of(row))
+            try:
+                # Before the rows are read: a change that is committed meanwhile belongs to the next query.
+                last = store.last_change()
+                with ExitStack() as stack:
+                    for row in _changes(store, wanted, [site] if site else (), after, last, stack):
+                        file.write(line_of(row))
+                        # All changes before that of this row are written.
+                        after = max(after, int(row[CHANGE_ID] or 0) - 1)
+            except StoreError as error:
+                if not outlasts(error):
+                    raise
+                continue
             file.flush()
             after = max(after, last)
             if not goes_on():
@@ -143,13 +155,13 @@ def export_changes(
 
 
 def fingerprints(store: Store, sites: Sequence[str]) -> frozenset[int]:
-    """Note every post and comment of some sites with its text, in some 100 bytes of memory each."""
-    with closing(_rows(store, _TABLES[Kind.ALL], sites)) as rows:
+    """Return the fingerprints of all posts and comments of some sites, in some 100 bytes of memory each."""
+    with closing(_rows(store, _TABLES[ExportKind.ALL], sites)) as rows:
         return frozenset(map(_fingerprint, rows))
 
 
 def _fingerprint(row: ExportedRow) -> int:
-    # A post of a list is another row once its page was fetched.
+    # A post known from a list counts as another row once the page was fetched.
     return hash(
         (
             row["kind"],
@@ -170,7 +182,7 @@ def _rows(store: Store, wanted: dict[str, Table], sites: Sequence[str]) -> Gener
 def _changes(
     store: Store, wanted: dict[str, Table], sites: Sequence[str], after: int, last: int, stack: ExitStack
 ) -> Iterator[ExportedRow]:
-    """Merge the changes of the tables; the stack gives their connections back."""
+    """Merge the changes of the tables. The stack gives their connections back."""
     streams = []
     for kind, table in wanted.items():
         change = table.c[CHANGE_ID]
@@ -233,7 +245,7 @@ def _safe(value: Value) -> Value:
 
 
 class _Echo:
-    """A file for csv.writer that hands the line back."""
+    """A file for csv.writer that returns the line."""
 
     def write(self, line: str) -> str:
         return line

@@ -1,9 +1,9 @@
-"""Under the store's tables: how a database that an earlier version made gets the shape of today's, one step a version.
+"""Schema migrations: a database of an earlier version gets today's shape, one step per version.
 
-A step only adds: columns that may be NULL, indexes; whole tables need none, they are made where they are missing. So
-workers of the version before, which name every column that they write, go on beside it. Rows it may only mend in what
-they say already. Opened anew they refuse the
-database with one line, instead of leaving empty what they do not know.
+A step only adds columns that may be NULL, or indexes. Whole tables need no step: missing ones are made. So running
+workers of the version before, which name every column that they write, go on beside. Of rows a step may only mend
+stored values. When such a worker starts again, the newer schema is refused with one line. Else the worker would leave
+columns empty that it does not know.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from typing import Final
 from sqlalchemy import Connection, update
 
 from crawl_tasks.store import tables
-from crawl_tasks.store.future import bring_back
+from crawl_tasks.store.future_rows import bring_back
 
 Step = tuple[str | Callable[[Connection], object], ...]
 """Statements that both SQLite and PostgreSQL take, such as "ALTER TABLE posts ADD COLUMN likes BIGINT".
 
-What no such statement can say is a function of the connection, which is within the transaction of the step.
+A step that SQL alone cannot express is a function of the connection, within the transaction of the step.
 """
 
 
 def _bring_back(connection: Connection) -> None:
-    """Schema 2 had observations in the order of the forum's clock: one that was ahead would win for good."""
+    """Mend rows of schema 2, ordered by the forum's clock: an observation ahead would win for good."""
     bring_back(connection, time.time())
 
 
@@ -42,16 +42,16 @@ STEPS: Final[tuple[Step, ...]] = (
         _bring_back,
     ),
 )
-"""The first brings schema 1 to schema 2, and so on; the tables of tables.py are those after the last."""
+"""The first brings schema 1 to schema 2, and so on. The tables of tables.py are those after the last."""
 
 
 def version_after(steps: Sequence[Step]) -> int:
-    """Number the schema that the steps lead to."""
+    """Return the number of the schema after these steps."""
     return 1 + len(steps)
 
 
 def bring_up(connection: Connection, version: int, steps: Sequence[Step]) -> None:
-    """Take the steps that a database of this version lacks, within the transaction of the connection."""
+    """Run the steps that a database of this version lacks, within the transaction of the connection."""
     for step in steps[version - 1 :]:
         for statement in step:
             if isinstance(statement, str):

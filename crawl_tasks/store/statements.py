@@ -1,7 +1,7 @@
-"""Below the upsert: every statement it sends, compiled once, run with plain tuples.
+"""The SQL statements of the upsert, compiled once, run with plain tuples.
 
-SQLAlchemy writes the SQL for the dialect; the rows then go to the driver as they are, because
-SQLAlchemy's own handling of parameters costs more than the insert.
+SQLAlchemy writes the SQL for the dialect. The rows then go to the driver as they are, because SQLAlchemy's own handling
+of parameters costs more than the insert.
 """
 
 from __future__ import annotations
@@ -30,24 +30,27 @@ from sqlalchemy import (
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.sql import ClauseElement
 
+from crawl_tasks.model import Decision
 from crawl_tasks.store import tables
-from crawl_tasks.store.records import Key, Row, Shape
-from crawl_tasks.store.visits import RequestRow
+from crawl_tasks.store.rows import Key, RequestRow, Row, Shape
 
 if TYPE_CHECKING:
     from sqlalchemy.dialects import postgresql
 
-_SIZES: Final = (1, 8, 32, 128)  # keys asked for at once: few sizes, so that drivers keep their prepared statements
+# Keys of one query: few sizes, so that drivers keep their prepared statements.
+_SIZES: Final = (1, 8, 32, 128)
 _IS_CHANGE: Final = tables.meta.c.name == literal_column("'change'")
-_VARIANTS: Final = 100  # statements kept for each way of leaving columns out
+# Statements kept for each combination of columns left out.
+_VARIANTS: Final = 100
 
 
 def _insert_of(dialect: Dialect) -> Callable[[Table], sqlite.Insert | postgresql.Insert]:
-    """Give the insert that can say what becomes of a row that is there; another dialect is added here.
+    """Return the dialect's insert with an upsert clause. Another dialect is added here.
 
-    MySQL would say INSERT IGNORE and ON DUPLICATE KEY UPDATE.
+    MySQL would need INSERT IGNORE and ON DUPLICATE KEY UPDATE.
     """
-    if dialect.name == "postgresql":  # 35 ms that a worker on SQLite need not wait for
+    # The import takes 35 ms that a worker on SQLite need not wait for.
+    if dialect.name == "postgresql":
         from sqlalchemy.dialects import postgresql  # noqa: PLC0415
 
         return postgresql.insert
@@ -55,7 +58,7 @@ def _insert_of(dialect: Dialect) -> Callable[[Table], sqlite.Insert | postgresql
 
 
 class Statements:
-    """The statements of one dialect, each compiled when it is first sent: together they cost 15 ms."""
+    """The statements of one dialect, each compiled when first sent: together they cost 15 ms."""
 
     def __init__(self, dialect: Dialect) -> None:
         self._dialect = dialect
@@ -67,26 +70,29 @@ class Statements:
         self._over = cache(self._compile_over)
 
     def next_change(self, connection: Connection) -> int:
-        """Number this transaction; until it ends no other gets a number, so that they are committed in order."""
+        """Return a number for this transaction.
+
+        No other transaction gets a number until this one ends, so commits have the order of the numbers.
+        """
         connection.exec_driver_sql(self._count_change)
         return int(connection.exec_driver_sql(self._read_change).scalar_one())
 
     def add(self, connection: Connection, table: Table, rows: Sequence[Row], change: int | None = None) -> int:
-        """Insert the rows whose key is not there, as of this change; return how many were not."""
+        """Insert the rows with new keys, as of this change. Return the number of rows inserted."""
         names, values = _without_nulls(table, rows, change)
         return connection.exec_driver_sql(self._add(table, names), values).rowcount
 
     def replace(self, connection: Connection, table: Table, rows: Sequence[Row], change: int | None = None) -> None:
-        """Write rows over those of the same key; what gets another text or state is as of this change."""
+        """Write rows over those of the same key. Rows with another text or state get this change."""
         names, values = _without_nulls(table, rows, change)
         connection.exec_driver_sql(self._replace(table, names), values)
 
     def touch(self, connection: Connection, shape: Shape, rows: Sequence[Row]) -> None:
-        """Set nothing but `seen_at`, given before the key."""
+        """Set nothing but `seen_at`, which stands before the key."""
         connection.exec_driver_sql(self._touch(shape), list(rows))
 
     def find(self, connection: Connection, shape: Shape, keys: Sequence[Key]) -> Iterator[Row]:
-        """Read the rows of sorted keys, in their order, and hold them against other writers."""
+        """Return the rows of sorted keys, in their order, locked against other writers."""
         for prefix, group in groupby(keys, key=itemgetter(slice(shape.key_size - 1))):
             ids = [key[-1] for key in group]
             for some in _portions(ids):
@@ -94,23 +100,27 @@ class Statements:
                 yield from map(tuple, found.all())
 
     def keep_versions(self, connection: Connection, rows: Sequence[Row]) -> None:
-        """Insert versions; of one that is there, keep the later time."""
+        """Insert versions. A version that is there keeps the later time."""
         connection.exec_driver_sql(self._keep_version, list(rows))
 
     def drop_versions(self, connection: Connection, keys: Sequence[Key]) -> None:
-        """Delete versions that have become current again."""
+        """Delete versions whose value has become current again."""
         connection.exec_driver_sql(self._drop_version, list(keys))
 
     def note(self, connection: Connection, rows: Sequence[RequestRow]) -> None:
-        """Insert requests; of one that is there, keep the newer admission and the newer fetch."""
+        """Insert requests. A request that is there keeps the newer admission and the newer fetch."""
         connection.exec_driver_sql(self._note, list(rows))
 
     def keep_site(self, connection: Connection, name: str, text: str) -> None:
-        """Write a site's text over the one that is there."""
+        """Write a site's text over the stored one."""
         connection.exec_driver_sql(self._over(tables.sites), (name, text))
 
+    def decide(self, connection: Connection, decisions: Sequence[Decision]) -> None:
+        """Write decisions of operators over older ones of the same subject."""
+        connection.exec_driver_sql(self._decide, list(map(tuple, decisions)))
+
     def keep_meta(self, connection: Connection, name: str, value: str) -> None:
-        """Write a value of table `meta` over the one that is there."""
+        """Write a value of table `meta` over the stored one."""
         connection.exec_driver_sql(self._over(tables.meta), (name, value))
 
     def _compile_add(self, table: Table, names: tuple[str, ...]) -> str:
@@ -123,6 +133,7 @@ class Statements:
             column.name: statement.excluded[column.name] for column in table.columns if not column.primary_key
         }
         if tables.CHANGE_ID in values:
+            # A row that was merely seen again keeps its change: readers of the change feed must not get such rows.
             new, old = statement.excluded, table.c
             changed = new.content_hash != old.content_hash
             if "fetched_at" in old:
@@ -141,6 +152,7 @@ class Statements:
             .where(*matches, keys[-1].in_(ids))
             .order_by(keys[-1])
         )
+        # For PostgreSQL. SQLite has one writer at a time and its dialect leaves the clause out.
         return self._compile(statement.with_for_update())
 
     def _compile_touch(self, shape: Shape) -> str:
@@ -169,6 +181,15 @@ class Statements:
                 values[name] = case((later, new[name]), else_=table.c[name])
         return self._compile(statement.on_conflict_do_update(index_elements=list(table.primary_key), set_=values))
 
+    @cached_property
+    def _decide(self) -> str:
+        table = tables.decisions
+        statement = self._insert(table)
+        values = {column.name: statement.excluded[column.name] for column in table.columns if not column.primary_key}
+        is_newer = statement.excluded.at_ms > table.c.at_ms
+        keys = list(table.primary_key)
+        return self._compile(statement.on_conflict_do_update(index_elements=keys, set_=values, where=is_newer))
+
     def _compile_over(self, table: Table) -> str:
         statement = self._insert(table)
         values = {column.name: statement.excluded[column.name] for column in table.columns if not column.primary_key}
@@ -194,21 +215,16 @@ class Statements:
 
 
 def _without_nulls(table: Table, rows: Sequence[Row], change: int | None) -> tuple[tuple[str, ...], list[Row]]:
-    """Leave out the columns that are None in every row: to bind a None costs SQLite's driver more than a text."""
-    columns = zip(_names(table), zip(*rows, strict=True), strict=True)
+    """Leave out the columns that are None in every row: binding a None costs SQLite's driver more than a text."""
+    columns = zip(tables.names_of(table), zip(*rows, strict=True), strict=True)
     kept = {name: column for name, column in columns if any(column) or column.count(None) < len(rows)}
     if change is not None:
         kept[tables.CHANGE_ID] = (change,) * len(rows)
     return tuple(kept), list(zip(*kept.values(), strict=True))
 
 
-@cache
-def _names(table: Table) -> tuple[str, ...]:
-    return tuple(column.name for column in table.columns if column.name != tables.CHANGE_ID)
-
-
 def _portions(ids: list[str]) -> Iterator[list[str]]:
-    """Cut into the sizes that have a statement, filling the last portion up with its own last id."""
+    """Cut into the sizes that have a statement, and fill the last portion up with its own last id."""
     for start in range(0, len(ids), _SIZES[-1]):
         some = ids[start : start + _SIZES[-1]]
         size = next(size for size in _SIZES if size >= len(some))

@@ -1,21 +1,23 @@
-"""Under the store's writes and reads: the tables and their natural keys; migrations.py numbers their shape.
+"""The tables and their natural keys. migrations.py numbers their shape.
 
 `forums`, `posts` and `comments` hold one row per natural key. After the key stand `seen_at` (the newest observation)
-and the fields of the model, in order; a NULL was never seen. An observation has the moment at which Redis let a worker
-ask for its page, in seconds: they are in the order in which we asked. `first_seen_at` is the oldest. In `extra` a
-null is a name that its page showed and shows no more. `stamps` says which fields are older than `seen_at`: see
-records.py. `change_id` numbers the transaction that last gave a row another text or state, in the order of their
-commits: see export.py.
+and the fields of the model, in order. A NULL was never seen. An observation has the moment at which Redis let a worker
+ask for its page, in seconds, so observations are in the order of the requests. `first_seen_at` is the oldest. In
+`extra` a null is a name that its page showed and shows no more. `stamps` names the fields that are older than `seen_at`
+(stamps.py). `change_id` numbers the transaction that last gave a row another text or state, in commit order
+(export.py).
 """
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Final
 
 from sqlalchemy import BigInteger, Column, Double, Index, MetaData, String, Table, Text
 
 APPLICATION: Final = "crawl_tasks"
-ID_LENGTH: Final = 200  # three keys of this length still fit an index row of PostgreSQL and of MySQL
+# Three keys of this length still fit an index row of PostgreSQL and of MySQL.
+ID_LENGTH: Final = 200
 SITE_LENGTH: Final = 100
 CHANGE_ID: Final = "change_id"
 
@@ -27,13 +29,14 @@ def _site() -> Column[str]:
 
 
 def _key(name: str, length: int = ID_LENGTH) -> Column[str]:
-    """Make a key that is compared by its bytes: locks are taken in the order in which Python sorts."""
+    """Return a key column that compares bytes: locks are taken in the order in which Python sorts."""
     by_bytes = String(length).with_variant(String(length, collation="C"), "postgresql")
     return Column(name, by_bytes.with_variant(String(length, collation="utf8mb4_bin"), "mysql"), primary_key=True)
 
 
 def _text(name: str, *, nullable: bool = True) -> Column[str]:
-    long = Text().with_variant(Text(2**32 - 1), "mysql")  # there a text without a length holds 64 KiB
+    # Without a length MySQL's TEXT holds 64 KiB.
+    long = Text().with_variant(Text(2**32 - 1), "mysql")
     return Column(name, long, nullable=nullable)
 
 
@@ -117,7 +120,7 @@ comments = Table(
     sqlite_with_rowid=False,
 )
 
-# What a title, body or state was before: one row per value that is not the current one (any more).
+# Former titles, bodies and states: one row per value that is not the current one (any more).
 versions = Table(
     "versions",
     metadata,
@@ -142,9 +145,9 @@ memberships = Table(
     sqlite_with_rowid=False,
 )
 
-# What of a site was asked for and fetched, one row a page: from it a lost ledger is rebuilt. A page is open while
-# `wanted`, the revision last admitted, is not `done`, the revision last fetched. Pages that beat or a person asked for
-# have no `wanted`.
+# The requested and fetched pages of a site, one row a page: recovery rebuilds a lost ledger from this table. A page is
+# open while `wanted`, the revision last admitted, is not `done`, the revision last fetched. Pages that beat or a person
+# asked for have no `wanted`.
 requests = Table(
     "requests",
     metadata,
@@ -165,4 +168,24 @@ requests = Table(
 # The sites as they were published last, as JSON.
 sites = Table("sites", metadata, _site(), _text("text", nullable=False))
 
+# The last decision of an operator about each subject of a site: recovery brings these back before all else.
+decisions = Table(
+    "decisions",
+    metadata,
+    _site(),
+    _key("subject", 220),  # a word and the id of a board
+    _text("value", nullable=False),
+    _number("at_ms"),  # Redis' clock
+    _text("who", nullable=False),
+    _text("why", nullable=False),
+    _text("text", nullable=False),  # as Redis holds it
+    sqlite_with_rowid=False,
+)
+
 meta = Table("meta", metadata, _key("name", 50), Column("value", String(100), nullable=False))
+
+
+@cache
+def names_of(table: Table) -> tuple[str, ...]:
+    """Return the names of the columns of a table's rows, in their order. The statements write `change_id`."""
+    return tuple(column.name for column in table.columns if column.name != CHANGE_ID)

@@ -1,41 +1,41 @@
-"""The last step of the flow: a batch of items becomes rows, exactly once however often it arrives.
+"""The upsert: a batch of items becomes rows, exactly once however often the batch arrives.
 
-One batch is one transaction (settle.py does each table's part), under natural keys and with a merge that
-does not care about order (records.py): a batch whose commit got no answer is simply written again.
+One batch is one transaction (write_table.py does each table's part), under natural keys and with a merge that does not
+care about order (merge.py). So a batch whose commit got no answer is simply written again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Final, Self
 
-from sqlalchemy import select
+from sqlalchemy import Connection, Table, delete, select
 from sqlalchemy.exc import DBAPIError
 
-from crawl_tasks.errors import Unstorable
-from crawl_tasks.model import Gain, Items, Kind, Request
+from crawl_tasks.errors import DataRejected
+from crawl_tasks.model import Decision, Items, Kind, Request, StoredChange
 from crawl_tasks.store import tables
 from crawl_tasks.store.batch import gather
-from crawl_tasks.store.cleaning import clean, storable
 from crawl_tasks.store.database import Database, explained
-from crawl_tasks.store.future import AHEAD_S, bring_back, find_ahead, newest
-from crawl_tasks.store.settle import Tally, settle
+from crawl_tasks.store.deletions import follow_up
+from crawl_tasks.store.driver_errors import explain, is_of_values, is_passing
+from crawl_tasks.store.future_rows import AHEAD_S, bring_back, find_ahead, newest
+from crawl_tasks.store.rows import request_rows
+from crawl_tasks.store.sanitize import clean, storable
 from crawl_tasks.store.statements import Statements
-from crawl_tasks.store.sweep import follow_up
-from crawl_tasks.store.trouble import explain, is_of_values, is_passing
-from crawl_tasks.store.visits import request_rows
+from crawl_tasks.store.write_table import WriteCounts, settle
 
-# What comes out of a batch that has something else in it than the model promises, or than its encoder takes.
+# Errors of a batch with a value that the model does not allow, or that the encoder does not take.
 _OF_VALUES: Final = (TypeError, AttributeError, ValueError, OverflowError)
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What a batch did. `changed` rows got a new value in some field; `unchanged` ones at most a later `seen_at`.
+    """The effect of a batch. `changed` rows got a new value in some field, `unchanged` ones at most a later `seen_at`.
 
-    `gains` say the same by site. `asked` are pages to ask for because of what full passes did not see.
+    `gains` are the same counts by site. `asked` are pages to request because a full pass did not see them.
     """
 
     new_posts: int = 0
@@ -44,24 +44,24 @@ class Written:
     new_comments: int = 0
     changed_comments: int = 0
     unchanged_comments: int = 0
-    gains: tuple[Gain, ...] = field(default=(), compare=False)
+    gains: tuple[StoredChange, ...] = field(default=(), compare=False)
     asked: tuple[Request, ...] = field(default=(), compare=False)
 
 
 class Store:
-    """The database of posts and comments. Open it in the process that uses it, not before a fork."""
+    """The database of posts and comments. Open in the process that uses the store, not before a fork."""
 
     def __init__(self, url: str, *, busy_timeout_s: float = 30.0) -> None:
         self.database = Database(url, busy_timeout_s=busy_timeout_s)
         self._statements = Statements(self.database.engine.dialect)
 
     def open(self, *, create: bool = True) -> Self:
-        """Connect, and create the tables when there are none and `create` is set."""
+        """Connect, and with `create` make missing tables."""
         self.database.open(create=create)
         return self
 
     def close(self) -> None:
-        """Give the connections back."""
+        """Close all connections."""
         self.database.close()
 
     def __enter__(self) -> Self:
@@ -71,11 +71,11 @@ class Store:
         self.close()
 
     def write(self, batch: Sequence[Items]) -> Written:
-        """Store a batch in one transaction; replaying it, in any order, changes nothing.
+        """Store a batch in one transaction. A replay, in any order, changes nothing.
 
         Raises:
-            Unstorable: nothing of the batch is stored, and nothing would be the next time.
-            StoreError: nothing of the batch is stored, or the answer to its commit was lost: write it again.
+            DataRejected: nothing of the batch is stored, and nothing would be the next time.
+            StoreError: nothing of the batch is stored, or the answer to the commit was lost: write the batch again.
         """
         pages = storable([page for page in batch if page])
         if not pages:
@@ -96,55 +96,77 @@ class Store:
         try:
             return self._attempt([clean(page) for page in batch])
         except _OF_VALUES as error:
-            raise Unstorable(f"store: a value that cannot be stored: {type(error).__name__}: {error}") from error
+            raise DataRejected(f"store: a value that cannot be stored: {type(error).__name__}: {error}") from error
         except DBAPIError as error:
             if not is_of_values(error):
                 raise
-            raise Unstorable(str(explain(error, self.database.url))) from error
+            raise DataRejected(str(explain(error, self.database.url))) from error
 
     def keep(self, site: str, text: str, epoch: str) -> bool:
-        """Keep a site as it is published, and, once, the name of the ledger that this database is filled from.
+        """Keep a published site and, once, the epoch of the ledger that fills this database.
 
-        Say whether it had none yet.
+        Returns:
+            Whether the database had no epoch yet.
         """
         with explained(self.database.url), self.database.writing() as connection:
             self._statements.keep_site(connection, site, text)
             return self._statements.add(connection, tables.meta, [("epoch", epoch)]) == 1
 
+    def decide(self, decisions: Sequence[Decision]) -> None:
+        """Keep decisions of operators. An older decision about the same subject gives way.
+
+        Of a removed site the requests are forgotten, and nothing is left for a recovery. Its items stay.
+        """
+        if decisions:
+            with explained(self.database.url), self.database.writing() as connection:
+                self._statements.decide(connection, decisions)
+                forget(connection, [one.site for one in decisions if one.is_removal], (tables.sites, tables.requests))
+
+    def erase(self, site: str) -> None:
+        """Delete the items of a site, with their versions, and all else but the decisions of operators."""
+        with explained(self.database.url), self.database.writing() as connection:
+            forget(connection, [site], [one for one in tables.metadata.sorted_tables if one is not tables.decisions])
+
+    def decisions(self) -> list[Decision]:
+        """Return the last decisions of operators, by site and subject."""
+        query = select(tables.decisions).order_by(tables.decisions.c.site, tables.decisions.c.subject)
+        with self.database.reading() as connection:
+            return [Decision(*row) for row in connection.execute(query)]
+
     def renew_epoch(self, epoch: str) -> None:
-        """From now on this database is filled from another ledger."""
+        """Set the epoch: from now on another ledger fills this database."""
         with explained(self.database.url), self.database.writing() as connection:
             self._statements.keep_meta(connection, "epoch", epoch)
 
     def epoch(self) -> str | None:
-        """Name the ledger that this database is filled from; None when nothing was stored yet."""
+        """Return the epoch of the ledger that fills this database, None for an empty one."""
         with self.database.reading() as connection:
             found = connection.execute(select(tables.meta.c.value).where(tables.meta.c.name == "epoch"))
             return found.scalar_one_or_none()
 
     def last_change(self) -> int:
-        """Number the last change of posts and comments; 0 when there was none. All up to it are there to be read."""
+        """Return the last change of posts and comments, 0 without one. All changes up to the last can be read."""
         with self.database.reading() as connection:
             found = connection.execute(select(tables.meta.c.value).where(tables.meta.c.name == "change"))
             return int(found.scalar_one_or_none() or 0)
 
     def bring_back(self, now: float) -> int:
-        """Set times that are well after `now`, Redis' clock in seconds, to `now`; return how many rows had one."""
+        """Set times well after `now`, Redis' clock in seconds, to `now`. Return the number of rows changed."""
         with explained(self.database.url), self.database.writing() as connection:
             return bring_back(connection, now, AHEAD_S)
 
     def ahead(self, now: float) -> list[tuple[str, str]]:
-        """Name the sites, and their tables, that have times well after `now`, Redis' clock in seconds."""
+        """Return sites and tables with times well after `now`, Redis' clock in seconds."""
         with self.database.reading() as connection:
             return list(find_ahead(connection, now + AHEAD_S))
 
     def newest(self, site: str) -> float:
-        """Return when the newest observation of a site was made, in seconds; 0 when there is none."""
+        """Return the time of a site's newest observation, in seconds, 0 without one."""
         with self.database.reading() as connection:
             return newest(connection, site)
 
     def kept_sites(self) -> dict[str, str]:
-        """Read the sites as they were published last, as JSON by name."""
+        """Return the last published sites, as JSON by name."""
         with self.database.reading() as connection:
             return {row.site: row.text for row in connection.execute(select(tables.sites))}
 
@@ -152,6 +174,7 @@ class Store:
         with self.database.writing() as connection:
             batch = gather(pages)
             has_texts = batch.posts.rows or batch.comments.rows or any(page.swept for page in pages)
+            # A batch of visits alone takes no change: a change is a lock that all other writers wait for.
             change = self._statements.next_change(connection) if has_texts else None
             settle(connection, self._statements, batch.forums)
             posts = settle(connection, self._statements, batch.posts, change)
@@ -167,21 +190,28 @@ class Store:
         return Written(*_totals(posts), *_totals(comments), gains, tuple(followed.asked))
 
 
-def _add(tallies: dict[str, Tally], more: Mapping[str, Tally]) -> None:
-    """Count rows that were marked as deleted with the others: each is one that changed."""
+def forget(connection: Connection, sites: Sequence[str], of: Iterable[Table]) -> None:
+    """Delete the rows of some sites from the tables that have sites."""
+    for table in of:
+        if sites and "site" in table.c:
+            connection.execute(delete(table).where(table.c.site.in_(sites)))
+
+
+def _add(tallies: dict[str, WriteCounts], more: Mapping[str, WriteCounts]) -> None:
+    """Add the counts of rows marked as deleted: each is a changed row."""
     for site, tally in more.items():
-        known = tallies.setdefault(site, Tally())
+        known = tallies.setdefault(site, WriteCounts())
         known.rows, known.changed = known.rows + tally.rows, known.changed + tally.changed
 
 
-def _gains(kind: Kind, tallies: Mapping[str, Tally]) -> Iterator[Gain]:
+def _gains(kind: Kind, tallies: Mapping[str, WriteCounts]) -> Iterator[StoredChange]:
     for site, tally in tallies.items():
         seen_again = tally.rows - tally.new - tally.filled - tally.changed
         counts = (tally.new, tally.filled, tally.changed, seen_again)
-        yield Gain(site, kind, *counts, tuple(tally.posted), tally.by_board, tally.restored)
+        yield StoredChange(site, kind, *counts, tuple(tally.posted), tally.by_board, tally.restored)
 
 
-def _totals(tallies: Mapping[str, Tally]) -> tuple[int, int, int]:
+def _totals(tallies: Mapping[str, WriteCounts]) -> tuple[int, int, int]:
     new = sum(tally.new for tally in tallies.values())
     changed = sum(tally.filled + tally.changed for tally in tallies.values())
     return new, changed, sum(tally.rows for tally in tallies.values()) - new - changed

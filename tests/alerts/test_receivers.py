@@ -7,13 +7,13 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from crawl_tasks.alerts.conditions import Alert, Severity
-from crawl_tasks.alerts.receivers import Form, News, NotDelivered, read_receivers, sign, text_of
 from crawl_tasks.errors import SettingsError
-from crawl_tasks.frontier.alarms import Change
+from crawl_tasks.frontier.admin.alert_state import Change
+from crawl_tasks.monitor.alerts.receivers import Form, News, NotDelivered, read_receivers, sign, text_of
+from crawl_tasks.monitor.problems.kinds import Problem, Severity
 from tests.alerts.receiver import Inbox, open_inbox
 
-LATE = Alert("CrawlSiteLate", "demo", Severity.WARNING, "demo: 2 boards <late>", "crawl-tasks status")
+LATE = Problem("CrawlSiteLate", Severity.WARNING, "demo", "2 boards <late>", "crawl-tasks status")
 BEGINS = News(Change.BEGINS, LATE, 1_700_000_000_000)
 ENDED = News(Change.ENDED, LATE, 1_700_000_000_000)
 

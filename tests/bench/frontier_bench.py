@@ -18,11 +18,11 @@ from pathlib import Path
 
 import redis
 
-from crawl_tasks.frontier.answers import Refusal
 from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.frontier.replies import NoLease
 from crawl_tasks.local.redis_server import RedisServer
 from crawl_tasks.model import Comment, Effort, Items, Lease, Parsed, Post, Request, Stage
-from crawl_tasks.publishing import publish_site
+from crawl_tasks.registry.site_publisher import publish_site
 from crawl_tasks.sites.loader import parse_site
 from tests.frontier.small_crawl import RULES
 
@@ -55,7 +55,7 @@ def run(lists: int) -> Iterator[tuple[str, Cost]]:
         site = parse_site(RULES.replace("window: 50", "window: 200, max_backlog: 1000000"), "demo.yaml")
         publish_site(frontier, site, "bench@example.org")
         frontier.admit("demo", [ask(Stage.LIST, f"f{number}") for number in range(lists)])
-        frontier.tick("bench", floor_ms=1)
+        frontier.tick("bench", leader_ms=1)
         spent: dict[str, Cost] = {}
         calls: Counter[str] = Counter()
         while any(released := {stage: released_of(client, stage) for stage in Stage}.values()):
@@ -77,7 +77,7 @@ def released_of(client: redis.Redis, stage: Stage) -> list[int]:
 
 def work_off(frontier: Frontier, client: redis.Redis, stage: Stage, rids: list[int], spent: dict[str, Cost]) -> None:
     """Lease and commit requests; add to what each verb has cost."""
-    leases: list[Lease | Refusal] = []
+    leases: list[Lease | NoLease] = []
     cost = measure(client, lambda: leases.extend(frontier.lease("demo", rid) for rid in rids))
     spent[f"lease {stage}"] = added(spent.get(f"lease {stage}", (0.0, 0.0)), cost)
     held = [(lease, page_of(lease)) for lease in leases if isinstance(lease, Lease)]
@@ -88,9 +88,9 @@ def work_off(frontier: Frontier, client: redis.Redis, stage: Stage, rids: list[i
 
 def draw_all(frontier: Frontier) -> Iterator[tuple[bytes, bytes]]:
     """Take and acknowledge all that waits for the store."""
-    while some := frontier.outbox.draw("bench", 100):
+    while some := frontier.outbox.read("bench", 100):
         yield from some
-        frontier.outbox.stored({"demo": [id for id, _ in some]})
+        frontier.outbox.ack({"demo": [id for id, _ in some]})
 
 
 def ask(stage: Stage, key: str, page: int = 1) -> Request:
@@ -99,7 +99,7 @@ def ask(stage: Stage, key: str, page: int = 1) -> Request:
 
 
 def page_of(lease: Lease) -> Parsed:
-    """Give what a page of the request's stage carries."""
+    """Return what a page of the request's stage carries."""
     stage, key, now = lease.request.stage, lease.request.key, 1_700_000_000.0
     if stage is Stage.LIST:
         first = int(key[1:]) * (THREADS - KNOWN)

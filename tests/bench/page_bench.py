@@ -24,14 +24,14 @@ from typing import TYPE_CHECKING
 import orjson
 import redis
 
-from crawl_tasks.ask import Ask
-from crawl_tasks.bench.crawl import PREFIX, bench_site
+from crawl_tasks.bench.measured_crawl import PREFIX, bench_site
 from crawl_tasks.broker.message import readable
 from crawl_tasks.local.redis_server import RedisServer
 from crawl_tasks.model import Stage
-from crawl_tasks.publishing import publish_site
 from crawl_tasks.queues import STAGE_TASKS
-from crawl_tasks.runtime import runtime
+from crawl_tasks.registry.site_publisher import publish_site
+from crawl_tasks.worker.runtime import runtime
+from crawl_tasks.worker.task_message import TaskMessage
 from tests.flow.world import ROOT
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def start_forum(directory: Path) -> tuple[subprocess.Popen[bytes], str]:
 
 def measure(server: RedisServer, pages: int, functions: int) -> None:
     """Print what a page and what its way through the drain cost."""
-    work, drain, frontier = runtime().pages.work, runtime().drain, runtime().frontier
+    work, drain, frontier = runtime().page_task.handle, runtime().store_task, runtime().frontier
     frontier.produce()
     asks = waiting(server)
     for _ in range(WARM):
@@ -149,8 +149,8 @@ def measure(server: RedisServer, pages: int, functions: int) -> None:
     count.report("the drain", stored, functions)
 
 
-def waiting(server: RedisServer) -> Iterator[Ask]:
-    """Give what the hints on the queues ask for, as a worker would take them."""
+def waiting(server: RedisServer) -> Iterator[TaskMessage]:
+    """Return what the hints on the queues ask for, as a worker would take them."""
     with redis.Redis.from_url(server.url) as client:
         while True:
             runtime().frontier.tick("bench")
@@ -158,7 +158,7 @@ def waiting(server: RedisServer) -> Iterator[Ask]:
                 for message in client.lpop(queue, TAKEN) or ():
                     payload = readable(message)
                     (_, fields, _) = orjson.loads(payload["body"])
-                    yield Ask(fields["site"], STAGES[payload["headers"]["task"]], fields["rid"])
+                    yield TaskMessage(fields["site"], STAGES[payload["headers"]["task"]], fields["rid"])
 
 
 def _short(path: str) -> str:

@@ -19,8 +19,8 @@ from selectolax.lexbor import LexborHTMLParser
 from crawl_tasks.demo.forum import DemoForum
 from crawl_tasks.demo.sizes import BENCH
 from crawl_tasks.model import Fetched, Request, Stage
-from crawl_tasks.parse.page import compile_parser
-from crawl_tasks.sites.address import Addresses, Target
+from crawl_tasks.parse.site_parser import compile_parser
+from crawl_tasks.sites.addresses import Addresses, Target
 from crawl_tasks.sites.loader import load_site
 
 FILE = Path(__file__).parents[2] / "config" / "sites" / "demo.yaml"

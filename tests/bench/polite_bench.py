@@ -29,12 +29,12 @@ from typing import TextIO
 
 import psutil
 
-from crawl_tasks.frontier.client import open_client
 from crawl_tasks.frontier.frontier import Frontier
-from crawl_tasks.frontier.turn import TOLERANCE_S
+from crawl_tasks.frontier.redis_client import open_client
+from crawl_tasks.frontier.slot_throttle import TOLERANCE_S
 from crawl_tasks.local.redis_server import RedisServer
 from crawl_tasks.model import Request, Stage
-from crawl_tasks.publishing import publish_site
+from crawl_tasks.registry.site_publisher import publish_site
 from crawl_tasks.sites.loader import parse_site
 from tests.flow.world import CELERY, ROOT
 
@@ -152,7 +152,7 @@ class Bench:
 
     def _read(self, workers: list[psutil.Process]) -> Reading:
         stats, cpu = self._client.info("commandstats"), self._client.info("cpu")
-        names = ("evalsha", "eval", "xread")
+        names = ("fcall", "evalsha", "eval", "xread")
         return Reading(
             time.time(),
             Counter({name: stats.get(f"cmdstat_{name}", {"calls": 0})["calls"] for name in names}),
@@ -162,7 +162,7 @@ class Bench:
 
     def _late_turns(self) -> int:
         keys = [f"{PREFIX}:s:site{number}:stats" for number in range(self._chosen.sites)]
-        return sum(int(self._client.hget(key, "late_turns") or 0) for key in keys)
+        return sum(int(self._client.hget(key, "late_slots") or 0) for key in keys)
 
 
 def fill(frontier: Frontier, port: int, chosen: argparse.Namespace) -> None:

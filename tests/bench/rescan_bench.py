@@ -17,6 +17,7 @@ import redis
 
 from crawl_tasks.demo.forum import DemoForum
 from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.local.redis_server import RedisServer
 from tests.flow.world import ROOT
 from tests.frontier.small_crawl import SmallCrawl, SmallForum, small_forum
@@ -69,7 +70,7 @@ def counted(crawl: SmallCrawl) -> tuple[int, int, int]:
     """Give answers of status 304, list pages parsed, bytes of bodies."""
     of_all = crawl.client.hgetall("test:stats")
     parsed = sum(int(n) for name, n in of_all.items() if name.startswith(b"parse:list:") and name[-1:].isdigit())
-    stats = crawl.frontier.census("demo").stats
+    stats = Inspector(crawl.frontier).count_requests("demo").stats
     return stats.get("status:304", 0), parsed, stats.get("wire", 0)
 
 

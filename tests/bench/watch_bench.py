@@ -20,10 +20,10 @@ from crawl_tasks.frontier.frontier import BoardTerms, Frontier
 from crawl_tasks.frontier.histogram import AGES_S, TIMES_MS
 from crawl_tasks.local.redis_server import RedisServer
 from crawl_tasks.model import Stage
-from crawl_tasks.monitor.lookout import Lookout
-from crawl_tasks.web.families import Writer
-from crawl_tasks.web.look import Look
-from crawl_tasks.web.metrics import FAMILIES
+from crawl_tasks.monitor.snapshots import Snapshots
+from crawl_tasks.monitor.web.exposition import Writer
+from crawl_tasks.monitor.web.metrics import FAMILIES
+from crawl_tasks.monitor.web.snapshot_cache import SnapshotCache
 
 ROUNDS = 20
 SCRAPE_EVERY_S = 15
@@ -79,9 +79,9 @@ def main() -> None:
 
 
 def measure(client: redis.Redis, frontier: Frontier) -> None:
-    """Look and write as every scrape does, while all sites change, some or none."""
+    """Take snapshots and write them as every scrape does, while all sites change, some or none."""
     gc.set_threshold(50_000, 20, 100)  # as the exporter does
-    look, writer = Look(Lookout(frontier).look, fresh_s=0.0), Writer(FAMILIES)
+    look, writer = SnapshotCache(Snapshots(frontier).look, fresh_s=0.0), Writer(FAMILIES)
     names = frontier.sites.names()
     text = scrape(look, writer)
     boards = sum(site.boards.total for site in look.now().sites)
@@ -103,7 +103,7 @@ def measure(client: redis.Redis, frontier: Frontier) -> None:
         print(f"; every {SCRAPE_EVERY_S} s that is {(ours + theirs) / SCRAPE_EVERY_S:.2%} of a core")
 
 
-def scrape(look: Look, writer: Writer) -> str:
+def scrape(look: SnapshotCache, writer: Writer) -> str:
     """Do what the exporter does for an answer, its encoding too."""
     return writer.write(look.now()).encode().decode()
 

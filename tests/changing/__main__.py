@@ -92,7 +92,7 @@ def _plan(options: argparse.Namespace, seed: int, url: str) -> Plan:
 
 @contextmanager
 def _database(kind: str) -> Iterator[object]:
-    """Give a function that names a new database at each call; '' is SQLite in the crawl's own directory."""
+    """Return a function that names a new database at each call; '' is SQLite in the crawl's own directory."""
     if kind == "sqlite":
         yield lambda: ""
         return

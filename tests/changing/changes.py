@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 from random import Random
 
-from crawl_tasks.demo.genesis import DELETED_BODY, Author
-from crawl_tasks.demo.prose import Passage
-from crawl_tasks.demo.world import Reply, ReplyState, Style
+from crawl_tasks.demo.content import Reply, ReplyState, Style
+from crawl_tasks.demo.generator import DELETED_BODY, Author
+from crawl_tasks.demo.texts import TextPair
 from tests.changing.topics import Forum, Topic, in_order
 
 HALF_BYTES = "\ue000"
 """Stands in a page's text where its bytes will have the first three of an emoji's four."""
-HALVES = (Passage("<p>&#55357;</p>", "\ufffd"), Passage(f"<p>{HALF_BYTES}</p>", "\ufffd"))
+HALVES = (TextPair("<p>&#55357;</p>", "\ufffd"), TextPair(f"<p>{HALF_BYTES}</p>", "\ufffd"))
 _HOT = 14
 
 
@@ -36,13 +36,13 @@ class Desk:
         return self.rng.choice(choice) if choice else None
 
     def moment(self, topic: Topic) -> int:
-        """Give the present as the thread's boards write it, and not before its newest comment."""
+        """Return the present as the thread's boards write it, and not before its newest comment."""
         return max(int(self.now) // topic.precision_s * topic.precision_s, topic.active_at)
 
-    def odd(self, body: Passage) -> Passage:
+    def odd(self, body: TextPair) -> TextPair:
         """Add half an emoji to some texts."""
         half = self.rng.choice(HALVES)
-        return Passage(f"{body.html}\n{half.html}", f"{body.text}\n{half.text}") if self.rng.random() < 0.1 else body
+        return TextPair(f"{body.html}\n{half.html}", f"{body.text}\n{half.text}") if self.rng.random() < 0.1 else body
 
 
 Change = Callable[[Desk], str | None]
@@ -89,7 +89,7 @@ def edit(desk: Desk, *, is_seen: bool) -> str | None:
 
 
 def retitle(desk: Desk) -> str | None:
-    """Give a post another title, some its former one again."""
+    """Return a post another title, some its former one again."""
     topic = desk.pick()
     if topic is None:
         return None
@@ -117,9 +117,9 @@ def _normal(topic: Topic) -> list[Reply]:
     return [one for one in topic.replies if one.state is ReplyState.NORMAL]
 
 
-def _edited(body: Passage, rng: Random) -> Passage:
+def _edited(body: TextPair, rng: Random) -> TextPair:
     note = f"Edit {rng.randrange(10**6)}"
-    return Passage(f"{body.html}\n<p>{note}</p>", f"{body.text}\n{note}")
+    return TextPair(f"{body.html}\n<p>{note}</p>", f"{body.text}\n{note}")
 
 
 def delete(desk: Desk, *, gone: int, is_listed: bool, is_marked: bool = False) -> str | None:
@@ -246,7 +246,7 @@ def pin(desk: Desk) -> str | None:
 
 
 def flair(desk: Desk) -> str | None:
-    """Give a thread a mark that only its page shows."""
+    """Return a thread a mark that only its page shows."""
     topic = desk.pick()
     if topic is None:
         return None
@@ -265,7 +265,7 @@ def look(desk: Desk) -> str | None:
 
 
 def rename(desk: Desk) -> str | None:
-    """Give an account another name, everywhere."""
+    """Return an account another name, everywhere."""
     names = sorted({topic.author for topic in desk.forum.topics.values() if topic.author})
     old = desk.rng.choice(names)
     new = f"{old}*{desk.rng.randrange(1000)}"

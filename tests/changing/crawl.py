@@ -11,11 +11,11 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from crawl_tasks.publishing import board_terms, terms_of
 from crawl_tasks.recovery.fsck import Check
+from crawl_tasks.registry.site_publisher import board_terms, terms_of
 from crawl_tasks.sites.loader import load_site
-from crawl_tasks.sites.published import dump_site
 from crawl_tasks.sites.schema import Site
+from crawl_tasks.sites.site_json import dump_site
 from crawl_tasks.sites.stages import Walk
 from crawl_tasks.store.upsert import Store
 from tests.changing.feed import Reader
@@ -88,17 +88,17 @@ class ChangingCrawl:
 
     def judge(self, reader: Reader) -> list[Difference]:
         """Hold everything against everything."""
-        census = self.world.census()
+        counts = self.world.count_requests()
         judge = Judge(self._store, self.files["truth.json"], SITE, self._plan.words_s)
         found = judge.differences()
         if not self._plan.has_full_pass:
             named = Named(judge.truth, self._answers())
             found = [one for one in found if one not in named]
         found += [Difference("change feed", "", fault) for fault in reader.faults()]
-        if said := census.imbalance():
+        if said := counts.imbalance():
             found.append(Difference("ledger", "", said))
-        if census.dead or census.parked:
-            found.append(Difference("dead or parked", "", f"{census.dead} dead, {census.parked} parked"))
+        if counts.dead or counts.parked:
+            found.append(Difference("dead or parked", "", f"{counts.dead} dead, {counts.parked} parked"))
         found += [Difference("fsck", "", str(one)) for one in Check(self.world.frontier, self._store).run()]
         return found
 
@@ -163,7 +163,8 @@ def start_forum(world: World, options: tuple[str, ...]) -> None:
 def begin_full_pass(world: World) -> None:
     """Make the full pass of every board due."""
     for name in world.client.zrange("crawl:fulls", 0, -1):
-        world.client.hset(f"crawl:s:{SITE}:board:{name.decode().split(' ')[1]}", "full_due", 0)
+        site, board = name.decode().split(" ")
+        world.client.hset(f"crawl:s:{site}:board:{board}", "full_due", 0)
 
 
 def go_on_with_full_pass(world: World) -> None:
@@ -176,7 +177,7 @@ def full_pass(world: World, wait: Callable[[], None] | None = None) -> None:
     """Make a full pass over all boards, from its beginning to its end."""
     begin_full_pass(world)
     before = -1
-    while before != (before := world.census().admitted):
+    while before != (before := world.count_requests().admitted):
         go_on_with_full_pass(world)
         world.frontier.produce()
         if wait is None:

@@ -26,7 +26,7 @@ class Reader:
         self._rows |= {_key(row): row for row in _lines(self._out)}
 
     def faults(self) -> list[str]:
-        """Say where what was read, on and on or at once, is not what is stored."""
+        """Return where what was read, on and on or at once, is not what is stored."""
         self.read_on()
         export(self._store, str(self._out))
         stored = {_key(row): row for row in _lines(self._out)}

@@ -6,10 +6,13 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
-from crawl_tasks.demo.world import Board, Reply
+from crawl_tasks.demo.content import Board, Reply
 from tests.changing.topics import COUNT_ONLY, Forum, Topic
 
-Value: TypeAlias = "str | int | None"
+Value: TypeAlias = "str | int | float | None"
+BEGAN = " began"
+"""Ends the name under which a past keeps when each value of a fact began."""
+
 Facts: TypeAlias = dict[str, Value]
 Past: TypeAlias = dict[str, list[Value]]
 
@@ -27,29 +30,29 @@ class History:
         self._comments: dict[str, Past] = {}
         self._places: dict[str, list[str]] = {}
         self._was: dict[str, list[str]] = {}
-        self._revisions: dict[str, dict[int, str]] = {}
+        self._at = 0.0
         for topic in forum.topics.values():
             self._note(topic)
 
     def follow(self, at: float, done: Sequence[str]) -> None:
         """Take in what the last change touched."""
+        self._at = at
         for post_id in dict.fromkeys(self._forum.touched):
             topic = self._forum.topics[post_id]
             self._note(topic)
             self._was.setdefault(post_id, []).append(f"{at:.2f} v{topic.version} {'; '.join(done)}")
 
     def _note(self, topic: Topic) -> None:
-        _extend(self._posts.setdefault(topic.post_id, {}), post_facts(topic))
-        self._revisions.setdefault(topic.post_id, {})[topic.version] = _revision(topic)
+        _extend(self._posts.setdefault(topic.post_id, {}), post_facts(topic), self._at)
         places = self._places.setdefault(topic.post_id, [])
         places += [board for board in topic.boards if board not in places]
         for key, facts in comment_facts(topic, self._forum.board_of(topic)).items():
-            _extend(self._comments.setdefault(key, {}), facts)
+            _extend(self._comments.setdefault(key, {}), facts, self._at)
         for one in topic.removed:
             if (
                 key := f"{topic.post_id}/{one.comment_id}"
             ) in self._comments:  # else it was gone before a page showed it
-                _extend(self._comments[key], {"state": "deleted"})
+                _extend(self._comments[key], {"state": "deleted"}, self._at)
 
     def to_json(self) -> str:
         """Return the truth at rest: of each post and comment what is shown, what it was, and what happened to it."""
@@ -68,8 +71,8 @@ class History:
                 "shown": seen_of_post(topic),
                 "version": topic.version,
                 "pages": topic.pages,
-                "revisions": self._revisions[post_id],
-                "past": self._posts[post_id],
+                "past": _values(self._posts[post_id]),
+                "began": _began(self._posts[post_id]),
                 "was": self._was.get(post_id, []),
             }
             for post_id, topic in topics.items()
@@ -78,7 +81,8 @@ class History:
             key: {
                 "shown": comments.get(key),
                 "is_removed": self._is_removed(key) and key not in comments,
-                "past": past,
+                "past": _values(past),
+                "began": _began(past),
             }
             for key, past in self._comments.items()
         }
@@ -86,22 +90,25 @@ class History:
         return json.dumps({"boards": boards, "posts": posts, "comments": rows}, ensure_ascii=False)
 
     def _is_removed(self, key: str) -> bool:
-        """Say whether a comment is gone from a thread that stands."""
+        """Return whether a comment is gone from a thread that stands."""
         topic = self._forum.topics[key.partition("/")[0]]
         return not topic.gone
 
 
-def _extend(past: Past, facts: Mapping[str, Value]) -> None:
+def _values(past: Past) -> Past:
+    return {name: values for name, values in past.items() if not name.endswith(BEGAN)}
+
+
+def _began(past: Past) -> Past:
+    return {name.removesuffix(BEGAN): values for name, values in past.items() if name.endswith(BEGAN)}
+
+
+def _extend(past: Past, facts: Mapping[str, Value], at: float) -> None:
     for name, value in facts.items():
         values = past.setdefault(name, [])
         if not values or values[-1] != value:
             values.append(value)
-
-
-def _revision(topic: Topic) -> str:
-    """Say what lists show of a thread's state."""
-    shows_all = set(topic.boards) - {COUNT_ONLY}
-    return f"{len(topic.replies)}|{topic.last_reply_at}|{topic.edits}" if shows_all else str(len(topic.replies))
+            past.setdefault(f"{name}{BEGAN}", []).append(at)
 
 
 def post_facts(topic: Topic) -> Facts:

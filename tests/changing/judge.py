@@ -17,10 +17,13 @@ from crawl_tasks.store.upsert import Store
 from tests.flow.judge import normal_value
 
 Row = dict[str, Any]  # of a table
+Group = tuple[float, list[Any]]  # when it was last seen, and the values that were seen then
 TIMES = ("created_at", "last_reply_at", "edited_at")
 EXTRA = ("pinned", "edits", "flair")
 TRACKED = {"post": ("title", "body", "state"), "comment": ("body", "state")}
 MOST_TIES = 6
+AGE_STEP_S = 1.0
+"""The step in which caches count a copy's age."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,15 +141,19 @@ class Judge:
             if true is None or key not in rows[kind]:
                 continue  # said already, or a row that was never there
             history = [normal_value(value) for value in true["past"][name]]
+            began = true["began"][name]
             versions.sort(key=lambda row: row["seen_at"])
-            values = [[normal_value(one["value"]) for one in same] for _, same in groupby(versions, _seen_at)]
-            values.append([normal_value(rows[kind][key][name])])
+            groups: list[Group] = [
+                (at, [normal_value(one["value"]) for one in same]) for at, same in groupby(versions, _seen_at)
+            ]
+            groups.append((float("inf"), [normal_value(rows[kind][key][name])]))
+            values = [group for _, group in groups]
             post_id = versions[0]["post_id"]
             if invented := [value for same in values for value in same if value not in history]:
                 yield Difference(
                     f"{kind} {name} invented", post_id, f"{kind} {key} {name} never was {invented[0]!r:.200}"
                 )
-            elif not _is_in_order(values, history):
+            elif not _is_in_order(groups, history, began):
                 text = f"{kind} {key} {name} was seen as {_short(values)}, and was {_short([[one] for one in history])}"
                 yield Difference(f"{kind} {name} versions' order", post_id, text)
 
@@ -155,15 +162,22 @@ def _seen_at(row: Row) -> float:
     return float(row["seen_at"])
 
 
-def _is_in_order(groups: list[list[Any]], history: list[Any]) -> bool:
-    """Say whether the groups, one after the other, are a subsequence; within a group any order will do."""
-    at = 0
-    for group in groups:
+def _is_in_order(groups: list[Group], history: list[Any], began: list[float]) -> bool:
+    """Return whether the groups, one after the other, are a subsequence; within a group any order will do.
+
+    A copy out of a cache says its age in whole seconds. So a value that ended less than AGE_STEP_S before another was
+    seen may be stored as the newer of the two.
+    """
+    at, before = 0, float("inf")
+    for seen_at, group in groups:
+        first = at
+        while first and (first == len(began) or before - began[first] < AGE_STEP_S):
+            first -= 1
         orders = permutations(group) if len(group) <= MOST_TIES else [tuple(group)]
-        ends = [end for order in orders if (end := _end_of(order, history, at)) is not None]
+        ends = [end for order in orders if (end := _end_of(order, history, first)) is not None]
         if not ends:
             return False
-        at = min(ends)
+        at, before = max(at, min(ends)), seen_at
     return True
 
 

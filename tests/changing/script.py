@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from functools import partial
 
-from crawl_tasks.demo.genesis import Author, stream
+from crawl_tasks.demo.generator import Author, stream
 from tests.changing import changes
 from tests.changing.changes import Change, Desk
 from tests.changing.topics import SIZE, Forum

@@ -13,13 +13,13 @@ from email.utils import formatdate
 from itertools import count
 from pathlib import Path
 
-from crawl_tasks.demo.call import Call
+from crawl_tasks.demo.access_log import AccessLog
 from crawl_tasks.demo.connection import Connection
+from crawl_tasks.demo.fault_injection import wrong_answer
 from crawl_tasks.demo.faults import Fault, FaultKind, FaultPlan
 from crawl_tasks.demo.forum import HTML, Answer
-from crawl_tasks.demo.genesis import stream
-from crawl_tasks.demo.havoc import wrong_answer
-from crawl_tasks.demo.journal import Journal
+from crawl_tasks.demo.generator import stream
+from crawl_tasks.demo.http_request import HttpRequest
 from tests.changing.fronts import FrontEnd, Gateway
 from tests.changing.history import History
 from tests.changing.pages import Shown, show
@@ -45,7 +45,7 @@ class House:
         self._gateway = Gateway((first, second), stream(options.seed, "gateway"))
         kinds = (FaultKind.ERROR, FaultKind.UNAVAILABLE) if options.errors else ()
         self._plan = FaultPlan(options.seed, [Fault(kind, _PAGES, probability=options.errors / 2) for kind in kinds])
-        self.journal = Journal(options.log)
+        self.journal = AccessLog(options.log)
         self._answers = options.answers.open("a", encoding="utf-8") if options.answers else None
         self.latency_s = options.latency_ms / 1000
         self._options = options
@@ -54,18 +54,18 @@ class House:
 
     @property
     def forum(self) -> House:
-        """Give the demo's connections what has the `date` of an answer to what is no call."""
+        """Return the demo's connections what has the `date` of an answer to what is no call."""
         return self
 
     @property
     def date(self) -> str:
-        """Give the present as a header has it."""
+        """Return the present as a header has it."""
         return formatdate(time.time(), usegmt=True)
 
-    def control(self, call: Call) -> None:
+    def control(self, call: HttpRequest) -> None:
         """Say that there is no control desk."""
 
-    def answer(self, call: Call) -> tuple[bytes, Fault | None]:
+    def answer(self, call: HttpRequest) -> tuple[bytes, Fault | None]:
         """Return a whole response, and the fault that struck, if any."""
         now, front = time.time(), self._gateway.next()
         if call.method not in ("GET", "HEAD"):
@@ -97,7 +97,7 @@ class House:
         if self._answers is None:
             return
         row = {"at": round(now, 3), "path": path, "front": front.name, "status": shown.answer.status}
-        row |= {"is_kept": is_kept, "age_s": round(age_s, 2), "versions": shown.versions}
+        row |= {"is_kept": is_kept, "age_s": round(age_s, 2), "versions": shown.versions, "revisions": shown.revisions}
         self._answers.write(f"{json.dumps(row)}\n")
         self._answers.flush()
 

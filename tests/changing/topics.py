@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
 
-from crawl_tasks.demo.genesis import create
+from crawl_tasks.demo.content import Board, ForumContent, Reply, Style, Thread
+from crawl_tasks.demo.generator import create
 from crawl_tasks.demo.sizes import Size
-from crawl_tasks.demo.world import Board, Reply, Style, Thread, World
 
 SIZE = Size(
     name="changing", boards=4, rows_per_page=10, min_rows=12, max_rows=24, duplicate_share=0.15, paged_share=0.4,
@@ -59,17 +59,17 @@ class Forum:
         self.touched.append(topic.post_id)
 
     def board_of(self, topic: Topic) -> Board:
-        """Give the board that a thread stands on first."""
+        """Return the board that a thread stands on first."""
         return self.boards[topic.boards[0]]
 
     def listing(self, board_id: str) -> list[Topic]:
-        """Give the threads of a board's lists: pinned ones, then the last activity first."""
+        """Return the threads of a board's lists: pinned ones, then the last activity first."""
         rows = [topic for topic in self.topics.values() if board_id in topic.boards and topic.is_listed]
         return sorted(rows, key=lambda row: (row.is_pinned, row.active_at, int(row.post_id)), reverse=True)
 
-    def world(self, now: float) -> World:
-        """Give the forum to the demo's pages, as a front end with that clock shows it."""
-        return World(self.seed, SIZE, 1, int(now), self.boards, self.topics, self.next_comment)
+    def world(self, now: float) -> ForumContent:
+        """Return the forum to the demo's pages, as a front end with that clock shows it."""
+        return ForumContent(self.seed, SIZE, 1, int(now), self.boards, self.topics, self.next_comment)
 
 
 def _shifted(thread: Thread, by_s: int) -> Topic:

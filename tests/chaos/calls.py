@@ -108,7 +108,7 @@ def _redis_calls(server: RedisServer, aside: redis.Redis, forum: SmallForum, dir
 
 
 def _sized(bench: Bench, scale: Scale) -> tuple[Bench, int]:
-    """Give the bench of a scale, and which call in how many fails: a crawl of a forum that changes has more of them."""
+    """Return the bench of a scale, and which call in how many fails: a changing forum makes more calls."""
     return replace(bench, is_changing=scale.is_changing), scale.step * (4 if scale.is_changing else 1)
 
 

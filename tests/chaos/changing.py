@@ -22,11 +22,11 @@ class ChangingWorld(World):
     """A world that is not idle before its forum rests; whoever asks until then looks for due boards, as beat does."""
 
     def is_resting(self) -> bool:
-        """Say whether the forum has come to rest."""
+        """Return whether the forum has come to rest."""
         return (self.directory / "truth.json").exists()
 
     def is_idle(self) -> bool:
-        """Say whether the forum rests and nothing is open."""
+        """Return whether the forum rests and nothing is open."""
         if not self.is_resting():
             self.frontier.produce()
         return self.is_resting() and super().is_idle()
@@ -64,7 +64,7 @@ class ChangingGround(Ground):
         return site
 
     def is_idle(self) -> bool:
-        """Say whether the forum rests and nothing is open; after a recovery nothing may ever have been admitted."""
+        """Return whether the forum rests and nothing is open; after a recovery nothing may ever have been admitted."""
         if not self.world.is_resting():
             self.world.frontier.produce()
         return self.world.is_resting() and super().is_idle()
@@ -79,11 +79,11 @@ class ChangingGround(Ground):
         with Store(f"sqlite:///{self.database}") as store:
             found = Judge(store, self.world.directory / "truth.json", SITE).differences()
         faults = by_kind(found)
-        census = self.world.census()
-        faults += [said] if (said := census.imbalance()) else []
-        if census.dead or census.parked:
-            faults.append(f"{census.dead} requests are dead, {census.parked} parked")
-        faults += self._fsck()
+        counts = self.world.count_requests()
+        faults += [said] if (said := counts.imbalance()) else []
+        if counts.dead or counts.parked:
+            faults.append(f"{counts.dead} requests are dead, {counts.parked} parked")
+        faults += [f"{flaw['name']}: {flaw['text']}" for flaw in self.check_deep()]
         paths = [str(row["path"]) for row in self.rows()]
         return Verdict(tuple(faults), len(set(paths)), len(paths), 0)
 

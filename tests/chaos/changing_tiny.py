@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from sqlalchemy import create_engine, text
 
 from crawl_tasks.errors import CrawlError
+from crawl_tasks.frontier.inspect.inspector import Inspector
 from tests.chaos.tiny import OnceBroken, Rows, TinyCrawl
 from tests.frontier.small_crawl import SmallForum, small_forum
 
@@ -66,7 +67,7 @@ class TinyWorld:
 
 
 def beginning() -> TinyWorld:
-    """Give the forum before its first change."""
+    """Return the forum before its first change."""
     return TinyWorld({"11": ["1 one"], "12": ["2 two", "3 three", "4 four"], "13": []})
 
 
@@ -114,7 +115,7 @@ class Changing(TinyCrawl):
         super().turn()
 
     def is_over(self) -> bool:
-        """Say whether the forum rests and a full pass has been all over it."""
+        """Return whether the forum rests and a full pass has been all over it."""
         return self._since >= 0 and not self._missing() and super().is_over()
 
     def begin_again(self) -> None:
@@ -128,12 +129,12 @@ class Changing(TinyCrawl):
         return self.changing.paths() - set(asked[scanned:])
 
     def _is_still(self) -> bool:
-        """Say whether no page is open; what was read may still wait for the store."""
+        """Return whether no page is open; what was read may still wait for the store."""
         try:
-            census = self._judge.census("demo")
+            counts = Inspector(self._judge).count_requests("demo")
         except CrawlError:  # the ledger is lost
             return False
-        return census.open == 0 and census.parked == 0
+        return counts.open == 0 and counts.parked == 0
 
 
 @contextmanager

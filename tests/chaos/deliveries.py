@@ -13,7 +13,7 @@ from tests.chaos.rows import Row, Scale
 
 MONTH_MS = 30 * 86_400_000
 STAGES = ("list", "post", "comment")
-ASIDE = "anytime"
+ASIDE = "control"
 """The queue that the workers serve here: between it and those of the stages stands the postman."""
 
 
@@ -47,7 +47,7 @@ class Postman:
         self._deliver(replayed)
 
     def is_through(self) -> bool:
-        """Say whether the workers have taken all that was delivered."""
+        """Return whether the workers have taken all that was delivered."""
         return self._client.llen(ASIDE) == 0
 
     def _deliver(self, messages: list[bytes]) -> None:
@@ -74,10 +74,10 @@ def run(scale: Scale, seed: int) -> list[Row]:
             postman = Postman(ground, chance)
             ground.world.frontier.produce()
             _carry_all(ground, postman)
-            before = ground.world.census()
+            before = ground.world.count_requests()
             postman.replay()
             _carry_all(ground, postman)
-            after = ground.world.census()
+            after = ground.world.count_requests()
             if (before.done, before.admitted) != (after.done, after.admitted):
                 faults.append(f"a month-old message was worked on: done {before.done}, then {after.done}")
             verdict = ground.judge()
@@ -100,6 +100,6 @@ def run(scale: Scale, seed: int) -> list[Row]:
 def _carry_all(ground: Ground, postman: Postman) -> None:
     deadline = time.monotonic() + 120
     while not (ground.world.is_idle() and postman.is_through()):
-        assert time.monotonic() < deadline, f"the crawl does not end: {ground.world.census()}"
+        assert time.monotonic() < deadline, f"the crawl does not end: {ground.world.count_requests()}"
         postman.carry()
         ground.nursery.pump(0.02)

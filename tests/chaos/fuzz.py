@@ -14,11 +14,12 @@ import redis
 from crawl_tasks.demo.forum import DemoForum
 from crawl_tasks.errors import CrawlError
 from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.local.redis_server import RedisServer
 from crawl_tasks.model import Fetched, Request, Stage
-from crawl_tasks.parse.page import compile_parser
-from crawl_tasks.publishing import publish_site
-from crawl_tasks.schedule.inbox import Inbox
+from crawl_tasks.parse.site_parser import compile_parser
+from crawl_tasks.registry.site_publisher import publish_site
+from crawl_tasks.schedule.start_requests import StartRequests
 from crawl_tasks.sites.loader import load_site
 from crawl_tasks.urls import normalize
 from tests.chaos.rows import Row, Scale
@@ -145,7 +146,7 @@ def _entries(chance: random.Random, count: int) -> Row:
                 site = load_site(ROOT / "config" / "sites" / "demo.yaml")
                 gate = site.gate.model_copy(update={"max_backlog": 1_000_000})
                 publish_site(frontier, site.model_copy(update={"gate": gate}), contact=None)
-                inbox = Inbox(frontier, "crawl:start")
+                inbox = StartRequests(frontier, "crawl:start")
                 for start in range(0, count, 1000):
                     entries = [_entry(chance) for _ in range(min(1000, count - start))]
                     client.lpush("crawl:start", *entries)
@@ -156,7 +157,7 @@ def _entries(chance: random.Random, count: int) -> Row:
                 settled = sum(counted.get(key, 0) for key in ("new", "known", "refused"))
                 if left or settled != 2 * count:
                     tally.faults.append(f"{settled} of {2 * count} entries were settled, {left} are left: {counted}")
-                if imbalance := frontier.census("demo").imbalance():
+                if imbalance := Inspector(frontier).count_requests("demo").imbalance():
                     tally.faults.append(imbalance)
                 tally.tries, tally.refused = 2 * count, counted.get("refused", 0)
         finally:

@@ -17,9 +17,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from crawl_tasks.local.redis_server import RedisServer
-from crawl_tasks.publishing import board_terms, terms_of
-from crawl_tasks.sites.published import dump_site
+from crawl_tasks.monitor.problems.ledger_kinds import FLAW_KINDS
+from crawl_tasks.registry.site_publisher import board_terms, terms_of
 from crawl_tasks.sites.schema import Site
+from crawl_tasks.sites.site_json import dump_site
 from tests.chaos.points import KillPoint, Role
 from tests.flow.judge import differences
 from tests.flow.world import ROOT, SITE, World
@@ -82,7 +83,7 @@ class Nursery:
         return child
 
     def living(self) -> list[Child]:
-        """Give the children that have not ended."""
+        """Return the children that have not ended."""
         return [child for child in self.children.values() if child.code is None]
 
     def pump(self, wait_s: float = 0.0) -> None:
@@ -213,12 +214,12 @@ class Ground:
         """Let the crawl end."""
         deadline = time.monotonic() + PATIENCE_S
         while not self.is_idle():
-            assert time.monotonic() < deadline, f"not idle within {PATIENCE_S} s: {self.world.census()}"
+            assert time.monotonic() < deadline, f"not idle within {PATIENCE_S} s: {self.world.count_requests()}"
             self.nursery.pump(every_s)
 
     def is_idle(self) -> bool:
-        """Say whether nothing is open; after a recovery nothing may ever have been admitted."""
-        return self.world.census().open == 0 and self.world.frontier.outbox.size() == 0
+        """Return whether nothing is open; after a recovery nothing may ever have been admitted."""
+        return self.world.count_requests().open == 0 and self.world.frontier.outbox.size() == 0
 
     def rows(self) -> list[dict[str, object]]:
         """Read what the forum was asked for in this crawl, robots.txt aside."""
@@ -228,12 +229,12 @@ class Ground:
         """Compare the database with the forum's truth, the ledger with itself, and count fetches by the forum's log."""
         truth = self.world.directory / "truth.json"
         faults = differences(self.database, truth) if self.database.exists() else ["there is no database"]
-        census = self.world.census()
-        if census.imbalance():
-            faults.append(census.imbalance())
-        if census.dead or census.parked:
-            faults.append(f"{census.dead} requests are dead, {census.parked} parked")
-        faults += self._fsck()
+        counts = self.world.count_requests()
+        if counts.imbalance():
+            faults.append(counts.imbalance())
+        if counts.dead or counts.parked:
+            faults.append(f"{counts.dead} requests are dead, {counts.parked} parked")
+        faults += [f"{flaw['name']}: {flaw['text']}" for flaw in self.check_deep()]
         rows = self.rows()
         asked = Counter(str(row["path"]) for row in rows)
         failed = Counter(str(row["path"]) for row in rows if row["fault"])
@@ -247,8 +248,9 @@ class Ground:
         log = self.world.directory / "workers.log"
         return log.read_text("utf-8", "replace").count("lease lost before the commit") if log.exists() else 0
 
-    def _fsck(self) -> list[str]:
-        command = [sys.executable, "-m", "crawl_tasks", "fsck"]
+    def check_deep(self, *options: str) -> list[dict[str, str]]:
+        """Return the problems of the ledger that `check --deep` finds, whatever else it finds at this moment."""
+        command = [sys.executable, "-m", "crawl_tasks", "check", "--deep", "--json", *options]
         done = subprocess.run(
             command,
             env=self.world.environment,
@@ -258,7 +260,10 @@ class Ground:
             timeout=PATIENCE_S,
             check=False,
         )
-        return [] if done.returncode == 0 else [f"fsck: {done.stdout[-500:]}{done.stderr[-500:]}"]
+        if not done.stdout:
+            return [{"name": "check --deep", "text": done.stderr[-500:], "remedy": ""}]
+        flaws = {kind.name for kind in FLAW_KINDS.values()}
+        return [problem for problem in json.loads(done.stdout)["problems"] if problem["name"] in flaws]
 
     def close(self) -> None:
         """End everything that was started here."""

@@ -51,7 +51,7 @@ class Guard:
 GUARDS = (
     Guard(
         "lost messages go back",
-        f"{LUA}/tick.lua",
+        f"{LUA}/request/tick.lua",
         "lost = lost + return_lost(site, stage)",
         "lost = lost + 0",
         "kills",
@@ -59,7 +59,7 @@ GUARDS = (
     ),
     Guard(
         "leases that ran out go back",
-        f"{LUA}/tick.lua",
+        f"{LUA}/request/tick.lua",
         "expired = expired + expire_leases(site)",
         "expired = expired + 0",
         "calls",
@@ -67,17 +67,17 @@ GUARDS = (
     ),
     Guard(
         "pages leave the outbox only when they are stored",
-        "crawl_tasks/drain.py",
-        "            gains, stored, asked = self._write(self._store, batch)\n",
+        "crawl_tasks/worker/store_task.py",
+        "            gains, stored, missed = self._write(self._store, batch)\n",
         "            for page_id, items in batch:\n"
-        "                self._frontier.outbox.stored({items.site: [page_id]})\n"
-        "            gains, stored, asked = self._write(self._store, batch)\n",
+        "                self._frontier.outbox.ack({items.site: [page_id]})\n"
+        "            gains, stored, missed = self._write(self._store, batch)\n",
         "calls",
         "differ",
     ),
     Guard(
         "a lease is refused while another worker holds it",
-        f"{LUA}/lease.lua",
+        f"{LUA}/request/lease.lua",
         "if token ~= '0' then return {-3} end",
         "",
         "deliveries",
@@ -85,7 +85,7 @@ GUARDS = (
     ),
     Guard(
         "the guard stands before the queue",
-        f"{LUA}/_admission.lua",
+        f"{LUA}/lib/admission.lua",
         "if not is_new and flag ~= '+' then",
         "if not is_new and flag ~= '+' and stage == 'list' then",
         "deliveries",
@@ -93,7 +93,7 @@ GUARDS = (
     ),
     Guard(
         "the fencing token is compared when a lease ends",
-        f"{LUA}/_release.lua",
+        f"{LUA}/lib/release.lua",
         "if not holder or holder == '0' or holder ~= token then return nil end",
         "if not holder or holder == '0' then return nil end",
         "stops",
@@ -109,22 +109,22 @@ GUARDS = (
     ),
     Guard(
         "what the database waits for becomes ready when a ledger is rebuilt",
-        f"{LUA}/recall.lua",
+        f"{LUA}/admin/restore_requests.lua",
         "if flag == '!' and is_new then admit_line(site, ARGV[i], now, true) end",
         "",
         "floods",
         "was never fetched",
     ),
     Guard(
-        "`fsck` looks into each site's ledger",
+        "`check --deep` looks into each site's ledger",
         "crawl_tasks/recovery/fsck.py",
-        "        for site in sites:\n            for spot in self._look_at",
-        "        for site in ():\n            for spot in self._look_at",
+        "        for site in self._sites or sites:\n            for location in self._look_at",
+        "        for site in ():\n            for location in self._look_at",
         "keys",
         "before call",
     ),
     Guard(
-        "`fsck` counts what is done and not stored",
+        "`check --deep` counts what is done and not stored",
         "crawl_tasks/recovery/fsck.py",
         "(*audit.outbox(), *audit.items())",
         "audit.outbox()",
@@ -133,7 +133,7 @@ GUARDS = (
     ),
     Guard(
         "a connection that says nothing is given up",
-        "crawl_tasks/runtime.py",
+        "crawl_tasks/worker/runtime.py",
         "        socket_timeout=10,\n        health_check_interval=30,\n",
         "        socket_timeout=None,\n        health_check_interval=0,\n",
         "holes",
@@ -141,7 +141,7 @@ GUARDS = (
     ),
     Guard(
         "admission stops at the threshold",
-        f"{LUA}/admit.lua",
+        f"{LUA}/request/admit.lua",
         "  if site.fresh >= room then\n",
         "  if false then\n",
         "threshold",
@@ -149,24 +149,24 @@ GUARDS = (
     ),
     Guard(
         "a page waits until its children fit",
-        f"{LUA}/_threshold.lua",
-        "  if threshold <= 0 then return nil end\n",
-        "  if threshold then return nil end\n",
+        f"{LUA}/lib/backlog_limit.lua",
+        "  if max_backlog <= 0 then return nil end\n",
+        "  if max_backlog then return nil end\n",
         "backlog",
         "the backlog was",
     ),
     Guard(
         "a board is due again after its interval, and has one scan at a time",
-        f"{LUA}/produce.lua",
-        "    redis.call('ZADD', P .. ':boards', now + v[3], name)\n",
-        "    redis.call('ZADD', P .. ':boards', now, name)\n",
+        f"{LUA}/request/produce.lua",
+        "  plan_scan(site, id, now + v.interval_ms, ",
+        "  plan_scan(site, id, now, ",
         "slots",
         "scans in .* slots",
-        also=("elseif tonumber(v[2]) > 0 then", "elseif false then"),
+        also=("elseif tonumber(v.open) > 0 then\n    busy", "elseif false then\n    busy"),
     ),
     Guard(
         "a lease moves the site's next turn",
-        f"{LUA}/_turns.lua",
+        f"{LUA}/lib/slots.lua",
         "redis.call('HSET', site.key, 'next_at', next_at, 'turn',",
         "redis.call('HSET', site.key, 'turn',",
         "politeness",
@@ -174,7 +174,7 @@ GUARDS = (
     ),
     Guard(
         "what is sent late has a fresh turn first",
-        "crawl_tasks/frontier/turn.py",
+        "crawl_tasks/frontier/slot_throttle.py",
         "return awake_at <= span.shuts_at",
         "return True",
         "politeness",
@@ -183,7 +183,7 @@ GUARDS = (
     ),
     Guard(
         "a request is buried after `max_attempts`",
-        f"{LUA}/tick.lua",
+        f"{LUA}/request/tick.lua",
         "elseif attempt >= site.max_attempts then",
         "elseif false then",
         "poison",
@@ -207,7 +207,7 @@ GUARDS = (
     ),
     Guard(
         "leases that ran out go back, after a death of Redis too",
-        f"{LUA}/tick.lua",
+        f"{LUA}/request/tick.lua",
         "expired = expired + expire_leases(site)",
         "expired = expired + 0",
         "deaths",
@@ -215,23 +215,23 @@ GUARDS = (
     ),
     Guard(
         "fetching stops while the store is behind",
-        f"{LUA}/_release.lua",
+        f"{LUA}/lib/release.lua",
         "return redis.call('XLEN', P .. ':outbox') >= OUTBOX_MAX end",
         "return false end",
         "tests/frontier/test_outbox.py",
         "failed",
     ),
     Guard(
-        "the breaker shuts a stage",
-        f"{LUA}/_breaker.lua",
-        "  site.shut[stage] = string.format('%.0f %.0f 0 %s', now, now + site.probe, reason)\n",
-        "  if stage then return end\n",
+        "the circuit breaker opens",
+        f"{LUA}/lib/circuit_breaker.lua",
+        "  open_breaker(site, stage, now, now + site.probe, reason)\n",
+        "",
         "tests/frontier/test_breaker.py",
         "failed",
     ),
     Guard(
         "the window is held where a lease is given",
-        f"{LUA}/lease.lua",
+        f"{LUA}/request/lease.lua",
         "redis.call('ZCARD', site.key .. ':leased') >= site.window and -5",
         "false and -5",
         "tests/frontier/test_life_of_a_request.py",
@@ -279,6 +279,8 @@ def main() -> int:
     """Take out those that were named."""
     words = sys.argv[1:]
     chosen = [guard for guard in GUARDS if not words or any(word in guard.name for word in words)]
+    if not chosen:
+        sys.exit(f"no guard is named so: {' '.join(words)}; there are: {', '.join(guard.name for guard in GUARDS)}")
     unnoticed = 0
     sys.stdout.write("| guard taken out | where | what rests on it | what was seen |\n|---|---|---|---|\n")
     for guard in chosen:

@@ -1,7 +1,7 @@
 """Row b, in small: every kind of key that keys.py names is deleted at every moment of a crawl, one kind in each crawl.
 
 The crawl is the tiny one, made to come by a key of every kind. Whoever operates it looks when it stands still, runs
-what `fsck` says, and lets it go on; it must end with what a crawl without harm stores.
+what `check --deep` says, and lets it go on; it must end with what a crawl without harm stores.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from tests.chaos.rows import Row, Scale
 from tests.chaos.tiny import Rows, result, tiny_forum
 from tests.frontier.small_crawl import SmallForum
 
-GOAL = "each ends as the crawl without harm, or does so after what `fsck` says was done"
+GOAL = "each ends as the crawl without harm, or does so after what `check --deep` says was done"
 NAMES = {"P": "crawl", "S": "demo", "ORIGIN": ".*", "G": "(list|post|comment)", "L": r"\d"}
 QUEUES = (LIST_QUEUE, *DETAIL_QUEUES, STORE_QUEUE)
 STILL_S = 1.0  # of no move, and somebody looks; longer than any wait of a crawl in haste

@@ -63,10 +63,10 @@ class Gauntlet:
         moved, since = (0, 0), time.monotonic()
         self._armed.clear()
         while not self._ground.world.is_idle():
-            census = self._ground.world.census()
-            if (now := (census.done, self.hits.total())) != moved:
+            counts = self._ground.world.count_requests()
+            if (now := (counts.done, self.hits.total())) != moved:
                 moved, since = now, time.monotonic()
-            assert time.monotonic() < since + STANDS_STILL_S, f"the crawl does not end: {census}"
+            assert time.monotonic() < since + STANDS_STILL_S, f"the crawl does not end: {counts}"
             self._bury()
             self._fill()
             self._ground.nursery.pump(0.03)

@@ -10,7 +10,7 @@ from contextlib import closing, contextmanager
 from itertools import pairwise
 from urllib.parse import urlsplit
 
-from crawl_tasks.frontier.turn import TOLERANCE_S
+from crawl_tasks.frontier.slot_throttle import TOLERANCE_S
 from tests.chaos.door import Door, busy_machine
 from tests.chaos.ground import Ground, new_ground
 from tests.chaos.kills import Gauntlet
@@ -43,9 +43,9 @@ def threshold(scale: Scale, seed: int) -> list[Row]:
         most = samples = 0
         until = time.monotonic() + 3 * scale.repeats + 3
         while time.monotonic() < until:
-            most, samples = max(most, ground.world.census().open), samples + 1
+            most, samples = max(most, ground.world.count_requests().open), samples + 1
             ground.nursery.pump()
-        calls = ground.world.census().count("known")
+        calls = ground.world.count_requests().count("known")
         ground.nursery.kill_all()
         faults = () if most == THRESHOLD else (f"the backlog was {most}",)
     return [
@@ -69,13 +69,13 @@ def backlog(scale: Scale, seed: int) -> list[Row]:
         most = samples = kills = 0
         began = time.monotonic()
         while not ground.world.is_idle():
-            most, samples = max(most, ground.world.census().open), samples + 1
+            most, samples = max(most, ground.world.count_requests().open), samples + 1
             ground.nursery.pump()
             if kills < min(12 * scale.repeats, time.monotonic() - began - 1):
                 ground.nursery.kill(next(child for child in ground.nursery.living() if child.role is Role.FETCH))
                 ground.nursery.fork(Role.FETCH)
                 kills += 1
-        bound = NARROW + max(EXPECTED, *map(int, ground.world.census().fields.get("brood", "0").split()))
+        bound = NARROW + max(EXPECTED, *map(int, ground.world.count_requests().fields.get("brood", "0").split()))
         verdict = ground.judge()
         faults = verdict.faults + ((f"the backlog was {most}",) if most > bound else ())
     return [

@@ -26,10 +26,10 @@ import kombu.pidbox
 
 import crawl_tasks.store.upsert
 import crawl_tasks.tasks
-import crawl_tasks.worker
+import crawl_tasks.worker.celery_signals
 from crawl_tasks.celery import app
 from crawl_tasks.model import Request, Stage
-from crawl_tasks.runtime import runtime
+from crawl_tasks.worker.runtime import runtime
 from tests.chaos.haste import hasten
 from tests.chaos.points import POINTS, Fuse, Role, poison_pages, watch_end_of_sleep
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import redis
 
-from crawl_tasks.frontier.client import open_client
 from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.frontier.redis_client import open_client
 from crawl_tasks.local.redis_server import RedisServer, find_server, free_port
 from tests.chaos.ground import Ground, new_ground
 from tests.chaos.proxy import Proxy

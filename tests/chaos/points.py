@@ -20,7 +20,7 @@ from enum import StrEnum
 from typing import Any
 
 from crawl_tasks.broker.transport import Channel
-from crawl_tasks.fetch import requests_client
+from crawl_tasks.fetch.requests import client as requests_client
 from crawl_tasks.frontier.scripts import Scripts, Verb
 from crawl_tasks.model import Lease, Request, Stage
 from crawl_tasks.settings import load_settings
@@ -28,7 +28,7 @@ from crawl_tasks.settings import load_settings
 Wrapper = Callable[..., Any]  # stands in for any function of the crawler
 FRONTIER = "frontier.frontier:Frontier"
 OUTBOX = "frontier.outbox:Outbox"
-LIBCURL = "fetch.curl_transfer:Transfer"
+LIBCURL = "fetch.curl.transfer:Transfer"
 
 BODY_PIECE = 700
 """Bytes of a body that are read before a death in its middle."""
@@ -71,7 +71,7 @@ def poison_pages(posts: dict[str, str]) -> None:
 
         return parse
 
-    _patch("parse.page:SiteParser.parse", wrap)
+    _patch("parse.site_parser:SiteParser.parse", wrap)
 
 
 class Fuse:
@@ -82,7 +82,7 @@ class Fuse:
         self.has_burnt = False
 
     def is_next(self) -> bool:
-        """Say whether the next pass is the last."""
+        """Return whether the next pass is the last."""
         return self._left == 1
 
     def __call__(self) -> None:
@@ -154,8 +154,8 @@ def _sent(verb: Verb) -> Callable[[Fuse], None]:
 
         def dying(self: Scripts, asked: Verb, args: tuple[str | bytes | int, ...]) -> object:
             if asked is verb and strike.is_next():
-                connection = self._own().connection
-                connection.send_command("EVALSHA", self._shas[verb], 1, self._prefix, *args)
+                connection = self._of_this_thread().connection
+                connection.send_command(*self._heads[verb], *args)
                 select.select([connection._sock], [], [], 5)
                 strike()
             elif asked is verb:
@@ -218,8 +218,8 @@ def _is_lease(result: object) -> bool:
     return isinstance(result, Lease)
 
 
-def _has_floor(result: Any) -> bool:
-    return bool(result.has_floor)
+def _is_leader(result: Any) -> bool:
+    return bool(result.is_leader)
 
 
 POINTS = (
@@ -229,7 +229,7 @@ POINTS = (
     KillPoint("before the lease", Role.FETCH, _before(f"{FRONTIER}.lease")),
     KillPoint("lease given, reply not read", Role.FETCH, _sent(Verb.LEASE)),
     KillPoint("after the lease", Role.FETCH, _after(f"{FRONTIER}.lease", _is_lease)),
-    KillPoint("before the fetch", Role.FETCH, _before("fetch.download:Fetcher.fetch")),
+    KillPoint("before the fetch", Role.FETCH, _before("fetch.fetcher:Fetcher.fetch")),
     KillPoint(
         "request sent, no answer read",
         Role.FETCH,
@@ -238,11 +238,11 @@ POINTS = (
     KillPoint(
         "headers read, body not",
         Role.FETCH,
-        _by_client(_before("fetch.requests_client:_wire"), _before(f"{LIBCURL}._take_piece")),
+        _by_client(_before("fetch.requests.client:_wire"), _before(f"{LIBCURL}._take_piece")),
     ),
     KillPoint("in the middle of the body", Role.FETCH, _by_client(_in_body, _after(f"{LIBCURL}._take_piece"))),
-    KillPoint("after the fetch", Role.FETCH, _after("fetch.download:Fetcher.fetch")),
-    KillPoint("in the middle of parsing", Role.FETCH, _after("parse.page:Document.__init__")),
+    KillPoint("after the fetch", Role.FETCH, _after("fetch.fetcher:Fetcher.fetch")),
+    KillPoint("in the middle of parsing", Role.FETCH, _after("parse.site_parser:Document.__init__")),
     KillPoint("before the commit", Role.FETCH, _before(f"{FRONTIER}.commit")),
     KillPoint("commit done, reply not read", Role.FETCH, _sent(Verb.COMMIT)),
     KillPoint("after the commit", Role.FETCH, _after(f"{FRONTIER}.commit")),
@@ -252,14 +252,14 @@ POINTS = (
     KillPoint("after the acknowledgement", Role.FETCH, _after("broker.transport:QoS.ack")),
     KillPoint("tick done, reply not read", Role.FETCH, _sent(Verb.TICK), 12),
     # Store workers are up first, and one of them has the floor in a crew in which nobody else dies.
-    KillPoint("holding the floor after a tick", Role.STORE, _after(f"{FRONTIER}.tick", _has_floor), 12),
+    KillPoint("leading, after a tick", Role.STORE, _after(f"{FRONTIER}.tick", _is_leader), 12),
     KillPoint("scans produced, reply not read", Role.FETCH, _sent(Verb.PRODUCE), 2, is_rare=True),
     KillPoint("after producing scans", Role.FETCH, _after(f"{FRONTIER}.produce"), 2, is_rare=True),
-    KillPoint("store: items drawn, reply not read", Role.STORE, _sent(Verb.DRAW), 3),
-    KillPoint("store: items drawn", Role.STORE, _after(f"{OUTBOX}.draw", bool), 3),
+    KillPoint("store: items drawn, reply not read", Role.STORE, _sent(Verb.READ_OUTBOX), 3),
+    KillPoint("store: items drawn", Role.STORE, _after(f"{OUTBOX}.read", bool), 3),
     KillPoint("store: in the transaction", Role.STORE, _after("store.upsert:settle"), 6),
     KillPoint("store: before COMMIT", Role.STORE, _before("+sqlalchemy.engine.default:DefaultDialect.do_commit"), 4),
-    KillPoint("store: committed, not yet acknowledged", Role.STORE, _before(f"{OUTBOX}.stored"), 3),
-    KillPoint("store: acknowledged, reply not read", Role.STORE, _sent(Verb.STORED), 3),
+    KillPoint("store: committed, not yet acknowledged", Role.STORE, _before(f"{OUTBOX}.ack"), 3),
+    KillPoint("store: acknowledged, reply not read", Role.STORE, _sent(Verb.ACK_OUTBOX), 3),
     KillPoint("beat: message sent, schedule not saved", Role.BEAT, _after("+celery.beat:Scheduler.apply_async"), 3),
 )

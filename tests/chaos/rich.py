@@ -6,11 +6,15 @@ from collections.abc import Callable
 
 import redis
 
-from crawl_tasks.errors import ConfigError, CrawlError, Unstorable
+from crawl_tasks.errors import ConfigError, CrawlError, DataRejected
+from crawl_tasks.frontier.admin.admin import Admin
+from crawl_tasks.frontier.admin.failed import Selection
+from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.model import Items, State
-from crawl_tasks.recovery.fsck import EXPLAINED, Check
-from crawl_tasks.recovery.rebuild import Rebuilder, known_sites
+from crawl_tasks.recovery.fsck import Check
+from crawl_tasks.recovery.rebuild import known_sites
 from crawl_tasks.store.upsert import Store
+from crawl_tasks.worker.ledger_watch import prepare_rebuild
 from tests.chaos.changing_tiny import Changing
 from tests.chaos.tiny import TinyCrawl
 from tests.frontier.small_crawl import SmallForum
@@ -20,6 +24,8 @@ STUBBORN, CRASHED, FULL_PASS = "14", "15", "16"
 
 class RichCrawl(TinyCrawl):
     """The tiny crawl, with all that makes keys: dead and delayed requests, a shelf, an overdue board ..."""
+
+    schedule = "interval: {min_s: 500, full_pass_s: 86400}\nfreshness: {requests_s: 1000}"
 
     def __init__(self, redis_url: str, aside: redis.Redis, forum: SmallForum, store_url: str) -> None:
         super().__init__(redis_url, aside, forum, store_url, self._pick)
@@ -32,7 +38,7 @@ class RichCrawl(TinyCrawl):
 
         def picky(batch: list[Items]) -> object:
             if self._is_picky and any(post.post_id == STUBBORN for items in batch for post in items.posts):
-                raise Unstorable("a value that the database refuses")
+                raise DataRejected("a value that the database refuses")
             return write(batch)
 
         store.write = picky  # type: ignore[assignment, method-assign]  # stands in for it
@@ -52,9 +58,17 @@ class RichCrawl(TinyCrawl):
         """Let everybody act once, those too who seldom do."""
         self._turns += 1
         acts: dict[int, list[Callable[[], object]]] = {
-            2: [lambda: self.frontier.memory.halt("a test"), lambda: self.frontier.memory.seize("somebody", 5_000)],
-            3: [self.frontier.memory.go_on, lambda: self.frontier.memory.seize("somebody", 0)],
-            4: [lambda: self.frontier.alarms.claim(["backlog demo"], [], ["backlog"], 1000)],
+            2: [
+                lambda: Admin(self.frontier).restore.halt("a test"),
+                lambda: Admin(self.frontier).restore.lock("somebody", 5_000),
+            ],
+            3: [Admin(self.frontier).restore.go_on, lambda: Admin(self.frontier).restore.lock("somebody", 0)],
+            4: [lambda: Admin(self.frontier).alert_state.claim(["backlog demo"], [], ["backlog"], 1000)],
+            6: [
+                lambda: self.frontier.heartbeat("somebody", ["list"], "crawl:start"),
+                lambda: self.frontier.sites.run_only(["demo"], 60_000),
+            ],
+            7: [lambda: self.frontier.sites.run_only([], 0)],
             5: [lambda: self.frontier.robots.keep(self._forum.url, "", 60.0)],
             8: [self._mend],
         }
@@ -69,35 +83,35 @@ class RichCrawl(TinyCrawl):
         self._forum.statuses.clear()
 
     def look(self) -> list[str]:
-        """Do as a person does who looks at a crawl that stands still: what waits is tried again, `fsck` is obeyed."""
+        """Do as a person does who looks at a crawl that stands still: retry what waits, and obey `check --deep`."""
         self._mend()
-        _try(lambda: self.frontier.graves.revive("demo", State.DEAD))
-        _try(lambda: self.frontier.shelf.take(back=True))
+        _try(lambda: Admin(self.frontier).failed.requests.retry(Selection("demo", State.DEAD)))
+        _try(lambda: Admin(self.frontier).failed.items.retry())
         found = Check(self.frontier, self.store).run(mend=True)
-        remedies = sorted({EXPLAINED[one.spot.flaw][1] for one in found if not one.spot.is_mended})
+        remedies = sorted({one.problem.remedy for one in found if not one.location.is_mended})
         if (store := self.store) is not None and any("recover" in remedy for remedy in remedies):
             _try(lambda: self._rebuild(store, walk=any("--force" in remedy for remedy in remedies)))
         if remedies:
             _try(self.publish)
-        return remedies + ["crawl-tasks fsck --mend"] * any(one.spot.is_mended for one in found)
+        return remedies + ["crawl-tasks check --mend"] * any(one.location.is_mended for one in found)
 
     def _rebuild(self, store: Store, *, walk: bool) -> None:
-        Rebuilder(self.frontier, store, None).run(known_sites(self.frontier, store), lambda _: None, walk=walk)
+        prepare_rebuild(self.frontier, store, None).run(known_sites(self.frontier, store), lambda _: None, walk=walk)
 
     def is_over(self) -> bool:
-        """Say whether nothing is left to do; a ledger that was just rebuilt has done nothing yet."""
+        """Return whether nothing is left to do; a ledger that was just rebuilt has done nothing yet."""
         try:
             return bool(self._forum.asked) and self.is_done()
         except ConfigError:
             return False
 
     def move(self) -> object:
-        """Give what changes while the crawl moves."""
+        """Return what changes while the crawl moves."""
         try:
-            census = self._judge.census("demo")
+            counts = Inspector(self._judge).count_requests("demo")
         except ConfigError:
             return len(self._forum.asked)
-        return len(self._forum.asked), census.done, census.open, census.parked, census.dead, self.frontier.outbox.size()
+        return len(self._forum.asked), counts.done, counts.open, counts.parked, counts.dead, self.frontier.outbox.size()
 
 
 class ChangingRichCrawl(Changing, RichCrawl):

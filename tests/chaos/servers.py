@@ -43,11 +43,11 @@ class Ward:
             ground.nursery.fork(role)
         ground.world.frontier.produce()
         middle = self._chance.randint(60, 200)
-        self.until(lambda: ground.world.census().done >= middle and ground.database.exists())
+        self.until(lambda: ground.world.count_requests().done >= middle and ground.database.exists())
         harm()
-        self.until(lambda: ground.world.census().admitted >= 0)  # the judge has a connection again
-        began, done = time.monotonic(), ground.world.census().done
-        self.until(lambda: ground.world.census().done > done or ground.is_idle())
+        self.until(lambda: ground.world.count_requests().admitted >= 0)  # the judge has a connection again
+        began, done = time.monotonic(), ground.world.count_requests().done
+        self.until(lambda: ground.world.count_requests().done > done or ground.is_idle())
         self.resumed_s.append(time.monotonic() - began)
         ground.wait_idle()
         verdict = ground.judge()
@@ -70,7 +70,7 @@ class Ward:
 
     def _where(self) -> str:
         try:
-            return str(self.ground.world.census())
+            return str(self.ground.world.count_requests())
         except BackendError as error:
             return str(error)
 
@@ -163,13 +163,15 @@ def losses(scale: Scale, seed: int) -> list[Row]:
                     return
                 seen.add(kind)
                 ward.ground.world.client.delete(*doomed)
-                if _command(ward.ground, "fsck", "--mend"):
+                if ward.ground.check_deep("--mend"):
                     _command(ward.ground, "recover", "--force")
 
             ward.crawl(f"deleted {len(seen)}", lose)
             if not waiting:
                 break
-    return [ward.row("every kind of key deleted, then `fsck --mend`, then `recover --force` where it says so", "kinds")]
+    return [
+        ward.row("every kind of key deleted, then `check --mend`, then `recover --force` where it says so", "kinds")
+    ]
 
 
 def _kind(key: str) -> str:

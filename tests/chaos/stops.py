@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from crawl_tasks.frontier.inspect.inspector import Inspector
 from tests.chaos.changing import ground_of
 from tests.chaos.ground import Child, Ground
 from tests.chaos.points import POINTS, Role
@@ -64,13 +65,13 @@ def _stops(scale: Scale, seed: int) -> Row:
 
 def _wake(ground: Ground, sleepers: list[Child], faults: list[str]) -> int:
     """Wake them; give how many late writes were refused by their token."""
-    before = ground.world.census()
+    before = ground.world.count_requests()
     for child in sleepers:
         os.kill(child.pid, signal.SIGCONT)
     fetching = [child for child in sleepers if child.role is Role.FETCH]
     _until(ground, lambda: all(child.accepted is not None for child in fetching))
     _until(ground, ground.world.is_idle)
-    after = ground.world.census()
+    after = ground.world.count_requests()
     faults += [f"a stale write was accepted: {child.point}" for child in fetching if child.accepted]
     if (before.done, before.admitted) != (after.done, after.admitted):
         faults.append(f"the ledger moved: done {before.done}, then {after.done}")
@@ -87,7 +88,7 @@ def _relay(ground: Ground, faults: list[str]) -> int:
     _until(ground, lambda: first.hit)
     second = ground.nursery.fork(at.role, at, signal="SIGSTOP")
     _until(ground, lambda: second.hit)
-    attempts = [request.address for request in ground.world.frontier.in_hand("demo")]
+    attempts = [request.address for request in Inspector(ground.world.frontier).in_hand("demo")]
     paths = [str(row["path"]) for row in ground.rows()]
     if len(attempts) != 1 or len(paths) != 2 or len(set(paths)) != 1:
         faults.append(f"the second worker did not get the first one's page: {paths}, {attempts}")
@@ -101,7 +102,7 @@ def _relay(ground: Ground, faults: list[str]) -> int:
 def _until(ground: Ground, condition: Callable[[], object]) -> None:
     deadline = time.monotonic() + PATIENCE_S
     while not condition():
-        assert time.monotonic() < deadline, f"not within {PATIENCE_S} s: {ground.world.census()}"
+        assert time.monotonic() < deadline, f"not within {PATIENCE_S} s: {ground.world.count_requests()}"
         ground.nursery.pump(0.03)
 
 

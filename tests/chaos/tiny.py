@@ -1,7 +1,7 @@
 """A whole crawl in one thread, of a few pages, through every verb of ledger and store: the same calls each time.
 
 Redis is reached as a worker reaches it. Whatever fails, the crawl goes on as the processes of an installation do: a
-task that failed is over, the pacer ticks again, beat produces again, the operator repeats a command that failed.
+task that failed is over, the ticker ticks again, beat produces again, the operator repeats a command that failed.
 """
 
 from __future__ import annotations
@@ -16,23 +16,26 @@ from functools import cache, partial
 import redis
 from sqlalchemy import create_engine, text
 
-from crawl_tasks.ask import Ask
-from crawl_tasks.drain import Drain
 from crawl_tasks.errors import CrawlError
-from crawl_tasks.fetch.download import Fetcher, build_client
+from crawl_tasks.fetch.fetcher import Fetcher, build_client
+from crawl_tasks.frontier.admin.admin import Admin
+from crawl_tasks.frontier.admin.failed import Selection
 from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.model import Stage, State
-from crawl_tasks.pipeline import Pages
-from crawl_tasks.publishing import board_terms, terms_of
-from crawl_tasks.runtime import connect
-from crawl_tasks.schedule.inbox import Inbox
-from crawl_tasks.schedule.pacer import Pacer
+from crawl_tasks.registry.site_publisher import board_terms, terms_of
+from crawl_tasks.registry.site_registry import SiteRegistry
 from crawl_tasks.schedule.produce import Producer
+from crawl_tasks.schedule.start_requests import StartRequests
+from crawl_tasks.schedule.ticker import Ticker
 from crawl_tasks.settings import Settings
-from crawl_tasks.sitebook import SiteBook
 from crawl_tasks.sites.loader import parse_site
-from crawl_tasks.sites.published import dump_site
+from crawl_tasks.sites.site_json import dump_site
 from crawl_tasks.store.upsert import Store
+from crawl_tasks.worker.page_task import PageTask
+from crawl_tasks.worker.runtime import connect
+from crawl_tasks.worker.store_task import OutboxConsumer
+from crawl_tasks.worker.task_message import TaskMessage
 from tests.frontier.small_crawl import RULES, SmallForum, small_forum
 from tests.waiting import PATIENCE_S
 
@@ -56,7 +59,7 @@ class OnceBroken(dict[str, str | bytes]):
         self.is_mended = False
 
     def get(self, path: str, default: object = None) -> object:
-        """Give a page."""
+        """Return a page."""
         if path == BROKEN and not self.is_mended:
             self.is_mended = True
             return "<p>under construction"
@@ -79,6 +82,8 @@ def tiny_forum() -> Iterator[SmallForum]:
 class TinyCrawl:
     """One crawl from nothing to its end. `aside` is a client that no fault reaches: the broker's part and the judge."""
 
+    schedule = "interval: {min_s: 600, start_s: 600, max_s: 600, full_pass_s: 86400}"
+
     def __init__(
         self, redis_url: str, aside: redis.Redis, forum: SmallForum, store_url: str, wrap: Callable[[Store], None]
     ) -> None:
@@ -88,9 +93,9 @@ class TinyCrawl:
         self._judge = Frontier(aside, "crawl")
         self.store: Store | None = None
         self._store_url = store_url
-        self._pages = Pages(self.frontier, SiteBook(self.frontier, None), _fetcher())
-        self._drain = Drain(self.frontier, self.open_store, batch=50, worth=2)
-        self._pacer = Pacer(self.frontier, Inbox(self.frontier, "crawl:start", clock=_always_due()))
+        self._pages = PageTask(self.frontier, SiteRegistry(self.frontier, None), _fetcher())
+        self._drain = OutboxConsumer(self.frontier, self.open_store, batch=50, worth=2)
+        self._pacer = Ticker(self.frontier, StartRequests(self.frontier, "crawl:start", clock=_always_due()))
         self._producer = Producer(self.frontier)
 
     def open_store(self) -> Store:
@@ -104,7 +109,7 @@ class TinyCrawl:
         self.begin()
         deadline = time.monotonic() + PATIENCE_S
         while not self.is_over():
-            assert time.monotonic() < deadline, f"does not end: {self._judge.census('demo')}"
+            assert time.monotonic() < deadline, f"does not end: {Inspector(self._judge).count_requests('demo')}"
             self.turn()
 
     def begin(self) -> None:
@@ -119,15 +124,15 @@ class TinyCrawl:
         _try(self._producer.run)
         _try(self._pacer.once)
         for ask in self._take():
-            _try(partial(self._pages.work, ask))
+            _try(partial(self._pages.handle, ask))
         if self._aside.delete("store"):
             _try(self._drain.run)
-        _try(lambda: self.frontier.graves.revive("demo", State.PARKED))
-        _try(lambda: self.frontier.present("chaos", ["list"]))
+        _try(lambda: Admin(self.frontier).failed.requests.retry(Selection("demo", State.PARKED)))
+        _try(lambda: self.frontier.heartbeat("chaos", ["list"]))
         time.sleep(0.01)
 
     def close(self) -> None:
-        """Give the connections back."""
+        """Return the connections back."""
         self._client.close()
         if self.store is not None:
             self.store.close()
@@ -138,27 +143,27 @@ class TinyCrawl:
 
     def imbalance(self) -> str:
         """Say what does not add up in the ledger."""
-        return self._judge.census("demo").imbalance()
+        return Inspector(self._judge).count_requests("demo").imbalance()
 
     def publish(self) -> None:
         """Publish the site with leases that end soon."""
-        rules = RULES + "boards: [1]\ninterval: {min_s: 600, start_s: 600, max_s: 600, full_pass_s: 86400}\n"
+        rules = f"{RULES}boards: [1]\n{self.schedule}\n"
         site = parse_site(rules, "demo.yaml").relocated(self._forum.url)
         terms = terms_of(site) | {"lease_ms": LEASE_MS, "max_attempts": 9}
         self.frontier.sites.publish(site.name, site.version, dump_site(site), terms, board_terms(site))
 
-    def _take(self) -> list[Ask]:
+    def _take(self) -> list[TaskMessage]:
         hints = [(stage, json.loads(hint)) for stage in Stage for hint in self._aside.rpop(stage.value, 100) or ()]
-        return [Ask("demo", stage, rid=json.loads(hint["body"])[1]["rid"]) for stage, hint in hints]
+        return [TaskMessage("demo", stage, rid=json.loads(hint["body"])[1]["rid"]) for stage, hint in hints]
 
     def is_over(self) -> bool:
-        """Say whether nothing is open and everything is stored."""
-        return self._judge.census("demo").done > 0 and self.is_done()
+        """Return whether nothing is open and everything is stored."""
+        return Inspector(self._judge).count_requests("demo").done > 0 and self.is_done()
 
     def is_done(self) -> bool:
-        """Say whether nothing waits anywhere."""
-        census = self._judge.census("demo")
-        is_idle = census.open == 0 and census.parked == 0
+        """Return whether nothing waits anywhere."""
+        counts = Inspector(self._judge).count_requests("demo")
+        is_idle = counts.open == 0 and counts.parked == 0
         return is_idle and not self._aside.xlen("crawl:outbox") and not self._aside.exists("crawl:start:demo")
 
     def _repeat(self, command: Callable[[], object]) -> None:

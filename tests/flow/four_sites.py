@@ -7,7 +7,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from crawl_tasks.publishing import publish_site
+from crawl_tasks.frontier.inspect.inspector import Inspector
+from crawl_tasks.registry.site_publisher import publish_site
 from crawl_tasks.sites.loader import load_site
 from crawl_tasks.sites.schema import Site
 from tests.flow.world import CELERY, ROOT, World, whole_lines
@@ -63,18 +64,18 @@ class FourSites:
         eventually(lambda: all(f"{name}@" in self.world.ready_workers() for name in queues), every_s=0.1)
 
     def done(self, name: str) -> int:
-        return self.world.frontier.census(name).done
+        return Inspector(self.world.frontier).count_requests(name).done
 
     def pause_in_time(self) -> None:
         """Pause the site that is to be paused when a few of its pages are done, and wait for those in hand."""
         eventually(lambda: self.done("paused") >= PAUSED_AFTER)
         self.world.frontier.sites.pause("paused")
-        eventually(lambda: self.world.frontier.census("paused").leased == 0)
+        eventually(lambda: Inspector(self.world.frontier).count_requests("paused").leased == 0)
 
     def is_over(self) -> bool:
-        """Say whether nothing is left to do but on the paused site."""
-        censuses = [self.world.frontier.census(name) for name in FORUMS if name != "paused"]
-        return all(c.admitted and not c.open for c in censuses) and self.world.frontier.outbox.size() == 0
+        """Return whether nothing is left to do but on the paused site."""
+        all_counts = [Inspector(self.world.frontier).count_requests(name) for name in FORUMS if name != "paused"]
+        return all(c.admitted and not c.open for c in all_counts) and self.world.frontier.outbox.size() == 0
 
     def visits(self, name: str) -> list[Visit]:
         rows = map(json.loads, whole_lines(self._file(name, "log")))
@@ -92,7 +93,7 @@ class FourSites:
 
 
 def site_at(name: str, base: str) -> Site:
-    """Give the demo forum's site under another name and place, scanned once an hour."""
+    """Return the demo forum's site under another name and place, scanned once an hour."""
     demo = load_site(ROOT / "config" / "sites" / "demo.yaml").relocated(base)
     changes = {"name": name, "gate": GATE, "interval": {"min_s": 3600, "start_s": 3600, "max_s": 3600}}
     return Site.model_validate(demo.model_dump(by_alias=True, exclude_defaults=True) | changes)

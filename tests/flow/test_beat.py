@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from crawl_tasks.frontier.timetable import Act
+from crawl_tasks.frontier.admin.admin import Admin
+from crawl_tasks.frontier.admin.board_schedule import Act
+from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.monitor.snapshot import take_snapshot
 from tests.flow.world import CELERY, World
 from tests.waiting import eventually
@@ -24,8 +26,8 @@ def scans(world: World, board: str) -> int:
 def test_of_five_beats_four_may_die_and_no_scan_is_doubled_or_missed(world: World) -> None:
     world.forum("--generation", "3")
     world.worker("all", "list,detail,store,control")
-    boards = [board.board for board in world.frontier.boards("demo")]
-    world.frontier.timetable.change("demo", boards, Act.FIX, INTERVAL_MS)
+    boards = [board.board for board in Inspector(world.frontier).boards("demo")]
+    Admin(world.frontier).board_schedule.change("demo", boards, Act.FIX, INTERVAL_MS)
     begun_ms = world.frontier.clock_ms()
     for number in range(BEATS):
         start_beat(world, number)
@@ -39,7 +41,7 @@ def test_of_five_beats_four_may_die_and_no_scan_is_doubled_or_missed(world: Worl
 
     assert take_snapshot(world.frontier).is_beat_alive
     world.frontier.sites.pause("demo")
-    eventually(lambda: world.census().leased == 0)
+    eventually(lambda: world.count_requests().leased == 0)
     slots = (world.frontier.clock_ms() - begun_ms) // INTERVAL_MS + 1
     for board in boards:
         assert BEATS <= scans(world, board) <= slots

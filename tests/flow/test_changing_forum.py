@@ -20,4 +20,4 @@ def test_a_forum_that_changed_meanwhile_is_stored_as_it_is_after_a_full_pass(wor
 
     assert by_kind(found) == []
     assert len(crawl.killed) == 3
-    assert world.census().imbalance() == ""
+    assert world.count_requests().imbalance() == ""

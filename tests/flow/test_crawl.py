@@ -14,9 +14,9 @@ import pytest
 
 from crawl_tasks.model import Stage
 from crawl_tasks.monitor.snapshot import take_snapshot
-from crawl_tasks.store.known import counts
+from crawl_tasks.store.queries import counts
 from crawl_tasks.store.upsert import Store
-from tests.flow.world import CELERY, ROOT, SHORT_LEASE_MS, World
+from tests.flow.world import CELERY, SHORT_LEASE_MS, World
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.flow
@@ -27,7 +27,7 @@ def test_two_list_and_three_detail_workers_with_beat_store_everything_once(world
     world.workers(lists=2, details=3)
 
     world.start("beat", *CELERY, "beat")  # nothing else asks for a scan
-    eventually(lambda: world.census().admitted > 0)
+    eventually(lambda: world.count_requests().admitted > 0)
     eventually(world.is_idle, every_s=0.1)
 
     assert world.faults() == []
@@ -46,7 +46,7 @@ def assert_counted(world: World) -> None:
     statuses = Counter(str(row["status"]) for row in pages)
 
     assert dict(site.statuses) == statuses
-    assert site.census.count("attempts") == len(pages)
+    assert site.counts.count("attempts") == len(pages)
     assert (site.stat("post:new"), site.stat("comment:new")) == (stored.posts, stored.comments)
     assert sum(snapshot.times("fetch", stage).count for stage in Stage) == len(pages)
     assert {queue: snapshot.workers_of(queue) for queue in ("list", "post", "store")} == {
@@ -62,9 +62,9 @@ def test_a_worker_killed_in_the_middle_costs_at_most_what_it_held(world: World) 
     world.publish(lease_ms=SHORT_LEASE_MS, deadline_s=1.0, window=8)
     world.workers()
     world.frontier.produce()
-    eventually(lambda: world.census().done > 60)
+    eventually(lambda: world.count_requests().done > 60)
 
-    held = world.census()
+    held = world.count_requests()
     world.kill("detail0")
     world.worker("detail0", "detail")
     eventually(world.is_idle, every_s=0.1)
@@ -128,7 +128,7 @@ def test_duplicate_late_and_forged_messages_do_nothing(world: World) -> None:
     eventually(world.is_idle, every_s=0.1)
     garbage = [b"{", b"null", b'{"body": 1}', b"\xff\xfe", late[0].replace(b"utf-8", b"rot13")]
     world.client.lpush("post", *late, *forged, *garbage)
-    admitted = world.census().admitted
+    admitted = world.count_requests().admitted
 
     eventually(lambda: world.client.llen("crawl:refused") == len(garbage))
     known = world.truth()["posts"][0]["post_id"]
@@ -138,7 +138,7 @@ def test_duplicate_late_and_forged_messages_do_nothing(world: World) -> None:
     eventually(world.is_idle)
 
     assert world.faults() == []
-    assert world.census().admitted == admitted
+    assert world.count_requests().admitted == admitted
     assert max(world.fetched().values()) == 1
 
 
@@ -156,7 +156,7 @@ def test_tasks_sent_directly_pass_guard_gate_and_ledger(world: World) -> None:
     )
     world.run("sender", CELERY[0], "-c", code % post["post_id"])
 
-    eventually(lambda: world.census().done >= 4 and world.is_idle())
+    eventually(lambda: world.count_requests().done >= 4 and world.is_idle())
 
     fetched = world.fetched()
     assert fetched[f"/post/{post['post_id']}"] == 1
@@ -179,12 +179,15 @@ def test_workers_that_nobody_named_are_told_apart_in_every_view(world: World) ->
         world.start(queue, *CELERY, "worker", "-Q", queue, "-c", "1")
     eventually(lambda: all(f"{queue}-" in world.ready_workers() for queue in ("detail", "store")))
 
-    world.environment["CRAWL_SITES_DIR"] = str(ROOT / "config" / "sites")
-    said = world.run("doctor", CELERY[0], "-m", "crawl_tasks", "doctor")
+    answer = world.run("inspect", *CELERY, "inspect", "active_queues", "--json")
+    served = json.loads(answer[answer.index("{") :])
 
-    assert "nobody serves list" in said
-    for queue, worker in (("post", "detail"), ("comment", "detail"), ("store", "store")):
-        assert re.search(rf"{queue}: {worker}-\d+@\S+$", said, re.MULTILINE), said
+    assert sorted((name.partition("-")[0], queue["name"]) for name, queues in served.items() for queue in queues) == [
+        ("detail", "comment"),
+        ("detail", "post"),
+        ("store", "store"),
+    ]
+    assert all(re.fullmatch(r"\w+-\d+@\S+", name) for name in served)
 
 
 def test_without_beat_retries_and_recovery_go_on(world: World) -> None:
@@ -195,7 +198,7 @@ def test_without_beat_retries_and_recovery_go_on(world: World) -> None:
 
     assert world.faults() == []
     assert site.robots
-    assert world.census().count("failed:server_error") > 0
+    assert world.count_requests().count("failed:server_error") > 0
 
 
 def test_window_and_rate_hold_across_workers_as_the_forum_measures_them(world: World) -> None:
@@ -206,9 +209,9 @@ def test_window_and_rate_hold_across_workers_as_the_forum_measures_them(world: W
     begun = time.monotonic()
     world.frontier.produce()
 
-    eventually(lambda: world.census().done >= 40)
+    eventually(lambda: world.count_requests().done >= 40)
     world.frontier.sites.pause("demo")
-    eventually(lambda: world.census().leased == 0)
+    eventually(lambda: world.count_requests().leased == 0)
 
     rows = [row for row in world.requests() if row["path"] != "/robots.txt"]
     last = max(float(row["start"]) for row in rows)
@@ -222,7 +225,7 @@ def test_redis_killed_and_started_again_loses_nothing(world: World) -> None:
     world.publish(lease_ms=SHORT_LEASE_MS, deadline_s=1.0, window=8)
     world.workers()
     world.frontier.produce()
-    eventually(lambda: world.census().done > 60)
+    eventually(lambda: world.count_requests().done > 60)
 
     os.kill(world.server.pid, signal.SIGKILL)
     world.server.stop()
@@ -232,3 +235,14 @@ def test_redis_killed_and_started_again_loses_nothing(world: World) -> None:
     assert world.faults() == []
     assert max(world.fetched().values()) <= 2
     assert "page crashed" not in world.log_of("detail0")
+
+
+def test_an_idle_worker_ends_where_told(world: World) -> None:
+    world.forum()
+    world.environment["CRAWL_IDLE_EXIT_S"] = "1"
+    process = world.worker("list", "list")
+
+    eventually(lambda: process.poll() is not None)
+
+    assert world.processes.pop("list").returncode == 0, world.log_of("list")
+    assert "idle, the worker ends" in world.log_of("list")

@@ -14,10 +14,15 @@ from typing import Any
 
 import pytest
 
+from crawl_tasks.frontier.admin.admin import Admin
+from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.frontier.retry import Verdict
 from crawl_tasks.local.redis_server import RedisServer, free_port
 from crawl_tasks.model import Lease, Request, Stage, State
-from crawl_tasks.publishing import publish_site
+from crawl_tasks.monitor.alerts.notifier import Notifier
+from crawl_tasks.monitor.alerts.receivers import read_receivers
+from crawl_tasks.monitor.snapshots import Snapshots
+from crawl_tasks.registry.site_publisher import publish_site
 from crawl_tasks.sites.schema import Site
 from tests.alerts.receiver import Inbox, open_inbox
 from tests.flow.four_sites import FORUMS, PAUSED_AFTER, FourSites, site_at
@@ -30,6 +35,7 @@ pytestmark = pytest.mark.flow
 
 PROMETHEUS = shutil.which("prometheus")
 COMMAND = [sys.executable, "-m", "crawl_tasks"]
+HOUR_MS = 3_600_000
 OURS = '{__name__=~"crawl_.+"}'
 
 
@@ -100,7 +106,7 @@ class Watched:
         return self.world.run(name, *COMMAND, "status", *options)
 
     def snapshot(self) -> dict[str, Any]:  # JSON of any shape
-        """Give what the exporter says of a moment after the crawl."""
+        """Return what the exporter says of a moment after the crawl."""
         found: dict[str, Any] = json.loads(get(f"{self.exporter}/api/snapshot"))
         while found["at_ms"] < self.at_ms:
             found = json.loads(get(f"{self.exporter}/api/snapshot"))
@@ -120,8 +126,16 @@ class Watched:
         }
 
     def told(self, inbox: Inbox) -> set[tuple[str, str, str]]:
-        """Look once as `crawl-tasks alerts` does, and name what its message says."""
-        self.world.run("alerts", *COMMAND, "alerts", "--once", "--to", inbox.url)
+        """Look once as `crawl-tasks alerts` does, without its two minutes, and name what its message says."""
+        frontier = self.world.frontier
+        Notifier(
+            Snapshots(frontier).look,
+            Admin(frontier).alert_state,
+            read_receivers(inbox.url),
+            "crawl",
+            HOUR_MS,
+            hold_ms=0,
+        ).look()
         return {
             (alert["change"], alert["name"], alert["subject"])
             for message in inbox.messages
@@ -140,7 +154,7 @@ def fall_ill(world: World) -> None:
         world.processes.pop(name).wait(timeout=PATIENCE_S)
     ill = site_at("ill", "http://127.0.0.1:9").model_dump(by_alias=True, exclude_defaults=True)
     publish_site(world.frontier, Site.model_validate(ill | {"breaker": {"after": 1}}), contact=None)
-    for board in world.frontier.boards("ill"):
+    for board in Inspector(world.frontier).boards("ill"):
         world.client.zadd("crawl:boards", {f"ill {board.board}": 1}, xx=True)  # as if beat were silent for long
     world.frontier.admit("ill", [Request("ill", Stage.LIST, "1", "http://127.0.0.1:9/list/1/1")])
     [rid] = (int(rid) for rid in world.client.zrange("crawl:s:ill:released:list", 0, -1))
@@ -151,7 +165,7 @@ def fall_ill(world: World) -> None:
 
 def get_well(world: World) -> None:
     """Open the stage, pause the site as an operator would, start a list worker again."""
-    world.frontier.quarantine.reopen("ill", Stage.LIST)
+    world.frontier.kept_pages.reopen("ill", Stage.LIST)
     world.frontier.sites.pause("ill")
     world.worker("list1", "list")
 
@@ -187,7 +201,7 @@ def test_the_sites_are_what_they_are_meant_to_be(watched: Watched) -> None:
 
     assert min(failing.dead, failing.parked, failing.failures["server_error"], failing.failures["parse"]) > 5
     assert sum(paused.pages.values()) >= PAUSED_AFTER
-    assert watched.world.frontier.census("paused").open > PAUSED_AFTER
+    assert Inspector(watched.world.frontier).count_requests("paused").open > PAUSED_AFTER
 
 
 @pytest.mark.parametrize("site", FORUMS)
@@ -200,12 +214,12 @@ def test_status_page_and_exporter_say_what_database_and_forums_say(watched: Watc
 
 @pytest.mark.parametrize("site", FORUMS)
 def test_the_terminal_says_what_database_and_forums_say(watched: Watched, site: str) -> None:
-    true, census = watched.beneath(site), watched.world.frontier.census(site)
+    true, counts = watched.beneath(site), Inspector(watched.world.frontier).count_requests(site)
     told = watched.status(site, "--json")
     text = watched.status(site)
 
     assert of_json(site, json.loads(told)) == true
-    assert f": {census.open} open, {sum(true.pages.values())} done" in text
+    assert f": {counts.open} open, {sum(true.pages.values())} done" in text
     assert f"{true.parked} parked, {true.dead} dead" in text
 
 

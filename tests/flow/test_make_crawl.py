@@ -88,7 +88,7 @@ class Demo:
 
 
 def words_of(process: psutil.Process) -> list[str]:
-    """Give its command; nothing when it ended meanwhile."""
+    """Return its command; nothing when it ended meanwhile."""
     try:
         return process.cmdline()
     except psutil.NoSuchProcess:

@@ -34,6 +34,10 @@ ODD_HEADERS: tuple[dict[str, object], ...] = (
     {"expires": []},
     {"expires": "x"},
     {"timelimit": 7},
+    {"timelimit": ["soon", None]},
+    {"stamped_headers": 5},
+    {"stamped_headers": [[]]},
+    {"stamped_headers": ["a"], "stamps": 5},
     {"retries": "x"},
     {"argsrepr": 5},
     {"lang": None},
@@ -70,7 +74,7 @@ def test_a_message_of_any_shape_harms_neither_the_worker_nor_the_messages_behind
     kept = b"\n".join(world.client.lrange("crawl:refused", 0, -1)).decode()
     assert [text for text in NO_MESSAGE if base64.b64encode(text.encode()).decode() not in kept] == []
     assert worker.poll() is None
-    assert world.census().imbalance() == ""
+    assert world.count_requests().imbalance() == ""
 
 
 def test_a_worker_whose_certificates_are_nowhere_says_so_and_does_not_start(world: World) -> None:

@@ -10,7 +10,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.flow.world import SHORT_LEASE_MS, World
+from crawl_tasks.frontier.inspect.inspector import Inspector
+from tests.flow.world import ROOT, SHORT_LEASE_MS, World
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.flow
@@ -69,3 +70,32 @@ def test_an_emptied_redis_is_rebuilt_and_the_crawl_ends_as_if_nothing_had_been(w
     assert len(stored) > 10
     assert not later & stored  # only what was in hand or waited for the store is fetched again
     assert "nothing is lost" in world.run("recover", *RECOVER)
+
+
+def test_a_run_outlives_an_emptied_redis_and_a_paused_site_stays_unasked(world: World) -> None:
+    site = world.forum("--latency-ms", "30")
+    (world.directory / "sites").mkdir()
+    demo = (ROOT / "config" / "sites" / "demo.yaml").read_text("utf-8")
+    for name, host in (("demo", site.base[7:]), ("other", "127.0.0.1:1"), ("nest", "127.0.0.1:2")):
+        text = demo.replace("name: demo", f"name: {name}").replace("127.0.0.1:8765", host)
+        (world.directory / "sites" / f"{name}.yaml").write_text(text)
+    world.environment |= {"CRAWL_SITES_DIR": str(world.directory / "sites")}
+    crawl_tasks = RECOVER[:-1]
+    world.run("publish", *crawl_tasks, "sites", "check")
+    world.frontier.produce()
+    (world.directory / "sites" / "nest.yaml").unlink()
+    world.run("pause", *crawl_tasks, "pause", "other", "--why", "a court order")
+    process = world.start("run", *crawl_tasks, "run", "--until-idle")
+    eventually(lambda: pages_stored(world) > 60)
+
+    attempts = Inspector(world.frontier).count_requests("nest").count("attempts")
+    world.client.flushall()
+    eventually(lambda: "run: crawl-tasks recover" in world.log_of("run"))
+    world.run("recover", *RECOVER)
+    eventually(lambda: process.poll() is not None, every_s=0.1)
+
+    assert world.processes.pop("run").returncode == 0, world.log_of("run")
+    assert world.faults() == []
+    assert set(world.fetched()) == set(world.truth()["paths"])
+    assert Inspector(world.frontier).count_requests("other").count("attempts") == attempts == 0
+    assert "a court order" in world.run("status", *crawl_tasks, "status", "other")

@@ -15,9 +15,10 @@ import pytest
 import redis
 
 from crawl_tasks.celery import build_app
-from crawl_tasks.frontier.client import open_client
+from crawl_tasks.frontier.admin.admin import Admin
 from crawl_tasks.frontier.frontier import Frontier
-from crawl_tasks.frontier.turn import TOLERANCE_S
+from crawl_tasks.frontier.redis_client import open_client
+from crawl_tasks.frontier.slot_throttle import TOLERANCE_S
 from crawl_tasks.local.redis_server import RedisServer, find_server, free_port
 from crawl_tasks.queues import PRODUCE
 from crawl_tasks.settings import Settings
@@ -86,11 +87,11 @@ def test_a_crawl_over_tls(tls_url: str, world: World) -> None:
     world.forum()
     world.workers()
     world.start("beat", *CELERY, "beat")
-    eventually(lambda: world.census().admitted > 0)
+    eventually(lambda: world.count_requests().admitted > 0)
     eventually(world.is_idle, every_s=0.1)
 
     assert world.faults() == []
-    assert "balances" in world.run("ledger", *COMMAND, "ledger")
+    assert f"demo: 0 open, {world.count_requests().done} done" in world.run("status", *COMMAND, "status")
     with pytest.raises(redis.ConnectionError, match="certificate"):
         redis.Redis.from_url(tls_url.partition("?")[0], retry=None).ping()
 
@@ -132,12 +133,12 @@ def test_a_worker_whose_connection_broke_asks_the_sentinel_who_is_master(
     other.start()
     with sentinel_of(redis_server.port, tmp_path) as (url, sentinel), open_client(url, "mymaster") as ours:
         frontier = Frontier(ours, "crawl")
-        frontier.memory.halt("before")
+        Admin(frontier).restore.halt("before")
         sentinel.sentinel_remove("mymaster")
         sentinel.sentinel_monitor("mymaster", "127.0.0.1", other.port, 1)
         client.client_kill_filter(_type="normal", skipme=True)
 
-        frontier.memory.halt("after")
+        Admin(frontier).restore.halt("after")
 
         with redis.Redis.from_url(other.url) as there:
             assert there.get("crawl:halt") == b"after"
@@ -157,7 +158,7 @@ def test_workers_far_from_redis_keep_the_delay_together_and_lose_little_of_it(wo
         world.start("beat", *CELERY, "beat")
         eventually(lambda: len(door.arrivals) >= ENOUGH)
         world.frontier.sites.pause("demo")
-        eventually(lambda: world.census().leased == 0)
+        eventually(lambda: world.count_requests().leased == 0)
         arrivals = sorted(door.arrivals)
         world.close()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -11,6 +12,7 @@ from time import monotonic
 
 import pytest
 
+from crawl_tasks.broker.connection import LONGEST_WAIT_S
 from tests.flow.world import CELERY, SHORT_LEASE_MS, World
 from tests.waiting import PATIENCE_S, eventually
 
@@ -58,6 +60,7 @@ def silent(world: World) -> Iterator[None]:
 @contextmanager
 def without_scripts(world: World) -> Iterator[None]:
     world.client.script_flush()
+    world.client.function_flush()
     yield
 
 
@@ -80,7 +83,7 @@ def test_a_crawl_goes_through_every_refusal_of_redis(world: World) -> None:
     world.frontier.produce()
 
     for fault in FAULTS:
-        done = world.census().done
+        done = world.count_requests().done
         eventually(partial(has_done, world, done + 5))
         with fault(world):
             eventually(after(FAULT_LASTS_S))
@@ -91,12 +94,33 @@ def test_a_crawl_goes_through_every_refusal_of_redis(world: World) -> None:
 
 
 def has_done(world: World, pages: int) -> bool:
-    return world.census().done >= pages
+    return world.count_requests().done >= pages
 
 
 def after(seconds: float) -> Callable[[], bool]:
     until = monotonic() + seconds
     return lambda: monotonic() > until
+
+
+def test_workers_look_for_redis_every_few_seconds_however_long_it_is_away(world: World) -> None:
+    world.forum("--latency-ms", "40")
+    world.publish(lease_ms=SHORT_LEASE_MS, deadline_s=1.0, window=4)
+    world.workers()
+    world.frontier.produce()
+    eventually(partial(has_done, world, 20))
+
+    world.server.stop()
+    eventually(lambda: all(len(waits(world, name)) > 3 for name in ("list0", "detail0", "store")))
+    world.server.start()
+    eventually(world.is_idle, every_s=0.1)
+
+    assert max(max(waits(world, name)) for name in ("list0", "detail0", "store")) <= LONGEST_WAIT_S[1]
+    assert world.faults() == []
+
+
+def waits(world: World, name: str) -> list[float]:
+    """Give the seconds that a worker waited between two tries, by its log."""
+    return [float(seconds) for seconds in re.findall(r"Trying again in ([\d.]+) second", world.log_of(name))]
 
 
 @pytest.mark.parametrize("command", [["worker", "-Q", "list"], ["beat"]])

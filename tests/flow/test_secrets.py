@@ -12,7 +12,7 @@ import pytest
 import redis
 
 from crawl_tasks.local.redis_server import RedisServer, find_server, free_port
-from crawl_tasks.publishing import publish_site
+from crawl_tasks.registry.site_publisher import publish_site
 from tests.flow.world import CELERY, ROOT, World
 from tests.unit.small_proxy import SmallProxy
 from tests.waiting import PATIENCE_S, eventually
@@ -20,7 +20,7 @@ from tests.waiting import PATIENCE_S, eventually
 PLANTED = "planted"  # part of every secret
 CRAWL_TASKS = [sys.executable, "-m", "crawl_tasks"]
 COMMANDS = (
-    "status", "ledger --json", "doctor", "dead list --json", "alerts --once", "sites check", "recover",
+    "status", "check --json", "check --deep", "dead list --json", "sites check", "recover",
     "--debug export -o -",
 )  # fmt: skip
 MAY_NOT = ("FLUSHALL", "FLUSHDB", "KEYS *", "CONFIG GET *", "SHUTDOWN", "MODULE LIST", "ACL LIST")
@@ -81,7 +81,7 @@ def test_no_secret_shows_in_logs_messages_ledger_or_output_and_the_restricted_us
     eventually(lambda: "heartbeat" in world.log_of("events"))  # it hears the workers by now
     world.start("beat", *CELERY, "beat", "-l", "debug")
 
-    eventually(lambda: world.census().done > 100 and world.census().open == 0, every_s=0.1)
+    eventually(lambda: world.count_requests().done > 100 and world.count_requests().open == 0, every_s=0.1)
     eventually(lambda: "cannot store" in world.log_of("rest"))
     asked = set(proxy.asked)  # before `sites check` publishes the site of another address
     started = [world.start(f"command{n}", *CRAWL_TASKS, *words.split()) for n, words in enumerate(COMMANDS)]

@@ -45,11 +45,11 @@ def test_a_site_that_is_published_again_and_again_in_a_crawl_loses_and_doubles_n
     world.frontier.produce()
     published = 0
 
-    while not (world.census().done > 300 and world.is_idle()):
+    while not (world.count_requests().done > 300 and world.is_idle()):
         published += 1
         world.publish(window=2 + published % 9, deadline_s=5.0 + published % 3)
-        done = world.census().done
-        eventually(lambda done=done: world.census().done > done + 10 or world.is_idle())
+        done = world.count_requests().done
+        eventually(lambda done=done: world.count_requests().done > done + 10 or world.is_idle())
 
     assert published > 5
     assert world.faults() == []

@@ -15,14 +15,15 @@ from typing import Any
 
 import redis
 
-from crawl_tasks.frontier.census import Census
 from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.frontier.inspect.inspector import Inspector
+from crawl_tasks.frontier.inspect.request_counts import RequestCounts
 from crawl_tasks.local.redis_server import RedisServer
-from crawl_tasks.publishing import board_terms, publish_site, terms_of
 from crawl_tasks.recovery.fsck import Check
+from crawl_tasks.registry.site_publisher import board_terms, publish_site, terms_of
 from crawl_tasks.sites.loader import load_site
-from crawl_tasks.sites.published import dump_site
 from crawl_tasks.sites.schema import Site
+from crawl_tasks.sites.site_json import dump_site
 from crawl_tasks.store.upsert import Store
 from tests.flow.judge import differences
 from tests.waiting import PATIENCE_S, eventually
@@ -171,13 +172,13 @@ class World:
 
     # -- the verdict --------------------------------------------------------------------------------------
 
-    def census(self) -> Census:
-        return self.frontier.census(SITE)
+    def count_requests(self) -> RequestCounts:
+        return Inspector(self.frontier).count_requests(SITE)
 
     def faults(self) -> list[str]:
         """List what database and ledger have wrong; empty when the crawl is perfect."""
         found = differences(self.directory / "crawl.db", self.directory / "truth.json", SITE)
-        return found + list(filter(None, [self.census().imbalance()]))
+        return found + list(filter(None, [self.count_requests().imbalance()]))
 
     def findings(self) -> list[str]:
         """Hold guard, ledger, queues and database, where there is one, against each other."""
@@ -188,14 +189,14 @@ class World:
     def is_idle(self) -> bool:
         for name in self.processes:
             self.ended(name)
-        census = self.census()
-        return census.admitted > 0 and census.open == 0 and self.frontier.outbox.size() == 0
+        counts = self.count_requests()
+        return counts.admitted > 0 and counts.open == 0 and self.frontier.outbox.size() == 0
 
     def crawl(self) -> None:
         """Make every board due and wait until nothing is open."""
-        before = self.census().admitted
+        before = self.count_requests().admitted
         for board in self.client.zrange("crawl:boards", 0, -1):
             self.client.zadd("crawl:boards", {board: 0})
         self.frontier.produce()
-        assert self.census().admitted > before
+        assert self.count_requests().admitted > before
         eventually(self.is_idle, every_s=0.1)

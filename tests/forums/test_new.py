@@ -8,6 +8,7 @@ import pytest
 
 from crawl_tasks.cli.exits import Exit
 from crawl_tasks.sites.loader import load_site
+from crawl_tasks.sites.presets import load_engine
 from tests.forums.recorded import FORUMS, RECORDINGS, Recording, replayed
 from tests.unit.command_line import run
 
@@ -35,5 +36,7 @@ def test_an_address_is_enough(forum: Recording, tmp_path: Path) -> None:
     assert ": certain (" in result.stderr
     assert tried.exit_code == Exit.OK, tried.output
     log = replay.log()
-    assert not [one.path for one in log if one.is_miss]
+    # A recording need not have the page of all news, which is asked for once.
+    news = load_engine(forum.engine).index.news
+    assert not [one.path for one in log if one.is_miss and one.path not in news]
     assert len(log) <= 24  # boards below others are looked for on the page of each board

@@ -53,5 +53,11 @@ def lease(frontier: Frontier, rid: int) -> Lease:
     return got
 
 
+def end_delays(client: redis.Redis) -> None:
+    """Make all delayed requests due."""
+    for entry in client.zrange("test:s:demo:delayed", 0, -1):
+        client.zadd("test:s:demo:delayed", {entry: 0})
+
+
 def take_list(frontier: Frontier, client: redis.Redis) -> Lease:
     return lease(frontier, released(client, "list")[0])

@@ -11,17 +11,18 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import redis
 
-from crawl_tasks.ask import Ask
-from crawl_tasks.fetch.download import Fetcher, build_client
+from crawl_tasks.fetch.fetcher import Fetcher, build_client
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.outbox import read_items
 from crawl_tasks.model import Items, Stage
-from crawl_tasks.pipeline import Pages
-from crawl_tasks.publishing import publish_site
-from crawl_tasks.sitebook import SiteBook
+from crawl_tasks.registry.site_publisher import publish_site
+from crawl_tasks.registry.site_registry import SiteRegistry
 from crawl_tasks.sites.loader import parse_site
 from crawl_tasks.sites.schema import Site
 from crawl_tasks.store.upsert import Store
+from crawl_tasks.worker.page_task import PageTask
+from crawl_tasks.worker.store_task import OutboxConsumer
+from crawl_tasks.worker.task_message import TaskMessage
 from tests.serving import serving
 
 RULES = """\
@@ -51,12 +52,12 @@ comment:
 
 @dataclass
 class SmallForum:
-    """Pages by path; what is not there is a 404. `asked` are the paths that were asked for, in order;
+    """A forum in memory: pages by path, and 404 for other paths. `asked` are the paths that were asked for, in order.
     `statuses` are answers other than the usual ones.
 
-    A page of `etags` has that ETag, whatever it says; `asked_if` are the paths asked for only if they changed.
-    Its clock is `ahead_s` before ours; `moved` holds redirects by path, `then` what happens once, right after a
-    path was asked for.
+    A page of `ages` lay so many seconds in a cache. A page of `etags` has that ETag, whatever it says; `asked_if` are
+    the paths asked for only if they changed. Its clock is `ahead_s` before ours; `moved` holds redirects by path,
+    `then` what happens once, right after a path was asked for.
     """
 
     url: str
@@ -67,6 +68,7 @@ class SmallForum:
     moved: dict[str, str] = field(default_factory=dict)
     then: dict[str, Callable[[], None]] = field(default_factory=dict)
     etags: dict[str, str] = field(default_factory=dict)
+    ages: dict[str, int] = field(default_factory=dict)
     asked_if: list[str] = field(default_factory=list)
 
     def thread(self, post: str, *comments: str, body: str = "hello", more: str = "") -> None:
@@ -112,6 +114,8 @@ def small_forum() -> Iterator[SmallForum]:
                 return
             if etag is not None:
                 self.send_header("ETag", etag)
+            if self.path in forum.ages:
+                self.send_header("Age", str(forum.ages[self.path]))
             if target:
                 self.send_header("Location", target)
             self.send_header("Content-Type", "text/html; charset=utf-8")
@@ -137,7 +141,7 @@ class SmallCrawl:
 
     def __init__(self, client: redis.Redis, frontier: Frontier, forum: SmallForum) -> None:
         self.client, self.frontier, self.forum = client, frontier, forum
-        self.pages = Pages(frontier, SiteBook(frontier, None), Fetcher(build_client("requests")))
+        self.pages = PageTask(frontier, SiteRegistry(frontier, None), Fetcher(build_client("requests")))
 
     def publish(self, more: str = "boards: [1]\n", rules: str = RULES) -> Site:
         site = parse_site(rules + more, "demo.yaml").relocated(self.forum.url)
@@ -149,7 +153,7 @@ class SmallCrawl:
         before = len(self.forum.asked)
         while hints := [(stage, hint) for stage in Stage for hint in self.client.rpop(stage.value, 1000) or ()]:
             for stage, hint in hints:
-                self.pages.work(Ask("demo", stage, rid=json.loads(json.loads(hint)["body"])[1]["rid"]))
+                self.pages.handle(TaskMessage("demo", stage, rid=json.loads(json.loads(hint)["body"])[1]["rid"]))
         return self.forum.asked[before:]
 
     def scan(self) -> list[str]:
@@ -161,9 +165,9 @@ class SmallCrawl:
 
     def store_into(self, store: Store) -> list[str]:
         """Store what waits, as a store worker does, and ask for what follows; return the paths that were fetched."""
-        before = len(self.forum.asked)
-        while items := self.items():
-            self.frontier.admit("demo", store.write(items).asked)
+        before, drain = len(self.forum.asked), OutboxConsumer(self.frontier, lambda: store, batch=1000, worth=1)
+        while self.frontier.outbox.size():
+            drain.run()
             self.work()
         return self.forum.asked[before:]
 
@@ -182,7 +186,7 @@ class SmallCrawl:
         return self.forum.asked[before:]
 
     def items(self) -> list[Items]:
-        """Give what waits for the store and take it away."""
-        drawn = self.frontier.outbox.draw("test", 1000)
-        self.frontier.outbox.stored({"demo": [page for page, _ in drawn]})
+        """Return what waits for the store and take it away."""
+        drawn = self.frontier.outbox.read("test", 1000)
+        self.frontier.outbox.ack({"demo": [page for page, _ in drawn]})
         return [read_items(text) for _, text in drawn]

@@ -11,9 +11,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
 from crawl_tasks.errors import NoTurn
-from crawl_tasks.frontier.answers import Moment
+from crawl_tasks.frontier.admin.admin import Admin
+from crawl_tasks.frontier.admin.board_schedule import Act
+from crawl_tasks.frontier.admin.failed import Selection
 from crawl_tasks.frontier.frontier import Frontier
-from crawl_tasks.frontier.timetable import Act
+from crawl_tasks.frontier.replies import Moment
 from crawl_tasks.model import Stage, State
 from tests.frontier.passing_time import ENDS as WAITS
 from tests.frontier.two_sites import BOARDS, SITES, Thread, TwoSites
@@ -71,11 +73,11 @@ class AnyVerbs(RuleBasedStateMachine):
     )
     def operate(self, site: str, act: str | Act) -> None:
         if isinstance(act, Act):
-            self.frontier.timetable.change(site, BOARDS, act, 30_000)
+            Admin(self.frontier).board_schedule.change(site, BOARDS, act, 30_000)
         elif act in ("halt", "go_on"):
             self.ledger.halt(is_halted=act == "halt")
         elif act in ("slow", "quick"):
-            self.frontier.sites.heed(site, 0.001 if act == "slow" else 0)
+            self.frontier.sites.set_crawl_delay(site, 0.001 if act == "slow" else 0)
         else:
             getattr(self.frontier.sites, act)(site)
             self.ledger.is_paused[site] = act == "pause"
@@ -89,13 +91,13 @@ class AnyVerbs(RuleBasedStateMachine):
     )
     def mend(self, site: str, act: str, state: State, reason: str, stage: Stage | None) -> None:
         if act == "revive":
-            assert self.frontier.graves.revive(site, state, reason, stage, most=5) <= 5
+            assert Admin(self.frontier).failed.requests.retry(Selection(site, state, reason, stage, most=5)) <= 5
         elif act == "drop":
             self.ledger.drop(site, state, reason, most=3)
         else:
             for one in [stage] if stage else Stage:
-                assert {kept.request.stage for kept in self.frontier.quarantine.kept(site, one)} <= {one}
-                self.frontier.quarantine.reopen(site, one)
+                assert {kept.request.stage for kept in self.frontier.kept_pages.kept(site, one)} <= {one}
+                self.frontier.kept_pages.reopen(site, one)
 
     @rule(site=A_SITE, drawn=POSTS, from_outside=st.booleans())
     def admit(self, site: str, drawn: list[Thread], *, from_outside: bool) -> None:
@@ -133,7 +135,7 @@ class AnyVerbs(RuleBasedStateMachine):
                 if moment is Moment.SENT:
                     self.frontier.sent(held, time.monotonic())
                 else:
-                    assert self.frontier.turn(held, moment).opens_at <= time.monotonic() + 30
+                    assert self.frontier.reserve_slot(held, moment).opens_at <= time.monotonic() + 30
             except NoTurn as error:
                 said = str(error)
             assert "lost" not in said
@@ -144,13 +146,15 @@ class AnyVerbs(RuleBasedStateMachine):
 
     @rule(most=st.integers(1, 9), taker=st.sampled_from("ab"), overlaps=st.booleans(), shelf=st.sampled_from(SHELF))
     def store(self, most: int, taker: str, *, overlaps: bool, shelf: str) -> None:
-        drawn = self.frontier.outbox.draw(taker, most, takeover_ms=0)
+        drawn = self.frontier.outbox.read(taker, most, takeover_ms=0)
         if overlaps:
-            self.ledger.acknowledge(self.frontier.outbox.draw("c", most, takeover_ms=0)[:2])
+            self.ledger.acknowledge(self.frontier.outbox.read("c", most, takeover_ms=0)[:2])
         if drawn and shelf == "put":
-            self.frontier.shelf.put(drawn.pop()[0], "why")
-        if shelf in ("back", "drop"):
-            self.frontier.shelf.take(back=shelf == "back")
+            Admin(self.frontier).failed.items.put(drawn.pop()[0], "why")
+        if shelf == "back":
+            Admin(self.frontier).failed.items.retry()
+        if shelf == "drop":
+            Admin(self.frontier).failed.items.drop()
         self.ledger.acknowledge(drawn)
 
     @rule(what=st.sets(st.sampled_from(["lease", *WAITS])))

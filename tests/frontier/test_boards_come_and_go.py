@@ -7,8 +7,10 @@ from dataclasses import replace
 
 import redis
 
+from crawl_tasks.frontier.admin.admin import Admin
 from crawl_tasks.frontier.entry import line_of
 from crawl_tasks.frontier.frontier import BoardTerms, Frontier
+from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.model import Items, Lease, Parsed, Reach, Request, Stage
 from tests.frontier.by_hand import NOTHING, TERMS, board, lease, released, take_list
 from tests.frontier.small_crawl import SmallCrawl
@@ -42,7 +44,7 @@ def scan_and_full_pass(frontier: Frontier, client: redis.Redis) -> tuple[Lease, 
 
 
 def flaws(frontier: Frontier) -> list[str]:
-    return [f"{spot.flaw} {spot.where}" for spot in frontier.audit.sums("demo", mend=False)]
+    return [f"{spot.flaw} {spot.where}" for spot in Admin(frontier).audit.sums("demo", mend=False)]
 
 
 def test_pages_of_a_board_that_left_the_site_file_end_and_it_is_forgotten(
@@ -72,7 +74,7 @@ def test_a_board_that_comes_back_while_its_scan_is_open_is_not_scanned_beside_it
     make_due(client)
 
     assert frontier.produce() == (0, 0, 1)
-    assert (flaws(frontier), frontier.census("demo").boards.scanning) == ([], 1)
+    assert (flaws(frontier), Inspector(frontier).count_requests("demo").boards.scanning) == ([], 1)
     frontier.commit(before, NOTHING)
     make_due(client)
 

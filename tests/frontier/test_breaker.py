@@ -8,8 +8,11 @@ import pytest
 import redis
 
 from crawl_tasks.errors import AccessDenied, PageError, ParseError, Truncated
-from crawl_tasks.frontier.frontier import Frontier, Refusal
-from crawl_tasks.frontier.quarantine import MOST_BYTES, MOST_PAGES, KeptPage, pack, unpack
+from crawl_tasks.frontier.admin.admin import Admin
+from crawl_tasks.frontier.admin.failed import Selection
+from crawl_tasks.frontier.frontier import Frontier, NoLease
+from crawl_tasks.frontier.inspect.inspector import Inspector
+from crawl_tasks.frontier.kept_pages import MOST_BYTES, MOST_PAGES, KeptPage, pack, unpack
 from crawl_tasks.frontier.retry import RetryPolicy, judge
 from crawl_tasks.model import Fetched, Lease, Request, Stage, State
 from crawl_tasks.monitor.snapshot import take_snapshot
@@ -31,7 +34,7 @@ def good(frontier: Frontier, held: Lease) -> None:
 
 def is_shut(frontier: Frontier, stage: Stage = Stage.POST) -> bool:
     [site] = take_snapshot(frontier).sites
-    return stage in site.quarantined
+    return stage in site.open_breakers
 
 
 def next_released(frontier: Frontier, client: redis.Redis) -> int:
@@ -111,8 +114,8 @@ def test_a_message_that_stood_on_the_queue_when_the_stage_was_shut_gets_no_lease
 
     refusal = frontier.lease("demo", last)
 
-    assert refusal is Refusal.QUARANTINED
-    assert frontier.census("demo").ready == 1
+    assert refusal is NoLease.QUARANTINED
+    assert Inspector(frontier).count_requests("demo").ready == 1
 
 
 def test_one_probe_is_sent_when_it_is_time_and_a_good_page_opens_the_stage_and_revives_what_was_parked(
@@ -123,9 +126,9 @@ def test_one_probe_is_sent_when_it_is_time_and_a_good_page_opens_the_stage_and_r
     probe = next_released(frontier, client)
     good(frontier, lease(frontier, probe))
 
-    census = frontier.census("demo")
+    counts = Inspector(frontier).count_requests("demo")
     assert not is_shut(frontier)
-    assert (census.parked, census.done, census.open) == (0, 1, 9)
+    assert (counts.parked, counts.done, counts.open) == (0, 1, 9)
     assert released(client), "the window is used again"
 
 
@@ -152,7 +155,7 @@ def test_a_probe_that_fails_is_parked_and_the_stage_stays_shut(
     bad(frontier, lease(frontier, probe))
 
     assert is_shut(frontier)
-    assert frontier.census("demo").parked == 6
+    assert Inspector(frontier).count_requests("demo").parked == 6
 
 
 def test_only_one_probe_is_under_way(frontier: Frontier, client: redis.Redis, shut: Callable[..., None]) -> None:
@@ -174,14 +177,14 @@ def test_the_probe_is_taken_from_what_was_parked_when_nothing_else_waits(
     probe = next_released(frontier, client)
 
     assert probe == 1
-    assert frontier.census("demo").parked == 4
+    assert Inspector(frontier).count_requests("demo").parked == 4
 
 
 def test_a_suspect_that_was_dropped_by_hand_is_no_probe(
     frontier: Frontier, client: redis.Redis, shut: Callable[..., None]
 ) -> None:
     shut(count=5, probe_ms=1)
-    assert frontier.graves.drop("demo", State.PARKED, most=4) == 4
+    assert Admin(frontier).failed.requests.drop(Selection("demo", State.PARKED, most=4)) == 4
     [left] = [int(rid) for rid in client.hkeys("test:s:demo:parked")]
 
     client.zadd("test:due", {"demo": 0})
@@ -226,7 +229,7 @@ def test_an_opened_stage_is_shut_again_only_by_as_many_pages_as_the_first_time(
     good(frontier, lease(frontier, probe))
     frontier.sites.publish("demo", "v1", "{}", TERMS | {"window": 1, "probe_ms": 900_000}, [])
 
-    frontier.graves.revive("demo", State.PARKED)
+    Admin(frontier).failed.requests.retry(Selection("demo", State.PARKED))
     rid = next_released(frontier, client)
     bad(frontier, lease(frontier, rid))
 
@@ -238,7 +241,7 @@ def test_a_stage_that_was_opened_by_hand_goes_on(
 ) -> None:
     shut()
 
-    revived = frontier.quarantine.reopen("demo", Stage.POST)
+    revived = frontier.kept_pages.reopen("demo", Stage.POST)
 
     assert (revived, is_shut(frontier)) == (5, False)
     assert len(released(client)) == 1
@@ -254,8 +257,8 @@ def test_the_snapshot_says_which_stage_is_shut_and_why(
 
     [site] = take_snapshot(frontier).sites
 
-    assert site.quarantined[Stage.POST].reason == "access_denied"
-    assert site.quarantined[Stage.POST].probe_at_ms > site.quarantined[Stage.POST].since_ms
+    assert site.open_breakers[Stage.POST].reason == "access_denied"
+    assert site.open_breakers[Stage.POST].probe_at_ms > site.open_breakers[Stage.POST].since_ms
 
 
 # -- kept pages --------------------------------------------------------------------------------------------------
@@ -271,13 +274,13 @@ def test_a_kept_page_comes_back_as_it_was() -> None:
 
 def test_the_newest_pages_are_kept_each_once_and_none_that_is_too_large(frontier: Frontier) -> None:
     for rid in [*range(1, MOST_PAGES + 3), 5]:
-        assert frontier.quarantine.keep(kept(rid))
+        assert frontier.kept_pages.keep(kept(rid))
     noise = b"".join(number.to_bytes(8, "big") for number in range(0, 1 << 60, (1 << 60) // (MOST_BYTES // 2)))
 
-    is_kept = frontier.quarantine.keep(kept(99, noise))
+    is_kept = frontier.kept_pages.keep(kept(99, noise))
 
     assert not is_kept
-    assert sorted(one.rid for one in frontier.quarantine.kept("demo", Stage.POST)) == list(range(3, MOST_PAGES + 3))
+    assert sorted(one.rid for one in frontier.kept_pages.kept("demo", Stage.POST)) == list(range(3, MOST_PAGES + 3))
 
 
 def test_a_page_that_cannot_be_read_is_parked_and_kept_and_nothing_is_stored(crawl: SmallCrawl) -> None:
@@ -287,7 +290,7 @@ def test_a_page_that_cannot_be_read_is_parked_and_kept_and_nothing_is_stored(cra
 
     crawl.scan()
 
-    [page] = crawl.frontier.quarantine.kept("demo", Stage.POST)
+    [page] = crawl.frontier.kept_pages.kept("demo", Stage.POST)
     assert (page.request.key, page.page.body) == ("7", b"<h2>another layout</h2>")
     assert "title found nothing" in page.why
     assert [one.body for items in crawl.items() for one in items.posts] == [None]
@@ -305,9 +308,13 @@ def test_a_challenge_in_the_place_of_pages_is_named_and_shuts_the_stage_until_it
     for number in range(1, 60):
         crawl.forum.thread(str(number))
 
-    eventually(lambda: crawl.frontier.tick("me") and (crawl.work(), crawl.frontier.census("demo").done == 60)[1])
+    eventually(
+        lambda: (
+            crawl.frontier.tick("me") and (crawl.work(), Inspector(crawl.frontier).count_requests("demo").done == 60)[1]
+        )
+    )
 
-    assert site.quarantined[Stage.POST].reason == "challenge"
-    assert site.census.parked < 59
-    census = crawl.frontier.census("demo")
-    assert (census.done, census.parked, census.dead) == (60, 0, 0)
+    assert site.open_breakers[Stage.POST].reason == "challenge"
+    assert site.counts.parked < 59
+    counts = Inspector(crawl.frontier).count_requests("demo")
+    assert (counts.done, counts.parked, counts.dead) == (60, 0, 0)

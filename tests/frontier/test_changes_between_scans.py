@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.model import Comment, Items, Sweep
 from crawl_tasks.store.upsert import Store
 from tests.frontier.small_crawl import RULES, SmallCrawl
@@ -33,7 +34,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 @pytest.fixture
 def rows(tmp_path: Path) -> Callable[[str], list[Any]]:
-    """Give what an SQL query finds in the store: values where a row has one, tuples elsewhere."""
+    """Return what an SQL query finds in the store: values where a row has one, tuples elsewhere."""
 
     def ask(query: str) -> list[Any]:
         with sqlite3.connect(tmp_path / "crawl.db") as connection:
@@ -62,6 +63,10 @@ def changed(crawl: SmallCrawl, path: str, *changes: tuple[str, str]) -> None:
 
 def comments_there(rows: Callable[[str], list[Any]]) -> set[int]:
     return {int(one[1:]) for one in rows("select comment_id from comments where state = 'normal'")}
+
+
+def in_order(rows: Callable[[str], list[Any]]) -> str:
+    return "".join(rows("select comment_id from comments where state = 'normal' order by position"))
 
 
 # -- counts and threads that shrink ----------------------------------------------------------------------------------
@@ -137,6 +142,24 @@ def test_replies_that_slid_onto_an_earlier_page_between_two_scans_are_found_by_a
     assert comments_there(rows) == {*range(9, 31)}
 
 
+def test_comments_that_slid_while_one_came_back_and_one_went_stand_right_after_a_full_pass(
+    crawl: SmallCrawl, store: Store, rows: Callable[[str], list[Any]]
+) -> None:
+    crawl.publish("boards: [1]\n" + PASSES)
+    thread_of(crawl, 1, 2, 3)
+    crawl.scan()
+    thread_of(crawl, 0, 1, 3)
+
+    asked = crawl.scan()
+    crawl.store_into(store)
+    before = in_order(rows)
+    crawl.full_pass()
+    crawl.store_into(store)
+
+    assert asked == ["/list/1/1"]
+    assert (before, in_order(rows)) == ("c1c2c3", "c0c1c3")
+
+
 # -- threads that go and come ----------------------------------------------------------------------------------------
 
 
@@ -200,6 +223,32 @@ def test_a_thread_that_its_list_calls_deleted_is_marked_unread_and_read_when_the
     assert (gone, states(rows)) == ({"7": "deleted"}, {"7": "normal"})
 
 
+@pytest.mark.parametrize("is_marked", [False, True], ids=["by its page", "by its list"])
+def test_comment_pages_of_a_thread_that_is_back_with_the_revision_it_had_wait_for_a_full_pass(
+    crawl: SmallCrawl, store: Store, rows: Callable[[str], list[Any]], is_marked: bool
+) -> None:
+    crawl.publish("boards: [1]\n" + PASSES, MARKED)
+    thread_of(crawl, *range(1, 26))
+    crawl.scan()
+    if is_marked:
+        changed(crawl, "/list/1/1", ("<i class=at>", "<i class=dead data-state=deleted></i><i class=at>"))
+        crawl.scan()
+    else:
+        crawl.forum.statuses["/post/7"] = 404
+        crawl.full_pass()
+    crawl.forum.statuses.clear()
+    thread_of(crawl, *range(1, 25), 26)
+
+    back = crawl.scan()
+    crawl.store_into(store)
+    after_scan = comments_there(rows)
+    crawl.full_pass()
+    crawl.store_into(store)
+
+    assert back == ["/list/1/1", "/post/7"]
+    assert (after_scan, comments_there(rows)) == ({*range(1, 26)}, {*range(1, 25), 26})
+
+
 def test_a_page_that_failed_for_a_while_marks_nothing(
     crawl: SmallCrawl, store: Store, rows: Callable[[str], list[Any]]
 ) -> None:
@@ -213,13 +262,13 @@ def test_a_page_that_failed_for_a_while_marks_nothing(
     crawl.store_into(store)
 
     assert states(rows) == {"7": "normal"}
-    assert crawl.frontier.census("demo").open == 1  # it is tried again
+    assert Inspector(crawl.frontier).count_requests("demo").open == 1  # it is tried again
 
 
 def test_a_full_pass_asks_for_threads_that_no_list_shows_within_its_share(
     crawl: SmallCrawl, store: Store, rows: Callable[[str], list[Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("crawl_tasks.store.sweep.LEAST_UNLISTED", 2)
+    monkeypatch.setattr("crawl_tasks.store.deletions.LEAST_UNLISTED", 2)
     crawl.publish("boards: [1]\n" + PASSES)
     numbers = ["5", "6", "7", "8"]
     for number in numbers:
@@ -316,21 +365,23 @@ def test_a_move_is_found_with_the_post_s_own_page_where_that_names_its_board(
     crawl: SmallCrawl, store: Store, rows: Callable[[str], list[Any]]
 ) -> None:
     crawl.publish("boards: [1, 2]\n" + PASSES, TELLING)
-    boards = []
+    boards, orders = [], []
     crawl.forum.board("2", 1)
-    for home, other in (("1", "2"), ("2", "1")):
-        crawl.forum.thread("7", more=f"<i class=home>{home}</i>")
+    for home, other, order in (("1", "2", "ab"), ("2", "1", "ba")):  # the other board nests answers
+        crawl.forum.thread("7", *(f"{one} words" for one in order), more=f"<i class=home>{home}</i>")
         telling(crawl, boards=(home,))
         crawl.forum.board(other, 1)
         crawl.scan()
         crawl.store_into(store)
         boards += rows("select forum_id from posts")
+        orders.append(in_order(rows))
 
     crawl.full_pass()
     crawl.store_into(store)
     boards += rows("select forum_id from posts")
 
     assert boards == ["1", "1", "2"]
+    assert [*orders, in_order(rows)] == ["ab", "ab", "ba"]
 
 
 # -- clocks ----------------------------------------------------------------------------------------------------------
@@ -373,6 +424,31 @@ def test_a_404_of_a_forum_that_is_ten_minutes_behind_does_not_stay_when_it_is_ba
     crawl.store_into(store)
 
     assert (gone, states(rows)) == ({"7": "deleted"}, {"7": "normal"})
+
+
+@pytest.mark.parametrize("is_said", [False, True], ids=["by its status", "by gone_when"])
+def test_a_404_out_of_a_cache_marks_nothing_that_was_seen_since(
+    crawl: SmallCrawl, store: Store, rows: Callable[[str], list[Any]], is_said: bool
+) -> None:
+    crawl.publish(rules=RULES.replace("post:\n", "post:\n  gone_when: .gone\n", 1))
+    thread_of(crawl, 1)
+    crawl.scan()
+    crawl.store_into(store)
+    crawl.forum.board("1", 1, "7 2")
+    crawl.forum.statuses["/post/7"] = 200 if is_said else 404
+    crawl.forum.pages["/post/7"] = "<b class=gone>no such thread</b>"
+    crawl.forum.ages["/post/7"] = 60
+
+    asked = crawl.scan()
+    crawl.store_into(store)
+    kept = states(rows)
+    crawl.forum.board("1", 1, "7 3")
+    crawl.forum.ages["/post/7"] = 0
+    crawl.scan()
+    crawl.store_into(store)
+
+    assert asked == ["/list/1/1", "/post/7"]
+    assert (kept, states(rows)) == ({"7": "normal"}, {"7": "deleted"})
 
 
 # -- full passes and the words of their sweeps -----------------------------------------------------------------------
@@ -521,7 +597,7 @@ def test_replies_after_a_thread_shrank_are_all_asked_for(
 
 
 def link_pages(crawl: SmallCrawl, count: int) -> None:
-    """Give each page of thread 7 but the last a link to the next."""
+    """Return each page of thread 7 but the last a link to the next."""
     for number in range(1, count):
         path = "/post/7" if number == 1 else f"/comment/7/{number}"
         crawl.forum.pages[path] = str(crawl.forum.pages[path]) + "<a class=next>next</a>"
@@ -534,3 +610,22 @@ def test_old_words_of_sweeps_without_a_name_mark_nothing(store: Store, rows: Cal
 
     assert written.asked == ()
     assert comments_there(rows) == {1}
+
+
+def test_a_page_that_a_cache_kept_replaces_nothing_that_was_read_since_it_was_made(
+    crawl: SmallCrawl, store: Store, rows: Callable[[str], list[Any]]
+) -> None:
+    crawl.publish()
+    crawl.forum.thread("7", body="new words")
+    crawl.forum.board("1", 1, "7 1")
+    crawl.scan()
+    crawl.store_into(store)
+
+    crawl.forum.thread("7", body="old words")
+    crawl.forum.ages["/post/7"] = 100
+    crawl.forum.board("1", 1, "7 2")
+    asked = crawl.scan()
+    crawl.store_into(store)
+
+    assert asked == ["/list/1/1", "/post/7"]
+    assert rows("select body from posts") == ["new words"]

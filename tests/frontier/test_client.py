@@ -13,7 +13,7 @@ from hiredis import pack_command
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
-from crawl_tasks.frontier.client import PlainConnection, open_client
+from crawl_tasks.frontier.redis_client import PlainConnection, open_client
 
 
 @contextmanager

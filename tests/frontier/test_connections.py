@@ -7,8 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import redis
 
-from crawl_tasks.frontier.client import open_client
 from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.frontier.inspect.inspector import Inspector
+from crawl_tasks.frontier.redis_client import open_client
 from crawl_tasks.local.redis_server import RedisServer
 
 
@@ -16,7 +17,7 @@ def test_a_thread_that_ends_leaves_its_connection_to_the_next(frontier: Frontier
     before = client.info("clients")["connected_clients"]
 
     for _ in range(20):
-        thread = threading.Thread(target=frontier.census, args=("demo",))
+        thread = threading.Thread(target=Inspector(frontier).count_requests, args=("demo",))
         thread.start()
         thread.join()
 
@@ -28,7 +29,7 @@ def test_a_worker_of_more_threads_than_redis_py_has_connections_for_works(redis_
     all_connected = threading.Barrier(120)
 
     def ask() -> int:
-        frontier.present("me", [])
+        frontier.heartbeat("me", [])
         all_connected.wait(60)
         return 1
 

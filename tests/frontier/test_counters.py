@@ -6,8 +6,10 @@ from collections.abc import Callable
 
 import redis
 
+from crawl_tasks.errors import Scope
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.histogram import AGES_S, TIMES_MS, Histogram, read_histogram
+from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.frontier.retry import Verdict
 from crawl_tasks.model import Effort, Items, Parsed, Post, State
 from crawl_tasks.monitor.snapshot import take_snapshot
@@ -19,7 +21,7 @@ EFFORT = Effort(status=200, wire_bytes=700, body_bytes=3000, fetch_ms=120, parse
 
 
 def stats(frontier: Frontier) -> dict[str, int]:
-    return dict(frontier.census("demo").stats)
+    return dict(Inspector(frontier).count_requests("demo").stats)
 
 
 def test_a_commit_counts_status_bytes_and_times(frontier: Frontier, client: redis.Redis) -> None:
@@ -28,10 +30,10 @@ def test_a_commit_counts_status_bytes_and_times(frontier: Frontier, client: redi
         frontier.commit(lease(frontier, rid), NOTHING, effort=EFFORT)
 
     counted = stats(frontier)
-    times = frontier.vitals(()).counters
+    times = Inspector(frontier).health(()).counters
 
     assert (counted["status:200"], counted["wire"], counted["body"]) == (2, 1400, 6000)
-    assert frontier.census("demo").count("attempts") == 2
+    assert Inspector(frontier).count_requests("demo").count("attempts") == 2
     assert read_histogram(times, "fetch:post", TIMES_MS).total == 240
     assert read_histogram(times, "parse:post", TIMES_MS).counts[2] == 2
     assert read_histogram(times, "wait:post", TIMES_MS).count == 2
@@ -58,7 +60,8 @@ def test_a_failure_counts_its_fate_its_status_and_the_time_the_site_rests(
 
     frontier.fail(parked, Verdict(State.PARKED, "parse", "x"), Effort(status=200, fetch_ms=9))
     frontier.fail(dead, Verdict(State.DEAD, "status", "x"), Effort(status=418, fetch_ms=9))
-    frontier.fail(slow, Verdict(State.DELAYED, "slow_down", "x", delay_ms=1, rest_ms=5000), Effort(429, fetch_ms=9))
+    verdict = Verdict(State.DELAYED, "slow_down", "x", delay_ms=1, rest_ms=5000, scope=Scope.SITE)
+    frontier.fail(slow, verdict, Effort(429, fetch_ms=9))
 
     counted = stats(frontier)
     assert {name: counted[name] for name in ("delayed:slow_down", "parked:parse", "dead:status")} == {
@@ -89,7 +92,7 @@ def test_a_refusal_at_the_gate_is_counted(frontier: Frontier, client: redis.Redi
     frontier.lease("demo", rid)
 
     assert stats(frontier) == {"refused:-4": 1}
-    assert frontier.census("demo").count("attempts") == 0
+    assert Inspector(frontier).count_requests("demo").count("attempts") == 0
 
 
 def test_what_is_stored_is_counted_once_although_the_acknowledgement_is_sent_again(
@@ -97,20 +100,20 @@ def test_what_is_stored_is_counted_once_although_the_acknowledgement_is_sent_aga
 ) -> None:
     frontier.admit("demo", posts(1))
     frontier.commit(lease(frontier, released(client)[0]), Parsed(Items("demo", posts=(Post("1", 1.0),))))
-    ids = [page_id for page_id, _ in frontier.outbox.draw("me", 10)]
+    ids = [page_id for page_id, _ in frontier.outbox.read("me", 10)]
 
     for _ in range(2):
-        frontier.outbox.stored({"demo": ids}, {"demo": {"post:new": 3}})
+        frontier.outbox.ack({"demo": ids}, {"demo": {"post:new": 3}})
 
     assert stats(frontier)["post:new"] == 3
 
 
 def test_a_process_is_alive_while_it_says_so(frontier: Frontier, client: redis.Redis) -> None:
-    frontier.present("here:1", ["list", "control"])
-    frontier.present("here:2", ["store"])
+    frontier.heartbeat("here:1", ["list", "control"])
+    frontier.heartbeat("here:2", ["store"])
     client.zadd("test:alive", {"here:2": 1})
     one = take_snapshot(frontier)
-    frontier.present("here:1", [])
+    frontier.heartbeat("here:1", [])
 
     assert (one.workers_of("control"), one.workers_of("store")) == (1, 0)
     assert take_snapshot(frontier).processes == []
@@ -122,10 +125,10 @@ def test_many_sites_are_counted_in_the_order_they_were_asked_for(frontier: Front
         frontier.sites.publish(name, "v", "{}", {"window": 1}, [])
     frontier.admit("demo", posts(2))
 
-    censuses = frontier.censuses([*names, "demo"])
+    all_counts = Inspector(frontier).count_all([*names, "demo"])
 
-    assert [census.site for census in censuses] == [*names, "demo"]
-    assert [census.admitted for census in censuses[-2:]] == [0, 2]
+    assert [counts.site for counts in all_counts] == [*names, "demo"]
+    assert [counts.admitted for counts in all_counts[-2:]] == [0, 2]
 
 
 def test_a_quantile_lies_within_its_bucket() -> None:
@@ -155,7 +158,7 @@ def test_the_last_pages_are_remembered_and_no_more(
         frontier.commit(held, Parsed(Items("demo", posts=(Post("1", 1.0), Post("2", 1.0)))), effort=EFFORT)
     frontier.fail(lease(frontier, last), Verdict(State.PARKED, "parse", "x"))
 
-    pages = frontier.recent("demo")
+    pages = Inspector(frontier).recent("demo")
 
     assert [page.address for page in pages] == [f"http://127.0.0.1/post/{number}" for number in range(60, 40, -1)]
     assert [(page.status, page.fetch_ms, page.outcome) for page in pages[:2]] == [(0, 0, "parse"), (200, 120, "2")]

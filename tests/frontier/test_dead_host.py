@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import socket
-import threading
 import time
 from collections.abc import Iterator
 
 import pytest
 import redis
 
-from crawl_tasks.ask import Ask
-from crawl_tasks.fetch.download import Fetcher, build_client
 from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.model import Request, Stage
-from crawl_tasks.pipeline import Pages
-from crawl_tasks.publishing import publish_site
-from crawl_tasks.sitebook import SiteBook
+from crawl_tasks.registry.site_publisher import publish_site
 from crawl_tasks.sites.loader import parse_site
 from tests.frontier.small_crawl import RULES, SmallForum, small_forum
+from tests.frontier.workers import Workers
 from tests.waiting import eventually
 
 WORKERS = 4
@@ -41,35 +37,6 @@ def dead_host() -> Iterator[str]:
         yield f"http://127.0.0.1:{server.getsockname()[1]}"
 
 
-class Workers:
-    """Threads that work on whatever post stands first on the queue, as worker processes do."""
-
-    def __init__(self, client: redis.Redis, frontier: Frontier) -> None:
-        self._client, self._frontier = client, frontier
-        self._pages = Pages(frontier, SiteBook(frontier, None), Fetcher(build_client("requests")))
-        self._over = threading.Event()
-        self._threads = [threading.Thread(target=self._work) for _ in range(WORKERS)]
-
-    def __enter__(self) -> None:
-        for thread in self._threads:
-            thread.start()
-
-    def __exit__(self, *_: object) -> None:
-        self._over.set()
-        for thread in self._threads:
-            thread.join()
-
-    def _work(self) -> None:
-        while not self._over.is_set():
-            message = self._client.rpop("post")
-            if message is None:
-                self._frontier.tick("me")
-                self._over.wait(0.01)
-                continue
-            said = json.loads(json.loads(message)["body"])[1]
-            self._pages.work(Ask(said["site"], Stage.POST, rid=said["rid"]))
-
-
 def publish(frontier: Frontier, name: str, base: str, gate: str) -> None:
     text = RULES.replace("name: demo", f"name: {name}").replace(
         "gate: {window: 50, delay_s: 0, retry_base_s: 0.1}", gate
@@ -88,10 +55,10 @@ def test_a_dead_host_takes_a_few_attempts_while_all_other_sites_are_crawled(
         publish(frontier, name, forum.url, "gate: {window: 1, delay_s: 0.05}")
 
     begun = time.monotonic()
-    with Workers(client, frontier):
-        eventually(lambda: all(census.done == EACH for census in frontier.censuses(others)), every_s=0.1)
-        attempts, lasted_s = frontier.census("dead").count("attempts"), time.monotonic() - begun
+    with Workers(client, frontier, WORKERS):
+        eventually(lambda: all(counts.done == EACH for counts in Inspector(frontier).count_all(others)), every_s=0.1)
+        attempts, lasted_s = Inspector(frontier).count_requests("dead").count("attempts"), time.monotonic() - begun
 
     # All workers at once, for a second. Then the host rests for one second, after the next round for two, then longer.
     assert 1 <= attempts <= WORKERS * (1 + lasted_s / 2)
-    assert frontier.census("dead").imbalance() == ""
+    assert Inspector(frontier).count_requests("dead").imbalance() == ""

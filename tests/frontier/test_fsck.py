@@ -10,20 +10,27 @@ from pathlib import Path
 import pytest
 import redis
 
-from crawl_tasks.ask import Ask
-from crawl_tasks.drain import Drain
-from crawl_tasks.frontier.audit import Flaw
+from crawl_tasks.frontier.admin.admin import Admin
+from crawl_tasks.frontier.admin.audit import Violation
 from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.local.redis_server import RedisServer
-from crawl_tasks.model import Comment, Items, Stage
+from crawl_tasks.model import Comment, Items, Post, Request, Stage
+from crawl_tasks.monitor.problems.kinds import Severity
+from crawl_tasks.monitor.problems.ledger_kinds import FLAW_KINDS
+from crawl_tasks.queues import QUEUES
 from crawl_tasks.recovery import fsck
-from crawl_tasks.recovery.fsck import EXPLAINED, Check
-from crawl_tasks.recovery.rebuild import Rebuilder
+from crawl_tasks.recovery.fsck import Check
+from crawl_tasks.registry.site_publisher import publish_site
+from crawl_tasks.sites.loader import parse_site
 from crawl_tasks.sites.schema import Site
 from crawl_tasks.store.upsert import Store
+from crawl_tasks.worker.ledger_watch import prepare_rebuild
+from crawl_tasks.worker.store_task import OutboxConsumer
+from crawl_tasks.worker.task_message import TaskMessage
 from tests.frontier.by_hand import post
 from tests.frontier.small_crawl import SmallCrawl, small_forum
-from tests.unit.command_line import run
+from tests.unit.command_line import run, site_text, write_site
 
 DEMO = "test:s:demo"
 
@@ -59,10 +66,10 @@ def swing(redis_server: RedisServer, tmp_path_factory: pytest.TempPathFactory) -
         crawl.frontier.produce()
         make_due(client)
         crawl.frontier.produce()
-        crawl.pages.work(Ask("demo", Stage.LIST, rid=released(client, Stage.LIST)))
+        crawl.pages.handle(TaskMessage("demo", Stage.LIST, rid=released(client, Stage.LIST)))
         crawl.frontier.lease("demo", released(client, Stage.POST))
         with Store(f"sqlite:///{database}") as store:
-            Drain(crawl.frontier, lambda: store, batch=100, worth=1).run()
+            OutboxConsumer(crawl.frontier, lambda: store, batch=100, worth=1).run()
         keys = {key: client.dump(key) or b"" for key in client.scan_iter("test:*")}
         client.flushall()  # the server is the run's own
     return Swing(site, keys, database)
@@ -93,14 +100,14 @@ def released(client: redis.Redis, stage: Stage) -> int:
     return int(client.zrange(f"{DEMO}:released:{stage.value}", 0, 0)[0])
 
 
-def flaws(frontier: Frontier, store: Store, *, mend: bool = False) -> set[Flaw]:
-    return {found.spot.flaw for found in Check(frontier, store).run(mend=mend)}
+def flaws(frontier: Frontier, store: Store, *, mend: bool = False) -> set[Violation]:
+    return {found.location.flaw for found in Check(frontier, store).run(mend=mend)}
 
 
 def test_a_crawl_in_full_swing_has_no_flaw(frontier: Frontier, store: Store, site: Site) -> None:
-    census = frontier.census("demo")
+    counts = Inspector(frontier).count_requests("demo")
 
-    assert min(census.done, census.ready, census.released, census.leased, census.parked, census.dead) > 0
+    assert min(counts.done, counts.ready, counts.released, counts.leased, counts.parked, counts.dead) > 0
     assert Check(frontier, store).run() == []
 
 
@@ -154,22 +161,22 @@ def copy(client: redis.Redis, source: str, target: str) -> None:
     client.hset(f"{DEMO}:{target}", rid, text)
 
 
-DAMAGES: dict[str, tuple[Callable[[redis.Redis], object], set[Flaw]]] = {
-    "released is gone": (lambda r: r.delete(f"{DEMO}:released:post"), {Flaw.UNHELD, Flaw.LOST}),
-    "leased is gone": (lambda r: r.delete(f"{DEMO}:leased"), {Flaw.UNHELD, Flaw.LOST}),
-    "leased without entry": (lambda r: r.zadd(f"{DEMO}:leased", {999: 1}), {Flaw.ENTRYLESS, Flaw.UNCOUNTED}),
-    "open and dead": (lambda r: copy(r, "open", "dead"), {Flaw.TWICE, Flaw.UNCOUNTED}),
-    "parked and dead": (lambda r: copy(r, "parked", "dead"), {Flaw.TWICE, Flaw.UNCOUNTED}),
-    "a level forgotten": (lambda r: r.hset(DEMO, "levels:post", ""), {Flaw.UNREAD_LIST, Flaw.LOST}),
-    "the counter is behind": (lambda r: r.hincrby(DEMO, "admitted", -3), {Flaw.UNCOUNTED}),
-    "a scan that does not end": (lambda r: r.hincrby(f"{DEMO}:board:1", "open", 1), {Flaw.SCAN}),
-    "a pass that does not end": (lambda r: r.hincrby(f"{DEMO}:board:1", "full_open", 1), {Flaw.SCAN}),
-    "a board out of the schedule": (lambda r: r.delete("test:boards"), {Flaw.UNSCHEDULED}),
-    "a full pass out of the schedule": (lambda r: r.delete("test:fulls"), {Flaw.UNSCHEDULED}),
-    "a site that nobody looks at": (lambda r: r.delete("test:due"), {Flaw.UNATTENDED}),
-    "a message off the index": (lambda r: r.hset("unacked", "tag", "[]"), {Flaw.STRANDED}),
-    "an index without message": (lambda r: r.zadd("unacked_index", {"tag": 1}), {Flaw.EMPTY}),
-    "a claim off the clock": (lambda r: r.hset("test:claimed", "7", "demo  {}"), {Flaw.STRANDED}),
+DAMAGES: dict[str, tuple[Callable[[redis.Redis], object], set[Violation]]] = {
+    "released is gone": (lambda r: r.delete(f"{DEMO}:released:post"), {Violation.UNHELD, Violation.LOST}),
+    "leased is gone": (lambda r: r.delete(f"{DEMO}:leased"), {Violation.UNHELD, Violation.LOST}),
+    "leased without entry": (lambda r: r.zadd(f"{DEMO}:leased", {999: 1}), {Violation.ENTRYLESS, Violation.UNCOUNTED}),
+    "open and dead": (lambda r: copy(r, "open", "dead"), {Violation.TWICE, Violation.UNCOUNTED}),
+    "parked and dead": (lambda r: copy(r, "parked", "dead"), {Violation.TWICE, Violation.UNCOUNTED}),
+    "a level forgotten": (lambda r: r.hset(DEMO, "levels:post", ""), {Violation.UNREAD_LIST, Violation.LOST}),
+    "the counter is behind": (lambda r: r.hincrby(DEMO, "admitted", -3), {Violation.UNCOUNTED}),
+    "a scan that does not end": (lambda r: r.hincrby(f"{DEMO}:board:1", "open", 1), {Violation.SCAN}),
+    "a pass that does not end": (lambda r: r.hincrby(f"{DEMO}:board:1", "full_open", 1), {Violation.SCAN}),
+    "a board out of the schedule": (lambda r: r.delete("test:boards"), {Violation.UNSCHEDULED}),
+    "a full pass out of the schedule": (lambda r: r.delete("test:fulls"), {Violation.UNSCHEDULED}),
+    "a site that nobody looks at": (lambda r: r.delete("test:due"), {Violation.UNATTENDED}),
+    "a message off the index": (lambda r: r.hset("unacked", "tag", "[]"), {Violation.STRANDED}),
+    "an index without message": (lambda r: r.zadd("unacked_index", {"tag": 1}), {Violation.EMPTY}),
+    "a claim off the clock": (lambda r: r.hset("test:claimed", "7", "demo  {}"), {Violation.STRANDED}),
 }
 
 
@@ -186,35 +193,59 @@ def test_what_can_be_mended_is_mended(
     assert Check(frontier, store).run() == []
 
 
+def test_lists_and_threads_that_disagree_when_nothing_is_open_are_told(client: redis.Redis, tmp_path: Path) -> None:
+    with small_forum() as forum, Store(f"sqlite:///{tmp_path}/crawl.db") as store:
+        crawl = SmallCrawl(client, Frontier(client, "test"), forum)
+        crawl.publish("boards: [1]\n")
+        forum.board("1", 1, "10 2", "11 0")
+        forum.thread("10", "1 hello", "2 again")
+        forum.thread("11")
+        crawl.scan()
+        assert list(Check(crawl.frontier, store).disagreements()) == []  # the outbox holds it all
+        crawl.store_into(store)
+        assert list(Check(crawl.frontier, store).disagreements()) == []
+
+        store.write([Items("demo", posts=(Post("10", crawl.frontier.clock_ms() / 1000, reply_count=3, revision="3"),))])
+
+        told = list(Check(crawl.frontier, store).disagreements())
+        assert [(one.name, one.severity, one.text[:8]) for one in told] == [
+            ("CrawlRevisionsUnread", Severity.INFO, "1 posts "),
+            ("CrawlCountsDiffer", Severity.INFO, "1 thread"),
+        ]
+        crawl.frontier.admit("demo", [Request("demo", Stage.POST, "12", f"{forum.url}/post/12")])
+        assert list(Check(crawl.frontier, store).disagreements()) == []  # something is open
+
+
 def test_rows_from_the_future_are_named_and_brought_back(frontier: Frontier, store: Store, site: Site) -> None:
     now = frontier.clock_ms() / 1000
     store.write([Items("demo", comments=(Comment("10", "1", now + 60), Comment("10", "2", now + 1e8)))])
 
     assert [str(one) for one in Check(frontier, store).run()] == [
-        "demo: rows from the future, which nothing seen from now on would replace (comments): crawl-tasks fsck --mend"
+        "demo: rows are from the future, and nothing seen from now on would replace them (comments):"
+        " crawl-tasks check --mend"
     ]
-    assert flaws(frontier, store, mend=True) == {Flaw.FUTURE}
+    assert flaws(frontier, store, mend=True) == {Violation.FUTURE}
 
     assert Check(frontier, store).run() == []
     assert store.newest("demo") == now + 60
 
 
-LOSSES: dict[str, tuple[Callable[[redis.Redis], object], set[Flaw]]] = {
-    "no ledger at all": (lambda r: r.flushall(), {Flaw.OTHER_LEDGER}),
-    "a site without terms": (lambda r: r.delete(DEMO), {Flaw.BLANK_SITE, Flaw.UNLISTED}),
-    "no board": (lambda r: r.delete(f"{DEMO}:board:1"), {Flaw.BLANK_BOARD}),
-    "what was open": (lambda r: r.delete(f"{DEMO}:open"), {Flaw.ENTRYLESS, Flaw.SCAN, Flaw.UNLISTED}),
+LOSSES: dict[str, tuple[Callable[[redis.Redis], object], set[Violation]]] = {
+    "no ledger at all": (lambda r: r.flushall(), {Violation.OTHER_LEDGER}),
+    "a site without terms": (lambda r: r.delete(DEMO), {Violation.BLANK_SITE, Violation.UNLISTED}),
+    "no board": (lambda r: r.delete(f"{DEMO}:board:1"), {Violation.BLANK_BOARD}),
+    "what was open": (lambda r: r.delete(f"{DEMO}:open"), {Violation.ENTRYLESS, Violation.SCAN, Violation.UNLISTED}),
     "an entry that is none": (
         lambda r: r.hset(f"{DEMO}:parked", first(r, "parked"), "garbage"),
-        {Flaw.UNREADABLE, Flaw.UNLISTED},
+        {Violation.UNREADABLE, Violation.UNLISTED},
     ),
     "an entry that is no JSON": (
         lambda r: r.hset(f"{DEMO}:parked", first(r, "parked"), b"1 x y\n" + first(r, "parked") + b" post 5 1 u ["),
-        {Flaw.UNREADABLE, Flaw.UNLISTED},
+        {Violation.UNREADABLE, Violation.UNLISTED},
     ),
-    "the dead": (lambda r: r.delete(f"{DEMO}:dead"), {Flaw.LOST, Flaw.UNLISTED}),
-    "fingerprints": (lambda r: r.delete(f"{DEMO}:seen:post:0"), {Flaw.GUARD, Flaw.UNGUARDED}),
-    "the guard's sizes": (lambda r: r.hincrby(f"{DEMO}:seen", "post:n", 5), {Flaw.GUARD}),
+    "the dead": (lambda r: r.delete(f"{DEMO}:dead"), {Violation.LOST, Violation.UNLISTED}),
+    "fingerprints": (lambda r: r.delete(f"{DEMO}:seen:post:0"), {Violation.GUARD, Violation.UNGUARDED}),
+    "the guard's sizes": (lambda r: r.hincrby(f"{DEMO}:seen", "post:n", 5), {Violation.GUARD}),
 }
 
 
@@ -226,8 +257,8 @@ def test_what_cannot_be_mended_is_rebuilt(
     lose(client)
 
     assert flaws(frontier, store) == expected
-    assert flaws(frontier, store, mend=True) >= expected - {Flaw.ENTRYLESS, Flaw.SCAN}
-    Rebuilder(frontier, store, None).run({"demo": site}, lambda _: None)
+    assert flaws(frontier, store, mend=True) >= expected - {Violation.ENTRYLESS, Violation.SCAN}
+    prepare_rebuild(frontier, store, None).run({"demo": site}, lambda _: None)
 
     assert Check(frontier, store).run() == []
 
@@ -241,18 +272,18 @@ def test_items_that_were_deleted_before_they_were_stored_are_noticed_and_fetched
     crawl.forum.board("1", 1, "10 0")
     crawl.forum.thread("10")
     with Store(f"sqlite:///{tmp_path / 'crawl.db'}") as store:
-        store.keep("demo", crawl.frontier.sites.published("demo") or "", crawl.frontier.memory.epoch() or "")
+        store.keep("demo", crawl.frontier.sites.published("demo") or "", Admin(crawl.frontier).restore.epoch() or "")
         crawl.scan()
         if key == "shelf":
-            for page_id, _ in crawl.frontier.outbox.draw("store", 10):
-                crawl.frontier.shelf.put(page_id, "refused")
+            for page_id, _ in crawl.frontier.outbox.read("store", 10):
+                Admin(crawl.frontier).failed.items.put(page_id, "refused")
         assert flaws(crawl.frontier, store) == set()
         client.delete(f"test:{key}")
 
         assert [str(found) for found in Check(crawl.frontier, store).run()] == [
-            "all sites: items that were deleted before they were stored (2 pages): crawl-tasks recover --force"
+            "items were deleted before they were stored (2 pages): crawl-tasks recover --force"
         ]
-        Rebuilder(crawl.frontier, store, None).run({"demo": site}, lambda _: None, walk=True)
+        prepare_rebuild(crawl.frontier, store, None).run({"demo": site}, lambda _: None, walk=True)
         crawl.frontier.produce()
 
         assert crawl.work() == ["/list/1/1", "/post/10"]
@@ -263,10 +294,10 @@ def test_what_was_dropped_from_the_shelf_is_not_missed(crawl: SmallCrawl, client
     crawl.publish("boards: [1]\n")
     crawl.forum.board("1", 1, "10 0")
     crawl.scan()
-    for page_id, _ in crawl.frontier.outbox.draw("store", 10):
-        crawl.frontier.shelf.put(page_id, "refused")
+    for page_id, _ in crawl.frontier.outbox.read("store", 10):
+        Admin(crawl.frontier).failed.items.put(page_id, "refused")
 
-    crawl.frontier.shelf.take(back=False)
+    Admin(crawl.frontier).failed.items.drop()
 
     assert Check(crawl.frontier, None).run() == []
 
@@ -276,7 +307,7 @@ def test_a_page_that_nobody_can_store_is_named(frontier: Frontier, client: redis
 
     found = Check(frontier, None).run()
 
-    assert [(one.spot.flaw, one.spot.where) for one in found] == [(Flaw.OUTBOX, page.decode())]
+    assert [(one.location.flaw, one.location.where) for one in found] == [(Violation.OUTBOX, page.decode())]
 
 
 def test_a_finding_says_what_where_and_what_to_do(frontier: Frontier, client: redis.Redis, site: Site) -> None:
@@ -284,8 +315,8 @@ def test_a_finding_says_what_where_and_what_to_do(frontier: Frontier, client: re
 
     lines = [str(one) for one in Check(frontier, None).run()]
 
-    assert lines == ["demo: a board whose open list pages are miscounted (1): crawl-tasks fsck --mend"]
-    assert EXPLAINED.keys() == set(Flaw)
+    assert lines == ["demo: the open list pages of a board are miscounted (1): crawl-tasks check --mend"]
+    assert FLAW_KINDS.keys() == set(Violation)
 
 
 @pytest.mark.parametrize("mode", ["exact", "bloom"])
@@ -297,19 +328,40 @@ def test_a_large_guard_is_counted_in_pieces(mode: str, crawl: SmallCrawl, client
     assert Check(crawl.frontier, None).run() == []
     client.delete(f"{DEMO}:seen:post{'~' if mode == 'bloom' else ''}:1")
 
-    assert {one.spot.flaw for one in Check(crawl.frontier, None).run()} == {Flaw.GUARD}
+    assert {one.location.flaw for one in Check(crawl.frontier, None).run()} == {Violation.GUARD}
 
 
-def test_the_command_ends_with_1_until_nothing_is_left_to_do(
-    redis_server: RedisServer, client: redis.Redis, swing: Swing, tmp_path: Path, site: Site
+def test_only_the_sites_that_were_named_are_looked_through_and_mended(
+    frontier: Frontier, client: redis.Redis, site: Site
+) -> None:
+    publish_site(frontier, parse_site(site_text("two"), "two.yaml"), None)
+    client.hincrby(f"{DEMO}:board:1", "open", 1)
+
+    assert Check(frontier, None, ["two"]).run(mend=True) == []
+    assert [(one.site, one.location.flaw) for one in Check(frontier, None, ["demo"]).run()] == [
+        ("demo", Violation.SCAN)
+    ]
+
+
+def test_the_command_names_what_is_broken_until_it_is_mended(
+    redis_server: RedisServer, client: redis.Redis, frontier: Frontier, swing: Swing, tmp_path: Path, site: Site
 ) -> None:
     client.hincrby(f"{DEMO}:board:1", "open", 1)
     state = tmp_path / "state"
     state.mkdir()
     shutil.copy(swing.database, state / "crawl.db")
+    write_site(tmp_path, site_text())
+    frontier.heartbeat("here:1", QUEUES)
+    frontier.produce()
 
-    results = [run("fsck", *options, home=tmp_path, redis_url=redis_server.url) for options in ((), ("--mend",), ())]
+    results = [
+        run("check", *options, home=tmp_path, redis_url=redis_server.url)
+        for options in (("--deep",), ("--mend",), ("--deep",), ())
+    ]
 
     assert [(result.exit_code, result.stdout.splitlines()[-1]) for result in results] == [
-        (1, "1 findings"), (0, "1 mended, 0 findings left"), (0, "0 findings"),
+        (1, "2 problems"), (1, "1 mended, 1 problem"), (1, "1 problem"), (1, "1 problem"),
     ]  # fmt: skip
+    assert "warning   CrawlScanMiscounted: demo: the open list pages of a board are miscounted (1)" in results[0].stdout
+    assert "mended    CrawlScanMiscounted: demo: " in results[1].stdout
+    assert all("warning   CrawlParked: demo: 1 pages are parked (parse)" in result.stdout for result in results)

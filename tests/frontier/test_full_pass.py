@@ -10,8 +10,9 @@ import pytest
 import redis
 
 from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.model import Comment, Fetched, Items, Parsed, Post, Reach, Request, Stage, Sweep
-from crawl_tasks.parse.whole import next_page_read
+from crawl_tasks.parse.full_scan import next_page_read
 from crawl_tasks.store.upsert import Store
 from tests.frontier.small_crawl import RULES, SmallCrawl
 
@@ -124,7 +125,7 @@ def test_a_full_pass_waits_while_the_site_has_no_room_and_holds_up_no_scan(
     client.zadd("test:fulls", {"demo 1": 0})
     client.zadd("test:boards", {"demo 1": 0})
     frontier.produce()
-    assert frontier.census("demo").open == 1
+    assert Inspector(frontier).count_requests("demo").open == 1
 
     assert crawl.work() == ["/list/1/1"]
     assert client.hget("test:s:demo:board:1", "full_scan") == b"0"
@@ -207,7 +208,7 @@ def test_a_look_that_waits_stands_delayed_in_the_ledger_and_is_fetched_later(
     request = Request("demo", Stage.POST, "7", f"{crawl.forum.url}/post/7", reach=Reach(whole="w.2", look=2))
 
     frontier.admit("demo", [request], wait_s=60)
-    waiting, asked = frontier.census("demo").delayed, crawl.work()
+    waiting, asked = Inspector(frontier).count_requests("demo").delayed, crawl.work()
     for entry in client.zrange("test:s:demo:delayed", 0, -1):
         client.zadd("test:s:demo:delayed", {entry: 0})
     client.zadd("test:due", {"demo": 0})

@@ -9,6 +9,7 @@ import redis
 
 from crawl_tasks.errors import BackendError
 from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.model import Items, Lease, Parsed, Stage
 from tests.frontier.by_hand import post, posts
 from tests.frontier.small_crawl import SmallCrawl
@@ -46,7 +47,7 @@ def test_start_entries_wait_until_there_is_memory_again(
     client.rpush("test:start", "{}")
     fill_to(0.9)
 
-    assert frontier.starts.claim("test:start", "", 10) == []
+    assert frontier.start_queue.claim("test:start", "", 10) == []
     assert client.llen("test:start") == 1
 
 
@@ -64,12 +65,12 @@ def test_when_nothing_can_be_written_what_is_leased_ends_and_is_stored(
     with pytest.raises(BackendError, match="maxmemory"):
         frontier.admit("demo", [post(99)])
     assert frontier.commit(lease, Parsed(Items("demo"), children=(post(50)._replace(key="50"),))) is not None
-    assert frontier.tick("me").has_floor
+    assert frontier.tick("me").is_leader
 
-    [(page, _)] = frontier.outbox.draw("me", 10)
-    assert frontier.outbox.stored({"demo": [page]}) == 0
-    census = frontier.census("demo")
-    assert (census.done, census.leased, census.admitted) == (1, 0, 11)
+    [(page, _)] = frontier.outbox.read("me", 10)
+    assert frontier.outbox.ack({"demo": [page]}) == 0
+    counts = Inspector(frontier).count_requests("demo")
+    assert (counts.done, counts.leased, counts.admitted) == (1, 0, 11)
 
 
 def test_a_tick_goes_on_where_somebody_deleted_entries(frontier: Frontier, client: redis.Redis) -> None:
@@ -81,7 +82,7 @@ def test_a_tick_goes_on_where_somebody_deleted_entries(frontier: Frontier, clien
     client.delete("test:s:demo:open", "post")
     client.zadd("test:due", {"demo": 1})
 
-    assert frontier.tick("me").has_floor
+    assert frontier.tick("me").is_leader
 
     assert released(client) == []
     client.hset("test:s:demo", "admitted", 0)  # they are lost, and the ledger would say so

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 import redis
 
+from crawl_tasks.frontier.admin.admin import Admin
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.model import Request, Stage
 from crawl_tasks.urls import fingerprint
@@ -69,7 +70,7 @@ def test_a_rolling_guard_keeps_no_note_of_windows_that_are_over_or_of_another_le
         publish(guard="rrr", rolling_ms=60_000 * minutes)
         frontier.admit("demo", [post(minutes)])
 
-        assert list(frontier.audit.guard("demo")) == []
+        assert list(Admin(frontier).audit.guard("demo")) == []
 
     assert client.hlen("test:s:demo:seen") == 2
 
@@ -194,3 +195,27 @@ def test_the_guard_of_version_1_is_taken_over(frontier: Frontier, client: redis.
 
     assert (again.new, again.known) == (2, 1)
     assert changed.new == 2
+
+
+@pytest.mark.parametrize(("windows", "is_known"), [(0, True), (1, True), (2, False)])
+def test_a_rolling_guard_remembers_the_window_before_and_none_further_back(
+    frontier: Frontier, client: redis.Redis, publish: Callable[..., None], windows: int, is_known: bool
+) -> None:
+    publish(guard="rrr", rolling_ms=31_536_000_000)  # a year: none ends within the test
+    frontier.admit("demo", posts(300))
+    for field, value in client.hgetall("test:s:demo:seen").items():
+        client.hdel("test:s:demo:seen", field)
+        client.hset("test:s:demo:seen", older(field, windows), value)
+    for key in list(client.scan_iter("test:s:demo:seen:*")):
+        client.rename(key, older(key, windows))
+
+    admission = frontier.admit("demo", posts(300))
+
+    assert (admission.known, admission.new) == ((300, 0) if is_known else (0, 300))
+
+
+def older(name: bytes, windows: int) -> bytes:
+    """Return the name of the same table so many windows before."""
+    table, _, rest = name.partition(b"@")
+    window, _, place = rest.partition(b":")
+    return b"%b@%d:%b" % (table, int(window) - windows, place)

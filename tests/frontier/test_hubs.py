@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from crawl_tasks.frontier.admin.admin import Admin
 from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.model import Request, Stage
 from tests.frontier.by_hand import TERMS, post
 from tests.frontier.small_crawl import SmallCrawl
@@ -68,7 +70,7 @@ def test_one_that_did_not_change_is_not_read(crawl: SmallCrawl, kind: str) -> No
     crawl.scan()
 
     assert crawl.scan() == crawl.forum.asked_if == ["/hub"]
-    assert crawl.frontier.census("demo").stats["status:304"] == 1
+    assert Inspector(crawl.frontier).count_requests("demo").stats["status:304"] == 1
 
 
 def test_a_hub_that_is_added_later_asks_only_for_what_no_list_showed(crawl: SmallCrawl) -> None:
@@ -86,7 +88,7 @@ def test_a_hub_that_is_added_later_asks_only_for_what_no_list_showed(crawl: Smal
 
 def test_a_rebuilt_guard_knows_a_post_without_its_revision_too(frontier: Frontier) -> None:
     frontier.sites.publish("demo", "v1", "{}", TERMS, [])
-    frontier.memory.recall("demo", [(post(7, "3"), False)])
+    Admin(frontier).restore.restore_requests("demo", [(post(7, "3"), False)])
 
     named = [Request("demo", Stage.POST, key, f"http://127.0.0.1/post/{key}") for key in ("7", "8")]
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from crawl_tasks.frontier.admin.admin import Admin
+from crawl_tasks.frontier.admin.failed import Selection
+from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.model import Comment, State
 from tests.frontier.small_crawl import SmallCrawl
 
@@ -18,7 +21,7 @@ def test_a_page_is_committed_without_what_its_steps_dropped(crawl: SmallCrawl) -
 
     comments = [comment for page in crawl.items() for comment in page.comments]
     assert [(comment.comment_id, comment.extra) for comment in comments] == [("c2", {"language": "en"})]
-    assert crawl.frontier.census("demo").count("dropped:advert") == 1
+    assert Inspector(crawl.frontier).count_requests("demo").count("dropped:advert") == 1
 
 
 def test_a_page_whose_step_fails_is_parked_and_counts_nothing(crawl: SmallCrawl) -> None:
@@ -27,6 +30,6 @@ def test_a_page_whose_step_fails_is_parked_and_counts_nothing(crawl: SmallCrawl)
     crawl.forum.thread("7", "c1 buy pills", "c2 text")
     crawl.scan()
 
-    grave = next(crawl.frontier.graves.read("demo", State.PARKED))
+    grave = next(Admin(crawl.frontier).failed.requests.list(Selection("demo", State.PARKED)))
     assert (grave.reason, "a step of the site" in grave.details) == ("crash", True)
-    assert crawl.frontier.census("demo").count("dropped:pattern") == 0
+    assert Inspector(crawl.frontier).count_requests("demo").count("dropped:pattern") == 0

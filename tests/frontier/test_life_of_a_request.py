@@ -7,7 +7,10 @@ from collections.abc import Callable
 import pytest
 import redis
 
-from crawl_tasks.frontier.frontier import Frontier, Refusal
+from crawl_tasks.frontier.admin.admin import Admin
+from crawl_tasks.frontier.admin.failed import Selection
+from crawl_tasks.frontier.frontier import Frontier, NoLease
+from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.frontier.outbox import read_items
 from crawl_tasks.frontier.retry import Verdict
 from crawl_tasks.model import Comment, Items, Lease, Parsed, Post, Request, Stage, State
@@ -34,7 +37,7 @@ def test_only_the_window_is_released(frontier: Frontier, client: redis.Redis) ->
     frontier.admit("demo", posts(10))
 
     assert released(client) == [1, 2, 3, 4]
-    assert frontier.census("demo").ready == 6
+    assert Inspector(frontier).count_requests("demo").ready == 6
 
 
 def test_a_commit_ends_the_request_enters_its_children_and_releases_the_next(
@@ -50,7 +53,7 @@ def test_a_commit_ends_the_request_enters_its_children_and_releases_the_next(
     assert receipt is not None
     assert (receipt.new, receipt.known, receipt.released) == (1, 1, 1)
     assert released(client) == [5]
-    [(_, text)] = frontier.outbox.draw("me", 10)
+    [(_, text)] = frontier.outbox.read("me", 10)
     found = read_items(text)
     assert found[:4] == items[:4]
     assert [(visit.key, visit.is_done) for visit in found.visits] == [("1", True), ("6", False)]
@@ -74,7 +77,7 @@ def test_second_worker_cannot_commit_with_a_stale_token(
 
     assert frontier.commit(stale, Parsed(NOTHING.items, (post(7),))) is None
     assert frontier.commit(fresh, NOTHING) is not None
-    assert frontier.census("demo").admitted == 1
+    assert Inspector(frontier).count_requests("demo").admitted == 1
 
 
 def test_second_worker_cannot_bury_with_a_stale_token(frontier: Frontier, stale_and_fresh: tuple[Lease, Lease]) -> None:
@@ -82,7 +85,7 @@ def test_second_worker_cannot_bury_with_a_stale_token(frontier: Frontier, stale_
 
     assert not frontier.fail(stale, Verdict(State.DEAD, "status", "HTTP 418"))
     assert frontier.commit(fresh, NOTHING) is not None
-    assert frontier.census("demo").dead == 0
+    assert Inspector(frontier).count_requests("demo").dead == 0
 
 
 def test_a_redis_that_lost_its_last_writes_gives_no_token_twice(frontier: Frontier, client: redis.Redis) -> None:
@@ -106,10 +109,10 @@ def test_a_message_for_a_request_that_is_done_held_or_unknown_does_nothing(
     frontier.commit(held, NOTHING)
     lease(frontier, second)
 
-    assert frontier.lease("demo", first) is Refusal.UNKNOWN
-    assert frontier.lease("demo", second) is Refusal.TAKEN
-    assert frontier.lease("demo", 999) is Refusal.UNKNOWN
-    assert frontier.lease("nowhere", 1) is Refusal.UNPUBLISHED
+    assert frontier.lease("demo", first) is NoLease.UNKNOWN
+    assert frontier.lease("demo", second) is NoLease.TAKEN
+    assert frontier.lease("demo", 999) is NoLease.UNKNOWN
+    assert frontier.lease("nowhere", 1) is NoLease.UNPUBLISHED
 
 
 def test_attempts_are_counted_before_the_work_and_end_in_the_grave(
@@ -121,9 +124,9 @@ def test_attempts_are_counted_before_the_work_and_end_in_the_grave(
         assert lease(frontier, released(client)[0]).attempt == attempt
         eventually(lambda: frontier.tick("t").expired == 1)
 
-    census = frontier.census("demo")
+    counts = Inspector(frontier).count_requests("demo")
 
-    assert (census.dead, census.open) == (1, 0)
+    assert (counts.dead, counts.open) == (1, 0)
     [grave] = client.hvals("test:s:demo:dead")
     assert b" lost " in grave
 
@@ -134,9 +137,9 @@ def test_a_failed_attempt_waits_in_the_frontier_and_comes_back(frontier: Frontie
 
     assert frontier.fail(held, Verdict(State.DELAYED, "server_error", "HTTP 500", delay_ms=60))
 
-    assert frontier.census("demo").delayed == 1
+    assert Inspector(frontier).count_requests("demo").delayed == 1
     assert released(client) == []
-    eventually(lambda: frontier.tick("t") and frontier.census("demo").released == 1)
+    eventually(lambda: frontier.tick("t") and Inspector(frontier).count_requests("demo").released == 1)
     assert lease(frontier, released(client)[0]).attempt == 2
 
 
@@ -145,10 +148,10 @@ def test_parked_and_dead_requests_can_be_revived(frontier: Frontier, client: red
     for rid, state in zip(released(client), (State.PARKED, State.DEAD, State.DEAD), strict=True):
         frontier.fail(lease(frontier, rid), Verdict(state, "parse" if rid != 3 else "robots", "why"))
 
-    assert frontier.graves.revive("demo", State.DEAD, reason="robots") == 1
-    assert frontier.graves.revive("demo", State.PARKED) == 1
-    census = frontier.census("demo")
-    assert (census.released, census.parked, census.dead) == (2, 0, 1)
+    assert Admin(frontier).failed.requests.retry(Selection("demo", State.DEAD, reason="robots")) == 1
+    assert Admin(frontier).failed.requests.retry(Selection("demo", State.PARKED)) == 1
+    counts = Inspector(frontier).count_requests("demo")
+    assert (counts.released, counts.parked, counts.dead) == (2, 0, 1)
 
 
 def test_a_lost_message_is_sent_again_and_one_still_queued_is_not(frontier: Frontier, client: redis.Redis) -> None:
@@ -165,7 +168,7 @@ def test_a_lost_message_is_sent_again_and_one_still_queued_is_not(frontier: Fron
     lease(frontier, released(client)[0])
     a_minute_passes("1")
     assert frontier.tick("t").lost == 1
-    assert frontier.census("demo").count("lost") == 1
+    assert Inspector(frontier).count_requests("demo").count("lost") == 1
     assert released(client) == [1]
 
 
@@ -207,7 +210,7 @@ def test_a_paused_site_leases_nothing_and_keeps_its_place(frontier: Frontier, cl
     first, _ = released(client)
     frontier.sites.pause("demo")
 
-    assert frontier.lease("demo", first) is Refusal.PAUSED
+    assert frontier.lease("demo", first) is NoLease.PAUSED
     assert released(client) == []
 
     frontier.sites.resume("demo")
@@ -223,7 +226,7 @@ def test_the_window_holds_at_the_lease_whatever_was_released(
     publish(window=1)
     held = lease(frontier, a)
 
-    assert frontier.lease("demo", b) is Refusal.WINDOW_FULL
+    assert frontier.lease("demo", b) is NoLease.WINDOW_FULL
     frontier.commit(held, NOTHING)
     assert released(client, "comment") == [b]
 
@@ -235,7 +238,7 @@ def test_a_rate_lets_one_go_at_a_time(frontier: Frontier, client: redis.Redis, p
     leased_at = lease(frontier, first).deadline_ms
 
     assert released(client) == []
-    eventually(lambda: frontier.tick("t") and frontier.census("demo").released == 1)
+    eventually(lambda: frontier.tick("t") and Inspector(frontier).count_requests("demo").released == 1)
     second = lease(frontier, released(client)[0])
     assert second.deadline_ms - leased_at >= 80
 
@@ -246,11 +249,11 @@ def test_a_child_that_asks_for_news_is_admitted_only_with_news(frontier: Frontie
 
     frontier.admit("demo", [page(1), post(1)])
     frontier.commit(lease(frontier, released(client, "list")[0]), Parsed(Items("demo"), (post(1), page(2, True))))
-    assert frontier.census("demo").admitted == 2
+    assert Inspector(frontier).count_requests("demo").admitted == 2
 
     frontier.admit("demo", [page(3)])
     frontier.commit(lease(frontier, released(client, "list")[0]), Parsed(Items("demo"), (post(2), page(4, True))))
-    assert frontier.census("demo").admitted == 5
+    assert Inspector(frontier).count_requests("demo").admitted == 5
 
 
 def test_the_threshold_bounds_admission(frontier: Frontier) -> None:
@@ -268,22 +271,22 @@ def test_the_tail_of_a_thread_is_given_with_its_next_lease(frontier: Frontier, c
 
 
 def test_another_process_takes_the_floor_when_the_ticker_is_silent(frontier: Frontier) -> None:
-    assert frontier.tick("one", floor_ms=60).has_floor
-    assert not frontier.tick("two", floor_ms=60).has_floor
+    assert frontier.tick("one", leader_ms=60).is_leader
+    assert not frontier.tick("two", leader_ms=60).is_leader
 
-    eventually(lambda: frontier.tick("two", floor_ms=60).has_floor)
+    eventually(lambda: frontier.tick("two", leader_ms=60).is_leader)
 
 
 def test_items_a_dead_taker_left_are_drawn_again(frontier: Frontier, client: redis.Redis) -> None:
     frontier.admit("demo", posts(1))
     frontier.commit(lease(frontier, released(client)[0]), Parsed(Items("demo", posts=(Post("1", 1.0),))))
-    [(page_id, _)] = frontier.outbox.draw("dead", 10)
+    [(page_id, _)] = frontier.outbox.read("dead", 10)
 
-    assert frontier.outbox.draw("living", 10) == []
-    [(again, _)] = frontier.outbox.draw("living", 10, takeover_ms=0)
+    assert frontier.outbox.read("living", 10) == []
+    [(again, _)] = frontier.outbox.read("living", 10, takeover_ms=0)
 
     assert again == page_id
-    assert frontier.outbox.stored({"demo": [page_id]}) == 0
+    assert frontier.outbox.ack({"demo": [page_id]}) == 0
 
 
 def test_dropped_items_are_counted_by_reason_with_the_commit_and_only_then(
@@ -296,8 +299,8 @@ def test_dropped_items_are_counted_by_reason_with_the_commit_and_only_then(
     frontier.commit(first, page)
     frontier.commit(second, page)
 
-    census = frontier.census("demo")
-    assert (census.count("dropped:advert"), census.count("dropped:without_body")) == (4, 2)
+    counts = Inspector(frontier).count_requests("demo")
+    assert (counts.count("dropped:advert"), counts.count("dropped:without_body")) == (4, 2)
 
 
 def test_a_site_counts_a_hundred_reasons_and_the_rest_as_other(frontier: Frontier, client: redis.Redis) -> None:
@@ -306,6 +309,6 @@ def test_a_site_counts_a_hundred_reasons_and_the_rest_as_other(frontier: Frontie
     frontier.commit(first, Parsed(Items("demo"), dropped=tuple((f"r{n}", 1) for n in range(150))))
     frontier.commit(second, Parsed(Items("demo"), dropped=(("r0", 1), ("new", 3))))
 
-    fields = frontier.census("demo").fields
+    fields = Inspector(frontier).count_requests("demo").fields
     assert len([name for name in fields if name.startswith("dropped:")]) == 101
     assert (fields["dropped:other"], fields["dropped:r0"]) == ("53", "2")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import redis
 
-from crawl_tasks.frontier.frontier import Frontier, Refusal
+from crawl_tasks.frontier.frontier import Frontier, NoLease
+from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.model import Items, Lease, Parsed, Stage
 from tests.frontier.by_hand import NOTHING, lease, post, posts
 
@@ -26,12 +27,12 @@ def test_while_the_store_is_behind_nothing_is_leased_or_released(frontier: Front
 
     refusals = {bounded.lease("demo", rid) for rid in waiting}
 
-    assert refusals == {Refusal.STORE_BEHIND}
+    assert refusals == {NoLease.STORE_BEHIND}
     assert released(client) == []
-    assert bounded.tick("me").has_floor
+    assert bounded.tick("me").is_leader
     assert released(client) == []
 
-    bounded.outbox.stored({"demo": [page_id for page_id, _ in bounded.outbox.draw("me", 10)]})
+    bounded.outbox.ack({"demo": [page_id for page_id, _ in bounded.outbox.read("me", 10)]})
     bounded.admit("demo", [])  # any verb that releases
 
     assert len(released(client)) == 4
@@ -69,11 +70,11 @@ def test_pages_in_the_hands_of_a_store_worker_are_no_reason_to_call_it_again(
     for rid in released(client):
         calling.commit(lease(calling, rid), NOTHING)
         if client.delete("store"):
-            taken.append([page_id for page_id, _ in calling.outbox.draw(f"worker {len(taken)}", 2)])
+            taken.append([page_id for page_id, _ in calling.outbox.read(f"worker {len(taken)}", 2)])
         calls.append(len(taken))
 
     assert calls == [0, 1, 1, 2]
-    assert [calling.outbox.stored({"demo": pages}) for pages in taken] == [0, 0]
+    assert [calling.outbox.ack({"demo": pages}) for pages in taken] == [0, 0]
 
 
 def test_pages_that_another_store_worker_took_over_are_counted_as_stored_once(
@@ -82,13 +83,13 @@ def test_pages_that_another_store_worker_took_over_are_counted_as_stored_once(
     frontier.admit("demo", posts(4))
     for rid in released(client):
         frontier.commit(lease(frontier, rid), NOTHING)
-    slow = [page for page, _ in frontier.outbox.draw("slow", 2)]
-    quick = [page for page, _ in frontier.outbox.draw("quick", 4, takeover_ms=0)]
+    slow = [page for page, _ in frontier.outbox.read("slow", 2)]
+    quick = [page for page, _ in frontier.outbox.read("quick", 4, takeover_ms=0)]
 
-    frontier.outbox.stored({"demo": slow})
-    frontier.outbox.stored({"demo": quick})
+    frontier.outbox.ack({"demo": slow})
+    frontier.outbox.ack({"demo": quick})
 
-    assert (len(quick), frontier.census("demo").count("stored")) == (4, 4)
+    assert (len(quick), Inspector(frontier).count_requests("demo").count("stored")) == (4, 4)
 
 
 def test_store_workers_that_come_and_go_leave_nothing_in_an_empty_outbox(
@@ -97,7 +98,7 @@ def test_store_workers_that_come_and_go_leave_nothing_in_an_empty_outbox(
     for number in (1, 2):
         frontier.admit("demo", [post(number)])
         frontier.commit(lease(frontier, released(client)[0]), NOTHING)
-        drawn = frontier.outbox.draw(f"worker {number}", 10)
-        frontier.outbox.stored({"demo": [page for page, _ in drawn]})
+        drawn = frontier.outbox.read(f"worker {number}", 10)
+        frontier.outbox.ack({"demo": [page for page, _ in drawn]})
 
     assert (len(drawn), client.exists("test:outbox")) == (1, 0)

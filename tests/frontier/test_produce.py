@@ -6,7 +6,10 @@ from collections.abc import Callable
 
 import redis
 
+from crawl_tasks.frontier.admin.admin import Admin
+from crawl_tasks.frontier.admin.failed import Selection
 from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.frontier.retry import Verdict
 from crawl_tasks.model import Items, Parsed, Request, Stage, State
 from crawl_tasks.monitor.snapshot import take_snapshot
@@ -20,7 +23,7 @@ def test_every_due_board_is_scanned_once_however_many_beats_there_are(
     watch(board("1"), board("2"), board("3"))
 
     assert [frontier.produce()[0] for _ in range(5)] == [3, 0, 0, 0, 0]
-    assert frontier.census("demo").admitted == 3
+    assert Inspector(frontier).count_requests("demo").admitted == 3
 
 
 def test_a_board_is_not_scanned_again_while_a_scan_is_open(
@@ -60,7 +63,7 @@ def test_a_site_at_its_threshold_gets_no_scan_until_there_is_room(
     frontier.admit("demo", posts(4))
 
     assert frontier.produce() == (2, 1, 0)
-    assert frontier.census("demo").open == 6
+    assert Inspector(frontier).count_requests("demo").open == 6
 
 
 def test_a_board_that_must_wait_is_overdue_from_when_it_was_due_until_its_scan_begins(
@@ -71,14 +74,14 @@ def test_a_board_that_must_wait_is_overdue_from_when_it_was_due_until_its_scan_b
     for due_ms in (1000, 5000):  # looked at twice, as each look puts it off
         client.zadd("test:boards", {"demo 1": due_ms})
         frontier.produce()
-    waiting = frontier.census("demo").boards
+    waiting = Inspector(frontier).count_requests("demo").boards
 
     frontier.commit(lease(frontier, released(client)[0]), NOTHING)
     client.zadd("test:boards", {"demo 1": frontier.clock_ms()})
     frontier.produce()
 
     assert (waiting.overdue, waiting.overdue_since_ms) == (1, 1000)
-    assert frontier.census("demo").boards.overdue == 0
+    assert Inspector(frontier).count_requests("demo").boards.overdue == 0
     assert take_snapshot(frontier).lateness().counts[-1] == 1  # it was due in 1970
 
 
@@ -112,7 +115,7 @@ def test_a_scan_that_comes_back_from_the_dead_is_its_boards_only_one_again(
     watch(board("1"))
     frontier.produce()
     frontier.fail(take_list(frontier, client), Verdict(State.DEAD, "status", "HTTP 418"))
-    frontier.graves.revive("demo", State.DEAD)
+    Admin(frontier).failed.requests.retry(Selection("demo", State.DEAD))
 
     client.zadd("test:boards", {"demo 1": 0})
     held_back = frontier.produce()

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from crawl_tasks.cli.exits import Exit
+from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.local.redis_server import RedisServer
-from crawl_tasks.store.known import readers
+from crawl_tasks.store.queries import readers
 from crawl_tasks.store.upsert import Store
 from tests.frontier.small_crawl import RULES, SmallCrawl
 from tests.unit.command_line import Command, run
@@ -56,7 +57,7 @@ def test_what_a_version_read_is_fetched_again_by_the_next_one(
     with Store(database) as store:
         crawl.store_into(store)
         assert readers(store, "demo") == [new]
-    assert crawl.frontier.census("demo").imbalance() == ""
+    assert Inspector(crawl.frontier).count_requests("demo").imbalance() == ""
 
 
 def test_a_version_that_read_nothing_is_a_wrong_usage_that_names_those_that_did(

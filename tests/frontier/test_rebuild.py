@@ -8,13 +8,16 @@ from pathlib import Path
 import pytest
 import redis
 
-from crawl_tasks.drain import Drain
+from crawl_tasks.frontier.admin.admin import Admin
+from crawl_tasks.frontier.admin.failed import Selection
 from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.model import Comment, Items, Stage, State
-from crawl_tasks.recovery.ledgers import is_lost
-from crawl_tasks.recovery.rebuild import Rebuilder, Rebuilt
+from crawl_tasks.recovery.rebuild import Rebuilt
 from crawl_tasks.sites.schema import Site
 from crawl_tasks.store.upsert import Store
+from crawl_tasks.worker.ledger_watch import prepare_rebuild
+from crawl_tasks.worker.store_task import OutboxConsumer
 from tests.frontier.by_hand import lease, released
 from tests.frontier.small_crawl import RULES, SmallCrawl
 
@@ -33,7 +36,7 @@ def half_crawled(crawl: SmallCrawl, store: Store) -> Site:
     crawl.forum.thread("11")
     crawl.forum.pages["/post/12"] = "<h1>no body, so the page is parked</h1>"
     crawl.scan()
-    Drain(crawl.frontier, lambda: store, batch=100, worth=1).run()
+    OutboxConsumer(crawl.frontier, lambda: store, batch=100, worth=1).run()
     return site
 
 
@@ -52,7 +55,7 @@ def test_after_a_loss_only_what_was_open_is_fetched(
         client.delete(key)
     told: list[Rebuilt] = []
 
-    Rebuilder(crawl.frontier, store, None).run({"demo": site}, told.append)
+    prepare_rebuild(crawl.frontier, store, None).run({"demo": site}, told.append)
 
     assert told == [Rebuilt("demo", ready=1, known=3, boards=1)]
     assert crawl.work() == ["/post/12"]
@@ -66,7 +69,7 @@ def test_a_crawl_delay_that_the_ledger_forgot_is_heeded_again_by_workers_that_we
     site = crawl.publish(rules=RULES.replace("robots: false", "robots: true"))
     crawl.forum.board("1", 1)
     crawl.scan()
-    Rebuilder(crawl.frontier, store, None).run({"demo": site}, lambda _: None)
+    prepare_rebuild(crawl.frontier, store, None).run({"demo": site}, lambda _: None)
     assert client.hexists("test:s:demo", "crawl_delay_ms") == 0
 
     crawl.scan()
@@ -78,13 +81,13 @@ def test_another_ledger_than_the_one_that_was_stored_from_is_noticed(
     crawl: SmallCrawl, client: redis.Redis, store: Store
 ) -> None:
     site = half_crawled(crawl, store)
-    assert not is_lost(crawl.frontier, store)
+    assert not Admin(crawl.frontier).restore.is_lost(store.epoch())
 
     client.flushall()
 
-    assert is_lost(crawl.frontier, store)
-    Rebuilder(crawl.frontier, store, None).run({"demo": site}, lambda _: None)
-    assert not is_lost(crawl.frontier, store)
+    assert Admin(crawl.frontier).restore.is_lost(store.epoch())
+    prepare_rebuild(crawl.frontier, store, None).run({"demo": site}, lambda _: None)
+    assert not Admin(crawl.frontier).restore.is_lost(store.epoch())
 
 
 def test_no_token_is_given_a_second_time(crawl: SmallCrawl, client: redis.Redis, frontier: Frontier) -> None:
@@ -92,7 +95,7 @@ def test_no_token_is_given_a_second_time(crawl: SmallCrawl, client: redis.Redis,
     before = int(client.hget("test:s:demo", "fence") or 0)
     client.hincrby("test:s:demo", "fence", 3)
 
-    frontier.memory.forget("demo")
+    Admin(frontier).restore.wipe("demo")
     crawl.publish()
 
     assert int(client.hget("test:s:demo", "fence") or 0) >= before > 1_000_000_000_000
@@ -102,18 +105,18 @@ def test_a_paused_site_stays_paused(crawl: SmallCrawl, store: Store) -> None:
     site = half_crawled(crawl, store)
     crawl.frontier.sites.pause("demo")
 
-    Rebuilder(crawl.frontier, store, None).run({"demo": site}, lambda _: None)
+    prepare_rebuild(crawl.frontier, store, None).run({"demo": site}, lambda _: None)
 
     assert crawl.work() == []
-    assert crawl.frontier.census("demo").open == 1
-    assert list(crawl.frontier.graves.read("demo", State.PARKED)) == []
+    assert Inspector(crawl.frontier).count_requests("demo").open == 1
+    assert list(Admin(crawl.frontier).failed.requests.list(Selection("demo", State.PARKED))) == []
 
 
 def test_a_recovery_that_was_cut_short_is_run_again(crawl: SmallCrawl, store: Store) -> None:
     site = half_crawled(crawl, store)
-    crawl.frontier.memory.forget("demo")
+    Admin(crawl.frontier).restore.wipe("demo")
 
-    Rebuilder(crawl.frontier, store, None).run({"demo": site}, lambda _: None)
+    prepare_rebuild(crawl.frontier, store, None).run({"demo": site}, lambda _: None)
 
     assert crawl.work() == ["/post/12"]
 
@@ -121,14 +124,14 @@ def test_a_recovery_that_was_cut_short_is_run_again(crawl: SmallCrawl, store: St
 def test_what_was_dropped_balances_and_does_not_come_back(crawl: SmallCrawl, store: Store) -> None:
     site = half_crawled(crawl, store)
 
-    assert crawl.frontier.graves.drop("demo", State.PARKED, reason="another") == 0
-    assert crawl.frontier.graves.drop("demo", State.PARKED, stage=Stage.LIST) == 0
-    assert crawl.frontier.graves.drop("demo", State.PARKED, stage=Stage.POST) == 1
+    assert Admin(crawl.frontier).failed.requests.drop(Selection("demo", State.PARKED, reason="another")) == 0
+    assert Admin(crawl.frontier).failed.requests.drop(Selection("demo", State.PARKED, stage=Stage.LIST)) == 0
+    assert Admin(crawl.frontier).failed.requests.drop(Selection("demo", State.PARKED, stage=Stage.POST)) == 1
 
-    census = crawl.frontier.census("demo")
-    assert (census.parked, census.imbalance()) == (0, "")
+    counts = Inspector(crawl.frontier).count_requests("demo")
+    assert (counts.parked, counts.imbalance()) == (0, "")
     told: list[Rebuilt] = []
-    Rebuilder(crawl.frontier, store, None).run({"demo": site}, told.append)
+    prepare_rebuild(crawl.frontier, store, None).run({"demo": site}, told.append)
     assert told == [Rebuilt("demo", ready=0, known=4, boards=1)]
 
 
@@ -140,7 +143,7 @@ def test_leases_of_a_rebuilt_ledger_come_after_all_that_the_database_saw(
     store.write([Items("demo", comments=(Comment("10", "1", newest_ms / 1000, body="seen by a clock ahead"),))])
     client.flushall()
 
-    Rebuilder(crawl.frontier, store, None).run({"demo": site}, lambda _: None)
+    prepare_rebuild(crawl.frontier, store, None).run({"demo": site}, lambda _: None)
     [rid] = released(client)
 
     assert lease(crawl.frontier, rid).token > newest_ms
@@ -153,7 +156,7 @@ def test_a_rebuild_does_not_begin_behind_a_clock_that_was_years_ahead(
     now_ms = crawl.frontier.clock_ms()
     store.write([Items("demo", comments=(Comment("10", "1", now_ms / 1000 + 1e8, body="seen years ahead"),))])
 
-    Rebuilder(crawl.frontier, store, None).run({"demo": site}, lambda _: None)
+    prepare_rebuild(crawl.frontier, store, None).run({"demo": site}, lambda _: None)
 
     assert now_ms <= int(client.hget("test:s:demo", "fence") or 0) < now_ms + 60_000
     assert store.newest("demo") < now_ms / 1000 + 60

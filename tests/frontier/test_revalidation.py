@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 import redis
 
+from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.model import Priority, Request, Stage
 from tests.frontier.small_crawl import RULES, SmallCrawl
 
@@ -28,7 +29,7 @@ def watched(crawl: SmallCrawl) -> SmallCrawl:
 
 
 def interval_ms(crawl: SmallCrawl) -> int:
-    return crawl.frontier.boards("demo")[0].interval_ms
+    return Inspector(crawl.frontier).boards("demo")[0].interval_ms
 
 
 def lists_parsed(crawl: SmallCrawl) -> int:
@@ -46,12 +47,12 @@ def test_an_unchanged_page_is_a_scan_without_news_that_is_not_parsed(watched: Sm
 
     asked = watched.scan()
 
-    census = watched.frontier.census("demo")
+    counts = Inspector(watched.frontier).count_requests("demo")
     assert asked == watched.forum.asked_if == [FIRST]
-    assert (census.stats["status:304"], census.count("unchanged:list")) == (1, 1)
+    assert (counts.stats["status:304"], counts.count("unchanged:list")) == (1, 1)
     assert lists_parsed(watched) == parsed
     assert interval_ms(watched) == before * 3 // 2
-    assert census.open == 0
+    assert counts.open == 0
 
 
 def test_a_page_with_another_etag_is_read(watched: SmallCrawl) -> None:
@@ -62,7 +63,7 @@ def test_a_page_with_another_etag_is_read(watched: SmallCrawl) -> None:
     assert watched.scan() == [FIRST, "/post/9"]
     assert watched.forum.asked_if == [FIRST]
     assert watched.scan() == [FIRST]
-    assert watched.frontier.census("demo").stats["status:304"] == 1
+    assert Inspector(watched.frontier).count_requests("demo").stats["status:304"] == 1
 
 
 def test_an_unchanged_page_does_not_speak_for_the_rules(watched: SmallCrawl, client: redis.Redis) -> None:
@@ -161,7 +162,7 @@ def test_a_board_whose_server_calls_a_changed_page_unchanged_is_asked_so_no_more
     assert blind == [[FIRST]] * 10
     assert seeing == [FIRST, "/post/9"]
     assert watched.forum.asked_if == []
-    assert watched.frontier.census("demo").stats["wrong_validators"] == 1
+    assert Inspector(watched.frontier).count_requests("demo").stats["wrong_validators"] == 1
 
 
 def test_what_a_cap_left_out_is_looked_for_by_the_next_scan(crawl: SmallCrawl, client: redis.Redis) -> None:

@@ -8,11 +8,11 @@ import pytest
 import redis
 
 from crawl_tasks.errors import FetchError, NoTurn, RobotsRefused, RobotsUnavailable, Unreachable
-from crawl_tasks.fetch.policy import FetchPolicy
+from crawl_tasks.fetch.fetch_policy import FetchPolicy
 from crawl_tasks.fetch.robots import Robots
-from crawl_tasks.fetch.turn import Clock
+from crawl_tasks.fetch.throttle import Clock
 from crawl_tasks.frontier.frontier import Frontier
-from crawl_tasks.frontier.robots import MOST_CHARACTERS
+from crawl_tasks.frontier.robots_cache import MOST_CHARACTERS
 
 ORIGIN = "http://forum.example:8080"
 POLICY = FetchPolicy(user_agent="testbot/1.0", allowed_hosts=frozenset({"forum.example"}))

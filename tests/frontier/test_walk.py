@@ -6,6 +6,7 @@ from collections import Counter
 
 import pytest
 
+from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.model import Stage
 from tests.frontier.small_crawl import RULES, SmallCrawl
 
@@ -171,8 +172,8 @@ def test_a_last_page_that_the_pager_promised_and_is_not_there_ends_the_walk(
     assert lists(crawl.scan()) == ["/list/1/1", "/list/1/2"]
     assert lists(crawl.full_pass()) == ["/list/1/1", "/list/1/2"]
 
-    census = crawl.frontier.census("demo")
-    assert (census.dead, census.parked, census.open) == (0, 0, 0)
+    counts = Inspector(crawl.frontier).count_requests("demo")
+    assert (counts.dead, counts.parked, counts.open) == (0, 0, 0)
 
 
 @pytest.mark.parametrize(
@@ -216,8 +217,8 @@ def test_a_page_that_says_with_status_200_that_it_is_not_there_is_gone(crawl: Sm
 
     crawl.scan()
 
-    census = crawl.frontier.census("demo")
-    assert (census.dead, census.parked, census.count("gone:list"), census.count("gone:post")) == (0, 0, 1, 1)
+    counts = Inspector(crawl.frontier).count_requests("demo")
+    assert (counts.dead, counts.parked, counts.count("gone:list"), counts.count("gone:post")) == (0, 0, 1, 1)
     assert [one.post_id for page in crawl.items() for one in page.posts if one.state == "deleted"] == ["8"]
     assert crawl.scan() == ["/list/1/1", "/post/8"]  # a thread that is listed may be back, and is no news
 
@@ -233,8 +234,8 @@ def test_a_wall_before_later_list_pages_ends_the_walk_and_holds_up_no_scan(crawl
     second = crawl.scan()
 
     assert second == ["/list/1/1", "/list/1/2", "/post/10"]
-    census = crawl.frontier.census("demo")
-    assert (census.parked, census.dead, census.count("gone:list")) == (0, 0, 2)
+    counts = Inspector(crawl.frontier).count_requests("demo")
+    assert (counts.parked, counts.dead, counts.count("gone:list")) == (0, 0, 2)
 
 
 def test_a_wall_before_a_board_parks_its_scan_for_a_person_to_see(crawl: SmallCrawl) -> None:
@@ -243,7 +244,7 @@ def test_a_wall_before_a_board_parks_its_scan_for_a_person_to_see(crawl: SmallCr
 
     crawl.scan()
 
-    assert crawl.frontier.census("demo").parked == 1
+    assert Inspector(crawl.frontier).count_requests("demo").parked == 1
     assert crawl.scan() == []
 
 
@@ -269,7 +270,7 @@ def test_an_endless_list_ends_at_its_limit_and_that_is_counted(crawl: SmallCrawl
     asked = crawl.scan()
 
     assert sorted(lists(asked)) == [f"/list/1/{page}" for page in range(1, 6)]
-    assert crawl.frontier.census("demo").count("cut:list") == 1
+    assert Inspector(crawl.frontier).count_requests("demo").count("cut:list") == 1
 
 
 def test_an_endless_thread_ends_at_its_limit_and_that_is_counted(crawl: SmallCrawl) -> None:
@@ -282,7 +283,7 @@ def test_an_endless_thread_ends_at_its_limit_and_that_is_counted(crawl: SmallCra
     asked = crawl.scan()
 
     assert asked == ["/list/1/1", "/post/7", *(f"/comment/7/{page}" for page in range(2, 6))]
-    assert crawl.frontier.census("demo").count(f"cut:{Stage.COMMENT.value}") == 1
+    assert Inspector(crawl.frontier).count_requests("demo").count(f"cut:{Stage.COMMENT.value}") == 1
 
 
 def test_a_later_page_that_leads_where_robots_keeps_us_out_does_not_exist(crawl: SmallCrawl) -> None:
@@ -295,8 +296,8 @@ def test_a_later_page_that_leads_where_robots_keeps_us_out_does_not_exist(crawl:
 
     crawl.scan()
 
-    census = crawl.frontier.census("demo")
-    assert (census.dead, census.done, census.count("gone:comment")) == (0, 4, 1)
+    counts = Inspector(crawl.frontier).count_requests("demo")
+    assert (counts.dead, counts.done, counts.count("gone:comment")) == (0, 4, 1)
     assert "/redirect?goto=lastpost" not in crawl.forum.asked
 
 
@@ -308,7 +309,7 @@ def test_a_thread_that_leads_where_robots_keeps_us_out_is_not_taken_for_deleted(
 
     crawl.scan()
 
-    assert crawl.frontier.census("demo").dead == 1
+    assert Inspector(crawl.frontier).count_requests("demo").dead == 1
     assert [post.state for page in crawl.items() for post in page.posts] == [None]
 
 

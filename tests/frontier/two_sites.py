@@ -7,12 +7,15 @@ from collections.abc import Iterable, Sequence
 
 import redis
 
-from crawl_tasks.frontier.audit import places
+from crawl_tasks.frontier.admin.admin import Admin
+from crawl_tasks.frontier.admin.audit import places
+from crawl_tasks.frontier.admin.failed import Selection
 from crawl_tasks.frontier.entry import line_of
-from crawl_tasks.frontier.frontier import BoardTerms, Frontier, Refusal
-from crawl_tasks.frontier.quarantine import KeptPage
+from crawl_tasks.frontier.frontier import BoardTerms, Frontier, NoLease
+from crawl_tasks.frontier.inspect.inspector import Inspector
+from crawl_tasks.frontier.kept_pages import KeptPage
 from crawl_tasks.frontier.retry import Verdict
-from crawl_tasks.frontier.starts import Settlement
+from crawl_tasks.frontier.start_queue import StartResult
 from crawl_tasks.model import FULL_REACH, Fetched, Items, Lease, Parsed, Reach, Request, Stage, State
 from tests.frontier.by_hand import TERMS
 from tests.frontier.passing_time import ENDS, at_once, end_gate
@@ -68,19 +71,27 @@ class TwoSites:
         self.frontier.sites.publish(site, f"v{self.versions[site]}", "{}", all_terms, named)
 
     def halt(self, *, is_halted: bool) -> None:
-        memory = self.frontier.memory
+        memory = Admin(self.frontier).restore
         assert (memory.halt("a test") if is_halted else memory.go_on()) == self.is_halted
         self.is_halted = is_halted
 
     def drop(self, site: str, state: State, reason: str, most: int) -> None:
-        graves = {grave.rid for grave in self.frontier.graves.read(site, state) if reason in ("", grave.reason)}
-        assert self.frontier.graves.drop(site, state, reason, most=most) == min(most, len(graves))
-        self.done[site] |= graves - {grave.rid for grave in self.frontier.graves.read(site, state)}
+        graves = {
+            grave.rid
+            for grave in Admin(self.frontier).failed.requests.list(Selection(site, state))
+            if reason in ("", grave.reason)
+        }
+        assert Admin(self.frontier).failed.requests.drop(Selection(site, state, reason, most=most)) == min(
+            most, len(graves)
+        )
+        self.done[site] |= graves - {
+            grave.rid for grave in Admin(self.frontier).failed.requests.list(Selection(site, state))
+        }
 
     # -- admission -------------------------------------------------------------------------------------------
 
     def expect(self, site: str, requests: Iterable[Request]) -> int:
-        """Say how many of some posts are new, and remember them."""
+        """Return how many of some posts are new, and remember them."""
         last, new = self.seen[site], 0
         for one in requests:
             if one.stage is Stage.POST and last.get(one.key) != one.revision:
@@ -95,14 +106,16 @@ class TwoSites:
     def take_starts(self, site: str, drawn: Sequence[Thread]) -> None:
         key, requests = f"test:start:{site}", threads(site, drawn)
         self.client.rpush(key, *range(len(requests) + 1))
-        claims = self.frontier.starts.claim(key, site, 10)
-        meant = [Settlement(claim, request, waits_in=key) for claim, request in zip(claims, requests, strict=False)]
-        refused = [Settlement(claim, None, reason="none") for claim in claims[len(meant) :]]
-        before = self.frontier.census(site).admitted
-        settled = self.frontier.starts.settle(meant + refused)
+        claims = self.frontier.start_queue.claim(key, site, 10)
+        meant = [StartResult(claim, [request], waits_in=key) for claim, request in zip(claims, requests, strict=False)]
+        refused = [StartResult(claim, (), reason="none") for claim in claims[len(meant) :]]
+        before = Inspector(self.frontier).count_requests(site).admitted
+        settled = self.frontier.start_queue.settle(meant + refused)
         asked = requests[: len(meant)]
         asked = asked[: len(asked) - settled.waiting]  # they are admitted in order, as far as there is room
-        assert settled.new == self.frontier.census(site).admitted - before == self.expect(site, asked)
+        assert (
+            settled.new == Inspector(self.frontier).count_requests(site).admitted - before == self.expect(site, asked)
+        )
 
     # -- workers ---------------------------------------------------------------------------------------------
 
@@ -118,8 +131,8 @@ class TwoSites:
         mine = {one.rid for one in self.held if one.request.site == site}
         got = self.frontier.lease(site, rid)
         if rid in self.done[site]:
-            assert got is Refusal.UNKNOWN
-        if isinstance(got, Refusal):
+            assert got is NoLease.UNKNOWN
+        if isinstance(got, NoLease):
             return
         assert not self.is_paused[site]
         assert not self.is_halted
@@ -156,7 +169,7 @@ class TwoSites:
         assert self.frontier.fail(lease, verdict)
         if is_wall:
             page = Fetched(lease.request.address, 200, {}, b"wall", 1.0)
-            assert self.frontier.quarantine.keep(KeptPage(lease.rid, lease.request, page, "why"))
+            assert self.frontier.kept_pages.keep(KeptPage(lease.rid, lease.request, page, "why"))
 
     def wake_up(self) -> None:
         """Let workers end pages whose leases are over, run out or used."""
@@ -171,7 +184,7 @@ class TwoSites:
         pages: dict[str, list[bytes]] = {}
         for page, text in drawn:
             pages.setdefault(json.loads(text)[0], []).append(page)
-        self.frontier.outbox.stored(pages)
+        self.frontier.outbox.ack(pages)
 
     def pass_time(self, what: Iterable[str]) -> None:
         """Let what is named be due at once; `lease` is one lease of each site."""
@@ -192,23 +205,23 @@ class TwoSites:
 
     def check(self) -> None:
         """Hold the ledger against itself and against what is known."""
-        counted = self.frontier.censuses(SITES)
-        assert [census.imbalance() for census in counted] == ["", ""]
-        assert [census.done for census in counted] == [len(self.done[site]) for site in SITES]
-        assert [census.leased for census in counted] == [
+        counted = Inspector(self.frontier).count_all(SITES)
+        assert [counts.imbalance() for counts in counted] == ["", ""]
+        assert [counts.done for counts in counted] == [len(self.done[site]) for site in SITES]
+        assert [counts.leased for counts in counted] == [
             sum(o.request.site == site for o in self.held) for site in SITES
         ]
-        waiting = self.frontier.outbox.size() + self.frontier.shelf.size()
-        assert sum(census.done - census.count("stored") for census in counted) == waiting
+        waiting = self.frontier.outbox.size() + Admin(self.frontier).failed.items.size()
+        assert sum(counts.done - counts.count("stored") for counts in counted) == waiting
         for site in SITES:
-            assert (*self.frontier.audit.sums(site, mend=False), *self.frontier.audit.guard(site)) == ()
+            assert (*Admin(self.frontier).audit.sums(site, mend=False), *Admin(self.frontier).audit.guard(site)) == ()
 
     def look_through(self) -> None:
         """Look at every entry."""
         for site in SITES:
             for place in places():
                 assert [
-                    piece.spots for piece in self.frontier.audit.place(site, place, mend=False) if piece.spots
+                    piece.spots for piece in Admin(self.frontier).audit.place(site, place, mend=False) if piece.spots
                 ] == []
 
     def work_off(self) -> None:
@@ -219,21 +232,21 @@ class TwoSites:
             self.frontier.sites.resume(site)
             self.is_paused[site] = False
         for _ in range(200):
-            if all(len(self.done[one.site]) == one.admitted for one in self.frontier.censuses(SITES)):
+            if all(len(self.done[one.site]) == one.admitted for one in Inspector(self.frontier).count_all(SITES)):
                 break
             self._work_round()
-        assert [one.open + one.dead + one.parked for one in self.frontier.censuses(SITES)] == [0, 0]
-        assert [self.done[one.site] == set(range(1, one.admitted + 1)) for one in self.frontier.censuses(SITES)] == [
-            True
-        ] * 2
+        assert [one.open + one.dead + one.parked for one in Inspector(self.frontier).count_all(SITES)] == [0, 0]
+        assert [
+            self.done[one.site] == set(range(1, one.admitted + 1)) for one in Inspector(self.frontier).count_all(SITES)
+        ] == [True] * 2
         assert list(self.client.scan_iter("test:s:*:board:*")) == []
 
     def _work_round(self) -> None:
         for site in SITES:
             for stage in Stage:
-                self.frontier.quarantine.reopen(site, stage)
+                self.frontier.kept_pages.reopen(site, stage)
             for state in (State.DEAD, State.PARKED):
-                self.frontier.graves.revive(site, state)
+                Admin(self.frontier).failed.requests.retry(Selection(site, state))
         for _ in range(2):  # what is lost is found the second time
             self.pass_time(["delays", "gate", "messages"])
         self.take(100)

@@ -8,12 +8,13 @@ import pytest
 import redis
 
 from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.frontier.inspect.inspector import Inspector
 
 
 @pytest.fixture
 def frontier(client: redis.Redis) -> Iterator[Frontier]:
     frontier = Frontier(client, "test")
     yield frontier
-    census = frontier.census("demo")
-    assert census.imbalance() == ""
-    assert (census.open, census.dead, census.parked) == (0, 0, 0)
+    counts = Inspector(frontier).count_requests("demo")
+    assert counts.imbalance() == ""
+    assert (counts.open, counts.dead, counts.parked) == (0, 0, 0)

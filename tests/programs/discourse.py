@@ -58,7 +58,7 @@ class Discourse:
 
     def _latest(self, ask: Ask) -> Answer:
         board, number = ask.number("category", 0), ask.number("page", 0)
-        rows = [topic for topic in self._content.listed(board) if topic.board == board]
+        rows = [topic for topic in self._content.listed(board) if topic.board == board] if board else self._newest()
         shown = rows[number * self._per_page : (number + 1) * self._per_page]
         users = {said.author for topic in shown for said in topic.said}
         known = {name: place for place, name in enumerate(sorted(users), 10)}
@@ -66,6 +66,9 @@ class Discourse:
         if len(rows) > (number + 1) * self._per_page:
             listing["more_topics_url"] = f"/latest?category={board}&no_subcategories=true&page={number + 1}"
         return data({"users": [{"id": id_, "username": name} for name, id_ in known.items()], "topic_list": listing})
+
+    def _newest(self) -> list[Topic]:
+        return sorted(self._content.visible.values(), key=lambda topic: -topic.last.at)
 
     def _row(self, topic: Topic, known: dict[str, int]) -> dict[str, object]:
         posters = [{"extras": None, "description": "Original Poster", "user_id": known[topic.said[0].author]}]

@@ -61,7 +61,8 @@ class Flarum:
         # A discussion of a sub-tag has the tag above too.
         below = [one.number for one in self._content.boards if one.parent in wanted]
         rows = [one for board in (*wanted, *below) for one in self._content.listed(board) if one.board == board]
-        rows.sort(key=lambda topic: (not topic.is_pinned, -topic.last.at))
+        rows = rows if "filter[tag]" in ask.query else list(self._content.visible.values())
+        rows.sort(key=lambda topic: (not (wanted and topic.is_pinned), -topic.last.at))
         shown, links = self._slice(ask, rows)
         users = {topic.said[0].author for topic in shown}
         return data(

@@ -79,8 +79,10 @@ def moved(target: str, status: int = 301) -> Answer:
 
 
 @contextmanager
-def served(program: Program, below: str = "", *, robots: str = "User-agent: *\nDisallow: /admin/\n") -> Iterator[Host]:
-    """Serve a forum on a free port, below a path."""
+def served(
+    program: Program, below: str = "", *, port: int = 0, robots: str = "User-agent: *\nDisallow: /admin/\n"
+) -> Iterator[Host]:
+    """Serve a forum below a path, on a free port unless one is named."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -107,7 +109,7 @@ def served(program: Program, below: str = "", *, robots: str = "User-agent: *\nD
         def log_message(self, *_: object) -> None:
             """Stay silent."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
     server.daemon_threads = True
     with serving(server) as url:
         host = Host(f"{url}{below}")

@@ -14,9 +14,10 @@ import redis
 from crawl_tasks.cli.exits import Exit
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.model import Items, Post
-from crawl_tasks.publishing import publish_site
+from crawl_tasks.registry.site_publisher import publish_site
+from crawl_tasks.sites.board import BoardKind
+from crawl_tasks.sites.crawl_policy import Gate
 from crawl_tasks.sites.loader import load_site
-from crawl_tasks.sites.policy import Gate
 from crawl_tasks.sites.schema import Site
 from tests.frontier.small_crawl import SmallCrawl
 from tests.programs.bbpress import BbPress
@@ -44,7 +45,7 @@ QUICK = Gate(window=50, delay_s=0, retry_base_s=0.1)
 class Case:
     """One program as it is shown.
 
-    `lists` finds the addresses of list pages, `redirects` counts those of a first crawl; without `shows_parents` no page
+    `lists` finds the addresses of list pages, `news` is the page of all news, `redirects` counts those of a first crawl; without `shows_parents` no page
     tells what a reply answers; `board` gives the number of a board from its id, `comment` that of a post from a topic's
     number and a comment's id.
     """
@@ -54,6 +55,7 @@ class Case:
     board: Callable[[str], int] = int
     comment: Callable[[int, str], int] = lambda _, one: int(one)
     lists: str = ""
+    news: str = ""
     redirects: int = 0
     below: str = ""
     shows_parents: bool = True
@@ -67,21 +69,31 @@ def by_place(topic: int, place: str) -> int:
     return CONTENT.visible[topic].said[int(place) - 1].number
 
 
+FLARUM_NEWS = "/api/discussions?sort=-lastPostedAt&include=user&page[limit]=20"
+
 CASES = {
-    "discourse": Case("discourse", Discourse, comment=by_place, lists=r"^/latest\.json"),
+    "discourse": Case("discourse", Discourse, comment=by_place, lists=r"^/latest\.json", news="/latest.json"),
     "discourse, older, with 10 topics a page": Case(
-        "discourse", lambda content: Discourse(content, 10, has_site=False), comment=by_place, lists=r"^/latest\.json"
+        "discourse",
+        lambda content: Discourse(content, 10, has_site=False),
+        comment=by_place,
+        lists=r"^/latest\.json",
+        news="/latest.json",
     ),
-    "flarum": Case("flarum", Flarum, board=by_slug, lists="^/api/discussions"),
+    "flarum": Case("flarum", Flarum, board=by_slug, lists="^/api/discussions", news=FLARUM_NEWS),
     "smf": Case("smf", Smf, lists="[?]board="),
     "smf, with 10 topics and 7 posts a page": Case("smf", lambda content: Smf(content, 10, 7), lists="[?]board="),
     "smf 2.0": Case("smf", OldSmf, lists="[?]board="),
     "smf 2.0, with 30 topics and 25 posts a page": Case(
         "smf", lambda content: OldSmf(content, 30, 25), lists="[?]board="
     ),
-    "xenforo": Case("xenforo", XenForo, lists="^/forums/"),
+    "xenforo": Case("xenforo", XenForo, lists="^/(forums|whats-new)/", redirects=1, news="/whats-new/posts/"),
     "xenforo, with 15 threads and 6 posts a page": Case(
-        "xenforo", lambda content: XenForo(content, 15, 6), lists="^/forums/"
+        "xenforo",
+        lambda content: XenForo(content, 15, 6),
+        lists="^/(forums|whats-new)/",
+        redirects=1,
+        news="/whats-new/posts/",
     ),
     "bbpress": Case("bbpress", BbPress, board=by_slug, lists="^/forums/forum/", shows_parents=False),
     "bbpress, as a tree": Case(
@@ -101,10 +113,10 @@ CASES = {
 } | {
     f"{name}, below a path": replace(case, below="/community", lists=case.lists.replace("^/", "^/community/"))
     for name, case in (
-        ("discourse", Case("discourse", Discourse, comment=by_place, lists=r"^/latest\.json")),
-        ("flarum", Case("flarum", Flarum, board=by_slug, lists="^/api/discussions")),
+        ("discourse", Case("discourse", Discourse, comment=by_place, lists=r"^/latest\.json", news="/latest.json")),
+        ("flarum", Case("flarum", Flarum, board=by_slug, lists="^/api/discussions", news=FLARUM_NEWS)),
         ("smf", Case("smf", Smf, lists="[?]board=")),
-        ("xenforo", Case("xenforo", XenForo, lists="^/forums/")),
+        ("xenforo", Case("xenforo", XenForo, lists="^/(forums|whats-new)/", redirects=1, news="/whats-new/posts/")),
     )
 }
 EACH = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
@@ -139,7 +151,9 @@ def found_by_new(host: Host, case: Case, home: Path) -> Site:
     assert ": certain (" in result.stderr, result.stderr
     site = load_site(home / "sites" / "demo.yaml")
     boards = {0} if case.engine == "wordpress" else {1, 2, 3}
-    assert (site.engine, {case.board(one.id) for one in site.boards}) == (case.engine, boards), result.stderr
+    found = {case.board(one.id) for one in site.boards if one.kind is BoardKind.LIST}
+    assert (site.engine, found) == (case.engine, boards), result.stderr
+    assert [one.address for one in site.boards if one.kind is BoardKind.NEWS] == [case.news][: bool(case.news)]
     return site
 
 

@@ -38,6 +38,12 @@ class XenForo:
 
     def answer(self, ask: Ask) -> Answer:
         found = re.fullmatch(r"/(threads|forums)/(?:[^/]*\.)?(\d+)(?:/(?:page-(\d+))?)?", ask.path)
+        if ask.path == "/whats-new/posts/":
+            return moved(f"{ask.base}/whats-new/posts/{self._content.boards[0].number}/", 303)
+        if ask.path.startswith("/whats-new/posts/"):
+            newest = sorted(self._content.visible.values(), key=lambda topic: -topic.last.at)
+            rows = "".join(self._row(topic, is_notice=False) for topic in newest[: self._per_list])
+            return self._page(ask, "whats_new_posts", "New posts", f'<div class="structItemContainer">{rows}</div>')
         if found is None:
             return self._index(ask) if ask.path in ("/", "/forums/") else self._error(ask)
         kind, number, at = found[1], int(found[2]), int(found[3] or 1)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
@@ -13,6 +16,8 @@ import pytest
 import redis
 from sqlalchemy import create_engine, text
 
+from crawl_tasks.frontier.admin.admin import Admin
+from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.model import Comment, Items
 from crawl_tasks.store.upsert import Store
 from tests.store.conftest import Cluster, empty_schema
@@ -106,10 +111,10 @@ def check_nothing_is_lost(waiting: Waiting, fault: Fault, says: str, caplog: pyt
     waiting.add(2, 3)
 
     with fault(waiting.store), caplog.at_level(logging.ERROR):
-        said = [waiting.worker.run() for _ in range(3)]
+        said = [waiting.store_again() for _ in range(3)]
         waited = waiting.frontier.outbox.size()
         waiting.later()
-        said.append(waiting.worker.run())
+        said.append(waiting.store_again())
     waiting.later()
 
     assert said == ["failed", "not now", "not now", "failed"]
@@ -121,7 +126,7 @@ def check_nothing_is_lost(waiting: Waiting, fault: Fault, says: str, caplog: pyt
     assert caplog.messages[1:] == ["works again"]
     assert waiting.stored() == ["1", "2", "3"]
     assert waiting.frontier.outbox.size() == 0
-    assert waiting.frontier.census("demo").stats["comment:new"] == 3
+    assert Inspector(waiting.frontier).count_requests("demo").stats["comment:new"] == 3
 
 
 @pytest.mark.parametrize(
@@ -206,7 +211,7 @@ def test_a_damaged_file_is_named_kept_and_not_begun_anew(waiting: Waiting, caplo
     damaged = whole[:8192] + b"\xff" * (len(whole) - 8192)
     file.write_bytes(damaged)
 
-    assert waiting.worker.run() == "failed"
+    assert waiting.store_again() == "failed"
 
     assert "the file is damaged; restore a backup" in str(caplog.records[-1].__dict__["error"])
     assert waiting.frontier.outbox.size() == 1
@@ -241,9 +246,8 @@ def test_what_no_database_takes_is_laid_aside_and_the_rest_is_stored(waiting: Wa
 
     assert waiting.stored() == [str(number) for number in range(1, 8)]
     assert waiting.frontier.outbox.size() == 0
-    assert [(b'"9"' in one.items, "cannot be stored" in one.reason) for one in waiting.frontier.shelf.pages()] == [
-        (True, True)
-    ]
+    [rejected] = Admin(waiting.frontier).failed.items.list()
+    assert (b'"9"' in rejected.items, "cannot be stored" in rejected.reason) == (True, True)
 
 
 def test_a_wrong_kind_of_value_from_a_function_costs_the_value_not_the_item(store: Store) -> None:
@@ -255,3 +259,29 @@ def test_a_wrong_kind_of_value_from_a_function_costs_the_value_not_the_item(stor
         [row] = connection.execute(text("SELECT seen_at, created_at, depth, body, extra FROM comments"))
     assert tuple(row) == (0.0, None, 1, "['b']", None)
     assert store.write([Items("site")]).new_comments == 0
+
+
+def test_a_change_feed_outlasts_a_restart_of_the_server(client: redis.Redis, small_cluster: Cluster) -> None:
+    url = empty_schema(small_cluster.url)
+    command = [sys.executable, "-m", "crawl_tasks", "export", "--follow"]
+    with Store(url) as store:
+        waiting = Waiting(client, store)
+        waiting.add(1)
+        waiting.worker.run()
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        with subprocess.Popen(command, env=os.environ | {"CRAWL_DATABASE_URL": url}, **pipes) as feed:
+            assert feed.stdout
+            assert feed.stderr
+            first = json.loads(feed.stdout.readline())
+            small_cluster.stop()
+            told = feed.stderr.readline()
+            small_cluster.start()
+            waiting.add(2)
+            waiting.worker.run()
+            second = json.loads(feed.stdout.readline())
+            over = feed.stderr.readline()
+            feed.terminate()
+
+    assert [first["comment_id"], second["comment_id"]] == ["1", "2"]
+    assert "the database cannot be read; the feed goes on when it answers" in told
+    assert "works again" in over

@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 import redis
 
-from crawl_tasks.drain import Drain
 from crawl_tasks.frontier.frontier import Frontier
-from crawl_tasks.model import Comment, Gain, Items, Kind, Parsed, Post, Request, Stage
+from crawl_tasks.frontier.inspect.inspector import Inspector
+from crawl_tasks.model import Comment, Items, Kind, Parsed, Post, Request, Stage, StoredChange
 from crawl_tasks.monitor.snapshot import take_snapshot
 from crawl_tasks.store.upsert import Store
+from crawl_tasks.worker.store_task import OutboxConsumer
 from tests.frontier.by_hand import TERMS, board, lease, released
 
 LISTED = Post("1", 10.0, title="a", created_at=100)
@@ -31,7 +32,7 @@ def gains(store: Store, *batch: Items) -> dict[tuple[str, Kind], tuple[int, int,
     }
 
 
-def _written(store: Store, batch: tuple[Items, ...]) -> tuple[Gain, ...]:
+def _written(store: Store, batch: tuple[Items, ...]) -> tuple[StoredChange, ...]:
     return store.write(batch).gains
 
 
@@ -71,7 +72,7 @@ def test_freshness_counts_what_was_posted_since_the_site_is_watched(
     frontier.commit(lease(frontier, released(client)[0]), Parsed(Items("demo", posts=(post,))))
 
     with Store(f"sqlite:///{tmp_path / 'x.db'}") as store:
-        Drain(frontier, lambda: store, batch=10, worth=5).run()
+        OutboxConsumer(frontier, lambda: store, batch=10, worth=5).run()
 
     [site] = take_snapshot(frontier).sites
     assert (site.stat("post:new"), site.freshness.count) == (1, counted)
@@ -83,14 +84,14 @@ def test_freshness_of_a_board_is_that_of_its_posts(client: redis.Redis, tmp_path
     frontier.sites.publish("demo", "v1", "{}", TERMS, [board("news"), board("talk")])
     client.hset("test:s:demo", "since", 1)
     with Store(f"sqlite:///{tmp_path / 'x.db'}") as store:
-        drain = Drain(frontier, lambda: store, batch=10, worth=5)
+        drain = OutboxConsumer(frontier, lambda: store, batch=10, worth=5)
         for number, place in enumerate(("news", "news", "gone"), 1):
             frontier.admit("demo", [Request("demo", Stage.POST, str(number), f"http://127.0.0.1/post/{number}")])
             text = Post(str(number), time.time(), place, created_at=int(time.time() - 45), body="b")
             frontier.commit(lease(frontier, released(client)[0]), Parsed(Items("demo", posts=(text,))))
             drain.run()
 
-    news, talk = frontier.boards("demo")
+    news, talk = Inspector(frontier).boards("demo")
 
     assert (news.ages.count, news.ages.counts[2], news.ages.total >= 90) == (2, 2, True)
     assert talk.ages.count == 0
@@ -122,7 +123,7 @@ def test_the_watchers_are_told_what_was_restored(client: redis.Redis, tmp_path: 
     frontier = Frontier(client, "test")
     frontier.sites.publish("demo", "v1", "{}", TERMS, [])
     with Store(f"sqlite:///{tmp_path / 'x.db'}") as store:
-        drain = Drain(frontier, lambda: store, batch=10, worth=5)
+        drain = OutboxConsumer(frontier, lambda: store, batch=10, worth=5)
         for at, state in enumerate(("normal", "deleted", "normal"), 1):
             frontier.admit("demo", [Request("demo", Stage.POST, str(at), f"http://127.0.0.1/post/{at}")])
             comment = Comment("1", "7", float(at), state=state)

@@ -90,7 +90,7 @@ def test_a_transaction_that_cannot_be_serialized_is_run_again(postgres_server: s
 
 
 def _waits(engine: Engine) -> bool:
-    """Say whether any session waits for a lock."""
+    """Return whether any session waits for a lock."""
     with engine.connect() as connection:
         return bool(connection.execute(text("SELECT count(*) FROM pg_locks WHERE NOT granted")).scalar_one())
 

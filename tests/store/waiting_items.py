@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 import redis
 
-from crawl_tasks.drain import TROUBLE_WAIT_S, Drain
+from crawl_tasks.errors import BackendError
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.model import Comment, Items, Lease, Parsed, Request, Stage
 from crawl_tasks.store.upsert import Store
+from crawl_tasks.worker.store_task import TROUBLE_WAIT_S, OutboxConsumer
 from tests.frontier.by_hand import TERMS
 from tests.store.rows import dump
 
@@ -26,7 +27,7 @@ class Waiting:
         self.frontier.sites.publish("demo", "v1", "{}", TERMS, [])
         self.now = 1000.0
         self.opened = 0
-        self.worker = Drain(self.frontier, self._open, batch=100, worth=5, clock=lambda: self.now)
+        self.worker = OutboxConsumer(self.frontier, self._open, batch=100, worth=5, clock=lambda: self.now)
 
     def add(self, *numbers: int) -> None:
         """Commit pages, each with the comment of its number."""
@@ -39,6 +40,13 @@ class Waiting:
             assert isinstance(lease, Lease)
             comment = Comment("7", str(number), 1.0, body="b" * 9000)
             assert self.frontier.commit(lease, Parsed(Items("demo", comments=(comment,))))
+
+    def store_again(self) -> str:
+        """Run the store task, and return its outcome or "failed"."""
+        try:
+            return self.worker.run()
+        except BackendError:
+            return "failed"
 
     def later(self) -> None:
         """Let the time pass for which the worker leaves a database alone that has failed."""

@@ -59,7 +59,7 @@ def ours(services: dict[str, Any]) -> dict[str, Any]:
 
 
 def celery_calls(services: dict[str, Any]) -> Iterator[list[str]]:
-    """Give every Celery command line: what runs, and what asks for its health."""
+    """Return every Celery command line: what runs, and what asks for its health."""
     for service in services.values():
         asked = service.get("healthcheck", {}).get("test", [])
         for words in (service.get("command") or [], shlex.split(asked[1]) if asked[:1] == ["CMD-SHELL"] else asked):
@@ -76,8 +76,9 @@ def broken(tmp_path: Path, source: Path, old: str, new: str) -> Path:
     return copy
 
 
-def read_services() -> dict[str, Any]:  # JSON of Compose's own making
-    return dict(json.loads(compose("config", "--format", "json").text)["services"])
+def read_services(file: Path = COMPOSE, **given: str) -> dict[str, Any]:  # JSON of Compose's own making
+    said = compose("config", "--format", "json", file=file, environment=GIVEN | given)
+    return dict(json.loads(said.text)["services"])
 
 
 def stack(*, file: Path = STACK, image: str = "registry.example/crawl:1", beside: Path | None = None) -> Said:

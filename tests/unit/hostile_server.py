@@ -58,8 +58,9 @@ class Visit:
 
 
 class HostileServer:
-    def __init__(self, routes: dict[str, Answer] | None = None) -> None:
+    def __init__(self, routes: dict[str, Answer] | None = None, otherwise: Answer | None = None) -> None:
         self.routes: dict[str, Answer] = {"/robots.txt": not_found, **(routes or {})}
+        self._otherwise = otherwise or not_found
         self.visits: list[Visit] = []
         self.connections = 0
         self.stopped = threading.Event()
@@ -104,7 +105,7 @@ class HostileServer:
                 line, *rest = head.decode("latin-1").split("\r\n")
                 visit = Visit(self, sock, line.split(" ")[1], _fields(rest), number)
                 self.visits.append(visit)
-                self.routes.get(visit.target.partition("?")[0], not_found)(visit)
+                self.routes.get(visit.target.partition("?")[0], self._otherwise)(visit)
                 if not visit.keep:
                     break
         self._open.discard(sock)

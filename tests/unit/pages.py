@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from crawl_tasks.model import Comment, Fetched, Post, Request, Stage
-from crawl_tasks.parse.page import SiteParser, compile_parser
+from crawl_tasks.parse.site_parser import SiteParser, compile_parser
 from crawl_tasks.sites.loader import parse_site
 
 AT_S = 1_718_866_440.0

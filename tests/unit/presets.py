@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from crawl_tasks.model import Parsed, Request, Stage
-from crawl_tasks.parse.index import IndexReader
-from crawl_tasks.parse.page import compile_parser
-from crawl_tasks.sites.address import Addresses
+from crawl_tasks.parse.board_index import IndexReader
+from crawl_tasks.parse.site_parser import compile_parser
+from crawl_tasks.sites.addresses import Addresses
 from crawl_tasks.sites.loader import parse_site
 from crawl_tasks.sites.presets import load_engine
 from tests.unit.pages import BASE, answer

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -11,10 +12,10 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from crawl_tasks.demo.forum import Answer
-from crawl_tasks.demo.genesis import Author
-from crawl_tasks.demo.prose import Passage
+from crawl_tasks.demo.generator import Author
+from crawl_tasks.demo.texts import TextPair
 from crawl_tasks.model import Comment, Items, Post
-from crawl_tasks.parse.dates import read_date
+from crawl_tasks.parse.values.dates import read_date
 from crawl_tasks.sites.loader import load_site
 from crawl_tasks.store.upsert import Store
 from tests.changing import changes
@@ -173,7 +174,7 @@ def test_words_are_as_of_the_clock_of_the_front_end() -> None:
 
 
 @pytest.mark.parametrize(("half", "raw"), [(HALVES[0], b"&#55357;"), (HALVES[1], b"\xf0\x9f\x98<")])
-def test_half_an_emoji_is_on_the_page_and_the_truth_has_its_replacement(half: Passage, raw: bytes) -> None:
+def test_half_an_emoji_is_on_the_page_and_the_truth_has_its_replacement(half: TextPair, raw: bytes) -> None:
     forum = Forum(1, NOW)
     topic = replace(long_topic(forum), body=half)
 
@@ -194,7 +195,7 @@ def test_the_site_file_reads_what_the_forum_shows() -> None:
 
 
 def judged(tmp_path: Path, forum: Forum, history: History, *pages: Items) -> list[str]:
-    """Give the kinds of difference that the judge finds in what was stored of one thread."""
+    """Return the kinds of difference that the judge finds in what was stored of one thread."""
     truth = tmp_path / "truth.json"
     truth.write_text(history.to_json())
     with Store(f"sqlite:///{tmp_path}/crawl.db") as store:
@@ -210,7 +211,7 @@ def judged(tmp_path: Path, forum: Forum, history: History, *pages: Items) -> lis
 
 
 def seen(forum: Forum, post_id: str, at: float) -> Items:
-    """Give a thread as a perfect reader sees it, lists and all its pages."""
+    """Return a thread as a perfect reader sees it, lists and all its pages."""
     topic = forum.topics[post_id]
     post = Post(
         post_id, at, topic.boards[0], None, topic.title, topic.author, topic.created_at, topic.body.text, None,
@@ -248,15 +249,18 @@ def test_an_edit_that_was_not_seen_is_a_difference(tmp_path: Path, forum: Forum)
     assert judged(tmp_path, forum, history, before) == ["post title"]
 
 
-def test_versions_out_of_order_are_a_difference(tmp_path: Path, forum: Forum) -> None:
+@pytest.mark.parametrize(("seen_s", "kinds"), [(10.0, ["post title versions' order"]), (5.9, [])])
+def test_versions_out_of_order_are_a_difference_unless_a_cache_s_age_could_hide_it(
+    tmp_path: Path, forum: Forum, seen_s: float, kinds: list[str]
+) -> None:
     topic = plain_topic(forum)
-    history, pages = History(forum), [seen(forum, topic.post_id, 2.0)]
-    for at, title in ((1.0, "second"), (3.0, "third")):
+    history, pages = History(forum), [seen(forum, topic.post_id, NOW + 20)]
+    for at, seen_at, title in ((5, seen_s, "second"), (25, 30.0, "third")):
         forum.put(replace(forum.topics[topic.post_id], title=title))
-        history.follow(NOW, ["title"])
-        pages.append(seen(forum, topic.post_id, at))
+        history.follow(NOW + at, ["title"])
+        pages.append(seen(forum, topic.post_id, NOW + seen_at))
 
-    assert judged(tmp_path, forum, history, *pages) == ["post title versions' order"]
+    assert judged(tmp_path, forum, history, *pages) == kinds
 
 
 def test_a_title_that_never_was_is_a_difference(tmp_path: Path, forum: Forum) -> None:
@@ -326,31 +330,55 @@ def test_differences_are_counted_by_kind_with_an_example() -> None:
 # -- what only a full pass finds ------------------------------------------------------------------------------------
 
 
-def answer(path: str, post_id: str, version: int) -> dict[str, object]:
-    return {"path": path, "versions": {post_id: version}}
+def answer(forum: Forum, path: str) -> dict[str, object]:
+    shown = show(forum, path, NOW)
+    return {"path": path, "versions": shown.versions, "revisions": shown.revisions}
+
+
+CHANGES: dict[str, Callable[[Topic], Topic]] = {
+    "silent": lambda topic: replace(topic, title=f"{topic.title}!"),
+    "edited": lambda topic: replace(topic, edits=topic.edits + 1),
+    "moved": lambda topic: replace(topic, boards=(COUNT_ONLY,)),
+    "two-boards": lambda topic: replace(topic, boards=(*topic.boards, COUNT_ONLY)),
+    "gone": lambda topic: replace(topic, gone=404),
+    "back": lambda topic: replace(topic, gone=0),
+}
 
 
 @pytest.mark.parametrize(
-    ("kind", "edits", "in_row", "on_page", "is_named"),
+    ("kind", "story", "is_named"),
     [
-        ("post body", 0, 1, 0, True),  # the list shows the same revision as before
-        ("post body", 1, 1, 0, False),  # it shows another one
-        ("post body", 1, 0, 0, True),  # it was not looked at since
-        ("post body", 0, 1, 1, False),  # the page was read, as it is
-        ("post title", 0, 1, 0, False),  # the row says it
-        ("post title", 0, 0, 0, True),
-        ("post body invented", 0, 0, 0, False),
+        ("post body", "row page silent row", True),  # the list shows the same revision as before
+        ("post body", "row page edited row", False),  # it shows another one
+        ("post body", "row page edited", True),  # it was not looked at since
+        ("post body", "row page edited row page silent row", True),
+        ("post body", "row page silent row page", False),  # the page was read, as it is
+        ("post body", "row silent row", False),  # it was never read
+        ("post title", "row page silent row", False),  # the row says it
+        ("post title", "row page silent", True),
+        ("post edits", "row page edited row", False),
+        ("post edits", "row page edited two-boards other-row", True),  # whose rows show none
+        ("post body invented", "row page silent", False),
+        ("post forum_id", "row page moved row", True),  # the new board has the revision of the old one
+        ("post forum_id", "edited row page moved row", False),  # the new board shows no edits
+        ("post forum_id", "row page gone row back moved row", True),
+        ("post forum_id", "row page gone row page back moved row page", False),
     ],
 )
-def test_a_difference_is_named_where_no_list_showed_it(
-    forum: Forum, kind: str, edits: int, in_row: int, on_page: int, is_named: bool
-) -> None:
+def test_a_difference_is_named_where_no_list_showed_it(forum: Forum, kind: str, story: str, is_named: bool) -> None:
     topic, history = plain_topic(forum), History(forum)
-    forum.put(replace(topic, edits=edits))
-    history.follow(NOW, ["edit"])
+    forum.put(replace(topic, replies=(), is_pinned=True))
 
-    answers = [answer(f"/list/{topic.boards[0]}/1", topic.post_id, in_row)]
-    answers.append(answer(f"/post/{topic.post_id}", topic.post_id, on_page))
+    answers = []
+    for step in story.split():
+        topic = forum.topics[topic.post_id]
+        if step in CHANGES:
+            forum.put(CHANGES[step](topic))
+            history.follow(NOW, [step])
+        else:
+            board = topic.boards[-1 if step == "other-row" else 0]
+            place = f"/post/{topic.post_id}" if step == "page" else f"/list/{board}/1"
+            answers.append(answer(forum, place))
     named = Named(json.loads(history.to_json()), answers)
 
     assert (Difference(kind, topic.post_id, "") in named) is is_named

@@ -57,11 +57,3 @@ def test_a_forum_on_a_port_that_is_none_is_a_wrong_usage(tmp_path: Path) -> None
 
     assert (ended.returncode, "Traceback" in ended.stderr) == (2, False)
     assert "write a number from 0 to 65535" in ended.stderr
-
-
-def test_a_sites_directory_without_the_demo_is_one_line(tmp_path: Path) -> None:
-    result = run("demo", home=tmp_path)
-
-    assert result.exit_code == Exit.USAGE
-    [line] = result.stderr.splitlines()
-    assert "demo.yaml: cannot be read" in line

@@ -8,11 +8,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 import redis
 
+from crawl_tasks import __version__
 from crawl_tasks.cli.exits import Exit
-from crawl_tasks.cli.main import COMMANDS
+from crawl_tasks.cli.main import COMMANDS, cli
+from crawl_tasks.cli.old_names import OLD_COMMANDS
 from crawl_tasks.local.redis_server import RedisServer
 from crawl_tasks.logs import hide_passwords
 from tests.unit.command_line import run, site_text, write_site
@@ -41,12 +44,12 @@ def test_every_command_has_a_help_that_ends_in_examples(tmp_path: Path, command:
     "arguments",
     [
         ("status",),
-        ("ledger", "--json"),
+        ("status", "--json"),
         ("pause", "tiny"),
         ("resume", "tiny"),
         ("seed", "tiny", "--post", "1"),
-        ("dead", "list"),
-        ("dead", "retry", "tiny"),
+        ("failed", "list"),
+        ("failed", "retry", "--site", "tiny"),
         ("sites", "check"),
         ("run", "--until-idle"),
     ],
@@ -185,21 +188,48 @@ def test_ctrl_c_is_quiet_also_while_the_command_is_still_being_imported(tmp_path
 def test_no_text_is_too_much_for_a_narrow_encoding(
     tmp_path: Path, redis_server: RedisServer, client: redis.Redis, encoding: str
 ) -> None:
-    assert client.ping()
-    write_site(tmp_path, site_text())
-    env = os.environ | {"CRAWL_SITES_DIR": str(tmp_path / "sites"), "CRAWL_REDIS_URL": redis_server.url}
-    env |= {"CRAWL_REDIS_PREFIX": "test", "PYTHONIOENCODING": encoding}
-    run("sites", "check", home=tmp_path, redis_url=redis_server.url)
+    client.lpush("test:refused", "post 论坛\n")
+    env = os.environ | {"CRAWL_REDIS_URL": redis_server.url, "CRAWL_REDIS_PREFIX": "test", "PYTHONIOENCODING": encoding}
 
-    command = [sys.executable, "-m", "crawl_tasks", "top", "--looks", "1"]
+    command = [sys.executable, "-m", "crawl_tasks", "failed", "list"]
     ended = subprocess.run(command, capture_output=True, cwd=tmp_path, env=env)
 
     assert (ended.returncode, ended.stderr) == (0, b"")
-    assert "–" in ended.stdout.decode()
+    assert "post: 论坛" in ended.stdout.decode()
 
 
 def test_a_command_that_is_almost_one_is_named(tmp_path: Path) -> None:
     assert "did you mean status?" in run("statsu", home=tmp_path).stderr
+
+
+@pytest.mark.parametrize("old", OLD_COMMANDS)
+def test_an_old_name_says_the_new_one_in_one_line(tmp_path: Path, old: str) -> None:
+    command, *further = old.split()
+
+    result = run(command, "demo", *further, home=tmp_path)
+
+    assert result.exit_code == Exit.USAGE
+    assert result.stderr == f"crawl-tasks: `{old}` is `{OLD_COMMANDS[old]}` now\n"
+
+
+@pytest.mark.parametrize("new", sorted(set(OLD_COMMANDS.values())))
+def test_every_new_name_is_a_command_with_these_options(new: str) -> None:
+    found: click.Command = cli
+    for word in new.split():
+        if word.startswith("--"):
+            assert word in {name for given in found.params for name in given.opts}
+        elif isinstance(found, click.Group):
+            found = found.get_command(click.Context(found), word) or pytest.fail(f"{new}: there is no {word}")
+
+
+def test_an_old_name_stands_in_no_file() -> None:
+    root = Path(__file__).parents[2]
+    old = re.compile(rf"crawl-tasks (?:{'|'.join(map(re.escape, OLD_COMMANDS))})\b")
+    inner = [path for name in ("config", "crawl_tasks", "docker", "docs", "tests") for path in (root / name).rglob("*")]
+    texts = [path for path in (*root.glob("*.md"), *inner) if path.suffix in {".py", ".md", ".yml", ".yaml", ".lua"}]
+
+    assert {path: old.findall(path.read_text("utf-8")) for path in texts if old.search(path.read_text("utf-8"))} == {}
+    assert len(texts) > 500
 
 
 @pytest.mark.parametrize("option", ["--out", "--report"])
@@ -213,8 +243,8 @@ def test_a_result_without_a_place_ends_a_run_before_it_begins(tmp_path: Path, op
     assert line.startswith(f"crawl-tasks: {option} ")
 
 
-def test_the_version_is_an_option_too(tmp_path: Path) -> None:
-    assert run("--version", home=tmp_path).stdout == run("version", home=tmp_path).stdout
+def test_the_version_is_an_option(tmp_path: Path) -> None:
+    assert run("--version", home=tmp_path).stdout == f"crawl-tasks {__version__}\n"
 
 
 @pytest.mark.parametrize(
@@ -230,7 +260,7 @@ def test_an_exporter_that_cannot_listen_says_what_to_choose(
     assert said in result.stderr
 
 
-@pytest.mark.parametrize("arguments", [("--help",), ("version",), ("sites", "check", "--no-publish")])
+@pytest.mark.parametrize("arguments", [("--help",), ("--version",), ("sites", "check", "--no-publish")])
 def test_output_that_cannot_be_written_is_one_line(tmp_path: Path, arguments: tuple[str, ...]) -> None:
     write_site(tmp_path, site_text())
     env = os.environ | {"CRAWL_SITES_DIR": str(tmp_path / "sites")}

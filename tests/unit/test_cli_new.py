@@ -51,6 +51,52 @@ def test_the_file_names_program_boards_zone_and_pace_and_loads(tmp_path: Path, f
     assert "Crawl-delay 0.01" in result.stderr
 
 
+ROW = """<li class="row bg1"><dl><a class="topictitle" href="./viewtopic.php?t={}">A topic</a>
+<div class="topic-poster">by <a class="username">ann</a> <time datetime="2024-05-01T09:00:00+00:00">May</time> in
+<a href="./viewforum.php?f={}">Board</a></div><dd class="posts">3</dd>
+<dd class="lastpost"><time datetime="2024-05-01T{}:00:00+00:00">May</time></dd></dl></li>"""
+ACTIVE = "/forum/search.php?search_id=active_topics"
+
+
+def found_on(forum: HostileServer, home: Path, *rows: tuple[int, int, int], robots: bytes = b"") -> tuple[str, str]:
+    """Give the site file and the words of `new` for a forum whose active topics are of these topics, boards, hours."""
+    active = "".join(ROW.format(*row) for row in rows)
+    forum.routes["/robots.txt"] = page(robots, **{"Content-Type": "text/plain"})
+    forum.routes["/forum/search.php"] = page(f'<ul class="topiclist topics">{active}</ul>'.encode())
+    result = run("new", f"{forum.base}/forum/", "-o", "-", home=home)
+    assert result.exit_code == Exit.OK, result.output
+    return result.stdout, result.stderr
+
+
+def test_a_page_of_active_topics_over_all_boards_becomes_the_news_page(tmp_path: Path, forum: HostileServer) -> None:
+    text, said = found_on(forum, tmp_path, (8, 5, 14), (9, 2, 13))
+
+    assert '- {id: news, kind: news, address: "/search.php?search_id=active_topics"}' in text
+    assert "freshness: {goal_s: 600}" in text
+    assert "2 threads of 2 boards" in said
+
+
+@pytest.mark.parametrize(
+    ("rows", "robots"),
+    [
+        (((8, 5, 14), (9, 5, 13)), b""),
+        (((8, 5, 12), (9, 2, 13)), b""),
+        (((7, 2, 14), (9, 5, 13)), b""),
+        ((), b""),
+        (((8, 5, 14), (9, 2, 13)), ROBOTS),
+    ],
+    ids=["one board", "oldest first", "other revisions than the board shows", "empty", "forbidden"],
+)
+def test_another_page_does_not(
+    tmp_path: Path, forum: HostileServer, rows: tuple[tuple[int, int, int], ...], robots: bytes
+) -> None:
+    text, _ = found_on(forum, tmp_path, *rows, robots=robots)
+
+    assert "kind: news" not in text
+    assert "freshness: {goal_s: 600}" in text
+    assert len([path for path in forum.paths() if path == ACTIVE]) == (0 if robots else 1)
+
+
 def test_no_page_is_asked_for_twice_and_few_in_all(tmp_path: Path, forum: HostileServer) -> None:
     run("new", f"{forum.base}/forum/", home=tmp_path)
 

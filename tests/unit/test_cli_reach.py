@@ -10,12 +10,12 @@ import redis
 
 from crawl_tasks.cli.crawl import Plan, is_idle, walk
 from crawl_tasks.cli.exits import Exit
-from crawl_tasks.cli.since import Since
+from crawl_tasks.cli.since_option import SinceOption
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.local.redis_server import RedisServer
 from crawl_tasks.model import Items, Lease, Parsed, Reach
 from crawl_tasks.monitor.snapshot import take_snapshot
-from crawl_tasks.publishing import publish_site
+from crawl_tasks.registry.site_publisher import publish_site
 from crawl_tasks.sites.loader import parse_site
 from tests.unit.command_line import run, site_text, write_site
 
@@ -40,7 +40,7 @@ def test_a_limited_run_walks_its_boards_and_is_idle_when_they_are_done(frontier:
     assert not is_idle(take_snapshot(frontier), frontier, since_ms, plan.scanned)
     frontier.commit(lease, Parsed(Items("tiny")))
     assert not is_idle(take_snapshot(frontier), frontier, since_ms, plan.scanned)  # what was done is not stored yet
-    frontier.outbox.stored({"tiny": [page_id for page_id, _ in frontier.outbox.draw("store", 10)]})
+    frontier.outbox.ack({"tiny": [page_id for page_id, _ in frontier.outbox.read("store", 10)]})
     assert is_idle(take_snapshot(frontier), frontier, since_ms, plan.scanned)
     assert not is_idle(take_snapshot(frontier), frontier, since_ms)
 
@@ -58,7 +58,7 @@ def test_a_seeded_board_may_be_limited(tmp_path: Path, redis_server: RedisServer
 def test_a_time_ago_counts_from_now() -> None:
     before = int(time.time())
 
-    assert before - 7 * 86_400 <= Since().convert("7d", None, None) <= time.time() - 7 * 86_400 + 1
+    assert before - 7 * 86_400 <= SinceOption().convert("7d", None, None) <= time.time() - 7 * 86_400 + 1
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,14 @@
-"""Commands that only look: doctor, fetch, export."""
+"""Commands that only look: check, try URL, export."""
 
 from __future__ import annotations
 
 import json
+import os
+import pty
+import subprocess
+import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -12,7 +17,7 @@ import redis
 from crawl_tasks.cli.exits import Exit
 from crawl_tasks.cli.safe_text import printable
 from crawl_tasks.demo.forum import DemoForum
-from crawl_tasks.demo.server import DemoServer
+from crawl_tasks.demo.http_server import DemoServer
 from crawl_tasks.local.redis_server import RedisServer
 from crawl_tasks.model import Comment, Items, Post
 from crawl_tasks.store.upsert import Store
@@ -30,87 +35,106 @@ def forum(tmp_path: Path) -> Iterator[DemoServer]:
         yield server
 
 
-def test_fetch_prints_what_is_read_from_a_page_and_writes_nothing(tmp_path: Path, forum: DemoServer) -> None:
+def test_an_address_is_read_as_json_and_nothing_is_written(tmp_path: Path, forum: DemoServer) -> None:
     truth = next(post for post in DemoForum(1).truth().posts if post.status == 200)
 
-    by_url = run("fetch", f"{forum.url}/post/{truth.post_id}", home=tmp_path)
-    by_name = run("fetch", "demo", "post", truth.post_id, home=tmp_path)
+    result = run("try", f"{forum.url}/post/{truth.post_id}", home=tmp_path)
+    body = run("try", f"{forum.url}/post/{truth.post_id}", "--body", home=tmp_path)
 
-    for result in (by_url, by_name):
-        assert result.exit_code == Exit.OK, result.output
-        page = json.loads(result.stdout)
-        assert page["posts"][0]["title"] == truth.title
-        assert "nothing is stored" in result.stderr
+    assert result.exit_code == Exit.OK, result.output
+    assert json.loads(result.stdout)["posts"][0]["title"] == truth.title
+    assert "nothing is stored" in result.stderr
+    assert f"<title>{truth.title}" in body.stdout
     assert not (tmp_path / "state").exists()
+
+
+def test_a_page_by_its_address_can_become_a_test_case(tmp_path: Path, forum: DemoServer) -> None:
+    saved = run("try", f"{forum.url}/list/1/1", "--save", home=tmp_path)
+    checked = run("sites", "check", "--no-publish", home=tmp_path)
+
+    assert "kept as " in saved.stderr
+    assert "demo: 1 kept pages read as before" in checked.stdout
 
 
 @pytest.mark.parametrize(
     ("what", "code", "text"),
     [
         (("http://elsewhere.example/post/1",), Exit.USAGE, "is no page of a known site; known are demo"),
-        (("no", "post", "1"), Exit.USAGE, "there is no site 'no'; there are: demo"),
-        (("demo", "post", "999999999"), Exit.FAILURES, "404"),
+        (("no",), Exit.USAGE, "no.yaml: there is no such site; there are: demo"),
+        (("{forum}/post/999999999",), Exit.FAILURES, "404"),
         (("file:///etc/passwd",), Exit.FAILURES, "http"),
-        (("demo", "thread", "1"), Exit.USAGE, "name a URL, or a site"),
+        (("{forum}/post/1", "--kept"), Exit.USAGE, "--url and --kept are for a NAME"),
+        (("demo", "--body"), Exit.USAGE, "--body is for a URL"),
+        (("demo", "--url", "{forum}/post/1", "--kept"), Exit.USAGE, "one of them"),
+        (("demo", "--revive"), Exit.USAGE, "--stage and --revive go with --kept"),
     ],
 )
-def test_what_cannot_be_fetched_is_one_clear_line(
+def test_what_cannot_be_tried_is_one_clear_line(
     tmp_path: Path, forum: DemoServer, what: tuple[str, ...], code: int, text: str
 ) -> None:
-    result = run("fetch", *what, home=tmp_path)
+    result = run("try", *(word.format(forum=forum.url) for word in what), home=tmp_path)
 
     assert result.exit_code == code
     assert text in result.stderr.splitlines()[-1]
 
 
-def test_the_doctor_names_each_thing_and_its_remedy(tmp_path: Path, redis_server: RedisServer) -> None:
+def test_the_check_names_each_thing_and_the_remedy_of_each_problem(tmp_path: Path, redis_server: RedisServer) -> None:
     write_site(tmp_path, site_text())
 
-    result = run("doctor", "--json", home=tmp_path, redis_url=redis_server.url)
+    result = run("check", "--json", home=tmp_path, redis_url=redis_server.url)
 
-    assert result.exit_code == Exit.OK, result.output
-    rows = json.loads(result.stdout)
-    levels = {(row["what"], row["level"]) for row in rows}
-    assert {("python", "ok"), ("celery", "ok"), ("sites", "ok"), ("redis", "ok"), ("beat", "ok")} <= levels
-    assert "nobody serves post; start: celery -A crawl_tasks worker -Q post" in [row["text"] for row in rows]
+    assert result.exit_code == Exit.FAILURES, result.output
+    told = json.loads(result.stdout)
+    facts = {fact["subject"] for fact in told["facts"]}
+    assert {"python", "celery", "sites", "redis", "database"} <= facts
+    assert (told["ledger"], told["mended"]) == ([], [])
+    assert {
+        "name": "CrawlNoWorker",
+        "severity": "critical",
+        "subject": "post",
+        "text": "no worker serves this queue",
+        "remedy": "start one: celery -A crawl_tasks worker -Q post",
+    } in told["problems"]
 
 
-def test_the_doctor_fails_where_redis_may_throw_the_ledger_away(
+def test_the_check_fails_where_redis_may_throw_the_ledger_away(
     tmp_path: Path, redis_server: RedisServer, client: redis.Redis
 ) -> None:
     write_site(tmp_path, site_text())
     client.config_set("maxmemory-policy", "allkeys-lru")
     client.config_set("appendonly", "no")
 
-    result = run("doctor", home=tmp_path, redis_url=redis_server.url)
+    result = run("check", home=tmp_path, redis_url=redis_server.url)
     client.config_set("maxmemory-policy", "noeviction")
     client.config_set("appendonly", "yes")
 
-    assert result.exit_code == Exit.BACKEND
-    assert "fail  memory     maxmemory-policy is allkeys-lru" in result.stdout
-    assert "warn  memory     appendonly is off" in result.stdout
+    assert result.exit_code == Exit.FAILURES
+    assert "critical  CrawlRedisEvicts: maxmemory-policy is allkeys-lru" in result.stdout
+    assert "warning   CrawlRedisForgets: appendonly is off" in result.stdout
+    assert "\n          CONFIG SET appendonly yes\n" in result.stdout
 
 
 @pytest.mark.parametrize(
     ("site", "settings", "code", "text"),
     [
-        ("name: [", {}, Exit.BACKEND, "fail  sites      "),
-        (site_text(base="https://forum.example", private=""), {}, Exit.BACKEND, "fail  sites      "),
-        (site_text(), {}, Exit.BACKEND, "fail  redis      Redis at redis://127.0.0.1:1/0 does not answer"),
-        (site_text(), {"database_url": "oracle://me:secret@h/x"}, Exit.BACKEND, "fail  database   "),
+        ("name: [", {}, Exit.BACKEND, "critical  CrawlSiteFile: "),
+        (site_text(base="https://forum.example", private=""), {}, Exit.BACKEND, "critical  CrawlSiteFile: "),
+        ("", {"sites_dir": "/nowhere"}, Exit.BACKEND, "info      CrawlNoSiteFile: "),
+        (site_text(), {}, Exit.BACKEND, "be judged: Redis at redis://127.0.0.1:1/0 does not answer"),
+        (site_text(), {"database_url": "oracle://me:secret@h/x"}, Exit.BACKEND, "critical  CrawlDatabaseDown: "),
     ],
 )
-def test_the_doctor_goes_on_after_a_failure_and_ends_with_the_gravest(
+def test_the_check_goes_on_after_a_failure_and_ends_with_the_gravest(
     tmp_path: Path, site: str, settings: dict[str, str], code: int, text: str
 ) -> None:
     write_site(tmp_path, site)
 
-    result = run("doctor", home=tmp_path, **settings)
+    result = run("check", home=tmp_path, **settings)
 
     assert result.exit_code == code
     assert text in result.stdout
     assert "secret" not in result.output
-    assert "fail  redis" in result.stdout
+    assert "critical  CrawlRedisDown: " in result.stdout
 
 
 def test_export_writes_rows_once_and_does_not_replace_a_file_unasked(tmp_path: Path) -> None:
@@ -160,3 +184,45 @@ def test_export_of_what_was_never_crawled_is_one_line(tmp_path: Path) -> None:
 )
 def test_text_of_strangers_cannot_steer_the_terminal(text: str, shown: str) -> None:
     assert printable(text) == shown
+
+
+@pytest.mark.parametrize("command", [("export",), ("run", "--until-idle")], ids=" ".join)
+def test_a_file_of_a_format_that_is_not_written_is_refused_before_any_work(
+    tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    result = run(*command, "-o", str(tmp_path / "x.parquet"), home=tmp_path)
+
+    assert result.exit_code == Exit.USAGE
+    assert ".parquet is no format of an export; name a file .jsonl or .csv" in result.stderr
+    assert not (tmp_path / "x.parquet").exists()
+
+
+STEERING = "a\x1b]0;x\x07\x9b31m\u202eb\tc"
+
+
+@pytest.mark.parametrize("form", ["jsonl", "csv"])
+def test_foreign_text_does_not_steer_a_terminal_and_a_pipe_gets_it_whole(tmp_path: Path, form: str) -> None:
+    with Store(f"sqlite:///{tmp_path}/crawl.db") as store:
+        store.write([Items("demo", posts=(Post("1", 1.0, extra={"x": STEERING}),))])
+    command = [sys.executable, "-m", "crawl_tasks", "export", "--format", form]
+    environment = os.environ | {"CRAWL_STATE_DIR": str(tmp_path)}
+    ours, theirs = pty.openpty()
+
+    piped = subprocess.run(command, env=environment, capture_output=True, check=True).stdout.decode()
+    with subprocess.Popen(command, env=environment, stdout=theirs) as process:
+        os.close(theirs)
+        shown = read_all(ours).decode()
+        assert process.wait() == 0
+
+    assert [sign for sign in "\x1b\x07\x9b\u202e" if sign in shown] == []
+    assert "\\u009b31m\\u202eb" in shown
+    assert "\x9b31m\u202eb" in piped
+
+
+def read_all(descriptor: int) -> bytes:
+    """Read what a terminal was sent, up to its end."""
+    pieces: list[bytes] = []
+    with open(descriptor, "rb", buffering=0) as terminal, suppress(OSError):  # an error is its end
+        while piece := terminal.read(65536):
+            pieces.append(piece)
+    return b"".join(pieces)

@@ -11,10 +11,13 @@ import redis
 from crawl_tasks.cli.exits import Exit
 from crawl_tasks.cli.seed import wanted_lines
 from crawl_tasks.errors import BadStatus, ParseError, StoreError
+from crawl_tasks.frontier.admin.admin import Admin
+from crawl_tasks.frontier.admin.failed import MOST_ITEMS, Selection
 from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.frontier.retry import RetryPolicy, judge
-from crawl_tasks.frontier.shelf import MOST_PAGES
 from crawl_tasks.model import Lease
+from crawl_tasks.queues import QUEUES
 from tests.unit.command_line import Command
 
 
@@ -36,7 +39,7 @@ def test_seeds_are_admitted_once_and_reported_line_by_line(command: Command, fro
     assert first.stdout.splitlines() == ["admitted: post 7", "admitted: url http://127.0.0.1:8765/post/8"]
     assert second.stdout.splitlines() == ["known: post 7", "admitted: post 9"]
     assert (first.exit_code, second.exit_code) == (Exit.OK, Exit.OK)
-    assert frontier.census("tiny").admitted == 3
+    assert Inspector(frontier).count_requests("tiny").admitted == 3
 
 
 def test_a_board_can_be_seeded_again_and_again(command: Command, frontier: Frontier) -> None:
@@ -102,7 +105,13 @@ def test_a_paused_site_says_so_until_it_is_resumed(command: Command) -> None:
 
 
 def test_an_unknown_site_is_a_wrong_usage(command: Command) -> None:
-    for arguments in (("status", "no"), ("pause", "no"), ("reparse", "no"), ("ledger", "no")):
+    for arguments in (
+        ("status", "no"),
+        ("pause", "no"),
+        ("try", "no", "--kept"),
+        ("failed", "list", "--site", "no"),
+        ("check", "no"),
+    ):
         result = command(*arguments)
 
         assert result.exit_code == Exit.USAGE
@@ -111,27 +120,32 @@ def test_an_unknown_site_is_a_wrong_usage(command: Command) -> None:
     assert "'no' is not published" in command("seed", "no", "--post", "1").stderr
 
 
-def test_the_ledger_command_fails_when_an_entry_is_gone(command: Command, client: redis.Redis) -> None:
+def test_the_check_begins_with_the_ledger_and_fails_when_an_entry_is_gone(
+    command: Command, client: redis.Redis, frontier: Frontier
+) -> None:
+    frontier.heartbeat("here:1", QUEUES)
+    frontier.produce()
     command("seed", "tiny", "--post", "1")
-    sound = command("ledger")
+    sound = command("check")
     client.delete("test:s:tiny:released:post")
-    broken = command("ledger")
+    broken = command("check", "tiny")
 
-    assert (sound.exit_code, broken.exit_code) == (Exit.OK, Exit.FAILURES)
-    assert sound.stdout.endswith("done 0: balances\n")
-    assert "DOES NOT BALANCE" in broken.stdout
+    assert (sound.exit_code, broken.exit_code) == (Exit.OK, Exit.FAILURES), sound.output
+    assert sound.stdout.splitlines()[0].endswith("done 0: balances")
+    assert "the ledger does not balance: tiny: admitted" in broken.stdout.splitlines()[0]
+    assert "critical  CrawlLedgerUnbalanced: tiny: the ledger does not balance" in broken.stdout
 
 
 def test_what_was_given_up_is_listed_with_its_reason_and_can_be_tried_again(
     command: Command, frontier: Frontier
 ) -> None:
     command("seed", "tiny", "--post", "1", "--post", "2")
-    fail(frontier, 1, BadStatus("answered 418 \x1b[31m"))
+    fail(frontier, 1, BadStatus("answered 418 \x1b]0;title\x07"))
     fail(frontier, 2, ParseError("no title"))
 
-    listed = command("dead", "list")
-    rows = [json.loads(line) for line in command("dead", "list", "--json").stdout.splitlines()]
-    retried = command("dead", "retry", "tiny", "--reason", "status")
+    listed = command("failed", "list")
+    rows = [json.loads(line) for line in command("failed", "list", "--json").stdout.splitlines()]
+    retried = command("failed", "retry", "--site", "tiny", "--reason", "status")
 
     assert "dead tiny post http://127.0.0.1:8765/post/1 after 1 attempt: status answered 418" in listed.stdout
     assert "\x1b" not in listed.stdout
@@ -139,39 +153,56 @@ def test_what_was_given_up_is_listed_with_its_reason_and_can_be_tried_again(
         ("dead", "status", "1"),
         ("parked", "parse", "2"),
     ]
-    assert retried.stdout == "1 request of tiny is ready again\n"
-    assert (frontier.census("tiny").dead, frontier.census("tiny").parked) == (0, 1)
+    assert retried.stdout == "1 page is ready again\n"
+    assert (Inspector(frontier).count_requests("tiny").dead, Inspector(frontier).count_requests("tiny").parked) == (
+        0,
+        1,
+    )
 
 
 def test_items_that_were_laid_aside_are_listed_put_back_and_dropped(
     command: Command, frontier: Frontier, client: redis.Redis
 ) -> None:
-    for items in (b"not json \x1b[31m", b"[]"):
+    for items in (b"not json \x1b]0;title\x07", b"[]"):
         page_id = client.xadd("test:outbox", {"items": items})
-        frontier.shelf.put(page_id, "of a later version")
+        Admin(frontier).failed.items.put(page_id, "of a later version")
+    first = next(Admin(frontier).failed.items.list()).id
 
-    listed = command("shelf", "list").stdout
-    retried = command("shelf", "retry").stdout
+    listed = command("failed", "list", "--kind", "item").stdout
+    shown = command("failed", "show", "--kind", "item", first).stdout
+    retried = command("failed", "retry", "--kind", "item").stdout
     waiting = frontier.outbox.size()
-    for page_id, _ in frontier.outbox.draw("me", 10):
-        frontier.shelf.put(page_id, "still")
-    dropped = command("shelf", "drop", "--yes").stdout
+    for page_id, _ in frontier.outbox.read("me", 10):
+        Admin(frontier).failed.items.put(page_id, "still")
+    dropped = command("failed", "drop", "--kind", "item", "--yes").stdout
 
+    assert f"{first} " in listed.splitlines()[0]
     assert "of a later version: not json" in listed
-    assert "\x1b" not in listed
-    assert (retried, waiting) == ("2 pages wait for the store again\n", 2)
-    assert dropped == "2 pages are dropped\n"
-    assert (frontier.shelf.size(), frontier.outbox.size()) == (0, 0)
-    assert command("shelf", "list").stdout == "nothing was laid aside\n"
+    assert "items     not json \\x1b]0;title\\x07" in shown
+    assert "\x1b" not in listed + shown
+    assert (retried, waiting) == ("2 pages with items are back before the store\n", 2)
+    assert dropped == "2 pages with items are dropped\n"
+    assert (Admin(frontier).failed.items.size(), frontier.outbox.size()) == (0, 0)
+    assert command("failed", "list").stdout == "nothing failed\n"
+
+
+def test_the_oldest_items_go_back_first(frontier: Frontier, client: redis.Redis) -> None:
+    for reason in ("first", "second"):
+        client.xadd("test:shelf", {"items": "[]", "reason": reason})
+
+    assert Admin(frontier).failed.items.retry(Selection(most=1)) == 1
+    assert [item.reason for item in Admin(frontier).failed.items.list()] == ["second"]
 
 
 def test_a_full_shelf_leaves_the_rest_in_the_outbox(frontier: Frontier, client: redis.Redis, command: Command) -> None:
-    for _ in range(MOST_PAGES):
+    for _ in range(MOST_ITEMS):
         client.xadd("test:shelf", {"items": "[]", "reason": "x"})
     page_id = client.xadd("test:outbox", {"items": "[]"})
 
-    with pytest.raises(StoreError, match="crawl-tasks shelf list"):
-        frontier.shelf.put(page_id, "x")
+    with pytest.raises(StoreError, match="crawl-tasks failed list --kind item"):
+        Admin(frontier).failed.items.put(page_id, "x")
 
     assert frontier.outbox.size() == 1
-    assert command("shelf", "retry").stdout == f"{MOST_PAGES} pages wait for the store again\n"
+    assert command("failed", "retry", "--kind", "item").stdout == (
+        f"{MOST_ITEMS} pages with items are back before the store\n"
+    )

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 import redis
 
 from crawl_tasks.cli.exits import Exit
-from crawl_tasks.cli.schedule import span
+from crawl_tasks.cli.schedule import HOLDING_SCANS, span
+from crawl_tasks.frontier.admin.admin import Admin
+from crawl_tasks.frontier.admin.failed import Selection
 from crawl_tasks.frontier.frontier import Frontier
-from tests.unit.command_line import Command
+from crawl_tasks.frontier.retry import Verdict
+from crawl_tasks.model import Items, Lease, Parsed, Request, Stage, State
+from crawl_tasks.monitor.problems.registry import KINDS
+from tests.unit.command_line import Command, site_text, write_site
+
+
+def test_the_problems_that_hold_scans_are_those_of_the_registry() -> None:
+    assert HOLDING_SCANS - KINDS.keys() == set()
 
 
 def rows(command: Command) -> dict[str, dict[str, object]]:
@@ -74,3 +84,66 @@ def test_what_cannot_be_scheduled_is_refused_with_a_remedy(
 )
 def test_a_duration_is_written_in_its_largest_fitting_unit(ms: int, text: str) -> None:
     assert span(ms) == text
+
+
+def park_first_page(frontier: Frontier, client: redis.Redis, board: str) -> None:
+    """Let the scan of one board end with a parked page, and that of the other board well."""
+    frontier.produce()
+    while waiting := client.zrange("test:s:tiny:released:list", 0, 0):
+        held = frontier.lease("tiny", int(waiting[0]))
+        assert isinstance(held, Lease)
+        if held.request.key == board:
+            assert frontier.fail(held, Verdict(State.PARKED, "parse", "no rows"))
+        else:
+            frontier.commit(held, Parsed(Items("tiny")))
+
+
+def test_a_mended_file_asks_for_a_parked_board_page_at_its_new_address(
+    command: Command, client: redis.Redis, tmp_path: Path
+) -> None:
+    frontier = Frontier(client, "test")
+    park_first_page(frontier, client, "1")
+    write_site(tmp_path, site_text().replace("/list/{board}/{page}", "/forum/{board}?p={page}"))
+
+    said = command("sites", "check")
+
+    assert "tiny: 1 failed page with another address now, ready again" in said.stdout
+    [rid] = client.zrange("test:s:tiny:released:list", 0, -1)
+    again = frontier.lease("tiny", int(rid))
+    assert isinstance(again, Lease)
+    assert again.request.address == "http://127.0.0.1:8765/forum/1?p=1"
+    assert again.attempt == 1
+    frontier.commit(again, Parsed(Items("tiny")))
+    assert "0 problems" not in command("check").stdout  # beat is silent
+    assert command("check").stdout.startswith("tiny: admitted 2 =")
+
+
+def test_only_addresses_that_follow_from_the_file_are_changed(
+    command: Command, client: redis.Redis, tmp_path: Path
+) -> None:
+    frontier = Frontier(client, "test")
+    for number, path in ((1, "post/1"), (2, "link/2-of-a-row")):
+        frontier.admit("tiny", [Request("tiny", Stage.POST, str(number), f"http://127.0.0.1:8765/{path}")])
+    for rid in (1, 2):
+        held = frontier.lease("tiny", rid)
+        assert isinstance(held, Lease)
+        frontier.fail(held, Verdict(State.DEAD, "timeout", ""))
+    write_site(tmp_path, site_text().replace("/post/{post}", "/thread/{post}"))
+
+    command("sites", "check")
+
+    dead = Admin(frontier).failed.requests.list(Selection("tiny"))
+    assert [one.request.address for one in dead] == ["http://127.0.0.1:8765/link/2-of-a-row"]
+
+
+def test_schedule_now_says_why_nothing_happens(command: Command, client: redis.Redis) -> None:
+    frontier = Frontier(client, "test")
+    park_first_page(frontier, client, "1")
+    command("pause", "tiny", "--why", "for the night")
+
+    said = command("schedule", "now", "tiny/1").stderr
+
+    assert "tiny: a page of 1 is parked, and holds its scan; mend it, then crawl-tasks failed retry --site tiny" in said
+    assert "for the night; go on with crawl-tasks resume tiny" in said
+    assert "list: no worker serves this queue" in said
+    assert "comment" not in said

@@ -9,11 +9,12 @@ import redis
 
 from crawl_tasks.cli.exits import Exit
 from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.local.redis_server import RedisServer
-from crawl_tasks.publishing import board_terms, is_public, terms_of
+from crawl_tasks.registry.site_publisher import board_terms, is_public, terms_of
 from crawl_tasks.sites.loader import parse_site
-from crawl_tasks.sites.published import read_site
 from crawl_tasks.sites.schema import Site
+from crawl_tasks.sites.site_json import read_site
 from tests.unit.command_line import run, site_text, write_site
 
 
@@ -86,7 +87,7 @@ def test_check_publishes_what_the_files_say(tmp_path: Path, redis_server: RedisS
     ]
     frontier = Frontier(client, "test")
     assert read_site(frontier.sites.published("tiny") or "") == parse_site(site_text(), "")
-    assert [board.board for board in frontier.boards("tiny")] == ["1", "b2"]
+    assert [board.board for board in Inspector(frontier).boards("tiny")] == ["1", "b2"]
 
 
 def test_a_file_that_is_half_written_leaves_what_is_published(

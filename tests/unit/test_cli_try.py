@@ -9,7 +9,7 @@ import pytest
 
 from crawl_tasks.cli.exits import Exit
 from crawl_tasks.demo.forum import DemoForum
-from crawl_tasks.demo.server import DemoServer
+from crawl_tasks.demo.http_server import DemoServer
 from tests.unit.command_line import run, write_site
 
 DEMO = Path(__file__).parents[2] / "config" / "sites" / "demo.yaml"

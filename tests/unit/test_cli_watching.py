@@ -1,9 +1,12 @@
-"""What a terminal shows of a crawl: top, the JSON of status, the statistics at the end, the report."""
+"""What a terminal shows of a crawl: the table and the JSON of status, the statistics at the end, the report."""
 
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
+import sys
 import time
 from dataclasses import replace
 from io import StringIO
@@ -17,13 +20,15 @@ from crawl_tasks.cli.crawl import Finish, Start
 from crawl_tasks.cli.exits import Exit
 from crawl_tasks.cli.summary import crawl_stats
 from crawl_tasks.errors import ConfigError
+from crawl_tasks.frontier.admin.admin import Admin
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.local.redis_server import RedisServer
 from crawl_tasks.monitor.history import History
 from crawl_tasks.monitor.progress import Stored, fitting_table, plain_text, site_table
+from crawl_tasks.monitor.site_snapshot import SiteSnapshot
 from crawl_tasks.monitor.snapshot import Snapshot, take_snapshot
-from crawl_tasks.monitor.top import recent, top_table
-from crawl_tasks.web.report import crawl_report, write_report
+from crawl_tasks.monitor.top import COLUMNS, recent, top_table
+from crawl_tasks.monitor.web.static_report import crawl_report, write_report
 from tests.unit.command_line import run
 from tests.unit.test_web_pages import work
 
@@ -36,7 +41,7 @@ def course(client: redis.Redis) -> tuple[Snapshot, Snapshot]:
     start = take_snapshot(frontier, ["quiet"])
     work(frontier, client, "busy", 30)
     end = take_snapshot(frontier)
-    return start, replace(end, vitals=replace(end.vitals, at_ms=start.at_ms + 60_000))
+    return start, replace(end, health=replace(end.health, at_ms=start.at_ms + 60_000))
 
 
 def printed(table: object, width: int = 160) -> str:
@@ -45,10 +50,10 @@ def printed(table: object, width: int = 160) -> str:
     return console.export_text()
 
 
-def test_top_shows_the_busiest_site_first_and_what_each_needs(course: tuple[Snapshot, Snapshot]) -> None:
+def test_the_busiest_site_stands_first_and_what_each_needs_beside_it(course: tuple[Snapshot, Snapshot]) -> None:
     start, end = course
     nothing = replace(
-        end, vitals=start.vitals, sites=tuple(replace(site, census=blank(site.census)) for site in end.sites)
+        end, health=start.health, sites=tuple(replace(site, counts=blank(site.counts)) for site in end.sites)
     )
     history = recent()
     history.note(nothing)
@@ -56,7 +61,10 @@ def test_top_shows_the_busiest_site_first_and_what_each_needs(course: tuple[Snap
 
     shown = printed(top_table(end, history, most=10))
 
-    assert [line.split()[0:2] for line in shown.splitlines() if " parked" in line] == [["busy", "28"], ["quiet", "3"]]
+    assert [line.split()[0:2] for line in shown.splitlines() if "are parked" in line] == [
+        ["busy", "28"],
+        ["quiet", "3"],
+    ]
     assert "2 sites, 0 workers, beat silent: 31 pages/min" in shown
 
 
@@ -90,7 +98,7 @@ def test_a_screen_never_shows_more_sites_than_it_has_lines(
 
     assert len(shown.splitlines()) < 20
     assert ("comment" in shown, len(re.findall(r"^ *[\w-]+ +all ", shown, re.MULTILINE))) == (stages, rows)
-    assert ("486 sites more: crawl-tasks top" in shown) == (sites == 500)
+    assert ("486 sites more: crawl-tasks status --sort pages" in shown) == (sites == 500)
 
 
 def test_status_says_of_a_site_all_that_is_to_be_done(course: tuple[Snapshot, Snapshot]) -> None:
@@ -98,34 +106,62 @@ def test_status_says_of_a_site_all_that_is_to_be_done(course: tuple[Snapshot, Sn
 
     text = plain_text(replace(end, sites=end.sites[:1]))
 
-    assert text.count("  next     ") == 3
-    assert text.index("1 page parked (parse)") < text.index("3 boards never scanned, beat is silent")
-    assert "1 page given up (status)" in text
+    nexts = re.findall(r"^  next     (\S.*?);", text, re.M)
+    assert nexts == [
+        "1 pages are parked (parse)", "beat is silent, no new scans begin", "1 pages are given up (status)"
+    ]  # fmt: skip
 
 
 def test_a_site_that_was_never_scanned_has_nothing_to_do_once_beat_is_alive(course: tuple[Snapshot, Snapshot]) -> None:
     _, end = course
-    beating = replace(end, vitals=replace(end.vitals, produced_at_ms=end.at_ms))
+    beating = replace(end, health=replace(end.health, produced_at_ms=end.at_ms))
 
-    assert "never scanned, beat is silent" not in plain_text(beating)
-    assert "beat is silent, no new scans begin: celery -A crawl_tasks beat" in plain_text(end)
-    assert (
-        "no worker serves list, post, comment, store, control: celery -A crawl_tasks worker -Q list,post,comment,store"
-        in (plain_text(end))
+    assert "beat is silent" not in plain_text(beating)
+    assert "\nbeat is silent, no new scans begin; start celery -A crawl_tasks beat" in plain_text(end)
+    assert "\npost: no worker serves this queue; start one: celery -A crawl_tasks worker -Q post" in plain_text(end)
+    assert "\ncontrol: no worker serves this queue; start one: celery -A crawl_tasks worker -Q list" in plain_text(end)
+
+
+def blank(counts: object) -> object:
+    stages = {stage: replace(count, done=0) for stage, count in counts.stages.items()}  # type: ignore[attr-defined]
+    return replace(counts, stages=stages)  # type: ignore[type-var]
+
+
+@pytest.mark.parametrize("column", list(COLUMNS))
+def test_the_greatest_of_a_column_stands_first(course: tuple[Snapshot, Snapshot], column: str) -> None:
+    _, end = course
+    one = end.sites[0]
+    boards = replace(one.boards, late=0, overdue_since_ms=0)
+    plain = SiteSnapshot("a", replace(blank(one.counts), fields={}, stats={}), boards)
+    greatest = {
+        "site": plain,
+        "pages": replace(plain, counts=replace(one.counts, fields={}, stats={})),
+        "open": replace(plain, counts=replace(plain.counts, leased=99)),
+        "late": replace(plain, boards=replace(boards, late=2)),
+        "posts": replace(plain, counts=replace(plain.counts, stats={"post:new": 5})),
+        "failed": replace(plain, counts=replace(plain.counts, fields={"failed:status": "5"})),
+        "overdue": replace(plain, boards=replace(boards, overdue=1, overdue_since_ms=1)),
+    }
+    history = recent()
+    history.note(replace(end, sites=(plain, replace(plain, name="z"))))
+    after = replace(end, sites=(plain, replace(greatest[column], name="z")))
+    history.note(after := replace(after, health=replace(end.health, at_ms=end.at_ms + 60_000)))
+
+    rows = [line.split() for line in printed(top_table(after, history, 10, sort=column)).splitlines()]
+
+    assert [words[0] for words in rows if words and words[0] in "az"] == (
+        ["a", "z"] if column == "site" else ["z", "a"]
     )
 
 
-def blank(census: object) -> object:
-    stages = {stage: replace(count, done=0) for stage, count in census.stages.items()}  # type: ignore[attr-defined]
-    return replace(census, stages=stages)  # type: ignore[type-var]
-
-
-def test_top_prints_the_last_of_some_looks(client: redis.Redis, redis_server: RedisServer, tmp_path: Path) -> None:
+def test_a_table_takes_two_looks_to_tell_rates(client: redis.Redis, redis_server: RedisServer, tmp_path: Path) -> None:
     work(Frontier(client, "test"), client, "busy", 5)
 
-    result = run("top", "--looks", "2", "--every", "0.2", home=tmp_path, redis_url=redis_server.url)
+    result = run("status", "--sort", "open", "--every", "0.2", home=tmp_path, redis_url=redis_server.url)
+    as_json = run("status", "--sort", "open", "--json", home=tmp_path, redis_url=redis_server.url)
 
-    assert (result.exit_code, "busy" in result.stdout) == (0, True)
+    assert (result.exit_code, "busy" in result.stdout, ": 0 pages/min" in result.stdout) == (0, True, True)
+    assert (as_json.exit_code, "--sort is for people" in as_json.stderr) == (Exit.USAGE, True)
 
 
 def test_status_as_json_has_what_the_counters_know(
@@ -144,7 +180,7 @@ def test_status_as_json_has_what_the_counters_know(
 def test_status_of_an_emptied_redis_says_why_all_stands_still(
     client: redis.Redis, redis_server: RedisServer, tmp_path: Path
 ) -> None:
-    Frontier(client, "test").memory.halt("Redis was emptied; run: crawl-tasks recover")
+    Admin(Frontier(client, "test")).restore.halt("Redis was emptied; run: crawl-tasks recover")
 
     result = run("status", home=tmp_path, redis_url=redis_server.url)
 
@@ -175,7 +211,7 @@ def test_the_report_shows_the_crawl_and_stands_alone(course: tuple[Snapshot, Sna
     assert ">28<" in text
     assert "&lt;x&gt;" in text
     assert "time of fetching" in text
-    assert "1 page parked (parse)" in text
+    assert "busy: 1 pages are parked (parse); mend the cause" in text
     assert ">now<" not in text
     with pytest.raises(ConfigError, match="cannot be written"):
         write_report(tmp_path, text)
@@ -186,7 +222,22 @@ def test_a_long_crawl_is_kept_whole_with_fewer_readings(course: tuple[Snapshot, 
     history = History(1000, 10, is_whole=True)
 
     for second in range(100):
-        history.note(replace(end, vitals=replace(end.vitals, at_ms=second * 1000)))
+        history.note(replace(end, health=replace(end.health, at_ms=second * 1000)))
 
     kept = [reading.at_ms for reading in history.of()]
     assert (kept[0], kept[-1], len(kept) <= 10) == (0, 99_000, True)
+
+
+def test_a_sorted_table_that_is_watched_through_a_pipe_comes_look_by_look(
+    client: redis.Redis, redis_server: RedisServer
+) -> None:
+    work(Frontier(client, "test"), client, "quiet", 5)
+    command = [sys.executable, "-m", "crawl_tasks", "status", "--watch", "--sort", "pages", "--every", "0.2"]
+    environment = os.environ | {"CRAWL_REDIS_URL": redis_server.url, "CRAWL_REDIS_PREFIX": "test"}
+
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        rows = [next(line for line in process.stdout if "quiet" in line) for _ in range(2)]
+        process.terminate()
+
+    assert len(rows) == 2

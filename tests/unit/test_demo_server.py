@@ -18,9 +18,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawl_tasks.demo.call import MAX_HEAD_BYTES, BadCallError, Call, read_call
 from crawl_tasks.demo.forum import DemoForum
-from crawl_tasks.demo.server import DemoServer
+from crawl_tasks.demo.http_request import MAX_HEAD_BYTES, BadRequestError, HttpRequest, read_call
+from crawl_tasks.demo.http_server import DemoServer
 from tests.waiting import PATIENCE_S, eventually
 
 ROOT = Path(__file__).parents[2]
@@ -139,12 +139,12 @@ def test_what_is_no_get_is_refused_and_the_connection_closed(server: DemoServer,
 def test_absolute_target_is_read() -> None:
     sent = b"GET http://127.0.0.1:1/list/1/1?a=b HTTP/1.1\r\nHost: x\r\n\r\n"
 
-    assert read_call(sent + b"rest") == (Call("GET", "/list/1/1?a=b", keeps=True), len(sent))
+    assert read_call(sent + b"rest") == (HttpRequest("GET", "/list/1/1?a=b", keeps=True), len(sent))
 
 
 def test_part_of_a_call_is_not_yet_a_call() -> None:
     assert read_call(b"GET / HTTP/1.1\r\nHost: x\r\n") is None
-    with pytest.raises(BadCallError):
+    with pytest.raises(BadRequestError):
         read_call(b"GET / HTTP/1.1\r\nX\r\n\r\n")
 
 
@@ -157,7 +157,7 @@ def test_part_of_a_call_is_not_yet_a_call() -> None:
     .map(lambda head: head + b"\r\n\r\n")
 )
 def test_any_bytes_are_a_call_or_not_yet_one_or_refused(data: bytes) -> None:
-    with suppress(BadCallError):
+    with suppress(BadRequestError):
         found = read_call(data)
         assert found is None or (found[0].target.startswith("/") and 0 < found[1] <= len(data))
 

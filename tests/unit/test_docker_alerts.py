@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from crawl_tasks.errors import PageError
-from crawl_tasks.web.families import MetricKind
-from crawl_tasks.web.metrics import FAMILIES
+from crawl_tasks.monitor.web.exposition import MetricKind
+from crawl_tasks.monitor.web.metrics import FAMILIES
 from tests.unit.docker_files import DOCKER, Said, broken, read_services, read_yaml, run
 
 PROMETHEUS = DOCKER / "prometheus"
@@ -72,10 +72,11 @@ def test_a_broken_rule_does_not_pass(tmp_path: Path) -> None:
 def test_every_alert_has_a_test_of_its_beginning_and_its_end() -> None:
     (document,) = read_yaml(RULE_TESTS.read_text("utf-8"))
 
-    for test, rule in zip(document["tests"], rules(), strict=True):
-        fires = [bool(moment["exp_alerts"]) for moment in test["alert_rule_test"]]
-        assert {moment["alertname"] for moment in test["alert_rule_test"]} == {rule["alert"]}
-        assert fires == [False, True, False]
+    for test in document["tests"]:
+        [before, *during, after] = [bool(moment["exp_alerts"]) for moment in test["alert_rule_test"]]
+        assert {moment["alertname"] for moment in test["alert_rule_test"]} == {test["name"]}
+        assert (before, {*during}, after) == (False, {True}, False)
+    assert list(dict.fromkeys(test["name"] for test in document["tests"])) == [rule["alert"] for rule in rules()]
 
 
 def test_every_alert_says_what_to_do_and_how_grave_it_is() -> None:

@@ -19,7 +19,7 @@ from crawl_tasks.celery import app
 from crawl_tasks.local.redis_server import find_server, free_port
 from crawl_tasks.queues import CONTROL_QUEUE, DETAIL, DETAIL_QUEUES, QUEUES
 from crawl_tasks.settings import IN_FILE, PREFIX, Settings, load_settings
-from crawl_tasks.sites.policy import Gate
+from crawl_tasks.sites.crawl_policy import Gate
 from tests.unit.docker_files import (
     COMPOSE,
     DOCKER,
@@ -122,6 +122,8 @@ def crawl_names(path: Path) -> set[str]:
     "name",
     [
         "compose.yaml",
+        "compose.env",
+        "crawl.env.example",
         "Dockerfile",
         ".env.example",
         "stack.yaml",
@@ -159,7 +161,7 @@ def test_every_variable_of_the_example_is_used_by_compose() -> None:
     text = (DOCKER / ".env.example").read_text("utf-8")
     offered = set(re.findall(r"^#?([A-Z_]+)=", text, re.MULTILINE))
 
-    used = COMPOSE.read_text("utf-8") + (DOCKER / "compose.users.yaml").read_text("utf-8")
+    used = "".join((DOCKER / name).read_text("utf-8") for name in ("compose.yaml", "compose.env", "compose.users.yaml"))
     unused = {name for name in offered if name not in used}
 
     assert not unused

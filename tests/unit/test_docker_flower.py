@@ -20,7 +20,7 @@ import_module("flower.options")  # defines them; it has no types to import it by
 
 
 def flower_says(address: str, credentials: list[str], auth: str = "") -> dict[str, Any]:
-    """Give the names of flowerconfig.py for what variables and command line said."""
+    """Return the names of flowerconfig.py for what variables and command line said."""
     with pytest.MonkeyPatch.context() as patch:
         mock = options.mockable()
         patch.setattr(mock, "address", address)

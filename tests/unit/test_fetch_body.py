@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawl_tasks.errors import TooLarge, Truncated, Undecodable
+from crawl_tasks.errors import BadEncoding, TooLarge, Truncated
 from crawl_tasks.fetch.body import decode
-from crawl_tasks.fetch.client import Limits, RawResponse, check_ended, folded
+from crawl_tasks.fetch.http_client import Limits, RawResponse, check_ended, folded
 
 LIMITS = Limits(wire_bytes=1 << 20, body_bytes=1 << 20)
 PACKERS = {
@@ -44,7 +44,7 @@ def test_body_cut_anywhere_is_never_taken_for_whole(body, data):
     packed = gzip.compress(body)
     kept = data.draw(st.integers(1, len(packed) - 1))
 
-    with pytest.raises((Truncated, Undecodable)):
+    with pytest.raises((Truncated, BadEncoding)):
         decode(packed[:kept], "gzip", LIMITS)
 
 
@@ -52,7 +52,7 @@ def test_body_cut_anywhere_is_never_taken_for_whole(body, data):
 def test_any_bytes_give_a_body_or_an_error_of_ours(wire, encoding):
     try:
         body = decode(wire, encoding, LIMITS)
-    except (Truncated, Undecodable, TooLarge):
+    except (Truncated, BadEncoding, TooLarge):
         return
 
     assert len(body) <= LIMITS.body_bytes

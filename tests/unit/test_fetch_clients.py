@@ -15,13 +15,13 @@ from pathlib import Path
 import pytest
 
 from crawl_tasks.errors import SettingsError, TooLarge, Unreachable
-from crawl_tasks.fetch.client import Client, Limits
-from crawl_tasks.fetch.curl_client import CurlClient
-from crawl_tasks.fetch.destination import Destination
-from crawl_tasks.fetch.download import build_client
-from crawl_tasks.fetch.policy import FetchPolicy
-from crawl_tasks.fetch.requests_client import RequestsClient
-from crawl_tasks.fetch.watchdog import Watchdog
+from crawl_tasks.fetch.address_guard import Destination
+from crawl_tasks.fetch.curl.client import CurlClient
+from crawl_tasks.fetch.fetch_policy import FetchPolicy
+from crawl_tasks.fetch.fetcher import build_client
+from crawl_tasks.fetch.http_client import Client, Limits
+from crawl_tasks.fetch.requests.client import RequestsClient
+from crawl_tasks.fetch.requests.watchdog import Watchdog
 from tests.unit.hostile_server import HostileServer, page
 from tests.waiting import eventually
 

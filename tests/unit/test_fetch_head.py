@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from crawl_tasks.fetch.head import read_head
+from crawl_tasks.fetch.curl.transfer import read_head
 
 OK = b"HTTP/1.1 200 OK\r\n"
 

@@ -13,6 +13,7 @@ import pytest
 
 from crawl_tasks.errors import (
     AccessDenied,
+    BadEncoding,
     BadRedirect,
     BadStatus,
     DeadlineExceeded,
@@ -24,11 +25,10 @@ from crawl_tasks.errors import (
     SlowDown,
     TooLarge,
     Truncated,
-    Undecodable,
     Unreachable,
 )
-from crawl_tasks.fetch.download import Fetcher, FetchPolicy, build_client
-from crawl_tasks.fetch.watchdog import Watchdog
+from crawl_tasks.fetch.fetcher import Fetcher, FetchPolicy, build_client
+from crawl_tasks.fetch.requests.watchdog import Watchdog
 from crawl_tasks.model import Fetched, Request, Stage
 from tests.unit.hostile_server import HostileServer, Visit, not_found, page, raw, redirect
 
@@ -98,6 +98,7 @@ GOOD = {
 
 BAD: dict[str, tuple[Callable[[Visit], None], type[FetchError] | tuple[type[FetchError], ...]]] = {
     "hangs": (Visit.hang, DeadlineExceeded),
+    "six encodings": (page(PAGE, Content_Encoding="gzip, gzip, gzip, gzip, gzip, gzip"), BadEncoding),
     "drips the status line": (lambda visit: visit.drip(b"HTTP/1.1 200 OK "), DeadlineExceeded),
     "drips headers": (lambda visit: (visit.send(OK), visit.drip(b"X: aaaa\r\n"))[0], DeadlineExceeded),
     "hangs within the headers": (lambda visit: (visit.send(OK), visit.hang())[0], DeadlineExceeded),
@@ -140,17 +141,17 @@ BAD: dict[str, tuple[Callable[[Visit], None], type[FetchError] | tuple[type[Fetc
     "large plain body": (page(b"a" * 300_000), TooLarge),
     "gzip bomb": (page(gzip.compress(b"\0" * 50_000_000), Content_Encoding="gzip"), TooLarge),
     "bomb in members": (page(gzip.compress(b"\0" * 2_000_000) * 30, Content_Encoding="gzip"), TooLarge),
-    "more members than a page has": (page(gzip.compress(b"") * 2_000, Content_Encoding="gzip"), Undecodable),
+    "more members than a page has": (page(gzip.compress(b"") * 2_000, Content_Encoding="gzip"), BadEncoding),
     "endless header lines": (lambda visit: (visit.send(OK), visit.flood(b"X: " + b"a" * 900 + b"\r\n"))[0], TooLarge),
     "endless header line": (lambda visit: (visit.send(OK + b"X: "), visit.flood(b"a" * 9000))[0], TooLarge),
     "80 KB of headers": (raw(OK + b"X: %b\r\n" % (b"a" * 1000) * 80 + b"Content-Length: 0\r\n\r\n"), TooLarge),
     "cut gzip": (page(PACKED[:-12], Content_Encoding="gzip"), Truncated),
     "gzip without its checksum": (page(PACKED[:-8], Content_Encoding="gzip"), Truncated),
     "cut second member": (page(PACKED + PACKED[:50], Content_Encoding="gzip"), Truncated),
-    "wrong checksum": (page(PACKED[:-8] + b"\0" * 8, Content_Encoding="gzip"), Undecodable),
-    "no gzip in truth": (page(PAGE, Content_Encoding="gzip"), Undecodable),
-    "brotli unasked": (page(PAGE, Content_Encoding="br"), Undecodable),
-    "packed twice": (page(gzip.compress(PACKED), Content_Encoding="gzip, gzip"), Undecodable),
+    "wrong checksum": (page(PACKED[:-8] + b"\0" * 8, Content_Encoding="gzip"), BadEncoding),
+    "no gzip in truth": (page(PAGE, Content_Encoding="gzip"), BadEncoding),
+    "brotli unasked": (page(PAGE, Content_Encoding="br"), BadEncoding),
+    "packed twice": (page(gzip.compress(PACKED), Content_Encoding="gzip, gzip"), BadEncoding),
     "shorter than promised": (raw(OK + b"Content-Length: 100\r\n\r\nabc"), Truncated),
     "nothing of what was promised": (raw(OK + b"Content-Length: 100\r\n\r\n"), Truncated),
     "chunk cut short": (raw(OK + b"Transfer-Encoding: chunked\r\n\r\n100\r\nabc"), Truncated),
@@ -191,7 +192,7 @@ BAD: dict[str, tuple[Callable[[Visit], None], type[FetchError] | tuple[type[Fetc
     "410": (page(PAGE, "410 Gone"), Gone),
     "429": (page(PAGE, "429 Too Many Requests"), SlowDown),
     "500": (page(PAGE, "500 Oops"), ServerError),
-    "503": (page(PAGE, "503 Busy"), ServerError),
+    "503": (page(PAGE, "503 Busy"), SlowDown),
     "503 with Retry-After": (page(PAGE, "503 Busy", Retry_After="7"), SlowDown),
     "error with an endless body": (
         lambda visit: (visit.send(b"HTTP/1.1 500 Oops\r\n\r\n"), visit.flood(b"a" * 65536))[0],

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 from crawl_tasks.errors import ConfigError, DeadlineExceeded, FetchError, RefusedAddress, Unreachable
-from crawl_tasks.fetch.client import Limits
-from crawl_tasks.fetch.destination import Destination, Way
-from crawl_tasks.fetch.download import Fetcher, FetchPolicy, build_client, build_fetcher
+from crawl_tasks.fetch.address_guard import Destination, Route
+from crawl_tasks.fetch.fetcher import Fetcher, FetchPolicy, build_client, build_fetcher
+from crawl_tasks.fetch.http_client import Limits
+from crawl_tasks.fetch.requests.tunnel import ProxyRefusedError, open_tunnel
 from crawl_tasks.fetch.resolver import Resolver
-from crawl_tasks.fetch.tunnel import ProxyRefusedError, open_tunnel
 from crawl_tasks.model import Request, Stage
 from crawl_tasks.proxy import DIRECT, Proxy, ProxyKind, read_proxy
-from crawl_tasks.sitebook import site_proxy
+from crawl_tasks.registry.site_registry import site_proxy
 from crawl_tasks.sites.loader import parse_site
 from tests.frontier.small_crawl import RULES
 from tests.unit.hostile_server import HostileServer, page
@@ -212,7 +212,7 @@ def test_what_one_request_was_to_reach_is_not_what_the_next_is(client, server):
     sender, url = build_client(client), f"http://forum.example:{server.port}/"
 
     with SmallProxy() as proxy:
-        way = Way(read_proxy(f"http://{proxy.place}", "the test"), ("127.0.0.1",))
+        way = Route(read_proxy(f"http://{proxy.place}", "the test"), ("127.0.0.1",))
         for addresses in (PUBLIC,), ("1.1.1.1",), (), (PUBLIC,):
             there = Destination("http", "forum.example", server.port, addresses, way)
             deadline = time.monotonic() + 20

@@ -11,15 +11,14 @@ import pytest
 
 from crawl_tasks.errors import (
     BadRedirect,
-    DeadlineExceeded,
     RedirectRefused,
     RobotsRefused,
     RobotsUnavailable,
     Unreachable,
 )
-from crawl_tasks.fetch.download import Fetcher, FetchPolicy, build_client
+from crawl_tasks.fetch.fetcher import Fetcher, FetchPolicy, build_client
 from crawl_tasks.fetch.robots import PARSED_BYTES, Robots
-from crawl_tasks.fetch.turn import Clock
+from crawl_tasks.fetch.throttle import Clock
 from crawl_tasks.model import Request, Stage
 from tests.unit.hostile_server import Answer, HostileServer, Visit, page, redirect
 
@@ -232,7 +231,7 @@ def test_thread_that_waits_for_anothers_fetch_waits_within_its_own_time():
     first.start()
     asked.wait(30)
 
-    with pytest.raises(DeadlineExceeded, match="another thread"):
+    with pytest.raises(RobotsUnavailable, match="another thread"):
         robots.check(f"{ORIGIN}/y", POLICY, Clock(time.monotonic() + 0.01))
     go_on.set()
     first.join()

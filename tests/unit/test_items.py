@@ -8,12 +8,12 @@ import pytest
 
 from crawl_tasks.errors import Crashed, Gone, SettingsError, SiteError
 from crawl_tasks.items.language import language_of
-from crawl_tasks.items.sieve import Sieve
-from crawl_tasks.items.verdict import Drop
+from crawl_tasks.items.pipeline import ItemPipeline
+from crawl_tasks.items.steps import DropItem
 from crawl_tasks.model import Comment, Items, Parsed, Post, Request, Stage
+from crawl_tasks.sites.item_steps import read_steps
 from crawl_tasks.sites.loader import parse_site
 from crawl_tasks.sites.schema import Site
-from crawl_tasks.sites.steps import read_steps
 from tests.unit.good_site import GOOD
 from tests.unit.pages import ask
 
@@ -27,8 +27,8 @@ def shout(item: Post | Comment) -> Post | Comment:
     return item._replace(body=(item.body or "").upper())
 
 
-def drop_bob(item: Comment) -> Comment | Drop:
-    return Drop("Bob, again!") if item.author == "bob" else item
+def drop_bob(item: Comment) -> Comment | DropItem:
+    return DropItem("Bob, again!") if item.author == "bob" else item
 
 
 def twice(item: Comment, request: Request, site: Site) -> Iterator[Comment]:
@@ -75,7 +75,9 @@ def sifted(steps: str, *items: Post | Comment, stage: Stage = Stage.POST) -> Par
     site = site_with(steps)
     posts = tuple(one for one in items if isinstance(one, Post))
     comments = tuple(one for one in items if isinstance(one, Comment))
-    return Sieve(site.items, site).sift(ask(stage), Parsed(Items("forum", (), posts, comments), (ask(stage),), 3))
+    return ItemPipeline(site.items, site).process(
+        ask(stage), Parsed(Items("forum", (), posts, comments), (ask(stage),), 3)
+    )
 
 
 def test_items_without_a_required_field_are_dropped_and_counted() -> None:
@@ -148,7 +150,7 @@ def test_functions_change_drop_and_add_items_in_order() -> None:
 @pytest.mark.parametrize(
     ("name", "item", "said"),
     [
-        ("forgets", POST, "it returned NoneType; return the item, Drop"),
+        ("forgets", POST, "it returned NoneType; return the item, DropItem"),
         ("breaks", POST, "AttributeError"),
         ("endless", SHORT, "more than 1000 items"),
         ("gives_odd_things", POST, "it gave a str; give Post or Comment"),
@@ -176,7 +178,7 @@ def test_only_functions_that_ask_for_an_item_are_steps(name: str, said: str) -> 
     site = site_with(f"  - {name}\n")
 
     with pytest.raises(SiteError, match=said):
-        Sieve(site.items, site)
+        ItemPipeline(site.items, site)
 
 
 @pytest.mark.parametrize(

@@ -15,11 +15,11 @@ import pytest
 
 from crawl_tasks.errors import ConfigError, CrawlError
 from crawl_tasks.local.embedded import EmbeddedRedis, answers, running_url
-from crawl_tasks.local.interrupts import Interrupts, Terminated
-from crawl_tasks.local.lock import StateLock, is_held
 from crawl_tasks.local.ports import port_near
-from crawl_tasks.local.processes import Crew, Job
 from crawl_tasks.local.redis_server import RedisServer
+from crawl_tasks.local.signals import Interrupts, Terminated
+from crawl_tasks.local.state_lock import StateLock, is_held
+from crawl_tasks.local.supervisor import Job, Supervisor
 from tests.waiting import PATIENCE_S, eventually
 
 SLEEP = (sys.executable, "-c", "import time; print('up', flush=True); time.sleep(600)")
@@ -49,8 +49,8 @@ def told() -> list[str]:
 
 
 @pytest.fixture
-def crew(tmp_path: Path, interrupts: Interrupts, told: list[str]) -> Iterator[Crew]:
-    with Crew(tmp_path, os.environ, interrupts, told.append, grace_s=0.2) as crew:
+def crew(tmp_path: Path, interrupts: Interrupts, told: list[str]) -> Iterator[Supervisor]:
+    with Supervisor(tmp_path, os.environ, interrupts, told.append, grace_s=0.2) as crew:
         yield crew
 
 
@@ -59,7 +59,7 @@ def is_up(log: Path) -> bool:
 
 
 def test_all_children_are_gone_when_the_block_ends(tmp_path: Path, interrupts: Interrupts, told: list[str]) -> None:
-    with Crew(tmp_path, os.environ, interrupts, told.append, grace_s=0.2) as crew:
+    with Supervisor(tmp_path, os.environ, interrupts, told.append, grace_s=0.2) as crew:
         for name, argv in (("mild", SLEEP), ("stubborn", STUBBORN)):
             crew.start(Job(name, argv))
             eventually(lambda name=name: is_up(crew.log_of(name)))
@@ -68,7 +68,7 @@ def test_all_children_are_gone_when_the_block_ends(tmp_path: Path, interrupts: I
     assert not any(psutil.pid_exists(pid) for pid in pids)
 
 
-def test_what_a_child_started_is_gone_too(crew: Crew, tmp_path: Path) -> None:
+def test_what_a_child_started_is_gone_too(crew: Supervisor, tmp_path: Path) -> None:
     crew.start(Job("parent", ("sh", "-c", f"sleep 600 & echo $! > {tmp_path}/grandchild; wait")))
     file = tmp_path / "grandchild"
     eventually(lambda: file.is_file() and file.read_text().strip())
@@ -86,7 +86,7 @@ def is_alive(pid: int) -> bool:
         return False
 
 
-def test_a_child_that_dies_is_reported_with_its_last_words_and_started_again(crew: Crew, told: list[str]) -> None:
+def test_a_child_that_dies_is_reported_with_its_last_words_and_started_again(crew: Supervisor, told: list[str]) -> None:
     crew.start(Job("worker", SLEEP))
     first = crew.pid("worker")
     eventually(lambda: is_up(crew.log_of("worker")))
@@ -100,7 +100,7 @@ def test_a_child_that_dies_is_reported_with_its_last_words_and_started_again(cre
     assert line.endswith("started again")
 
 
-def test_a_child_that_dies_again_and_again_ends_the_crawl(crew: Crew, told: list[str]) -> None:
+def test_a_child_that_dies_again_and_again_ends_the_crawl(crew: Supervisor, told: list[str]) -> None:
     crew.short_life_s = PATIENCE_S
     crew.start(Job("worker", (sys.executable, "-c", "raise SystemExit('no such broker')")))
 
@@ -111,19 +111,19 @@ def test_a_child_that_dies_again_and_again_ends_the_crawl(crew: Crew, told: list
     assert len(told) == 2
 
 
-def test_a_child_that_is_not_restarted_ends_the_crawl(crew: Crew, told: list[str]) -> None:
+def test_a_child_that_is_not_restarted_ends_the_crawl(crew: Supervisor, told: list[str]) -> None:
     crew.start(Job("forum", ("false",), is_restarted=False))
 
     with pytest.raises(CrawlError, match="forum ended with exit code 1; its log ends: empty"):
         eventually(crew.watch)
 
 
-def test_a_program_that_is_not_there_is_one_clear_error(crew: Crew) -> None:
+def test_a_program_that_is_not_there_is_one_clear_error(crew: Supervisor) -> None:
     with pytest.raises(CrawlError, match="ghost: /no/such/program cannot be started: No such file"):
         crew.start(Job("ghost", ("/no/such/program",)))
 
 
-def test_higher_ranks_are_ended_first(crew: Crew, tmp_path: Path) -> None:
+def test_higher_ranks_are_ended_first(crew: Supervisor, tmp_path: Path) -> None:
     script = "import signal, sys, time\ndef end(*_):\n open(sys.argv[1], 'a').write(sys.argv[2]); sys.exit()\n"
     script += "signal.signal(signal.SIGTERM, end); print('up', flush=True)\nwhile True: time.sleep(0.1)"
     for name, rank in (("a", 1), ("b", 3), ("c", 2)):
@@ -140,10 +140,12 @@ SUPERVISOR = """\
 import os, sys
 from pathlib import Path
 from crawl_tasks.local.embedded import EmbeddedRedis
-from crawl_tasks.local.interrupts import Interrupts
-from crawl_tasks.local.processes import Crew, Job
+from crawl_tasks.local.signals import Interrupts
+from crawl_tasks.local.supervisor import Supervisor, Job
 state = Path(sys.argv[1])
-with Interrupts() as interrupts, EmbeddedRedis(state, interrupts), Crew(state, os.environ, interrupts, print) as crew:
+with Interrupts() as interrupts, EmbeddedRedis(state, interrupts), Supervisor(
+    state, os.environ, interrupts, print
+) as crew:
     for name in ("a", "b"):
         crew.start(Job(name, (sys.executable, "-c", "import time; time.sleep(600)")))
     (state / "pids").write_text(f"{crew.pid('a')} {crew.pid('b')} {interrupts.count}")
@@ -167,8 +169,8 @@ def test_nothing_survives_the_supervisor(tmp_path: Path, how: signal.Signals | s
 
     children = [int(pid) for pid in pids.read_text().split()[:2]]
     eventually(lambda: not any(is_alive(pid) for pid in children))
-    if how is not signal.SIGKILL:  # nobody is left to end the server then; the next start does, see below
-        assert running_url(state) is None
+    eventually(lambda: running_url(state) is None)
+    if how is not signal.SIGKILL:  # nobody is left to remove the file then; the next start does
         assert not (state / "redis.url").exists()
     else:
         with Interrupts() as interrupts, EmbeddedRedis(state, interrupts):
@@ -224,7 +226,7 @@ def test_a_signal_inside_a_shield_is_raised_at_its_end(interrupts: Interrupts) -
 
 
 def test_a_second_ctrl_c_saves_the_waiting(tmp_path: Path, interrupts: Interrupts, told: list[str]) -> None:
-    crew = Crew(tmp_path, os.environ, interrupts, told.append, grace_s=600)
+    crew = Supervisor(tmp_path, os.environ, interrupts, told.append, grace_s=600)
     crew.start(Job("stubborn", (sys.executable, "-c", INTERRUPTS_US_WHEN_ASKED_TO_END)))
     eventually(lambda: is_up(crew.log_of("stubborn")))
     pid = crew.pid("stubborn")

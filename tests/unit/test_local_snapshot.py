@@ -11,14 +11,14 @@ from rich.console import Console
 
 from crawl_tasks.cli.crawl import is_idle, scan_all
 from crawl_tasks.errors import ParseError
-from crawl_tasks.frontier.census import LATE_MS
 from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.frontier.inspect.request_counts import LATE_MS
 from crawl_tasks.frontier.retry import RetryPolicy, judge
 from crawl_tasks.model import Items, Lease, Parsed, Post, Request, Stage
 from crawl_tasks.monitor.progress import Pace, Progress, clock, plain_text
 from crawl_tasks.monitor.report import snapshot_row
 from crawl_tasks.monitor.snapshot import Snapshot, take_snapshot
-from crawl_tasks.publishing import publish_site
+from crawl_tasks.registry.site_publisher import publish_site
 from crawl_tasks.sites.loader import parse_site
 from tests.unit.command_line import site_text
 
@@ -48,7 +48,7 @@ def finish(frontier: Frontier, rid: int, children: Sequence[Request] = ()) -> No
 
 
 def empty_outbox(frontier: Frontier) -> None:
-    frontier.outbox.stored({"tiny": [page_id for page_id, _ in frontier.outbox.draw("me", 100)]})
+    frontier.outbox.ack({"tiny": [page_id for page_id, _ in frontier.outbox.read("me", 100)]})
 
 
 def test_a_snapshot_counts_what_the_ledger_holds(frontier: Frontier) -> None:
@@ -60,7 +60,7 @@ def test_a_snapshot_counts_what_the_ledger_holds(frontier: Frontier) -> None:
 
     [site] = snapshot.sites
     assert (snapshot.done, snapshot.open, snapshot.outbox, snapshot.given_up, snapshot.failed) == (1, 2, 1, 1, 1)
-    assert (site.census.is_balanced, dict(site.failed)) == (True, {"parse": 1})
+    assert (site.counts.is_balanced, dict(site.failed)) == (True, {"parse": 1})
     assert (site.boards.total, site.boards.scanning, site.boards.unscanned) == (2, 1, 1)
     assert snapshot_row(snapshot)["outbox"] == 1
 
@@ -149,10 +149,10 @@ def seen(at_ms: int, frontier: Frontier, done: int) -> Snapshot:
     real = take_snapshot(frontier)
     [site] = real.sites
     stages = {
-        stage: replace(count, done=done if stage is Stage.POST else 0) for stage, count in site.census.stages.items()
+        stage: replace(count, done=done if stage is Stage.POST else 0) for stage, count in site.counts.stages.items()
     }
-    census = replace(site.census, stages=stages)
-    return Snapshot((replace(site, census=census),), replace(real.vitals, at_ms=at_ms))
+    counts = replace(site.counts, stages=stages)
+    return Snapshot((replace(site, counts=counts),), replace(real.health, at_ms=at_ms))
 
 
 def test_the_pace_is_that_of_the_last_half_minute(frontier: Frontier) -> None:
@@ -190,7 +190,7 @@ def test_whoever_only_looks_is_told_that_nobody_works(frontier: Frontier, is_onl
     with Progress("status", console, is_onlooker=is_onlooker) as progress:
         progress.show(take_snapshot(frontier))
 
-    assert ("no worker serves list" in console.export_text()) is is_onlooker
+    assert ("list: no worker serves this queue" in console.export_text()) is is_onlooker
 
 
 def test_without_a_terminal_the_progress_is_plain_lines(frontier: Frontier) -> None:

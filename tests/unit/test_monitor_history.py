@@ -1,4 +1,4 @@
-"""An hour's memory, the charts drawn of it, and what an operator is told to do."""
+"""An hour's memory, and the charts drawn of it."""
 
 from __future__ import annotations
 
@@ -7,13 +7,11 @@ from dataclasses import replace
 import pytest
 import redis
 
-from crawl_tasks.frontier.census import LATE_MS, Boards
 from crawl_tasks.frontier.frontier import Frontier
-from crawl_tasks.model import Stage
-from crawl_tasks.monitor.advice import Level, advise, duration
 from crawl_tasks.monitor.charts import bars, nice, number, plot, spark
 from crawl_tasks.monitor.history import MINUTES, History
-from crawl_tasks.monitor.snapshot import SiteSnapshot, Snapshot, take_snapshot
+from crawl_tasks.monitor.humanize import duration
+from crawl_tasks.monitor.snapshot import Snapshot, take_snapshot
 from tests.frontier.by_hand import TERMS
 
 QUEUES = ["list", "post", "comment", "store", "control"]
@@ -24,16 +22,16 @@ def now(client: redis.Redis) -> Snapshot:
     """One site, with nothing done, and workers for everything."""
     frontier = Frontier(client, "test")
     frontier.sites.publish("demo", "v1", "{}", TERMS, [])
-    frontier.present("here:1", QUEUES)
+    frontier.heartbeat("here:1", QUEUES)
     frontier.produce()
     return take_snapshot(frontier)
 
 
 def at(snapshot: Snapshot, minute: float, **stats: int) -> Snapshot:
     [site] = snapshot.sites
-    census = replace(site.census, stats=stats)
-    vitals = replace(snapshot.vitals, at_ms=snapshot.at_ms + round(minute * 60_000))
-    return Snapshot((replace(site, census=census),), vitals)
+    counts = replace(site.counts, stats=stats)
+    health = replace(snapshot.health, at_ms=snapshot.at_ms + round(minute * 60_000))
+    return Snapshot((replace(site, counts=counts),), health)
 
 
 def posts(history: History, name: str = "demo") -> list[float]:
@@ -65,7 +63,7 @@ def test_an_hour_is_kept_and_no_more_and_sites_that_are_gone_are_forgotten(now: 
         history.note(at(now, minute))
 
     assert len(history.of("demo")) == MINUTES + 1
-    history.note(Snapshot((), replace(now.vitals, at_ms=now.at_ms + 10**9)))
+    history.note(Snapshot((), replace(now.health, at_ms=now.at_ms + 10**9)))
     assert history.of("demo") == ()
 
 
@@ -122,56 +120,3 @@ def test_numbers_are_written_short(value: float, written: str) -> None:
 )
 def test_durations_are_written_for_people(seconds: float | None, written: str) -> None:
     assert duration(seconds) == written
-
-
-def with_site(now: Snapshot, **changes: object) -> tuple[SiteSnapshot, Snapshot]:
-    [site] = now.sites
-    boards = changes.pop("boards", site.boards)
-    changed = replace(site, census=replace(site.census, **changes), boards=boards)  # type: ignore[arg-type]
-    return changed, Snapshot((changed,), now.vitals)
-
-
-def test_a_site_in_order_needs_nothing(now: Snapshot) -> None:
-    assert advise(now.sites[0], now).level is Level.FINE
-
-
-def test_the_advice_names_what_is_most_urgent(now: Snapshot) -> None:
-    late = Boards(total=9, late=2)
-    full = {**now.sites[0].census.fields, "max_backlog": "5"}
-    parked = {"parked:parse": 3, "parked:crash": 1}
-    told = {
-        case: advise(*with_site(now, **changes)).text
-        for case, changes in {
-            "late": {"boards": late},
-            "full": {"boards": late, "delayed": 5, "fields": full},
-            "parked": {"parked": 4, "stats": parked},
-            "slow": {
-                "boards": late,
-                "fields": {"slow": "6 0", "failed:unreachable": 9},
-                "stats": {"delayed:unreachable": 9},
-            },
-            "dead": {"dead": 1, "stats": {"dead:robots": 1}},
-            "paused": {"fields": {**full, "paused": "1"}, "dead": 1},
-        }.items()
-    }
-
-    assert told == {
-        "late": "2 boards late: scans take longer than their interval",
-        "slow": "2 boards late, the forum answers badly (unreachable): crawl-tasks try demo",
-        "full": "2 boards late, the backlog is full: more workers or a higher rate",
-        "parked": "4 pages parked (parse): mend the cause, then retry",
-        "dead": "1 page given up (robots): look at the reasons, then retry",
-        "paused": "paused: resume it with crawl-tasks resume demo",
-    }
-
-
-def test_work_without_a_worker_and_a_silent_beat_are_said(now: Snapshot) -> None:
-    [site] = now.sites
-    stages = {**site.census.stages, Stage.POST: replace(site.census.stages[Stage.POST], ready=7)}
-    waiting, _ = with_site(now, stages=stages)
-    late, _ = with_site(now, boards=Boards(total=1, late=1))
-    alone = Snapshot((waiting,), replace(now.vitals, processes=()))
-    silent = Snapshot((late,), replace(now.vitals, produced_at_ms=now.at_ms - 2 * LATE_MS))
-
-    assert advise(waiting, alone).text == "7 post pages without a worker: celery -A crawl_tasks worker -Q detail"
-    assert advise(late, silent).text == "1 board late, beat is silent: celery -A crawl_tasks beat"

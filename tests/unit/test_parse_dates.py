@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawl_tasks.parse.counts import LARGEST, read_count, read_int
-from crawl_tasks.parse.dates import EARLIEST, LATEST, is_stable, read_date
+from crawl_tasks.parse.values.counts import LARGEST, read_count, read_int
+from crawl_tasks.parse.values.dates import EARLIEST, LATEST, is_stable, read_date
 
 SHANGHAI = ZoneInfo("Asia/Shanghai")
 NOW = datetime(2024, 6, 20, 14, 54, tzinfo=SHANGHAI)  # a Thursday

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from crawl_tasks.demo.forum import DemoForum
 from crawl_tasks.model import Comment, Fetched, Items, Post, Request, Stage
-from crawl_tasks.parse.page import SiteParser, compile_parser
-from crawl_tasks.sites.address import Addresses
+from crawl_tasks.parse.site_parser import SiteParser, compile_parser
+from crawl_tasks.sites.addresses import Addresses
 from crawl_tasks.sites.loader import load_site
 
 FILE = Path(__file__).parents[2] / "config" / "sites" / "demo.yaml"

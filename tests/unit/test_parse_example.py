@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+from bs4 import BeautifulSoup
 
 from crawl_tasks.errors import Gone
-from crawl_tasks.model import Stage
-from crawl_tasks.parse.page import SiteParser
-from tests.unit.pages import COMMENT, LIST, answer, ask, site_parser
+from crawl_tasks.model import FULL_REACH, Reach, Request, Stage
+from crawl_tasks.parse.site_parser import SiteParser
+from tests.unit.pages import COMMENT, LIST, POST, answer, ask, site_parser
 
 PAGE = Path(__file__).parents[2] / "docs" / "site-files.md"
 THREAD = """<h1>How do I <i>begin</i>?</h1><div class=first><p class=text>I have<br>no idea.</p></div>
@@ -48,3 +50,27 @@ def test_the_function_of_the_documentation_knows_a_thread_that_is_gone(parser: S
 
     with pytest.raises(Gone):
         parser.parse(request, answer(request, "<p id=no-such-thread>No such thread</p>"), 0)
+
+
+def further_pages(tail: int, reach: Reach = FULL_REACH) -> list[Request]:
+    [code] = re.findall(r"```python\n(def further_pages.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
+    names: dict[str, Any] = {"Stage": Stage}
+    exec(code, names)
+    site = site_parser(stages=(LIST, POST, COMMENT)).site
+    request = ask(Stage.POST)._replace(revision="7", reach=reach)
+    return list(names["further_pages"](request, site, BeautifulSoup("<p class=pager data-pages=4>", "lxml"), tail))
+
+
+def test_the_function_for_further_pages_asks_for_those_that_are_new() -> None:
+    assert [(one.stage, one.page, one.revision) for one in further_pages(tail=3)] == [
+        (Stage.COMMENT, 3, "7"),
+        (Stage.COMMENT, 4, "7"),
+    ]
+    assert [one.page for one in further_pages(tail=0)] == [2, 3, 4]
+    assert further_pages(tail=0)[0].address.endswith("/thread/1/2")
+
+
+def test_the_function_for_further_pages_reads_all_of_them_in_a_full_pass() -> None:
+    whole = Reach(whole="3")
+
+    assert [(one.page, one.reach) for one in further_pages(tail=3, reach=whole)] == [(2, whole), (3, whole), (4, whole)]

@@ -10,7 +10,7 @@ import pytest
 from crawl_tasks.errors import ParseError, SiteError
 from crawl_tasks.model import Parsed, Request, Stage
 from crawl_tasks.parse.hub import MOST_LINKS
-from crawl_tasks.publishing import board_terms
+from crawl_tasks.registry.site_publisher import board_terms
 from tests.unit.pages import BASE, answer, site_parser
 
 HEAD = (

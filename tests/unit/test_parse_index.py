@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from crawl_tasks.model import Stage
-from crawl_tasks.parse.index import FoundBoard, FrontPage, IndexReader
-from crawl_tasks.sites.index import IndexSpec
+from crawl_tasks.parse.board_index import FoundBoard, FrontPage, IndexReader
+from crawl_tasks.sites.board_index_spec import IndexSpec
 from tests.unit.pages import answer, ask, site_parser
 
 SPEC: dict[str, object] = {"record": ".b", "fields": {"url": {"css": "a", "attr": "href"}, "title": "a"}}

@@ -6,7 +6,7 @@ import pytest
 
 from crawl_tasks.errors import AccessDenied, Gone, ParseError
 from crawl_tasks.model import Forum, Stage
-from crawl_tasks.parse.kit import tidy
+from crawl_tasks.parse.context import tidy
 from tests.unit.pages import COMMENT, LIST, POST, answer, ask, site_parser
 
 POST_BY_QUERY = POST.replace("/post/{post}\n", "/view?tid={post}\n  identity: '^/view\\?(?:.*&)?tid=(?P<post>\\d+)'\n")
@@ -225,11 +225,17 @@ def test_a_page_that_is_no_list_is_a_parse_error_with_site_stage_and_address(bod
     assert request.address in str(caught.value)
 
 
-def test_more_rows_than_any_forum_shows_are_refused() -> None:
+def test_of_more_rows_than_any_forum_shows_the_first_are_taken_and_the_cut_is_told() -> None:
     request = ask(Stage.LIST)
+    whole = request._replace(reach=request.reach._replace(whole=1))
 
-    with pytest.raises(ParseError, match="5001 records on one page, more than 5000"):
-        site_parser().parse(request, answer(request, rows(*range(5001))), 0)
+    parsed = site_parser().parse(request, answer(request, rows(*range(5001))), 0)
+    passed = site_parser().parse(whole, answer(whole, rows(*range(5001))), 0)
+
+    assert [post.post_id for post in parsed.items.posts] == [str(n) for n in range(5000)]
+    assert parsed.is_cut
+    assert "5001 records on one page: only the first 5000 are taken; is record right?" in parsed.notes
+    assert passed.items.passes == ()  # or the posts that were cut would count as deleted
 
 
 def test_a_required_field_that_is_missing_in_one_row_is_an_error() -> None:

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from crawl_tasks.model import Stage
-from crawl_tasks.parse.page import compile_parser
+from crawl_tasks.parse.site_parser import compile_parser
 from crawl_tasks.sites.loader import parse_site
 from tests.unit.pages import BASE, COMMENT, LIST, POST, SEEN_AT, answer, ask, site_parser
 

@@ -16,8 +16,8 @@ from crawl_tasks.demo.forum import DemoForum
 from crawl_tasks.errors import PageError
 from crawl_tasks.frontier.outbox import read_items
 from crawl_tasks.model import Fetched, Parsed, Request, Stage
-from crawl_tasks.parse.page import SiteParser, compile_parser
-from crawl_tasks.sites.address import Addresses
+from crawl_tasks.parse.site_parser import SiteParser, compile_parser
+from crawl_tasks.sites.addresses import Addresses
 from crawl_tasks.sites.loader import load_site
 
 FILE = Path(__file__).parents[2] / "config" / "sites" / "demo.yaml"
@@ -104,9 +104,16 @@ def test_damaged_pages_give_a_result_or_a_page_error(which: int) -> None:
         b"<article class=post><h1 class=title>x</h1><div class=body>x<xmp>" + b"<img " * 20_000 + b'"',
         b"<article class=post><h1 class=title>x</h1><div class=body>x<plaintext>" + b"</a " * 20_000 + b'"',
         b"<nav class=pager data-pages=999999999999><div class=comment data-comment=1>",
+        b"<p " + b" ".join(b"a%d" % n for n in range(60_000)) + b">",
+        b"<p " + b" ".join(b'a%d=">"' % n for n in range(60_000)) + b">",
+        b"".join(b"<body a%d=1>" % n for n in range(60_000)),
+        b"<p>" + b"".join(b"<b id=%d>" % n for n in range(900)) + b"<p>x" * 2_000,
+        b"<!--" + b"</b>" * 900 + b"--><p>" + b"".join(b"<b id=%d>" % n for n in range(900)) + b"<p>x" * 2_000,
+        b"<table class=threads>" + b"<tr class=thread data-post=1><td><a class=title href=/post/1>x</a>" * 20_000,
     ],
     ids=["nested", "deep", "balanced", "matryoshka", "wide", "unclosed", "rows", "long id", "combining", "angles",
-         "blanks", "layouts", "pictures", "ends", "pages"],
+         "blanks", "layouts", "pictures", "ends", "pages", "attributes", "quoted", "roots", "reopened", "commented",
+         "many rows"],
 )  # fmt: skip
 def test_hostile_pages_end_well_and_soon(body: bytes) -> None:
     for request, page in samples():

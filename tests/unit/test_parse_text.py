@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser
 
 from crawl_tasks.model import Fetched
-from crawl_tasks.parse.charset import decode
-from crawl_tasks.parse.text import clean_html, lines, one_line
+from crawl_tasks.parse.values.charset import decode
+from crawl_tasks.parse.values.text import clean_html, lines, one_line
 
 
 def serialised(html: str) -> str:

@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawl_tasks.errors import Gone, PageError, ParseError, RobotsRefused, ServerError, SlowDown, Unreachable
+from crawl_tasks.errors import (
+    Gone,
+    NoTurn,
+    PageError,
+    ParseError,
+    RobotsRefused,
+    Scope,
+    ServerError,
+    SlowDown,
+    Unreachable,
+)
 from crawl_tasks.frontier.retry import RetryPolicy, Verdict, judge
 from crawl_tasks.model import State
 
 POLICY = RetryPolicy(max_attempts=3, base_s=2, max_s=5)
 LUCK = 0.5  # three quarters of the ceiling
+REFUSED: dict[str, Any] = {"slows_site": True, "scope": Scope.SITE}
 
 
 @pytest.mark.parametrize(
@@ -23,9 +36,11 @@ LUCK = 0.5  # three quarters of the ceiling
         (ServerError("x", is_busy=True), 1, Verdict(State.DELAYED, "server_error", "x", 1500, slows_site=True)),
         (Unreachable("x"), 1, Verdict(State.DELAYED, "unreachable", "x", 1500, rest_ms=1500, slows_site=True)),
         (Unreachable("x"), 2, Verdict(State.DELAYED, "unreachable", "x", 3000, rest_ms=2000, slows_site=True)),
-        (SlowDown("x", 60.0), 1, Verdict(State.DELAYED, "slow_down", "x", 60_000, rest_ms=60_000, slows_site=True)),
-        (SlowDown("x", 0.1), 2, Verdict(State.DELAYED, "slow_down", "x", 3000, rest_ms=100, slows_site=True)),
-        (SlowDown("x", 60.0), 3, Verdict(State.DEAD, "slow_down", "x", rest_ms=60_000, slows_site=True)),
+        (SlowDown("x", 60.0), 1, Verdict(State.DELAYED, "slow_down", "x", 60_000, 60_000, **REFUSED, is_named=True)),
+        (SlowDown("x", 0.1), 2, Verdict(State.DELAYED, "slow_down", "x", 3000, 100, **REFUSED, is_named=True)),
+        (SlowDown("x", 60.0), 3, Verdict(State.DEAD, "slow_down", "x", 0, 60_000, **REFUSED, is_named=True)),
+        (SlowDown("x"), 1, Verdict(State.DELAYED, "slow_down", "x", 1500, 1500, **REFUSED)),
+        (NoTurn("x"), 9, Verdict(State.DELAYED, "no_turn", "x", 3750, scope=Scope.NOTHING)),
         (Gone("x"), 1, Verdict(State.DEAD, "gone", "x")),
         (RobotsRefused("x"), 1, Verdict(State.DEAD, "robots", "x")),
         (ParseError("x"), 1, Verdict(State.PARKED, "parse", "x", says_nothing=True)),

@@ -14,10 +14,13 @@ STORING = ("sqlalchemy", "crawl_tasks.store")
 @pytest.mark.parametrize(
     ("modules", "rooms"),
     [
-        ("crawl_tasks.tasks, crawl_tasks.worker", (*FETCHING, *STORING, "celery.beat")),
-        ("crawl_tasks.runtime, crawl_tasks.pipeline", (*STORING, "crawl_tasks.items.language")),
+        ("crawl_tasks.tasks, crawl_tasks.worker.celery_signals", (*FETCHING, *STORING, "celery.beat")),
         (
-            "crawl_tasks.worker, crawl_tasks.recovery.sentry",
+            "crawl_tasks.worker.runtime, crawl_tasks.worker.page_task",
+            (*STORING, "crawl_tasks.items.language"),
+        ),
+        (
+            "crawl_tasks.worker.celery_signals, crawl_tasks.worker.ledger_watch",
             (*FETCHING, "sqlalchemy.dialects.postgresql", "sqlalchemy.dialects.mysql"),
         ),
         ("crawl_tasks.cli.main", (*FETCHING, *STORING, "redis")),

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from crawl_tasks.cli.local_environment import environment
 from crawl_tasks.errors import SettingsError
-from crawl_tasks.settings import load_settings, reference
+from crawl_tasks.settings import load_settings
 
 ROOT = Path(__file__).parents[2]
 
@@ -70,8 +71,11 @@ def test_a_file_may_say_what_a_variable_would(tmp_path: Path) -> None:
         load_settings({"CRAWL_ALERT_TO_FILE": "/nowhere"})
 
 
-def test_the_reference_is_in_step() -> None:
-    assert (ROOT / "docs" / "settings.md").read_text("utf-8") == reference()
+def test_a_child_process_has_the_settings_of_its_parent_secrets_too(tmp_path: Path) -> None:
+    given = {"CRAWL_STATE_DIR": str(tmp_path), "CRAWL_PROXY": "http://me:word@127.0.0.1:3128", "CRAWL_STORE_AT": "7"}
+    settings = load_settings(given)
+
+    assert load_settings({k: v for k, v in environment(settings).items() if k.startswith("CRAWL_")}) == settings
 
 
 def test_a_celery_command_says_what_is_wrong_in_one_line() -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from crawl_tasks.errors import RefusedAddress
 from crawl_tasks.model import Stage
-from crawl_tasks.sites.address import Addresses, Target
+from crawl_tasks.sites.addresses import Addresses, Target
 from crawl_tasks.sites.loader import parse_site
 from crawl_tasks.urls import normalize
 

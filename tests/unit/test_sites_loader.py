@@ -8,10 +8,11 @@ import pytest
 
 from crawl_tasks.errors import ConfigError, SiteError
 from crawl_tasks.model import Stage
-from crawl_tasks.sitebook import secret_headers
-from crawl_tasks.sites.address import Addresses, Target
-from crawl_tasks.sites.loader import MAX_FILE_BYTES, dump_site, load_site, load_sites, parse_site, read_site
+from crawl_tasks.registry.site_registry import secret_headers
+from crawl_tasks.sites.addresses import Addresses, Target
+from crawl_tasks.sites.loader import MAX_FILE_BYTES, load_site, load_sites, parse_site
 from crawl_tasks.sites.schema import GuardMode, Order, Site
+from crawl_tasks.sites.site_json import dump_site, read_site
 from tests.unit.good_site import GOOD
 
 DEMO = Path(__file__).parents[2] / "config" / "sites" / "demo.yaml"
@@ -49,6 +50,12 @@ def test_addresses_lie_below_the_path_of_the_forum() -> None:
     assert site.relocated("http://127.0.0.1:8000").base == "http://127.0.0.1:8000/a/forum"
 
 
+def test_a_further_host_may_have_a_port_or_be_this_machine() -> None:
+    site = parse_site(GOOD + "hosts: [localhost, 'localhost:8080', 'www.forum.example:8443']\n", "f.yaml")
+
+    assert site.allowed_hosts == {"forum.example", "localhost", "www.forum.example"}
+
+
 def test_the_demo_file_is_good() -> None:
     assert load_site(DEMO).name == "demo"
 
@@ -62,6 +69,9 @@ def test_the_demo_file_is_good() -> None:
         ("name: forum", f"name: {'a' * 33}", "f.yaml:1: name: String should match"),
         ("name: forum", "name: forum\nnaem: x", "f.yaml:2: naem: is not a key here; did you mean 'name'?"),
         ("window: 2", "windw: 2", "f.yaml:5: gate.windw: is not a key here; did you mean 'window'?"),
+        ("window: 2", "weights: {pst: 1}", "f.yaml:5: gate.weights.pst: is not a key here; did you mean 'post'?"),
+        ("name: forum", "freshness: {gaol_s: 1}\nname: forum", "f.yaml:1: freshness.gaol_s: is not a key here; did"),
+        ("name: forum", "breaker: {percnt: 1}\nname: forum", "breaker.percnt: is not a key here; did you mean"),
         ("window: 2", "window: 0", "f.yaml:5: gate.window: Input should be greater than or equal to 1"),
         ("window: 2", "window: 1000000000", "f.yaml:5: gate.window: Input should be less than or equal to 256"),
         ("window: 2", "window: true", "f.yaml:5: gate.window: Input should be a valid integer"),
@@ -81,8 +91,11 @@ def test_the_demo_file_is_good() -> None:
         ("order: lifo", "encoding: klingon", "f.yaml:4: encoding: is no charset"),
         ("order: lifo", "languages: [Chinese]", "f.yaml:4: languages: is no language code"),
         ("order: lifo", "engine: phpbbb", "f.yaml:4: engine: is no preset: 'phpbbb'; known are "),
-        ("order: lifo", "hosts: [com]", "f.yaml:4: hosts: is no host name"),
-        ("order: lifo", "hosts: ['*']", "f.yaml:4: hosts: is no host name"),
+        ("order: lifo", "hosts: [com]", "f.yaml:4: hosts: is no host"),
+        ("order: lifo", "hosts: ['www.forum.example:0']", "f.yaml:4: hosts: is no host"),
+        ("order: lifo", "hosts: ['www.forum.example:']", "f.yaml:4: hosts: is no host"),
+        ("order: lifo", "hosts: ['www.forum.example:99999']", "f.yaml:4: hosts: is no host"),
+        ("order: lifo", "hosts: ['*']", "f.yaml:4: hosts: is no host"),
         ("order: lifo", "private_hosts: [127.0.0.1]", "f.yaml:4: private_hosts: is not host:port"),
         ("order: lifo", "private_hosts: ['127.0.0.1:99999']", "f.yaml:4: private_hosts: is not host:port"),
         ("order: lifo", "headers: {Host: x.example}", "f.yaml:4: headers: may not set Host"),
@@ -250,6 +263,18 @@ def test_a_relocated_site_may_be_fetched_only_from_there() -> None:
     assert (site.base, site.private_hosts) == ("http://127.0.0.1:4321", ("127.0.0.1:4321",))
     assert site.version != load_site(DEMO).version
     assert site.post == load_site(DEMO).post
+
+
+def test_a_secret_header_may_stand_in_a_file_of_secrets(tmp_path: Path) -> None:
+    named = parse_site(GOOD + "secret_headers: {Cookie: FORUM_COOKIE}\n", "f.yaml")
+    secret = tmp_path / "cookie"
+    secret.write_text("session=hunter2\n", "utf-8")
+
+    found = secret_headers(named, {"FORUM_COOKIE_FILE": str(secret), "FORUM_COOKIE": "older"})
+
+    assert found == {"Cookie": "session=hunter2"}
+    with pytest.raises(ConfigError, match=r"FORUM_COOKIE_FILE: .*/none cannot be read"):
+        secret_headers(named, {"FORUM_COOKIE_FILE": str(tmp_path / "none")})
 
 
 def test_a_secret_header_is_read_where_pages_are_fetched_and_stands_nowhere_else() -> None:

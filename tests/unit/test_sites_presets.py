@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from crawl_tasks.errors import SiteError
-from crawl_tasks.parse.page import compile_parser
+from crawl_tasks.parse.site_parser import compile_parser
 from crawl_tasks.sites import presets
 from crawl_tasks.sites.loader import parse_site
 from crawl_tasks.sites.presets import engine_names, load_engine
-from crawl_tasks.sites.published import dump_site, read_site
+from crawl_tasks.sites.site_json import dump_site, read_site
 
 SHORT = "name: forum\nbase: https://forum.example\nengine: toy\nboards: [1]\n"
 TOY = r"""

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawl_tasks.errors import ConfigError, FetchError
-from crawl_tasks.model import Request, Stage
-from crawl_tasks.sites.address import Addresses
+from crawl_tasks.model import Reach, Request, Stage
+from crawl_tasks.sites.addresses import Addresses
 from crawl_tasks.sites.loader import parse_site
-from crawl_tasks.sites.start import read_entry, request_of_entry
+from crawl_tasks.sites.start_entry import read_entry, request_of_entry
 from tests.unit.good_site import GOOD
 
 SITE = parse_site(GOOD, "forum.yaml")
@@ -38,7 +38,12 @@ def meant(entry: object, of_key: str = "forum") -> Request:
         ({"site": "forum", "post": 1}, Request("forum", Stage.POST, "1", f"{BASE}/post/1")),
         ({"post": 1, "priority": 10**9}, Request("forum", Stage.POST, "1", f"{BASE}/post/1", priority=9)),
         ({"post": 1, "priority": -3}, Request("forum", Stage.POST, "1", f"{BASE}/post/1", priority=0)),
-        ({"post": 1, "meta": {}, "callback": "x", "task": "rm"}, Request("forum", Stage.POST, "1", f"{BASE}/post/1")),
+        ({"post_id": 1, "meta": {}, "board": None}, Request("forum", Stage.POST, "1", f"{BASE}/post/1")),
+        ({"post": 1, "dont_filter": True}, Request("forum", Stage.POST, "1", f"{BASE}/post/1", is_again=True)),
+        (
+            {"forum_id": 1, "max_page": 3, "meta": {"job": 7}},
+            Request("forum", Stage.LIST, "1", f"{BASE}/list/1/1", revision="start7", reach=Reach(3, meta='{"job":7}')),
+        ),
         (f"{BASE}/comment/42/2\n".encode(), Request("forum", Stage.COMMENT, "42", f"{BASE}/comment/42/2", 2)),
         (f"\ufeff {BASE}/post/42 ".encode(), Request("forum", Stage.POST, "42", f"{BASE}/post/42")),
     ],
@@ -51,6 +56,13 @@ def test_an_entry_means_a_request(entry: object, request_: Request) -> None:
     ("entry", "said"),
     [
         (b"", "is empty"),
+        ({"post": 1, "callback": "x", "task": "rm"}, "unknown 'callback', 'task'; known are .*max_page.*start_request"),
+        ({"post": 1, "post_id": 2}, "post is given by two names"),
+        ({"post": 1, "pages": 2}, "pages must be 1 to 100000, and be of a board"),
+        ({"url": f"{BASE}/post/42", "pages": 2}, "pages is the number of list pages, and this is a post"),
+        ({"post": 1, "dont_filter": "yes"}, "dont_filter is neither true nor false"),
+        ({"post": 1, "meta": [1]}, "meta is no object"),
+        ({"post": 1, "meta": {"a": "x" * 2000}}, "meta is 2008 characters"),
         (b"\xff\xfe", "not UTF-8"),
         (b"{", "not JSON"),
         (b'{"post": NaN}', "not JSON"),

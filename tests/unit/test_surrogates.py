@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawl_tasks.model import Stage
-from crawl_tasks.parse.linked import loads
-from crawl_tasks.surrogates import whole_text, whole_xml
+from crawl_tasks.model.surrogates import whole_text, whole_xml
+from crawl_tasks.parse.json_ld import loads
 from tests.unit.pages import COMMENT, LIST, POST, answer, ask, site_parser
 
 ANY_TEXT = st.text(st.characters(codec=None), max_size=20) | st.text('\\\\u\ud83c\udf89dD8"', max_size=12)

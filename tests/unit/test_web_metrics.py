@@ -18,22 +18,22 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from crawl_tasks.cli.exits import Exit
 from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.frontier.inspect.inspector import Inspector
+from crawl_tasks.frontier.retry import Verdict
 from crawl_tasks.local.redis_server import RedisServer
-from crawl_tasks.model import Effort, Items, Lease, Parsed, Request, Stage
+from crawl_tasks.model import Effort, Items, Lease, Parsed, Request, Stage, State
 from crawl_tasks.monitor.snapshot import Snapshot, take_snapshot
-from crawl_tasks.publishing import publish_site
+from crawl_tasks.monitor.web.actions import Actions
+from crawl_tasks.monitor.web.exposition import exposition, labels
+from crawl_tasks.monitor.web.login import Login
+from crawl_tasks.monitor.web.metrics import FAMILIES
+from crawl_tasks.monitor.web.server import ExporterServer
+from crawl_tasks.monitor.web.snapshot_cache import SnapshotCache
+from crawl_tasks.registry.site_publisher import publish_site
 from crawl_tasks.sites.loader import parse_site
-from crawl_tasks.web.actions import Actions
-from crawl_tasks.web.families import exposition, labels, reference
-from crawl_tasks.web.login import Login
-from crawl_tasks.web.look import Look
-from crawl_tasks.web.metrics import FAMILIES
-from crawl_tasks.web.server import WatchServer
 from tests.serving import serving
 from tests.unit.command_line import run, site_text
 from tests.waiting import PATIENCE_S
-
-ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def frontier(client: redis.Redis) -> Frontier:
     frontier.commit(
         held, Parsed(Items("tiny"), (child,), dropped=(("pattern", 2),)), effort=Effort(200, 500, 900, 30, 2)
     )
-    frontier.present("here:1", ["list"])
+    frontier.heartbeat("here:1", ["list"])
     return frontier
 
 
@@ -79,6 +79,35 @@ def test_prometheus_reads_what_the_ledger_holds(frontier: Frontier) -> None:
     assert read[f"collector_dupefilter_size{spider}"] == 1
 
 
+def test_every_name_of_the_older_collector_has_its_number(frontier: Frontier) -> None:
+    frontier.admit("tiny", [Request("tiny", Stage.POST, f"{n}", f"http://127.0.0.1:8765/post/{n}") for n in range(9)])
+    frontier.client.zadd("test:due", {"tiny": 0})
+    frontier.tick("me")
+    rids = frontier.client.zrange("test:s:tiny:released:post", 0, -1)
+    failing = next(lease for rid in rids if isinstance(lease := frontier.lease("tiny", int(rid)), Lease))
+    frontier.fail(failing, Verdict(State.DELAYED, "server_error", "x", delay_ms=60_000), Effort(503, 100, 0, 9, 0))
+    gains = {"post:new": 2, "comment:filled": 3, "comment:changed": 5, "comment:unchanged": 7, "comment:restored": 4}
+    frontier.outbox.ack({"tiny": [page for page, _ in frontier.outbox.read("me", 9)]}, {"tiny": gains})
+    counts = Inspector(frontier).count_requests("tiny")
+    read = samples(exposition(FAMILIES, take_snapshot(frontier)))
+    spider = [("service", "crawl_tasks"), ("spider", "tiny")]
+
+    numbers = {name.removesuffix(str(spider)): value for name, value in read.items() if name.endswith(str(spider))}
+
+    assert counts.ready > 0
+    assert counts.delayed == 1
+    assert {name.removeprefix("collector_"): value for name, value in numbers.items()} == {
+        "task_queue_size": counts.released,
+        "request_queue_size": counts.ready + 1,
+        "dupefilter_size": 9,
+        "downloader_request_count": 2,
+        "downloader_response_count": 2,
+        "downloader_response_bytes": 600,
+        # Those restored are counted among those changed already.
+        "scraped_item_count": 2 + 3 + 5 + 7,
+    }
+
+
 def test_every_family_is_read_and_named_by_the_conventions(frontier: Frontier) -> None:
     families = {family.name: family for family in FAMILIES}
 
@@ -99,10 +128,6 @@ def test_only_the_labels_of_the_reference_are_written(frontier: Frontier) -> Non
             assert set(re.findall(r'(\w+)="', line)) - {"le"} == documented[name], line
 
 
-def test_the_reference_is_the_table_of_metrics() -> None:
-    assert (ROOT / "docs" / "metrics.md").read_text("utf-8").endswith(reference(FAMILIES))
-
-
 def test_a_label_with_quotes_and_line_breaks_stays_one_label() -> None:
     [family] = text_string_to_metric_families("x{" + labels(a='b"\\\n') + "} 1\n")
 
@@ -114,8 +139,8 @@ def test_a_label_with_quotes_and_line_breaks_stays_one_label() -> None:
 
 @pytest.fixture
 def base(frontier: Frontier) -> Iterator[str]:
-    look = Look(lambda: take_snapshot(frontier))
-    with serving(WatchServer(("127.0.0.1", 0), look, Actions(frontier), Login(""))) as url:
+    look = SnapshotCache(lambda: take_snapshot(frontier))
+    with serving(ExporterServer(("127.0.0.1", 0), look, Actions(frontier), Login(""))) as url:
         yield url
 
 
@@ -140,7 +165,7 @@ def test_many_who_ask_at_once_share_one_look(frontier: Frontier) -> None:
         taken.append(take_snapshot(frontier))
         return taken[-1]
 
-    look = Look(take, fresh_s=60)
+    look = SnapshotCache(take, fresh_s=60)
 
     assert [look.now() for _ in range(5)] == [taken[0]] * 5
     assert len(taken) == 1
@@ -170,4 +195,4 @@ def test_the_exporter_runs_until_it_is_told_to_end(
 
         assert process.wait(timeout=PATIENCE_S) == Exit.TERMINATED
     assert ("/site/tiny" in shown[0], "crawl_pages_total" in shown[1]) == (True, True)
-    assert frontier.census("tiny").is_balanced
+    assert Inspector(frontier).count_requests("tiny").is_balanced

@@ -23,13 +23,14 @@ import redis
 
 from crawl_tasks.errors import RedisUnreachable
 from crawl_tasks.frontier.frontier import BoardTerms, Frontier
+from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.frontier.retry import Verdict
 from crawl_tasks.model import Effort, Items, Lease, Parsed, Request, Stage, State
 from crawl_tasks.monitor.snapshot import Snapshot, take_snapshot
-from crawl_tasks.web.actions import Actions
-from crawl_tasks.web.login import Login
-from crawl_tasks.web.look import Look
-from crawl_tasks.web.server import WatchServer
+from crawl_tasks.monitor.web.actions import Actions
+from crawl_tasks.monitor.web.login import Login
+from crawl_tasks.monitor.web.server import ExporterServer
+from crawl_tasks.monitor.web.snapshot_cache import SnapshotCache
 from tests.frontier.by_hand import TERMS, released
 from tests.serving import serving
 from tests.waiting import eventually
@@ -70,7 +71,7 @@ def frontier(client: redis.Redis) -> Frontier:
     work(frontier, client, "paused-forum", 10)
     frontier.sites.publish("new-forum", "v1", "{}", TERMS, [])
     frontier.sites.publish("late-forum", "v1", "{}", TERMS, [board("late-forum", "slow")])
-    frontier.present("here:1", ["list", "post", "comment", "store"])
+    frontier.heartbeat("here:1", ["list", "post", "comment", "store"])
     frontier.produce()
     frontier.sites.pause("paused-forum")
     client.zadd("test:s:late-forum:overdue", {"slow": 1})
@@ -85,9 +86,9 @@ def an_hour_of(frontier: Frontier) -> Iterator[Snapshot]:
     now = take_snapshot(frontier)
     for minute in range(60, -1, -1):
         sites = tuple(
-            replace(site, census=replace(site.census, stats=_earlier(site.census.stats, minute))) for site in now.sites
+            replace(site, counts=replace(site.counts, stats=_earlier(site.counts.stats, minute))) for site in now.sites
         )
-        yield Snapshot(sites, replace(now.vitals, at_ms=now.at_ms - minute * 60_000))
+        yield Snapshot(sites, replace(now.health, at_ms=now.at_ms - minute * 60_000))
 
 
 def _earlier(stats: Mapping[str, int], minute: int) -> Mapping[str, int]:
@@ -107,11 +108,11 @@ def base(frontier: Frontier) -> Iterator[str]:
 
 
 def serve(frontier: Frontier, password: str) -> Iterator[str]:
-    look = Look(lambda: take_snapshot(frontier))
+    look = SnapshotCache(lambda: take_snapshot(frontier))
     for snapshot in an_hour_of(frontier):
         look.history.note(snapshot)
     login = Login(password, wrong_costs_s=0.0)
-    with serving(WatchServer(("127.0.0.1", 0), look, Actions(frontier), login, "http://127.0.0.1:5555")) as url:
+    with serving(ExporterServer(("127.0.0.1", 0), look, Actions(frontier), login, "http://127.0.0.1:5555")) as url:
         yield url
 
 
@@ -147,8 +148,8 @@ def test_the_first_page_names_every_site_those_that_need_somebody_first(base: st
     names = re.findall(r'href="/site/([\w-]+)"', page)
     assert names == ["busy-forum", "late-forum", "new-forum", "paused-forum"] or names[-1] == "new-forum"
     assert set(names[:2]) == {"busy-forum", "late-forum"}
-    assert "1 page parked (parse): mend the cause, then retry" in page
-    assert "paused: resume it with crawl-tasks resume paused-forum" in page
+    assert "1 pages are parked (parse); mend the cause" in page
+    assert "paused since 20" in page
     assert "0/1</span>" in page
     assert "48 s / 9 min" in page
 
@@ -171,8 +172,8 @@ def test_the_json_of_a_site_has_its_boards_pages_and_reasons(base: str) -> None:
     assert row["site"] == "busy-forum"
     assert {one["board"]: one["freshness_s"]["count"] for one in row["board_states"]}["日本"] == 0
     assert {page["outcome"] for page in row["recent_pages"]} == {"0", "parse", "status"}
-    assert {grave["reason"] for grave in row["graves"]} == {"parse", "status"}
-    assert {grave["request"]["stage"] for grave in row["graves"]} == {"post"}
+    assert {one["reason"] for one in row["failed_requests"]} == {"parse", "status"}
+    assert {one["request"]["stage"] for one in row["failed_requests"]} == {"post"}
     assert ask(f"{base}/api/site/nowhere")[0] == 404
 
 
@@ -184,9 +185,10 @@ def test_the_first_page_says_at_its_top_how_many_sites_need_somebody(base: str, 
 
     assert "<title>(2) crawl_tasks</title>" in page
     assert page.index(">2 to act on<") < page.index(">1 to note<") < page.index(">1 in order<")
-    assert page.index("1 page parked") < page.index('class="plots"')
+    assert page.index("1 pages are parked") < page.index('class="plots"')
     assert "stand still" not in page
-    assert '<p class="said bad">no worker serves control: celery -A crawl_tasks worker -Q list</p>' in page
+    serves = "control: no worker serves this queue; start one: celery -A crawl_tasks worker -Q list"
+    assert f'<p class="said bad">{serves}</p>' in page
     assert "beat is silent" not in page
 
 
@@ -215,8 +217,8 @@ def test_the_page_of_a_site_says_what_stops_all_sites_and_of_which_moment_it_spe
 
     _, page, _ = ask(f"{base}/site/new-forum")
 
-    assert "no worker serves control: celery -A crawl_tasks worker -Q list" in page
-    assert "no new scans begin: go on with crawl-tasks resume new-forum" in page
+    assert "control: no worker serves this queue; start one: celery -A crawl_tasks worker -Q list" in page
+    assert "no new scan begins since 20" in page
     assert re.search(r"as of \d\d:\d\d:\d\d UTC, anew every 20 s", page)
 
 
@@ -224,7 +226,7 @@ def test_while_redis_is_away_people_get_a_page_that_looks_again_and_programs_a_l
     def fail() -> Snapshot:
         raise RedisUnreachable("it is away")
 
-    server = WatchServer(("127.0.0.1", 0), Look(fail), Actions(frontier), Login(""))
+    server = ExporterServer(("127.0.0.1", 0), SnapshotCache(fail), Actions(frontier), Login(""))
     with serving(server) as base:
         status, page, _ = ask(f"{base}/")
         told = [ask(f"{base}/{path}") for path in ("metrics", "healthz", "api/snapshot")]
@@ -241,13 +243,13 @@ def test_a_head_is_answered_like_a_page_without_its_text(base: str) -> None:
 
 
 def test_a_visitor_that_goes_away_is_no_news(base: str, capfd: pytest.CaptureFixture[str]) -> None:
-    place = urllib.parse.urlsplit(base)
+    place, before = urllib.parse.urlsplit(base), set(threading.enumerate())  # servers of other tests may have theirs
     for _ in range(5):
         with socket.create_connection((str(place.hostname), int(str(place.port)))) as visitor:
             visitor.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n" * 20)
             visitor.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # a reset, not an end
 
-    eventually(lambda: not any("process_request" in thread.name for thread in threading.enumerate()))
+    eventually(lambda: not any("process_request" in one.name for one in set(threading.enumerate()) - before))
     assert ask(f"{base}/")[0] == 200
     assert "Traceback" not in capfd.readouterr().err
 
@@ -267,10 +269,10 @@ def test_whoever_is_logged_in_pauses_resumes_and_retries(base: str, frontier: Fr
         status, _, answer = ask(f"{base}/site/busy-forum/{verb}", cookie, {"token": token})
         assert (status, answer.headers["Location"]) == (303, "/site/busy-forum")
 
-    census = frontier.census("busy-forum")
-    assert (census.fields["paused"], census.dead, census.parked) == ("1", 0, 0)
+    counts = Inspector(frontier).count_requests("busy-forum")
+    assert (counts.fields["paused"], counts.dead, counts.parked) == ("1", 0, 0)
     ask(f"{base}/site/busy-forum/resume", cookie, {"token": token})
-    assert frontier.census("busy-forum").fields["paused"] == "0"
+    assert Inspector(frontier).count_requests("busy-forum").fields["paused"] == "0"
 
 
 @pytest.mark.parametrize("case", ["no cookie", "no token", "wrong token", "forged cookie", "token of another session"])
@@ -288,7 +290,7 @@ def test_nobody_else_acts(base: str, frontier: Frontier, case: str) -> None:
     status, _, _ = ask(f"{base}/site/busy-forum/pause", given[0], {"token": given[1]})
 
     assert status == 403
-    assert frontier.census("busy-forum").fields.get("paused") is None
+    assert Inspector(frontier).count_requests("busy-forum").fields.get("paused") is None
 
 
 def test_a_wrong_password_opens_nothing(base: str) -> None:
@@ -309,7 +311,7 @@ def test_a_session_ends_when_one_leaves_or_its_time_is_up(base: str, monkeypatch
     cookie, token = enter(base)
 
     left = ask(f"{base}/logout", cookie, {"token": token})[2].headers["Set-Cookie"]
-    monkeypatch.setattr("crawl_tasks.web.login.SESSION_S", -1)
+    monkeypatch.setattr("crawl_tasks.monitor.web.login.SESSION_S", -1)
     late = Login(PASSWORD).enter(PASSWORD)
 
     assert "Max-Age=0" in left
@@ -358,3 +360,39 @@ def test_a_browser_lays_the_pages_out_within_a_phone_and_a_desktop(base: str, tm
 def browse(*options: str) -> str:
     command = [str(CHROMIUM), "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", *options]
     return subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
+
+
+def say(base: str, head: str) -> bytes:
+    """Send the head of a request as it stands, and return the answer."""
+    place = urllib.parse.urlsplit(base)
+    with socket.create_connection((str(place.hostname), int(str(place.port)))) as visitor:
+        visitor.sendall(f"{head}\r\nConnection: close\r\n\r\n".encode("latin-1"))
+        return b"".join(iter(lambda: visitor.recv(65536), b""))
+
+
+@pytest.mark.parametrize("path", ["/", "/metrics", "/api/snapshot"])
+@pytest.mark.parametrize("host", ["rebound.example", "127.0.0.1.rebound.example:9817", "localhost.example", "a.b."])
+def test_a_foreign_name_that_leads_here_gets_nothing(base: str, path: str, host: str) -> None:
+    answer = say(base, f"GET {path} HTTP/1.1\r\nHost: {host}")
+
+    assert answer.startswith(b"HTTP/1.1 421 ")
+    assert b"set CRAWL_WEB_HOSTS" in answer
+    assert b"busy-forum" not in answer
+
+
+@pytest.mark.parametrize(
+    "host", ["127.0.0.1:9817", "[::1]:1", "10.1.2.3", "localhost:1", "exporter:9817", "Web.Example"]
+)
+def test_addresses_names_without_a_dot_and_named_hosts_are_answered(frontier: Frontier, host: str) -> None:
+    snapshots = SnapshotCache(lambda: take_snapshot(frontier))
+    server = ExporterServer(("127.0.0.1", 0), snapshots, Actions(frontier), Login(""), hosts=["web.example"])
+
+    with serving(server) as url:
+        assert say(url, f"GET /healthz HTTP/1.1\r\nHost: {host}").startswith(b"HTTP/1.1 200 ")
+
+
+def test_a_length_of_odd_digits_is_no_length(base: str, capfd: pytest.CaptureFixture[str]) -> None:
+    answer = say(base, "POST /login HTTP/1.1\r\nHost: localhost\r\nContent-Length: \xb2")
+
+    assert answer.startswith(b"HTTP/1.1 403 ")
+    assert "Traceback" not in capfd.readouterr().err

@@ -45,9 +45,9 @@ def half_way(client: redis.Redis, url: str, forum: SmallForum) -> None:
     client.zadd("test:boards", {"demo 2": 1 << 50})  # the other one is due some day
     frontier.produce()
     take(client, Stage.LIST)
-    crawl.pages.crawl("demo", 1)
+    crawl.pages.process("demo", 1)
     rids = [int(rid) for rid in client.zrange("test:s:demo:released:post", 0, -1)]
-    crawl.pages.crawl("demo", rids[0])
+    crawl.pages.process("demo", rids[0])
     ends = (
         Verdict(State.DELAYED, "unreachable", "no route", 1000),
         Verdict(State.PARKED, "parse", "no title"),
@@ -62,7 +62,7 @@ def half_way(client: redis.Redis, url: str, forum: SmallForum) -> None:
     app.send_task(FETCH_POST, kwargs={"site": "demo", "post_id": ASKED[0]})
     app.close()
     client.rpush("test:start", json.dumps({"site": "demo", "post": ASKED[2]}))
-    frontier.starts.claim("test:start", "", 1)
+    frontier.start_queue.claim("test:start", "", 1)
     client.rpush("test:start", json.dumps({"site": "demo", "post": ASKED[1]}))
 
 

@@ -9,18 +9,21 @@ from pathlib import Path
 import pytest
 import redis
 
-from crawl_tasks.ask import Ask
 from crawl_tasks.broker.message import readable
-from crawl_tasks.drain import Drain
 from crawl_tasks.errors import SiteError
+from crawl_tasks.frontier.admin.admin import Admin
+from crawl_tasks.frontier.admin.failed import Selection
 from crawl_tasks.frontier.entry import read_entry
 from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.frontier.outbox import read_items
-from crawl_tasks.model import Forum, Post, Reach, Stage, State, Sweep
-from crawl_tasks.schedule.inbox import Inbox
+from crawl_tasks.model import Comment, Forum, Post, Reach, Stage, State, Sweep
+from crawl_tasks.schedule.start_requests import StartRequests
 from crawl_tasks.sites.loader import parse_site
-from crawl_tasks.sites.published import dump_site, read_site
+from crawl_tasks.sites.site_json import dump_site, read_site
 from crawl_tasks.store.upsert import Store
+from crawl_tasks.worker.store_task import OutboxConsumer
+from crawl_tasks.worker.task_message import TaskMessage
 from tests.frontier.small_crawl import SmallCrawl, small_forum
 from tests.store.rows import dump
 from tests.unit.good_site import GOOD
@@ -47,23 +50,23 @@ def restore(client: redis.Redis, recorded: Path, port: str) -> None:
                 client.xadd(key, row)
 
 
-def ask_of(message: bytes, stage: Stage) -> Ask:
+def ask_of(message: bytes, stage: Stage) -> TaskMessage:
     """Read a message as a worker does."""
     payload = readable(message)
     body = payload["body"]
     if payload["properties"].get("body_encoding") == "base64":
         body = base64.b64decode(body)
     kwargs = json.loads(body)[1]
-    return Ask(kwargs["site"], stage, rid=kwargs.get("rid"), key=kwargs.get("post_id"))
+    return TaskMessage(kwargs["site"], stage, rid=kwargs.get("rid"), key=kwargs.get("post_id"))
 
 
 def end(crawl: SmallCrawl, client: redis.Redis) -> None:
     """Work and tick until nothing is open."""
-    while crawl.frontier.census("demo").open:
+    while Inspector(crawl.frontier).count_requests("demo").open:
         crawl.frontier.tick("me")
         for stage in Stage:
             for message in client.rpop(stage.value, 1000) or ():
-                crawl.pages.work(ask_of(message, stage))
+                crawl.pages.handle(ask_of(message, stage))
         for key in client.scan_iter("test:s:demo:delayed"):
             for entry in client.zrange(key, 0, -1):
                 client.zadd(key, {entry: 0})
@@ -75,21 +78,21 @@ def test_a_crawl_that_an_earlier_version_began_is_ended(client: redis.Redis, tmp
         fill(forum)
         restore(client, recorded, forum.url.rpartition(":")[2])
         frontier = Frontier(client, "test")
-        before = frontier.census("demo")
+        before = Inspector(frontier).count_requests("demo")
         crawl = SmallCrawl(client, frontier, forum)
 
-        Inbox(frontier, "test:start").drain()
+        StartRequests(frontier, "test:start").drain()
         end(crawl, client)
         for state in (State.DEAD, State.PARKED):
-            assert frontier.graves.revive("demo", state) == 1
+            assert Admin(frontier).failed.requests.retry(Selection("demo", state)) == 1
         end(crawl, client)
-        Drain(frontier, lambda: store, batch=100, worth=1).run()
+        OutboxConsumer(frontier, lambda: store, batch=100, worth=1).run()
 
         assert (before.leased, before.delayed, before.parked, before.dead, before.imbalance()) == (1, 1, 1, 1, "")
-        assert frontier.census("demo").imbalance() == ""
+        assert Inspector(frontier).count_requests("demo").imbalance() == ""
         assert {str(row[1]) for row in dump(store)["posts"]} >= {*POSTS, *ASKED}
         assert {str(row[2]) for row in dump(store)["comments"]} >= {f"{c}{n}" for c in "cd" for n in POSTS}
-        assert (frontier.outbox.size(), frontier.shelf.size(), client.llen("test:refused")) == (0, 0, 0)
+        assert (frontier.outbox.size(), Admin(frontier).failed.items.size(), client.llen("test:refused")) == (0, 0, 0)
         assert len(set(forum.asked)) == len(forum.asked)
 
 
@@ -124,6 +127,16 @@ def test_items_of_a_later_version_are_read_without_what_it_added() -> None:
         (Sweep("9", 5.0, "w", 1, 2, 6.0, counts=False),),
     )
     assert [visit.key for visit in items.visits] == ["9"]
+
+
+def test_items_of_the_version_before_count_as_seen_when_they_were_committed() -> None:
+    a_year_behind = 1_700_000_000.0
+    trail = ["1790000000000", '7 post 5 1 u ["9",1,""]']
+    row = ["demo", [], [Post("9", seen_at=a_year_behind)], [Comment("c", "9", seen_at=a_year_behind)], [], trail]
+
+    items = read_items(json.dumps(row).encode())
+
+    assert [one.seen_at for one in (*items.posts, *items.comments)] == [1_790_000_000.0] * 2
 
 
 def test_a_site_of_a_later_version_is_read_without_what_it_added(caplog: pytest.LogCaptureFixture) -> None:

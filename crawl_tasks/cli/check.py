@@ -1,0 +1,157 @@
+"""`crawl-tasks check`: the health check of ledger, installation and running crawl."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import click
+
+from crawl_tasks.cli.backend import chosen_sites, connect_now
+from crawl_tasks.cli.exits import Exit
+from crawl_tasks.cli.help_text import examples
+from crawl_tasks.cli.installation import Fact, examine_machine, examine_published, examine_redis
+from crawl_tasks.cli.ledger import ledger_line, ledger_row
+from crawl_tasks.cli.safe_text import echo_json, printable
+from crawl_tasks.errors import RedisUnreachable
+from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.frontier.inspect.request_counts import RequestCounts
+from crawl_tasks.logs import hide_passwords
+from crawl_tasks.monitor.humanize import counted
+from crawl_tasks.monitor.problems.installation_kinds import REDIS_DOWN
+from crawl_tasks.monitor.problems.kinds import Problem, Severity
+from crawl_tasks.monitor.problems.registry import find_problems
+from crawl_tasks.monitor.problems.setup_kinds import DATABASE_DOWN
+from crawl_tasks.monitor.snapshot import take_snapshot
+from crawl_tasks.recovery.fsck import Check
+from crawl_tasks.settings import Settings, load_settings
+from crawl_tasks.store.upsert import Store
+
+
+class RepairReport(NamedTuple):
+    """A problem that was found and mended."""
+
+    problem: Problem
+
+
+Result = RequestCounts | Fact | Problem | RepairReport
+
+_COLOURS = {Severity.INFO: "cyan", Severity.WARNING: "yellow", Severity.CRITICAL: "red"}
+
+
+@click.command(
+    epilog=examples(
+        "crawl-tasks check", "crawl-tasks check demo --deep", "crawl-tasks check --mend", "crawl-tasks check --json"
+    )
+)
+@click.argument("sites", nargs=-1)
+@click.option("--deep", is_flag=True, help="Hold guard, ledger, queues and database against each other as well.")
+@click.option("--mend", is_flag=True, help="Look deep, and mend what can be mended without a rebuild.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.pass_context
+def command(ctx: click.Context, sites: tuple[str, ...], deep: bool, mend: bool, as_json: bool) -> None:
+    """Check the ledger of SITES, or all, then the installation, then the running crawl. The crawl may go on.
+
+    Each problem is a line, with its remedy below. Exit code 0 when all is well, 1 when a warning or a critical problem
+    is left, 3 when Redis or the database cannot be used.
+    """
+    report = _Report(is_json=as_json)
+    for result in _results(load_settings(), sites, deep=deep or mend, mend=mend):
+        report.add(result)
+    ctx.exit(report.end())
+
+
+def _results(settings: Settings, names: tuple[str, ...], *, deep: bool, mend: bool) -> Iterator[Result]:
+    try:
+        client = connect_now(settings.redis_url, settings.redis_master)
+    except RedisUnreachable as error:
+        # Without Redis the machine can still be examined, and often shows the cause.
+        yield REDIS_DOWN.problem(reason=error)
+        yield from examine_machine(settings)
+        return
+    with client:
+        frontier = Frontier(client, settings.redis_prefix, settings.store_at, settings.outbox_max)
+        snapshot = take_snapshot(frontier, chosen_sites(frontier, names) if names else ())
+        yield from (site.counts for site in snapshot.sites)
+        # A list, because the deep check depends on whether the database was found usable.
+        machine = list(examine_machine(settings))
+        yield from machine
+        yield from examine_redis(client, settings)
+        if snapshot.processes:
+            yield Fact("workers", f"{counted(len(snapshot.processes), 'worker')} alive")
+        yield from find_problems(snapshot)
+        yield from examine_published(settings, snapshot)
+        if deep and not any(_is_unusable(result) for result in machine):
+            with Store(settings.database_url) as store:
+                check = Check(frontier, store, names)
+                for found in check.run(mend=mend):
+                    yield RepairReport(found.problem) if found.location.is_mended else found.problem
+                yield from check.disagreements()
+
+
+def _is_unusable(result: Result) -> bool:
+    return isinstance(result, Problem) and result.name in (REDIS_DOWN.name, DATABASE_DOWN.name)
+
+
+class _Report:
+    """The report: prints results as they are found, or all at the end as JSON, and derives the exit code."""
+
+    def __init__(self, *, is_json: bool) -> None:
+        self._is_json = is_json
+        self._results: list[Result] = []
+
+    def add(self, result: Result) -> None:
+        """Add a result, and print the result unless JSON is wanted."""
+        self._results.append(result)
+        if not self._is_json:
+            for line in _lines(result):
+                click.echo(hide_passwords(line))
+
+    def end(self) -> Exit:
+        """Print the number of problems, or the JSON, and return the exit code."""
+        if self._is_json:
+            echo_json(self._row())
+        else:
+            mended = f"{len(self._mended)} mended, " if self._mended else ""
+            click.echo(f"{mended}{counted(len(self._to_do), 'problem')}")
+        if any(_is_unusable(result) for result in self._results):
+            return Exit.BACKEND
+        return Exit.FAILURES if self._to_do else Exit.OK
+
+    @property
+    def _problems(self) -> list[Problem]:
+        return [result for result in self._results if isinstance(result, Problem)]
+
+    @property
+    def _to_do(self) -> list[Problem]:
+        return [problem for problem in self._problems if problem.severity is not Severity.INFO]
+
+    @property
+    def _mended(self) -> list[Problem]:
+        return [result.problem for result in self._results if isinstance(result, RepairReport)]
+
+    def _row(self) -> dict[str, object]:
+        return {
+            "ledger": [ledger_row(result) for result in self._results if isinstance(result, RequestCounts)],
+            "facts": [result._asdict() for result in self._results if isinstance(result, Fact)],
+            "problems": [problem._asdict() for problem in self._problems],
+            "mended": [problem._asdict() for problem in self._mended],
+        }
+
+
+def _lines(result: Result) -> list[str]:
+    match result:
+        case RequestCounts():
+            return [ledger_line(result)]
+        case Fact():
+            return [_line("ok", "green", f"{result.subject}: {result.text}")]
+        case RepairReport():
+            return [_line("mended", "green", f"{result.problem.name}: {result.problem.summary}")]
+        case Problem():
+            head = _line(result.severity.value, _COLOURS[result.severity], f"{result.name}: {result.summary}")
+            return [head, f"{'':<10}{printable(result.remedy)}"]
+
+
+def _line(word: str, colour: str, text: str) -> str:
+    # Reasons may quote a foreign server. 2,000 characters hold the mistakes of a whole site file.
+    return f"{click.style(f'{word:<8}', fg=colour)}  {printable(text, most=2000)}"

@@ -1,0 +1,49 @@
+"""An operator's decision at the command line: who decides, why, and its way to the database."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import socket
+
+import click
+
+from crawl_tasks.cli.safe_text import printable
+from crawl_tasks.errors import StoreError
+from crawl_tasks.frontier.admin.admin import Admin
+from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.model import Operator
+from crawl_tasks.settings import Settings
+from crawl_tasks.store.upsert import Store
+
+why_option = click.option("--why", metavar="REASON", default="", help="The reason, which status and check show.")
+
+
+def operator(why: str = "") -> Operator:
+    """Return the person at this terminal."""
+    try:
+        user = getpass.getuser()
+    except (KeyError, OSError):
+        # In a container the user may have a number and no name.
+        user = str(os.getuid())
+    return Operator(printable(f"{user}@{socket.gethostname()}"), printable(why, most=500))
+
+
+def store_decisions(settings: Settings, frontier: Frontier) -> None:
+    """Store new decisions in the database now, where this machine has it. Elsewhere a store worker does so."""
+    decisions = Admin(frontier).decisions
+    try:
+        store = Store(settings.database_url).open(create=False)
+    except StoreError:
+        store = None
+    if store is not None:
+        with store:
+            # Another database, as an old one of this directory, would keep the decisions from the right one.
+            while (epoch := store.epoch()) == Admin(frontier).restore.epoch() and (new := decisions.unstored()):
+                for site in {one.site for one in new}:
+                    if epoch and (text := frontier.sites.published(site)):
+                        store.keep(site, text, epoch)
+                store.decide(new)
+                decisions.ack(new)
+    if decisions.unstored():
+        click.echo("not in the database yet: a store worker writes this there, or the next such command", err=True)

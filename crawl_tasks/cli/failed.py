@@ -1,0 +1,300 @@
+"""`crawl-tasks failed`: dead letters (pages, items, messages, start entries), with reasons, retry and drop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+from functools import wraps
+from itertools import chain, islice
+from typing import Any, NamedTuple
+
+import click
+
+from crawl_tasks.cli.backend import chosen_sites, open_frontier
+from crawl_tasks.cli.help_text import examples
+from crawl_tasks.cli.safe_text import echo_json, printable
+from crawl_tasks.frontier.admin.admin import Admin
+from crawl_tasks.frontier.admin.failed import (
+    DeadLetter,
+    DeadLetters,
+    FailedKind,
+    FailedRequest,
+    RejectedItem,
+    Selection,
+)
+from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.frontier.kept_pages import KeptPage
+from crawl_tasks.model import Stage, State
+from crawl_tasks.monitor.humanize import counted
+from crawl_tasks.settings import Settings, load_settings
+
+SHORT = 10
+"""Characters of a message's id that are shown. Commands take any prefix that is unique."""
+
+KINDS = click.Choice([kind.value for kind in FailedKind])
+
+
+class KindText(NamedTuple):
+    """The words for a kind: noun in singular and plural, the option that `retry` takes, and the fate after a retry."""
+
+    one: str
+    many: str
+    chosen_by: str
+    retried: str
+
+    def tell(self, number: int, fate: str) -> str:
+        """Return a sentence about the number of entries with a fate."""
+        return f"{number} {self.one} is {fate}" if number == 1 else f"{number} {self.many} are {fate}"
+
+
+WORDINGS = {
+    FailedKind.PAGE: KindText("page", "pages", " --site SITE", "ready again"),
+    FailedKind.ITEM: KindText("page with items", "pages with items", "", "back before the store"),
+    FailedKind.MESSAGE: KindText("message", "messages", " ID", "back on the queue"),
+    FailedKind.START: KindText("start entry", "start entries", " ID", "back under the start key"),
+}
+
+
+class Chosen(NamedTuple):
+    """The dead letters that options select."""
+
+    kind: FailedKind | None
+    sites: tuple[str, ...]
+    selection: Selection
+
+    def kinds(self) -> Sequence[FailedKind]:
+        """Return the selected kinds: only pages where an option for pages is given.
+
+        Raises:
+            UsageError: an option for pages is given with another kind.
+        """
+        is_of_pages = bool(self.sites or self.selection._replace(ids=()) != Selection())
+        if is_of_pages and self.kind not in (None, FailedKind.PAGE):
+            raise click.UsageError(f"--site, --state, --reason and --stage choose pages, not a {self.kind}")
+        return [FailedKind.PAGE] if is_of_pages else [self.kind] if self.kind else list(FailedKind)
+
+
+def choosing(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options that select dead letters to a command. The command takes a `Chosen` in their place."""
+
+    @click.option("--kind", type=KINDS, help="What failed.")
+    @click.option("--site", "sites", metavar="NAME", multiple=True, help="Only pages of this site.")
+    @click.option("--state", type=click.Choice(["dead", "parked"]), help="Only pages given up, or waiting for a rule.")
+    @click.option("--reason", metavar="NAME", default="", help="Only pages given up for this reason.")
+    @click.option("--stage", type=click.Choice([stage.value for stage in Stage]), help="Only pages of this stage.")
+    @wraps(command)
+    def with_chosen(
+        *, kind: str | None, sites: tuple[str, ...], state: str | None, reason: str, stage: str | None,
+        **rest: Any,  # noqa: ANN401  # the command's own options
+    ) -> None:  # fmt: skip
+        pages = Selection("", State(state) if state else None, reason, Stage(stage) if stage else None)
+        command(Chosen(FailedKind(kind) if kind else None, sites, pages), **rest)
+
+    return with_chosen
+
+
+@click.group(
+    epilog=examples("crawl-tasks failed list", "crawl-tasks failed retry --kind page --site demo --reason unreachable")
+)
+def command() -> None:
+    """List, show, retry or drop failed pages, items, messages and start entries.
+
+    Pages were given up (dead), or wait for a mended rule (parked). Items were read from pages and could not be stored.
+    Messages and start entries are kept because nobody can read them.
+    """
+
+
+@command.command(
+    "list",
+    short_help="Show failures with their reasons.",
+    epilog=examples(
+        "crawl-tasks failed list",
+        "crawl-tasks failed list --kind page --site demo --state parked --json",
+        "crawl-tasks failed list --kept --site demo      # pages that crawl-tasks try demo --kept reads",
+    ),
+)
+@choosing
+@click.option("--kept", is_flag=True, help="Pages that could not be read and are kept, with size and cause.")
+@click.option("--most", metavar="N", type=click.IntRange(1, 1_000_000), default=100, show_default=True,
+              help="Lines of a kind at most.")  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
+def list_(chosen: Chosen, *, kept: bool, most: int, as_json: bool) -> None:
+    """Show one kind, or all: id, time, reason, and of a page the number of attempts."""
+    settings = load_settings()
+    frontier = open_frontier(settings)
+    total = 0
+    for kind in [kind for kind in chosen.kinds() if kind is FailedKind.PAGE or not kept]:
+        parts = _parts(frontier, settings, chosen, kind)
+        found = _kept(frontier, chosen) if kept else chain.from_iterable(part.list(those) for part, those in parts)
+        count = 0
+        for entry in islice(found, most):
+            count += 1
+            if as_json:
+                echo_json(row_of(entry))
+            else:
+                click.echo(line_of(entry))
+        if count and not as_json:
+            # One entry beyond the limit tells that there are more, without a count of perhaps millions.
+            more = f"; more are not shown, --most {most} is the limit" if next(found, None) else ""
+            step = "try SITE --kept" if kept else f"failed retry --kind {kind}{WORDINGS[kind].chosen_by}"
+            click.echo(f"{WORDINGS[kind].tell(count, 'shown')}{more}; next: crawl-tasks {step}")
+        total += count
+    if not total and not as_json:
+        click.echo("no page is kept" if kept else "nothing failed")
+
+
+def _kept(frontier: Frontier, chosen: Chosen) -> Iterator[KeptPage]:
+    if chosen.selection.state or chosen.selection.reason:
+        raise click.UsageError("--kept pages are chosen by --site and --stage")
+    for site in chosen_sites(frontier, chosen.sites):
+        for stage in [chosen.selection.stage] if chosen.selection.stage else Stage:
+            yield from frontier.kept_pages.kept(site, stage)
+
+
+def _parts(
+    frontier: Frontier, settings: Settings, chosen: Chosen, kind: FailedKind
+) -> Iterator[tuple[DeadLetters, Selection]]:
+    """Return the dead letters of a kind with the selection from them. Of pages there is one pair for each site."""
+    # A start key with {site} is a pattern for many keys, and no key to which entries of no site could go back.
+    letters = Admin(frontier).failed.of(kind, settings.start_key if "{" not in settings.start_key else "")
+    if kind is not FailedKind.PAGE:
+        yield letters, chosen.selection
+        return
+    # `failed list` without options must work where no site is published: messages and items have no site.
+    is_any = chosen.kind is None and not chosen.sites
+    for site in frontier.sites.names() if is_any else chosen_sites(frontier, chosen.sites):
+        yield letters, chosen.selection._replace(site=site)
+
+
+@command.command(
+    short_help="Show all that is known of one.",
+    epilog=examples("crawl-tasks failed show --site demo 4711", "crawl-tasks failed show --kind message 3f2a"),
+)
+@click.argument("id_", metavar="ID")
+@click.option("--kind", type=KINDS, default=FailedKind.PAGE.value, show_default=True, help="What failed.")
+@click.option("--site", metavar="NAME", help="Site of the page.")
+def show(id_: str, *, kind: str, site: str | None) -> None:
+    """Show all that is known of one. Its line of `failed list` begins with its ID."""
+    if (kind == FailedKind.PAGE) is not (site is not None):
+        raise click.UsageError("name the site of a page, and of nothing else, with --site")
+    settings = load_settings()
+    chosen = Chosen(FailedKind(kind), (site,) if site else (), Selection(ids=(id_,)))
+    [(letters, selection)] = _parts(open_frontier(settings), settings, chosen, FailedKind(kind))
+    for name, value in row_of(letters.show(selection)).items():
+        click.echo(f"{name:<9} {printable(str(value), most=100_000)}")
+
+
+@command.command(
+    short_help="Try them again.",
+    epilog=examples(
+        "crawl-tasks failed retry --kind page --site demo",
+        "crawl-tasks failed retry --kind page --all --state parked",
+        "crawl-tasks failed retry --kind item",
+        "crawl-tasks failed retry --kind message 3f2a",
+    ),
+)
+@click.argument("ids", nargs=-1)
+@choosing
+@click.option("--all", "everything", is_flag=True, help="All of the kind, of pages those of all sites.")
+def retry(chosen: Chosen, *, ids: tuple[str, ...], everything: bool) -> None:
+    """Send failures back to where they failed, after the cause is mended. Those that fail again come back.
+
+    Pages (the dead, unless --state says otherwise) are ready again with their attempts forgotten, at their site's pace.
+    Items go back before the store. Messages and start entries, named by IDS, go back where they came from.
+    """
+    kind, chosen = _meant(chosen, ids, everything=everything)
+    settings = load_settings()
+    total = sum(letters.retry(those) for letters, those in _parts(open_frontier(settings), settings, chosen, kind))
+    click.echo(WORDINGS[kind].tell(total, WORDINGS[kind].retried))
+
+
+@command.command(
+    short_help="Let go of them for good.",
+    epilog=examples(
+        "crawl-tasks failed drop --kind page --site demo --reason too_large",
+        "crawl-tasks failed drop --kind start --all --yes",
+    ),
+)
+@click.argument("ids", nargs=-1)
+@choosing
+@click.option("--all", "everything", is_flag=True, help="All of the kind, of pages those of all sites.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def drop(chosen: Chosen, *, ids: tuple[str, ...], everything: bool, yes: bool) -> None:
+    """Let go of failures for good. A page counts as done then, and is fetched when it changes."""
+    kind, chosen = _meant(chosen, ids, everything=everything)
+    if not yes:
+        click.confirm(f"Drop {_told(kind, chosen)}?", abort=True)
+    settings = load_settings()
+    total = sum(letters.drop(those) for letters, those in _parts(open_frontier(settings), settings, chosen, kind))
+    click.echo(WORDINGS[kind].tell(total, "dropped"))
+
+
+def _meant(chosen: Chosen, ids: tuple[str, ...], *, everything: bool) -> tuple[FailedKind, Chosen]:
+    """Return the kind to change, which is page by default, and the selection.
+
+    Raises:
+        UsageError: nothing is selected, or an option does not fit the kind.
+    """
+    # Nothing is changed by default: a person must name the site, the ids or --all.
+    [kind] = chosen._replace(kind=chosen.kind or FailedKind.PAGE).kinds()
+    if kind is FailedKind.PAGE:
+        if ids or everything == bool(chosen.sites):
+            raise click.UsageError("choose pages by --site, or those of all sites by --all")
+        state = chosen.selection.state or State.DEAD
+        return kind, chosen._replace(kind=kind, selection=chosen.selection._replace(state=state))
+    if kind is not FailedKind.ITEM and everything == bool(ids):
+        raise click.UsageError(f"name {WORDINGS[kind].many} by their ids, or all with --all")
+    return kind, chosen._replace(kind=kind, selection=Selection(ids=ids))
+
+
+def _told(kind: FailedKind, chosen: Chosen) -> str:
+    """Return the selection in words, for a question."""
+    words, selection = WORDINGS[kind], chosen.selection
+    if kind is not FailedKind.PAGE:
+        return f"{words.many} {', '.join(selection.ids)}" if selection.ids else f"all {words.many}"
+    stage = f" {selection.stage.value}" if selection.stage else ""
+    why = f" for {selection.reason}" if selection.reason else ""
+    return f"the {selection.state}{stage} pages of {', '.join(chosen.sites) or 'all sites'}{why}"
+
+
+def row_of(entry: DeadLetter | KeptPage) -> dict[str, str | int]:
+    """Return an entry as JSON values."""
+    match entry:
+        case FailedRequest(request=request):
+            return {"kind": "page", "number": entry.rid, "site": request.site, "state": entry.state.value,
+                    "stage": request.stage.value, "key": request.key, "page": request.page,
+                    "address": request.address, "at_ms": entry.at_ms, "attempts": entry.attempts,
+                    "reason": entry.reason, "details": entry.details}  # fmt: skip
+        case KeptPage(request=request, page=page):
+            return {"kind": "kept", "number": entry.rid, "site": request.site, "stage": request.stage.value,
+                    "address": request.address, "at_ms": round(page.at_s * 1000), "bytes": len(page.body),
+                    "reason": entry.why}  # fmt: skip
+    row: dict[str, str | int] = {"kind": "item" if isinstance(entry, RejectedItem) else entry.kind.value}
+    return row | {name: _text(value) if isinstance(value, bytes) else value for name, value in asdict(entry).items()}
+
+
+def line_of(entry: DeadLetter | KeptPage) -> str:
+    """Return an entry as one line that is safe to print."""
+    match entry:
+        case FailedRequest(request=request):
+            address = f"{request.site} {request.stage.value} {request.address}"
+            why = f"{entry.reason} {entry.details}".strip()
+            tried = counted(entry.attempts, "attempt")
+            line = f"{entry.rid:>8} {_at(entry.at_ms)} {entry.state.value} {address} after {tried}: {why}"
+        case KeptPage(request=request, page=page):
+            address = f"{request.site} {request.stage.value} {request.address}"
+            line = f"{entry.rid:>8} {_at(page.at_s * 1000)} kept {address} {len(page.body)} bytes: {entry.why}"
+        case RejectedItem():
+            line = f"{entry.id} {_at(entry.at_ms)} item {entry.reason}: {_text(entry.items[:200])}"
+        case _:
+            line = f"{entry.id[:SHORT]} {entry.kind.value} {entry.origin}: {entry.reason}"
+    return printable(line, most=900)
+
+
+def _at(ms: float) -> str:
+    return datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%SZ")
+
+
+def _text(content: bytes) -> str:
+    return content.decode("utf-8", "backslashreplace")

@@ -1,0 +1,166 @@
+"""The examination of an installation's base. Each check returns a fact where all is well, else a problem."""
+
+from __future__ import annotations
+
+import os
+import resource
+import shutil
+import sys
+import time
+from collections.abc import Iterator
+from importlib import metadata
+from pathlib import Path
+from typing import NamedTuple
+
+import redis
+
+from crawl_tasks.cli.sites import checked_sites, site_files
+from crawl_tasks.errors import BackendError, ConfigError
+from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.monitor.decisions import is_withdrawn, publisher_of
+from crawl_tasks.monitor.humanize import duration
+from crawl_tasks.monitor.problems import setup_kinds as kinds
+from crawl_tasks.monitor.problems.kinds import Problem
+from crawl_tasks.monitor.snapshot import Snapshot
+from crawl_tasks.registry.site_publisher import is_public
+from crawl_tasks.settings import Settings
+from crawl_tasks.sites.schema import Site
+from crawl_tasks.store.database import explained
+from crawl_tasks.store.upsert import Store
+
+LEAST_PYTHON = (3, 11)
+LEAST_REDIS = (7, 0)
+SERIES = {"celery": "5.7.", "kombu": "5.7."}
+FILES_NEEDED = 256
+"""Files and connections of one process: with 64, Redis turns connections away, and with 128 a crawl ends well."""
+LEAST_DISK_BYTES = 1 << 20
+"""Room on a disk, in bytes, below which the disk counts as full."""
+CLOCK_SKEW_S = 5.0
+"""Difference of the clocks of this machine and of Redis that is a problem, in seconds."""
+
+
+class Fact(NamedTuple):
+    """A fact that is in order."""
+
+    subject: str
+    text: str
+
+
+def examine_machine(settings: Settings) -> Iterator[Fact | Problem]:
+    """Examine this machine, the site files and the database, causes before consequences."""
+    yield from _python()
+    yield from _packages()
+    yield _directory(settings.state_dir)
+    yield open_files()
+    yield from _sites(settings)
+    yield _database(settings)
+
+
+def examine_redis(client: redis.Redis, settings: Settings) -> Iterator[Fact | Problem]:
+    """Examine a Redis that answers."""
+    try:
+        server, memory = client.info("server"), client.info("memory")
+        durable = client.info("persistence").get("aof_enabled")
+    except redis.RedisError as error:
+        # Hosted servers and access control lists often forbid INFO. All else of a crawl works without that.
+        yield kinds.REDIS_HIDDEN.problem(reason=error)
+    else:
+        version = str(server.get("redis_version", "0"))
+        is_old = tuple(int(part) for part in version.split(".")[:2]) < LEAST_REDIS
+        fact = Fact("redis", f"{settings.redis_url}, version {version}")
+        yield kinds.REDIS_OLD.problem(version=version) if is_old else fact
+        if (policy := memory.get("maxmemory_policy")) != "noeviction":
+            yield kinds.REDIS_EVICTS.problem(policy=policy)
+        if not durable:
+            yield kinds.REDIS_FORGETS.problem()
+    skew_s = abs(Frontier(client, settings.redis_prefix).clock_ms() / 1000 - time.time())
+    if skew_s > CLOCK_SKEW_S:
+        yield kinds.CLOCK_SKEW.problem(duration=duration(skew_s))
+
+
+def _python() -> Iterator[Fact | Problem]:
+    version = ".".join(map(str, sys.version_info[:3]))
+    is_old = sys.version_info[:2] < LEAST_PYTHON
+    yield kinds.PYTHON_OLD.problem(version=version) if is_old else Fact("python", f"{version} at {sys.executable}")
+    if os.name == "posix" and os.geteuid() == 0:
+        yield kinds.RUNS_AS_ROOT.problem()
+
+
+def _packages() -> Iterator[Fact | Problem]:
+    for name, series in SERIES.items():
+        version = metadata.version(name)
+        fits = version.startswith(series)
+        yield (
+            Fact(name, version) if fits else kinds.PACKAGE_VERSION.problem(package=name, version=version, series=series)
+        )
+    yield Fact("crawl_tasks", metadata.version("crawl_tasks"))
+
+
+def _directory(state_dir: Path) -> Fact | Problem:
+    # The first crawl makes the directory. Until then its nearest existing parent decides.
+    there = next(path for path in (state_dir.absolute(), *state_dir.absolute().parents) if path.exists())
+    if shutil.disk_usage(there).free < LEAST_DISK_BYTES:
+        return kinds.DISK_FULL.problem(path=there)
+    if there.is_dir() and os.access(there, os.W_OK | os.X_OK):
+        return Fact("state", f"{state_dir} is writable")
+    return kinds.STATE_DIRECTORY.problem(path=state_dir, parent=there)
+
+
+def open_files() -> Fact | Problem:
+    """Return the number of files that a process may open, as a problem where a crawl needs more."""
+    limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    is_few = limit != resource.RLIM_INFINITY and limit < FILES_NEEDED
+    return (
+        kinds.FEW_FILES.problem(limit=limit, needed=FILES_NEEDED) if is_few else Fact("files", f"{limit} may be open")
+    )
+
+
+def _sites(settings: Settings) -> Iterator[Fact | Problem]:
+    # Two steps, because no file at all may be intended: another machine publishes the sites.
+    try:
+        site_files(settings.sites_dir)
+    except ConfigError as error:
+        yield kinds.NO_SITE_FILE.problem(reason=error)
+        return
+    try:
+        sites = checked_sites(settings, ())
+    except ConfigError as error:
+        for line in str(error).splitlines():
+            yield kinds.SITE_FILE.problem(reason=line)
+        return
+    yield Fact("sites", f"{', '.join(site.name for site in sites)} in {settings.sites_dir}")
+    yield _contact(sites, settings.contact)
+
+
+def examine_published(settings: Settings, snapshot: Snapshot) -> Iterator[Problem]:
+    """Examine which published sites stand in no file of this machine."""
+    # By the names of files first: a site in a file with a mistake is there as well.
+    try:
+        files = site_files(settings.sites_dir)
+        names = {path.stem for path in files} | {site.name for site in checked_sites(settings, ())}
+    except ConfigError:
+        return
+    for site in snapshot.sites:
+        if site.name not in names and not is_withdrawn(site):
+            yield kinds.SITE_ELSEWHERE.problem(site.name, publisher=publisher_of(site))
+
+
+def _contact(sites: list[Site], contact: str | None) -> Fact | Problem:
+    if contact:
+        return Fact("contact", contact)
+    if public := [site.name for site in sites if is_public(site)]:
+        return kinds.NO_CONTACT.problem(sites=", ".join(public))
+    return Fact("contact", "not set, and no site is public; public ones need CRAWL_CONTACT")
+
+
+def _database(settings: Settings) -> Fact | Problem:
+    url = settings.database_url
+    file = Path(url.removeprefix("sqlite:///"))
+    if url.startswith("sqlite:///") and not file.exists():
+        return Fact("database", f"{file} is not there yet; the first crawl makes it")
+    # Without creating tables: a check changes nothing.
+    try:
+        with explained(url), Store(url).open(create=False) as store, store.database.writing():
+            return Fact("database", f"{url} is open for writing")
+    except BackendError as error:
+        return kinds.DATABASE_DOWN.problem(reason=error)

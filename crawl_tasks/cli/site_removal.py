@@ -1,0 +1,159 @@
+"""`crawl-tasks sites remove`, `flush` and `list`: the end of a site, its beginning anew, and all decisions."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+
+import click
+
+from crawl_tasks.cli.backend import chosen_sites, open_frontier
+from crawl_tasks.cli.decisions import operator, store_decisions, why_option
+from crawl_tasks.cli.help_text import examples
+from crawl_tasks.cli.safe_text import printable
+from crawl_tasks.errors import ConfigError, StoreError
+from crawl_tasks.frontier.admin.admin import Admin
+from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.model import Decision
+from crawl_tasks.monitor.humanize import counted
+from crawl_tasks.settings import Settings, load_settings
+from crawl_tasks.sites.schema import Site
+from crawl_tasks.store.upsert import Store
+from crawl_tasks.worker.store_task import OutboxConsumer
+
+OUTBOX_WAIT_S = 75.0
+"""Time for the last pages of a site to be stored, in seconds: longer than a dead store worker keeps them (60 s)."""
+
+
+@click.command(
+    short_help="End a site.",
+    epilog=examples("crawl-tasks sites remove demo --why 'gone offline'", "crawl-tasks sites remove demo --data"),
+)
+@click.argument("name")
+@click.option("--data", is_flag=True, help="Delete its posts and comments in the database as well.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@why_option
+def remove(name: str, *, data: bool, yes: bool, why: str) -> None:
+    """Remove the site NAME: requests, schedule and duplicate guard. Nothing of it is fetched any more.
+
+    `sites check` and `run` leave out a removed site, although its file is there, until they are given its name.
+    """
+    settings = load_settings()
+    frontier = open_frontier(settings)
+    if name not in removed_sites(frontier, [name]):
+        chosen_sites(frontier, (name,))
+    if not yes:
+        click.confirm(f"Remove {name}{' and all that is stored of it' if data else ''}?", abort=True)
+    with _database_of(settings, frontier, name, is_needed=data) as store:
+        frontier.sites.remove(name, operator(why))
+        Admin(frontier).restore.wipe(name)
+        if store is not None:
+            _store_rest(frontier, store, name)
+            store.erase(name)
+    store_decisions(settings, frontier)
+    click.echo(f"{name} is removed{', with all that was stored of it' if data else '; what is stored of it stays'}")
+
+
+@click.command(
+    short_help="Forget the duplicates or the open requests of a site.",
+    epilog=examples("crawl-tasks sites flush demo --guard", "crawl-tasks sites flush demo --guard --queue --yes"),
+)
+@click.argument("name")
+@click.option("--guard", is_flag=True, help="Forget which pages are known: each is fetched again when it is listed.")
+@click.option("--queue", is_flag=True, help="Drop the requests that nobody has begun.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@why_option
+def flush(name: str, *, guard: bool, queue: bool, yes: bool, why: str) -> None:
+    """Flush the duplicate guard of the site NAME, its queue, or both, as scrapy-redis does at a start.
+
+    What is stored stays. Failed pages stay too: crawl-tasks failed drop --site NAME.
+    """
+    if not (guard or queue):
+        raise click.UsageError("name what to flush: --guard, --queue, or both")
+    settings = load_settings()
+    frontier = open_frontier(settings)
+    chosen_sites(frontier, (name,))
+    if not yes:
+        what = " and ".join(word for word, is_meant in (("guard", guard), ("queue", queue)) if is_meant)
+        click.confirm(f"Flush the {what} of {name}?", abort=True)
+    if queue:
+        click.echo(f"{name}: {counted(frontier.sites.flush_queue(name), 'request')} dropped")
+    # Behind the queue: what is dropped meanwhile would be known.
+    if guard:
+        frontier.sites.flush_guard(name, operator(why))
+        store_decisions(settings, frontier)
+        click.echo(f"{name}: no page is known; each is fetched when it is listed")
+
+
+@contextmanager
+def _database_of(settings: Settings, frontier: Frontier, name: str, *, is_needed: bool) -> Iterator[Store | None]:
+    """Yield the database of this ledger, or None where it is not needed.
+
+    Raises:
+        ConfigError: the database is another ledger's.
+        StoreError: it cannot be used.
+    """
+    if not is_needed:
+        yield None
+        return
+    with Store(settings.database_url) as store:
+        if store.epoch() not in (None, Admin(frontier).restore.epoch()):
+            raise ConfigError(f"{name}: CRAWL_DATABASE_URL is not the database of this crawl; nothing was removed")
+        yield store
+
+
+def _store_rest(frontier: Frontier, store: Store, name: str) -> None:
+    """Store what waits in the outbox now. Later pages are none of the removed site.
+
+    Raises:
+        StoreError: the pages are not stored in time.
+    """
+    newest, deadline = frontier.outbox.newest(), time.monotonic() + OUTBOX_WAIT_S
+    consumer = OutboxConsumer(frontier, lambda: store, batch=500, worth=1)
+    while frontier.outbox.has_until(newest):
+        consumer.run()
+        if time.monotonic() > deadline:
+            raise StoreError(
+                f"{name} is removed, but its last pages are not stored; later: crawl-tasks sites remove {name} --data"
+            )
+        time.sleep(0.1)
+
+
+@click.command("list", short_help="Show publishers and decisions.", epilog=examples("crawl-tasks sites list"))
+def list_() -> None:
+    """List the published sites with the directory that published each, and all decisions of operators."""
+    frontier = open_frontier()
+    decisions = Admin(frontier).decisions
+    for name in frontier.sites.names():
+        publisher = frontier.sites.publisher(name) or "an older version"
+        click.echo(f"{name}: published from {printable(publisher)}")
+        for one in decisions.of([name]):
+            click.echo(f"  {told(one)}")
+
+
+def told(decision: Decision) -> str:
+    """Return a decision as one line."""
+    since = datetime.fromtimestamp(decision.at_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M UTC")
+    by = f" by {decision.who}" if decision.who else ""
+    return printable(f"{decision.subject}: {decision.value}, {since}{by}{decision.why and ': '}{decision.why}")
+
+
+def removed_sites(frontier: Frontier, names: list[str]) -> dict[str, Decision]:
+    """Return the removals that stand, of the sites of these names."""
+    return {one.site: one for one in Admin(frontier).decisions.of(names) if one.is_removal}
+
+
+def without_removed(frontier: Frontier, sites: list[Site], named: tuple[str, ...]) -> list[Site]:
+    """Return the sites that were named, or all but the removed ones, of which each is told.
+
+    Raises:
+        ConfigError: no site is left.
+    """
+    removed = {} if named else removed_sites(frontier, [site.name for site in sites])
+    for name, one in removed.items():
+        click.echo(f"{name}: left out, {told(one)}; crawl-tasks sites check {name} brings it back", err=True)
+    if not (left := [site for site in sites if site.name not in removed]):
+        raise ConfigError("every site of the sites directory was removed; name the one to bring back")
+    return left

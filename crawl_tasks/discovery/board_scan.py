@@ -1,0 +1,77 @@
+"""The board scan: one visit to each board of an unknown program, to find sub-boards, other hosts and empty boards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import islice
+
+from selectolax.lexbor import LexborNode
+
+from crawl_tasks.discovery.http_probe import HttpProbe
+from crawl_tasks.discovery.links import PageLink, links_of, path_of
+from crawl_tasks.discovery.repeated_records import are_pages, find_rows, upwards
+from crawl_tasks.errors import PageError, RefusedAddress
+from crawl_tasks.parse.board_index import FoundBoard
+from crawl_tasks.parse.document import Document
+from crawl_tasks.urls import origin_of
+
+MOST_VISITED = 20
+_LONGEST_TRAIL = 200
+_TRAIL = "[class*=breadcrumb], [class*=crumbs], [aria-label=breadcrumb], [itemtype$=BreadcrumbList]"
+
+
+@dataclass(frozen=True, slots=True)
+class BoardScan:
+    """The boards in order, addresses that lead to another host, and the page of a board without threads, if any."""
+
+    boards: tuple[FoundBoard, ...]
+    left_out: tuple[str, ...] = ()
+    empty: Document | None = None
+
+
+def scan_boards(probe: HttpProbe, links: tuple[PageLink, ...], front: str) -> BoardScan:
+    """Visit each board once, sub-boards too. A board that cannot be fetched stays as found."""
+    found = {link.key: FoundBoard(link.key, link.text, path_of(link.url)) for link in links}
+    left_out: list[str] = []
+    empty: Document | None = None
+    waiting = list(links)
+    # `waiting` grows meanwhile, by sub-boards.
+    for link in islice(waiting, MOST_VISITED):
+        try:
+            document = Document(probe.page(link.url))
+        except RefusedAddress:
+            left_out.append(link.url)
+            del found[link.key]
+            continue
+        except PageError:
+            continue
+        if find_rows(document) is None:
+            empty = empty or document
+        for below in _boards_below(document, link, front):
+            if below.key not in found and below.url not in left_out:
+                found[below.key] = FoundBoard(below.key, below.text, path_of(below.url), link.key)
+                waiting.append(below)
+    return BoardScan(tuple(found.values()), tuple(left_out), empty)
+
+
+def _boards_below(document: Document, board: PageLink, front: str) -> list[PageLink]:
+    """Return the links of a board's page to sub-boards: same shape as the board's own, but no pager and no way back."""
+    alike = [replace(link, place=board.place) for link in links_of(document).get(board.shape, [])]
+    if not alike or are_pages(alike):
+        return []
+    trail = {node.mem_id for node in _trail_of(document, front)}
+    above = {board.key, *(link.key for link in alike if link.node.mem_id in trail)}
+    return [link for link in alike if link.key not in above]
+
+
+def _trail_of(document: Document, front: str) -> Iterator[LexborNode]:
+    """Yield the links of a breadcrumb: Forum > House > Bikes, by its markup or by a first link to the front page."""
+    for said in document.root.css(_TRAIL):
+        yield from said.css("a[href]")
+    for node in document.root.css("a[href]"):
+        if document.absolute(node.attributes.get("href") or "") not in (front, f"{origin_of(front)}/"):
+            continue
+        box = next((above for above in upwards(node) if len(above.css("a[href]")) > 1), None)
+        if box is not None and len(box.text()) <= _LONGEST_TRAIL and box.css_first("h1, h2, h3, table") is None:
+            yield from box.css("a[href]")

@@ -1,0 +1,149 @@
+"""The dry run: a list, a post and a comment page read by a site's rules, with the coverage of each field."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from crawl_tasks.discovery.http_probe import HttpProbe
+from crawl_tasks.errors import PageError
+from crawl_tasks.model import Comment, Fetched, Parsed, Post, Request, Stage
+from crawl_tasks.registry.site_registry import CompiledSite
+
+MOST_BOARDS = 3
+_NEEDED = {Stage.LIST: ("title",), Stage.POST: ("title", "body"), Stage.COMMENT: ("body",)}
+_WANTED = {
+    Stage.LIST: ("post_id", "title", "author", "created_at", "reply_count", "last_reply_at", "revision"),
+    Stage.POST: ("post_id", "title", "author", "created_at", "body", "body_html"),
+    Stage.COMMENT: ("comment_id", "author", "created_at", "body", "body_html", "parent_id"),
+}
+_OURS = frozenset(("seen_at", "position", "page"))
+
+
+class Coverage(NamedTuple):
+    """The coverage of one field: a sample value, and the number of records with a value."""
+
+    field: str
+    sample: str
+    filled: int
+    records: int
+
+
+@dataclass(frozen=True, slots=True)
+class DryRun:
+    """One page that was tried. `error` is the reason for a missing page or an empty result."""
+
+    request: Request
+    page: Fetched | None = None
+    parsed: Parsed | None = None
+    error: str = ""
+    unruled: frozenset[str] = frozenset()
+    """Fields that the site file does not look for on pages of this kind."""
+
+    @property
+    def rows(self) -> tuple[Post | Comment, ...]:
+        """The records of the page's own kind."""
+        if self.parsed is None:
+            return ()
+        items = self.parsed.items
+        return items.comments if self.request.stage is Stage.COMMENT else items.posts
+
+    def coverage(self) -> list[Coverage]:
+        """Return the coverage of every field that was read or is usually there."""
+        return _coverage(self.request.stage, self.rows)
+
+    def comments(self) -> list[Coverage]:
+        """Return the coverage of the comments on a post page, empty without comments."""
+        inside = self.parsed.items.comments if self.parsed is not None and self.request.stage is Stage.POST else ()
+        return _coverage(Stage.COMMENT, inside) if inside else []
+
+    def missing(self) -> list[str]:
+        """Return the indispensable fields that no record has."""
+        if self.error:
+            return [self.error]
+        stage, rows = self.request.stage, self.rows
+        if not rows and stage is Stage.COMMENT:
+            # The rules say so: a page with neither comments nor a mark of emptiness is an error.
+            return []
+        if not rows:
+            return [f"{stage.value}: no record was found on {self.request.address}"]
+        lost = [f"{stage.value}.{one.field}" for one in self.coverage() if one.field in _NEEDED[stage]
+                and one.field not in self.unruled and not one.filled]  # fmt: skip
+        return lost + [f"comment.{one.field}" for one in self.comments()
+                       if one.field in _NEEDED[Stage.COMMENT] and not one.filled]  # fmt: skip
+
+
+def attempt(probe: HttpProbe, opened: CompiledSite, request: Request) -> DryRun:
+    """Fetch one page and read it. A failure stands in the result."""
+    try:
+        page = probe.page(request.address)
+    except PageError as error:
+        return DryRun(request, error=str(error))
+    return reread(opened, request, page)
+
+
+def reread(opened: CompiledSite, request: Request, page: Fetched) -> DryRun:
+    """Read a page that is here already."""
+    spec = opened.site.stages.get(request.stage)
+    unruled = (
+        frozenset(_NEEDED[request.stage]) - set(spec.fields) if spec is not None and not spec.parser else frozenset()
+    )
+    try:
+        return DryRun(request, page, opened.parser.parse(request, page, 0), unruled=unruled)
+    except PageError as error:
+        return DryRun(request, page, error=str(error))
+
+
+def try_site(probe: HttpProbe, opened: CompiledSite) -> Iterator[DryRun]:
+    """Try a list page with posts, its post with most replies, and that post's second page of comments."""
+    listed = None
+    for listed in try_boards(probe, opened):
+        if listed.rows:
+            break
+    if listed is None:
+        return
+    yield listed
+    post = _busiest(listed)
+    if post is None:
+        return
+    tried = attempt(probe, opened, post)
+    yield tried
+    comments = next((child for child in _children(tried) if child.stage is Stage.COMMENT), None)
+    if comments is not None:
+        yield attempt(probe, opened, comments)
+
+
+def try_boards(probe: HttpProbe, opened: CompiledSite) -> Iterator[DryRun]:
+    """Try the first page of a few boards."""
+    for board in opened.site.boards[:MOST_BOARDS]:
+        address = opened.address(Stage.LIST, board.id, 1)
+        yield attempt(probe, opened, Request(opened.site.name, Stage.LIST, board.id, address))
+
+
+def _busiest(listed: DryRun) -> Request | None:
+    """Return the request for the post with most replies, whose pages show most."""
+    replies = {row.post_id: row.reply_count or 0 for row in listed.rows if isinstance(row, Post)}
+    posts = [child for child in _children(listed) if child.stage is Stage.POST]
+    return max(posts, key=lambda child: replies.get(child.key, 0), default=None)
+
+
+def _children(trial: DryRun) -> tuple[Request, ...]:
+    return trial.parsed.children if trial.parsed is not None else ()
+
+
+def _coverage(stage: Stage, rows: Sequence[Post | Comment]) -> list[Coverage]:
+    names = [name for name in (rows[0]._fields if rows else ()) if name not in _OURS and name != "extra"]
+    read = [
+        Coverage(name, *_sample([getattr(row, name) for row in rows]))
+        for name in names
+        if name in _WANTED[stage] or any(getattr(row, name) is not None for row in rows)
+    ]
+    extras = {name for row in rows for name in row.extra or {}}
+    return read + [Coverage(name, *_sample([(row.extra or {}).get(name) for row in rows])) for name in sorted(extras)]
+
+
+def _sample(values: list[object]) -> tuple[str, int, int]:
+    """Return the longest of the first values, the number of values, and the number of records."""
+    there = [str(value) for value in values if value is not None]
+    return max(there[:10], key=len, default=""), len(there), len(values)

@@ -1,0 +1,47 @@
+"""The front page: title, language, login form and links to the forum of an entrance page."""
+
+from __future__ import annotations
+
+import re
+
+from crawl_tasks.parse.document import Document
+from crawl_tasks.urls import origin_of
+
+MOST_DOORS = 2
+_DOOR = re.compile(
+    r"\b(?:forums?|community|discussions?|(?:message |bulletin )?boards?|bbs)\b|论坛|論壇|社区|社區", re.IGNORECASE
+)
+_LANGUAGE = re.compile(r"<html[^>]*?\blang=[\"']?([A-Za-z-]{2,12})", re.IGNORECASE)
+
+
+def title_of(front: Document) -> str:
+    """Return the forum's own name."""
+    said = front.root.css_first("meta[property='og:site_name']")
+    if said is not None and said.attributes.get("content"):
+        return str(said.attributes["content"]).strip()
+    node = front.root.css_first("title")
+    whole = " ".join(node.text().split()) if node is not None else ""
+    # A long title is mostly "name - description".
+    return re.split(r" [-|–—·] ", whole)[0] if len(whole) > 60 else whole
+
+
+def language_of(front: Document) -> str:
+    """Return the language in the page's `lang` attribute, empty without one."""
+    found = _LANGUAGE.search(front.source[:5000])
+    return found[1] if found else ""
+
+
+def asks_for_login(front: Document) -> bool:
+    """Return whether the page is a login page."""
+    return front.root.css_first("input[type=password]") is not None
+
+
+def doors_of(front: Document) -> tuple[str, ...]:
+    """Return the targets of links called a forum, as a portal has them, those on the same host first."""
+    found = []
+    for node in front.root.css("a[href]"):
+        url = front.absolute(node.attributes.get("href") or "")
+        if url is not None and url != front.page.url and _DOOR.search(" ".join(node.text().split())[:40]):
+            found.append(url)
+    own = origin_of(front.page.url)
+    return tuple(sorted(dict.fromkeys(found), key=lambda url: origin_of(url) != own))[:MOST_DOORS]

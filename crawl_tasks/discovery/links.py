@@ -1,0 +1,215 @@
+"""Links of an unknown forum by the shape of their URL, and templates inferred from two addresses. Pure."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from urllib.parse import urlsplit
+
+from selectolax.lexbor import LexborNode
+
+from crawl_tasks.parse.document import Document
+
+_NUMBERS = re.compile(r"(\d+)")
+_WORDS = re.compile(r"[^\W\d_]{2,}")
+UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{24,}")
+_MARKS = re.compile(r"(#|\*|~-(?=#)|~)")
+# A session id differs at every visit, so it is no part of an address.
+_SESSION = re.compile(r"[0-9a-f]{24,}")
+_STRANGERS = re.compile(
+    r"user|member|profile|people|login|register|signup|search|tag|static|private|help|about|faq|feed|rss|terms|privacy"
+    r"|redirect|goto|lastpost|newest|author|avatar|share|print|report|reply|edit|quote|logout|account",
+    re.IGNORECASE,
+)
+PEOPLE = re.compile(r"user|member|profile|people|author|/u/|uid=|space", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class PageLink:
+    """A link of a page. `shape` is path and query, with # for a number, * for words that are a key, ~ for a title.
+
+    `keys` are the texts at # and *. The key at `place` differs between the links of the page, and is the link's own.
+    """
+
+    node: LexborNode
+    url: str
+    shape: str
+    keys: tuple[str, ...]
+    text: str
+    place: int = 0
+
+    @property
+    def key(self) -> str:
+        """The text by which the link differs from others of its shape."""
+        return self.keys[self.place]
+
+    @property
+    def is_stranger(self) -> bool:
+        """Return whether the link is about people or page chrome."""
+        return bool(_STRANGERS.search(self.shape))
+
+    @property
+    def has_slug(self) -> bool:
+        """Return whether the address has more than its key, so that no template can produce the address."""
+        return "~" in self.shape or "*" in self.shape.replace("*", "", "#" not in self.shape) or self.place > 0
+
+    @property
+    def looks(self) -> str:
+        """Tag and classes of the link: links of one kind mostly look alike."""
+        return f"{self.node.tag} {self.node.attributes.get('class') or ''}"
+
+
+def links_of(document: Document) -> dict[str, list[PageLink]]:
+    """Return the links with a text that stay on the host, by shape."""
+    host = urlsplit(document.page.url).netloc
+    there = []
+    for node in document.root.css("a[href]"):
+        url = document.absolute(node.attributes.get("href") or "")
+        text = " ".join(node.text().split())
+        if url is not None and text and urlsplit(url).netloc == host:
+            there.append((node, url, text))
+    reshaped = _reshaped({url for _, url, _ in there})
+    found: dict[str, list[PageLink]] = {}
+    for node, url, text in there:
+        shape, keys = reshaped[url]
+        if keys:
+            found.setdefault(shape, []).append(PageLink(node, url, shape, tuple(keys), text))
+    return {shape: _placed(links) for shape, links in found.items()}
+
+
+def _placed(links: list[PageLink]) -> list[PageLink]:
+    """Choose the key with most values: of a thread's address that also has its board's key, that of the thread."""
+    kinds = [len({link.keys[place] for link in links}) for place in range(len(links[0].keys))]
+    # With equal numbers of values, the first key of a query or a file name counts, but the last of a path.
+    several = [place for place, kind in enumerate(kinds) if kind == max(kinds)]
+    place = several[-1] if links[0].shape.endswith("/") and "?" not in links[0].shape else several[0]
+    return [replace(link, place=place) for link in links]
+
+
+def _reshaped(urls: set[str]) -> dict[str, tuple[str, list[str]]]:
+    """Return the shapes of a page's addresses, corrected by comparison of several addresses.
+
+    `/forum/bikes-3/` has a title where `/forum/boilers-and-pumps-2/` stands beside, and `/board/bikes/` has a key where
+    `/board/garden/` does.
+    """
+    shapes = {url: shape_of(url) for url in urls}
+    titled = {shape for shape, _ in shapes.values() if "~#" in shape}
+    siblings: dict[str, set[str]] = {}
+    for url in urls:
+        where = urlsplit(url)
+        parent, _, name = where.path.rstrip("/").rpartition("/")
+        if parent and name and not where.query:
+            siblings.setdefault(parent, set()).add(url)
+    for url, (shape, keys) in list(shapes.items()):
+        loose: list[str] = []
+        titles = _shape(url, loose, loosely=True)
+        if titles != shape and titles in titled:
+            shapes[url] = (titles, loose)
+            continue
+        alike = siblings.get(urlsplit(url).path.rstrip("/").rpartition("/")[0], set())
+        plain = not keys and url in alike
+        if plain and len(alike) > 1 and not any(_STRANGERS.search(urlsplit(one).path) for one in alike):
+            path = urlsplit(url).path
+            parent, _, name = path.rstrip("/").rpartition("/")
+            shapes[url] = (f"{parent}/*{path[len(path.rstrip('/')) :]}", [name])
+    return shapes
+
+
+def shape_of(url: str) -> tuple[str, list[str]]:
+    """Return path and query with # for numbers, * for words that are a key, ~ for titles, and the texts at # and *."""
+    keys: list[str] = []
+    return _shape(url, keys), keys
+
+
+def _shape(url: str, keys: list[str], *, loosely: bool = False) -> str:
+    where = urlsplit(url)
+    segments = where.path.split("/")
+    last = len(segments) - 1 - (not segments[-1])
+    shaped = []
+    for at, text in enumerate(segments):
+        # /topic/12/how-i-lost-91: a number alone is the key, and the end of the path is a title then.
+        is_title = at == last and segments[at - 1].isdigit() and "." not in text and bool(text) and not text.isdigit()
+        shaped.append("~" if is_title else _segment(text, keys, loosely=loosely))
+    if "~" in shaped[last]:
+        # Titles at the end of an address mean titles in the middle too: /forum/bikes-3/topic/a-flat-tyre-91
+        shaped[:last] = [re.sub(r"^[^#*~]+[-._]#$", "~#", text) for text in shaped[:last]]
+    pairs = [pair for pair in where.query.split("&") if pair and not _SESSION.search(pair)]
+    query = "&".join(_numbers_out(pair, keys) for pair in pairs)
+    return "/".join(shaped) + (f"?{query}" if query else "")
+
+
+def _segment(segment: str, keys: list[str], *, loosely: bool) -> str:
+    if segment.isdigit():
+        keys.append(segment)
+        return "#"
+    if UUID.fullmatch(segment):
+        keys.append(segment)
+        return "*"
+    lead = re.fullmatch(r"(\d+)[-._](?=.*[^\d.]).+", segment)
+    trail = re.fullmatch(r".*[-._](\d+)" if loosely else r".{8,}[-._](\d+)", segment)
+    if lead or trail:
+        keys.append((lead or trail)[1])  # type: ignore[index]  # one of the two matched
+        return "#~" if lead else "~#"
+    if len(_WORDS.findall(segment)) >= 3 or (len(segment) > 24 and "." not in segment):
+        keys.append(segment)
+        return "*"
+    return _numbers_out(segment, keys)
+
+
+def _numbers_out(text: str, keys: list[str]) -> str:
+    keys += _NUMBERS.findall(text)
+    return _NUMBERS.sub("#", text)
+
+
+def identity_of(shape: str, group: str, place: int = 0) -> str:
+    """Return a regex that reads the key out of addresses of a shape."""
+    written: list[str] = []
+    seen = 0
+    for part in _MARKS.split(shape.replace("~#", "~-#")):
+        if part in ("#", "*"):
+            inner = r"\d+" if part == "#" else "[^/?]+"
+            written.append(f"(?P<{group}>{inner})" if seen == place else inner)
+            seen += 1
+        else:
+            written.append({"~": "[^/?]*", "~-": "[^/?]*[-._]"}.get(part) or re.escape(part).replace(r"\-", "-"))
+    return f"^{''.join(written)}$"
+
+
+def path_of(url: str) -> str:
+    """Return path and query."""
+    where = urlsplit(url)
+    return where.path + (f"?{where.query}" if where.query else "")
+
+
+def template_of(url: str, key: str, name: str) -> str:
+    """Return an address as a template, with a placeholder for the key."""
+    parts = _NUMBERS.split(path_of(url)) if key.isdigit() else path_of(url).rpartition(key)
+    done = False
+    written = []
+    for part in parts:
+        is_key = part == key and not done
+        done = done or is_key
+        written.append("{" + name + "}" if is_key else part.replace("{", "%7B").replace("}", "%7D"))
+    return "".join(written)
+
+
+def paged_template(first: str, following: str, key: str, name: str) -> str | None:
+    """Return the template for addresses like page 2, `following`, None without a page number in them."""
+    tokens, before = _NUMBERS.split(path_of(following)), _NUMBERS.split(path_of(first))
+    numbers = range(1, len(tokens), 2)
+    at_key = next((place for place in numbers if tokens[place] == key), None)
+    if at_key is None and key.isdigit():
+        return None
+    others = [place for place in numbers if place != at_key]
+    changed = [place for place in others if place >= len(before) or before[place] != tokens[place]]
+    if not changed or int(tokens[changed[-1]]) < 2:
+        return None
+    at_page = changed[-1]
+    value, old = int(tokens[at_page]), int(before[at_page]) if at_page < len(before) else 0
+    is_page = value == 2 and old in (0, 1)
+    step = value - old if len(tokens) == len(before) else value
+    tokens[at_page] = "{page}" if is_page else f"{{offset:{step}}}"
+    if at_key is not None:
+        tokens[at_key] = "{" + name + "}"
+        return "".join(tokens)
+    return "".join(tokens).replace(key, "{" + name + "}", 1)

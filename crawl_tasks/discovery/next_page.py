@@ -1,0 +1,128 @@
+"""Pagination: the way from a page of an unknown program to its next page."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from selectolax.lexbor import LexborNode
+
+from crawl_tasks.discovery.links import shape_of
+from crawl_tasks.discovery.repeated_records import selector_of
+from crawl_tasks.discovery.vocabulary import ARROWS, NEXT
+from crawl_tasks.discovery.yaml_rules import CHECK, scalar
+from crawl_tasks.parse.document import Document
+
+_NEXT = (
+    "a[rel~=next]",
+    "link[rel=next]",
+    "a.next",
+    "a.nxt",
+    "li.next a",
+    "a[class*=next]",
+    "a[aria-label*=Next]",
+    "a[title^=Next]",
+    "[class*=pag] a:has([class*=right])",
+)
+# On the last page some programs keep the link, without a target: href="#" or "".
+_LEADS = "attr: href, regex: '^[^#]+', as: url"
+# The rule for a program whose sample pages had no next page.
+GUESS = f"next: {{css: {scalar(', '.join(_NEXT))}, {_LEADS}}}"
+# The number after the current page, which is the one that is no link.
+_FOLLOWS = "//a[preceding-sibling::*[1][not(self::a)] and number(.) = number(preceding-sibling::*[1]) + 1]"
+_QUERY = re.compile(r"[?&;]([A-Za-z_][\w-]*=)\d+$")
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """The way to the next page: the address of page 2, and a YAML rule that finds the link or counts the pages."""
+
+    url: str
+    next: str = ""
+    pages: str = ""
+
+    def line(self, *, has_template: bool) -> str:
+        """Return the rule. Counted pages need addresses that a template can make."""
+        return self.pages if has_template and self.pages else self.next or GUESS + CHECK
+
+
+def next_of(document: Document, key: str = "") -> Step | None:
+    """Return the way to the next page: by a link with a mark or a word, else by the numbers of a pager.
+
+    `key` is the id of the page's thread or board. A link without this id may lead to the next thread.
+    """
+    for css in _NEXT:
+        node = document.root.css_first(css)
+        url = document.absolute(node.attributes.get("href") or "") if node is not None else None
+        if url is not None and _leads(document, url) and _is_of(key, url):
+            return Step(url, f"next: {{css: {scalar(css)}, {_LEADS}}}")
+    return _by_word(document, key) or _by_numbers(document)
+
+
+def _by_word(document: Document, key: str) -> Step | None:
+    named = [
+        (" ".join(node.text().split()), url)
+        for node, url in _links(document)
+        if _leads(document, url) and _is_of(key, url)
+    ]
+    for pattern in (NEXT, ARROWS):
+        for word, url in named:
+            if pattern.fullmatch(word):
+                path = f"//a[normalize-space()={json.dumps(word, ensure_ascii=False)}]"
+                return Step(url, f"next: {{xpath: {scalar(path)}, {_LEADS}}}")
+    return None
+
+
+def _by_numbers(document: Document) -> Step | None:
+    """Find `1 2 3`: links of one shape to this page with other numbers, with page numbers as texts."""
+    pagers: dict[str, list[tuple[LexborNode, str]]] = {}
+    for node, url in _links(document):
+        if re.fullmatch(r"\W*\d{1,5}\W*", node.text().strip()):
+            pagers.setdefault(shape_of(url)[0], []).append((node, url))
+    here = urlsplit(document.page.url).path
+    for links in pagers.values():
+        second = next((url for node, url in links if node.text().strip(" []()") == "2"), None)
+        css = _pager_css(document, [node for node, _ in links])
+        if second is None or not _is_beside(here, second):
+            continue
+        link = f"next: {{xpath: {scalar(_FOLLOWS)}, {_LEADS}}}" if document.xml.xpath(_FOLLOWS) else ""
+        pages = f"pages: {{css: {scalar(css)}, all: true}}" if css else ""
+        if link or pages:
+            return Step(second, link, pages)
+    return None
+
+
+def _pager_css(document: Document, nodes: list[LexborNode]) -> str | None:
+    """Return a selector that finds the numbers and nothing else."""
+    names = {found[1] for node in nodes if (found := _QUERY.search(node.attributes.get("href") or ""))}
+    named = f"a[href*='{names.pop()}']" if len(names) == 1 else None
+    for css in filter(None, (selector_of(document.root, nodes), named)):
+        shown = document.root.css(css)
+        if shown and all(re.fullmatch(r"\W*\d{1,5}\W*", node.text().strip()) for node in shown):
+            return css
+    return None
+
+
+def _is_beside(here: str, url: str) -> bool:
+    """Return whether an address is this page's with another number: a pager in a row belongs to the row's thread."""
+    there = urlsplit(url).path
+    return re.sub(r"\d+", "#", there).startswith(re.sub(r"\d+", "#", here).rstrip("/")) or there == here
+
+
+def _links(document: Document) -> Iterator[tuple[LexborNode, str]]:
+    for node in document.root.css("a[href]"):
+        url = document.absolute(node.attributes.get("href") or "")
+        if url is not None:
+            yield node, url
+
+
+def _is_of(key: str, url: str) -> bool:
+    """Return whether an address contains a key. Only numbers are checked: words may be spelled otherwise there."""
+    return not key.isdigit() or key in re.findall(r"\d+", url)
+
+
+def _leads(document: Document, url: str) -> bool:
+    return url.partition("#")[0] != document.page.url

@@ -1,0 +1,81 @@
+"""Post ids: attributes, anchors, links to themselves or moments that tell the posts of a thread page apart."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from selectolax.lexbor import LexborNode
+
+from crawl_tasks.discovery.repeated_records import highest, upwards
+from crawl_tasks.discovery.timestamps import times_in
+from crawl_tasks.parse.document import Document
+
+_UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+_ID = re.compile(rf"[A-Za-z_-]*?({_UUID}|\d+)")
+# Attributes with numbers of other things, such as data-user-id or data-votes.
+_NOT_AN_ID = re.compile(r"parent|user|author|time|date|depth|index|count|votes?|level|page|score", re.IGNORECASE)
+_FEW = 20
+
+
+@dataclass(frozen=True, slots=True)
+class PostIds:
+    """Elements of one kind with a number each: the surrounding records, the elements, and the numbers.
+
+    `attr` is the attribute with the number, `prefix` the text before the number. `attr` is empty for moments.
+    """
+
+    records: list[LexborNode]
+    nodes: list[LexborNode]
+    keys: list[str]
+    attr: str = ""
+    prefix: str = ""
+
+
+def marked_in(document: Document) -> Iterator[PostIds]:
+    """Yield possible posts of a page, each kind once. The last kind has only a moment each."""
+    groups: dict[tuple[str, ...], dict[str, LexborNode]] = {}
+    for node in document.root.css("body *"):
+        for attr, prefix, key in _numbers_of(node, document):
+            above = node.parent
+            beside = (str(above.tag), above.attributes.get("class") or "") if attr in ("href", "name") and above else ()
+            groups.setdefault((str(node.tag), attr, prefix, *beside), {}).setdefault(key, node)
+    for (_, attr, prefix, *_), found in groups.items():
+        if len(found) > 1:
+            nodes = list(found.values())
+            yield PostIds(_records(nodes), nodes, list(found), attr, prefix)
+    moments = [node for node in times_in(document.root) if len(node.text()) < _FEW * 4]
+    if len(moments) > 1:
+        yield PostIds(_apart(moments), moments, [])
+
+
+def _numbers_of(node: LexborNode, document: Document) -> Iterator[tuple[str, str, str]]:
+    """Yield attribute, prefix and number of each attribute that may identify a post."""
+    for attr, value in node.attributes.items():
+        text = value or ""
+        if attr == "href" and node.tag == "a":
+            before, mark, text = text.rpartition("#")
+            url = document.absolute(before) if before else document.page.url
+            if not mark or url is None or urlsplit(url).path != urlsplit(document.page.url).path:
+                continue
+        elif attr != "id" and not attr.startswith("data-") and not (attr == "name" and node.tag == "a"):
+            continue
+        found = _ID.fullmatch(text)
+        if found and not _NOT_AN_ID.search(attr) and not _NOT_AN_ID.search(text[: found.start(1)]):
+            yield attr, text[: found.start(1)], found[1]
+
+
+def _records(nodes: list[LexborNode]) -> list[LexborNode]:
+    """Return the elements themselves if they hold words and moments, else the largest box around each alone."""
+    whole = [node for node in nodes if len(node.text().strip()) >= _FEW and times_in(node)]
+    return nodes if len(whole) * 2 > len(nodes) else _apart(nodes)
+
+
+def _apart(nodes: list[LexborNode]) -> list[LexborNode]:
+    held: dict[int, int] = {}
+    for node in nodes:
+        for above in upwards(node):
+            held[above.mem_id] = held.get(above.mem_id, 0) + 1
+    return [highest(node, lambda above: held[above.mem_id] == 1) for node in nodes]

@@ -1,0 +1,237 @@
+"""Repeated records on a page of an unknown program (wrapper induction), and selectors that find them again."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from urllib.parse import urlsplit
+
+from selectolax.lexbor import LexborNode
+
+from crawl_tasks.discovery.links import UUID, PageLink, links_of
+from crawl_tasks.discovery.timestamps import attribute_of, times_in
+from crawl_tasks.discovery.yaml_rules import scalar
+from crawl_tasks.parse.document import Document
+from crawl_tasks.parse.rules.siblings import followers, joined
+
+_DEEPEST = 40
+_HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
+_PLAIN = re.compile(r"[A-Za-z_][\w-]*")
+# Classes about the meaning of an element come before those about its looks.
+_TELLING = re.compile(
+    r"post|comment|topic|thread|message|reply|repl|body|content|text|author|user|name|date|time|title|edit"
+)
+_COUNT = re.compile(r"[\d][\d,. ]*\s*(?:k|m|万|萬|千)?", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The rows of a list: their elements, and in each the link that is the title.
+
+    With `siblings` a row continues in the elements behind. `records` are then boxes around both.
+    """
+
+    whole: list[LexborNode]
+    records: list[LexborNode]
+    titles: list[PageLink]
+    score: float
+    siblings: bool = False
+
+
+def find_rows(document: Document) -> Rows | None:
+    """Return the likeliest list of threads: many links of one shape, long texts, times or counts beside."""
+    found = [rows for links in links_of(document).values() if (rows := _rows(links)) is not None]
+    return max(found, key=lambda rows: rows.score, default=None)
+
+
+def are_pages(links: list[PageLink]) -> bool:
+    """Return whether links are a pager: 1 2 3."""
+    return sum(link.text.isdigit() for link in links) * 2 > len(links)
+
+
+def _rows(links: list[PageLink]) -> Rows | None:
+    if links[0].is_stranger or are_pages(links):
+        return None
+    best: dict[str, PageLink] = {}
+    for link in links:
+        if link.key not in best or len(link.text) > len(best[link.key].text):
+            best[link.key] = link
+    if len(best) < 3:
+        return None
+    keys: dict[int, set[str]] = {}
+    for link in links:
+        for node in upwards(link.node):
+            keys.setdefault(node.mem_id, set()).add(link.key)
+    records = [highest(link.node, lambda node: len(keys[node.mem_id]) == 1) for link in best.values()]
+    kind = Counter(map(_kind, records)).most_common(1)[0][0]
+    # A row alone in a box of its own, such as one pinned thread, gets that box as record: look for the row inside.
+    alike = [
+        next((node for node in upwards(link.node) if _kind(node) == kind), record) if _kind(record) != kind else record
+        for record, link in zip(records, best.values(), strict=True)
+    ]
+    kept = [(one, link) for one, link in zip(alike, best.values(), strict=True) if one.tag == kind[0]]
+    whole, titles = [one for one, _ in kept], [link for _, link in kept]
+    siblings = goes_on(whole)
+    shown = joined(whole) if siblings else whole
+    # A long title counts as 60 characters, or one long link would outweigh a list.
+    words = sum(min(len(link.text), 60) for link in titles) / len(kept)
+    lively = sum(bool(counts_in(record) or times_in(record)) for record in shown) / len(kept)
+    if siblings:
+        titles = [replace(link, node=_again(link, box)) for link, box in zip(titles, shown, strict=True)]
+    return Rows(whole, shown, titles, len(kept) * words * (0.2 + lively), siblings)
+
+
+def _again(link: PageLink, box: LexborNode) -> LexborNode:
+    """Return the link's counterpart in a copy of the surrounding elements."""
+    href = link.node.attributes.get("href")
+    return next(node for node in box.css("a[href]") if node.attributes.get("href") == href)
+
+
+def _kind(node: LexborNode) -> tuple[str, str]:
+    return str(node.tag), node.attributes.get("class") or ""
+
+
+def highest(node: LexborNode, holds: Callable[[LexborNode], bool]) -> LexborNode:
+    """Return the outermost element around a node of which this holds, and of all between them."""
+    best = node
+    for above in upwards(node):
+        if above.tag in ("body", "html") or not holds(above):
+            break
+        best = above
+    return best
+
+
+def upwards(node: LexborNode | None) -> Iterator[LexborNode]:
+    """Yield an element and those around it."""
+    for _ in range(_DEEPEST):
+        if node is None or node.tag in ("html", "-undef"):
+            return
+        yield node
+        node = node.parent
+
+
+def goes_on(records: Sequence[LexborNode]) -> bool:
+    """Return whether the records stand side by side, each with a part behind: dt and dd, two rows of a table."""
+    others = {record.mem_id for record in records}
+    if len({record.parent.mem_id for record in records if record.parent is not None}) != 1:
+        return False
+    after = [sum(len(node.text().strip()) for node in followers(record, others)) for record in records]
+    words = sum(len(record.text().strip()) for record in records)
+    return sum(map(bool, after)) * 5 >= len(after) * 4 and sorted(after)[len(after) // 2] * 5 * len(after) >= words
+
+
+def counts_in(record: LexborNode) -> list[LexborNode]:
+    """Return the innermost elements with a count and no other text, perhaps with an icon."""
+    found = [
+        node for node in record.css("td, span, div, dd, a, b, strong, em, p") if _COUNT.fullmatch(node.text().strip())
+    ]
+    return [node for node in found if not any(child.text().strip() for child in node.iter(include_text=False))]
+
+
+def selector_of(root: LexborNode, records: Sequence[LexborNode]) -> str | None:
+    """Return a selector that finds these elements on the page, and as few others as possible."""
+    wanted = {record.mem_id for record in records}
+    best: tuple[int, str] | None = None
+    for css in _candidates(records):
+        found = {node.mem_id for node in root.css(css)}
+        apart = len(found ^ wanted)
+        if best is None or apart < best[0]:
+            best = (apart, css)
+        if not apart:
+            break
+    return best[1] if best is not None and best[0] <= max(2, len(wanted) // 2) else None
+
+
+def selector_in(records: Sequence[LexborNode], targets: Sequence[LexborNode | None], mark: str = "") -> str | None:
+    """Return a selector whose first match in each record is its target, in four of five records.
+
+    `mark` is appended to the selector.
+    """
+    pairs = [(one, target) for one, target in zip(records, targets, strict=True) if target is not None]
+    if not pairs or len(pairs) * 2 < len(records):
+        return None
+    for plain in _candidates([target for _, target in pairs]):
+        css = plain + mark
+        hits = sum((found := one.css_first(css)) is not None and found.mem_id == target.mem_id for one, target in pairs)
+        if hits >= 0.8 * len(pairs):
+            return css
+    return None
+
+
+def moment_rule(records: Sequence[LexborNode], within: str = "", place: int = 0) -> str | None:
+    """Return a YAML rule that reads the first moment of each record, or the last."""
+    times = [times_in(record) for record in records]
+    least = 1 if place == 0 else 2
+    targets = [one[place] if len(one) >= least else None for one in times]
+    attr = next((attribute_of(node) for node in targets if node is not None and node.tag != "time"), None)
+    css = selector_in(records, targets, f"[{attr}]" if attr else "")
+    return css and (f"{{css: {scalar(within + css)}, attr: {attr}}}" if attr else scalar(within + css))
+
+
+def _candidates(nodes: Sequence[LexborNode]) -> Iterator[str]:
+    """Yield selectors that could name these elements, the plainest first."""
+    tag = Counter(node.tag for node in nodes).most_common(1)[0][0]
+    alike = [node for node in nodes if node.tag == tag]
+    own = [f"{tag}{mark}" for mark in _marks(alike)]
+    yield from own
+    for above in (1, 2):
+        parents = [_above(node, above) for node in alike]
+        there = [node for node in parents if node is not None]
+        if len(there) < len(alike):
+            break
+        parent_tag = Counter(node.tag for node in there).most_common(1)[0][0]
+        joint = " > " if above == 1 else " "
+        for mark in _marks([node for node in there if node.tag == parent_tag]):
+            yield from (f"{parent_tag}{mark}{joint}{one}" for one in (*own, str(tag)))
+        if above == 1 and parent_tag in _HEADINGS:
+            yield from (f"{parent_tag} > {one}" for one in (*own, str(tag)))
+    places = {place_of(node) for node in alike}
+    if len(places) == 1 and tag in ("td", "li", "dd"):
+        yield f"{tag}:nth-child({places.pop()})"
+    yield str(tag)
+    outer = Counter(node.parent.tag for node in alike if node.parent is not None).most_common(1)
+    yield from (f"{parent} > {tag}" for parent, _ in outer)
+
+
+def _by_meaning(name: str) -> tuple[bool, bool, int, str]:
+    """Return a sort key: classes for scripts last, classes about the meaning first."""
+    return name.startswith("js-"), not _TELLING.search(name), len(name), name
+
+
+def place_of(node: LexborNode) -> int:
+    """Return the position of an element within its parent, from 1."""
+    before, place = node.prev, 1
+    while before is not None:
+        place += before.is_element_node
+        before = before.prev
+    return place
+
+
+def _marks(nodes: Sequence[LexborNode]) -> Iterator[str]:
+    """Yield the common marks of these elements: classes of most, itemprop, data attributes."""
+    classes = [set((node.attributes.get("class") or "").split()) for node in nodes]
+    often = Counter(name for one in classes for name in one)
+    for name in sorted((name for name, times in often.items() if times >= 0.8 * len(nodes)), key=_by_meaning):
+        if _PLAIN.fullmatch(name):
+            yield f".{name}"
+    names = set.intersection(*(set(node.attributes) for node in nodes)) if nodes else set()
+    for name in sorted(names):
+        if name == "itemprop":
+            yield f"[itemprop='{nodes[0].attributes[name]}']"
+        elif (name.startswith("data-") or name == "name") and _PLAIN.fullmatch(name):
+            yield f"[{name}]"
+    above = {(node.attributes.get("href") or "").rstrip("/").rpartition("/")[0] for node in nodes}
+    if len(above) == 1 and urlsplit(where := above.pop()).path and len(where) > 2 and "'" not in where:
+        yield f"[href*='{where}/']"
+    prefixes = {re.sub(rf"(?:{UUID.pattern}|\d+)$", "", node.attributes.get("id") or "") for node in nodes}
+    if len(prefixes) == 1 and _PLAIN.fullmatch(prefix := prefixes.pop()):
+        yield f"[id^={prefix}]"
+
+
+def _above(node: LexborNode, levels: int) -> LexborNode | None:
+    found: LexborNode | None = node
+    for _ in range(levels):
+        found = found.parent if found is not None else None
+    return found

@@ -1,0 +1,142 @@
+"""Reply and view counts: the numbers in the rows of an unknown program, and their meaning."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+from selectolax.lexbor import LexborNode
+
+from crawl_tasks.discovery.first_post import FirstPost
+from crawl_tasks.discovery.repeated_records import counts_in, place_of, selector_in, upwards
+from crawl_tasks.discovery.timestamps import attribute_of
+from crawl_tasks.discovery.vocabulary import LATEST, POSTS, REPLIES, VIEWS
+from crawl_tasks.discovery.yaml_rules import scalar
+from crawl_tasks.parse.values.counts import read_count
+
+# Fewer rows may all have a reply by chance, so they do not show that the first post counts.
+_ENOUGH = 10
+_NUMBER = r"\W{0,3}(\d[\d.,]*)"
+_LONGEST = 80
+# `3 replies`, `Replies: 3`, `返信 3`: a longer text is prose.
+_LABELLED = re.compile(
+    r"\W*(?:\D{0,24}?\d[\d.,]*\s*(?:k|m|万|萬|千)?|\d[\d.,]*\s*(?:k|m|万|萬|千)?\D{1,24})\W*", re.IGNORECASE
+)
+
+
+def count_rules(records: Sequence[LexborNode], known: FirstPost | None = None) -> dict[str, str]:
+    """Return the YAML rules of reply and view counts. A number without a name is taken for the replies.
+
+    If the row of a `known` thread counts one reply more than its page has, the first post is counted too.
+    """
+    named = {
+        name: selector_in(records, [_named(record, words) for record in records])
+        for name, words in (("reply_count", REPLIES), ("view_count", VIEWS))
+    }
+    worded = {name: _worded_rule(records, words) for name, words in (("reply_count", REPLIES), ("view_count", VIEWS))}
+    if not any(named.values()) and not any(worded.values()):
+        named["reply_count"] = selector_in(records, [_unnamed(record) for record in records])
+    rules = {name: rule for name, rule in worded.items() if rule}
+    rules |= {name: scalar(css) for name, css in named.items() if css}
+    css = named["reply_count"]
+    if css and (_counts_the_post([record.css_first(css) for record in records]) or _is_one_more(css, known)):
+        rules["reply_count"] = f"{{css: {scalar(css)}, plus: -1}}"
+    return rules
+
+
+def _counts_the_post(nodes: Sequence[LexborNode | None]) -> bool:
+    """Return whether a column is called posts and has no 0: then the first post counts."""
+    there = [node for node in nodes if node is not None]
+    counts = [read_count(node.text()) or 0 for node in there]
+    return len(counts) >= _ENOUGH and min(counts) > 0 and all(POSTS.search(_heading_of(node)) for node in there)
+
+
+def _is_one_more(css: str, known: FirstPost | None) -> bool:
+    node = known.row.css_first(css) if known is not None else None
+    if known is None or known.replies is None or node is None:
+        return False
+    return read_count(node.text()) == known.replies + 1
+
+
+def replies_in(records: Sequence[LexborNode]) -> list[int]:
+    """Return the reply count of each row."""
+    css = selector_in(records, [_named(record, REPLIES) for record in records])
+    said = [_worded(record, REPLIES) for record in records] if css is None else []
+    if any(said):
+        return [read_count(one[2]) or 0 if one else 0 for one in said]
+    css = css or selector_in(records, [_unnamed(record) for record in records])
+    nodes = [record.css_first(css) if css else None for record in records]
+    return [read_count(node.text()) or 0 if node is not None else 0 for node in nodes]
+
+
+def _worded_rule(records: Sequence[LexborNode], words: re.Pattern[str]) -> str | None:
+    """Return a rule for one text with several counts: `Replies: 3 Views: 10`."""
+    found = [_worded(record, words) for record in records]
+    labels = Counter(one[1] for one in found if one)
+    css = selector_in(records, [one[0] if one else None for one in found])
+    if css is None or not labels:
+        return None
+    label = re.escape(labels.most_common(1)[0][0])
+    return f"{{css: {scalar(css)}, regex: {scalar(label + _NUMBER)}}}"
+
+
+def _worded(record: LexborNode, words: re.Pattern[str]) -> tuple[LexborNode, str, str] | None:
+    """Return the innermost element with a matching word before a number, the word and the number."""
+    pattern = re.compile(rf"([^\W\d]*(?:{words.pattern})[^\W\d]*){_NUMBER}", re.IGNORECASE)
+    found = None
+    for node in record.css("td, span, div, dd, p, li, small"):
+        text = node.text()
+        is_count = len(" ".join(text.split())) <= _LONGEST and attribute_of(node) is None and not LATEST.search(text)
+        match = pattern.search(text) if is_count else None
+        found = (node, match[1], match[2]) if match else found
+    return found
+
+
+def words_of(node: LexborNode) -> str:
+    """Return the names of a value: classes of the element or its parent, the column's heading, its own words."""
+    above = node.parent
+    named = node.attributes.get("class") or (above.attributes.get("class") if above is not None else None) or ""
+    own = node.text() if len(node.text()) <= 60 else ""
+    return f"{named} {_heading_of(node)} {own}"
+
+
+def _named(record: LexborNode, words: re.Pattern[str]) -> LexborNode | None:
+    return next((node for node in (*counts_in(record), *_labelled_in(record)) if words.search(words_of(node))), None)
+
+
+def _unnamed(record: LexborNode) -> LexborNode | None:
+    """Return the first number of a record that is no page link: a pager `1 2 3` may stand beside a title."""
+    found = counts_in(record)
+    links = {read_count(node.text()) for node in found if node.tag == "a"}
+    are_pages = any(number is not None and number + 1 in links for number in links)
+    return next((node for node in found if not (are_pages and node.tag == "a")), None)
+
+
+def _labelled_in(record: LexborNode) -> list[LexborNode]:
+    found = [
+        node
+        for node in record.css("td, span, div, dd, a, b, strong, em, p, li, small")
+        if _LABELLED.fullmatch(node.text().strip()) and attribute_of(node) is None
+    ]
+    inner = {above.mem_id for node in found for above in upwards(node.parent)}
+    return [node for node in found if node.mem_id not in inner]
+
+
+def _heading_of(node: LexborNode) -> str:
+    """Return the heading of a cell's column, from the first row of the table."""
+    cell = next((one for one in upwards(node) if one.tag == "td"), None)
+    table = next((one for one in upwards(node) if one.tag == "table"), None)
+    first = table.css_first("tr") if table is not None else None
+    if cell is None or first is None:
+        return ""
+    heads = [one for one in first.iter(include_text=False) if one.tag in ("th", "td") for _ in range(_columns_of(one))]
+    place = place_of(cell) - 1
+    is_own = cell.parent is not None and cell.parent.mem_id == first.mem_id
+    return heads[place].text().strip()[:40] if place < len(heads) and not is_own else ""
+
+
+def _columns_of(cell: LexborNode) -> int:
+    text = cell.attributes.get("colspan") or ""
+    # A page is a stranger's: a colspan of a billion would fill the memory.
+    return min(int(text), 20) if text.isdecimal() else 1

@@ -1,0 +1,122 @@
+"""The time zone of a forum, from statements and clocks on its pages. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
+from zoneinfo import ZoneInfo
+
+_OFFSET = re.compile(r"(?:GMT|UTC)\s*([+\-−])\s*(\d{1,2})(?:[:.]?(\d\d|(?<=\.)5\b))?", re.IGNORECASE)
+# Half an hour and three quarters, written as decimals of an hour.
+_MINUTES = {"5": 30, "75": 45}
+_PLACE = re.compile(r"\b[A-Z][A-Za-z]+/[A-Z][A-Za-z_]+(?:/[A-Z][A-Za-z_]+)?\b")
+_CLOCK = re.compile(r"\b(\d{1,2}):(\d\d)(?::\d\d)?\s*([AaPp])?\.?[Mm]?")
+_NOW = re.compile(
+    r"(?:current (?:date|time)[^:\d]{0,20}|time (?:now )?is(?: now)?|it is (?:currently|now)"
+    r"|现在时间|当前时间|現在[時时][間刻]|aktuelle (?:uhr)?zeit|es ist (?:jetzt|gerade)"
+    r"|heure actuelle|hora actual|текущее время)"
+    r"(\D{0,12}.{0,30}?\d{1,2}:\d\d(?::\d\d)?(?:\s?[ap]\.?m)?)",
+    re.IGNORECASE,
+)
+_PLAIN = re.compile(r"\b(?:UTC|GMT)\b")
+# The Etc zones have whole hours only.
+_ODD_MINUTES = {
+    -210: "America/St_Johns", 210: "Asia/Tehran", 270: "Asia/Kabul", 330: "Asia/Kolkata", 345: "Asia/Kathmandu",
+    390: "Asia/Yangon", 570: "Australia/Darwin",
+}  # fmt: skip
+
+
+# Zones with clock changes and most forums. A clock alone cannot tell neighbours apart, nor a zone without changes.
+_PLACES = (
+    "America/New_York", "America/Chicago", "America/Denver", "America/Los_Angeles",
+    "Europe/London", "Europe/Berlin", "Europe/Helsinki", "Australia/Sydney",
+)  # fmt: skip
+
+
+class Zone(NamedTuple):
+    """An IANA zone, and the evidence for this zone."""
+
+    name: str
+    why: str
+
+
+def zone_said(text: str, *, language: str = "") -> Zone | None:
+    """Return the zone that a text names: a place, or an offset such as GMT+8 or UTC+08:00."""
+    shown = " ".join(text.split())
+    for found in _PLACE.finditer(shown):
+        if _exists(found[0]):
+            return Zone(found[0], f"the page names {found[0]}")
+    offset = _OFFSET.search(shown)
+    if offset:
+        minutes = int(offset[2]) * 60 + _MINUTES.get(offset[3], int(offset[3] or 0))
+        name = zone_of_offset(-minutes if offset[1] != "+" else minutes, language=language)
+        return Zone(name, f"the page says {offset[0]}") if name else None
+    return Zone("UTC", "the page says UTC") if _PLAIN.search(shown) else None
+
+
+def zone_by_words(text: str, at_s: float, *, language: str = "") -> Zone | None:
+    """Return the zone from a clock with a label: `The time is now 22:17`, `现在时间: 22:17`."""
+    found = _NOW.search(" ".join(text.split()))
+    return zone_by_clock(found[1], at_s, language=language) if found else None
+
+
+def zone_by_clock(text: str, at_s: float, *, language: str = "", changes: bool = False) -> Zone | None:
+    """Return the zone in which a page's clock fits the moment of its response, to the quarter of an hour.
+
+    With `changes` the clock is that of a place with summer time, not of a fixed offset.
+    """
+    shown = list(_CLOCK.finditer(text))
+    if not shown:
+        return None
+    hour, minute, half = int(shown[-1][1]), int(shown[-1][2]), (shown[-1][3] or "").lower()
+    if half:
+        hour = hour % 12 + (12 if half == "p" else 0)
+    there = datetime.fromtimestamp(at_s, UTC)
+    ahead = hour * 60 + minute - (there.hour * 60 + there.minute)
+    # The page may have been made a minute before the response, and the day there may be another one.
+    quarter = round(((ahead + 720) % 1440 - 720) / 15) * 15
+    why = f"its clock shows {shown[-1][0].strip()} at {there:%H:%M} UTC"
+    place = next((name for name in _PLACES if _minutes_ahead(name, there) == quarter), None)
+    if changes and quarter and place:
+        return Zone(place, f"{why}; check this: it may be another place with that hour")
+    name = zone_of_offset(quarter, language=language)
+    return Zone(name, why) if name else None
+
+
+def _minutes_ahead(name: str, moment: datetime) -> int:
+    return int((moment.astimezone(ZoneInfo(name)).utcoffset() or timedelta()).total_seconds()) // 60
+
+
+def place_of_offsets(told: Sequence[tuple[float, float, int]]) -> str | None:
+    """Return the first place whose offset from UTC was within a range, in minutes, at each of the moments."""
+    return next(
+        (
+            name
+            for name in _PLACES
+            if all(low <= _minutes_ahead(name, datetime.fromtimestamp(at, UTC)) <= high for low, high, at in told)
+        ),
+        None,
+    )
+
+
+def zone_of_offset(minutes: int, *, language: str = "") -> str | None:
+    """Return the zone with an offset from UTC in minutes, None without one."""
+    if minutes == 480 and language.lower().startswith("zh"):
+        return "Asia/Shanghai"
+    if minutes % 60:
+        return _ODD_MINUTES.get(minutes)
+    hours = minutes // 60
+    if not -12 <= hours <= 14:
+        return None
+    # POSIX counts these names westwards: Etc/GMT-8 is eight hours ahead of UTC.
+    return f"Etc/GMT{-hours:+d}" if hours else "UTC"
+
+
+def _exists(name: str) -> bool:
+    try:
+        ZoneInfo(name)
+    except (ValueError, OSError, KeyError):
+        return False
+    return True

@@ -1,0 +1,90 @@
+"""The time zone of a forum, by moments that its pages show twice: by its clock, and with a zone.
+
+Examples are `3 hours ago` beside `2024-06-19 22:17`, and a `datetime` attribute with an offset beside the visible text.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator
+from zoneinfo import ZoneInfo
+
+from selectolax.lexbor import LexborNode
+
+from crawl_tasks.discovery.timezone import Zone, place_of_offsets, zone_of_offset
+from crawl_tasks.parse.document import Document
+from crawl_tasks.parse.values.dates import is_stable, read_date
+
+_LONGEST = 60
+_MOST = 200
+# A text that both zones read alike needs no zone.
+_UTC, _AWAY = ZoneInfo("UTC"), ZoneInfo("Etc/GMT-5")
+# Possible error of a relative time: programs cut `3.9 hours` to 3, some round to 4.
+_MINUTE = re.compile(r"\d+\s*(?:min|分)")
+_HOUR = re.compile(r"\d+\s*(?:hour|hr|小时|小時|時間|时)")
+_TIME_OF_DAY = re.compile(r"\d{1,2}:\d\d")
+# Zones in use differ from UTC by whole quarters of an hour.
+_QUARTER = 15
+
+
+def zone_by_ages(documents: Iterable[Document], *, language: str = "") -> Zone | None:
+    """Return the zone in which local and absolute times of the pages agree, None without such times.
+
+    If several offsets fit, or only a zone with summer time, `why` tells the doubt.
+    """
+    told = [one for document in documents for one in _told_twice(document)][:_MOST]
+    if not told:
+        return None
+    low, high = max(least for least, _, _ in told), min(most for _, most, _ in told)
+    # 840 minutes: UTC+14 is the farthest zone.
+    fits = [at for at in range(math.ceil(low / _QUARTER) * _QUARTER, math.floor(high) + 1, _QUARTER) if abs(at) <= 840]
+    count = f"{len(told)} time{'s' * (len(told) > 1)} told with and without a zone"
+    whole = [at for at in fits if at % 60 == 0] or fits
+    if not fits:
+        place = place_of_offsets(told)
+        return (
+            Zone(place, f"{count} fit there in summer and winter; check this: it may be a neighbour") if place else None
+        )
+    name = zone_of_offset(whole[0], language=language)
+    if name is None or len(whole) > 2:
+        return None
+    return Zone(name, f"{count} fit no other" if len(fits) == 1 else f"{count} fit best; check this: others fit too")
+
+
+def _told_twice(document: Document) -> Iterator[tuple[float, float, int]]:
+    """Yield the least and the most minutes ahead of UTC that a pair of times allows, and the moment."""
+    at_s = document.page.at_s
+    for node in document.root.css("[title], [datetime]"):
+        texts = [text for text in _texts(node) if 0 < len(text) <= _LONGEST]
+        for shown in texts:
+            wall = _on_the_wall(shown, at_s)
+            known = next((span for text in texts if text is not shown and (span := _span(text, at_s))), None)
+            if wall is not None and known is not None:
+                first, last = known
+                yield (wall - last) / 60 - 1, (wall - first) / 60 + 1, first
+                break
+
+
+def _texts(node: LexborNode) -> list[str]:
+    said = (node.attributes.get("title"), node.attributes.get("datetime"), node.text())
+    return [" ".join((text or "").split()) for text in said]
+
+
+def _on_the_wall(text: str, at_s: float) -> int | None:
+    """Return a time without zone, read as UTC."""
+    if not _TIME_OF_DAY.search(text) or not is_stable(text):
+        return None
+    here, there = read_date(text, at_s, _UTC), read_date(text, at_s, _AWAY)
+    return None if here == there else here
+
+
+def _span(text: str, at_s: float) -> tuple[int, int] | None:
+    """Return the range of moments of a time that is the same in all zones."""
+    here, there = read_date(text, at_s, _UTC), read_date(text, at_s, _AWAY)
+    if here is None or here != there:
+        return None
+    if is_stable(text):
+        return here, here
+    slack = 60 if _MINUTE.search(text) else 3600 if _HOUR.search(text) else None
+    return None if slack is None else (here - slack, here + slack // 2)

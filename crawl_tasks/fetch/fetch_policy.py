@@ -1,0 +1,56 @@
+"""The fetch policy: limits, hosts, headers and proxy of one site, made from its file by the composition root."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from crawl_tasks.proxy import Proxy
+
+_PRODUCT = re.compile(r"(?:.*?\bcompatible;\s*)?([A-Za-z_][A-Za-z0-9_\-]*)")
+
+# Headers that say nothing about us: these may follow a redirect to another origin, unlike cookies and keys.
+_HARMLESS = frozenset({"accept", "accept-language", "dnt", "upgrade-insecure-requests", "cache-control", "pragma"})
+
+
+@dataclass(frozen=True, slots=True)
+class FetchPolicy:
+    """The settings by which a site's pages are fetched.
+
+    `allowed_hosts` are names, or `host:port` for a port other than 80 and 443. `private_hosts` are `host:port`: these
+    alone may lie in a private network. `robots_agent` is the name to look for in robots.txt (empty: the product name of
+    `user_agent`). `headers` may hold secrets. They go to `origin` only (empty: the origin of the requested page),
+    except for those that say nothing about us. `proxy` replaces the installation's (None: the installation's).
+    """
+
+    user_agent: str
+    allowed_hosts: frozenset[str]
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    deadline_s: float = 30.0
+    max_wire_bytes: int = 8 << 20
+    max_body_bytes: int = 16 << 20
+    max_redirects: int = 5
+    private_hosts: frozenset[str] = frozenset()
+    robots: bool = True
+    robots_agent: str = ""
+    origin: str = ""
+    proxy: Proxy | None = None
+
+    def headers_for(self, origin: str, first: str) -> dict[str, str]:
+        """Return the site's headers that may go to an origin. `first` is the origin of the requested page."""
+        if origin == (self.origin or first):
+            return dict(self.headers)
+        return {name: value for name, value in self.headers.items() if name.lower() in _HARMLESS}
+
+    @property
+    def product(self) -> str:
+        """The user agent of robots.txt: `bot` for `bot/1.0` and for `Mozilla/5.0 (compatible; bot/1.0)`."""
+        return self.robots_agent or _product_in(self.user_agent)
+
+
+@lru_cache(maxsize=256)
+def _product_in(user_agent: str) -> str:
+    found = _PRODUCT.match(user_agent)
+    return found[1] if found else user_agent

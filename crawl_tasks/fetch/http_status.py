@@ -1,0 +1,136 @@
+"""HTTP status and headers of an answer: the one place where a status becomes a fate. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC
+from email.utils import parsedate_to_datetime
+from functools import lru_cache
+
+from crawl_tasks.errors import AccessDenied, BadRedirect, BadStatus, Gone, PageError, ServerError, SlowDown
+from crawl_tasks.urls import normalize
+
+MAX_RETRY_AFTER_S = 86_400.0
+# Clocks that are kept right differ by seconds. A page with a wrong Date would shift all its relative times.
+_CREDIBLE_S = 300.0
+_MOST_AGE_S = 86_400.0
+
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_DENIED = frozenset({401, 403, 407, 451})
+_GONE = frozenset({404, 410})
+_TRY_AGAIN = frozenset({408, 425})
+# RFC 6585 and RFC 9110, and the codes that some servers use in their place: 420 and 529 of APIs, 509 of shared hosts.
+_REFUSED = frozenset({420, 429, 503, 509, 529})
+# From 520 on the codes are Cloudflare's, for a forum behind it that is too slow.
+_BUSY = frozenset({408, 502, 504, 520, 522, 524})
+
+
+def failure(url: str, status: int, headers: Mapping[str, str], now: float) -> PageError | None:
+    """Return the error that an answer means, or None for a page. Redirects are followed before.
+
+    Args:
+        url: for the message.
+        status: of the response.
+        headers: of the response, names in lower case.
+        now: our clock, in seconds since the epoch.
+    """
+    # 206 is a part of a page, and no request of ours asks for a part.
+    if 200 <= status < 300 and status != 206:
+        return None
+    said = f"{url} answered {status}"
+    if status in _GONE:
+        return Gone(said)
+    if status in _DENIED:
+        return AccessDenied(f"{said}: it wants a login, or does not want us")
+    if status in _REFUSED:
+        wait = retry_after_s(headers, now)
+        return SlowDown(f"{said}: it asks for patience" + (f" of {wait:.0f} s" if wait is not None else ""), wait)
+    if 500 <= status < 600 or status in _TRY_AGAIN:
+        return ServerError(said, is_busy=status in _BUSY)
+    return BadStatus(f"{said}, which is nothing we can use")
+
+
+def retry_after_s(headers: Mapping[str, str], now: float) -> float | None:
+    """Return Retry-After in seconds from now, at most a day."""
+    text = headers.get("retry-after", "").strip()
+    if text.isascii() and text.isdigit():
+        return min(float(text[:12]), MAX_RETRY_AFTER_S)
+    until = _date(text)
+    if until is None:
+        return None
+    # A date is compared with the Date of the same answer: a wrong clock of the server cancels out.
+    there = _date(headers.get("date", ""))
+    return min(max(until - (now if there is None else there), 0.0), MAX_RETRY_AFTER_S)
+
+
+def moment(headers: Mapping[str, str], now: float) -> float:
+    """Return the moment that relative times of a page count from: a credible Date, else now.
+
+    A Date is credible if Date plus Age (RFC 9111, 5.1) is within five minutes of now.
+    """
+    made = _made(headers, now)
+    return now if made is None else made[0]
+
+
+def age_s(headers: Mapping[str, str], now: float) -> float:
+    """Return how long a page had lain in a cache, in seconds, by its Age header.
+
+    Age is a duration, so no clock of the forum matters. An Age over five minutes needs a Date that fits. An Age over a
+    day is never believed: the page would seem older than the state that is known already.
+    """
+    text = headers.get("age", "").strip()
+    age = float(text) if text.isascii() and text.isdigit() else 0.0
+    is_credible = age <= _CREDIBLE_S or (age <= _MOST_AGE_S and _made(headers, now) is not None)
+    return age if is_credible else 0.0
+
+
+def _made(headers: Mapping[str, str], now: float) -> tuple[float, float] | None:
+    """Return Date and Age of an answer, None if their sum is not near now."""
+    there = _date(headers.get("date", ""))
+    if there is None:
+        return None
+    text = headers.get("age", "").strip()
+    age = float(text) if text.isascii() and text.isdigit() else 0.0
+    return (there, age) if abs(there + age - now) <= _CREDIBLE_S else None
+
+
+def next_hop(url: str, status: int, headers: Mapping[str, str], *, downgrade: bool = False) -> str | None:
+    """Return the normalised target of a redirect, None for an answer that is no redirect.
+
+    Args:
+        url: of the answer, normalised.
+        status: of the answer.
+        headers: of the answer, names in lower case.
+        downgrade: follow from https to http too.
+
+    Raises:
+        BadRedirect: there is no Location, or a redirect leads from https to http.
+        RefusedAddress: the Location is not a valid address.
+    """
+    if status not in _REDIRECTS:
+        return None
+    location = headers.get("location", "").strip()
+    if not location:
+        raise BadRedirect(f"{url} answered {status} without a Location")
+    target = normalize(_as_utf8(location), url)
+    if not downgrade and url.startswith("https:") and not target.startswith("https:"):
+        raise BadRedirect(f"{url} redirects to {target[:200]}: from https to http is not followed")
+    return target
+
+
+def _as_utf8(text: str) -> str:
+    """Return a header value as UTF-8 where its bytes, read as Latin-1 before, are UTF-8 in truth."""
+    try:
+        return text.encode("latin-1").decode("utf-8")
+    except UnicodeError:
+        return text
+
+
+@lru_cache(maxsize=64)
+def _date(text: str) -> float | None:
+    """Return a date in seconds since the epoch. Cached: all answers of a second share one, and parsing takes 20 us."""
+    try:
+        when = parsedate_to_datetime(text)
+        return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return None

@@ -1,0 +1,1 @@
+"""Administration of the frontier: failed requests, board schedules, alert state, restoring, auditing."""

@@ -1,0 +1,55 @@
+"""The alert state: alerts that were sent, kept in Redis so that a restart or a second sender repeats none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import cast
+
+from crawl_tasks.frontier.scripts import Scripts, Verb
+
+
+class Change(StrEnum):
+    """A change of an alert that is to be sent."""
+
+    BEGINS = "begins"
+    LASTS = "lasts"
+    ENDED = "ended"
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """One alert to be sent, by key, and the time since which the alert fires (Redis' clock)."""
+
+    change: Change
+    key: str
+    since_ms: int
+
+
+class AlertState:
+    """The sent alerts on one Redis. Every call may raise RedisUnreachable or BackendError."""
+
+    def __init__(self, scripts: Scripts) -> None:
+        self._scripts = scripts
+
+    def claim(self, firing: Iterable[str], young: Iterable[str], judged: Iterable[str], repeat_ms: int) -> list[Notice]:
+        """Take the notices that must be sent, and return them. No other sender gets the same ones.
+
+        Args:
+            firing: keys of the alerts that fire.
+            young: keys of alerts that fire for too short a time to begin. A begun one does not end.
+            judged: names of the alerts that were looked for. Others stay as they are.
+            repeat_ms: the time after which a lasting alert is sent again.
+        """
+        marked = [*(f"+{key}" for key in firing), *(f"?{key}" for key in young)]
+        reply = self._scripts.call(Verb.NOTE_ALERTS, "claim", repeat_ms, ",".join(judged), *marked)
+        flat = cast("list[bytes]", reply[1])
+        return [
+            Notice(Change(change.decode()), key.decode(), int(since))
+            for change, key, since in zip(flat[::3], flat[1::3], flat[2::3], strict=True)
+        ]
+
+    def undo(self, notice: Notice) -> None:
+        """Put a notice back that could not be sent."""
+        self._scripts.call(Verb.NOTE_ALERTS, "undo", notice.change.value, notice.key, notice.since_ms)

@@ -1,0 +1,176 @@
+"""The audit of the ledger: invariants checked piece by piece, each piece at one instant, and mended on demand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import cast
+
+from crawl_tasks.errors import BackendError
+from crawl_tasks.frontier.entry import line_of
+from crawl_tasks.frontier.keys import Keys
+from crawl_tasks.frontier.outbox import read_items
+from crawl_tasks.frontier.scripts import Scripts, Verb
+from crawl_tasks.model import Request, Stage, State
+
+MOST_COUNTED = 20_000
+"""The most open requests for which one script counts the boards' scans: some 20 ms."""
+
+_BUCKETS_AT_ONCE = 1000
+_PAGES_AT_ONCE = 100
+
+
+class Violation(StrEnum):
+    """A violated invariant: the same words as in the scripts."""
+
+    UNREADABLE = "unreadable"
+    TWICE = "twice"
+    UNHELD = "unheld"
+    ENTRYLESS = "entryless"
+    UNREAD_LIST = "unread_list"
+    LOST = "lost"
+    UNCOUNTED = "uncounted"
+    SCAN = "scan"
+    BLANK_BOARD = "blank_board"
+    UNSCHEDULED = "unscheduled"
+    UNATTENDED = "unattended"
+    GUARD = "guard"
+    STRANDED = "stranded"
+    EMPTY = "empty"
+    OUTBOX = "outbox"
+    UNSTORED = "unstored"
+    BLANK_SITE = "blank_site"
+    OTHER_LEDGER = "other_ledger"
+    UNGUARDED = "unguarded"
+    UNLISTED = "unlisted"
+    FUTURE = "future"
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """A flaw, its place (a request's number, a board, a name), and whether it was mended."""
+
+    flaw: Violation
+    where: str
+    is_mended: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A part of a site's ledger: the flaws, and the entries as Redis holds them."""
+
+    spots: tuple[Location, ...]
+    entries: tuple[bytes, ...]
+
+
+def places() -> list[str]:
+    """Return the names of the places where a site keeps requests, as audit.lua spells them."""
+    ready = [f"ready:{stage}:{level}" for stage in Stage for level in range(10)]
+    released = [f"released:{stage}" for stage in Stage]
+    return ["open", "leased", *released, *ready, "delayed", State.PARKED.value, State.DEAD.value]
+
+
+class Audit:
+    """The audit of one Redis. Every call may raise RedisUnreachable or BackendError."""
+
+    def __init__(self, scripts: Scripts, keys: Keys) -> None:
+        self._scripts = scripts
+        self._keys = keys
+
+    def place(self, site: str, place: str, *, mend: bool) -> Iterator[Piece]:
+        """Audit one place of a site. Without the site's terms there are no pieces."""
+        cursor = "0"
+        while True:
+            code, *rest = self._scripts.call(Verb.AUDIT, site, place, cursor, int(mend))
+            if code != 0:
+                return
+            following, flat, entries = rest
+            yield Piece(_locations(flat), tuple(cast("list[bytes]", entries)))
+            cursor = cast(bytes, following).decode()
+            if cursor == "0":
+                return
+
+    def sums(self, site: str, *, mend: bool) -> tuple[Location, ...]:
+        """Audit a site's balance, boards and schedules."""
+        code, *rest = self._scripts.call(Verb.AUDIT_SITE, site, MOST_COUNTED, int(mend))
+        return _locations(rest[0]) if cast(int, code) >= 0 else (Location(Violation.BLANK_SITE, site),)
+
+    def guard(self, site: str) -> Iterator[Location]:
+        """Compare the sizes of the guard's tables with their contents. A table that changes meanwhile is left out."""
+        names = self._scripts.read_all("guard", [("HKEYS", f"{self._keys.site(site)}:seen")])[0]
+        tables = {name.decode().rpartition(":")[0] for name in cast("list[bytes]", names)}
+        # The tables of the stages always have these names, also where a damaged hash lacks them.
+        for table in sorted(tables.union(Stage)):
+            yield from self._table(site, table)
+
+    def boards(self, site: str) -> set[str]:
+        """Return the boards that the ledger knows."""
+        names = self._scripts.read_all("boards", [("SMEMBERS", f"{self._keys.site(site)}:boards")])[0]
+        # SMEMBERS is harmless here: the site file lists the boards, so that the set stays small.
+        return {name.decode() for name in cast("set[bytes]", names)}
+
+    def _table(self, site: str, table: str) -> Iterator[Location]:
+        counted, sizes, first = 0, set[tuple[int, int]](), 0
+        while True:
+            reply = self._scripts.call(Verb.AUDIT_GUARD, site, table, first, _BUCKETS_AT_ONCE)
+            if reply[0] != 0:
+                return
+            _, here, said, buckets = cast("list[int]", reply)
+            sizes.add((said, buckets))
+            counted, first = counted + here, first + _BUCKETS_AT_ONCE
+            if first >= buckets:
+                break
+        # Several sizes: the table grew between the calls, and the sum of the counts belongs to no instant.
+        if len(sizes) == 1 and counted != said:
+            yield Location(Violation.GUARD, f"{table} holds {counted} of {said}")
+
+    def pairs(self, of: str, *, mend: bool) -> Iterator[Location]:
+        """Audit messages of other programs (`unacked`) or claimed start entries (`claims`)."""
+        # Each way alone would miss the half of the pairs whose other side is gone.
+        for side in ("hash", "times"):
+            cursor = "0"
+            while True:
+                _, following, flat = self._scripts.call(Verb.AUDIT_PAIRS, of, side, cursor, int(mend))
+                yield from _locations(flat)
+                cursor = cast(bytes, following).decode()
+                if cursor == "0":
+                    break
+
+    def outbox(self) -> Iterator[Location]:
+        """Audit the entries that wait for the store."""
+        start = b"-"
+        while True:
+            command = ("XRANGE", self._keys.outbox, start, b"+", "COUNT", _PAGES_AT_ONCE)
+            pages = cast("list[tuple[bytes, list[bytes]]]", self._scripts.read_all("outbox", [command])[0])
+            for page_id, fields in pages:
+                try:
+                    read_items(fields[1])
+                except (BackendError, LookupError):
+                    yield Location(Violation.OUTBOX, page_id.decode())
+            if len(pages) < _PAGES_AT_ONCE:
+                return
+            start = b"(" + pages[-1][0]
+
+    def items(self) -> Iterator[Location]:
+        """Audit the pages whose items are neither stored nor waiting, because a key was deleted."""
+        _, unstored, waiting = cast("list[int]", self._scripts.call(Verb.AUDIT_ITEMS))
+        if unstored > waiting:
+            yield Location(Violation.UNSTORED, f"{unstored - waiting} pages")
+
+    def unknown(self, site: str, requests: Sequence[Request]) -> list[Request]:
+        """Return the requests that the guard does not know."""
+        code, *places = self._scripts.call(Verb.FIND_UNKNOWN, site, *(line_of(request, ".") for request in requests))
+        return [requests[cast(int, place)] for place in places] if code == 0 else []
+
+
+def _locations(flat: object) -> tuple[Location, ...]:
+    values = cast("list[bytes]", flat)
+    return tuple(
+        Location(
+            Violation(values[i].decode()),
+            values[i + 1].decode("utf-8", "replace"),
+            is_mended=cast(int, values[i + 2]) == 1,
+        )
+        for i in range(0, len(values), 3)
+    )

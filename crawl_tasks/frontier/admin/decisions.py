@@ -1,0 +1,70 @@
+"""Decisions of operators on one Redis: those of a site, those that the database lacks, and their restoring."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from operator import attrgetter
+from typing import cast
+
+import orjson
+import redis
+
+from crawl_tasks.frontier.keys import Keys
+from crawl_tasks.frontier.scripts import Scripts, Verb, explained
+from crawl_tasks.model import Decision
+
+_AT_ONCE = 500
+
+
+class Decisions:
+    """The decisions on one Redis. Thread-safe. Every call may raise RedisUnreachable or BackendError."""
+
+    def __init__(self, client: redis.Redis, scripts: Scripts, keys: Keys) -> None:
+        self._client = client
+        self._scripts = scripts
+        self._keys = keys
+
+    @explained("decisions")
+    def of(self, sites: Sequence[str]) -> list[Decision]:
+        """Return the last decisions about some sites and their boards."""
+        pipe = self._client.pipeline(transaction=False)
+        for site in sites:
+            pipe.hgetall(self._keys.decisions(site))
+        return [
+            _decision(site, subject.decode(), text)
+            for site, held in zip(sites, pipe.execute(), strict=True)
+            for subject, text in sorted(held.items())
+        ]
+
+    def flushed_ms(self, site: str) -> int:
+        """Return when the guard of a site was last flushed, in ms of Redis' clock, 0 for never."""
+        return max((one.at_ms for one in self.of([site]) if one.subject == "guard"), default=0)
+
+    def unstored(self) -> list[Decision]:
+        """Return some of the decisions that the database lacks."""
+        [names] = self._scripts.read_all("decisions", [("SRANDMEMBER", self._keys.undecided, _AT_ONCE)])
+        pairs = [name.decode().partition(" ") for name in cast("list[bytes]", names)]
+        texts = self._scripts.read_all("decisions", [("HGET", self._keys.decisions(site), of) for site, _, of in pairs])
+        found = [(site, of, text) for (site, _, of), text in zip(pairs, cast("list[bytes | None]", texts), strict=True)]
+        # Their key was deleted: nothing can be stored, and the name would have the store called for ever.
+        self.ack(Decision(site, of, "", 0) for site, of, text in found if text is None)
+        return [_decision(site, of, text) for site, of, text in found if text is not None]
+
+    def ack(self, stored: Iterable[Decision]) -> None:
+        """Take stored decisions off those that the database lacks."""
+        flat = [text for one in stored for text in (f"{one.site} {one.subject}", one.text)]
+        if flat:
+            self._scripts.call(Verb.ACK_DECISIONS, *flat)
+
+    def restore(self, decisions: Iterable[Decision]) -> None:
+        """Restore decisions that the database knows. Newer ones in Redis stay."""
+        for site, some in groupby(sorted(decisions), key=attrgetter("site")):
+            flat = [text for one in some for text in (one.subject, one.text)]
+            for start in range(0, len(flat), 2 * _AT_ONCE):
+                self._scripts.call(Verb.RESTORE_DECISIONS, site, *flat[start : start + 2 * _AT_ONCE])
+
+
+def _decision(site: str, subject: str, text: bytes) -> Decision:
+    at, value, who, why = orjson.loads(text)
+    return Decision(site, subject, value, int(at), who, why, text.decode())

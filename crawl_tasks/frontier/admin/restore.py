@@ -1,0 +1,84 @@
+"""Restoring a lost ledger: all of it is wiped, then filled again from the database."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import cast
+
+import redis
+
+from crawl_tasks.frontier.entry import line_of
+from crawl_tasks.frontier.keys import Keys
+from crawl_tasks.frontier.replies import ints, of_published
+from crawl_tasks.frontier.scripts import Scripts, Verb, explained
+from crawl_tasks.model import Request
+
+
+class Restore:
+    """The verbs of recovery on one Redis. Every call may raise RedisUnreachable or BackendError."""
+
+    def __init__(self, client: redis.Redis, scripts: Scripts, keys: Keys) -> None:
+        self._client = client
+        self._scripts = scripts
+        self._keys = keys
+
+    @explained("epoch")
+    def epoch(self) -> str | None:
+        """Return the epoch of the ledger that Redis holds, or None."""
+        text = cast("bytes | None", self._client.get(self._keys.epoch))
+        return text.decode() if text is not None else None
+
+    def is_lost(self, kept: str | None) -> bool:
+        """Return whether the ledger is lost: the epoch is not `kept`, which the database was filled from."""
+        # A database without an epoch was filled from no ledger, so that none can be lost.
+        return kept is not None and kept != self.epoch()
+
+    @explained("halt")
+    def halted(self) -> str:
+        """Return the reason why all sites stand still, empty while they do not."""
+        text = cast("bytes | None", self._client.get(self._keys.halt))
+        return (text or b"").decode()
+
+    def halt(self, why: str) -> bool:
+        """Let all sites stand still for a reason of one line, and return whether they did before."""
+        return ints(self._scripts.call(Verb.PAUSE_ALL, why))[1] == 1
+
+    def go_on(self) -> bool:
+        """Let all sites go on, and return whether they stood still."""
+        return ints(self._scripts.call(Verb.PAUSE_ALL, ""))[1] == 1
+
+    def lock(self, caller: str, for_ms: int) -> str:
+        """Take or extend the recovery lock, and return the other holder, or "". `for_ms` 0 releases the lock."""
+        return cast(bytes, self._scripts.call(Verb.LOCK_RECOVERY, caller, for_ms)[1]).decode()
+
+    def wipe(self, site: str) -> None:
+        """Wipe a site's ledger, guard and boards, and pause the site."""
+        # In steps, some keys at a time: one script over a large site would hold Redis up.
+        cursor = "0"
+        while True:
+            _, following = self._scripts.call(Verb.WIPE_SITE, site, cursor)
+            cursor = cast(bytes, following).decode()
+            if cursor == "0":
+                return
+
+    def restore_requests(self, site: str, pages: Iterable[tuple[Request, bool]], newest_ms: int = 0) -> tuple[int, int]:
+        """Fill a wiped ledger with pages, each open or done, and return the numbers of ready and of known ones.
+
+        New tokens are above `newest_ms`, the newest observation of the site in the database.
+
+        Raises:
+            ConfigError: no such site is published.
+        """
+        # "!" makes an open page ready. "." only tells the guard of a page that was done.
+        lines = (line_of(request, "!" if is_open else ".") for request, is_open in pages)
+        _, ready, known = of_published(site, self._scripts.call(Verb.RESTORE_REQUESTS, site, newest_ms, *lines))
+        return ready, known
+
+    def restore_board(self, site: str, board: str, scan: int, at_ms: int) -> bool:
+        """Restore the number and the time of a board's last scan, and return whether the site has the board.
+
+        Raises:
+            ConfigError: no such site is published.
+        """
+        reply = self._scripts.call(Verb.RESTORE_BOARD, site, board, scan, at_ms)
+        return of_published(site, reply)[1] == 1

@@ -1,0 +1,1 @@
+"""Reads of the frontier for monitoring. None of them changes the ledger."""

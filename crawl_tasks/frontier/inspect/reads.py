@@ -1,0 +1,234 @@
+"""Monitoring reads: boards and schedules, processes, queue lengths, Redis' clock and memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import cast
+
+import redis
+
+from crawl_tasks.frontier.entry import read_entry
+from crawl_tasks.frontier.histogram import AGES_S, Histogram, unpacked
+from crawl_tasks.frontier.keys import Keys
+from crawl_tasks.model import Request
+
+PRIORITY_SEPARATOR = "\x06\x16"
+PRIORITY_STEPS = (3, 6, 9)
+"""The priority steps of kombu, each with a list. Step 0 has the queue's own name."""
+
+_CHUNK = 500
+_BOARD_FIELDS = ["scanned_at", "open", "interval_ms", "min_ms", "max_ms", "fixed_ms", "ages", "held", "history"]
+_MOST_PROCESSES = 1000
+_MOST_FORGOTTEN = 1000
+NO_AGES = unpacked(AGES_S, "")
+
+
+@dataclass(frozen=True, slots=True)
+class BoardState:
+    """The state of a board. Times are of Redis' clock, and `scanned_at_ms` is 0 before the end of the first scan.
+
+    `rate_h` is the expected number of new items an hour by the priced schedule, 0 by another one.
+    `fixed_ms` is an operator's interval, else 0. A held board has no `due_at_ms`. `ages` are the seconds from posting
+    to storing of the board's posts.
+    """
+
+    board: str
+    due_at_ms: int
+    scanned_at_ms: int
+    open_pages: int
+    interval_ms: int
+    least_ms: int = 0
+    most_ms: int = 0
+    fixed_ms: int = 0
+    is_held: bool = False
+    ages: Histogram = NO_AGES
+    rate_h: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """A process with its queues, alive at `at_ms` (Redis' clock), the time of the last heartbeat.
+
+    An older version does not tell its `start_key`.
+    """
+
+    name: str
+    queues: tuple[str, ...]
+    at_ms: int
+    start_key: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """The state that all sites share, at one moment.
+
+    `counters` are histograms over all sites. `produced_at_ms` is the last time of a look for due boards, 0 for never.
+    `starts` counts start entries: claimed, new, known, refused. `claims` are entries that workers hold now.
+    `forgotten` are at most a thousand boards that were due long ago without a look: site, due time in ms.
+    `shelved` is the number of pages with rejected items.
+    `halted` is the reason why all sites stand still. `only` are the sites of a `run`, for which all others stand
+    still. `eviction` is Redis' policy for a full memory.
+    `oldest_item_at_ms` is the commit of the page that waits longest for the store, 0 for none. `outbox_max` is the
+    number of waiting pages from which on nothing is fetched. `refusal` is the reason why Redis takes no writes.
+    """
+
+    at_ms: int
+    counters: Mapping[str, int]
+    queues: Mapping[str, int]
+    outbox: int
+    processes: tuple[Process, ...]
+    produced_at_ms: int
+    forgotten: tuple[tuple[str, int], ...]
+    memory_bytes: int
+    max_memory_bytes: int
+    starts: Mapping[str, int]
+    claims: int
+    shelved: int = 0
+    halted: str = ""
+    only: tuple[str, ...] = ()
+    eviction: str = ""
+    oldest_item_at_ms: int = 0
+    outbox_max: int = 0
+    refusal: str = ""
+
+
+def read_health(client: redis.Redis, keys: Keys, queues: Iterable[str], late_ms: int) -> Health:
+    """Return the state that all sites share, in three round trips."""
+    now = clock_ms(client)
+    pipe = client.pipeline(transaction=False)
+    pipe.hgetall(keys.stats)
+    pipe.xlen(keys.outbox)
+    pipe.zrange(keys.alive, 0, _MOST_PROCESSES, withscores=True)
+    pipe.hgetall(keys.serves)
+    pipe.zrange(keys.boards, 0, now - late_ms, byscore=True, offset=0, num=_MOST_FORGOTTEN, withscores=True)
+    pipe.info("memory", "persistence", "replication")
+    pipe.hgetall(keys.starts)
+    pipe.zcard(keys.claims)
+    pipe.xlen(keys.shelf)
+    pipe.get(keys.halt)
+    pipe.smembers(keys.only)
+    pipe.hgetall(keys.reads)
+    pipe.xrange(keys.outbox, count=1)
+    stats, outbox, alive, serves, forgotten, info, starts, claims, shelved, halted, only, reads, oldest = pipe.execute()
+    counters = {name.decode(): int(value) for name, value in stats.items()}
+    return Health(
+        at_ms=now,
+        produced_at_ms=counters.pop("produced_at", 0),
+        counters=counters,
+        queues=queue_sizes(client, queues),
+        outbox=outbox,
+        processes=tuple(
+            Process(
+                name.decode(), tuple(serves.get(name, b"").decode().split(",")), int(at), reads.get(name, b"").decode()
+            )
+            for name, at in alive
+        ),
+        forgotten=tuple((name.decode().partition(" ")[0], int(due)) for name, due in forgotten),
+        memory_bytes=info["used_memory"],
+        max_memory_bytes=info.get("maxmemory", 0),
+        starts={name.decode(): int(count) for name, count in starts.items()},
+        claims=claims,
+        shelved=shelved,
+        halted=(halted or b"").decode(),
+        only=tuple(sorted(name.decode() for name in only)),
+        eviction=info.get("maxmemory_policy", ""),
+        # The number before the dash of an entry's id is Redis' clock at its commit.
+        oldest_item_at_ms=int(oldest[0][0].partition(b"-")[0]) if oldest else 0,
+        refusal=write_refusal(info),
+    )
+
+
+def write_refusal(info: Mapping[str, object]) -> str:
+    """Return the reason why a Redis with such an INFO refuses writes, or an empty text."""
+    if info.get("role") == "slave" and info.get("slave_read_only"):
+        return "it is a read-only replica"
+    if info.get("aof_last_write_status", "ok") != "ok":
+        return "it cannot write its append-only file, as with a full disk"
+    if info.get("rdb_last_bgsave_status", "ok") != "ok":
+        return "it cannot save a snapshot, as with a full disk"
+    used = int(str(info["used_memory"])) - int(str(info.get("mem_not_counted_for_evict", 0)))
+    if 0 < int(str(info.get("maxmemory", 0))) <= used and info.get("maxmemory_policy") == "noeviction":
+        return "its memory is full (maxmemory)"
+    return ""
+
+
+def read_changes(client: redis.Redis, keys: Keys) -> tuple[str, Mapping[bytes, bytes]]:
+    """Return the id of the server's run, and the number of changes of each site."""
+    pipe = client.pipeline(transaction=False)
+    pipe.info("server")
+    pipe.hgetall(keys.changes)
+    server, changes = pipe.execute()
+    return str(server.get("run_id")), changes
+
+
+def read_boards(client: redis.Redis, keys: Keys, site: str) -> list[BoardState]:
+    """Return the boards of a site, by name."""
+    # SMEMBERS is harmless here: the site file lists the boards, so that the set stays small.
+    names = sorted(cast("set[bytes]", client.smembers(f"{keys.site(site)}:boards")))
+    states: list[BoardState] = []
+    for i in range(0, len(names), _CHUNK):
+        states += _read_chunk(client, keys, site, [name.decode() for name in names[i : i + _CHUNK]])
+    return states
+
+
+def _read_chunk(client: redis.Redis, keys: Keys, site: str, boards: list[str]) -> list[BoardState]:
+    pipe = client.pipeline(transaction=False)
+    for board in boards:
+        pipe.zscore(keys.boards, f"{site} {board}")
+        pipe.hmget(keys.board(site, board), _BOARD_FIELDS)
+    replies = pipe.execute()
+    return [
+        _board_state(board, due, fields) for board, due, fields in zip(boards, replies[::2], replies[1::2], strict=True)
+    ]
+
+
+def _board_state(board: str, due: float | None, fields: list[bytes | None]) -> BoardState:
+    *times, ages, held, history = fields
+    scanned, open_pages, interval, least, most, fixed = (int(float(value or 0)) for value in times)
+    return BoardState(
+        board,
+        int(due or 0),
+        scanned,
+        open_pages,
+        interval,
+        least,
+        most,
+        fixed_ms=fixed,
+        is_held=held is not None,
+        ages=unpacked(AGES_S, (ages or b"").decode()),
+        rate_h=float(history.split()[4]) if history else 0.0,  # scan.lua
+    )
+
+
+def read_in_hand(client: redis.Redis, keys: Keys, site: str, most: int) -> list[Request]:
+    """Return the requests that workers hold now, by the deadline of the lease."""
+    rids = cast("list[bytes]", client.zrange(f"{keys.site(site)}:leased", 0, most - 1))
+    if not rids:
+        return []
+    held = cast("list[bytes | None]", client.hmget(f"{keys.site(site)}:open", rids))
+    return [
+        # The token of the lease stands before the entry.
+        read_entry(site, rid + b" " + text.partition(b" ")[2])[2]
+        for rid, text in zip(rids, held, strict=True)
+        if text is not None
+    ]
+
+
+def queue_sizes(client: redis.Redis, queues: Iterable[str]) -> dict[str, int]:
+    """Return the number of messages of each queue over all priority lists."""
+    names = list(queues)
+    pipe = client.pipeline(transaction=False)
+    for name in names:
+        pipe.llen(name)
+        for step in PRIORITY_STEPS:
+            pipe.llen(f"{name}{PRIORITY_SEPARATOR}{step}")
+    replies = pipe.execute()
+    width = 1 + len(PRIORITY_STEPS)
+    return {name: sum(replies[i * width : (i + 1) * width]) for i, name in enumerate(names)}
+
+
+def clock_ms(client: redis.Redis) -> int:
+    """Return Redis' clock in ms."""
+    seconds, micros = client.time()
+    return seconds * 1000 + micros // 1000

@@ -1,0 +1,110 @@
+-- Audit the sums of a site's ledger, at one instant: its balance, its boards' scans, its place in the schedules.
+-- KEYS 1: key prefix
+-- ARGV 1: site
+-- ARGV 2: most open and parked requests to look through for boards' scans
+-- ARGV 3: 1 to mend the flaws that can be mended here
+-- RETURNS 0: {0, {flaw, where, 1 when mended, ...}}
+-- RETURNS 1: {1, {flaw, where, 1 when mended, ...}}, too many requests are open: boards' scans were not counted
+-- RETURNS -1: the site is not published
+
+local site = load_site(ARGV[1])
+if not site then return {-1} end
+local mend, now = ARGV[3] == '1', now_ms()
+local flaws, failed_hashes = {}, {':parked', ':dead'}
+
+local function note(flaw, where, repair)
+  if mend and repair then repair() end
+  for _, value in ipairs({flaw, where, mend and repair and 1 or 0}) do flaws[#flaws + 1] = value end
+end
+
+local function check_levels()
+  for _, stage in ipairs(STAGES) do
+    for level = 0, 9 do
+      local is_known = string.find(site.levels[stage], level, 1, true)
+      if not is_known and redis.call('EXISTS', ready_key(site, stage, level)) == 1 then
+        note('unread_list', stage .. ' ' .. level, function() register_level(site, stage, tostring(level)) end)
+      end
+    end
+  end
+end
+
+local function check_balance(open)
+  local total = open
+  for _, failed_hash in ipairs(failed_hashes) do total = total + redis.call('HLEN', site.key .. failed_hash) end
+  for _, stage in ipairs(STAGES) do total = total + (redis.call('HGET', site.key, 'done:' .. stage) or 0) end
+  if total < site.rid then note('lost', string.format('%.0f', site.rid - total)) end
+  if total > site.rid then
+    note('uncounted', string.format('%.0f', total - site.rid), function() redis.call('HSET', site.key, 'admitted', total) end)
+  end
+end
+
+local counts = {}  -- of each board: open list pages of scans, and of full passes
+
+local function count(entry)
+  local payload = string.match(entry, 'list %d %d+ %S+ (%[.*)$')
+  if not payload then return end
+  local said = cjson.decode(payload)
+  local pass = said[4] and (said[4][3] or '') ~= '' and 2 or 1
+  counts[said[1]] = counts[said[1]] or {0, 0}
+  counts[said[1]][pass] = counts[said[1]][pass] + 1
+end
+
+local function count_hash(key)
+  local cursor = '0'
+  repeat
+    local page = redis.call('HSCAN', key, cursor, 'COUNT', CHUNK)
+    cursor = page[1]
+    for i = 2, #page[2], 2 do count(page[2][i]) end
+  until cursor == '0'
+end
+
+local function count_scans()
+  for _, key in ipairs(ready_keys(site, 'list')) do
+    for _, entry in ipairs(redis.call('LRANGE', key, 0, ARGV[2])) do count(entry) end
+  end
+  for _, entry in ipairs(redis.call('ZRANGE', site.key .. ':delayed', 0, ARGV[2])) do count(entry) end
+  count_hash(site.key .. ':open')
+  count_hash(site.key .. ':parked')
+end
+
+local function check_scans(id, key, v)
+  local counted = counts[id] or {0, 0}
+  local is_scanning = redis.call('SISMEMBER', site.key .. ':scanning', id) == 1
+  if tonumber(v[2] or 0) ~= counted[1] or is_scanning ~= (counted[1] > 0) then
+    note('scan', id, function()
+      redis.call('HSET', key, 'open', counted[1])
+      redis.call(counted[1] > 0 and 'SADD' or 'SREM', site.key .. ':scanning', id)
+    end)
+  end
+  if tonumber(v[3] or 0) ~= counted[2] then
+    note('scan', id, function() redis.call('HSET', key, 'full_open', counted[2]) end)
+  end
+end
+
+local function check_board(id, are_counted)
+  local key, name = board_key(site, id), site.name .. ' ' .. id
+  local v = redis.call('HMGET', key, 'line', 'open', 'full_open', 'held', 'full_line', 'interval_ms')
+  if not v[1] or not v[6] then return note('blank_board', id) end
+  if not v[4] and not redis.call('ZSCORE', P .. ':boards', name) then
+    note('unscheduled', id, function() redis.call('ZADD', P .. ':boards', now, name) end)
+  end
+  if v[5] and not redis.call('ZSCORE', P .. ':fulls', name) then
+    note('unscheduled', id, function() redis.call('ZADD', P .. ':fulls', now, name) end)
+  end
+  if are_counted then check_scans(id, key, v) end
+end
+
+check_levels()
+local open = backlog(site)
+check_balance(open)
+if open > 0 and not redis.call('ZSCORE', P .. ':due', site.name) then
+  note('unattended', site.name, function() schedule_look(site, now) end)
+end
+local are_counted = open + redis.call('HLEN', site.key .. ':parked') <= tonumber(ARGV[2])
+if are_counted then count_scans() end
+for _, id in ipairs(redis.call('SMEMBERS', site.key .. ':boards')) do  -- bounded by the site file
+  check_board(id, are_counted)
+end
+if mend then note_change(site) end
+if not are_counted then return {1, flaws} end
+return {0, flaws}

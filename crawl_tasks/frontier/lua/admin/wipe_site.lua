@@ -1,0 +1,29 @@
+-- Wipe a site's ledger, guard and boards, some keys at a time, before recovery builds them anew. The site stays unpublished,
+-- so that no lease begins and no old one ends, and will be paused when it is published again. Of a removed site
+-- nothing is left.
+-- FLAGS: allow-oom
+-- KEYS 1: key prefix
+-- ARGV 1: site
+-- ARGV 2: cursor, 0 to begin
+-- RETURNS 0: {0, next cursor (0 at the end)}
+
+local key = P .. ':s:' .. ARGV[1]
+if ARGV[2] == '0' then
+  for _, id in ipairs(redis.call('SMEMBERS', key .. ':boards')) do  -- bounded by the site file
+    redis.call('ZREM', P .. ':boards', ARGV[1] .. ' ' .. id)
+    local board = redis.call('HMGET', key .. ':board:' .. id, 'held', 'fixed_ms', 'terms')
+    decisions.adopt_board(ARGV[1], id, board[1], board[2], board[3])
+  end
+  redis.call('HDEL', P .. ':sites', ARGV[1])
+  redis.call('ZREM', P .. ':due', ARGV[1])
+  -- A wipe that begins again after an interruption finds its own pause. `paused_before` keeps the operator's choice.
+  local v = redis.call('HMGET', key, 'paused_before', 'paused', 'draining', 'version')
+  local is_removed = decisions.value(ARGV[1], 'site') == 'removed'
+  if not is_removed and (v[1] == '1' or v[4] and not v[1]) then decisions.adopt_gate(ARGV[1], v[1] or v[2], v[3]) end
+  redis.call('UNLINK', key)
+  if not is_removed then redis.call('HSET', key, 'paused', 1, 'paused_before', v[1] or v[2] or 0, 'fence', now_ms()) end
+end
+note_change({name = ARGV[1]})
+local page = redis.call('SCAN', ARGV[2], 'MATCH', key .. ':*', 'COUNT', CHUNK)
+for _, name in ipairs(page[2]) do redis.call('UNLINK', name) end
+return {0, page[1]}

@@ -1,0 +1,52 @@
+-- Acknowledge stored pages: take them off the outbox and count their results.
+-- FLAGS: allow-oom
+-- KEYS 1: key prefix
+-- ARGV 1: counts of stored rows, as JSON: {site: {name of a statistic: number}}
+-- ARGV 2: ages of posts by board, as JSON: {site: {board: [number by bucket of AGES_S ..., sum]}}
+-- ARGV 3: ids of the pages, as JSON: {site: [id]}
+-- RETURNS 0: {0, pages that nobody has taken yet}
+
+-- Add ages to a board's histogram. One field a board, and none for unpublished boards: there may be a hundred thousand.
+local function add_ages(key, ages)
+  local v = redis.call('HMGET', key, 'line', 'ages')
+  if not v[1] then return end
+  local sums, i = {}, 0
+  for n in string.gmatch(v[2] or '', '%d+') do
+    i = i + 1
+    sums[i] = tonumber(n)
+  end
+  for j, n in ipairs(ages) do sums[j] = string.format('%.0f', n + (i == #ages and sums[j] or 0)) end
+  redis.call('HSET', key, 'ages', table.concat(sums, ' ', 1, #ages))
+end
+
+-- Delete a site's pages. Return the number deleted: pages that another store worker took over may be gone already.
+local stream = P .. ':outbox'
+local function take_away(ids)
+  local gone = 0
+  for i = 1, #ids, CHUNK do
+    local last = math.min(i + CHUNK - 1, #ids)
+    redis.call('XACK', stream, 'store', unpack(ids, i, last))
+    gone = gone + redis.call('XDEL', stream, unpack(ids, i, last))
+  end
+  return gone
+end
+
+local all = 0
+for name, ids in pairs(cjson.decode(ARGV[3])) do
+  local gone = take_away(ids)
+  if gone > 0 then
+    count_stored(name, gone)
+    note_change({name = name})
+    all = all + gone
+  end
+end
+if all > 0 then  -- a second call for the same pages counts nothing
+  for name, numbers in pairs(cjson.decode(ARGV[1])) do
+    for field, n in pairs(numbers) do tally({key = P .. ':s:' .. name}, field, string.format('%.0f', n)) end
+  end
+  for name, boards in pairs(cjson.decode(ARGV[2])) do
+    for id, ages in pairs(boards) do add_ages(P .. ':s:' .. name .. ':board:' .. id, ages) end
+  end
+end
+if redis.call('XLEN', stream) == 0 then redis.call('DEL', stream) end  -- or the names of all consumers would stay for ever
+return {0, untaken()}

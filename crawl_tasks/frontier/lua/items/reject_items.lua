@@ -1,0 +1,18 @@
+-- Reject a page's items that cannot be stored: keep them aside with the reason, until they are put back or dropped. A second
+-- call for the same page changes nothing.
+-- FLAGS: allow-oom
+-- KEYS 1: key prefix
+-- ARGV 1: id in the outbox
+-- ARGV 2: reason
+-- ARGV 3: most pages with rejected items
+-- RETURNS 0: {0}
+-- RETURNS -1: there is no room, and the page stays in the outbox
+
+local stream, shelf = P .. ':outbox', P .. ':shelf'
+local entry = redis.call('XRANGE', stream, ARGV[1], ARGV[1])[1]
+if not entry then return {0} end
+if redis.call('XLEN', shelf) >= tonumber(ARGV[3]) then return {-1} end
+redis.call('XADD', shelf, '*', 'items', entry[2][2], 'reason', ARGV[2])
+redis.call('XACK', stream, 'store', ARGV[1])
+redis.call('XDEL', stream, ARGV[1])
+return {0}

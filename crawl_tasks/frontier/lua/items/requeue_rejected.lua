@@ -1,0 +1,17 @@
+-- Take the oldest rejected items: back into the outbox, to be stored, or away for good.
+-- KEYS 1: key prefix
+-- ARGV 1: most pages to take
+-- ARGV 2: 1 to put them back, 0 to drop them
+-- RETURNS 0: {0, pages taken}
+
+local shelf = P .. ':shelf'
+local entries = redis.call('XRANGE', shelf, '-', '+', 'COUNT', ARGV[1])
+for _, entry in ipairs(entries) do
+  if ARGV[2] == '1' then
+    redis.call('XADD', P .. ':outbox', '*', 'items', entry[2][2])
+  else
+    count_stored(string.match(entry[2][2], '^%["([^"]*)"') or '', 1)
+  end
+  redis.call('XDEL', shelf, entry[1])
+end
+return {0, #entries}

@@ -1,0 +1,148 @@
+-- Shared by every script, behind admission.lua: the circuit breaker of a site's stage. Unreadable pages are parked, and too
+-- many of them open the breaker. An open breaker stops the stage: nothing of it is released or leased. Now and then the
+-- breaker is half-open and lets one probe go. A probe that is read well closes the breaker.
+--
+-- A site that refuses requests for now (429, 503, no robots.txt) opens the breaker too. Then no page is parked and no attempt
+-- is counted: refused pages stand behind the others of their list, and any answer to a probe closes the breaker.
+--
+-- `shut:STAGE` of the site stands while the breaker is open: "<since> <time of the next probe> <rid of the last probe>
+-- <reason>". `readings:STAGE` are the last results, newest last, 1 well and 0 not, from the first bad one on. `suspects` are
+-- the tripped requests: those whose pages were bad, and which are parked. `refused:STAGE` are the rids of the last pages
+-- that were refused together with their stage. One that is refused again while others are good is a bad page.
+-- EXPORTS: tripped_key probe_at plan_probe refusal_of is_probe unpark_tripped close_breaker was_refused_with_all
+-- EXPORTS: remember_refused note_refusal note_answer note_bad_page
+
+local RESULTS, MOST_TRIPPED, MOST_REFUSED = 20, 500, 100
+
+function tripped_key(site, stage) return site.key .. ':suspects:' .. stage end
+
+-- Return the time of the next probe, or nil where the breaker is closed.
+function probe_at(site, stage)
+  local said = site.open_breakers[stage]
+  return said and tonumber(string.match(said, '^%d+ (%d+)'))
+end
+
+-- Set the time of the next probe, and the rid of one that goes now.
+function plan_probe(site, stage, at, rid)
+  local since, last, reason = string.match(site.open_breakers[stage], '^(%d+) %d+ (%d+) (.*)$')
+  site.open_breakers[stage] = table.concat({since, string.format('%.0f', at), rid or last, reason}, ' ')
+  redis.call('HSET', site.key, 'shut:' .. stage, site.open_breakers[stage])
+end
+
+-- Return the reason why a stage is refused by the site, or nil.
+function refusal_of(site, stage)
+  local reason = site.open_breakers[stage] and string.match(site.open_breakers[stage], '^%d+ %d+ %d+ (.*)$')
+  return REFUSED[reason] and reason
+end
+
+function is_probe(site, stage, rid) return string.match(site.open_breakers[stage], '^%d+ %d+ (%d+)') == rid end
+
+local function open_breaker(site, stage, now, at, reason)
+  site.open_breakers[stage] = string.format('%.0f %.0f 0 %s', now, at, reason)
+  redis.call('HSET', site.key, 'shut:' .. stage, site.open_breakers[stage])
+  tally(site, 'shut:' .. stage, 1)
+end
+
+-- Make a parked request ready again, in front and with no attempts counted. Return whether it was parked.
+local function unpark(site, rid)
+  local text = redis.call('HGET', site.key .. ':parked', rid)
+  if not text then return false end
+  redis.call('HDEL', site.key .. ':parked', rid)
+  local stage, level, rest = string.match(text, '\n%d+ (%a+) (%d) %d+ (.*)$')
+  return_ready(site, rid .. ' ' .. stage .. ' ' .. level .. ' 0 ' .. rest)
+  return true
+end
+
+-- Unpark the oldest tripped request, so that there is one for the next probe.
+function unpark_tripped(site, stage)
+  for _ = 1, MOST_TRIPPED do
+    local rid = redis.call('LPOP', tripped_key(site, stage))
+    if not rid then return false end
+    if unpark(site, rid) then return true end
+  end
+  return false
+end
+
+-- Close a breaker and make its tripped requests ready again. Return their number.
+function close_breaker(site, stage)
+  local revived = 0
+  for _, rid in ipairs(redis.call('LRANGE', tripped_key(site, stage), 0, -1)) do
+    if unpark(site, rid) then revived = revived + 1 end
+  end
+  redis.call('HDEL', site.key, 'shut:' .. stage, 'readings:' .. stage)
+  redis.call('UNLINK', tripped_key(site, stage), site.key .. ':kept:' .. stage, site.key .. ':pages:' .. stage)
+  site.open_breakers[stage] = false
+  return revived
+end
+
+-- Close the breaker of a stage that the site refuses no more. Parked pages stay: they have another cause.
+local function end_refusal(site, stage)
+  redis.call('HDEL', site.key, 'shut:' .. stage)
+  site.open_breakers[stage] = false
+end
+
+function was_refused_with_all(site, stage, rid)
+  local rids = redis.call('HGET', site.key, 'refused:' .. stage) or ''
+  return string.find(' ' .. rids .. ' ', ' ' .. rid .. ' ', 1, true) ~= nil
+end
+
+function remember_refused(site, stage, rid)
+  if was_refused_with_all(site, stage, rid) then return end
+  local rids = {rid}
+  for other in string.gmatch(redis.call('HGET', site.key, 'refused:' .. stage) or '', '%d+') do
+    if #rids < MOST_REFUSED then rids[#rids + 1] = other end
+  end
+  redis.call('HSET', site.key, 'refused:' .. stage, table.concat(rids, ' '))
+end
+
+-- Note a failed attempt at a stage that the site refuses, or refuses from now on. `rest` is the time in ms after which the
+-- next probe goes, where the site named it. Else the probes go as long after each other as the breaker is open, so that
+-- their distance doubles, up to `probe_ms`.
+function note_refusal(site, stage, rid, reason, now, rest, is_named)
+  if not site.open_breakers[stage] then
+    open_breaker(site, stage, now, now + rest, reason)
+  elseif refusal_of(site, stage) and (is_probe(site, stage, rid) or is_named) then
+    local open_for = now - string.match(site.open_breakers[stage], '^%d+')
+    local at = now + (is_named and rest or math.min(site.probe, math.max(rest, open_for)))
+    plan_probe(site, stage, is_probe(site, stage, rid) and at or math.max(at, probe_at(site, stage)))
+  end
+end
+
+-- Note a page that the site answered. Only a probe closes an open breaker: good pages that were under way when it opened
+-- would close it at once.
+function note_answer(site, stage, rid, is_good)
+  local field = 'readings:' .. stage
+  if site.open_breakers[stage] then
+    if not is_probe(site, stage, rid) then return end
+    if refusal_of(site, stage) then end_refusal(site, stage) elseif is_good then close_breaker(site, stage) end
+    return
+  end
+  if not is_good then return end
+  local past = redis.call('HGET', site.key, field)
+  if not past then return end
+  past = string.sub(past .. '1', -math.max(RESULTS, site.breaker_after))
+  if string.find(past, '0', 1, true) then
+    redis.call('HSET', site.key, field, past)
+  else
+    redis.call('HDEL', site.key, field)
+    redis.call('DEL', tripped_key(site, stage))
+  end
+end
+
+-- Count a bad page. The breaker opens after `breaker_after` in a row, or `breaker_percent` of the last RESULTS.
+function note_bad_page(site, stage, rid, reason, now)
+  if refusal_of(site, stage) then note_answer(site, stage, rid, false) end
+  redis.call('RPUSH', tripped_key(site, stage), rid)
+  redis.call('LTRIM', tripped_key(site, stage), -MOST_TRIPPED, -1)
+  if site.open_breakers[stage] then return end
+  local field = 'readings:' .. stage
+  local past = (redis.call('HGET', site.key, field) or '') .. '0'
+  past = string.sub(past, -math.max(RESULTS, site.breaker_after))
+  local _, bad = string.gsub(string.sub(past, -RESULTS), '0', '')
+  if #string.match(past, '0*$') < site.breaker_after and bad * 100 < site.breaker_percent * RESULTS then
+    redis.call('HSET', site.key, field, past)
+    return
+  end
+  redis.call('HDEL', site.key, field)
+  open_breaker(site, stage, now, now + site.probe, reason)
+end

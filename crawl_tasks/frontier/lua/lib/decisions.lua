@@ -1,0 +1,59 @@
+-- Shared by every script, behind site.lua: the decisions of operators about a site and its boards. They outlive the site's
+-- own keys, and a store worker copies them to the database. Defines functions, changes nothing by itself.
+--
+-- P:decisions:SITE holds the last decision of each subject as a JSON array, [ms, value, who, why]. P:undecided names those
+-- that the database lacks, as "site subject". Subjects, with their values:
+--   gate             run, pause, drain
+--   site             published, removed
+--   file             there, gone
+--   guard            flushed
+--   hold BOARD       held, go
+--   interval BOARD   "<ms> <terms of the site file>", file
+-- EXPORTS: decisions
+
+decisions = {}
+
+function decisions.key(name) return P .. ':decisions:' .. name end
+
+-- Return the last decision of a subject, as [ms, value, who, why] and as text, or nil.
+function decisions.last(name, subject)
+  local text = redis.call('HGET', decisions.key(name), subject)
+  if text then return cjson.decode(text), text end
+end
+
+function decisions.value(name, subject)
+  local last = decisions.last(name, subject)
+  return last and last[2]
+end
+
+-- Remember a decision. Its time is above that of the decision before: the Redis before may have had a clock that was ahead.
+function decisions.decide(name, subject, value, who, why)
+  local last = decisions.last(name, subject)
+  local at = math.max(now_ms(), last and last[1] + 1 or 0)
+  redis.call('HSET', decisions.key(name), subject, cjson.encode({string.format('%.0f', at), value, who, why}))
+  redis.call('SADD', P .. ':undecided', name .. ' ' .. subject)
+end
+
+-- Set the gate of a site to the last decision.
+function decisions.apply_gate(name)
+  local key, last, text = P .. ':s:' .. name, decisions.last(name, 'gate')
+  local value = last and last[2] or 'run'
+  redis.call('HSET', key, 'paused', value == 'pause' and 1 or 0)
+  if value == 'drain' then redis.call('HSET', key, 'draining', 1) else redis.call('HDEL', key, 'draining') end
+  if value == 'run' then redis.call('HDEL', key, 'decision') else redis.call('HSET', key, 'decision', text) end
+end
+
+-- Take over a pause or a drain from before decisions were kept, or of an older version's command.
+function decisions.adopt_gate(name, paused, draining)
+  local value = paused == '1' and 'pause' or draining == '1' and 'drain' or 'run'
+  if value ~= (decisions.value(name, 'gate') or 'run') then decisions.decide(name, 'gate', value, '', 'by an older version') end
+end
+
+-- The same of the hold and the interval of a board.
+function decisions.adopt_board(name, id, held, fixed, terms)
+  if held and decisions.value(name, 'hold ' .. id) ~= 'held' then decisions.decide(name, 'hold ' .. id, 'held', '', 'by an older version') end
+  local value = fixed and fixed .. ' ' .. (terms or '')
+  if value and decisions.value(name, 'interval ' .. id) ~= value then
+    decisions.decide(name, 'interval ' .. id, value, '', 'by an older version')
+  end
+end

@@ -1,0 +1,69 @@
+-- Shared by every script, behind site.lua: the last attempts of a site, and the question that each failure raises: is it the
+-- page or the site? A failure counts against its page first. The site is slowed down, or a breaker opened, only when
+-- different pages fail and few others are answered well. So one bad page costs itself.
+--
+-- `recent` holds the last attempts, newest first: "<time of its end> <stage> <status> <ms> <outcome> <address>", where the
+-- outcome is the number of items, gone, unchanged or the reason of a failure. Only a failure reads it.
+-- EXPORTS: REFUSED note_recent is_strained is_refused_alone
+
+local FEW = 5  -- good answers beside a failing page that show a site in order
+local STRAINED = {deadline = true, unreachable = true, server_error = true, slow_down = true, robots_unavailable = true}
+REFUSED = {slow_down = true, robots_unavailable = true}
+local RECENT, SHOWN = 20, 200
+
+-- Remember an attempt among the last of the site. The list is cut at twice its length: one command a page, not two.
+function note_recent(site, now, entry, effort, outcome)
+  local stage, address = string.match(entry, '^%d+ (%a+) %d %d+ (%S+)')
+  local status, fetch = string.match(effort, '^(%d+) %d+ %d+ (%d+)')
+  local said = {string.format('%.0f', now), stage, status or 0, fetch or 0, outcome, string.sub(address, 1, SHOWN)}
+  local key = site.key .. ':recent'
+  if redis.call('LPUSH', key, table.concat(said, ' ')) >= 2 * RECENT then redis.call('LTRIM', key, 0, RECENT - 1) end
+end
+
+-- Return the last attempts, newest first.
+local function recent_attempts(site)
+  local attempts = {}
+  for i, text in ipairs(redis.call('LRANGE', site.key .. ':recent', 0, -1)) do
+    local at, stage, ms, outcome, address = string.match(text, '^(%d+) (%a+) %d+ (%d+) (%S+) (.*)$')
+    attempts[i] = {at = tonumber(at), stage = stage, ms = tonumber(ms), outcome = outcome, address = address}
+    attempts[i].is_good = string.match(outcome, '^%d+$') ~= nil or outcome == 'gone' or outcome == 'unchanged'
+  end
+  return attempts
+end
+
+-- Return whether the site is under strain, not the page alone: other pages failed a short while ago too, and fewer than FEW
+-- good answers came for each of them. Good answers count as far back as `took` ms, the time of this attempt: a site that
+-- answers all others while one page hangs is in order.
+function is_strained(site, address, now, took)
+  local known, others, good = {[string.sub(address, 1, SHOWN)] = true}, 0, 0
+  for _, attempt in ipairs(recent_attempts(site)) do
+    if STRAINED[attempt.outcome] or (attempt.is_good and attempt.ms > site.slow_ms) then
+      if not known[attempt.address] then known[attempt.address], others = true, others + 1 end
+    elseif attempt.is_good then
+      good = good + 1
+    end
+    if attempt.at <= now - took and others > 0 and good < FEW * others then return true end
+  end
+  return others > 0 and good < FEW * others
+end
+
+-- Return whether a page is refused alone while its stage is in order, and whether it was refused before. A new page says most:
+-- a stage with few good answers since another page was refused, or none since this page was, is refused as a whole. A page
+-- that failed before (`is_known`) may be one of a few bad ones that are left over at the end of a crawl, and says so only when
+-- `breaker_after` pages are refused in a row.
+function is_refused_alone(site, stage, address, is_known)
+  local own = string.sub(address, 1, SHOWN)
+  local known, pages, good, was_refused = {[own] = true}, 1, 0, false
+  for _, past in ipairs(recent_attempts(site)) do
+    if past.stage == stage and REFUSED[past.outcome] then
+      was_refused = was_refused or past.address == own
+      if not is_known then return good >= (past.address == own and 1 or FEW), was_refused end
+      if not known[past.address] then known[past.address], pages = true, pages + 1 end
+      if pages >= site.breaker_after then return good >= FEW, was_refused end
+    elseif past.stage == stage and past.is_good then
+      good = good + 1
+    end
+  end
+  return is_known or good >= FEW, was_refused
+end
+

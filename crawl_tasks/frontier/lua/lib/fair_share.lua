@@ -1,0 +1,74 @@
+-- Shared by every script, behind circuit_breaker.lua: fair share, the division of a site's releases among its lanes. A lane
+-- is a stage, or `backfill`: all requests of low priority, whatever their stage. Lanes with ready requests share by smooth
+-- weighted round robin (as in nginx): each lane gains its weight, the richest one sends a request and pays the sum of the
+-- gains. So every lane sends within as many requests as the weights add up to. The field `credit` of the site holds the
+-- balances between calls.
+-- EXPORTS: lane_keys count_ready count_waiting divide_among_lanes
+
+local LANES = {'list', 'post', 'comment', 'backfill'}
+local LOW = 2  -- highest priority of backfill
+
+local function lane_of(stage, level) return tonumber(level) <= LOW and 'backfill' or stage end
+
+function lane_keys(site, stage, lane)
+  local keys = {}
+  for level in string.gmatch(site.levels[stage], '%d') do
+    if not lane or lane_of(stage, level) == lane then keys[#keys + 1] = ready_key(site, stage, level) end
+  end
+  return keys
+end
+
+-- Count the ready requests by stage, and by the name of each list.
+function count_ready(site)
+  local ready = {}
+  for _, stage in ipairs(STAGES) do
+    ready[stage] = 0
+    for _, key in ipairs(ready_keys(site, stage)) do
+      ready[key] = redis.call('LLEN', key)
+      ready[stage] = ready[stage] + ready[key]
+    end
+  end
+  return ready
+end
+
+-- Count the waiting requests of each lane, as far as their stages have places on the queue.
+function count_waiting(site, places, ready)
+  local waiting = {list = 0, post = 0, comment = 0, backfill = 0}
+  for _, stage in ipairs(STAGES) do
+    for level in string.gmatch(site.levels[stage], '%d') do
+      if places[stage] > 0 then
+        local lane = lane_of(stage, level)
+        waiting[lane] = waiting[lane] + math.min(places[stage], ready[ready_key(site, stage, level)])
+      end
+    end
+  end
+  return waiting
+end
+
+-- Divide `most` requests among the lanes. A lane without waiting requests gains nothing, or it would send them in a burst.
+function divide_among_lanes(site, waiting, most)
+  local quota, lanes = {}, {}
+  for i, lane in ipairs(LANES) do
+    quota[lane] = 0
+    if waiting[lane] > 0 then lanes[#lanes + 1] = i end
+  end
+  if #lanes == 1 then quota[LANES[lanes[1]]] = math.min(most, waiting[LANES[lanes[1]]]) end
+  if #lanes <= 1 then return quota end
+  local weights, credit = numbers_in(site.weights), numbers_in(site.credit)
+  for _ = 1, most do
+    local best, gained = nil, 0
+    for _, i in ipairs(lanes) do
+      if waiting[LANES[i]] > quota[LANES[i]] then
+        credit[i], gained = (credit[i] or 0) + (weights[i] or 1), gained + (weights[i] or 1)
+        if not best or credit[i] > credit[best] then best = i end
+      end
+    end
+    if not best then break end
+    credit[best] = credit[best] - gained
+    quota[LANES[best]] = quota[LANES[best]] + 1
+  end
+  local left_over = string.format('%d %d %d %d', credit[1] or 0, credit[2] or 0, credit[3] or 0, credit[4] or 0)
+  if left_over ~= site.credit then redis.call('HSET', site.key, 'credit', left_over) end
+  site.credit = left_over
+  return quota
+end

@@ -1,0 +1,212 @@
+-- Shared by every script, behind slots.lua: releases, leases, dead letters. Defines functions, changes nothing by itself.
+-- EXPORTS: call_store untaken store_due count_stored store_is_behind has_ready memory_is_short release spend end_lease
+-- EXPORTS: bury drop_request revive refuse_start
+
+-- Release --------------------------------------------------------------------------------------------------
+
+-- Call the store task, unless a call waits in its queue.
+function call_store(now)
+  if redis.call('LLEN', 'store') > 0 then return end
+  redis.call('LPUSH', 'store', (string.gsub(HINTS.store, '@AT@', string.format('%.0f', now))))
+  redis.call('XADD', P .. ':bell:store', 'MAXLEN', 1, '*', 'n', 1)
+end
+
+-- Count the pages that no store worker has taken. Taken ones are no reason for another call: each commit would call again.
+function untaken()
+  local all = redis.call('XLEN', P .. ':outbox')
+  local taken = all > 0 and redis.pcall('XPENDING', P .. ':outbox', 'store') or {}  -- no group before the first read
+  return all - (taken[1] or 0)
+end
+
+-- Return the time to call the store for any waiting page: some time after the last call, which the bell recorded.
+local STORE_EVERY_MS = 500
+function store_due()
+  local rung = redis.call('XREVRANGE', P .. ':bell:store', '+', '-', 'COUNT', 1)[1]
+  return rung and tonumber(string.match(rung[1], '^%d+')) + STORE_EVERY_MS or 0
+end
+
+-- Count pages that have left the outbox. A site that is being rebuilt counts from its publication on.
+function count_stored(name, pages)
+  local key = P .. ':s:' .. name
+  if redis.call('HEXISTS', key, 'stored') == 1 then redis.call('HINCRBY', key, 'stored', string.format('%.0f', pages)) end
+end
+
+-- Backpressure: while the store is behind nothing more is fetched, or the outbox would fill Redis. Ticks look again.
+function store_is_behind() return redis.call('XLEN', P .. ':outbox') >= OUTBOX_MAX end
+
+function has_ready(site, stage)
+  for _, key in ipairs(ready_keys(site, stage)) do
+    if redis.call('EXISTS', key) == 1 then return true end
+  end
+  return false
+end
+
+-- Return whether Redis' memory is nearly full. Then no scan begins and no start entry is claimed. Open requests are still
+-- finished, which frees memory.
+local MEMORY_SHARE = 0.85
+function memory_is_short()
+  local info = redis.call('INFO', 'memory')
+  local most = tonumber(string.match(info, 'maxmemory:(%d+)') or 0)
+  return most > 0 and tonumber(string.match(info, 'used_memory:(%d+)')) > most * MEMORY_SHARE
+end
+
+-- Return how many tried requests of a stage may go: with them, those under way take half of the window at the most. So pages
+-- that hang cannot hold every place at once. Read only when a tried request has come to the front of its list.
+local function retry_places(site, stage)
+  local places, key = math.max(1, math.floor(site.window / 2)), site.key
+  local rids = redis.call('ZRANGE', key .. ':leased', 0, -1)  -- bounded by the window, 256 at most
+  for _, rid in ipairs(redis.call('ZRANGE', key .. ':released:' .. stage, 0, -1)) do rids[#rids + 1] = rid end
+  for _, held in ipairs(#rids > 0 and redis.call('HMGET', key .. ':open', unpack(rids)) or {}) do
+    local token, attempt = string.match(held or '', '^(%d+) %a+ %d (%d+)')
+    if token and tonumber(attempt) > (token == '0' and 0 or 1) then places = places - 1 end  -- a lease has counted its own
+  end
+  return places
+end
+
+-- Put ready requests of a stage on its queue, of all lanes or of one. Tried ones without a place go behind the others.
+local function release_stage(site, stage, most, now, lane)
+  local keys = lane_keys(site, stage, lane)
+  if most <= 0 or #keys == 0 then return 0 end
+  local count, last, retries, held_back = 0, #keys, nil, {}
+  keys[last + 1] = stage_letter(site.order, stage) == 'l' and 'RIGHT' or 'LEFT'
+  keys[last + 2] = 'COUNT'
+  while count < most and #held_back < most do
+    keys[last + 3] = most - count
+    local popped = redis.call('LMPOP', last, unpack(keys))
+    if not popped then break end
+    local scores, held = {}, {}
+    for _, entry in ipairs(popped[2]) do
+      local rid, rest, attempt, address = string.match(entry, '^(%d+) (%a+ %d (%d+) (%S+) .*)$')
+      if attempt ~= '0' then retries = (retries or retry_places(site, stage)) - 1 end
+      if attempt ~= '0' and retries < 0 then
+        held_back[#held_back + 1] = entry
+      else
+        scores[#scores + 1], scores[#scores + 2] = now, rid
+        held[#held + 1], held[#held + 2] = rid, '0 ' .. rest
+        local fields = {SITE = site.name, RID = rid, ADDRESS = address, AT = string.format('%.0f', now)}
+        redis.call('LPUSH', stage, (string.gsub(HINTS[stage], '@(%u+)@', fields)))
+      end
+    end
+    if #scores > 0 then
+      redis.call('ZADD', site.key .. ':released:' .. stage, unpack(scores))
+      redis.call('HSET', site.key .. ':open', unpack(held))
+      count = count + #scores / 2
+    end
+  end
+  for _, entry in ipairs(held_back) do return_tried(site, entry) end
+  if count > 0 then redis.call('XADD', P .. ':bell:' .. stage, 'MAXLEN', 1, '*', 'n', count) end
+  return count
+end
+
+-- Release a probe of a stage with an open breaker, at the time for one. Only one is on its way at a time.
+local function release_probe(site, stage, now)
+  local at = probe_at(site, stage)
+  if at > now then schedule_look(site, at) end
+  if at > now or redis.call('ZCARD', site.key .. ':released:' .. stage) > 0 then return 0 end
+  if not has_ready(site, stage) then unpark_tripped(site, stage) end
+  return release_stage(site, stage, 1, now)
+end
+
+-- Return the free places of each stage in the site's window, the requests on their way to a worker, and all released ones.
+-- The leases of all stages and the stage's own released requests take places, so that a stage without a worker cannot take
+-- the window from the others. Requests that were released a moment ago are on their way, and count for all stages.
+local function count_places(site, room, now)
+  local places, coming, released = {}, 0, 0
+  for _, stage in ipairs(STAGES) do
+    local key = site.key .. ':released:' .. stage
+    local standing = redis.call('ZCARD', key)
+    places[stage], released = site.open_breakers[stage] and 0 or room - standing, released + standing
+    if standing > 0 then coming = coming + redis.call('ZCOUNT', key, now - (site.delay > 0 and ON_ITS_WAY or COMING), '+inf') end
+  end
+  return places, coming, released
+end
+
+-- Release the requests that the gate allows, as the last step of a verb: one at a time at a site with a delay, else as many
+-- as the window has room for.
+function release(site, now)
+  note_change(site)
+  if site.paused or store_is_behind() then return 0 end
+  local leased = redis.call('ZCARD', site.key .. ':leased')
+  local room = math.min(CHUNK, site.window - leased)
+  if room <= 0 then return 0 end
+  local places, coming, released
+  if release_at(site, now, 0) <= now then places, coming, released = count_places(site, room, now) end
+  local at = release_at(site, now, site.delay > 0 and coming or 0)
+  if at > now then
+    schedule_look(site, at)
+    return 0
+  end
+  local ready = count_ready(site)
+  local limit = find_limit(site, ready.list + ready.post + ready.comment, leased + released, room)
+  if limit then limit = hold_back(limit, places, ready) end
+  local function send(stage, most, lane)
+    local sent = release_stage(site, stage, math.min(most, places[stage]), now, lane)
+    note_sent(limit, places, stage, sent)
+    return sent
+  end
+  local quota, count = divide_among_lanes(site, count_waiting(site, places, ready), site.delay > 0 and 1 or room - coming), 0
+  for _, stage in ipairs(STAGES) do count = count + send(stage, quota[stage], stage) end
+  for i = #STAGES, 1, -1 do  -- comment pages first: a thread is finished before the next one begins
+    local sent = send(STAGES[i], quota.backfill, 'backfill')
+    quota.backfill, count = quota.backfill - sent, count + sent
+  end
+  for _, stage in ipairs(STAGES) do
+    if site.open_breakers[stage] then count = count + release_probe(site, stage, now) end
+  end
+  if count > 0 and site.delay > 0 then schedule_look(site, math.max(now + 1, release_at(site, now, coming + count))) end
+  return count
+end
+
+-- Count a request against the daily budget.
+function spend(site, now)
+  local today = day_at(site.offsets, now)
+  redis.call('HSET', site.key, 'spent', string.format('%.0f %.0f', today, spent_on(site.spent, today) + 1))
+end
+
+-- Leases ---------------------------------------------------------------------------------------------------
+
+-- End a request's lease when the fencing token is the right one. Return its entry, else nil.
+function end_lease(site, rid, token)
+  local held = redis.call('HGET', site.key .. ':open', rid)
+  local holder, rest = string.match(held or '', '^(%d+) (.*)$')
+  if not holder or holder == '0' or holder ~= token then return nil end
+  redis.call('HDEL', site.key .. ':open', rid)
+  redis.call('ZREM', site.key .. ':leased', rid)
+  return rid .. ' ' .. rest
+end
+
+-- Give a request up: put its entry among the dead or the parked, as "<now> <reason>\n<entry>".
+function bury(site, entry, reason, now, state)
+  state = state or 'dead'
+  local rid, stage, payload = string.match(entry, '^(%d+) (%a+) %d %d+ %S+ (.*)$')
+  redis.call('HSET', site.key .. ':' .. state, rid, string.format('%.0f', now) .. ' ' .. reason .. '\n' .. entry)
+  tally(site, state .. ':' .. string.match(reason, '^%S*'), 1)
+  if stage == 'list' and state == 'dead' then close_scan(site, payload, 0, now) end
+end
+
+-- Drop a request for good: it counts as done, and as dropped, and the outbox tells the database. An open list page ends its
+-- board's scan.
+function drop_request(site, entry, is_open, now)
+  local stage, payload = string.match(entry, '^%d+ (%a+) %d %d+ %S+ (.*)$')
+  redis.call('HINCRBY', site.key, 'done:' .. stage, 1)
+  redis.call('HINCRBY', site.key, 'let_go:' .. stage, 1)
+  if stage == 'list' and is_open then close_scan(site, payload, 0, now) end
+  local trail = cjson.encode({string.format('%.0f', now), entry})
+  redis.call('XADD', P .. ':outbox', '*', 'items', '["' .. site.name .. '",[],[],[],' .. trail .. ']')
+end
+
+-- Make a request ready that was taken off the dead or parked ones, with no attempts counted. flush_admission() must follow.
+function revive(site, state, rid, entry)
+  local stage, level, rest = string.match(entry, '^%d+ (%a+) (%d) %d+ (.*)$')
+  append_ready(site, stage, level, rid .. ' ' .. stage .. ' ' .. level .. ' 0 ' .. rest)
+  if stage == 'list' and state == 'dead' then note_board(site, string.match(rest, '^%S+ (.*)$'), 1) end
+end
+
+-- Start entries of other programs ----------------------------------------------------------------------------
+
+-- Reject a start entry that means no request, with the reason. The newest thousand are kept.
+function refuse_start(reason, entry)
+  redis.call('HINCRBY', P .. ':starts', 'refused', 1)
+  redis.call('LPUSH', P .. ':refused', 'start: ' .. reason .. '\n' .. entry)
+  redis.call('LTRIM', P .. ':refused', 0, 999)
+end

@@ -1,0 +1,83 @@
+-- Shared by every script, in front of site.lua: the revisit policy, by pure functions on tables. frontier/revisit.py says the
+-- same in Python and explains each number. A test holds the two equal.
+--
+-- `history` is a board's {items, hours, heat, at}, `scan` the new items of a scan as {items, heat, past, oldest}, `terms` a
+-- site's {price, mean, least, most, busy}. Times are hours since the epoch.
+-- EXPORTS: EXPONENT EARLY MOST_GAP LEAST_RATE add_item busy_sums observe rate_of next_interval moved_price
+
+EXPONENT, EARLY, MOST_GAP, LEAST_RATE = 3.5, 0.8, 24, 1e-4
+local HALF_LIFE, HOT, HOT_WEIGHT = 96, 0.75, 1.5
+local PRIOR, PRIOR_ITEMS, PRIOR_PART, PRIOR_SHARE = 3, 1.5, 1 / 16, 0.3
+local QUIET, STEPS = 0.2, 12
+
+-- Add an item of an age in hours to the new items of a scan.
+function add_item(scan, age)
+  scan.items = scan.items + 1
+  if not age then return end
+  scan.heat, scan.past = scan.heat + math.exp(-age / HOT), scan.past + 2 ^ (-age / HALF_LIFE)
+  scan.oldest = math.max(scan.oldest, age)
+end
+
+-- Return the sums of the hours' shares, from the items of each hour of day.
+function busy_sums(counts)
+  local sum = 0
+  for hour = 1, 24 do sum = sum + (counts[hour] or 0) end
+  local least = math.max(5, sum / 24 * 0.05)
+  local total, sums = (sum + 24 * least) / 24, {[0] = 0}
+  for hour = 1, 24 do sums[hour] = sums[hour - 1] + ((counts[hour] or 0) + least) / total end
+  return sums
+end
+
+local function busy_until(busy, hour)
+  local extra = 0
+  if hour >= 24 then extra, hour = busy[24], hour - 24 end
+  local whole = math.floor(hour)
+  return extra + busy[whole] + (hour - whole) * (busy[whole + 1] - busy[whole])
+end
+
+-- Return the busy hours in a span.
+local function busy_hours(busy, start, hours)
+  local days = math.floor(hours / 24)
+  local first = start % 24
+  return days * 24 + busy_until(busy, first + hours - days * 24) - busy_until(busy, first)
+end
+
+-- Return the history after a scan.
+function observe(history, scan, terms, now)
+  if history.at == 0 then
+    return {items = scan.past, hours = HALF_LIFE / math.log(2) * (1 - 2 ^ (-scan.oldest / HALF_LIFE)), heat = scan.heat, at = now}
+  end
+  local passed = math.max(0, now - history.at)
+  local decay = 2 ^ (-passed / HALF_LIFE)
+  return {items = history.items * decay + scan.items, hours = history.hours * decay + busy_hours(terms.busy, history.at, passed),
+    heat = history.heat * math.exp(-passed / HOT) + scan.heat, at = now}
+end
+
+function rate_of(history, terms)
+  local mean = math.max(LEAST_RATE, terms.mean)
+  local prior = math.max(math.min(PRIOR, PRIOR_ITEMS / mean), PRIOR_PART * terms.most)
+  return (history.items + PRIOR_SHARE * mean * prior) / (history.hours + prior)
+end
+
+local function price_of(history, rate, busy, wait)
+  local steady = rate * busy_hours(busy, history.at, wait) * wait ^ (EXPONENT - 2)
+  local hot = history.heat * (wait - HOT * (1 - math.exp(-wait / HOT)))
+  return (steady + HOT_WEIGHT * hot) * wait
+end
+
+-- Return the hours until the next scan: the least wait that costs the price, within the bounds.
+function next_interval(history, terms)
+  local rate = rate_of(history, terms)
+  rate = rate * rate / (rate + QUIET * math.max(LEAST_RATE, terms.mean))
+  local low, high = math.log(terms.least), math.log(math.max(terms.least, terms.most))
+  for _ = 1, STEPS do
+    local middle = (low + high) / 2
+    if price_of(history, rate, terms.busy, math.exp(middle)) < terms.price then low = middle else high = middle end
+  end
+  return math.exp(high)
+end
+
+-- Return the price after a scan that began `late` hours after its due time, or before if negative.
+function moved_price(price, boards, late, interval)
+  return price * math.exp(math.max(-1, math.min(1, 4 * late / interval)) / boards)
+end

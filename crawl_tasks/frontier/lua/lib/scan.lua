@@ -1,0 +1,202 @@
+-- Shared by every script, behind admission.lua: the end of a board's scan, and the time of the next one.
+--
+-- A site with the priced policy has a budget. `freshness` holds "<list requests an hour> <goal in hours, 0 for none>", and
+-- behind them the boards that are pages of all news.
+-- `pulse` holds "<price> <items> <hours> <rate> <rate found in time>": the site's price, and sums over its boards' histories.
+-- `busy` holds the items of each hour of day. `scan_at` is the time from which the budget allows one more list request, ms.
+-- A board's `history` holds "<items> <hours> <heat> <at> <rate> <interval>", in hours.
+-- `by_due` orders the boards of such a site by due time, for scans ahead of time. It may name boards that have left, or hold
+-- times that a person has changed since. `boards` alone says which boards are due.
+-- EXPORTS: HOUR new_scan budget_of read_pulse write_pulse uniform_interval recount_pulse meets_goal note_item plan_scan
+-- EXPORTS: close_scan
+
+HOUR = 3600000
+local MOST_BUSY, MOST_NEWS = 5000, 500
+local MEAN = 0.5  -- items an hour of a board of which nothing is known
+
+function new_scan() return {items = 0, heat = 0, past = 0, oldest = 0} end
+
+function budget_of(site)
+  local requests, goal = string.match(site.freshness, '^(%S+) (%S+)')
+  return tonumber(requests), tonumber(goal)
+end
+
+-- Return the site's price and sums.
+function read_pulse(site, uniform)
+  local price, items, hours, rate, met = string.match(redis.call('HGET', site.key, 'pulse') or '', '^(%S+) (%S+) (%S+) (%S+) (%S+)$')
+  if not price then return {price = MEAN * uniform ^ EXPONENT, items = 0, hours = 0, rate = 0, met = 0} end
+  return {price = tonumber(price), items = tonumber(items), hours = tonumber(hours), rate = tonumber(rate), met = tonumber(met)}
+end
+
+function write_pulse(site, pulse)
+  redis.call('HSET', site.key, 'pulse',
+    string.format('%.6g %.6g %.6g %.6g %.6g', pulse.price, pulse.items, pulse.hours, pulse.rate, pulse.met))
+end
+
+local function read_history(text)
+  local items, hours, heat, at, rate, interval = string.match(text or '', '^(%S+) (%S+) (%S+) (%S+) (%S+) (%S+)$')
+  return {items = tonumber(items or 0), hours = tonumber(hours or 0), heat = tonumber(heat or 0), at = tonumber(at or 0),
+    rate = tonumber(rate or 0), interval = tonumber(interval or 1)}
+end
+
+-- Return the hours in which all boards of a site would be scanned once, at an equal share of the budget.
+function uniform_interval(site, requests) return math.max(1, redis.call('SCARD', site.key .. ':boards')) / requests end
+
+-- Return the part of a board's items that is found within the goal.
+local function in_time(history, goal) return history.rate * math.min(1, goal / history.interval) end
+
+local function has_news(site) return string.find(site.freshness, '^%S+ %S+ ') ~= nil end
+
+-- Return whether a board is a page of all news.
+local function is_news(site, id) return string.find(site.freshness .. ' ', ' ' .. id .. ' ', 1, true) ~= nil end
+
+-- Add what a board gives to the site's sums, or take it away with -1. The mean of the boards, items by hours, is what their own
+-- scans find: without what the page of all news finds for them.
+local function add_to_pulse(site, id, pulse, history, goal, sign)
+  if not is_news(site, id) then
+    pulse.items, pulse.hours = math.max(0, pulse.items + sign * history.items), math.max(0, pulse.hours + sign * history.hours)
+  end
+  pulse.rate = math.max(0, pulse.rate + sign * history.rate)
+  pulse.met = math.max(0, pulse.met + sign * in_time(history, goal))
+end
+
+-- Count a site's sums anew, since its boards or its goal may have changed.
+function recount_pulse(site, boards)
+  local requests, goal = budget_of(site)
+  if not requests then return end
+  local pulse = read_pulse(site, uniform_interval(site, requests))
+  pulse.items, pulse.hours, pulse.rate, pulse.met = 0, 0, 0, 0
+  for id in pairs(boards) do
+    local text = redis.call('HGET', board_key(site, id), 'history')
+    if text then add_to_pulse(site, id, pulse, read_history(text), goal, 1) end
+  end
+  write_pulse(site, pulse)
+end
+
+-- Return whether the site's goal is met: 95 % of the items are expected in time. Without a goal the whole budget is used.
+function meets_goal(pulse, goal) return goal > 0 and pulse.rate > 0 and pulse.met >= 0.95 * pulse.rate end
+
+-- Read the hours of day, and count the posting times of new items.
+local function count_busy(site, hours)
+  local counts, sum = numbers_in(redis.call('HGET', site.key, 'busy')), 0
+  if #hours > 0 then
+    for _, hour in ipairs(hours) do counts[hour + 1] = (counts[hour + 1] or 0) + 1 end
+    for hour = 1, 24 do counts[hour] = counts[hour] or 0; sum = sum + counts[hour] end
+    if sum > MOST_BUSY then
+      for hour = 1, 24 do counts[hour] = math.floor(counts[hour] / 2) end
+    end
+    redis.call('HSET', site.key, 'busy', table.concat(counts, ' '))
+  end
+  return counts
+end
+
+-- Count lately found items, so that what was long ago counts for little.
+local function tally_news(site, field)
+  tally(site, 'news:' .. field, 1)
+  local v = redis.call('HMGET', site.key .. ':stats', 'news:found', 'news:missed')
+  local found, missed = tonumber(v[1] or 0), tonumber(v[2] or 0)
+  if found + missed < MOST_NEWS then return end
+  redis.call('HSET', site.key .. ':stats', 'news:found', math.floor(found / 2), 'news:missed', math.floor(missed / 2))
+end
+
+-- Count what the page of all news found, and what a board's scan found although that page had been read since it was posted.
+local function check_news(site, listed, posted, seen)
+  if not has_news(site) then return end
+  if is_news(site, listed[1]) then
+    tally_news(site, 'found')
+  else
+    if not seen.news_at then  -- the first scan of a board shows its past
+      local is_first = redis.call('SISMEMBER', site.key .. ':unscanned', listed[1]) == 1
+      seen.news_at = is_first and 0 or tonumber(redis.call('HGET', site.key, 'news_at') or 0)
+    end
+    if posted > 0 and (posted + 60) * 1000 < seen.news_at then tally_news(site, 'missed') end
+  end
+end
+
+-- Note the posting time of a new item of a list page, in seconds since the epoch, 0 where the page shows none.
+function note_item(site, seen, listed, posted, now)
+  check_news(site, listed, posted, seen)
+  local age = posted > 0 and math.max(0, now / 1000 - posted) / 3600
+  add_item(seen.scan, age)
+  if age and age < 168 then seen.hours[#seen.hours + 1] = math.floor(posted / 3600) % 24 end
+end
+
+-- Follow the mean rate of a site while its boards are scanned for the first time. At the price of another rate the site would
+-- spend another budget, and a round of all boards moves the price by a factor of e only.
+local function scale_price(site, pulse, rate)
+  local known = redis.call('SCARD', site.key .. ':boards') - redis.call('SCARD', site.key .. ':unscanned')
+  local mean = known > 0 and pulse.rate / known or MEAN
+  pulse.price = pulse.price * (pulse.rate + rate) / (math.max(0, known) + 1) / math.max(LEAST_RATE, mean)
+end
+
+-- Return a board's next interval by the priced policy, ms.
+local function priced_interval(site, id, key, text, least, most, seen, now)
+  local requests, goal = budget_of(site)
+  local uniform, before = uniform_interval(site, requests), read_history(text)
+  local pulse = read_pulse(site, uniform)
+  local terms = {least = least / HOUR, most = math.min(most / HOUR, MOST_GAP * uniform), busy = busy_sums(count_busy(site, seen.hours))}
+  local after = observe(before, seen.scan, terms, now / HOUR)
+  -- The past of a board says how much is posted there. Beside a page of all news, its own scans find what that page hides.
+  if before.at == 0 and has_news(site) and not is_news(site, id) then after.items, after.hours, after.heat = 0, 0, 0 end
+  local hours = pulse.hours + after.hours - before.hours
+  terms.mean = hours > 0 and (pulse.items + after.items - before.items) / hours or MEAN
+  after.rate = rate_of(after, terms)
+  if before.at == 0 then scale_price(site, pulse, after.rate) end
+  terms.price = pulse.price
+  after.interval = next_interval(after, terms)
+  if before.at > 0 then add_to_pulse(site, id, pulse, before, goal, -1) end
+  add_to_pulse(site, id, pulse, after, goal, 1)
+  -- A goal that is met with room to spare: the price rises, and requests are spared.
+  if goal > 0 and pulse.met >= 0.98 * pulse.rate then pulse.price = moved_price(pulse.price, uniform * requests, 1, 16) end
+  write_pulse(site, pulse)
+  redis.call('HSET', key, 'history', string.format('%.5g %.5g %.5g %.10g %.5g %.5g',
+    after.items, after.hours, after.heat, after.at, after.rate, after.interval))
+  return math.max(least, math.min(most, math.floor(after.interval * HOUR + 0.5)))
+end
+
+-- Plan a board's next scan. A board with a fixed interval is never scanned ahead of time.
+function plan_scan(site, id, at, interval, is_fixed)
+  redis.call('ZADD', P .. ':boards', 'XX', at, site.name .. ' ' .. id)
+  if site.freshness == '' or is_fixed then return end
+  redis.call('ZADD', site.key .. ':by_due', at, id)
+  redis.call('ZADD', P .. ':early', 'LT', at - EARLY * interval, site.name)
+end
+
+-- Keep the new items of a page for the end of its scan, and return those of all pages.
+local function gather_items(key, seen, is_over)
+  local items, heat, past, oldest = string.match(redis.call('HGET', key, 'scan_items') or '', '^(%S+) (%S+) (%S+) (%S+)$')
+  local scan = seen.scan
+  if items then
+    scan.items, scan.heat, scan.past = scan.items + items, scan.heat + heat, scan.past + past
+    scan.oldest = math.max(scan.oldest, tonumber(oldest))
+  end
+  if not is_over and scan.items > 0 then
+    redis.call('HSET', key, 'scan_items', string.format('%d %.6g %.6g %.6g', scan.items, scan.heat, scan.past, scan.oldest))
+  elseif is_over and items then
+    redis.call('HDEL', key, 'scan_items')
+  end
+end
+
+-- End a list page. A board's scan is over when none of its list requests is open, and the next one is planned: by the priced
+-- policy, or by the simple one, where a scan that found something halves the board's interval and one that found nothing
+-- lengthens it by half, within the bounds of the site. `seen` holds the new items of the page.
+function close_scan(site, payload, fresh, now, seen)
+  local key, open = note_board(site, payload, -1)
+  if not key then return end
+  seen = seen or {scan = new_scan(), hours = {}}
+  if fresh > 0 then redis.call('HINCRBY', key, 'fresh', fresh) end
+  if site.freshness ~= '' then gather_items(key, seen, open <= 0) end
+  if open > 0 then return end
+  local v = redis.call('HMGET', key, 'interval_ms', 'min_ms', 'max_ms', 'fresh', 'started_at', 'history')
+  local id, interval, least, most = cjson.decode(payload)[1], nil, tonumber(v[2]), tonumber(v[3])
+  if site.freshness ~= '' then
+    interval = priced_interval(site, id, key, v[6], least, most, seen, now)
+  else
+    interval = math.floor(math.max(least, math.min(most, v[1] * (tonumber(v[4] or 0) > 0 and 0.5 or 1.5))))
+  end
+  redis.call('HSET', key, 'interval_ms', interval, 'scanned_at', now, 'last_fresh', v[4] or 0, 'fresh', 0, 'open', 0)
+  plan_scan(site, id, tonumber(v[5] or now) + interval, interval, least == most)
+  if site.freshness ~= '' and is_news(site, id) then redis.call('HSET', site.key, 'news_at', v[5] or now) end
+  redis.call('SREM', site.key .. ':unscanned', id)
+  redis.call('ZREM', site.key .. ':overdue', id)
+end

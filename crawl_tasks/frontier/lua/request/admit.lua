@@ -1,0 +1,26 @@
+-- Pass requests through the guard and enter the new ones into the ledger. Release the requests that the gate allows.
+-- KEYS 1: key prefix
+-- ARGV 1: site
+-- ARGV 2: backlog limit, the most requests that may be open afterwards: 0 for none, -1 for the site's own
+-- ARGV 3: ms that the new ones wait before they are ready
+-- ARGV 4..: lines
+-- RETURNS 0: {0, new, known, left over because of the backlog limit}
+-- RETURNS -1: the site is not published
+
+local site = load_site(ARGV[1])
+if not site then return {-1, 0, 0, 0} end
+local now, limit = now_ms(), tonumber(ARGV[2])
+local room = limit > 0 and room_for(site, limit) or limit < 0 and room_for(site) or math.huge
+local over = 0
+site.wait = tonumber(ARGV[3])
+for i = 4, #ARGV do
+  if site.fresh >= room then
+    over = #ARGV - i + 1
+    break
+  end
+  admit_line(site, ARGV[i], now)
+end
+flush_admission(site)
+release(site, now)
+if site.fresh > 0 then schedule_look(site, now + 1000) end
+return {0, site.fresh, site.known, over}

@@ -1,0 +1,91 @@
+-- End a lease with all results of its page, or with none: children through the guard into the ledger, items into the
+-- outbox, the thread's tail, the board's scan, the counters. With the items goes their trail, the requests that are done
+-- and admitted now, so that the database can rebuild a lost ledger. Then release the requests that the gate allows.
+-- FLAGS: allow-oom
+-- KEYS 1: key prefix
+-- ARGV 1: site
+-- ARGV 2: rid
+-- ARGV 3: token
+-- ARGV 4: items as a JSON array, which gets one more element, the trail: now, the entry that is done, the admitted lines
+-- ARGV 5: tail page to remember for the request's thread, 0 for none
+-- ARGV 6: outbox length from which the store task is called at once
+-- ARGV 7: outcome to count beside done, or ''. It is 'unchanged:list' for a page that is as at the last scan
+-- ARGV 8: cost of the attempt, as count_effort() reads it
+-- ARGV 9: items that were dropped, as "reason count reason count", or ''
+-- ARGV 10: HTTP validator of the page, as "<site version> <text>", or ''
+-- ARGV 11: number of items, for monitoring
+-- ARGV 12: guard word of the request when its page is gone, else ''
+-- ARGV 13: times of the last reply in seconds since the epoch, one for each line, 0 for unknown, or ''
+-- ARGV 14: 1 to name the lines that the guard knew, else 0
+-- ARGV 15..: lines
+-- RETURNS 0: {0, new, known, released, place of each named line among the lines, from 0 ...}
+-- RETURNS -1: the site is not published
+-- RETURNS -2: the lease is not the caller's any more, and nothing was changed
+
+-- A site's own code names the reasons: beyond so many, dropped items are counted as other.
+local REASONS = 100
+
+local function count_dropped(site, reason, n)
+  local field = 'dropped:' .. reason
+  if redis.call('HEXISTS', site.key, field) == 0 and redis.call('HINCRBY', site.key, 'drop_reasons', 1) > REASONS then
+    redis.call('HSET', site.key, 'drop_reasons', REASONS)
+    field = 'dropped:other'
+  end
+  redis.call('HINCRBY', site.key, field, n)
+end
+
+local site = load_site(ARGV[1])
+if not site then return {-1} end
+local entry = end_lease(site, ARGV[2], ARGV[3])
+if not entry then return {-2} end
+local now = now_ms()
+local stage, payload = string.match(entry, '^%d+ (%a+) %d %d+ %S+ (.*)$')
+
+local trail = {string.format('%.0f', now), entry}
+local has_cap = site.daily_new > 0 and #ARGV >= 15
+local today = has_cap and day_at(site.offsets, now) or 0
+local is_capped, is_unchanged = false, ARGV[7] == 'unchanged:list'
+local found = has_cap and spent_on(site.found, today) or 0
+local listed = stage == 'list' and cjson.decode(payload)
+site.is_first_walk = listed and listed[2] > 1 and redis.call('SISMEMBER', site.key .. ':unscanned', listed[1]) == 1
+local seen, times = {scan = new_scan(), hours = {}}, stage == 'list' and site.freshness ~= '' and numbers_in(ARGV[13])
+local filtered = {}
+for i = 15, #ARGV do
+  if has_cap and found + site.fresh >= site.daily_new then  -- a crawler trap: lines left out stay unknown
+    tally(site, 'capped:daily_new', #ARGV - i + 1)
+    is_capped = true
+    break
+  end
+  local news, known = site.news, site.known
+  if admit_line(site, ARGV[i], now) then trail[#trail + 1] = ARGV[i]
+  elseif ARGV[14] == '1' and site.known > known then filtered[#filtered + 1] = i - 15 end
+  if times and site.news > news then note_item(site, seen, listed, times[i - 14] or 0, now) end
+end
+if has_cap and site.fresh > 0 then
+  redis.call('HSET', site.key, 'found', string.format('%.0f %.0f', today, found + site.fresh))
+end
+if ARGV[12] ~= '' then guard_gone(site, stage, ARGV[12], now) end
+flush_admission(site)
+note_children(site, stage, site.fresh)
+if stage == 'list' then close_scan(site, payload, site.news, now, seen) end
+if tonumber(ARGV[5]) > 0 then
+  local id = cjson.decode(payload)[1]
+  local key = site.key .. ':tail:' .. string.sub(id, 1, -3)
+  -- A post page tells the number of comment pages, which may be fewer than before, and a page that is gone tells that there
+  -- are fewer. A comment page only tells that there is one more, so that a late one must not lower the tail.
+  if stage == 'post' or string.sub(ARGV[7], 1, 5) == 'gone:' or tonumber(ARGV[5]) > tonumber(redis.call('HGET', key, id) or 0) then redis.call('HSET', key, id, ARGV[5]) end
+end
+redis.call('HINCRBY', site.key, 'done:' .. stage, 1)
+count_effort(site, stage, ARGV[8])
+note_recent(site, now, entry, ARGV[8], string.match(ARGV[7], '^(gone):') or string.match(ARGV[7], '^(unchanged):') or ARGV[11])
+local fetch_ms = fetch_ms_of(ARGV[8])
+if fetch_ms <= site.slow_ms then speed_up(site, ARGV[3])
+elseif is_strained(site, string.match(entry, '^%d+ %a+ %d %d+ (%S+)'), now, fetch_ms) then slow_down(site, ARGV[3], now, fetch_ms) end
+if is_unchanged then count_unchanged(site, stage, payload) else keep_validator(site, stage, payload, is_capped and '' or ARGV[10], now) end
+note_answer(site, stage, ARGV[2], string.sub(ARGV[7], 1, 5) ~= 'gone:' and not is_unchanged)
+if ARGV[7] ~= '' then redis.call('HINCRBY', site.key, ARGV[7], 1) end
+for reason, n in string.gmatch(ARGV[9], '(%S+) (%d+)') do count_dropped(site, reason, n) end
+redis.call('XADD', P .. ':outbox', '*', 'items', string.sub(ARGV[4], 1, -2) .. ',' .. cjson.encode(trail) .. ']')
+local worth = tonumber(ARGV[6])
+if redis.call('XLEN', P .. ':outbox') >= worth and untaken() >= worth then call_store(now) end
+return {0, site.fresh, site.known, release(site, now), unpack(filtered, 1, math.min(#filtered, CHUNK))}

@@ -1,0 +1,78 @@
+-- End a lease without a result: the request is delayed for a retry, ready again, parked, or dead. A failure counts against the
+-- page first, and against its site only beside failures of other pages, see failures.lua. The site may get a rest or a backoff,
+-- or an open circuit breaker. An attempt that is not the page's own failure is not counted.
+-- FLAGS: allow-oom
+-- KEYS 1: key prefix
+-- ARGV 1: site
+-- ARGV 2: rid
+-- ARGV 3: token
+-- ARGV 4: delayed, parked or dead
+-- ARGV 5: ms to wait when delayed
+-- ARGV 6: reason, one word
+-- ARGV 7: ms for which the whole site rests, 0 for none
+-- ARGV 8: details, one line
+-- ARGV 9: cost of the attempt, as count_effort() reads it
+-- ARGV 10: 1 when the page came and was unreadable, for the circuit breaker, else 0
+-- ARGV 11: 1 to raise the site's backoff, else 0
+-- ARGV 12: page, site or nothing: the scope of the failure. A site refuses requests for now, nothing was sent at all
+-- ARGV 13: 1 when the site named the time of its rest, else 0
+-- RETURNS 0: {0, released, state of the request}
+-- RETURNS -1: the site is not published
+-- RETURNS -2: the lease is not the caller's any more, and nothing was changed
+
+local site = load_site(ARGV[1])
+if not site then return {-1} end
+local rid, now = ARGV[2], now_ms()
+local entry = end_lease(site, rid, ARGV[3])
+if not entry then return {-2} end
+
+local stage, level, attempt, address, payload = string.match(entry, '^%d+ (%a+) (%d) (%d+) (%S+) (.*)$')
+local state, took, scope = ARGV[4], fetch_ms_of(ARGV[9]), ARGV[12]
+local rest, is_first = tonumber(ARGV[7]), tonumber(attempt) == 1
+
+-- Let the whole site rest.
+local function give_rest()
+  if rest <= 0 then return end
+  redis.call('HDEL', site.key, 'turn')  -- the holder of the newest slot waits as well, if late
+  if now + rest <= site.next_at then return end
+  tally(site, 'rest_ms', string.format('%.0f', now + rest - math.max(site.next_at, now)))
+  site.next_at = now + rest
+  redis.call('HSET', site.key, 'next_at', string.format('%.0f', site.next_at))
+end
+
+if scope == 'site' then
+  local is_known = not is_first or was_refused_with_all(site, stage, rid)
+  local is_alone, was_refused = is_refused_alone(site, stage, address, is_known)
+  local is_refusing = refusal_of(site, stage)
+  if not is_alone or is_refusing then
+    note_refusal(site, stage, rid, ARGV[6], now, rest, ARGV[13] == '1')
+    remember_refused(site, stage, rid)
+    give_rest()
+    if not is_refusing then slow_down(site, ARGV[3], now, took) end  -- a refused probe says nothing of the pace
+    state = 'ready'
+  else
+    if not is_known and not was_refused then give_rest() end
+    scope = 'page'
+  end
+elseif ARGV[11] == '1' and (is_first or site.slow) and is_strained(site, address, now, took) then
+  give_rest()
+  slow_down(site, ARGV[3], now, took, not is_first)
+end
+if state ~= 'ready' and refusal_of(site, stage) and ARGV[10] ~= '1' and is_probe(site, stage, rid) then
+  note_refusal(site, stage, rid, ARGV[6], now, 1, false)  -- a probe that fails otherwise says nothing: another one goes
+end
+redis.call('HINCRBY', site.key, 'failed:' .. ARGV[6], 1)
+count_effort(site, stage, ARGV[9])
+note_recent(site, now, entry, ARGV[9], ARGV[6])
+if ARGV[10] == '1' then note_bad_page(site, stage, rid, ARGV[6], now) end
+if scope ~= 'page' then entry = table.concat({rid, stage, level, attempt - 1, address, payload}, ' ') end
+if state == 'ready' or state == 'delayed' then tally(site, 'delayed:' .. ARGV[6], 1) end
+if state == 'ready' then
+  return_tried(site, entry)
+elseif state == 'delayed' then
+  redis.call('ZADD', site.key .. ':delayed', now + ARGV[5], entry)
+  schedule_look(site, now + ARGV[5])
+else
+  bury(site, entry, ARGV[6] .. ' ' .. ARGV[8], now, state)
+end
+return {0, release(site, now), state}

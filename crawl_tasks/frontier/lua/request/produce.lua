@@ -1,0 +1,177 @@
+-- Admit the first list page of every board that is due and not being scanned, while its site is under its backlog limit. A
+-- board has one scan at a time, so that two callers, or a late one, change nothing. A site with the priced policy has a
+-- budget: a due board beyond it gets a slot in the order of due times, and boards are scanned ahead of time while the budget
+-- allows and the goal is not met.
+-- KEYS 1: key prefix
+-- ARGV 1: most boards to look at
+-- RETURNS 0: {0, scans admitted, boards held back by the backlog limit, boards still being scanned}
+
+local BURST = 2000         -- ms of a budget that a site may save up
+local EARLY_AT_ONCE = 20   -- boards of a site that one call looks at ahead of time
+
+local now = now_ms()
+local sites, admitted, held, busy = {}, 0, 0, 0
+local is_short = memory_is_short()
+redis.call('HSET', P .. ':stats', 'produced_at', string.format('%.0f', now))
+
+-- Put a board off that is due and cannot be scanned. It is overdue since the first due time, however often it is put off.
+local function put_off(site, id, name, at, due)
+  redis.call('ZADD', P .. ':boards', at, name)
+  redis.call('ZADD', site.key .. ':overdue', 'NX', due, id)
+end
+
+-- The more boards of a site are held back, the rarer the looks at each, so that a call has room for boards of other sites.
+local function next_try(site) return now + math.max(5000, 100 * redis.call('ZCARD', site.key .. ':overdue')) end
+
+local function site_of(name)
+  local site = sites[name] or load_site(name)
+  if site and not sites[name] then
+    site.room = room_for(site)
+    sites[name] = site
+  end
+  return site
+end
+
+-- Begin a board's scan. `v` holds its line, scan, walked and interval_ms.
+local function begin_scan(site, id, name, key, v)
+  local scan, walked = tonumber(v.scan or 0) + 1, tonumber(v.walked or 0)
+  redis.call('HSET', key, 'scan', scan, 'started_at', now, 'fresh', 0, 'walked', 0, 'slack', walked > 1 and walked or 0)
+  admit_line(site, (string.gsub(v.line, '@SCAN@', tostring(scan))), now, true)
+  plan_scan(site, id, now + v.interval_ms, v.interval_ms, v.min_ms == v.max_ms)
+  admitted = admitted + 1
+end
+
+-- Return the time at which the budget allows a site's next scan, and reserve it. `late` is its delay behind the due time, ms,
+-- negative for a scan ahead of time.
+local function reserve_scan(site, v, due)
+  local requests = budget_of(site)
+  site.scan_at = math.max(site.scan_at or tonumber(redis.call('HGET', site.key, 'scan_at') or 0), now - BURST)
+  local at = math.max(now, site.scan_at)
+  site.scan_at = site.scan_at + HOUR / requests
+  if v.history then
+    site.pulse = site.pulse or read_pulse(site, uniform_interval(site, requests))
+    local boards = redis.call('SCARD', site.key .. ':boards')
+    site.pulse.price = moved_price(site.pulse.price, math.max(1, boards), at - due, tonumber(v.interval_ms))
+  end
+  return at
+end
+
+local BOARD = {'line', 'open', 'interval_ms', 'scan', 'walked', 'slot', 'history', 'min_ms', 'max_ms'}
+local function read_board(key)
+  local values, v = redis.call('HMGET', key, unpack(BOARD)), {}
+  for i, field in ipairs(BOARD) do v[field] = values[i] end
+  return v
+end
+
+local function is_held(site) return is_short or site.paused or site.draining or site.fresh >= site.room end
+
+-- Give a due board its slot where the budget is spent. Return whether it goes now.
+local function has_slot(site, id, name, key, v, due)
+  if site.freshness == '' then return true end
+  if v.slot then
+    redis.call('HDEL', key, 'slot')
+    return true
+  end
+  local at = reserve_scan(site, v, due)
+  -- An interval of its own stands: a page of all news would else wait behind all boards that it stands for.
+  if at <= now or v.min_ms == v.max_ms then return true end
+  redis.call('HSET', key, 'slot', string.format('%.0f', at))
+  put_off(site, id, name, at, due)
+  return false
+end
+
+local names = redis.call('ZRANGE', P .. ':boards', '-inf', now, 'BYSCORE', 'LIMIT', 0, ARGV[1], 'WITHSCORES')
+for i = 1, #names, 2 do
+  local name, due = names[i], tonumber(names[i + 1])
+  local site_name, id = string.match(name, '^(%S+) (.*)$')
+  local site = site_of(site_name)
+  local key = site and board_key(site, id)
+  local v = site and read_board(key)
+  if not site or not v.line then
+    redis.call('ZREM', P .. ':boards', name)
+  elseif site.is_withdrawn then  -- not overdue: nobody wants its scan
+    redis.call('ZADD', P .. ':boards', now + 60000, name)
+  elseif is_held(site) then
+    held = held + 1
+    put_off(site, id, name, next_try(site), due)
+  elseif tonumber(v.open) > 0 then
+    busy = busy + 1
+    put_off(site, id, name, now + math.max(1000, v.interval_ms / 4), due)
+  elseif has_slot(site, id, name, key, v, due) then
+    begin_scan(site, id, name, key, v)
+    due = tonumber(redis.call('ZSCORE', site.key .. ':overdue', id) or due)
+    redis.call('ZREM', site.key .. ':overdue', id)
+    measure(P .. ':stats', 'late', AGES_S, math.max(0, (now - due) / 1000))
+  end
+end
+
+-- Scan a site's next board ahead of time. Return the time of the next look at the site, or nil when a board went.
+local function scan_early(site)
+  if site.scan_at and site.scan_at > now then return site.scan_at end
+  local head = redis.call('ZRANGE', site.key .. ':by_due', 0, 0, 'WITHSCORES')
+  if not head[1] then return now + 3600000 end
+  local id, name = head[1], site.name .. ' ' .. head[1]
+  local key, due = board_key(site, id), tonumber(redis.call('ZSCORE', P .. ':boards', name))
+  local v = read_board(key)
+  if not due or not v.line or v.min_ms == v.max_ms then  -- an operator may have fixed the interval since
+    redis.call('ZREM', site.key .. ':by_due', id)
+  elseif due ~= tonumber(head[2]) then
+    redis.call('ZADD', site.key .. ':by_due', due, id)
+  elseif due <= now or is_held(site) then
+    return now + 1000
+  elseif due - EARLY * v.interval_ms > now then
+    return due - EARLY * v.interval_ms
+  elseif tonumber(v.open) > 0 then
+    redis.call('ZADD', site.key .. ':by_due', due + v.interval_ms, id)
+  else
+    local requests, goal = budget_of(site)
+    site.pulse = site.pulse or read_pulse(site, uniform_interval(site, requests))
+    if meets_goal(site.pulse, goal) then return now + 5000 end
+    reserve_scan(site, v, due)
+    begin_scan(site, id, name, key, v)
+  end
+end
+
+for _, name in ipairs(redis.call('ZRANGE', P .. ':early', '-inf', now, 'BYSCORE', 'LIMIT', 0, 100)) do
+  local site, again = site_of(name), nil
+  if site and site.freshness ~= '' then
+    site.scan_at = site.scan_at or tonumber(redis.call('HGET', site.key, 'scan_at') or 0)
+    for _ = 1, EARLY_AT_ONCE do again = again or scan_early(site) end
+    redis.call('ZADD', P .. ':early', again or now + 1, name)
+  else
+    redis.call('ZREM', P .. ':early', name)
+  end
+end
+-- A full pass goes one list page at a time: the next one goes when this one is done and the site has room.
+for _, name in ipairs(redis.call('ZRANGE', P .. ':fulls', '-inf', now, 'BYSCORE', 'LIMIT', 0, ARGV[1])) do
+  local site_name, id = string.match(name, '^(%S+) (.*)$')
+  local site = site_of(site_name)
+  local key = site and board_key(site, id)
+  local v = site and redis.call('HMGET', key, 'full_line', 'full_next', 'full_open', 'full_due', 'full_scan', 'held')
+  if not site or not v[1] or site.full == 0 then
+    redis.call('ZREM', P .. ':fulls', name)
+  else
+    local again = now + 1000
+    if is_short or site.paused or site.draining or v[6] or site.fresh >= site.room or tonumber(v[3] or 0) > 0 then
+      again = now + 5000
+    elseif v[2] then
+      redis.call('HDEL', key, 'full_next')
+      admit_line(site, v[2], now, true)
+    elseif tonumber(v[4]) > now then
+      again = tonumber(v[4])
+    else
+      local scan = tonumber(v[5] or 0) + 1
+      redis.call('HSET', key, 'full_scan', scan, 'full_due', now + site.full)
+      admit_line(site, (string.gsub(v[1], '@SCAN@', tostring(scan))), now, true)
+    end
+    redis.call('ZADD', P .. ':fulls', again, name)
+  end
+end
+for _, site in pairs(sites) do
+  if site.pulse then write_pulse(site, site.pulse) end
+  if site.scan_at then redis.call('HSET', site.key, 'scan_at', string.format('%.0f', site.scan_at)) end
+  flush_admission(site)
+  release(site, now)
+  if site.fresh > 0 then schedule_look(site, now + 1000) end
+end
+return {0, admitted, held, busy}

@@ -1,0 +1,127 @@
+-- Tick: delayed requests become ready, expired leases and lost messages go back, sites with room release, waiting items
+-- and decisions call the store task. One caller at a time is the leader, and the others stand by.
+-- FLAGS: allow-oom
+-- KEYS 1: key prefix
+-- ARGV 1: caller
+-- ARGV 2: most sites to look at
+-- ARGV 3: ms for which the caller stays the leader
+-- RETURNS 0: {0, ms until something is due, expired leases, lost messages}
+-- RETURNS 1: {1, ms to stand by, 0, 0}, another caller is the leader
+
+local now = now_ms()
+local leader = redis.call('GET', P .. ':ticker')
+if leader and leader ~= ARGV[1] then return {1, tonumber(ARGV[3]) / 2, 0, 0} end
+redis.call('DEL', P .. ':ticker')  -- a first write that frees memory: at maxmemory Redis lets the others follow
+redis.call('SET', P .. ':ticker', ARGV[1], 'PX', ARGV[3])
+
+local function wake_delayed(site)
+  local due = redis.call('ZRANGE', site.key .. ':delayed', '-inf', now, 'BYSCORE', 'LIMIT', 0, CHUNK)
+  for _, entry in ipairs(due) do
+    redis.call('ZREM', site.key .. ':delayed', entry)
+    return_tried(site, entry)
+  end
+end
+
+local function expire_leases(site)
+  local late = redis.call('ZRANGE', site.key .. ':leased', '-inf', now, 'BYSCORE', 'LIMIT', 0, CHUNK, 'WITHSCORES')
+  for i = 1, #late, 2 do
+    local rid, is_parsing = late[i], late[i + 1] % 1 ~= 0
+    redis.call('ZREM', site.key .. ':leased', rid)
+    local held = redis.call('HGET', site.key .. ':open', rid)
+    redis.call('HDEL', site.key .. ':open', rid)
+    local entry = rid .. ' ' .. string.match(held or '', '^%d* ?(.*)$')
+    local attempt = tonumber(string.match(entry, '^%d+ %a+ %d (%d+)'))
+    redis.call('HINCRBY', site.key, 'expired', 1)
+    if not attempt then
+      tally(site, 'entryless', 1)  -- somebody deleted the entry: `check --deep` tells, and `recover` brings it back
+    elseif is_parsing then  -- its page cost several workers a lease, or their life
+      local stage = string.match(entry, '^%d+ (%a+)')
+      redis.call('HINCRBY', site.key, 'failed:hung', 1)
+      note_bad_page(site, stage, rid, 'hung', now)
+      bury(site, entry, 'hung no worker read it within its lease, at ' .. attempt .. ' attempts', now, 'parked')
+    elseif attempt >= site.max_attempts then
+      bury(site, entry, 'lost every worker that took it died or overran its lease, ' .. attempt .. ' times', now)
+    else
+      return_tried(site, entry)
+    end
+  end
+  return #late / 2
+end
+
+-- Return the release time of our oldest message in a queue: nil for an empty queue, 0 when messages of others hide it.
+local function oldest_hint(queue)
+  local tail = redis.call('LRANGE', queue, -16, -1)
+  for i = #tail, 1, -1 do
+    local at = string.match(tail[i], '"crawl_at": ?(%d+)')
+    if at then return tonumber(at) end
+  end
+  if #tail > 0 then return 0 end
+end
+
+-- Put requests back whose messages are lost. Queues are first in, first out: requests released before the oldest message
+-- still there have been taken. One of them may have been taken just now, after a long wait, and be leased at once. So a
+-- request is marked (half a millisecond in its score) the first time, and counts as lost the second time.
+local function return_lost(site, stage)
+  local key = site.key .. ':released:' .. stage
+  if redis.call('ZCARD', key) == 0 then return 0 end
+  local oldest = oldest_hint(stage)
+  local before = math.min(now - GRACE, (oldest or math.huge) - 1)
+  local missing = redis.call('ZRANGE', key, '-inf', before, 'BYSCORE', 'LIMIT', 0, CHUNK, 'WITHSCORES')
+  local lost = 0
+  for i = 1, #missing, 2 do
+    local rid = missing[i]
+    if missing[i + 1] % 1 == 0 then
+      redis.call('ZADD', key, string.format('%.1f', now + 0.5), rid)
+    else
+      redis.call('ZREM', key, rid)
+      local held = redis.call('HGET', site.key .. ':open', rid)
+      redis.call('HDEL', site.key .. ':open', rid)
+      if held then return_ready(site, rid .. ' ' .. string.match(held, '^%d+ (.*)$')) end
+      lost = lost + 1
+    end
+  end
+  if lost > 0 then redis.call('HINCRBY', site.key, 'lost', lost) end
+  return lost
+end
+
+-- Return the time of the next look at a site, nil when nothing of it is open.
+local function next_look(site)
+  local at = math.huge
+  for _, name in ipairs({':delayed', ':leased'}) do
+    local first = redis.call('ZRANGE', site.key .. name, 0, 0, 'WITHSCORES')
+    if first[2] then at = math.min(at, tonumber(first[2])) end
+  end
+  for _, stage in ipairs(STAGES) do
+    local first = redis.call('ZRANGE', site.key .. ':released:' .. stage, 0, 0, 'WITHSCORES')
+    if first[2] then at = math.min(at, math.max(first[2] + GRACE, now + 1000)) end
+    local waits, probe = has_ready(site, stage), probe_at(site, stage)
+    if probe and (waits or redis.call('EXISTS', tripped_key(site, stage)) == 1) then
+      at = math.min(at, math.max(probe, now + 1000))
+    elseif waits then
+      at = math.min(at, math.max(site.next_at, now + 1000))
+    end
+  end
+  if at < math.huge then return math.max(at, now + 1) end
+end
+
+local expired, lost = 0, 0
+local names = redis.call('ZRANGE', P .. ':due', '-inf', now, 'BYSCORE', 'LIMIT', 0, ARGV[2])
+for _, name in ipairs(names) do
+  redis.call('ZREM', P .. ':due', name)
+  local site = load_site(name)
+  if site then
+    wake_delayed(site)
+    expired = expired + expire_leases(site)
+    for _, stage in ipairs(STAGES) do lost = lost + return_lost(site, stage) end
+    release(site, now)
+    local at = next_look(site)
+    if at then schedule_look(site, at) end
+  end
+end
+local waits = redis.call('XLEN', P .. ':outbox') > 0 or redis.call('EXISTS', P .. ':undecided') == 1
+local call_at = waits and store_due() or math.huge
+if call_at <= now then call_store(now) end
+
+local first = redis.call('ZRANGE', P .. ':due', 0, 0, 'WITHSCORES')
+local wait = math.min(tonumber(first[2] or math.huge), call_at > now and call_at or math.huge) - now
+return {0, math.floor(math.max(0, math.min(wait, ARGV[3] / 3))), expired, lost}

@@ -1,0 +1,26 @@
+-- Pause, drain or resume a site, by an operator's decision. A paused site keeps its requests and leases none, and pages that
+-- are being fetched end. A draining site begins no scan, and finishes its open requests.
+-- FLAGS: allow-oom
+-- KEYS 1: key prefix
+-- ARGV 1: site
+-- ARGV 2: run, pause or drain, or '' for the last decision, which a recovery restores
+-- ARGV 3: who decided
+-- ARGV 4: why
+-- RETURNS 0: {0, released}
+-- RETURNS -1: the site is not published
+
+local site = load_site(ARGV[1])
+if not site then return {-1, 0} end
+local now = now_ms()
+if ARGV[2] ~= '' then decisions.decide(site.name, 'gate', ARGV[2], ARGV[3], ARGV[4]) end
+decisions.apply_gate(site.name)
+redis.call('HDEL', site.key, 'paused_before')  -- set by a recovery, which ends here
+site = load_site(ARGV[1])
+-- Boards that the pause put off are due at once: next_try() of produce.lua may lie far ahead.
+if not site.paused and not site.draining then
+  for _, id in ipairs(redis.call('ZRANGE', site.key .. ':overdue', 0, CHUNK - 1)) do
+    redis.call('ZADD', P .. ':boards', 'XX', now, site.name .. ' ' .. id)
+  end
+end
+schedule_look(site, now + 1000)
+return {0, release(site, now)}

@@ -1,0 +1,176 @@
+"""The revisit policy: when a board is scanned again. lua/lib/revisit.lua does the same where a scan ends.
+
+A board has a price for waiting, which grows with its rate of new items, and faster while a thread is hot. All boards
+of a site wait until that price is the same. The site's price follows its budget: it rises while scans come late, and
+falls while they come early.
+
+The square root of the rate gives the least mean delay. Equal intervals of all boards but the quietest give the least
+95th percentile. EXPONENT stands between the two, and QUIET makes the quietest boards wait. `make freshness` measures.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final, NamedTuple
+
+HALF_LIFE_H: Final = 96.0
+"""Hours after which an item counts half in a board's rate."""
+
+HOT_H: Final = 0.75
+"""Hours in which a burst cools down to 1/e."""
+
+PRIOR_H, PRIOR_ITEMS, PRIOR_PART, PRIOR_SHARE = 3.0, 1.5, 1 / 16, 0.3
+"""A board counts as watched before, at this share of its site's mean rate. The time is a part of the longest gap, and
+at least so many hours, or on a busy site the hours in which a mean board has so many items."""
+
+HOT_WEIGHT: Final = 1.5
+"""The weight of hot threads in the price, against 1 for the steady rate."""
+
+LEAST_RATE: Final = 1e-4
+"""The least mean rate of a site's boards, in items an hour."""
+
+EXPONENT: Final = 3.5
+"""The power of the wait in the price: a board's interval is its rate to the power of -1 / EXPONENT."""
+
+QUIET: Final = 0.2
+"""Below this share of the site's mean rate, the intervals of boards grow twice as fast, as little is lost there."""
+
+EARLY: Final = 0.8
+"""The part of its interval by which a board may be scanned early, while the budget allows and the goal is not met."""
+
+MOST_GAP: Final = 24.0
+"""The longest gap between two scans of a board, in the intervals of an equal share of the budget."""
+
+STEPS: Final = 12
+"""Steps of bisection for an interval: the last one is below a percent."""
+
+HOURS: Final = 24
+
+ALIKE: Final = tuple(map(float, range(HOURS + 1)))
+"""The sums of `SiteTerms.busy` where all hours of day are alike."""
+
+
+class BoardHistory(NamedTuple):
+    """The history of a board: decayed items and busy hours watched, heat of the newest items, and the last scan.
+
+    `at_h` is in hours since the epoch. 0 means never scanned.
+    """
+
+    items: float = 0.0
+    hours: float = 0.0
+    heat: float = 0.0
+    at_h: float = 0.0
+
+
+class Scan(NamedTuple):
+    """The new items of a scan: their number, and sums over their ages in hours, as `scan_of` makes them."""
+
+    items: int = 0
+    heat: float = 0.0
+    past: float = 0.0
+    oldest_h: float = 0.0
+
+
+class SiteTerms(NamedTuple):
+    """The part of a site in the policy: price, mean rate of a board, bounds in hours, share of each hour of day.
+
+    `busy` holds 25 sums of the hours' shares from midnight UTC on, where 1 is the mean hour.
+    """
+
+    price: float
+    mean_rate: float
+    least_h: float
+    most_h: float
+    busy: tuple[float, ...] = ALIKE
+
+
+def scan_of(ages_h: list[float]) -> Scan:
+    """Return the new items of a scan by their ages."""
+    return Scan(
+        len(ages_h),
+        sum(math.exp(-age / HOT_H) for age in ages_h),
+        sum(2 ** (-age / HALF_LIFE_H) for age in ages_h),
+        max(ages_h, default=0.0),
+    )
+
+
+def busy_sums(counts: list[int]) -> tuple[float, ...]:
+    """Return `SiteTerms.busy` from the items of each hour of day. Few items leave the hours nearly alike."""
+    floor = max(5.0, sum(counts) / HOURS * 0.05)
+    total = (sum(counts) + HOURS * floor) / HOURS
+    sums = [0.0]
+    for count in counts:
+        sums.append(sums[-1] + (count + floor) / total)
+    return tuple(sums)
+
+
+def busy_hours(busy: tuple[float, ...], start_h: float, hours: float) -> float:
+    """Return the busy hours in a span: its length in hours, each weighted by its hour of day."""
+    days = math.floor(hours / HOURS)
+    begin = start_h % HOURS
+    end = begin + hours - days * HOURS
+    return days * HOURS + _until(busy, end) - _until(busy, begin)
+
+
+def _until(busy: tuple[float, ...], hour: float) -> float:
+    extra = 0.0
+    if hour >= HOURS:
+        extra, hour = busy[HOURS], hour - HOURS
+    whole = math.floor(hour)
+    return extra + busy[whole] + (hour - whole) * (busy[whole + 1] - busy[whole])
+
+
+def observe(board: BoardHistory, scan: Scan, terms: SiteTerms, now_h: float) -> BoardHistory:
+    """Return the history after a scan."""
+    if board.at_h == 0.0:
+        # The first scan shows what was posted before: a history as long as the oldest item on the page.
+        watched = HALF_LIFE_H / math.log(2) * (1 - 2 ** (-scan.oldest_h / HALF_LIFE_H))
+        return BoardHistory(scan.past, watched, scan.heat, now_h)
+    passed = max(0.0, now_h - board.at_h)
+    decay = 2 ** (-passed / HALF_LIFE_H)
+    return BoardHistory(
+        board.items * decay + scan.items,
+        board.hours * decay + busy_hours(terms.busy, board.at_h, passed),
+        board.heat * math.exp(-passed / HOT_H) + scan.heat,
+        now_h,
+    )
+
+
+def rate_of(board: BoardHistory, terms: SiteTerms) -> float:
+    """Return the items an hour of a board, drawn towards a share of its site's mean while little is known."""
+    mean = max(LEAST_RATE, terms.mean_rate)
+    prior_h = max(min(PRIOR_H, PRIOR_ITEMS / mean), PRIOR_PART * terms.most_h)
+    return (board.items + PRIOR_SHARE * mean * prior_h) / (board.hours + prior_h)
+
+
+def price_of(board: BoardHistory, rate: float, busy: tuple[float, ...], wait_h: float) -> float:
+    """Return the price of leaving a board alone for `wait_h` from its last scan on."""
+    steady = rate * busy_hours(busy, board.at_h, wait_h) * math.pow(wait_h, EXPONENT - 2)
+    hot = board.heat * (wait_h - HOT_H * (1 - math.exp(-wait_h / HOT_H)))
+    return (steady + HOT_WEIGHT * hot) * wait_h
+
+
+def interval(board: BoardHistory, terms: SiteTerms) -> float:
+    """Return the hours until the next scan: the least wait that costs the site's price, within the bounds."""
+    rate = rate_of(board, terms)
+    rate *= rate / (rate + QUIET * max(LEAST_RATE, terms.mean_rate))
+    low, high = math.log(terms.least_h), math.log(max(terms.least_h, terms.most_h))
+    for _ in range(STEPS):
+        middle = (low + high) / 2
+        if price_of(board, rate, terms.busy, math.exp(middle)) < terms.price:
+            low = middle
+        else:
+            high = middle
+    return math.exp(high)
+
+
+def moved_price(price: float, boards: int, late_h: float, interval_h: float) -> float:
+    """Return the site's price after a scan that began `late_h` after its due time, or before it if negative."""
+    # One round of all boards moves the price by a factor of e at most. A quicker step would swing with day and night.
+    step = max(-1.0, min(1.0, 4 * late_h / interval_h))
+    return price * math.exp(step / boards)
+
+
+def fresh_share(rate: float, interval_h: float, goal_h: float) -> float:
+    """Return the items an hour of a board that are found within the goal."""
+    return rate * min(1.0, goal_h / interval_h)

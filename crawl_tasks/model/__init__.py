@@ -1,0 +1,67 @@
+"""The model: immutable named tuples that travel between the parts of the crawler: requests, leases, pages and items."""
+
+from __future__ import annotations
+
+from crawl_tasks.model.decision import NOBODY, Decision, Operator
+from crawl_tasks.model.items import (
+    PLAIN_COMMENT,
+    PLAIN_POST,
+    PLAIN_VISIT,
+    UNREADABLE,
+    VISIT_PAGE,
+    BoardPass,
+    Comment,
+    Extra,
+    Forum,
+    Items,
+    Kind,
+    Parsed,
+    Post,
+    StoredChange,
+    Sweep,
+    Visit,
+)
+from crawl_tasks.model.request import (
+    FULL_REACH,
+    Effort,
+    Fetched,
+    Lease,
+    Priority,
+    Reach,
+    Request,
+    SlotSpan,
+    Stage,
+    State,
+)
+
+__all__ = [
+    "FULL_REACH",
+    "NOBODY",
+    "PLAIN_COMMENT",
+    "PLAIN_POST",
+    "PLAIN_VISIT",
+    "UNREADABLE",
+    "VISIT_PAGE",
+    "BoardPass",
+    "Comment",
+    "Decision",
+    "Effort",
+    "Extra",
+    "Fetched",
+    "Forum",
+    "Items",
+    "Kind",
+    "Lease",
+    "Operator",
+    "Parsed",
+    "Post",
+    "Priority",
+    "Reach",
+    "Request",
+    "SlotSpan",
+    "Stage",
+    "State",
+    "StoredChange",
+    "Sweep",
+    "Visit",
+]

@@ -1,0 +1,40 @@
+"""Own counters: functions of a site raise them, and the worker writes them to Redis once a second."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections import Counter
+
+MOST_NAMES = 100
+"""Counters of a site in one process. A name made of an id would otherwise fill Redis and the exporter."""
+_ODD = re.compile(r"[^a-z0-9_]+")
+_lock = threading.Lock()
+_counted: dict[str, Counter[str]] = {}
+
+
+def count(site: str, name: str, by: int = 1) -> None:
+    """Raise a counter of a site, which the exporter shows as `crawl_own_total{site, name}`.
+
+    Names have small letters, digits and _, at most 40. Beyond 100 names, the rest is counted as `other`.
+    """
+    slug = _ODD.sub("_", name.lower()).strip("_")[:40] or "unnamed"
+    with _lock:
+        names = _counted.setdefault(site, Counter())
+        names[slug if slug in names or len(names) < MOST_NAMES else "other"] += by
+
+
+def take_counted() -> dict[str, dict[str, int]]:
+    """Return what was counted since the last call, by site and name."""
+    with _lock:
+        taken = {site: {name: n for name, n in names.items() if n} for site, names in _counted.items()}
+        for names in _counted.values():
+            names.subtract({name: names[name] for name in names})
+    return {site: names for site, names in taken.items() if names}
+
+
+def put_back(counted: dict[str, dict[str, int]]) -> None:
+    """Count again what could not be written."""
+    with _lock:
+        for site, names in counted.items():
+            _counted.setdefault(site, Counter()).update(names)

@@ -1,0 +1,1 @@
+"""Alerts: problems found in snapshots, sent to people when they begin, while they last and when they end."""

@@ -1,0 +1,88 @@
+"""Reference files made from the registry of problems: docker/prometheus/rules.yml and docs/problems.md."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+
+from crawl_tasks.monitor.problems.installation_kinds import INSTALLATION_KINDS
+from crawl_tasks.monitor.problems.kinds import AlertRule, Kind
+from crawl_tasks.monitor.problems.ledger_kinds import DISAGREEMENT_KINDS, FLAW_KINDS
+from crawl_tasks.monitor.problems.setup_kinds import SETUP_KINDS
+from crawl_tasks.monitor.problems.site_kinds import SITE_KINDS
+
+_RULES_HEAD = """\
+# When somebody should look. Every alert says what to do; rules.test.yml shows each begin and end.
+# Made by `make docs` from crawl_tasks/monitor/problems. Change the numbers to what your forums deserve, then:
+# promtool check rules rules.yml && promtool test rules rules.test.yml
+groups:
+"""
+
+_PAGE_HEAD = """\
+# Problems
+
+Each problem has a name, a severity, a text and a remedy. They stand in one registry, `crawl_tasks/monitor/problems`.
+The commands `crawl-tasks check` and `crawl-tasks status`, the status page, the messages of `crawl-tasks alerts` and the
+rules of Prometheus show selections of it. `make docs` makes this page and `docker/prometheus/rules.yml` from it.
+
+`critical` means that work stands still or is lost: somebody should look now. `warning` means that somebody should look
+today. `info` explains what is seen, and needs nobody. `crawl-tasks check` ends with 1 when it finds a warning or a
+critical problem. Words in capitals stand for values: *SUBJECT* is the name of the site.
+"""
+
+_SECTIONS: tuple[tuple[str, str, Iterable[Kind]], ...] = (
+    ("The whole installation", "Those with an alert have a rule for Prometheus, and `crawl-tasks alerts` sends them.",
+     INSTALLATION_KINDS),
+    ("One site", "They are judged of each site that is not paused.", SITE_KINDS),
+    ("Installation", "`crawl-tasks check` looks at them from its own machine.", SETUP_KINDS),
+    ("Guard, ledger, queues and database", "`crawl-tasks check --deep` holds them against each other.",
+     FLAW_KINDS.values()),
+    ("Lists and threads", "`crawl-tasks check --deep` compares them where nothing is open.", DISAGREEMENT_KINDS),
+)  # fmt: skip
+
+
+def rules_file() -> str:
+    """Return the text of docker/prometheus/rules.yml."""
+    groups = (("sites", SITE_KINDS), ("installation", INSTALLATION_KINDS))
+    return _RULES_HEAD + "\n".join("\n".join(_group(name, kinds)) for name, kinds in groups)
+
+
+def problems_page() -> str:
+    """Return the text of docs/problems.md."""
+    return "\n".join([_PAGE_HEAD, *(line for section in _SECTIONS for line in _section(*section))])
+
+
+def _group(name: str, kinds: Iterable[Kind]) -> Iterator[str]:
+    yield f"  - name: {name}\n    rules:"
+    for kind in kinds:
+        if kind.rule:
+            yield _alert(kind, kind.rule)
+
+
+def _alert(kind: Kind, rule: AlertRule) -> str:
+    subject = f"{{{{ $labels.{kind.scope} }}}}" if kind.scope else ""
+    problem = kind.problem(subject, **rule.fields)
+    expression = rule.expression.replace("\n", "\n          ")
+    lines = [
+        f"      - alert: {kind.name}",
+        f"        expr: >-\n          {expression}",
+        *([f"        for: {rule.hold}"] if rule.hold else []),
+        f"        labels: {{severity: {kind.severity.value}}}",
+        "        annotations:",
+        # A JSON string is a valid YAML string, and needs no rules of quoting of our own.
+        f"          summary: {json.dumps(problem.summary)}",
+        f"          remedy: {json.dumps(problem.remedy)}\n",
+    ]
+    return "\n".join(lines)
+
+
+def _section(title: str, sentence: str, kinds: Iterable[Kind]) -> Iterator[str]:
+    yield f"## {title}\n\n{sentence}\n"
+    yield "| problem | severity | alert after | meaning | remedy |\n|---|---|---|---|---|"
+    for kind in kinds:
+        values = {name: f"*{name.upper()}*" for name in {*kind.fields(), "subject"}}
+        problem = kind.problem(**values)
+        hold = "" if kind.rule is None else kind.rule.hold or "at once"
+        cells = (f"`{kind.name}`", kind.severity.value, hold, problem.text, problem.remedy)
+        yield f"| {' | '.join(cells)} |"
+    yield ""

@@ -1,0 +1,92 @@
+"""The types of the registry: a problem, its kind, and the Prometheus alerting rule of a kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from string import Formatter
+from typing import NamedTuple
+
+from crawl_tasks.monitor.problems.window import Window
+
+Fields = Mapping[str, object]
+"""Values of the braces in a kind's text and remedy."""
+
+Condition = Callable[[Window], Iterator[tuple[str, Fields]]]
+"""A function that returns the subjects with the problem, and the fields of the text."""
+
+
+class Severity(StrEnum):
+    """Severity of a problem, with the words of Prometheus' rules."""
+
+    INFO = "info"
+    WARNING = "warning"
+    CRITICAL = "critical"
+
+    @property
+    def rank(self) -> int:
+        """Return a number for sorting, greater for graver problems."""
+        return _RANKS[self]
+
+
+_RANKS = {severity: rank for rank, severity in enumerate(Severity)}
+
+
+class Problem(NamedTuple):
+    """A problem of a subject, which is a site, a queue or, where empty, the whole installation."""
+
+    name: str
+    severity: Severity
+    subject: str
+    text: str
+    remedy: str
+
+    @property
+    def key(self) -> str:
+        """Return the identity of the problem: name and subject."""
+        return f"{self.name} {self.subject}".strip()
+
+    @property
+    def summary(self) -> str:
+        """Return the text, after the subject where the problem has one."""
+        return f"{self.subject}: {self.text}" if self.subject else self.text
+
+    def advice(self, site: str = "") -> str:
+        """Return summary and remedy, without the subject in a view of this `site` alone."""
+        return f"{self.text if self.subject == site else self.summary}; {self.remedy}"
+
+
+@dataclass(frozen=True, slots=True)
+class AlertRule:
+    """The alerting rule of Prometheus: expression, hold time (`for`), and templates for the fields of the kind."""
+
+    expression: str
+    hold: str = ""
+    fields: Mapping[str, str] = field(default_factory=lambda: {"count": "{{ $value }}"})
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A row of the registry. `text` and `remedy` have fields in braces, and `scope` is the type of a subject.
+
+    A `condition` finds the problem in a window. A condition with `takes_window` needs two snapshots.
+    """
+
+    name: str
+    severity: Severity
+    text: str
+    remedy: str
+    scope: str = ""
+    condition: Condition | None = None
+    takes_window: bool = False
+    rule: AlertRule | None = None
+
+    def problem(self, subject: str = "", **fields: object) -> Problem:
+        """Return the problem of a subject."""
+        text, remedy = (part.format(subject=subject, **fields) for part in (self.text, self.remedy))
+        return Problem(self.name, self.severity, subject, text, remedy)
+
+    def fields(self) -> set[str]:
+        """Return the names of all fields of text and remedy."""
+        return {name for part in (self.text, self.remedy) for _, name, _, _ in Formatter().parse(part) if name}

@@ -1,0 +1,72 @@
+"""Kinds of problems with the base of an installation: Python, packages, files, database, Redis."""
+
+from __future__ import annotations
+
+from crawl_tasks.monitor.problems.kinds import Kind, Severity
+
+PYTHON_OLD = Kind(
+    "CrawlPythonOld", Severity.CRITICAL, "Python {version} is too old", "install Python 3.11 or later",
+)  # fmt: skip
+RUNS_AS_ROOT = Kind(
+    "CrawlRunsAsRoot", Severity.INFO, "this command runs as root; a crawler needs no rights of root",
+    "run it as a user of its own",
+)  # fmt: skip
+PACKAGE_VERSION = Kind(
+    "CrawlPackageVersion", Severity.CRITICAL, "{package} {version} is installed; the transport is made for {series}x",
+    "run make setup",
+)  # fmt: skip
+STATE_DIRECTORY = Kind(
+    "CrawlStateDirectory", Severity.CRITICAL, "{path} cannot be written",
+    "mend the permissions of {parent}, or set CRAWL_STATE_DIR",
+)  # fmt: skip
+DISK_FULL = Kind(
+    "CrawlDiskFull", Severity.CRITICAL, "the disk of {path} is full", "free some space; nothing is lost meanwhile",
+)  # fmt: skip
+FEW_FILES = Kind(
+    "CrawlFewFiles", Severity.CRITICAL,
+    "a process may open {limit} files and connections only, and a crawl on this machine needs {needed}",
+    "run ulimit -n 4096 first, or set LimitNOFILE of the service",
+)  # fmt: skip
+SITE_FILE = Kind(
+    "CrawlSiteFile", Severity.CRITICAL, "{reason}", "mend the file, then run crawl-tasks sites check",
+)  # fmt: skip
+NO_SITE_FILE = Kind(
+    "CrawlNoSiteFile", Severity.INFO, "no site file is here: {reason}",
+    "nothing, if another machine publishes the sites",
+)  # fmt: skip
+SITE_ELSEWHERE = Kind(
+    "CrawlSiteElsewhere", Severity.INFO, "{subject} stands in no file of this directory; {publisher} published it",
+    "nothing, if that directory counts; else crawl-tasks sites remove {subject}", "site",
+)  # fmt: skip
+NO_CONTACT = Kind(
+    "CrawlNoContact", Severity.CRITICAL, "CRAWL_CONTACT is not set, and {sites} cannot be crawled without",
+    "set it to a page or address of yours",
+)  # fmt: skip
+DATABASE_DOWN = Kind(
+    "CrawlDatabaseDown", Severity.CRITICAL, "the database cannot be used: {reason}",
+    "look whether it runs and whether CRAWL_DATABASE_URL is right",
+)  # fmt: skip
+REDIS_OLD = Kind(
+    "CrawlRedisOld", Severity.CRITICAL, "Redis {version} is too old", "install Redis 7.0 or later, or Valkey",
+)  # fmt: skip
+REDIS_EVICTS = Kind(
+    "CrawlRedisEvicts", Severity.CRITICAL, "maxmemory-policy is {policy}: Redis would throw the ledger away",
+    "CONFIG SET maxmemory-policy noeviction",
+)  # fmt: skip
+REDIS_FORGETS = Kind(
+    "CrawlRedisForgets", Severity.WARNING, "appendonly is off: a restart of Redis forgets the ledger",
+    "CONFIG SET appendonly yes",
+)  # fmt: skip
+REDIS_HIDDEN = Kind(
+    "CrawlRedisHidden", Severity.INFO, "Redis does not let us look at INFO: {reason}",
+    "look yourself whether maxmemory-policy is noeviction and appendonly is yes",
+)  # fmt: skip
+CLOCK_SKEW = Kind(
+    "CrawlClockSkew", Severity.WARNING, "the clocks of this machine and of Redis are {duration} apart",
+    "set up NTP on both machines",
+)  # fmt: skip
+
+SETUP_KINDS = (
+    PYTHON_OLD, RUNS_AS_ROOT, PACKAGE_VERSION, STATE_DIRECTORY, DISK_FULL, FEW_FILES, SITE_FILE, NO_SITE_FILE,
+    SITE_ELSEWHERE, NO_CONTACT, DATABASE_DOWN, REDIS_OLD, REDIS_EVICTS, REDIS_FORGETS, REDIS_HIDDEN, CLOCK_SKEW,
+)  # fmt: skip

@@ -1,0 +1,229 @@
+"""Conditions of the problems of one site: when a kind holds, with the values of its text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from crawl_tasks.monitor.decisions import decided, is_withdrawn, publisher_of
+from crawl_tasks.monitor.freshness import HIDDEN_SHARE
+from crawl_tasks.monitor.humanize import duration
+from crawl_tasks.monitor.problems.kinds import Condition, Fields
+from crawl_tasks.monitor.problems.window import SiteMarks, Window
+from crawl_tasks.monitor.site_snapshot import SiteSnapshot
+
+FAILED_SHARE = 0.2
+FAILED_OF_LEAST = 20
+ALL_FAIL_LEAST = 3
+"""Failures without a single page that came: of a site that is down, asked ever more seldom."""
+BACKLOG_SHARE = 0.5
+UNREADABLE_SHARE = 0.1
+LATE_SHARE = 0.2
+LATE_OF_LEAST = 20
+FLAP_SHARE = 0.05
+FLAP_LEAST = 50
+DENIED_LEAST = 5
+STALE_S = 1800
+
+SHOWN_REST_S = 5.0
+"""Cooldown from which on a site is shown as resting, in seconds. Shorter waits are the normal pace."""
+
+
+def of_site(test: Callable[[SiteSnapshot], Fields | None]) -> Condition:
+    """Return the condition that a test of each active site makes."""
+
+    def found(window: Window) -> Iterator[tuple[str, Fields]]:
+        for site in window.active:
+            if (fields := test(site)) is not None:
+                yield site.name, fields
+
+    return found
+
+
+def unless_resting(test: Callable[[SiteSnapshot], Fields | None]) -> Condition:
+    """Return a condition that ignores sites in quiet hours or with a spent budget, whose alert would last all night."""
+
+    def found(window: Window) -> Iterator[tuple[str, Fields]]:
+        for site in window.active:
+            if (fields := test(site)) is not None and not window.is_resting(site):
+                yield site.name, fields
+
+    return found
+
+
+def of_growth(test: Callable[[SiteMarks], Fields | None]) -> Condition:
+    """Return the condition that a test of each active site's growth within the window makes."""
+
+    def found(window: Window) -> Iterator[tuple[str, Fields]]:
+        for site, grown in window.growth:
+            if (fields := test(grown)) is not None:
+                yield site.name, fields
+
+    return found
+
+
+def unbalanced(window: Window) -> Iterator[tuple[str, Fields]]:
+    """Return the sites whose ledger does not balance."""
+    for site in window.snapshot.sites:
+        if not site.counts.is_balanced:
+            yield site.name, {"reason": site.counts.imbalance()}
+
+
+def backlog_full(site: SiteSnapshot) -> Fields | None:
+    """Return how many requests are open where due boards wait for room below `max_backlog`."""
+    # Never as many as `max_backlog` says: a scan is admitted only with room for the pages that it brings.
+    limit, count = site.counts.count("max_backlog"), site.counts.open
+    return {"count": count} if limit and site.boards.overdue and count >= BACKLOG_SHARE * limit else None
+
+
+def boards_late(site: SiteSnapshot) -> Fields | None:
+    """Return how many boards are late."""
+    boards = site.boards
+    return {"count": f"{boards.late} of {boards.total}"} if boards.late and not site.is_draining else None
+
+
+def no_progress(window: Window) -> Iterator[tuple[str, Fields]]:
+    """Return the sites where requests wait and no page was done within the window."""
+    for site, grown in window.growth:
+        # Delayed requests wait by design, as for a retry.
+        waiting = site.counts.open - site.counts.delayed
+        if waiting and not grown.done and not window.is_resting(site):
+            yield site.name, {"count": waiting}
+
+
+def few_items(window: Window) -> Iterator[tuple[str, Fields]]:
+    """Return the sites that gave fewer items a minute than their site file expects."""
+    minutes = (window.snapshot.at_ms - window.before.at_ms) / 60_000 if window.before else 0
+    for site, grown in window.growth:
+        least = float(site.counts.fields.get("min_items", "0"))
+        if least and minutes and grown.items / minutes < least and not window.is_resting(site):
+            yield site.name, {"count": f"{grown.items / minutes:.3g}"}
+
+
+def failing(grown: SiteMarks) -> Fields | None:
+    """Return the share of failed attempts where the share is high."""
+    # Not of a few attempts: one failure of two is half, and means nothing.
+    is_much = grown.attempts >= FAILED_OF_LEAST and grown.failed > FAILED_SHARE * grown.attempts
+    is_all = grown.failed >= ALL_FAIL_LEAST and not grown.done
+    return {"share": f"{grown.failed / max(grown.attempts, grown.failed):.0%}"} if is_much or is_all else None
+
+
+def unreadable(grown: SiteMarks) -> Fields | None:
+    """Return the number of unreadable pages where they are many."""
+    count = grown.unreadable
+    return {"count": count, "span": "15 minutes"} if count > UNREADABLE_SHARE * grown.attempts else None
+
+
+def denied(grown: SiteMarks) -> Fields | None:
+    """Return the number of denied pages where they are several."""
+    return {"count": grown.denied, "span": "15 minutes"} if grown.denied >= DENIED_LEAST else None
+
+
+def hanging(grown: SiteMarks) -> Fields | None:
+    """Return the number of pages that hung."""
+    return {"count": grown.hung, "span": "15 minutes"} if grown.hung else None
+
+
+def unreadable_stages(site: SiteSnapshot) -> Fields | None:
+    """Return the stages whose circuit breaker is open because of unreadable pages, with the reasons."""
+    breakers = {stage: one for stage, one in site.open_breakers.items() if not one.is_refusal}
+    stages = ", ".join(f"{stage.value} ({one.reason})" for stage, one in breakers.items())
+    return {"stage": stages} if stages else None
+
+
+def refused_stages(site: SiteSnapshot) -> Fields | None:
+    """Return the stages that the site refuses for now."""
+    stages = ", ".join(stage.value for stage, one in site.open_breakers.items() if one.is_refusal)
+    return {"stage": stages} if stages else None
+
+
+def stale(grown: SiteMarks) -> Fields | None:
+    """Return the 95th percentile of the age of stored posts, where the age is high."""
+    late_s = grown.freshness.quantile(0.95)
+    return {"duration": duration(late_s)} if late_s is not None and late_s > STALE_S else None
+
+
+def goal_missed(site: SiteSnapshot) -> Fields | None:
+    """Return the expectation where the goal is not expected to be met."""
+    expected = site.expected
+    if expected is None or expected.is_met:
+        return None
+    return {
+        "share": f"{expected.in_time:.0%}",
+        "duration": duration(expected.goal_s),
+        "count": f"about {expected.requests_needed_s:.2g}",
+    }
+
+
+def news_hidden(site: SiteSnapshot) -> Fields | None:
+    """Return the share of new items that the page of all news hid, where it is high."""
+    expected = site.expected
+    if expected is None or expected.hidden_share <= HIDDEN_SHARE:
+        return None
+    return {"share": f"{expected.hidden_share:.0%}"}
+
+
+def turns_late(grown: SiteMarks) -> Fields | None:
+    """Return the share of late throttle slots where the share is high."""
+    is_much = grown.attempts >= LATE_OF_LEAST and grown.late_slots > LATE_SHARE * grown.attempts
+    return {"share": f"{grown.late_slots / grown.attempts:.0%}"} if is_much else None
+
+
+def comments_flap(grown: SiteMarks) -> Fields | None:
+    """Return the share of comments that came back after a deletion, where the share is high."""
+    # Moderators restore a comment now and then. Dozens at a time are full passes that miss comments.
+    is_much = grown.restored > FLAP_LEAST and grown.restored > FLAP_SHARE * grown.comments
+    return {"share": f"{grown.restored / max(1, grown.comments):.0%}"} if is_much else None
+
+
+def parked(site: SiteSnapshot) -> Fields | None:
+    """Return how many pages are parked, and the most frequent reason."""
+    return _count_and_reason(site, "parked", site.counts.parked)
+
+
+def given_up(site: SiteSnapshot) -> Fields | None:
+    """Return how many pages are dead, and the most frequent reason."""
+    return _count_and_reason(site, "dead", site.counts.dead)
+
+
+def retrying(site: SiteSnapshot) -> Fields | None:
+    """Return the number of pages that wait for a retry while none is being fetched."""
+    return None if site.counts.leased else _count_and_reason(site, "delayed", site.counts.delayed)
+
+
+def _count_and_reason(site: SiteSnapshot, fate: str, count: int) -> Fields | None:
+    reasons = [(times, reason) for (other, reason), times in site.fates.items() if other == fate]
+    return {"count": count, "reason": max(reasons)[1] if reasons else "reason unknown"} if count else None
+
+
+def slowed_down(site: SiteSnapshot) -> Fields | None:
+    """Return the backoff factor of a slowed site."""
+    return {"count": site.slowdown} if site.slowdown > 1 else None
+
+
+def resting(window: Window) -> Iterator[tuple[str, Fields]]:
+    """Return the sites in a cooldown, and its duration."""
+    for site in window.active:
+        if (rests_s := site.rests_s(window.snapshot.at_ms)) >= SHOWN_REST_S:
+            yield site.name, {"duration": duration(rests_s)}
+
+
+def links_capped(site: SiteSnapshot) -> Fields | None:
+    """Return the caps that left links out."""
+    return {"caps": ", ".join(f"{cap} {count}" for cap, count in site.capped.items())} if site.capped else None
+
+
+def draining(site: SiteSnapshot) -> Fields | None:
+    """Return who decided, where a site finishes its open requests and begins no scan."""
+    return {"decided": decided(site)} if site.is_draining else None
+
+
+def withdrawn(site: SiteSnapshot) -> Fields | None:
+    """Return the directory that published a site and has no file of it any more."""
+    return {"publisher": publisher_of(site)} if is_withdrawn(site) else None
+
+
+def paused(window: Window) -> Iterator[tuple[str, Fields]]:
+    """Return the sites that an operator has paused."""
+    for site in window.snapshot.sites:
+        if site.is_paused:
+            yield site.name, {"decided": decided(site)}

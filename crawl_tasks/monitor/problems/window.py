@@ -1,0 +1,106 @@
+"""A window: a snapshot with the counters of an earlier one, from which rates are computed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from crawl_tasks.errors import AccessDenied, Hung, ParseError
+from crawl_tasks.frontier.histogram import Histogram
+from crawl_tasks.monitor.site_snapshot import SiteSnapshot
+from crawl_tasks.monitor.snapshot import Snapshot
+
+WINDOW_MS = 900_000
+"""Time between the two snapshots of a rate, in milliseconds."""
+
+RESTS_S = 60
+"""Cooldown from which on a standstill is intended, in seconds: quiet hours, or a spent budget."""
+
+
+@dataclass(frozen=True, slots=True)
+class SiteMarks:
+    """The growing counters of a site, or their growth within a window."""
+
+    attempts: int
+    failed: int
+    unreadable: int
+    denied: int
+    hung: int
+    done: int
+    items: int
+    freshness: Histogram
+    late_slots: int
+    comments: int
+    restored: int
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """The counters of a snapshot that a later one is compared with."""
+
+    at_ms: int
+    outbox: int
+    sites: Mapping[str, SiteMarks]
+
+
+def marks_of(snapshot: Snapshot) -> Marks:
+    """Return the counters of a snapshot."""
+    return Marks(snapshot.at_ms, snapshot.outbox, {site.name: _marks_of_site(site) for site in snapshot.sites})
+
+
+def _marks_of_site(site: SiteSnapshot) -> SiteMarks:
+    failed = site.failed
+    return SiteMarks(
+        attempts=site.counts.count("attempts"),
+        failed=sum(failed.values()),
+        unreadable=failed.get(ParseError.reason, 0),
+        denied=failed.get(AccessDenied.reason, 0),
+        hung=failed.get(Hung.reason, 0),
+        done=site.counts.done,
+        items=site.items,
+        freshness=site.freshness,
+        late_slots=site.stat("late_slots"),
+        comments=sum(site.stat(f"comment:{change}") for change in ("new", "filled", "changed", "unchanged")),
+        restored=site.stat("comment:restored"),
+    )
+
+
+@dataclass(frozen=True)
+class Window:
+    """A snapshot, with the counters of an earlier one where there is one."""
+
+    snapshot: Snapshot
+    before: Marks | None = None
+
+    @cached_property
+    def active(self) -> list[SiteSnapshot]:
+        """Return the sites that no operator has paused."""
+        return [site for site in self.snapshot.sites if not site.is_paused]
+
+    @cached_property
+    def growth(self) -> list[tuple[SiteSnapshot, SiteMarks]]:
+        """Return the growth of the counters of each active site that the earlier snapshot knew."""
+        # A site that was published within the window would seem to have grown from 0 to all its counters.
+        before = self.before.sites if self.before else {}
+        return [(site, _growth(_marks_of_site(site), before[site.name])) for site in self.active if site.name in before]
+
+    def is_resting(self, site: SiteSnapshot) -> bool:
+        """Return whether the standstill of a site is intended."""
+        return site.rests_s(self.snapshot.at_ms) > RESTS_S
+
+
+def _growth(now: SiteMarks, before: SiteMarks) -> SiteMarks:
+    return SiteMarks(
+        attempts=now.attempts - before.attempts,
+        failed=now.failed - before.failed,
+        unreadable=now.unreadable - before.unreadable,
+        denied=now.denied - before.denied,
+        hung=now.hung - before.hung,
+        done=now.done - before.done,
+        items=now.items - before.items,
+        freshness=now.freshness.since(before.freshness),
+        late_slots=now.late_slots - before.late_slots,
+        comments=now.comments - before.comments,
+        restored=now.restored - before.restored,
+    )

@@ -1,0 +1,183 @@
+"""A site snapshot: the state of one site at one moment, by its ledger and its counters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from crawl_tasks.errors import RobotsUnavailable, SlowDown
+from crawl_tasks.frontier.histogram import AGES_S, Histogram, read_histogram
+from crawl_tasks.frontier.inspect.request_counts import RequestCounts, ScanCounts
+from crawl_tasks.model import Kind, Stage
+from crawl_tasks.monitor.freshness import Freshness, read_freshness
+
+
+@dataclass(frozen=True, slots=True)
+class OpenBreaker:
+    """An open circuit breaker of a stage: since when, for which reason, and the time of the next probe."""
+
+    since_ms: int
+    reason: str
+    probe_at_ms: int
+
+    @property
+    def is_refusal(self) -> bool:
+        """Return whether the site refuses requests for now, else its pages could not be read."""
+        return self.reason in (SlowDown.reason, RobotsUnavailable.reason)
+
+
+@dataclass(frozen=True)
+class SiteSnapshot:
+    """The state of one site, by the ledger and its counters."""
+
+    name: str
+    counts: RequestCounts
+    boards: ScanCounts
+
+    @property
+    def is_paused(self) -> bool:
+        """Return whether an operator has paused the site."""
+        return self.counts.fields.get("paused") == "1"
+
+    @property
+    def is_draining(self) -> bool:
+        """Return whether the site finishes its open requests and begins no new scan."""
+        return self.counts.fields.get("draining") == "1"
+
+    def rests_s(self, now_ms: int) -> float:
+        """Return the cooldown of the site in seconds: Retry-After, quiet hours or a spent budget. 0 means none."""
+        return max(0, self.counts.opens_at_ms - now_ms) / 1000
+
+    @property
+    def moving(self) -> int:
+        """Count the open requests that nothing holds back: no pause, and no open circuit breaker of their stage."""
+        stages = self.counts.stages
+        held = sum(stages[stage].ready + stages[stage].released for stage in self.open_breakers)
+        return 0 if self.is_paused else self.counts.open - held
+
+    @property
+    def capped(self) -> dict[str, int]:
+        """Count the links that a cap of the site left out, by cap."""
+        return self._grouped.get("capped", {})
+
+    @property
+    def slowdown(self) -> int:
+        """Return the backoff factor, 1 to 64: how many times slower than the site file says the site is asked."""
+        # The ledger holds "<level> ...", and each level doubles the delay (backoff.lua).
+        return 1 << int(self.counts.fields.get("slow", "0").partition(" ")[0])
+
+    @cached_property
+    def open_breakers(self) -> dict[Stage, OpenBreaker]:
+        """Return the stages whose circuit breaker is open."""
+        breakers = {}
+        for stage in Stage:
+            line = self.counts.fields.get(f"shut:{stage.value}")
+            # "<since> <when a probe may go> <rid of the last probe> <reason>" (circuit_breaker.lua)
+            if line:
+                since, probe_at, _, reason = line.split(" ", 3)
+                breakers[stage] = OpenBreaker(int(since), reason, int(probe_at))
+        return breakers
+
+    @cached_property
+    def failed(self) -> dict[str, int]:
+        """Count the failed attempts by reason."""
+        return dict(sorted(self._counters["failed"].items()))
+
+    @cached_property
+    def dropped(self) -> dict[str, int]:
+        """Count the items that were not given to the store, by reason."""
+        return dict(sorted(self._counters["dropped"].items()))
+
+    @cached_property
+    def _counters(self) -> dict[str, dict[str, int]]:
+        """Return the counters of the ledger by the group before their colon."""
+        groups: dict[str, dict[str, int]] = {"failed": {}, "dropped": {}, "cut": {}, "gone": {}}
+        for name, value in self.counts.fields.items():
+            group, _, rest = name.partition(":")
+            if rest and group in groups:
+                groups[group][rest] = int(value)
+        return groups
+
+    @cached_property
+    def fates(self) -> dict[tuple[str, str], int]:
+        """Count the consequences of failed attempts, by fate (delayed, parked, dead) and reason."""
+        return {
+            (fate, reason): count
+            for fate in ("delayed", "parked", "dead")
+            for reason, count in self._grouped.get(fate, {}).items()
+        }
+
+    @cached_property
+    def gone(self) -> int:
+        """Count the pages that no longer exist."""
+        return sum(self._counters["gone"].values())
+
+    @property
+    def cut(self) -> int:
+        """Count the chains of pages that `max_pages` cut short."""
+        return sum(self.cuts.values())
+
+    @property
+    def cuts(self) -> dict[str, int]:
+        """Count the chains of pages that `max_pages` cut short, by stage."""
+        return self._counters["cut"]
+
+    @property
+    def statuses(self) -> dict[str, int]:
+        """Count the answers by HTTP status."""
+        return self._grouped.get("status", {})
+
+    @cached_property
+    def freshness(self) -> Histogram:
+        """Return a histogram of the seconds from posting to storing, of items posted since the site is watched."""
+        return read_histogram(self.counts.stats, "fresh", AGES_S)
+
+    @cached_property
+    def expected(self) -> Freshness | None:
+        """Return goal and expectation of the priced schedule, None where the schedule is another."""
+        return read_freshness(self.counts.fields, self.counts.stats)
+
+    @cached_property
+    def items(self) -> int:
+        """Count the posts and comments that were given to the store."""
+        # An item that was restored counts among those changed as well.
+        groups = (self._grouped.get(kind.value, {}) for kind in Kind)
+        return sum(count for group in groups for change, count in group.items() if change != "restored")
+
+    def stat(self, name: str) -> int:
+        """Return one statistic, 0 where nothing was counted."""
+        return self.counts.stats.get(name, 0)
+
+    def late_s(self, now_ms: int) -> float:
+        """Return for how many seconds the most overdue board has been due, 0 where none is overdue."""
+        since = self.boards.overdue_since_ms
+        return max(0, now_ms - since) / 1000 if since else 0.0
+
+    @cached_property
+    def _grouped(self) -> dict[str, dict[str, int]]:
+        """Return the statistics by the group before their colon."""
+        # Once for all properties above: a scrape of a thousand sites reads dozens of statistics of each.
+        groups: dict[str, dict[str, int]] = {}
+        for name, count in self.counts.stats.items():
+            group, _, rest = name.partition(":")
+            groups.setdefault(group, {})[rest] = count
+        return groups
+
+
+def site_snapshot(counts: RequestCounts, forgotten: Sequence[int]) -> SiteSnapshot:
+    """Return the state of a site, with its forgotten boards counted as overdue."""
+    return SiteSnapshot(counts.site, counts, with_forgotten(counts.boards, forgotten))
+
+
+def with_forgotten(boards: ScanCounts, due_ms: Sequence[int]) -> ScanCounts:
+    """Return the counts of boards with those counted as late that beat, silent since, has not looked at."""
+    # The ledger counts a board as overdue when beat finds no room for its scan. While beat is silent nobody counts.
+    if not due_ms:
+        return boards
+    return replace(
+        boards,
+        overdue=boards.overdue + len(due_ms),
+        late=min(boards.total, boards.late + len(due_ms)),
+        overdue_since_ms=min([*due_ms, *([boards.overdue_since_ms] if boards.overdue_since_ms else [])]),
+    )

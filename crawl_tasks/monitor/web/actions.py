@@ -1,0 +1,75 @@
+"""Site actions of the status page: the reads of one site, and the commands of an operator (pause, resume, retry)."""
+
+from __future__ import annotations
+
+import logging
+from itertools import islice
+
+from crawl_tasks.errors import ConfigError
+from crawl_tasks.frontier.admin.admin import Admin
+from crawl_tasks.frontier.admin.failed import FailedRequest, Selection
+from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.frontier.inspect.inspector import Inspector
+from crawl_tasks.frontier.inspect.reads import BoardState
+from crawl_tasks.frontier.inspect.recent import RecentPage
+from crawl_tasks.model import Operator, Request, State
+
+log = logging.getLogger(__name__)
+
+MOST_BOARDS = 300
+MOST_FAILED = 50
+RETRIED_AT_ONCE = 1000
+_OPERATOR = Operator("the status page")
+
+
+class Actions:
+    """The reads and commands on the ledger that a browser may use."""
+
+    def __init__(self, frontier: Frontier) -> None:
+        self._frontier = frontier
+        self._inspector = Inspector(frontier)
+        self._admin = Admin(frontier)
+
+    def boards(self, site: str) -> list[BoardState]:
+        """Return boards, the most overdue first and those being scanned last."""
+        boards = sorted(self._inspector.boards(site), key=lambda board: (board.open_pages > 0, board.due_at_ms))
+        return boards[:MOST_BOARDS]
+
+    def recent(self, site: str) -> list[RecentPage]:
+        """Return the last fetched pages, the newest first."""
+        return self._inspector.recent(site)
+
+    def in_hand(self, site: str) -> list[Request]:
+        """Return the requests that workers have leased now."""
+        return self._inspector.in_hand(site)
+
+    def failed_requests(self, site: str) -> list[FailedRequest]:
+        """Return some of the failed requests (dead or parked), the newest first."""
+        found = [
+            one
+            for state in (State.PARKED, State.DEAD)
+            for one in islice(self._admin.failed.requests.list(Selection(site, state)), MOST_FAILED)
+        ]
+        return sorted(found, key=lambda one: -one.at_ms)
+
+    def do(self, verb: str, site: str) -> None:
+        """Run the command of a button.
+
+        Raises:
+            ConfigError: there is no such verb or site.
+        """
+        # The name comes from the path of the request, which a person can write by hand.
+        if site not in self._frontier.sites.names():
+            raise ConfigError("there is no such site")
+        match verb:
+            case "pause":
+                self._frontier.sites.pause(site, _OPERATOR)
+            case "resume":
+                self._frontier.sites.resume(site, _OPERATOR)
+            case "retry-dead":
+                self._admin.failed.requests.retry(Selection(site, State.DEAD, most=RETRIED_AT_ONCE))
+            case "retry-parked":
+                self._admin.failed.requests.retry(Selection(site, State.PARKED, most=RETRIED_AT_ONCE))
+            case _:
+                raise ConfigError("there is no such action")
+        log.warning("an operator acted on the status page", extra={"site": site, "action": verb})

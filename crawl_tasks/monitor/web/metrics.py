@@ -1,0 +1,265 @@
+"""The metrics of the exporter in one table: name, type, labels, help text, and how a snapshot is read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from crawl_tasks.errors import Hung
+from crawl_tasks.frontier.frontier import NoLease
+from crawl_tasks.frontier.histogram import Histogram
+from crawl_tasks.model import Kind, Stage
+from crawl_tasks.monitor.freshness import Freshness
+from crawl_tasks.monitor.site_snapshot import SiteSnapshot
+from crawl_tasks.monitor.snapshot import Snapshot
+from crawl_tasks.monitor.web.exposition import Family, MetricKind, Sample, escaped, labels
+
+C, G, H = MetricKind.COUNTER, MetricKind.GAUGE, MetricKind.HISTOGRAM
+# For counters of scrapy-redis' exporters. As counters, newer parsers would add _total to the names.
+U = MetricKind.UNTYPED
+Reader = Callable[[Snapshot], Iterable[Sample]]
+Rows = Callable[[SiteSnapshot], Iterable[Sample]]
+SPIDER = 'service="crawl_tasks",spider="'
+"""The beginning of labels as scrapy-redis' exporters have them."""
+REFUSALS = (NoLease.PAUSED, NoLease.WINDOW_FULL, NoLease.TOO_EARLY, NoLease.STORE_BEHIND, NoLease.QUARANTINED)
+GATE = [(f"refused:{refusal.value}", refusal.name.lower()) for refusal in REFUSALS]
+STAGES = [(stage, f'stage="{stage.value}"') for stage in Stage]
+
+CHANGES = ("new", "filled", "changed", "unchanged")
+ITEM_LABELS = [
+    (f"{kind.value}:{change}", labels(kind=kind.value, change=change)) for kind in Kind for change in CHANGES
+]
+
+
+def one(value: Callable[[Snapshot], float]) -> Reader:
+    """Return a reader for a metric without labels."""
+    return lambda snapshot: [("", value(snapshot))]
+
+
+def by(name: str, values: Callable[[SiteSnapshot], Mapping[str, int]]) -> Rows:
+    """Return a reader for a metric of a site with one further label."""
+    return lambda site: [(f'{name}="{escaped(label)}"', value) for label, value in values(site).items()]
+
+
+def _own(site: SiteSnapshot) -> dict[str, int]:
+    stats = site.counts.stats.items()
+    return {name.removeprefix("own:"): count for name, count in stats if name.startswith("own:")}
+
+
+def _states(site: SiteSnapshot) -> dict[str, int]:
+    counts = site.counts
+    return {
+        "ready": counts.ready,
+        "released": counts.released,
+        "leased": counts.leased,
+        "delayed": counts.delayed,
+        "parked": counts.parked,
+        "dead": counts.dead,
+    }
+
+
+def _backlog(site: SiteSnapshot) -> dict[str, int]:
+    return {stage.value: count.ready + count.released for stage, count in site.counts.stages.items()}
+
+
+def _pages(site: SiteSnapshot) -> Iterator[Sample]:
+    for (stage, where), count in zip(STAGES, site.counts.stages.values(), strict=True):
+        # The ledger counts a page that is gone as done, too.
+        gone = site.counts.count(f"gone:{stage.value}")
+        yield f'{where},outcome="ok"', count.done - gone
+        if gone:
+            yield f'{where},outcome="gone"', gone
+
+
+def _open_breakers(site: SiteSnapshot) -> list[Sample]:
+    breakers = site.open_breakers
+    return [(text, int(stage in breakers)) for stage, text in STAGES]
+
+
+def _refusing(site: SiteSnapshot) -> list[Sample]:
+    breakers = site.open_breakers
+    return [(text, int(stage in breakers and breakers[stage].is_refusal)) for stage, text in STAGES]
+
+
+def _given_up(site: SiteSnapshot) -> Iterator[Sample]:
+    for (fate, reason), count in site.fates.items():
+        if fate != "delayed":
+            yield labels(state=fate, reason=reason), count
+
+
+def _retries(site: SiteSnapshot) -> dict[str, int]:
+    return {reason: count for (fate, reason), count in site.fates.items() if fate == "delayed"}
+
+
+def _refusals(site: SiteSnapshot) -> dict[str, int]:
+    return {name: count for field, name in GATE if (count := site.stat(field))}
+
+
+def _items(site: SiteSnapshot) -> list[Sample]:
+    return [(text, site.stat(name)) for name, text in ITEM_LABELS]
+
+
+def _expected(value: Callable[[Freshness], float | None]) -> Reader:
+    return lambda snapshot: [
+        (labels(site=site.name), read)
+        for site in snapshot.sites
+        if site.expected and (read := value(site.expected)) is not None
+    ]
+
+
+def _restored(site: SiteSnapshot) -> dict[str, int]:
+    return {kind.value: site.stat(f"{kind.value}:restored") for kind in Kind}
+
+
+def _boards(site: SiteSnapshot) -> dict[str, int]:
+    return {"on_time": site.boards.on_time, "late": site.boards.late}
+
+
+def _overdue(snapshot: Snapshot) -> list[Sample]:
+    return [(labels(site=site.name), site.late_s(snapshot.at_ms)) for site in snapshot.sites]
+
+
+def _by_stage(kind: str) -> Callable[[Snapshot], Iterable[tuple[str, Histogram]]]:
+    return lambda snapshot: [(labels(stage=stage.value), snapshot.times(kind, stage)) for stage in Stage]
+
+
+def _freshness(site: SiteSnapshot) -> Histogram | None:
+    return site.freshness if site.freshness.count else None
+
+
+FAMILIES = (
+    Family("crawl_queue_messages", G, ("queue",), "Messages on a Celery queue.",
+           lambda snap: [(labels(queue=name), size) for name, size in snap.queues.items()]),
+    Family("crawl_workers", G, ("queue",), "Worker processes alive that serve a queue.",
+           lambda snap: [(labels(queue=name), snap.workers_of(name)) for name in snap.queues]),
+    Family("crawl_outbox_pages", G, (), "Pages whose items are not stored yet.", one(lambda snap: snap.outbox)),
+    Family("crawl_outbox_limit_pages", G, (), "Waiting pages from which on nothing is fetched (CRAWL_OUTBOX_MAX).",
+           one(lambda snap: snap.health.outbox_max)),
+    Family("crawl_outbox_age_seconds", G, (), "For how long the oldest page has waited for the store.",
+           one(lambda snap: snap.outbox_age_s)),
+    Family("crawl_shelf_pages", G, (), "Pages whose items could not be stored and were rejected.",
+           one(lambda snap: snap.health.shelved)),
+    Family("crawl_halted", G, (), "1 if all sites stand still: Redis does not hold the ledger, as when it was emptied.",
+           one(lambda snap: int(bool(snap.health.halted)))),
+    Family("crawl_start_entries_total", C, ("outcome",),
+           "Start entries of other programs by outcome: new, known, refused.",
+           lambda snap: [(labels(outcome=outcome), count) for outcome, count in snap.starts.items()]),
+    Family("crawl_start_entries_in_hand", G, (), "Start entries that were claimed and are not settled yet.",
+           one(lambda snap: snap.health.claims)),
+    Family("crawl_beat_last_look_timestamp_seconds", G, (), "When due boards were last looked for, 0 for never.",
+           one(lambda snap: snap.health.produced_at_ms / 1000)),
+    Family("crawl_beat_alive", G, (), "1 if due boards were looked for within the last minute.",
+           one(lambda snap: int(snap.is_beat_alive))),
+    Family("crawl_redis_memory_bytes", G, (), "Memory that Redis uses.", one(lambda snap: snap.health.memory_bytes)),
+    Family("crawl_redis_memory_max_bytes", G, (), "Redis' maxmemory, 0 for no limit.",
+           one(lambda snap: snap.health.max_memory_bytes)),
+    Family("crawl_redis_refuses_writes", G, (), "1 if Redis takes no writes: full, unable to save, or a replica.",
+           one(lambda snap: int(bool(snap.health.refusal)))),
+    Family("crawl_fetch_seconds", H, ("stage",), "Time of attempts to fetch, failed ones too.",
+           histograms=_by_stage("fetch"), scale=1000),
+    Family("crawl_parse_seconds", H, ("stage",), "Time of parsing.", histograms=_by_stage("parse"), scale=1000),
+    Family("crawl_queue_wait_seconds", H, ("stage",), "Time from release to lease.",
+           histograms=_by_stage("wait"), scale=1000),
+    Family("crawl_board_lateness_seconds", H, (), "Time from when boards were due to when their scans were admitted.",
+           histograms=lambda snap: [("", snap.lateness())]),
+    Family("crawl_site_paused", G, ("site",), "1 if the site is paused.", each=lambda site: int(site.is_paused)),
+    Family("crawl_site_min_items_per_minute", G, ("site",), "Items a minute that the site file expects, 0 for none.",
+           each=lambda site: float(site.counts.fields.get("min_items", "0"))),
+    Family("crawl_own_total", C, ("site", "name"), "Counters that functions of the site raised (api.count).",
+           rows=by("name", _own)),
+    Family("crawl_site_slowdown", G, ("site",),
+           "Backoff factor: how many times slower than its file says the site is asked, 1 to 64.",
+           each=lambda site: site.slowdown),
+    Family("crawl_links_capped_total", C, ("site", "cap"), "Links left out because of a cap of the site file.",
+           rows=by("cap", lambda site: site.capped)),
+    Family("crawl_site_rest_seconds", G, ("site",),
+           "Cooldown left before the next request: Retry-After, quiet hours, a spent budget.",
+           lambda snap: [(f'site="{site.name}"', site.rests_s(snap.at_ms)) for site in snap.sites]),
+    Family("crawl_breaker_open", G, ("site", "stage"), "1 if the stage's circuit breaker is open.",
+           rows=_open_breakers),
+    Family("crawl_site_refuses", G, ("site", "stage"), "1 if the site refuses requests of the stage for now.",
+           rows=_refusing),
+    Family("crawl_requests", G, ("site", "state"),
+           "Requests by state: ready, released, leased, delayed, parked, dead.", rows=by("state", _states)),
+    Family("crawl_backlog_requests", G, ("site", "stage"), "Requests of a stage that are ready or released.",
+           rows=by("stage", _backlog)),
+    Family("crawl_open_requests", G, ("site",), "Requests that are ready, released, leased or delayed.",
+           each=lambda site: site.counts.open),
+    Family("crawl_backlog_limit", G, ("site",), "Open requests at which scans are held back (max_backlog).",
+           each=lambda site: site.counts.count("max_backlog")),
+    Family("crawl_requests_admitted_total", C, ("site",),
+           "Requests that were admitted: new to the guard (duplicate filter).",
+           each=lambda site: site.counts.admitted),
+    Family("crawl_guard_hits_total", C, ("site",), "Requests that the guard (duplicate filter) knew already.",
+           each=lambda site: site.counts.count("known")),
+    Family("crawl_guard_size", G, ("site",), "Fingerprints in the guard (duplicate filter).",
+           each=lambda site: site.counts.guarded),
+    Family("crawl_attempts_total", C, ("site",), "Leases given: attempts to fetch a page.",
+           each=lambda site: site.counts.count("attempts")),
+    Family("crawl_pages_total", C, ("site", "stage", "outcome"), "Pages committed: ok, or gone (404, 410).",
+           rows=_pages),
+    Family("crawl_pages_cut_total", C, ("site", "stage"), "Pages cut by `max_pages` or by too many records.",
+           rows=by("stage", lambda site: site.cuts)),
+    Family("crawl_responses_total", C, ("site", "status"), "Answers by HTTP status, after redirects.",
+           rows=by("status", lambda site: site.statuses)),
+    Family("crawl_response_wire_bytes_total", C, ("site",), "Bytes of pages as they were sent.",
+           each=lambda site: site.stat("wire")),
+    Family("crawl_response_body_bytes_total", C, ("site",), "Bytes of pages after decoding.",
+           each=lambda site: site.stat("body")),
+    Family("crawl_failures_total", C, ("site", "reason"), "Attempts that failed.",
+           rows=by("reason", lambda site: {Hung.reason: 0} | site.failed)),
+    Family("crawl_retries_total", C, ("site", "reason"), "Failed attempts that are tried again.",
+           rows=by("reason", _retries)),
+    Family("crawl_given_up_total", C, ("site", "state", "reason"), "Requests that were given up: parked or dead.",
+           rows=_given_up),
+    Family("crawl_leases_expired_total", C, ("site",), "Leases that ran out: the worker died or was too slow.",
+           each=lambda site: site.counts.count("expired")),
+    Family("crawl_messages_lost_total", C, ("site",), "Messages that vanished from a queue and were sent again.",
+           each=lambda site: site.counts.count("lost")),
+    Family("crawl_throttle_seconds_total", C, ("site",), "Total cooldown of the site, after Retry-After or failures.",
+           each=lambda site: site.stat("rest_ms") / 1000),
+    Family("crawl_late_slots_total", C, ("site",),
+           "Throttle slots that were missed, or kept open for more than a tenth of the delay.",
+           each=lambda site: site.stat("late_slots")),
+    Family("crawl_gate_refusals_total", C, ("site", "reason"), "Leases that were refused, by reason.",
+           rows=by("reason", _refusals)),
+    Family("crawl_freshness_goal_seconds", G, ("site",), "The goal of the priced schedule.",
+           _expected(lambda expected: expected.goal_s)),
+    Family("crawl_freshness_expected_share", G, ("site",),
+           "The share of new replies that a scan is expected to show within the goal.",
+           _expected(lambda expected: None if expected.is_quiet else expected.in_time)),
+    Family("crawl_news_hidden_share", G, ("site",), "The share of new replies that the page of all news hid lately.",
+           _expected(lambda expected: expected.hidden_share)),
+    Family("crawl_items_total", C, ("site", "kind", "change"),
+           "Posts and comments stored: new, filled (listed before, the text came now), changed, unchanged.",
+           rows=_items),
+    Family("crawl_items_restored_total", C, ("site", "kind"),
+           "Posts and comments, among those changed, that were deleted and can be read again.",
+           rows=by("kind", _restored)),
+    Family("crawl_items_dropped_total", C, ("site", "reason"), "Items that were not given to the store, by reason.",
+           rows=by("reason", lambda site: site.dropped)),
+    Family("crawl_freshness_seconds", H, ("site",),
+           "Time from posting to storing, of items posted since the site is watched.", histogram=_freshness),
+    Family("crawl_boards", G, ("site", "state"), "Boards that are on_time or late (overdue for over a minute).",
+           rows=by("state", _boards)),
+    Family("crawl_boards_scanning", G, ("site",), "Boards being scanned.", each=lambda site: site.boards.scanning),
+    Family("crawl_boards_unscanned", G, ("site",), "Boards whose first scan is not over.",
+           each=lambda site: site.boards.unscanned),
+    Family("crawl_board_overdue_seconds", G, ("site",), "How long the board that waits longest has been due.",
+           _overdue),
+    Family("collector_task_queue_size", G, ("service", "spider"), "Requests of the site on the Celery queues.",
+           each=lambda site: site.counts.released, whose=SPIDER),
+    Family("collector_request_queue_size", G, ("service", "spider"), "Requests ready or delayed.",
+           each=lambda site: site.counts.ready + site.counts.delayed, whose=SPIDER),
+    Family("collector_dupefilter_size", G, ("service", "spider"), "As crawl_guard_size.",
+           each=lambda site: site.counts.guarded, whose=SPIDER),
+    Family("collector_downloader_request_count", U, ("service", "spider"), "As crawl_attempts_total.",
+           each=lambda site: site.counts.count("attempts"), whose=SPIDER),
+    Family("collector_downloader_response_count", U, ("service", "spider"), "Answers of any status.",
+           each=lambda site: sum(site.statuses.values()), whose=SPIDER),
+    Family("collector_downloader_response_bytes", U, ("service", "spider"), "As crawl_response_wire_bytes_total.",
+           each=lambda site: site.stat("wire"), whose=SPIDER),
+    Family("collector_scraped_item_count", U, ("service", "spider"), "Posts and comments given to the store.",
+           each=lambda site: site.items, whose=SPIDER),
+    Family("collector_downloader_response_status_count", U, ("service", "spider", "status_code"),
+           "As crawl_responses_total.", rows=by("status_code", lambda site: site.statuses), whose=SPIDER),
+)  # fmt: skip

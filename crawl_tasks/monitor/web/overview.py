@@ -1,0 +1,201 @@
+"""The overview page: the state of the whole crawl, and a row for every site, sites that need an operator first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+from crawl_tasks.frontier.histogram import Histogram
+from crawl_tasks.model import Stage
+from crawl_tasks.monitor.charts import number, plot, spark
+from crawl_tasks.monitor.history import ALL, History
+from crawl_tasks.monitor.humanize import counted, duration
+from crawl_tasks.monitor.problems.installation_kinds import MEMORY_SHARE
+from crawl_tasks.monitor.problems.kinds import Problem, Severity
+from crawl_tasks.monitor.problems.registry import CurrentProblems
+from crawl_tasks.monitor.site_snapshot import SiteSnapshot
+from crawl_tasks.monitor.snapshot import Snapshot
+from crawl_tasks.monitor.web.layout import WebUser, frame
+
+REFRESH_S = 10
+MOST_ROWS = 200
+COLOURS = {None: "good", Severity.INFO: "note", Severity.WARNING: "bad", Severity.CRITICAL: "bad"}
+HEADS = ("site", "next", "on time", "backlog", "pages / min", "new posts / min", "errors, 1 h", "freshness p50 / p95")
+
+
+def overview(snapshot: Snapshot, history: History, user: WebUser, most_rows: int = MOST_ROWS) -> str:
+    """Return the page."""
+    current = CurrentProblems(snapshot)
+    judged = [(site, next(iter(current.of(site)), None)) for site in snapshot.sites]
+    judged.sort(key=lambda row: (-row[1].severity.rank if row[1] else 1, row[0].name))
+    rows = "".join(_row(site, problem, history) for site, problem in judged[:most_rows])
+    more = len(judged) - most_rows
+    rest = f'<p><a href="/?all=1">{more} more sites, with nothing more urgent</a></p>' if more > 0 else ""
+    head = "".join(f'<th scope="col">{name}</th>' for name in HEADS)
+    table = f'<div class="sites"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>{rest}'
+    colours = [_colour(problem) for _, problem in judged]
+    body = (
+        f"{troubles(current)}{tiles(snapshot, history)}<h2>Sites: {_verdict(colours)}</h2>{table if judged else ''}"
+        f"<h2>The last hour</h2>{plots(history)}"
+    )
+    needy = colours.count("bad")
+    return frame(f"({needy}) crawl_tasks" if needy else "crawl_tasks", body, user, REFRESH_S, snapshot.at_ms)
+
+
+def _colour(problem: Problem | None) -> str:
+    return COLOURS[problem.severity if problem else None]
+
+
+def _verdict(colours: Sequence[str]) -> str:
+    words = {"bad": "to act on", "note": "to note", "good": "in order"}
+    parts = [
+        f'<span class="{colour}">{count} {text}</span>'
+        for colour, text in words.items()
+        if (count := colours.count(colour))
+    ]
+    return " · ".join(parts) or "none"
+
+
+def troubles(current: CurrentProblems) -> str:
+    """Return the problems of the whole installation."""
+    return "".join(said(problem, problem.advice()) for problem in current.installation)
+
+
+def said(problem: Problem, text: str) -> str:
+    """Return a problem as a paragraph in the colour of its severity."""
+    return f'<p class="said {_colour(problem)}">{escape(text)}</p>'
+
+
+def tiles(snapshot: Snapshot, history: History) -> str:
+    """Return the numbers of all sites together."""
+    late = sum(site.boards.late for site in snapshot.sites)
+    boards = sum(site.boards.total for site in snapshot.sites)
+    fresh = history.freshness()
+    workers = " · ".join(f"{name} {snapshot.workers_of(name)}" for name in snapshot.queues if name != "control")
+    missing = [stage for stage in Stage if not snapshot.workers_of(stage.value)]
+    return (
+        '<div class="tiles">'
+        + "".join(
+            [
+                tile("boards on time", f"{boards - late} of {boards}", "bad" if late else "good"),
+                tile("pages done", number(snapshot.done)),
+                tile("open", number(snapshot.open)),
+                tile("dead or parked", number(snapshot.given_up), "note" if snapshot.given_up else ""),
+                tile("pages to store", number(snapshot.outbox)),
+                tile("freshness p50 / p95", quantiles(fresh)),
+                tile(workers, counted(len(snapshot.processes), "worker"), "bad" if missing else ""),
+                tile(
+                    "beat", "alive" if snapshot.is_beat_alive else "silent", "good" if snapshot.is_beat_alive else "bad"
+                ),
+                _memory(snapshot),
+                *_rejected(snapshot),
+                *_start_entries(snapshot),
+            ]
+        )
+        + "</div>"
+    )
+
+
+def _memory(snapshot: Snapshot) -> str:
+    used, most = snapshot.health.memory_bytes, snapshot.health.max_memory_bytes
+    limit = f" of {most / 1e6:.0f}" if most else ""
+    return tile("Redis memory", f"{used / 1e6:.0f}{limit} MB", "bad" if most and used > MEMORY_SHARE * most else "")
+
+
+def _rejected(snapshot: Snapshot) -> list[str]:
+    count = snapshot.health.shelved
+    return [tile("rejected", counted(count, "page"), "bad")] if count else []
+
+
+def _start_entries(snapshot: Snapshot) -> list[str]:
+    taken, refused = sum(snapshot.starts.values()), snapshot.starts["refused"]
+    if not taken and not snapshot.health.claims:
+        # Most installations have no start entries, and a row of zeros would only take room.
+        return []
+    return [tile("start entries / refused", f"{number(taken)} / {number(refused)}", "note" if refused else "")]
+
+
+def tile(name: str, value: str, colour: str = "") -> str:
+    """Return a tile: one number with its name."""
+    return f'<div class="tile"><b class="{colour}">{escape(value)}</b><span>{escape(name)}</span></div>'
+
+
+def plots(history: History, name: str = ALL, *, is_over: bool = False) -> str:
+    """Return the charts of the last hour, or of a whole crawl."""
+    readings = history.of(name)
+    span = duration((readings[-1].at_ms - readings[0].at_ms) / 1000) if readings else "0 s"
+    times = ("begin", span) if is_over else (f"{span} ago", "now")
+    stored = [
+        ("posts", history.per_minute(name, lambda reading: reading.posts)),
+        ("comments", history.per_minute(name, lambda reading: reading.comments)),
+    ]
+    fetched = [
+        ("pages", history.per_minute(name, lambda reading: reading.pages)),
+        ("failed attempts", history.per_minute(name, lambda reading: reading.failed)),
+    ]
+    backlog = [("open", [reading.open for reading in readings])]
+    return (
+        f'<div class="plots">{plot(fetched, "per minute:", times)}{plot(stored, "new per minute:", times)}'
+        f"{plot(backlog, 'open requests', times)}</div>"
+    )
+
+
+def quantiles(freshness: Histogram | None) -> str:
+    """Return the median and the 95th percentile of a histogram as text."""
+    if freshness is None or not freshness.count:
+        return "–"
+    return f"{duration(freshness.quantile(0.5))} / {duration(freshness.quantile(0.95))}"
+
+
+def _row(site: SiteSnapshot, problem: Problem | None, history: History) -> str:
+    pages = history.per_minute(site.name, lambda reading: reading.pages)
+    posts = history.per_minute(site.name, lambda reading: reading.posts)
+    waiting = {stage.value: count.ready + count.released for stage, count in site.counts.stages.items()}
+    backlog = " · ".join(f"{stage} {number(count)}" for stage, count in waiting.items() if count) or "–"
+    boards = site.boards
+    cells = [
+        ("", "row site", f'<b><a href="/site/{escape(site.name)}">{escape(site.name)}</a></b> {state(site)}'),
+        ("", f"row wide {_colour(problem)}", escape(problem.advice(site.name) if problem else "nothing to do")),
+        (
+            "boards on time",
+            "nowrap",
+            f'<span class="{"bad" if boards.late else ""}">{boards.on_time}/{boards.total}</span>',
+        ),
+        ("backlog", "row nowrap", backlog),
+        ("pages/min", "nowrap", _rate(pages, "pages per minute")),
+        ("posts/min", "nowrap", _rate(posts, "new posts per minute")),
+        ("errors, 1 h", "nowrap", _errors(site, history)),
+        ("freshness", "nowrap", quantiles(history.freshness(site.name))),
+    ]
+    return "<tr>" + "".join(_cell(*cell) for cell in cells) + "</tr>"
+
+
+def _cell(name: str, kind: str, text: str) -> str:
+    named = f' data-name="{name}"' if name else ""
+    return f'<td class="{kind}"{named}>{text}</td>'
+
+
+def state(site: SiteSnapshot) -> str:
+    """Return the state of a site: paused, draining, circuit breaker open, working or waiting."""
+    if site.is_paused:
+        return '<span class="note">paused</span>'
+    if site.is_draining:
+        return '<span class="note">draining</span>'
+    if site.open_breakers:
+        return (
+            f'<span class="bad">circuit breaker open: {", ".join(stage.value for stage in site.open_breakers)}</span>'
+        )
+    is_busy = site.counts.leased or site.counts.released
+    word, colour = ("working", "good") if is_busy else ("waiting", "quiet")
+    return f'<span class="{colour}">{word}</span>'
+
+
+def _rate(values: Sequence[float], name: str) -> str:
+    return f"{spark(values, name)} {number(values[-1]) if values else '–'}"
+
+
+def _errors(site: SiteSnapshot, history: History) -> str:
+    failed = history.rose(site.name, lambda reading: reading.failed)
+    pages = history.rose(site.name, lambda reading: reading.pages)
+    share = failed / max(1, failed + pages)
+    return f'<span class="{"bad" if share > 0.1 else ""}">{number(failed)} ({share:.0%})</span>'

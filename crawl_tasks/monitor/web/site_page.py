@@ -1,0 +1,190 @@
+"""The page of one site: boards, requests in hand, failed requests with reasons, and the commands of an operator."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from html import escape
+
+from crawl_tasks.frontier.admin.failed import FailedRequest
+from crawl_tasks.frontier.inspect.reads import BoardState
+from crawl_tasks.frontier.inspect.recent import RecentPage
+from crawl_tasks.frontier.inspect.request_counts import LATE_MS
+from crawl_tasks.model import Request
+from crawl_tasks.monitor.charts import bars, number
+from crawl_tasks.monitor.history import History
+from crawl_tasks.monitor.humanize import counted, duration
+from crawl_tasks.monitor.problems.registry import CurrentProblems
+from crawl_tasks.monitor.site_snapshot import SiteSnapshot
+from crawl_tasks.monitor.snapshot import Snapshot
+from crawl_tasks.monitor.web.actions import RETRIED_AT_ONCE
+from crawl_tasks.monitor.web.layout import WebUser, frame, hidden
+from crawl_tasks.monitor.web.overview import plots, quantiles, said, state, tile, troubles
+
+REFRESH_S = 20
+_FINE = {"gone", "unchanged"}
+"""Outcomes without items that nobody has to mend."""
+
+
+def site_page(
+    site: SiteSnapshot,
+    snapshot: Snapshot,
+    history: History,
+    user: WebUser,
+    *,
+    boards: Sequence[BoardState],
+    recent: Sequence[RecentPage],
+    in_hand: Sequence[Request],
+    failed: Sequence[FailedRequest],
+) -> str:
+    """Return the page."""
+    # With this site alone: the problems of a thousand others would be found only to be thrown away.
+    current = CurrentProblems(replace(snapshot, sites=(site,)))
+    next_steps = "".join(said(problem, problem.advice(site.name)) for problem in current.of(site))
+    statuses = sorted(site.statuses.items())
+    body = (
+        f"{troubles(current)}<h2>{escape(site.name)} {state(site)}</h2>"
+        f"{next_steps}{_actions(site, user)}"
+        f"{_tiles(site, snapshot, history)}{plots(history, site.name)}"
+        f'<div class="plots">{bars(statuses, "answers by status")}'
+        f"{bars(sorted(site.failed.items(), key=lambda row: -row[1]), 'failed attempts by reason')}"
+        f"{_dropped(site)}</div>"
+        f"<h2>Boards</h2>{_boards(boards, snapshot.at_ms)}<h2>In hand</h2>{_in_hand(in_hand)}"
+        f"<h2>Last pages</h2>{_recent(recent, snapshot.at_ms)}"
+        f"<h2>Given up (dead) and parked</h2>{_failed(failed)}"
+    )
+    return frame(f"{site.name} · crawl_tasks", body, user, REFRESH_S, snapshot.at_ms)
+
+
+def _tiles(site: SiteSnapshot, snapshot: Snapshot, history: History) -> str:
+    counts = site.counts
+    return (
+        '<div class="tiles">'
+        + "".join(
+            [
+                tile(
+                    "boards on time",
+                    f"{site.boards.on_time} of {site.boards.total}",
+                    "bad" if site.boards.late else "good",
+                ),
+                tile("longest overdue", duration(site.late_s(snapshot.at_ms))),
+                *(tile(f"{stage.value} pages done", number(count.done)) for stage, count in counts.stages.items()),
+                tile("ready / queued", f"{number(counts.ready)} / {number(counts.released)}"),
+                tile("in hand / delayed", f"{number(counts.leased)} / {number(counts.delayed)}"),
+                tile("new / changed posts", f"{number(site.stat('post:new'))} / {number(site.stat('post:changed'))}"),
+                tile("new comments", number(site.stat("comment:new"))),
+                tile("freshness p50 / p95", quantiles(history.freshness(site.name))),
+                tile("known to the guard", number(counts.guarded)),
+            ]
+        )
+        + "</div>"
+    )
+
+
+def _dropped(site: SiteSnapshot) -> str:
+    rows = sorted(site.dropped.items(), key=lambda row: -row[1])
+    return bars(rows, "items not given to the store, by reason") if rows else ""
+
+
+def _actions(site: SiteSnapshot, user: WebUser) -> str:
+    if not user.is_in:
+        return ""
+    verbs = [("resume", "resume")] if site.is_paused or site.is_draining else []
+    verbs += [] if site.is_paused else [("pause", "pause")]
+    verbs += [("retry-dead", f"retry {_at_once(site.counts.dead)} given up")] if site.counts.dead else []
+    verbs += [("retry-parked", f"retry {_at_once(site.counts.parked)} parked")] if site.counts.parked else []
+    return (
+        '<div class="actions">'
+        + "".join(
+            f'<form method="post" action="/site/{escape(site.name)}/{verb}">{hidden(user)}'
+            f"<button>{text}</button></form>"
+            for verb, text in verbs
+        )
+        + "</div>"
+    )
+
+
+def _at_once(count: int) -> str:
+    return f"{RETRIED_AT_ONCE} of {count}" if count > RETRIED_AT_ONCE else str(count)
+
+
+def _boards(boards: Sequence[BoardState], now_ms: int) -> str:
+    rows = [
+        (
+            ("board", escape(board.board)),
+            ("scanned", f"{duration((now_ms - board.scanned_at_ms) / 1000)} ago" if board.scanned_at_ms else "never"),
+            ("due", _due(board, now_ms)),
+            ("every", duration(board.interval_ms / 1000)),
+            ("freshness p50 / p95", quantiles(board.ages)),
+        )
+        for board in boards
+    ]
+    return _table(rows, "no boards")
+
+
+def _due(board: BoardState, now_ms: int) -> str:
+    if board.open_pages:
+        return f'<span class="good">being scanned, {counted(board.open_pages, "page")} open</span>'
+    wait_ms = board.due_at_ms - now_ms
+    if wait_ms > 0:
+        return f"in {duration(wait_ms / 1000)}"
+    return f'<span class="{"bad" if -wait_ms > LATE_MS else ""}">since {duration(-wait_ms / 1000)}</span>'
+
+
+def _in_hand(requests: Sequence[Request]) -> str:
+    return _table(
+        [(("stage", request.stage.value), ("address", escape(request.address))) for request in requests], "nothing"
+    )
+
+
+def _recent(pages: Sequence[RecentPage], now_ms: int) -> str:
+    rows = [
+        (
+            ("fetched", f"{duration(max(0, now_ms - page.at_ms) / 1000)} ago"),
+            ("stage", page.stage.value),
+            ("status", str(page.status or "–")),
+            ("took", f"{page.fetch_ms} ms"),
+            ("gave", _outcome(page)),
+            ("address", escape(page.address)),
+        )
+        for page in pages
+    ]
+    return _table(rows, "none yet")
+
+
+def _outcome(page: RecentPage) -> str:
+    if page.outcome.isdigit():
+        return counted(int(page.outcome), "item")
+    return f'<span class="{"quiet" if page.outcome in _FINE else "bad"}">{escape(page.outcome)}</span>'
+
+
+def _failed(failed: Sequence[FailedRequest]) -> str:
+    rows = [
+        (
+            ("state", one.state.value),
+            ("since", datetime.fromtimestamp(one.at_ms / 1000, UTC).strftime("%m-%d %H:%M:%SZ")),
+            ("reason", escape(one.reason)),
+            ("page", f"{one.request.stage.value} {escape(one.request.address)}"),
+            ("details", escape(one.details)),
+        )
+        for one in failed
+    ]
+    return _table(rows, "none")
+
+
+def _table(rows: Sequence[Sequence[tuple[str, str]]], none: str) -> str:
+    if not rows:
+        return f'<p class="quiet">{none}</p>'
+    head = "".join(f'<th scope="col">{name}</th>' for name, _ in rows[0])
+    wide = {"address", "page", "details"}
+    body = "".join(
+        "<tr>"
+        + "".join(
+            f'<td data-name="{name}" class="{"row wide" if name in wide else "nowrap"}">{text}</td>'
+            for name, text in row
+        )
+        + "</tr>"
+        for row in rows
+    )
+    return f'<div class="sites"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'

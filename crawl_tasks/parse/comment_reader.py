@@ -1,0 +1,140 @@
+"""The comment reader: comments of a post page or a comment page, with their ids, parents and depths."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from hashlib import blake2b
+from itertools import repeat
+
+from crawl_tasks.errors import ParseError
+from crawl_tasks.model import Comment, Request
+from crawl_tasks.parse.context import ParseContext, barren, check_required, extras, mains, picked, places, required
+from crawl_tasks.parse.document import Document
+from crawl_tasks.parse.rules.compile import Where
+from crawl_tasks.parse.rules.table import Column, Table, TableReader
+from crawl_tasks.sites.field_rules import Plain, Rule
+from crawl_tasks.sites.fields import COMMENT_FIELDS, extra_fields
+from crawl_tasks.sites.stages import CommentSpec, Nesting, Records
+
+NORMAL = "normal"
+"""State of an item whose page shows no other. Stored, so that a deleted post that came back is `normal` again."""
+
+
+class CommentReader:
+    """Reader of comments, on post pages as well as on comment pages."""
+
+    def __init__(self, context: ParseContext, spec: Records | CommentSpec, record: Rule) -> None:
+        self._mains = mains(spec.fields)
+        self._required = required(spec.fields)
+        self._id_of = spec.id_of
+        self._nesting = spec.nesting
+        columns = context.fields(spec.fields, at_page=False)
+        self._table = TableReader(record, columns, nested=spec.nesting is Nesting.NESTED, siblings=spec.siblings)
+        self._extra = extra_fields(spec.fields, COMMENT_FIELDS)
+
+    def read(
+        self, request: Request, where: Where, document: Document, *, page: int
+    ) -> tuple[tuple[Comment, ...], tuple[str, ...], bool]:
+        """Return the comments of a page, the notes on records that were left out, and whether the table was cut."""
+        table = self._table.read(where, document)
+        if self._id_of:
+            table = _with_made_ids(table, request.key, self._id_of)
+
+        def fail(what: str) -> ParseError:
+            return ParseError(f"{request.site}: {request.stage}: comments: {what}; {request.address}")
+
+        kept, notes = places(table, "comment_id", fail)
+        check_required(self._required, table, kept, fail)
+        notes += table.notes + barren(self._mains, table, "comment")
+        return self._comments(request, document, table, kept, page=page), notes, bool(table.notes)
+
+    def _comments(
+        self, request: Request, document: Document, table: Table, kept: list[int], *, page: int
+    ) -> tuple[Comment, ...]:
+        parents, depths = _nested_by(table, self._nesting)
+        columns = {**table.columns, "parent_id": parents, "depth": depths}
+        if len(kept) < len(parents):
+            columns = {name: picked(column, kept) for name, column in columns.items()}
+        nothing: Column = [None] * len(kept)
+        shown = columns.get
+        rows = zip(
+            repeat(request.key), [f"{one}" for one in columns["comment_id"]], repeat(document.page.seen_at),
+            columns["parent_id"], shown("author", nothing), shown("created_at", nothing), shown("body", nothing),
+            shown("body_html", nothing), columns["depth"], repeat(page), shown("position") or kept,
+            shown("edited_at", nothing), [state or NORMAL for state in shown("state", nothing)],
+            extras(self._extra, table.columns, kept) if self._extra else nothing, strict=False,
+        )  # fmt: skip
+        # The same as Comment._make, without a Python call for each comment.
+        return tuple(map(tuple.__new__, repeat(Comment), rows))
+
+
+def _with_made_ids(table: Table, key: str, names: tuple[str, ...]) -> Table:
+    """Return the table with a synthetic id for each record that has none but has at least one of the named fields.
+
+    Two comments of one parent that are equal in all these fields share one id, because nothing on the page tells them
+    apart.
+
+    Args:
+        table: the comments of a page.
+        key: the thread's id.
+        names: the fields that make the id, together with the parent.
+    """
+    count = len(table.records)
+    ids: Column = list(table.columns.get("comment_id") or [None] * count)
+    parents = table.columns.get("parent_id") or [None] * count
+    for place, one in enumerate(ids):
+        parts = [table.columns[name][place] for name in names]
+        if one is not None or not any(part is not None for part in parts):
+            continue
+        outer = table.parents[place]
+        # A parent precedes its children, so its own id is already made.
+        parent = parents[place] if outer is None else ids[outer]
+        # JSON keeps the parts apart: (ab, c) and (a, bc) must not become one id.
+        text = json.dumps([key, parent, *parts], ensure_ascii=True)
+        ids[place] = blake2b(text.encode(), digest_size=8).hexdigest()
+    return replace(table, columns=table.columns | {"comment_id": ids})
+
+
+def _nested_by(table: Table, nesting: Nesting) -> tuple[Column, Column]:
+    """Return parents and depths as the fields give them, else as the records contain each other."""
+    columns, nothing = table.columns, [None] * len(table.records)
+    parents: Column = columns.get("parent_id") or list(nothing)
+    depths: Column = columns.get("depth") or list(nothing)
+    if nesting is Nesting.INDENTED:
+        return _by_indent(columns["comment_id"], depths), depths
+    if nesting is not Nesting.NESTED:
+        return parents, depths
+    if None in depths:
+        levels = _levels(table.parents)
+        depths = [level if one is None else one for one, level in zip(depths, levels, strict=True)]
+    ids = columns["comment_id"]
+    parents = [
+        ids[outer] if one is None and outer is not None else one
+        for one, outer in zip(parents, table.parents, strict=True)
+    ]
+    return parents, depths
+
+
+def _levels(parents: Sequence[int | None]) -> list[int]:
+    """Return the number of records around each record. A parent precedes its children."""
+    levels = [0] * len(parents)
+    for place, outer in enumerate(parents):
+        if outer is not None:
+            levels[place] = levels[outer] + 1
+    return levels
+
+
+def _by_indent(ids: Column, depths: Column) -> Column:
+    """Return for each record the id of the last record above with a smaller depth."""
+    parents: Column = []
+    above: list[tuple[int, Plain]] = []
+    for one, depth in zip(ids, depths, strict=True):
+        level = depth if isinstance(depth, int) else 0
+        # A record of the same or a greater depth can be nobody's parent from here on.
+        while above and above[-1][0] >= level:
+            above.pop()
+        parents.append(above[-1][1] if above else None)
+        above.append((level, one))
+    return parents

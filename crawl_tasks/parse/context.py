@@ -1,0 +1,222 @@
+"""The parse context of a site: field compilation, addresses, priorities and record checks for all three stages."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from hashlib import blake2b
+from zoneinfo import ZoneInfo
+
+from crawl_tasks.errors import ParseError, RefusedAddress
+from crawl_tasks.model import Extra, Request, Stage
+from crawl_tasks.parse.document import Document
+from crawl_tasks.parse.pager import Pages
+from crawl_tasks.parse.rules.compile import CompiledRule, compile_rule
+from crawl_tasks.parse.rules.convert import PageClock, Want
+from crawl_tasks.parse.rules.table import Column, Table
+from crawl_tasks.sites.addresses import Addresses, Target
+from crawl_tasks.sites.field_rules import As, Plain, Rule, TextMode
+from crawl_tasks.sites.fields import kind_of, text_mode_of
+from crawl_tasks.sites.schema import Site
+
+_IS_TIDY = re.compile(r"[A-Za-z0-9_.:|+-]{0,60}").fullmatch
+_HAS_CONTROL = re.compile(r"[\x00-\x1f\x7f]").search
+# Fields that forums show for nearly every record. Empty in all records, they point to a wrong rule.
+_MAINS = ("title", "author", "created_at", "body")
+_IS_KEY = re.compile(r"[^\x00-\x20\x7f]{1,200}").fullmatch
+
+
+class ParseContext:
+    """The compiled parts that all readers of one site share. Immutable."""
+
+    def __init__(self, site: Site) -> None:
+        self.site = site
+        self.addresses = Addresses(site)
+        self._clock = PageClock(ZoneInfo(site.timezone), site.languages)
+        ranks = site.priority
+        self._ranks = {Stage.LIST: ranks.list, Stage.POST: ranks.post, Stage.COMMENT: ranks.comment}
+
+    def want(self, kind: As = As.TEXT, mode: TextMode = TextMode.ALL, stage: Stage = Stage.POST) -> Want:
+        """Return the conversion target of a rule that is no field of the model."""
+        return Want(kind, mode, self._clock, partial(self.addresses.key_in, stage))
+
+    def fields(self, rules: Mapping[str, Rule], *, at_page: bool) -> dict[str, CompiledRule]:
+        """Compile the field rules of a stage."""
+        return {name: self.field(name, rule, at_page=at_page) for name, rule in rules.items()}
+
+    def field(self, name: str, rule: Rule, *, at_page: bool) -> CompiledRule:
+        """Compile one field rule, with the type that the field's name implies."""
+        stage = Stage.LIST if name == "forum_id" else Stage.POST
+        want = self.want(kind_of(name, rule), text_mode_of(name, rule), stage)
+        return compile_rule(rule, want, at_page=at_page)
+
+    def rank(self, request: Request, stage: Stage) -> int:
+        """Return the priority of a child request, 0 to 9: that of its stage, raised or lowered as the parent's was."""
+        # A board with a priority of its own passes the difference on to all that its lists find.
+        return min(9, max(0, self._ranks[stage] + request.priority - self._ranks[request.stage]))
+
+    def page_shown(self, request: Request, document: Document) -> int:
+        """Return the page number of the response, which a redirect may have changed."""
+        if document.page.url == request.address:
+            return request.page
+        try:
+            target = self.addresses.read(document.page.url)
+        except RefusedAddress:
+            return request.page
+        if target is None:
+            return request.page
+        # Forums redirect a page number beyond the end to the last page. That page's own number ends the walk.
+        return target.page if (target.stage, target.key) == (request.stage, request.key) else request.page
+
+    def has_pages(self, stage: Stage) -> bool:
+        """Return whether a template makes the address of any page of a stage. Otherwise links lead to further pages."""
+        template = self.addresses.template(stage, 2)
+        return template is not None and template.has_page
+
+    def address(self, stage: Stage, key: str, page: int, shown: Pages | None = None) -> str | None:
+        """Return the address of a page by template, or the next-page link where the template has no page number.
+
+        None where the next-page link leads to another board, thread or host.
+        """
+        if page > 1 and shown is not None and shown.link is not None and self._leads_elsewhere(key, shown.link):
+            return None
+        template = self.addresses.template(stage, page)
+        if template is None or (page > 1 and not template.has_page):
+            return shown.link if shown else None
+        return self.addresses.of(stage, key, page, shown.size if shown else None)
+
+    def sized(self, shown: Pages, stage: Stage, page: int) -> Pages:
+        """Return the pager data of a page with the page size.
+
+        Where only the offset in the next-page link tells the size, the size is taken from there.
+        """
+        if shown.size is not None or shown.link is None:
+            return shown
+        return replace(shown, size=self.addresses.size_told(stage, shown.link, page))
+
+    def address_beside(
+        self, request: Request, document: Document, stage: Stage, page: int, shown: Pages | None
+    ) -> str | None:
+        """Return the address of another page of the same board or thread, spelled as the forum spelled this one."""
+        made = self.address(stage, request.key, page, shown)
+        # The forum's own link needs no other spelling.
+        if shown is not None and made == shown.link:
+            return made
+        if made is None or document.page.url == self.addresses.plain(request.stage, request.key, request.page):
+            return made
+        asked = Target(request.stage, request.key, request.page)
+        seen = self.addresses.absolute(document.page.url)
+        return self.addresses.as_seen(made, Target(stage, request.key, page), seen, asked)
+
+    def _leads_elsewhere(self, key: str, link: str) -> bool:
+        """Return whether a next-page link belongs to another board, thread or host, as in breadcrumbs and adverts."""
+        if not self.addresses.is_ours(link):
+            return True
+        target = self.addresses.read(link)
+        return target is not None and target.key != key
+
+
+def places(table: Table, name: str, fail: Callable[[str], ParseError]) -> tuple[list[int], tuple[str, ...]]:
+    """Return the indexes of the records to keep, each with an id of its own, and notes on the others.
+
+    The first of several records with one id is kept. The others get a note only where they contradict the first. A
+    pinned row that stands twice on a page is no loss. An id rule that finds the same id in every record is a loss.
+
+    Raises:
+        ParseError: No record has an id.
+    """
+    ids = table.columns[name]
+    if all(ids) and len(set(ids)) == len(ids) and "".join([f"{one}" for one in ids]).isalnum():
+        # Nearly all pages show plain ids, each once. They skip the checks of single ids below.
+        return list(range(len(ids))), ()
+    first: dict[Plain, int] = {}
+    missing, lost = 0, dict[str, list[Plain]]()
+    for place, one in enumerate(ids):
+        if one is None or one == "":
+            missing += 1
+        elif (why := _oddity(str(one))) or (why := _contradiction(table, first.setdefault(one, place), place)):
+            lost.setdefault(why, []).append(one)
+    notes = [f"{missing} of {len(ids)} records without {name} were left out"] if missing else []
+    notes += [
+        f"{len(those)} of {len(ids)} records were left out: their {name} {why} (the first: {str(those[0])[:40]!r})"
+        for why, those in lost.items()
+    ]
+    if ids and not first:
+        raise fail("; ".join([f"{name} found in none of {len(ids)} records, mend the rule", *notes]))
+    return list(first.values()), tuple(notes)
+
+
+def _oddity(text: str) -> str:
+    """Return the reason why a text cannot be an id, empty for a valid id."""
+    if is_key(text):
+        return ""
+    if _HAS_CONTROL(text):
+        return "holds a control character"
+    return "holds a blank" if " " in text else "is longer than 200 characters"
+
+
+def _contradiction(table: Table, first: int, place: int) -> str:
+    """Return a complaint where a record differs in a main field from the first of the same id, else empty."""
+    columns = table.columns
+    for name in _MAINS if place != first else ():
+        if (
+            name in columns
+            and None not in (pair := (columns[name][first], columns[name][place]))
+            and pair[0] != pair[1]
+        ):
+            return f"is that of a record before, of another {name}"
+    return ""
+
+
+def picked(column: Column, kept: Sequence[int]) -> Column:
+    """Return the values at the indexes to keep, or the column itself when no value is left out."""
+    return column if len(kept) == len(column) else [column[place] for place in kept]
+
+
+def required(rules: Mapping[str, Rule]) -> tuple[str, ...]:
+    """Return the names of the fields that each record must have."""
+    return tuple(name for name, rule in rules.items() if rule.required)
+
+
+def check_required(names: Iterable[str], table: Table, kept: Iterable[int], fail: Callable[[str], ParseError]) -> None:
+    """Raise ParseError for a kept record that lacks a required field."""
+    for name in names:
+        column = table.columns[name]
+        for place in kept:
+            if column[place] is None:
+                raise fail(f"required {name} is missing in record {place + 1}; mend the rule, or drop `required`")
+
+
+def mains(rules: Mapping[str, Rule]) -> tuple[str, ...]:
+    """Return the names of the main fields among the rules of a stage."""
+    return tuple(name for name in _MAINS if name in rules)
+
+
+def barren(names: Iterable[str], table: Table, stage: str) -> tuple[str, ...]:
+    """Return a note for each main field that is empty in all records of a page."""
+    count = len(table.records)
+    lost = [name for name in names if not any(table.columns[name]) and table.columns[name].count(None) == count]
+    # One or two records may lack a field by chance.
+    return tuple(f"{stage}.{name}: found in none of {count} records" for name in lost) if count >= 3 else ()
+
+
+def extras(names: Sequence[str], columns: Mapping[str, Column], kept: Sequence[int]) -> list[Extra]:
+    """Return the fields that the model lacks, as one mapping for each record."""
+    return [{name: str(value) for name in names if (value := columns[name][place]) is not None} for place in kept]
+
+
+def with_blanks(extra: Extra, alone: frozenset[str]) -> Extra | None:
+    """Return an extra with None for each missing name that only this kind of page shows."""
+    return extra | {name: None for name in alone if name not in extra} or None
+
+
+def is_key(text: str) -> bool:
+    """Return whether a text can be an id: 1 to 200 characters without blanks and control characters."""
+    return text.isalnum() or _IS_KEY(text) is not None
+
+
+def tidy(revision: str) -> str:
+    """Return a revision of at most 60 plain characters. A longer or odd revision is replaced by a hash."""
+    return revision if _IS_TIDY(revision) else blake2b(revision.encode(), digest_size=8).hexdigest()

@@ -1,0 +1,85 @@
+"""JSON-LD of a page as one list of things, for `format: json-ld`. Vocabulary: schema.org."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import orjson
+from selectolax.lexbor import LexborNode
+
+from crawl_tasks.model.surrogates import whole_json
+
+Json = str | int | float | bool | None | list["Json"] | dict[str, "Json"]
+MOST_THINGS = 5_000
+# The walk is recursive: the limit keeps hostile nesting away from Python's limit of 1,000 calls.
+_DEEPEST = 60
+_SAID_BELOW = ("acceptedAnswer", "suggestedAnswer", "comment")
+
+
+def linked_data(root: LexborNode) -> list[Json]:
+    """Return the things that the JSON-LD blocks of a page describe, in order. A block that is no JSON is skipped.
+
+    The first of several types or authors counts. An author is always an object. Answers and comments at any depth form
+    one list, `comment`, whose entries name the thing above them as `parentItem`.
+    """
+    found: list[Json] = []
+    for block in root.css("script[type='application/ld+json']"):
+        try:
+            found += _things(loads(block.text()))
+        except orjson.JSONDecodeError:
+            continue
+    return found[:MOST_THINGS]
+
+
+def loads(text: str) -> Json:
+    """Return a JSON text as values. A lone surrogate, half of a character, becomes U+FFFD.
+
+    Raises:
+        orjson.JSONDecodeError: The text is not JSON.
+    """
+    try:
+        whole: Json = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        # Node's slice() cuts an emoji in two, and JSON.stringify() writes the half that is left.
+        if "\\u" not in text:
+            raise
+        whole = orjson.loads(whole_json(text))
+    return whole
+
+
+def _things(value: Json, depth: int = 0) -> Iterator[dict[str, Json]]:
+    graph = value.get("@graph") if isinstance(value, dict) else value
+    if isinstance(graph, list) and depth < _DEEPEST:
+        for one in graph:
+            yield from _things(one, depth + 1)
+    elif isinstance(value, dict):
+        main = value.get("mainEntity")
+        yield _plain(value)
+        if isinstance(main, dict) and "@type" in main:
+            yield _plain(main)
+
+
+def _plain(thing: dict[str, Json]) -> dict[str, Json]:
+    author = _first(thing.get("author"))
+    return {
+        **thing,
+        "@type": _first(thing.get("@type")),
+        "author": {"name": author} if isinstance(author, str) else author,
+        "comment": list(_below(thing, None, 0)),
+    }
+
+
+def _below(thing: dict[str, Json], above: Json, depth: int) -> Iterator[dict[str, Json]]:
+    """Yield the comments and answers below a thing, each before its own replies."""
+    for name in _SAID_BELOW if depth < _DEEPEST else ():
+        said = thing.get(name)
+        for one in said if isinstance(said, list) else [said]:
+            if not isinstance(one, dict):
+                continue
+            plain = _plain({key: value for key, value in one.items() if key not in _SAID_BELOW})
+            yield {**plain, "parentItem": plain.get("parentItem") or above, "comment": []}
+            yield from _below(one, {key: one[key] for key in ("@id", "url", "identifier") if key in one}, depth + 1)
+
+
+def _first(value: Json) -> Json:
+    return (value[0] if value else None) if isinstance(value, list) else value

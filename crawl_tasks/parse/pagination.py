@@ -1,0 +1,75 @@
+"""Pagination of a board walk: the rows of a list page that are entered, and the list pages that come next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from hashlib import blake2b
+
+from crawl_tasks.model import Post, Reach, Request
+from crawl_tasks.parse.pager import Pages
+from crawl_tasks.parse.rules.convert import FALSE
+
+# Follows a page's hash when the page came twice in a row. No hash in hexadecimal digits holds a plus sign.
+_AGAIN = "+"
+
+
+def alive(posts: Sequence[Post], reach: Reach) -> tuple[Post, ...]:
+    """Return the posts without those last active before `since`. A post without any date stays."""
+    if not reach.since:
+        return tuple(posts)
+    return tuple(post for post in posts if (_last_sign(post) or reach.since) >= reach.since)
+
+
+def next_pages(request: Request, pages: Pages, posts: Sequence[Post], *, is_fan: bool) -> range | tuple[int, ...]:
+    """Return the numbers of the list pages that this page leads to.
+
+    A full pass and a walk with `since` go page by page, also on a board with `walk: fan`. A walk with `since` ends on
+    the page whose last row is too old. Pinned threads do not count there: old ones stand first. A later page without
+    any row leads nowhere, whatever the pager says.
+    """
+    reach = request.reach
+    last = reach.pages or max(pages.count or 0, request.page + 1)
+    if not posts and request.page > 1:
+        return ()
+    if reach.since:
+        dated = [sign for post in posts if not _is_pinned(post) and (sign := _last_sign(post)) is not None]
+        if dated and dated[-1] < reach.since:
+            return ()
+    elif is_fan and not reach.whole and request.page == 1 and pages.count is not None:
+        return range(2, min(pages.count, last) + 1)
+    elif is_fan and not reach.whole:
+        return ()
+    goes_on = pages.has_next or (is_fan and (pages.count or 0) > request.page)
+    return (request.page + 1,) if goes_on and request.page < last else ()
+
+
+def following(request: Request, posts: Sequence[Post], *, is_fan: bool) -> Request | None:
+    """Return the common parts of all next-page requests, None for a page that came twice before.
+
+    A chain ends at a page without news, except where that proves nothing. Either all rows are pinned, or the rows are
+    those of the page before, because a page's worth of threads was bumped meanwhile. A third such page is a forum that
+    answers every number with its last page.
+    """
+    if is_fan and not (request.reach.whole or request.reach.since):
+        return request
+    seen, shown = request.reach.shown, named(post.post_id for post in posts)
+    if seen == shown + _AGAIN:
+        return None
+    is_same = seen == shown
+    must = is_fan or bool(request.reach.whole) or is_same or (bool(posts) and all(map(_is_pinned, posts)))
+    reach = request.reach._replace(shown=shown + _AGAIN if is_same else shown)
+    return request._replace(reach=reach, only_if_new=not must)
+
+
+def named(ids: Iterable[str]) -> str:
+    """Return a short hash of the record ids of a page, by which a repeated page is recognised."""
+    return blake2b(" ".join(ids).encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
+
+
+def _is_pinned(post: Post) -> bool:
+    return ((post.extra or {}).get("pinned") or "").strip().lower() not in FALSE
+
+
+def _last_sign(post: Post) -> int | None:
+    signs = [sign for sign in (post.last_reply_at, post.created_at, post.edited_at) if sign is not None]
+    return max(signs, default=None)

@@ -1,0 +1,243 @@
+"""Value conversion: the text or attribute of an element, cut by a regex, mapped by a table, turned into its type."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TypeAlias
+from zoneinfo import ZoneInfo
+
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+from crawl_tasks.errors import ParseError
+from crawl_tasks.parse.document import Document, must
+from crawl_tasks.parse.markup_limits import check_markup
+from crawl_tasks.parse.values import text as texts
+from crawl_tasks.parse.values.counts import read_count, read_int
+from crawl_tasks.parse.values.dates import read_date
+from crawl_tasks.sites.field_rules import As, Plain, Rule, TextMode
+
+Convert: TypeAlias = Callable[[str, Document], Plain]
+Take: TypeAlias = Callable[[LexborNode], str | None]
+Nodes: TypeAlias = Sequence[LexborNode | None]
+Columnize: TypeAlias = Callable[[Nodes, Document], list[Plain]]
+
+_SIMPLE = re.compile(r"(?:([a-z][a-z0-9]*)|(?=\.))(?:\.([A-Za-z_][\w-]*))*")
+# Characters that a regex of a site file may search (docs/site-files.md): a bound on the time of a slow pattern.
+SEARCHED = 100_000
+FALSE = frozenset({"", "0", "false", "no", "off", "none", "null"})
+
+
+_NUMBERS: dict[As, Callable[[str], int | None]] = {As.INT: read_int, As.COUNT: read_count}
+
+
+@dataclass(frozen=True, slots=True)
+class PageClock:
+    """The time zone and the languages in which dates of a site are read."""
+
+    zone: ZoneInfo
+    languages: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Want:
+    """The target of a conversion: type, text mode and clock for a rule that names none.
+
+    With `as_written` a date stays the text on the page, provided that the text can be read as a date.
+    """
+
+    kind: As
+    mode: TextMode
+    clock: PageClock
+    key_in: Callable[[str], str | None]
+    as_written: bool = False
+
+
+def take_of(rule: Rule, want: Want) -> Take:
+    """Return a function that takes the raw text of an element, without the dropped parts."""
+    take = _take_whole(rule, want)
+    if rule.drop is None:
+        return take
+    drop, signs = rule.drop, _signs_of(rule.drop)
+    is_lines = rule.attr is None and (rule.text or want.mode) is TextMode.LINES
+
+    def without(node: LexborNode) -> str | None:
+        if is_lines and signs:
+            # Most bodies have nothing to drop. The HTML, which is needed anyway, shows that without a query.
+            html = node.html or ""
+            # A loop, because any() with its generator takes 0.4 us more per body.
+            for sign in signs:
+                if sign in html:
+                    break
+            else:
+                return texts.lines(html) or None
+        elif node.css_first(drop) is None:
+            return take(node)
+        rest = node.clone()
+        for part in rest.css(drop):
+            part.decompose()
+        return take(rest)
+
+    return without
+
+
+def _signs_of(selector: str) -> tuple[str, ...]:
+    """Return texts of which one stands in the HTML of each match of a selector, () for a complex selector."""
+    parts = [_SIMPLE.fullmatch(part.strip()) for part in selector.split(",")]
+    signs = tuple((f"<{found[1]}" if found[1] else found[2]) for found in parts if found)
+    return signs if len(signs) == len(parts) else ()
+
+
+def column_of(rule: Rule, want: Want) -> Columnize:
+    """Return a reader of a whole column: `take_of` and `shape_of` with fewer calls for each value."""
+    take, default, name = take_of(rule, want), rule.default, rule.attr
+    kind, is_plain = rule.as_ or want.kind, not (rule.regex or rule.map or rule.plus)
+    shape = shape_of(rule, want)
+    read = _NUMBERS.get(kind) if is_plain and default is None else None
+    is_text = is_plain and kind is As.TEXT
+    is_long = TextMode.LINES in (rule.text, want.mode)
+
+    def column(nodes: Nodes, document: Document) -> list[Plain]:
+        if name is not None and is_text:
+            return [default if node is None else (node.attrs.get(name) or "").strip() or default for node in nodes]
+        if name is not None:
+            raws = [None if node is None else node.attrs.get(name) for node in nodes]
+        elif is_long:
+            raws = _bounded(take, nodes, document)
+        else:
+            raws = [None if node is None else take(node) for node in nodes]
+        if is_text:
+            return [(raw.strip() or default) if raw else default for raw in raws]
+        if read is not None:
+            return [None if raw is None else read(raw) for raw in raws]
+        shaped = [None if raw is None else shape(raw, document) for raw in raws]
+        return shaped if default is None else [default if value is None else value for value in shaped]
+
+    return column
+
+
+def _bounded(take: Take, nodes: Nodes, document: Document) -> list[str | None]:
+    """Return the long texts of a column.
+
+    Raises:
+        ParseError: The records contain each other, so that a hostile page costs time without end.
+    """
+    # A nested record repeats its text at each level above. Four times the page leaves room for that.
+    budget = 4 * len(document.source) + texts.LONGEST
+    raws: list[str | None] = []
+    for node in nodes:
+        raw = None if node is None else take(node)
+        raws.append(raw)
+        if raw is not None:
+            budget -= len(raw)
+            if budget < 0:
+                raise ParseError(f"{document.page.url}: the records contain each other many times over; mend the rules")
+    return raws
+
+
+def _take_whole(rule: Rule, want: Want) -> Take:
+    if rule.attr is not None:
+        name = rule.attr
+        return lambda node: node.attrs.get(name)
+    if (rule.as_ or want.kind) is As.HTML:
+        return lambda node: node.inner_html or None
+    if (rule.as_ or want.kind) is As.DATE and rule.text is None:
+        return _moment_of
+    mode = rule.text or want.mode
+    if mode is TextMode.LINES:
+        return lambda node: texts.lines(node.html or "") or None
+    if mode is TextMode.ALL:
+        return lambda node: texts.one_line(node.text()) or None
+    return lambda node: texts.one_line(node.text(deep=False)) or None
+
+
+def _moment_of(node: LexborNode) -> str | None:
+    """Return the machine-readable attribute of a time element, else its text."""
+    return node.attrs.get("datetime") or texts.one_line(node.text()) or None
+
+
+def shape_of(rule: Rule, want: Want) -> Convert:
+    """Return the conversion of a raw text: regex, table, type."""
+    convert = _convert(rule.as_ or want.kind, rule, want)
+    if rule.plus:
+        convert = _shifted(convert, rule.plus)
+    if not rule.regex and not rule.map:
+        return convert
+    search = re.compile(rule.regex).search if rule.regex else None
+    table = rule.map
+
+    def shape(raw: str, document: Document) -> Plain:
+        if search is not None:
+            found = search(raw[:SEARCHED])
+            if found is None:
+                return None
+            raw = (found[1] if found.re.groups else found[0]) or ""
+        if raw in table:
+            value = table[raw]
+            return convert(value, document) if isinstance(value, str) else value
+        return convert(raw, document)
+
+    return shape
+
+
+def _shifted(convert: Convert, plus: int) -> Convert:
+    def shift(raw: str, document: Document) -> Plain:
+        value = convert(raw, document)
+        return max(0, value + plus) if isinstance(value, int) else value
+
+    return shift
+
+
+def _convert(kind: As, rule: Rule, want: Want) -> Convert:
+    key_in = want.key_in
+    is_ours = rule.attr is None and rule.json_path is None and not rule.regex
+    table: dict[As, Convert] = {
+        As.TEXT: lambda raw, _: raw.strip() or None,
+        As.HTML: lambda raw, _: texts.clean_html(raw if is_ours else reserialised(raw)) or None,
+        As.INT: lambda raw, _: read_int(raw),
+        As.COUNT: lambda raw, _: read_count(raw),
+        As.DATE: _as_written(_date_reader(rule, want.clock)) if want.as_written else _date_reader(rule, want.clock),
+        As.URL: lambda raw, document: document.absolute(raw),
+        As.BOOL: lambda raw, _: raw.strip().lower() not in FALSE,
+        As.ID: lambda raw, _: key_in(raw),
+    }
+    return table[kind]
+
+
+def _as_written(read: Convert) -> Convert:
+    return lambda raw, document: None if read(raw, document) is None else raw.strip()
+
+
+def reserialised(html: str) -> str:
+    """Return HTML of unknown origin as our parser serialises it, because texts.lines() reads no other."""
+    raw = html.encode("utf-8", "replace")
+    check_markup(raw, "HTML in a value")
+    return LexborHTMLParser(raw, is_fragment=True).html or ""
+
+
+def html_in(text: str) -> LexborNode:
+    """Return the HTML inside a value as the body of a page of its own."""
+    raw = text.encode("utf-8", "replace")
+    check_markup(raw, "HTML in a value")
+    return must(LexborHTMLParser(raw).body)
+
+
+def _date_reader(rule: Rule, clock: PageClock) -> Convert:
+    zone, languages, formats = clock.zone, clock.languages, rule.format
+    parse = datetime.fromisoformat
+
+    def read(raw: str, document: Document) -> Plain:
+        # Nearly every attribute of a time element has this form. The shortcut spares the way through read_date.
+        if raw[10:11] == "T" and not formats:
+            try:
+                moment = parse(raw)
+            except ValueError:
+                pass
+            else:
+                if moment.tzinfo is not None and 1970 < moment.year < 2100:
+                    return int(moment.timestamp())
+        return read_date(raw, document.page.at_s, zone, formats=formats, languages=languages)
+
+    return read

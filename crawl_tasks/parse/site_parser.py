@@ -1,0 +1,112 @@
+"""The parser of one site: from a fetched page to items and further requests, by the rules of the site file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from crawl_tasks.errors import AccessDenied, Gone, ParseError
+from crawl_tasks.model import Fetched, Parsed, Request, Stage
+from crawl_tasks.parse.comment_reader import CommentReader
+from crawl_tasks.parse.context import ParseContext
+from crawl_tasks.parse.document import Document
+from crawl_tasks.parse.hooks import load_hook
+from crawl_tasks.parse.hub import HubReader
+from crawl_tasks.parse.listing import ListReader
+from crawl_tasks.parse.rules.compile import Where, compile_test
+from crawl_tasks.parse.thread import CommentPageReader, PostReader, thread_pager
+from crawl_tasks.sites.schema import Site
+from crawl_tasks.sites.stages import CommentSpec, Format, StageSpec
+
+Read = Callable[[Request, Document, int], Parsed]
+Test = Callable[[Where, Document], bool]
+
+
+class SiteParser:
+    """The parser of one version of a site. Immutable, so that all threads may share one."""
+
+    def __init__(self, site: Site) -> None:
+        self.site = site
+        self._context = ParseContext(site)
+        self._walls = {stage: self._walls_of(spec) for stage, spec in site.stages.items()}
+        self._hubs = HubReader(self._context)
+        self._readers: dict[Stage, Read] = {stage: self._reader(stage, spec) for stage, spec in site.stages.items()}
+
+    def parse(self, request: Request, page: Fetched, tail: int) -> Parsed:
+        """Return the items and further requests of one page.
+
+        Args:
+            request: the request for the page.
+            page: the response.
+            tail: the highest comment page of the thread ever admitted, 0 if none was.
+
+        Raises:
+            ParseError: The page does not match the site file.
+            Gone: The page says that the post does not exist.
+            AccessDenied: The page asks for a login.
+        """
+        read = self._readers.get(request.stage)
+        if read is None:
+            raise ParseError(
+                f"{request.site}: {request.stage}: the site file does not say how to read {request.address}"
+            )
+        document = Document(page, self.site.encoding, self.site.drop_params)
+        if request.stage is Stage.LIST and request.key in self._hubs.kinds:
+            return self._hubs.read(request, document)
+        gone, login = self._walls[request.stage]
+        if gone is not None and gone(_top(document, self.site.stages[request.stage]), document):
+            raise Gone(f"{request.site}: {request.stage}: gone_when was found; {request.address}")
+        if login is not None and login(_top(document, self.site.stages[request.stage]), document):
+            raise AccessDenied(f"{request.site}: {request.stage}: login_when was found; {request.address}")
+        return read(request, document, tail)
+
+    def _walls_of(self, spec: StageSpec) -> tuple[Test | None, Test | None]:
+        want = self._context.want()
+        return (
+            compile_test(spec.gone_when, want) if spec.gone_when else None,
+            compile_test(spec.login_when, want) if spec.login_when else None,
+        )
+
+    def _reader(self, stage: Stage, spec: StageSpec) -> Read:
+        if spec.parser is not None:
+            return load_hook(spec.parser, self.site)
+        site, context = self.site, self._context
+        if stage is Stage.LIST and site.list.record is not None:
+            rows = ListReader(context, site.list, site.list.record)
+            return lambda request, document, tail: rows.read(request, _top(document, spec), document)
+        if stage is Stage.COMMENT and site.comment is not None:
+            comments = CommentPageReader(context, site.comment, self._comments(site.comment), is_chain=self._is_chain())
+            return lambda request, document, tail: comments.read(request, _top(document, spec), document)
+        post = PostReader(context, site.post, site.comment, self._inside())
+        return lambda request, document, tail: post.read(request, _top(document, spec), document, tail)
+
+    def _comments(self, spec: CommentSpec) -> CommentReader:
+        if spec.record is None:
+            raise ParseError(f"{self.site.name}: comment.record is missing; add it")
+        return CommentReader(self._context, spec, spec.record)
+
+    def _inside(self) -> CommentReader | None:
+        """Return the reader of the comments on a post page, None where post pages show none."""
+        own, spec = self.site.post.comments, self.site.comment
+        if own is not None:
+            return CommentReader(self._context, own, own.record)
+        return self._comments(spec) if spec is not None and spec.first_page == 2 and spec.parser is None else None
+
+    def _is_chain(self) -> bool:
+        """Return whether comment pages lead from one to the next, in place of the post page to all of them."""
+        pager = thread_pager(self._context, self.site.post, self.site.comment)
+        return pager is None or not pager.counts or not self._context.has_pages(Stage.COMMENT)
+
+
+def compile_parser(site: Site) -> SiteParser:
+    """Return a parser for this version of a site. Compiling takes milliseconds, so callers keep the parser.
+
+    Raises:
+        SiteError: A Python function that the site file names cannot be used.
+    """
+    return SiteParser(site)
+
+
+def _top(document: Document, spec: StageSpec) -> Where:
+    if spec.format is Format.HTML:
+        return document.root
+    return document.json if spec.format is Format.JSON else document.linked

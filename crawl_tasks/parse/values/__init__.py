@@ -1,0 +1,1 @@
+"""Typed values from text on a page: dates, counts, plain text."""

@@ -1,0 +1,53 @@
+"""Counts as forums write them (`1.2万`, `3.4k`, `1,234`) into integers, None for a text without a number."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+LARGEST = 10**12
+_LONGEST_TEXT = 200
+# No letter may follow a Latin unit: `3 km` is no 3,000 and `5 min` no 5,000,000.
+_NUMBER = re.compile(r"(-?)(\d[\d,']*(?: \d{3})*)(?:\.(\d+))?\s*(万|萬|千|亿|億|百万|[kKmMwW](?![A-Za-z]))?")
+_UNITS = {"万": 10**4, "萬": 10**4, "w": 10**4, "千": 10**3, "k": 10**3, "m": 10**6, "百万": 10**6}
+_UNITS |= {"亿": 10**8, "億": 10**8}
+
+
+def read_count(text: str) -> int | None:
+    """Return the first number of a text as a count, None for a negative one or one above 10**12."""
+    if text.isascii() and text.isdigit() and len(text) <= 12:
+        return int(text)
+    bare = text.replace(",", "")
+    if bare.isascii() and bare.isdigit() and len(bare) <= 12:
+        return int(bare)
+    value = _read(text)
+    return value if value is not None and value >= 0 else None
+
+
+def read_int(text: str) -> int | None:
+    """Return the first number of a text, which may be negative, None for one above 10**12."""
+    if text.isascii() and text.isdigit() and len(text) <= 12:
+        return int(text)
+    return _read(text)
+
+
+def _read(text: str) -> int | None:
+    if len(text) > _LONGEST_TEXT:
+        return None
+    # NFKC leaves the minus sign (U+2212) as it is.
+    plain = unicodedata.normalize("NFKC", text).replace("−", "-")
+    found = _NUMBER.search(plain)
+    if found is None:
+        return None
+    sign, whole, fraction, unit = found.groups()
+    digits = re.sub(r"\D", "", whole)
+    if len(digits) > 15 or (fraction and len(fraction) > 15):
+        return None
+    factor = _UNITS[unit.lower()] if unit else 1
+    value = int(digits) * factor
+    if fraction and unit:
+        value += int(fraction) * factor // 10 ** len(fraction)
+    elif fraction and len(fraction) == 3:
+        # 1.234 is no fraction of a reply: the dot groups thousands.
+        value = value * 1000 + int(fraction)
+    return None if value > LARGEST else -value if sign else value

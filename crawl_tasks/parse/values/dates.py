@@ -1,0 +1,240 @@
+"""Dates as forums write them, absolute or relative, into seconds since the epoch.
+
+An unreadable text is None, never a guess. Relative texts count from the moment of the response. Order: the site's own
+formats, ISO and epoch, dates in figures or words, relative words, at last `dateparser`.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import unicodedata
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from functools import lru_cache
+from zoneinfo import ZoneInfo
+
+from crawl_tasks.parse.values.months import month_of
+from crawl_tasks.parse.values.relative import DAYS, UNIT_S, is_relative, read_relative, time_of_day
+
+EARLIEST, LATEST = 0, 4_102_444_800  # 1970 and 2100
+_LONGEST = 120
+_DAY_S = 86_400
+_ANYWHERE = ZoneInfo("UTC")
+# Any two days do. Of these two, `03-03` without a year falls into two different years, and so counts as unstable.
+_TWO_DAYS = (1_709_300_000, 1_709_300_000 + _DAY_S)
+# Direction marks and zero-width characters, which no reader sees and no pattern expects.
+_MARKS = re.compile("[\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
+_YMD = re.compile(r"(?<!\d)(\d{4})\s*[-/.年]\s*(\d{1,2})\s*[-/.月]\s*(\d{1,2})(?!\d)\s*[日号號]?")
+_USUAL_LENGTH = 32
+_USUAL_DAY = re.compile(r"(\d{4})[-/年](\d{1,2})[-/月](\d{1,2})日?").fullmatch
+_USUAL_TIME = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}))?").fullmatch
+_USUAL_WORDS = re.compile(
+    r"(\d{1,5})\s?(秒|分|小时|小時|天|日|周|週|minute|hour|day|week)(?:钟|鐘)?(?:前|s? ago)"
+    r"|(今天|昨天|前天|[Tt]oday|[Yy]esterday),?(?: at)?\s*(\d{1,2}):(\d{2})"
+).fullmatch
+_MD = re.compile(r"(?<![\d/.-])(\d{1,2})(?:-|月)(\d{1,2})(?![\d-])日?(?=\s*\D{0,4}\d{1,2}:\d{2}|\s*$)")
+_DMY_WORDS = re.compile(
+    r"(?<!\d)(\d{1,2})(?:st|nd|rd|th|er|\.|º)?[\s-]+(?:de )?([^\W\d_]{3,10})\.?,?[\s-]+(?:de )?(\d{4})(?!\d)"
+)
+_MDY_WORDS = re.compile(r"\b([a-z]{3,9})\.?\s+(\d{1,2})(?:st|nd|rd|th)?,?\s+(\d{4})(?!\d)")
+_OFFSET = re.compile(r"\d\s*(?:(?:utc|gmt)?\s?([+-])(\d{2}):?(\d{2})\b|(?:z|utc|gmt)\b)")
+_PREFIX = re.compile(
+    r"^\s*(?:posted|created|joined|edited|last|on|at|by|发表于|發表於|发布于|编辑于|于|[:：,，\s]+)+\s*", re.I
+)
+_dateparser_lock = threading.Lock()
+
+
+def read_date(
+    text: str, at_s: float, zone: ZoneInfo, *, formats: tuple[str, ...] = (), languages: tuple[str, ...] = ()
+) -> int | None:
+    """Return the moment that a text names, in seconds since the epoch, or None.
+
+    Args:
+        text: the text on the page, perhaps with words around the date.
+        at_s: the moment of the response in seconds since the epoch, from which relative texts and missing years count.
+        zone: the time zone of the forum's clock. A zone in the text outranks it.
+        formats: strptime formats, tried first.
+        languages: for `dateparser`, the slow last resort. Without languages it is not used.
+    """
+    moment = None
+    if not formats:
+        if len(text) <= _USUAL_LENGTH:
+            day, _, time = text.rpartition(" ")
+            begin = _midnight(day, zone)
+            if begin is not None and (since_s := _since_midnight(time)) is not None:
+                return begin + since_s
+        moment = _quick(text, at_s, zone)
+    if moment is None:
+        plain = clean(text)
+        if not plain:
+            return None
+        moment = _by_format(plain, formats, zone)
+        if moment is None:
+            moment = _read(plain, at_s, zone, languages)
+    return moment if moment is not None and EARLIEST < moment < LATEST else None
+
+
+@lru_cache(maxsize=4096)
+def is_stable(text: str, languages: tuple[str, ...] = ()) -> bool:
+    """Return whether a text names the same moment tomorrow, so that a change of the text is a change of the thread.
+
+    The words for today are known here in a few languages only. With `languages` the text is read as of two days, and
+    the two moments are compared.
+    """
+    plain = clean(text)
+    if not plain or is_relative(plain):
+        return False
+    return not languages or len({read_date(text, day_s, _ANYWHERE, languages=languages) for day_s in _TWO_DAYS}) == 1
+
+
+def clean(text: str) -> str:
+    """Return the text in NFKC and lower case, without direction marks. A text too long for a date becomes empty."""
+    plain = text.strip()
+    if len(plain) > _LONGEST:
+        return ""
+    if not plain.isascii():
+        plain = _MARKS.sub("", unicodedata.normalize("NFKC", plain))
+    return plain.lower()
+
+
+@lru_cache(maxsize=4096)
+def _midnight(day: str, zone: ZoneInfo) -> int | None:
+    """Return the start of a day in figures, None for a day of a clock change or at the ends of the range.
+
+    Cached, as the times of a day are. A page shows few days, and reading one takes ten times as long as a lookup.
+    """
+    found = _USUAL_DAY(day)
+    if found is None:
+        return None
+    year, month, date = map(int, found.groups())
+    try:
+        begin = datetime(year, month, date, tzinfo=zone)
+        # On a day of 23 or 25 hours, midnight plus a number of hours is not that hour of the clock.
+        is_whole = begin.utcoffset() == (begin + timedelta(days=1)).utcoffset()
+    except (ValueError, OverflowError):
+        return None
+    begin_s = _epoch(begin, zone) if is_whole else None
+    return begin_s if begin_s is not None and EARLIEST < begin_s < LATEST - _DAY_S else None
+
+
+@lru_cache(maxsize=4096)
+def _since_midnight(time: str) -> int | None:
+    found = _USUAL_TIME(time)
+    if found is None:
+        return None
+    hour, minute, second = map(int, found.groups("0"))
+    return hour * 3600 + minute * 60 + second if hour < 24 and minute < 60 and second < 60 else None
+
+
+def _quick(text: str, at_s: float, zone: ZoneInfo) -> int | None:
+    """Return the moment of other frequent spellings, without the general way through `clean` and many patterns."""
+    found = _USUAL_WORDS(text)
+    if found is None:
+        return _machine(text, zone)
+    number, unit, word, hour, minute = found.groups()
+    if number is not None:
+        return int(at_s) - int(number) * UNIT_S[unit]
+    try:
+        that = datetime.fromtimestamp(at_s, zone) - timedelta(days=DAYS[word.lower()])
+        moment = that.replace(hour=int(hour), minute=int(minute), second=0, microsecond=0)
+    except ValueError:
+        return None
+    return _epoch(moment, zone)
+
+
+def _machine(text: str, zone: ZoneInfo) -> int | None:
+    """Return the moment of ISO 8601 with at least minutes, or of epoch seconds or milliseconds."""
+    if text.isdigit() and text.isascii():
+        return int(text) if len(text) == 10 else int(text) // 1000 if len(text) == 13 else None
+    if len(text) < 16 or text[4:5] != "-":
+        return None
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return _epoch(moment, zone)
+
+
+def _by_format(plain: str, formats: tuple[str, ...], zone: ZoneInfo) -> int | None:
+    for form in formats:
+        try:
+            return _epoch(datetime.strptime(plain, form), zone)
+        except ValueError:
+            continue
+    return None
+
+
+def _read(plain: str, at_s: float, zone: ZoneInfo, languages: tuple[str, ...]) -> int | None:
+    quick = _machine(plain.upper(), zone)
+    if quick is not None:
+        return quick
+    now = datetime.fromtimestamp(at_s, zone)
+    day = _day(plain, now)
+    if day is not None:
+        (year, month, date), end = day
+        try:
+            moment = datetime(year, month, date, *time_of_day(plain[end:]), tzinfo=_zone_in(plain[end:]) or zone)
+        except ValueError:
+            return None
+        return _epoch(moment, zone)
+    relative = read_relative(plain, now)
+    if relative is not None:
+        return _epoch(relative, zone)
+    return _by_dateparser(plain, now, zone, languages) if languages else None
+
+
+def _day(plain: str, now: datetime) -> tuple[tuple[int, int, int], int] | None:
+    found = _YMD.search(plain)
+    if found:
+        return (int(found[1]), int(found[2]), int(found[3])), found.end()
+    for pattern, word, date in ((_DMY_WORDS, 2, 1), (_MDY_WORDS, 1, 2)):
+        found = pattern.search(plain)
+        month = month_of(found[word]) if found else None
+        if found and month is not None:
+            return (int(found[3]), month, int(found[date])), found.end()
+    found = _MD.search(plain)
+    if found:
+        month, date = int(found[1]), int(found[2])
+        # A forum leaves the year out while it is the current one; just after New Year that is the last one.
+        soon = now + timedelta(days=1)
+        return (now.year - ((month, date) > (soon.month, soon.day)), month, date), found.end()
+    return None
+
+
+def _zone_in(text: str) -> tzinfo | None:
+    found = _OFFSET.search(text)
+    if found is None:
+        return None
+    if found[1] is None:
+        return UTC
+    offset = timedelta(hours=int(found[2]), minutes=int(found[3]))
+    return timezone(-offset if found[1] == "-" else offset)
+
+
+def _epoch(moment: datetime, zone: ZoneInfo) -> int | None:
+    try:
+        aware = moment if moment.tzinfo is not None else moment.replace(tzinfo=zone)
+        return int(aware.timestamp())
+    except (OverflowError, ValueError, OSError):
+        return None
+
+
+def _by_dateparser(plain: str, now: datetime, zone: ZoneInfo, languages: tuple[str, ...]) -> int | None:
+    text = _PREFIX.sub("", plain)
+    if not any(sign.isdigit() for sign in text) or text.replace(".", "").isdigit():
+        return None
+    # The import costs 0.13 s and 20 MB. Hardly any forum shows such texts: only a process that meets one pays.
+    import dateparser  # type: ignore[import-untyped]  # noqa: PLC0415  # it ships no types
+
+    # Nobody posts in the future, so a date without a year is a past one. Day and month are required, or dateparser
+    # would fill in those of today.
+    settings = {
+        "TIMEZONE": zone.key, "RETURN_AS_TIMEZONE_AWARE": True, "RELATIVE_BASE": now.replace(tzinfo=None),
+        "PREFER_DATES_FROM": "past", "REQUIRE_PARTS": ["day", "month"],
+    }  # fmt: skip
+    try:
+        with _dateparser_lock:
+            moment = dateparser.parse(text, languages=list(languages), settings=settings)
+    except (ValueError, OverflowError, TypeError):
+        return None
+    return None if moment is None else _epoch(moment, zone)

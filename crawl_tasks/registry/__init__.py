@@ -1,0 +1,1 @@
+"""The registry of sites: published to Redis, and compiled once per version in each worker."""

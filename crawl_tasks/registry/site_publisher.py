@@ -1,0 +1,186 @@
+"""The site publisher: makes a site known to every worker, with text, terms for the frontier and boards."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from urllib.parse import urlsplit
+from zoneinfo import ZoneInfo
+
+from crawl_tasks.errors import ConfigError, SiteError
+from crawl_tasks.frontier.admin.admin import Admin
+from crawl_tasks.frontier.admin.failed import Selection
+from crawl_tasks.frontier.entry import line_of
+from crawl_tasks.frontier.frontier import BoardTerms, Frontier
+from crawl_tasks.model import Reach, Stage
+from crawl_tasks.sites.addresses import Addresses
+from crawl_tasks.sites.crawl_policy import Freshness, Schedule
+from crawl_tasks.sites.quiet_hours import minutes, offsets
+from crawl_tasks.sites.schema import Board, BoardKind, Site
+from crawl_tasks.sites.site_json import dump_site, read_site
+from crawl_tasks.sites.start_entry import first_page
+
+LEASE_GRACE_S = 15.0
+"""Time for parsing and the commit, in seconds. A lease lasts as long as this and the deadline of an attempt."""
+
+NEWS_SHARE = 0.85
+"""The most of the budget of list requests that pages of all news take."""
+
+SCAN_MARK = "@SCAN@"
+"""The placeholder in a board's line for the number of the scan, which produce.lua writes."""
+
+
+def publish_site(frontier: Frontier, site: Site, contact: str | None, publisher: str = "") -> int:
+    """Make a site known to all workers. Known boards keep their schedule, and new ones are due at once.
+
+    A `publisher`, as host:directory of the site file, brings a removed or withdrawn site back.
+
+    Returns:
+        The number of failed pages that have another address by this version, and are ready again.
+
+    Raises:
+        ConfigError: the site is public and no contact is set, or a board has no address.
+    """
+    require_contact(site, contact)
+    boards, before = board_terms(site), frontier.sites.published(site.name)
+    frontier.sites.publish(site.name, site.version, dump_site(site), terms_of(site), boards, publisher)
+    return _readdress(frontier, _read_or_none(before), site) if before else 0
+
+
+def _read_or_none(text: str) -> Site | None:
+    """Return a published site, or None where an incompatible version wrote the text: its addresses are not known."""
+    try:
+        return read_site(text)
+    except SiteError:
+        return None
+
+
+def _readdress(frontier: Frontier, before: Site | None, site: Site) -> int:
+    """Ask again for failed pages whose address follows from the site file, and is another one now."""
+    if before is not None and before.version == site.version:
+        return 0
+    old = Addresses(before) if before else None
+    new, failed = Addresses(site), Admin(frontier).failed.requests
+    moved = []
+    for one in failed.list(Selection(site.name)):
+        request = one.request
+        place = request.stage, request.key, request.page
+        # An address from a link may differ from that of the template. A board's first page never comes from a link.
+        is_ours = place[::2] == (Stage.LIST, 1) or (old is not None and old.of(*place) == request.address)
+        if is_ours and (address := new.of(*place)) not in (None, request.address):
+            moved.append((one, address))
+    return failed.readdress(moved)
+
+
+def require_contact(site: Site, contact: str | None) -> None:
+    """Refuse a public site while no contact is set.
+
+    Raises:
+        ConfigError: the site is public and there is no contact.
+    """
+    if is_public(site) and not contact:
+        raise ConfigError(
+            f"site {site.name}: {site.base} is public, so its operator must be able to reach you;"
+            " set CRAWL_CONTACT to a page or an e-mail address of yours"
+        )
+
+
+def is_public(site: Site) -> bool:
+    """Return whether a site has a host that the site file does not name as private."""
+    base = urlsplit(site.base)
+    port = base.port or (443 if base.scheme == "https" else 80)
+    private = {place.rpartition(":")[0] for place in site.private_hosts}
+    return f"{base.hostname}:{port}" not in site.private_hosts or not private.issuperset(site.hosts)
+
+
+def terms_of(site: Site) -> dict[str, str | int]:
+    """Return the terms of a site for the frontier: times in ms, order and guard as one letter a stage."""
+    gate = site.gate
+    return {
+        "window": gate.window,
+        "delay_ms": round(gate.delay_s * 1000),
+        "slow_ms": round(gate.slow_s * 1000),
+        "daily_budget": gate.daily_budget,
+        "daily_new": gate.daily_new,
+        "quiet": " ".join(map(minutes, gate.quiet_hours)),
+        # Lua has no time zones: the scripts get the offsets from UTC, from the present hour on.
+        "offsets": offsets(ZoneInfo(site.timezone), int(time.time()) // 3600 * 3600),
+        "weights": " ".join(str(getattr(gate.weights, lane)) for lane in type(gate.weights).model_fields),
+        "lease_ms": round((gate.deadline_s + LEASE_GRACE_S) * 1000),
+        "max_attempts": gate.max_attempts,
+        "max_backlog": gate.max_backlog,
+        "order": "".join(getattr(site.order, stage.value)[0] for stage in Stage),
+        "guard": "".join(getattr(site.guard, stage.value)[0] for stage in Stage),
+        "rolling_ms": site.guard_window_s * 1000,
+        "guard_capacity": site.guard_capacity,
+        "breaker_after": site.breaker.after,
+        "breaker_percent": site.breaker.percent,
+        "probe_ms": round(site.breaker.probe_s * 1000),
+        "min_items": f"{site.min_items_per_minute:g}",
+        "full_pass_ms": round(site.interval.full_pass_s * 1000),
+        "freshness": _budget_and_goal(site),
+    }
+
+
+def _budget_and_goal(site: Site) -> str:
+    """Return list requests an hour, the goal in hours and the news pages, or nothing for another schedule."""
+    if site.revisits_by is not Schedule.PRICED:
+        return ""
+    freshness = site.freshness or Freshness()
+    news = "".join(f" {board.id}" for board in site.boards if board.kind is BoardKind.NEWS)
+    return f"{_requests_s(site) * 3600:g} {freshness.goal_s / 3600:g}{news}"
+
+
+def _requests_s(site: Site) -> float:
+    gate_s = 1 / site.gate.delay_s if site.gate.delay_s else float(site.gate.window)
+    return (site.freshness or Freshness()).requests_s or gate_s / 2
+
+
+def _news_interval_s(site: Site) -> float:
+    """Return the seconds between two looks at a page of all news: half of the goal, or what the budget allows."""
+    # The rest of the budget stays with the boards, whose own scans show what the page hides.
+    pages = sum(board.kind is BoardKind.NEWS for board in site.boards)
+    return max(1.0, (site.freshness or Freshness()).goal_s / 2, pages / (NEWS_SHARE * _requests_s(site)))
+
+
+def board_terms(site: Site) -> list[BoardTerms]:
+    """Return the terms of each board: the first list page as a line to admit, and the interval in ms.
+
+    Raises:
+        SiteError: a board has no address.
+    """
+    addresses = Addresses(site)
+    terms = [_terms_of_board(site, board, addresses) for board in site.boards]
+    if not site.interval.full_pass_s:
+        return terms
+    # The first full passes are spread evenly over the period, each in the middle of its share. Otherwise all boards
+    # would be walked to their ends at once, and again in every period.
+    period_ms, count = round(site.interval.full_pass_s * 1000), len(terms)
+    return [
+        replace(
+            one, full_line=_full_line(site, board, addresses), full_first_ms=period_ms * (count + place) // (2 * count)
+        )
+        for place, (one, board) in enumerate(zip(terms, site.boards, strict=True))
+    ]
+
+
+def _full_line(site: Site, board: Board, addresses: Addresses) -> str:
+    """Return the line of the first list page of a full pass, at the lowest priority, empty for a hub without pages."""
+    if board.kind is not BoardKind.LIST:
+        return ""
+    scan = first_page(site, board, addresses, f"full{SCAN_MARK}")
+    return line_of(scan._replace(priority=0, reach=Reach(whole=f"full{SCAN_MARK}")))
+
+
+def _terms_of_board(site: Site, board: Board, addresses: Addresses) -> BoardTerms:
+    scan = first_page(site, board, addresses, SCAN_MARK)
+    start_s, min_s, max_s = site.interval.start_s, site.interval.min_s, site.interval.max_s
+    if site.revisits_by is Schedule.FIXED:
+        min_s = max_s = start_s
+    elif site.revisits_by is Schedule.PRICED and board.goal_s is not None:
+        min_s, start_s, max_s = (min(one, board.goal_s) for one in (min_s, start_s, max_s))
+    if site.revisits_by is Schedule.PRICED and board.kind is BoardKind.NEWS:
+        start_s = min_s = max_s = _news_interval_s(site)
+    if board.interval_s is not None:
+        start_s = min_s = max_s = board.interval_s
+    return BoardTerms(board.id, line_of(scan), round(start_s * 1000), round(min_s * 1000), round(max_s * 1000))

@@ -1,0 +1,109 @@
+"""The ticker: the maintenance loop of every worker (delays that ended, throttle slots, expired leases, lost messages).
+
+One process at a time is the leader (tick.lua). The others stand by, and one of them takes over within two seconds. So
+releases, retries and recovery go on without beat as long as one worker lives.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import threading
+import time
+from collections.abc import Iterable
+
+from crawl_tasks.errors import BackendError
+from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.logs import OutageLog
+from crawl_tasks.model.own_counters import put_back, take_counted
+from crawl_tasks.schedule.start_requests import StartRequests
+
+log = logging.getLogger(__name__)
+
+TROUBLE_WAIT_S = 1.0
+"""Time until the next tick while Redis fails, in seconds."""
+
+LEAST_WAIT_S = 0.002
+"""Time between two ticks at least, in seconds. Overdue work makes the wait of a tick 0, which would spin."""
+
+HEARTBEAT_EVERY_S = 10.0
+"""Time between two signs of life, in seconds. A process that misses three counts as gone."""
+
+
+class Ticker:
+    """The thread that ticks when something is due."""
+
+    def __init__(self, frontier: Frontier, start_requests: StartRequests | None = None) -> None:
+        self._frontier = frontier
+        self._start_requests = start_requests
+        self._name = f"{socket.gethostname()}:{os.getpid()}"
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._queues: tuple[str, ...] = ()
+        self._heartbeat_at = 0.0
+        self._outage = OutageLog(log, "ticker cannot tick; trying again every second")
+
+    def start(self, queues: Iterable[str] = ()) -> None:
+        """Tick in a thread of its own until `stop`, with a sign of life for a worker of these queues."""
+        self._queues = tuple(queues)
+        self._thread = threading.Thread(target=self._run, name="ticker", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the thread. Another process becomes the leader."""
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join(timeout=5)
+        self.flush_counters()
+        # A sign of life without queues ends the process for all watchers at once, not after three missed signs.
+        self._heartbeat(())
+
+    def once(self) -> str:
+        """Tick once, for the upkeep task of beat, and return the counts as a text."""
+        tick = self._frontier.tick(self._name)
+        if tick.is_leader and self._start_requests is not None:
+            self._start_requests.drain_if_due()
+        return (
+            f"{tick.expired} leases expired, {tick.lost} messages lost" if tick.is_leader else "another process ticks"
+        )
+
+    def _run(self) -> None:
+        while not self._stop.is_set():
+            if self._queues and time.monotonic() >= self._heartbeat_at:
+                self._heartbeat(self._queues)
+            self.flush_counters()
+            # Not longer than the time between two signs of life, which this thread gives as well.
+            self._stop.wait(min(self._tick(), HEARTBEAT_EVERY_S))
+
+    def flush_counters(self) -> None:
+        """Write the own counters of this process."""
+        if not (counted := take_counted()):
+            return
+        try:
+            self._frontier.count_own(counted)
+        except BackendError:
+            put_back(counted)
+
+    def _heartbeat(self, queues: tuple[str, ...]) -> None:
+        self._heartbeat_at = time.monotonic() + HEARTBEAT_EVERY_S
+        try:
+            self._frontier.heartbeat(self._name, queues, self._start_requests.name if self._start_requests else "")
+        except BackendError as error:
+            log.debug("presence not noted", extra={"error": str(error)})
+
+    def _tick(self) -> float:
+        asked_at = time.monotonic()
+        try:
+            tick = self._frontier.tick(self._name)
+        except BackendError as error:
+            self._outage.fail(error)
+            return TROUBLE_WAIT_S
+        self._outage.end()
+        if tick.expired or tick.lost:
+            log.warning("requests returned", extra={"expired_leases": tick.expired, "lost_messages": tick.lost})
+        if tick.is_leader and self._start_requests is not None:
+            self._start_requests.drain_if_due()
+        # The reply says how long to wait from the script's own time on. The way to Redis took time before that, and
+        # the next tick will take as long, so the wait counts from the moment of the call.
+        return max(asked_at + tick.wait_ms / 1000 - time.monotonic(), LEAST_WAIT_S)

@@ -1,0 +1,47 @@
+"""The front page in a preset: the addresses to try, the rules that find the boards there, and the pages of all news."""
+
+from __future__ import annotations
+
+from typing import Annotated, Self
+
+from pydantic import Field, StringConstraints, field_validator, model_validator
+
+from crawl_tasks.sites.field_rules import Part, Pattern
+from crawl_tasks.sites.stages import FieldName, Format, require, suggest
+
+INDEX_FIELDS = ("board", "url", "title", "parent")
+Path = Annotated[str, StringConstraints(pattern=r"^/[!-~]*$", max_length=1000)]
+
+
+class IndexSpec(Part):
+    """Front pages. One record is one board that can be watched. Categories without threads and links are no boards."""
+
+    address: tuple[Path, ...] = Field(
+        default=("/",), min_length=1, description="Addresses of the front page, tried in order."
+    )
+    format: Format = Field(default=Format.HTML, description="html, or json for an API.")
+    record: Pattern = Field(description="Finds the boards.")
+    fields: dict[FieldName, Pattern] = Field(
+        description="board (its id), url, title, parent (id of the board it belongs to). Without a rule for board, "
+        "list.identity reads the id from the url."
+    )
+    news: tuple[Path, ...] = Field(
+        default=(), description="Pages of the newest replies over all boards, which `new` tries in order."
+    )
+    timezone: Pattern | None = Field(
+        default=None, description="The text that names the forum's time zone, or shows its clock."
+    )
+    timezone_at: Path | None = Field(default=None, description="The page that names it, where no front page does.")
+    clock_changes: bool = Field(default=False, description="That clock is a place's, and may know summer time.")
+
+    @field_validator("address", mode="before")
+    @classmethod
+    def _one_address_is_a_list(cls, value: object) -> object:
+        return (value,) if isinstance(value, str) else value
+
+    @model_validator(mode="after")
+    def _can_be_read(self) -> Self:
+        for name in self.fields:
+            require(name in INDEX_FIELDS, f"fields.{name} is not known{suggest(name, INDEX_FIELDS)}")
+        require("board" in self.fields or "url" in self.fields, "needs fields.board or fields.url")
+        return self

@@ -1,0 +1,37 @@
+"""Event hooks of a site file: functions that are told of failed pages, dropped and stored items, filtered requests."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pydantic import Field
+
+from crawl_tasks.sites.field_rules import Part
+from crawl_tasks.sites.stages import FunctionName
+
+
+class Hooks(Part):
+    """The hooks of a site, each `package.module:function`. A worker calls them beside its pages, never within one."""
+
+    page_failed: FunctionName | None = Field(
+        default=None, description="A page failed: `request`, `reason`, `details`, `state` (delayed, parked or dead)."
+    )
+    item_dropped: FunctionName | None = Field(
+        default=None, description="A step dropped an item: `request`, `item`, `reason`."
+    )
+    request_filtered: FunctionName | None = Field(
+        default=None, description="The duplicate guard knew a request: `request`, and `parent` that led to it."
+    )
+
+    item_stored: FunctionName | None = Field(
+        default=None, description="The store has an item of a page that was fetched: `item`."
+    )
+
+
+OFFERED: Final = {
+    "page_failed": ("site", "request", "reason", "details", "state"),
+    "item_dropped": ("site", "request", "item", "reason"),
+    "request_filtered": ("site", "request", "parent"),
+    "item_stored": ("site", "item"),
+}
+"""The parameters that a function may take, by event."""

@@ -1,0 +1,197 @@
+"""Field rules of a site file: the place of a value on a page, and its type. Checked at load, compiled in `parse`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import StrEnum
+from typing import Annotated, Self
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
+
+from crawl_tasks.sites import syntax
+
+
+class As(StrEnum):
+    """The type into which the text of a rule is converted."""
+
+    TEXT = "text"
+    HTML = "html"
+    INT = "int"
+    COUNT = "count"
+    DATE = "date"
+    URL = "url"
+    BOOL = "bool"
+    ID = "id"
+
+
+class Beside(StrEnum):
+    """The element next to the record that a rule reads, for records of two rows."""
+
+    PREVIOUS = "previous"
+    NEXT = "next"
+
+
+class TextMode(StrEnum):
+    """The part of an element's text that is read."""
+
+    OWN = "own"
+    ALL = "all"
+    LINES = "lines"
+
+
+Plain = str | int | float | bool | None
+
+
+class Part(BaseModel):
+    """A frozen part of a site file, which accepts no unknown keys."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, allow_inf_nan=False)
+
+
+class Lookup(Part):
+    """A list elsewhere on a JSON page, in which the found value is the id of the entry to read."""
+
+    entries: str = Field(alias="in", description="JMESPath of the list, from the top of the page.")
+    by: str = Field(description="JMESPath of an entry's id.")
+    give: str = Field(description="JMESPath of what is read of the entry.")
+
+    @field_validator("entries", "by", "give")
+    @classmethod
+    def _json_compiles(cls, value: str) -> str:
+        return syntax.check_json_path(value)
+
+
+class Rule(Part):
+    """A rule that reads one value: by one of css, xpath, json, header, first_of, or else from the record itself."""
+
+    css: str | None = Field(default=None, description="CSS selector; the first match in document order is read.")
+    xpath: str | None = Field(
+        default=None, description="XPath 1.0, for what CSS cannot say; slower: parses the page again."
+    )
+    json_path: str | None = Field(
+        default=None,
+        alias="json",
+        description="JMESPath, where the format is json; with css, attr or drop, the text found is HTML to read.",
+    )
+    header: str | None = Field(
+        default=None, pattern=r"^[A-Za-z0-9-]{1,64}$", description="Name of a header of the response."
+    )
+    regex: str | None = Field(
+        default=None,
+        description="Keeps group 1 (or the whole match) of the text found; alone, it reads the page's source "
+        "or the record's text. Only the first 100,000 characters are searched.",
+    )
+    attr: str | None = Field(
+        # The length stands apart from the pattern: Unicode's \w repeated 1 to 64 times takes 18 ms to compile.
+        default=None,
+        pattern=r"^[\w:.-]+$",
+        max_length=64,
+        description="Read this attribute instead of the text.",
+    )
+    all: bool = Field(
+        default=False, strict=True, description="Read all matches, not only the first; joined with `join`."
+    )
+    join: str = Field(default=", ", max_length=16, description="Stands between the values when `all` is set.")
+    text: TextMode | None = Field(
+        default=None, description="own: only direct text; all: on one line; lines: paragraphs and breaks as newlines."
+    )
+    as_: As | None = Field(
+        default=None, alias="as", description="Type of the value; by default what the field's name says."
+    )
+    default: Plain = Field(default=None, description="Value where nothing is found.")
+    required: bool = Field(default=False, strict=True, description="A page without it fails with a ParseError.")
+    first_of: tuple[Pattern, ...] = Field(
+        default=(), description="Alternatives; the first that finds something is taken."
+    )
+    beside: Beside | None = Field(
+        default=None, description="previous or next: read in the element before or after the record, not in it."
+    )
+    drop: str | None = Field(default=None, description="CSS of elements left out before reading, such as quotes.")
+    format: tuple[str, ...] = Field(
+        default=(), description="strptime formats of a date, tried in order before all others."
+    )
+    map: dict[str, Plain] = Field(default={}, description="Replaces a text found by another value, before `as`.")
+    lookup: Lookup | None = Field(
+        default=None, description="What json finds is an id; read the entry of that id in a list on the page."
+    )
+    plus: int = Field(
+        default=0, ge=-1000, le=1000, strict=True, description="Added to a number; the result is not below 0."
+    )
+
+    @model_validator(mode="after")
+    def _is_complete(self) -> Self:
+        return self._has_one_selector()
+
+    def _has_one_selector(self) -> Self:
+        chosen = [name for name in ("css", "xpath", "json_path", "header") if getattr(self, name) is not None]
+        chosen += ["first_of"] if self.first_of else []
+        # The two together read HTML inside a JSON text.
+        if chosen == ["css", "json_path"]:
+            chosen = ["json_path"]
+        if len(chosen) > 1:
+            raise ValueError(f"{' and '.join(chosen)} cannot stand together; keep one, or use first_of")
+        if not chosen and not (self.regex or self.attr or self.text or self.as_ or self.drop):
+            raise ValueError("says nothing; give css, xpath, json, header, regex, attr or first_of")
+        if self.lookup is not None and self.json_path is None:
+            raise ValueError("lookup needs json, which finds the id to look up")
+        return self
+
+    @field_validator("css", "drop")
+    @classmethod
+    def _css_compiles(cls, value: str | None) -> str | None:
+        return value if value is None else syntax.check_css(value)
+
+    @field_validator("xpath")
+    @classmethod
+    def _xpath_compiles(cls, value: str | None) -> str | None:
+        return value if value is None else syntax.check_xpath(value)
+
+    @field_validator("json_path")
+    @classmethod
+    def _json_compiles(cls, value: str | None) -> str | None:
+        return value if value is None else syntax.check_json_path(value)
+
+    @field_validator("regex")
+    @classmethod
+    def _regex_compiles(cls, value: str | None) -> str | None:
+        return value if value is None else syntax.check_regex(value)
+
+    @field_validator("format", mode="before")
+    @classmethod
+    def _one_format_is_a_list(cls, value: object) -> object:
+        return (value,) if isinstance(value, str) else value
+
+    def walk(self) -> Iterator[Rule]:
+        """Yield this rule and all alternatives below."""
+        yield self
+        for rule in self.first_of:
+            yield from rule.walk()
+
+
+def _from_text(value: object) -> object:
+    return {"css": value} if isinstance(value, str) else value
+
+
+Pattern = Annotated[Rule, BeforeValidator(_from_text)]
+"""A rule as people write rules: a mapping, or CSS as plain text."""
+
+Rule.model_rebuild()
+
+
+class NamedRule(Rule):
+    """A part of a revision: the name of a field, or a rule of its own."""
+
+    field: str | None = Field(default=None, max_length=40, description="Name of a field of the row.")
+
+    def _has_one_selector(self) -> Self:
+        if self.field is not None and self.model_fields_set - {"field"}:
+            raise ValueError("gives a field and a rule; keep one")
+        return self if self.field is not None else super()._has_one_selector()
+
+
+def _from_name(value: object) -> object:
+    return {"field": value} if isinstance(value, str) else value
+
+
+Sign = Annotated[NamedRule, BeforeValidator(_from_name)]
+"""A part of a revision as people write one: the name of a field, or a mapping."""

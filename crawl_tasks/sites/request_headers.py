@@ -1,0 +1,46 @@
+"""The request headers of a site file: plain ones, and secret ones whose value stands in a variable FORUM_...."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated
+
+from pydantic import AfterValidator
+
+from crawl_tasks.sites.stages import require
+
+HEADER_VALUE = re.compile(r"[\x20-\x7e]{0,4096}")
+VARIABLE = re.compile(r"FORUM_[A-Z0-9_]{1,58}")
+_HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}")
+# The fetcher and its HTTP client set these. A second Content-Length or Transfer-Encoding would end the request at
+# another byte (request smuggling, RFC 9112, 11.2).
+_OURS = (
+    "host content-length transfer-encoding connection te trailer upgrade accept-encoding user-agent expect keep-alive "
+    "proxy-authorization proxy-connection"
+)
+_OUR_HEADERS = frozenset(_OURS.split())
+
+
+def _not_ours(headers: dict[str, str]) -> dict[str, str]:
+    for name in headers:
+        require(bool(_HEADER_NAME.fullmatch(name)), f"has a bad header name: {name[:40]!r}")
+        require(name.lower() not in _OUR_HEADERS, f"may not set {name}; it is the fetcher's")
+    return headers
+
+
+def _plain(headers: dict[str, str]) -> dict[str, str]:
+    for name, text in headers.items():
+        require(name.lower() != "authorization", f"may not hold {name}: the file is no secret; see secret_headers")
+        require(bool(HEADER_VALUE.fullmatch(text)), f"{name} must be printable ASCII on one line")
+    return headers
+
+
+def _named(headers: dict[str, str]) -> dict[str, str]:
+    for name, variable in headers.items():
+        # With any variable allowed, a published site file could send the database's password to a forum.
+        require(bool(VARIABLE.fullmatch(variable)), f"{name} must name a variable FORUM_..., as FORUM_COOKIE")
+    return headers
+
+
+Headers = Annotated[dict[str, str], AfterValidator(_not_ours), AfterValidator(_plain)]
+SecretHeaders = Annotated[dict[str, str], AfterValidator(_not_ours), AfterValidator(_named)]

@@ -1,0 +1,113 @@
+"""Atomic file writes: an exported file gets its name only when complete.
+
+Stdout, pipes and devices are written directly. A file is written beside its final place and renamed.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import stat
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TextIO
+
+from crawl_tasks.errors import ConfigError, CrawlError
+from crawl_tasks.logs import for_terminal
+
+
+@contextmanager
+def opened(out: str, *, overwrite: bool) -> Iterator[TextIO | TerminalText]:
+    """Open a file by its path, or stdout by "-", for UTF-8 text. A closed pipe ends the block quietly.
+
+    Raises:
+        ConfigError: `out` cannot be written, or exists and `overwrite` is not set.
+        CrawlError: the disk filled up. A file that stood there is as before.
+    """
+    try:
+        with _stdout() if out == "-" else _by_path(out, overwrite=overwrite) as file:
+            yield file
+    except BrokenPipeError:
+        return
+    except OSError as error:
+        raise CrawlError(
+            f"export: {out}: {error.strerror}; nothing is left under that name that is not whole"
+        ) from error
+
+
+@contextmanager
+def _stdout() -> Iterator[TextIO | TerminalText]:
+    try:
+        descriptor = os.dup(sys.stdout.fileno())
+    # A captured stdout may have no file behind.
+    except OSError:
+        yield sys.stdout
+        return
+    sys.stdout.flush()
+    is_terminal = sys.stdout.isatty()
+    # A file of our own: if the reader goes away, the interpreter has nothing of ours left to flush.
+    with open(descriptor, "w", encoding="utf-8", newline="") as file:
+        yield TerminalText(file) if is_terminal else file
+
+
+class TerminalText(io.TextIOBase):
+    """Text for a terminal: control and direction characters of foreign texts as JSON spells them.
+
+    They would move the cursor, change the title or type a command. Files and pipes get the texts as they are.
+    """
+
+    def __init__(self, file: TextIO) -> None:
+        self._file = file
+
+    def write(self, text: str) -> int:
+        """Write a text, and return its length."""
+        self._file.write(for_terminal(text))
+        return len(text)
+
+    def flush(self) -> None:
+        """Show what was written."""
+        self._file.flush()
+
+
+@contextmanager
+def _by_path(out: str, *, overwrite: bool) -> Iterator[TextIO]:
+    try:
+        # A symbolic link stays, and its target is replaced.
+        path = Path(os.path.realpath(os.path.expanduser(out)))
+        is_there = _exists(path)
+        is_file = is_there and stat.S_ISREG(path.stat().st_mode)
+        if is_file and not overwrite:
+            raise ConfigError(f"export: {out}: exists; name another file, or allow to replace it")
+        if is_there and not is_file:
+            target, file = None, open(path, "w", encoding="utf-8", newline="")  # noqa: SIM115  # closed below
+        else:
+            # In the same directory: a rename is atomic only within one file system.
+            target = path.with_name(f".crawl-export-{os.getpid()}.part")
+            file = open(target, "w", encoding="utf-8", newline="")  # noqa: SIM115  # closed below
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+        said = error.strerror if isinstance(error, OSError) else error
+        raise ConfigError(f"export: {out[:200]}: {said}; name a file in a directory that you may write to") from error
+    if target is None:
+        with file:
+            yield file
+        return
+    try:
+        with file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        target.replace(path)
+    finally:
+        with suppress(FileNotFoundError):
+            target.unlink()
+
+
+def _exists(path: Path) -> bool:
+    """Return whether something is there. Unlike Path.exists(), raise for a wrong path."""
+    try:
+        path.lstat()
+    except FileNotFoundError:
+        return False
+    return True

@@ -1,0 +1,93 @@
+"""Deletions: comments and posts that a full pass did not see, and the requests that follow.
+
+A comment may have moved from one page to another while the pass was between them. So the thread is read once more, and
+a comment missed by both reads is marked as deleted: an observation like any other, dated at the beginning of the first
+read. Pages of a read that another store worker still holds have later dates, so that they undo a mark whenever they
+come. Posts that no list of a board showed are requested by their own addresses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from sqlalchemy import Connection, func, or_, select
+
+from crawl_tasks.model import UNREADABLE, BoardPass, Comment, Items, Reach, Request, Stage, Sweep
+from crawl_tasks.store.tables import comments, posts
+
+LOOKS: Final = 2
+"""Reads that must have missed a comment. One more if fewer comments were seen than the thread claims to have."""
+
+MOST_TRIES: Final = 6
+"""Reads of a thread in one pass. A comment still in doubt after that is left to the next pass."""
+
+LEAST_UNLISTED: Final = 100
+UNLISTED_SHARE: Final = 10
+"""A board's pass asks for the posts longest unseen: a hundred, or one for every ten that the lists showed."""
+
+
+@dataclass(slots=True)
+class Followed:
+    """Consequences of full passes: comments to mark and pages to request."""
+
+    gone: list[Items] = field(default_factory=list)
+    asked: list[Request] = field(default_factory=list)
+
+
+def follow_up(connection: Connection, pages: Sequence[Items]) -> Followed:
+    """Return the consequences of full passes, after their pages are written."""
+    followed = Followed()
+    for page in pages:
+        for sweep in page.swept:
+            _follow_sweep(connection, page.site, sweep, followed)
+        for over in page.passes:
+            followed.asked += _unlisted(connection, page.site, over)
+    return followed
+
+
+def _follow_sweep(connection: Connection, site: str, sweep: Sweep, followed: Followed) -> None:
+    # An earlier version sent this sweep, by the forum's clock.
+    if not sweep.whole:
+        return
+    of_thread = (comments.c.site == site, comments.c.post_id == sweep.post_id)
+    is_there = or_(comments.c.state.is_(None), comments.c.state.not_in(UNREADABLE))
+    missed = connection.execute(
+        select(comments.c.comment_id).where(*of_thread, comments.c.seen_at < sweep.before, is_there)
+    ).scalars().all()  # fmt: skip
+    if not missed:
+        return
+    seen = select(func.count()).where(*of_thread, comments.c.seen_at >= sweep.before)
+    query = select(posts.c.url, posts.c.revision, posts.c.reply_count, seen.scalar_subquery().label("seen"))
+    thread = connection.execute(query.where(posts.c.site == site, posts.c.post_id == sweep.post_id)).one_or_none()
+    is_short = thread is not None and (thread.reply_count or 0) > thread.seen
+    if sweep.counts and sweep.look >= LOOKS + is_short:
+        marks = (Comment(sweep.post_id, one, sweep.before, state="deleted") for one in missed)
+        followed.gone.append(Items(site, comments=tuple(marks)))
+    elif thread is not None and thread.url is not None:
+        whole, _, tries = sweep.whole.partition(".")
+        number = int(tries or 1) + 1
+        if number > MOST_TRIES:
+            return
+        look = sweep.look + sweep.counts
+        reach = Reach(whole=f"{whole}.{number}", look=look, missed_from=sweep.before, made_after=sweep.made_after)
+        again = _request(site, sweep.post_id, thread.url, thread.revision, priority=sweep.priority, reach=reach)
+        # A cached page made before the last read tells nothing new: minutes later the cache has made another.
+        followed.asked.append(again if sweep.counts else again._replace(wait_s=15 * 2 ** (number - 1)))
+
+
+def _unlisted(connection: Connection, site: str, over: BoardPass) -> list[Request]:
+    """Return requests for posts of a board that nothing showed since the pass began, readable ones first."""
+    of_board = (posts.c.site == site, posts.c.forum_id == over.forum_id)
+    seen = connection.execute(select(func.count()).where(*of_board, posts.c.seen_at >= over.before)).scalar_one()
+    is_gone = posts.c.state.in_(UNREADABLE)
+    query = select(posts.c.post_id, posts.c.url, posts.c.revision)
+    query = query.where(*of_board, posts.c.seen_at < over.before, posts.c.url.is_not(None))
+    query = query.order_by(func.coalesce(is_gone, False), posts.c.seen_at)
+    rows = connection.execute(query.limit(max(LEAST_UNLISTED, seen // UNLISTED_SHARE)))
+    return [_request(site, *row, priority=over.priority, reach=Reach(whole=over.whole)) for row in rows]
+
+
+def _request(site: str, post: str, url: str, revision: str | None, *, priority: int, reach: Reach) -> Request:
+    return Request(site, Stage.POST, post, url, revision=revision or "", priority=priority, reach=reach)

@@ -1,0 +1,148 @@
+"""Database queries for recovery, which fills guard and frontier again, and for summaries.
+
+The iterators stream: they hold a connection, and a portion of the rows, until they are used up or closed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from sqlalchemy import Connection, Select, Table, func, or_, select, union
+
+from crawl_tasks.model import FULL_REACH, Reach, Request, Stage
+from crawl_tasks.store.tables import comments, forums, posts, requests, versions
+from crawl_tasks.store.upsert import Store
+
+Query = TypeVar("Query", bound=Select[Any])  # Select is invariant: a bound must leave its columns open
+
+
+@dataclass(frozen=True, slots=True)
+class SiteCounts:
+    """Numbers of stored rows of a site. `posts` counts discovered ones too. `last_seen_at` is None without a post."""
+
+    site: str
+    forums: int = 0
+    posts: int = 0
+    fetched_posts: int = 0
+    comments: int = 0
+    versions: int = 0
+    last_seen_at: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class KnownRequests:
+    """A page with the revision last admitted, or else last done. A page is open until that revision is done.
+
+    `wanted_at_ms` is the time of the admission, 0 for a page that beat or a person asked for.
+    """
+
+    request: Request
+    is_open: bool
+    done_at_ms: int
+    wanted_at_ms: int = 0
+
+
+def counts(store: Store, site: str | None = None) -> list[SiteCounts]:
+    """Return the numbers of stored rows per site, in the order of the names."""
+    with store.database.reading() as connection:
+        totals = [_totals(connection, table, site) for table in (forums, comments, versions)]
+        query = select(posts.c.site, func.count(), func.count(posts.c.fetched_at), func.max(posts.c.seen_at))
+        of_posts = {row.site: row for row in connection.execute(_of_site(query.group_by(posts.c.site), posts, site))}
+    found = []
+    for name in sorted(set(of_posts).union(*totals)):
+        number_of_forums, number_of_comments, number_of_versions = (total.get(name, 0) for total in totals)
+        _, known, fetched, last_seen_at = of_posts.get(name, (name, 0, 0, None))
+        found.append(
+            SiteCounts(name, number_of_forums, known, fetched, number_of_comments, number_of_versions, last_seen_at)
+        )
+    return found
+
+
+def remembered(store: Store, site: str) -> Iterator[KnownRequests]:
+    """Stream the pages of a site that were admitted or done, in the order of their last admission."""
+    query = (
+        select(requests).where(requests.c.site == site).order_by(requests.c.wanted_at, requests.c.key, requests.c.page)
+    )
+    for row in store.database.stream(query):
+        reach = Reach(*json.loads(row.reach)) if row.reach else FULL_REACH
+        # Pages that beat or a person asked for have no `wanted`.
+        revision = row.done if row.wanted is None else row.wanted
+        request = Request(
+            site, Stage(row.stage), row.key, row.address, page=row.page, revision=revision, priority=row.priority,
+            reach=reach,
+        )  # fmt: skip
+        yield KnownRequests(request, revision != row.done, row.done_at or 0, row.wanted_at or 0)
+
+
+def readers(store: Store, site: str) -> list[str]:
+    """Return the versions of the site file that read the stored posts and comments of a site."""
+    by_posts, by_comments = (select(table.c.read_by).where(table.c.site == site) for table in (posts, comments))
+    with store.database.reading() as connection:
+        found = connection.execute(union(by_posts, by_comments)).scalars()
+        return sorted(version for version in found if version is not None)
+
+
+def unread_revisions(store: Store, site: str) -> int:
+    """Return the number of posts whose list shows another revision than the one that their page was read at."""
+    query = _at_rest(site).where(posts.c.revision.is_not(None), posts.c.revision != posts.c.fetched_revision)
+    with store.database.reading() as connection:
+        return int(connection.execute(query).scalar_one())
+
+
+def other_counts(store: Store, site: str) -> int:
+    """Return the number of threads that have another number of comments than their list says."""
+    # Some forums count a deleted comment while its stub stands there, so both numbers are right.
+    there = _comments_of_post()
+    standing = there.where(func.coalesce(comments.c.state, "normal") != "deleted")
+    query = _at_rest(site).where(
+        or_(posts.c.reply_count > there.scalar_subquery(), posts.c.reply_count < standing.scalar_subquery())
+    )
+    with store.database.reading() as connection:
+        return int(connection.execute(query).scalar_one())
+
+
+def _comments_of_post() -> Select[Any]:
+    of_post = comments.c.site == posts.c.site, comments.c.post_id == posts.c.post_id
+    return select(func.count()).select_from(comments).where(*of_post)
+
+
+def _at_rest(site: str) -> Select[Any]:
+    """Return the query that counts the posts of a site that stand there and whose page was read."""
+    return select(func.count()).where(
+        posts.c.site == site,
+        posts.c.fetched_revision.is_not(None),
+        func.coalesce(posts.c.state, "normal") != "deleted",
+    )
+
+
+def read_by(store: Store, site: str, version: str) -> Iterator[Request]:
+    """Stream the pages that a version of the site file read: of posts, and all comment pages of their threads.
+
+    All comment pages, because a comment may have moved to another page of its thread since. The pages longest not
+    fetched come first, so that none starves where there is room for a few at a time.
+    """
+    of_post = select(posts.c.post_id, posts.c.url, posts.c.revision).order_by(posts.c.post_id)
+    of_post = of_post.where(posts.c.site == site, posts.c.read_by == version, posts.c.url.is_not(None))
+    for key, url, revision in store.database.stream(of_post):
+        yield Request(site, Stage.POST, key, url, revision=revision or "")
+    threads = select(comments.c.post_id).where(comments.c.site == site, comments.c.read_by == version)
+    revision = func.coalesce(requests.c.wanted, requests.c.done)
+    of_comments = select(requests.c.key, requests.c.page, requests.c.address, revision)
+    of_comments = of_comments.where(requests.c.site == site, requests.c.stage == Stage.COMMENT.value)
+    of_comments = of_comments.where(requests.c.key.in_(threads), requests.c.address.is_not(None))
+    for key, page, address, last in store.database.stream(
+        of_comments.order_by(requests.c.done_at, requests.c.key, requests.c.page)
+    ):
+        yield Request(site, Stage.COMMENT, key, address, page=page, revision=last or "")
+
+
+def _totals(connection: Connection, table: Table, site: str | None) -> dict[str, int]:
+    query = select(table.c.site, func.count()).group_by(table.c.site)
+    return dict(connection.execute(_of_site(query, table, site)).all())
+
+
+def _of_site(query: Query, table: Table, site: str | None) -> Query:
+    return query if site is None else query.where(table.c.site == site)

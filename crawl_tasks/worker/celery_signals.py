@@ -1,0 +1,146 @@
+"""Celery signals: how a worker and beat start and end (names, logs, ticker, refusals to start)."""
+
+from __future__ import annotations
+
+import gc
+import logging
+import os
+import signal
+import sys
+from collections.abc import Mapping
+
+from celery import signals
+from celery.worker import WorkController
+from celery.worker.consumer import Consumer
+from kombu.transport.virtual import Message
+
+from crawl_tasks.broker.transport import Channel
+from crawl_tasks.errors import BackendError, ConfigError
+from crawl_tasks.frontier.inspect.inspector import Inspector
+from crawl_tasks.logs import OutageLog, configure_logs
+from crawl_tasks.queues import DETAIL, DETAIL_QUEUES, LIST_QUEUE, STORE_QUEUE
+from crawl_tasks.worker.options import has_processes, refuse
+from crawl_tasks.worker.runtime import runtime
+
+log = logging.getLogger(__name__)
+
+_FETCHING = frozenset({LIST_QUEUE, DETAIL, *DETAIL_QUEUES})
+
+
+@signals.celeryd_init.connect
+def name_worker(sender: str, instance: WorkController, options: Mapping[str, object], **_: object) -> None:
+    """Name a worker by its queues and its process where `-n` names none. Celery calls every worker celery@HOST."""
+    program, host = sender.split("@", 1)
+    if program == "celery":
+        queues = options.get("queues")
+        served = "-".join(map(str, queues)) if isinstance(queues, list | tuple) else queues or program
+        instance.hostname = f"{served}-{os.getpid()}@{host}"  # type: ignore[attr-defined]  # the stubs lack it
+
+
+@signals.celeryd_after_setup.connect
+def preload(instance: WorkController, **_: object) -> None:
+    """Build the page task before the first page, and before a pool of processes is forked.
+
+    Raises:
+        SystemExit: a setting is wrong. The reason is written to standard error.
+    """
+    if _FETCHING.intersection(instance.app.amqp.queues.consume_from):
+        try:
+            runtime().page_task  # noqa: B018 (a cached property: access builds it)
+        except ConfigError as error:
+            refuse(str(error))
+
+
+@signals.celeryd_init.connect
+@signals.beat_init.connect
+def refuse_eviction(**_: object) -> None:
+    """Refuse to start on a Redis whose eviction policy would delete the ledger when its memory is full."""
+    try:
+        policy = Inspector(runtime().frontier).health(()).eviction
+    except BackendError:
+        # Redis is not there yet, and Celery waits for its broker by itself.
+        return
+    if policy not in ("noeviction", ""):
+        sys.stderr.write(
+            f"crawl_tasks: Redis has maxmemory-policy {policy}, which would throw the ledger away;"
+            " set it to noeviction: CONFIG SET maxmemory-policy noeviction\n"
+        )
+        raise SystemExit(BackendError.exit_code)
+
+
+class OutageFilter(logging.Filter):
+    """A log filter for beat: one line when the broker goes away, in place of two tracebacks at each try."""
+
+    def __init__(self, outage: OutageLog) -> None:
+        super().__init__()
+        self._outage = outage
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Return whether a record is about anything but an outage of the broker."""
+        # The import takes 6 ms, and only beat needs it.
+        from celery.beat import SchedulingError  # noqa: PLC0415
+
+        error = record.exc_info[1] if record.exc_info else None
+        if not isinstance(error, SchedulingError):
+            return True
+        self._outage.fail(error)
+        return False
+
+
+@signals.beat_init.connect
+def tell_outages_once(**_: object) -> None:
+    """Log when beat cannot send messages, and when beat can again."""
+    outage = OutageLog(log, "beat cannot send, no new scans begin; trying again at every turn")
+    logging.getLogger("celery.beat").addFilter(OutageFilter(outage))
+    signals.after_task_publish.connect(lambda **_: outage.end(), weak=False)
+
+
+@signals.worker_ready.connect
+def start_ticker(sender: Consumer, **_: object) -> None:
+    """Start the ticker, and tune the garbage collector for a long-lived process."""
+    # Modules and compiled sites live as long as the process. Frozen, no collection walks over them again.
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 100)
+    queues = sender.app.amqp.queues.consume_from
+    runtime().ticker.start(queues)
+    if runtime().settings.idle_exit_s:
+        runtime().idle_exit.start()
+    if STORE_QUEUE in queues:
+        runtime().ledger_watch.start()
+    # Of a pool of processes this one has no page in hand: each process watches itself. A watch here would also freeze
+    # each process that is forked later: faulthandler, with the interpreter's lock, waits there for our thread.
+    if _FETCHING.intersection(queues) and not has_processes(sender.pool):
+        threads = sender.controller.concurrency  # type: ignore[attr-defined]  # the stubs lack it
+        runtime().watch_hangs(threads=threads, end=lambda: os.kill(os.getpid(), signal.SIGTERM))
+
+
+@signals.worker_process_init.connect
+def watch_pool_process(**_: object) -> None:
+    """Fail a page that hangs in a process of the pool. The pool ends the process by `--time-limit`."""
+    runtime().watch_hangs()
+
+
+@signals.task_unknown.connect
+@signals.task_rejected.connect
+def keep_for_later(message: Message, exc: Exception, **_: object) -> None:
+    """Keep a message that only a later version understands. Celery would drop the message."""
+    if isinstance(message.channel, Channel):
+        message.channel.set_aside(message, f"{type(exc).__name__}: {exc}")
+
+
+@signals.worker_shutting_down.connect
+def stop_ticker(**_: object) -> None:
+    """Stop the ticker and the ledger watch: another process becomes the leader."""
+    runtime().ticker.stop()
+    if (hang_watch := runtime().hang_watch) is not None:
+        hang_watch.leave()
+    # Only a store worker has one, and access would build it: a cached property stands in vars() once it was used.
+    if "ledger_watch" in vars(runtime()):
+        runtime().ledger_watch.stop()
+
+
+@signals.setup_logging.connect
+def set_up_logs(loglevel: int | str | None = None, logfile: str | None = None, **_: object) -> None:
+    """Write structured log lines in place of Celery's own format."""
+    configure_logs(runtime().settings.log_format, loglevel, logfile)

@@ -1,0 +1,98 @@
+"""The hook runner: calls a site's functions for events beside the pages, so that none can hold up or fail a page.
+
+Events wait in a bounded queue, and a thread of its own calls the functions. What a function raises is logged and
+counted (`hook_failed`). One that hangs is left behind, and another thread goes on, three times in a process. Events
+that find the queue full are lost and counted (`hook_lost`).
+"""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+import time
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Final
+
+from crawl_tasks.logs import OutageLog
+from crawl_tasks.model.own_counters import count
+
+if TYPE_CHECKING:
+    from crawl_tasks.sites.event_hooks import Hooks
+
+log = logging.getLogger(__name__)
+
+MOST_WAITING: Final = 10_000
+HANGS_AFTER_S: Final = 30.0
+MOST_LEFT_BEHIND: Final = 3
+
+
+class HookRunner:
+    """The hook runner of one process. Thread-safe. `tell` returns at once, whatever the functions do."""
+
+    def __init__(
+        self,
+        *,
+        hangs_after_s: float = HANGS_AFTER_S,
+        most_waiting: int = MOST_WAITING,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._hangs_after_s = hangs_after_s
+        self._clock = clock
+        self._waiting: queue.Queue[tuple[str, str, str, Mapping[str, object]]] = queue.Queue(most_waiting)
+        self._lock = threading.Lock()
+        self._threads = 0
+        self._busy: tuple[float, str, str] | None = None
+        self._outage = OutageLog(log, "a hook fails")
+
+    @property
+    def is_busy(self) -> bool:
+        """Return whether a function runs now."""
+        return self._busy is not None
+
+    def tell(self, site: str, hooks: Hooks, event: str, **values: object) -> None:
+        """Have the function for an event called, where the site file names one."""
+        function = getattr(hooks, event)
+        if function is None:
+            return
+        self._keep_a_thread()
+        try:
+            self._waiting.put_nowait((site, event, function, values))
+        except queue.Full:
+            count(site, "hook_lost")
+
+    def _keep_a_thread(self) -> None:
+        """Start the first thread, or one in place of a thread that hangs."""
+        with self._lock:
+            busy, now = self._busy, self._clock()
+            hangs = busy is not None and now - busy[0] > self._hangs_after_s
+            if (self._threads and not hangs) or self._threads > MOST_LEFT_BEHIND:
+                return
+            if busy is not None and hangs:
+                count(busy[1], "hook_hung")
+                log.error("a hook hangs and is left behind", extra={"site": busy[1], "hook": busy[2]})
+            self._busy = None
+            self._threads += 1
+            threading.Thread(target=self._run, args=(self._threads,), name="hooks", daemon=True).start()
+
+    def _run(self, number: int) -> None:
+        # Reading site files costs 60 ms, which a process without hooks does without.
+        from crawl_tasks.sites.event_hooks import OFFERED  # noqa: PLC0415
+        from crawl_tasks.sites.functions import find_function  # noqa: PLC0415
+
+        # A thread that was left behind and goes on after all finds another number, and ends.
+        while number == self._threads:
+            site, event, function, values = self._waiting.get()
+            self._busy = mine = (self._clock(), site, function)
+            try:
+                call, wanted = find_function(function, f"{site}: hooks.{event}", OFFERED[event])
+                offers = {"site": site, **values}
+                call(**{name: offers[name] for name in wanted})
+                self._outage.end()
+            except Exception as error:
+                # Foreign code may raise anything, and the crawl goes on.
+                count(site, "hook_failed")
+                log.debug("hook failed", exc_info=True)
+                self._outage.fail(error)
+            if self._busy is mine:
+                self._busy = None

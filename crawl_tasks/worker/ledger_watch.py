@@ -1,0 +1,114 @@
+"""The ledger watch: store workers check every few seconds that Redis still holds the ledger of their database.
+
+If Redis does not, all sites stand still until an operator runs `crawl-tasks recover`. With CRAWL_RECOVER=auto the first
+worker that notices rebuilds the ledger.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from crawl_tasks.errors import ConfigError, CrawlError
+from crawl_tasks.frontier.admin.admin import Admin
+from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.monitor.problems.installation_kinds import LOST_LEDGER
+from crawl_tasks.store.upsert import Store
+from crawl_tasks.worker.store_task import OutboxConsumer
+
+if TYPE_CHECKING:
+    from crawl_tasks.recovery.rebuild import Rebuild, Rebuilt
+
+log = logging.getLogger(__name__)
+
+LOOK_EVERY_S = 5.0
+"""Time between two comparisons, in seconds."""
+
+BATCH = 500
+"""Pages of the outbox that a rebuild stores in one transaction."""
+
+LOST = f"{LOST_LEDGER}; run: crawl-tasks recover"
+
+
+class LedgerWatch:
+    """The watch of one store worker. A lock in Redis lets only one of all workers rebuild."""
+
+    def __init__(
+        self, frontier: Frontier, open_store: Callable[[], Store], *, contact: str | None, by_itself: bool
+    ) -> None:
+        self._frontier = frontier
+        self._admin = Admin(frontier)
+        self._open_store = open_store
+        self._contact = contact
+        self._by_itself = by_itself
+        self._is_logged = False
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Compare in a thread of its own until `stop`."""
+        self._thread = threading.Thread(target=self._run, name="ledger-watch", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the thread."""
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join(timeout=5)
+
+    def _run(self) -> None:
+        while not self._stop.is_set():
+            try:
+                self.look()
+            except CrawlError as error:
+                # Redis or the database is away, or nothing is stored yet. The store task logs that as an error already.
+                log.debug("cannot compare ledgers", extra={"error": str(error)})
+            self._stop.wait(LOOK_EVERY_S)
+
+    def look(self) -> None:
+        """Compare the ledgers of Redis and database once. If they differ, halt all sites or rebuild.
+
+        Raises:
+            BackendError: Redis or the database is away, or nothing was stored yet.
+        """
+        with self._open_store() as store:
+            if not self._admin.restore.is_lost(store.epoch()):
+                self._is_logged = False
+                # Only a halt of this watch ends by itself: the lost Redis is back. Other reasons need a person.
+                if self._admin.restore.halted() == LOST:
+                    self._admin.restore.go_on()
+            elif self._by_itself:
+                self._rebuild(store)
+            else:
+                self._admin.restore.halt(LOST)
+                self._log_once(LOST)
+
+    def _rebuild(self, store: Store) -> None:
+        try:
+            prepare_rebuild(self._frontier, store, self._contact).run_if_lost(_report)
+        except ConfigError as error:
+            self._log_once(str(error))
+
+    def _log_once(self, line: str) -> None:
+        if not self._is_logged:
+            log.error("all sites stand still", extra={"error": line})
+            self._is_logged = True
+
+
+def prepare_rebuild(frontier: Frontier, store: Store, contact: str | None) -> Rebuild:
+    """Return a rebuild that first empties the outbox by the store task."""
+    # The code that publishes and reads site files costs 50 ms, and a ledger is hardly ever lost.
+    from crawl_tasks.recovery.rebuild import Rebuild  # noqa: PLC0415
+
+    # Makes the tables that the version before did not have.
+    store.open()
+    return Rebuild(frontier, store, contact, OutboxConsumer(frontier, lambda: store, batch=BATCH, worth=1).run)
+
+
+def _report(rebuilt: Rebuilt) -> None:
+    log.warning(
+        "ledger rebuilt",
+        extra={"site": rebuilt.site, "open": rebuilt.ready, "known": rebuilt.known, "boards": rebuilt.boards},
+    )

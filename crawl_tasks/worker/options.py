@@ -1,0 +1,106 @@
+"""Worker options: the pool, the queues, and the refusal of command-line options that would have no effect.
+
+Celery takes every option with every pool, and ignores those that the pool cannot carry out.
+"""
+
+from __future__ import annotations
+
+import sys
+from difflib import get_close_matches
+from typing import Any, NoReturn
+
+import click
+from celery import signals
+from celery.concurrency import get_implementation
+from celery.worker import WorkController
+from click.core import ParameterSource
+
+from crawl_tasks.errors import SettingsError
+from crawl_tasks.queues import CONTROL_QUEUE, DETAIL, DETAIL_QUEUES, LIST_QUEUE, QUEUES
+
+POOL = "threads"
+PROCESSES = "prefork"
+POOLS = (POOL, PROCESSES, "solo")
+
+OF_PROCESSES = {
+    "time_limit": "--time-limit=90",
+    "soft_time_limit": "--soft-time-limit=90",
+    "max_tasks_per_child": "--max-tasks-per-child=1000",
+    "max_memory_per_child": "--max-memory-per-child=300000",
+}
+"""Attributes of a worker that only a pool of processes carries out, each with its option."""
+
+
+def refuse(reason: str) -> NoReturn:
+    """End the process with one line on standard error.
+
+    Raises:
+        SystemExit: always.
+    """
+    sys.stderr.write(f"crawl_tasks: {reason}\n")
+    raise SystemExit(SettingsError.exit_code)
+
+
+def has_processes(pool: object) -> bool:
+    """Return whether a pool, or the class of one, is of processes."""
+    return getattr(pool, "__module__", "") == get_implementation(PROCESSES).__module__
+
+
+@signals.worker_init.connect
+def choose_pool(sender: Any, **_: object) -> None:  # noqa: ANN401 (a WorkController, whose stubs lack half)
+    """Choose threads where `-P` names no pool, and refuse options that the pool cannot carry out.
+
+    Raises:
+        SystemExit: an option would have no effect. The reason is written to standard error.
+    """
+    context = click.get_current_context(silent=True)
+    # Not by the setting worker_pool: with it Celery takes `-P prefork` for its own default, and gives threads.
+    if context is not None and context.get_parameter_source("pool") is ParameterSource.DEFAULT:
+        sender.pool_cls = POOL
+    chosen = get_implementation(sender.pool_cls)
+    if chosen not in {get_implementation(name) for name in POOLS}:
+        name = chosen.__module__.rpartition(".")[2]
+        refuse(f"-P {name}: the pool is not supported; leave -P out for threads, or write -P {PROCESSES}")
+    if has_processes(chosen):
+        return
+    if scale := sender.options.get("autoscale"):
+        most, least = scale
+        refuse(
+            f"--autoscale needs processes; threads cost nothing while they wait: write -c {most},"
+            f" or -P {PROCESSES} --autoscale={most},{least}"
+        )
+    for name, option in OF_PROCESSES.items():
+        if getattr(sender, name):
+            refuse(f"{option.partition('=')[0]} needs processes; leave it out, or write -P {PROCESSES} {option}")
+
+
+def unknown_queue(name: str) -> str:
+    """Return the reason why no worker can serve a queue, or nothing if there is such a queue."""
+    known = (DETAIL, *QUEUES)
+    if name in known:
+        return ""
+    near = get_close_matches(name, known, n=1)
+    return f"there is no queue {name}; " + (f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}")
+
+
+@signals.celeryd_after_setup.connect
+def name_queues(instance: WorkController, **_: object) -> None:
+    """Let `-Q detail` stand for the queues post and comment, and let `-Q list` serve the queue control as well.
+
+    The messages of beat are work for list workers: they look for due boards. So a crawl needs list and detail workers,
+    a store worker and beat, and no worker for control.
+
+    Raises:
+        SystemExit: there is no such queue. Celery would wait there for ever.
+    """
+    queues = instance.app.amqp.queues
+    consumed = set(queues.consume_from)
+    for name in sorted(consumed):
+        if reason := unknown_queue(name):
+            refuse(f"-Q {name}: {reason}")
+    if DETAIL in consumed:
+        queues.deselect(DETAIL)
+        for name in DETAIL_QUEUES:
+            queues.select_add(name)
+    if LIST_QUEUE in consumed:
+        queues.select_add(CONTROL_QUEUE)

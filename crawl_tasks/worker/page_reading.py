@@ -1,0 +1,86 @@
+"""The reading of a page: its items and requests by the rules of the site, or the bot wall in the place of the page."""
+
+from __future__ import annotations
+
+import logging
+import operator
+import re
+from collections.abc import Callable
+
+from crawl_tasks.errors import Challenged, ParseError
+from crawl_tasks.fetch.bot_walls import bot_wall_in
+from crawl_tasks.model import Comment, Fetched, Items, Lease, Parsed, Post
+from crawl_tasks.model.own_counters import count
+from crawl_tasks.registry.site_registry import CompiledSite
+
+log = logging.getLogger(__name__)
+
+_PARTICULAR = re.compile(r"'(?:[^'\\]|\\.)*'|\"[^\"]*\"|\d+")
+_MOST_REMARKS = 100
+
+
+def read_page(
+    site: CompiledSite, lease: Lease, page: Fetched, tell_drop: Callable[[Post | Comment, str], None] | None = None
+) -> Parsed:
+    """Return the items and requests of a page, by the rules of its site, after the item pipeline.
+
+    An unchanged page (304, RFC 9110 section 15.4.5) has none.
+
+    Raises:
+        PageError: the page cannot be read.
+    """
+    if page.is_unchanged:
+        return Parsed(Items(lease.request.site))
+    parsed = _parse(site, lease, page)
+    for note in parsed.notes:
+        _remark(site, lease, note)
+    if site.priority_of is not None:
+        parsed = _prioritized(site, lease, parsed)
+    return parsed if site.pipeline is None else site.pipeline.process(lease.request, parsed, tell_drop)
+
+
+def _prioritized(site: CompiledSite, lease: Lease, parsed: Parsed) -> Parsed:
+    """Return the page with priorities by the site's own function. A request keeps its own where the function fails."""
+    children = []
+    for child in parsed.children:
+        try:
+            priority = site.priority_of(child, lease.request) if site.priority_of else child.priority
+            children.append(child._replace(priority=max(0, min(9, operator.index(priority)))))
+        except Exception as error:  # noqa: BLE001 (logged once for each kind, and counted)
+            # Foreign code may raise anything, and an order is no reason to lose a page.
+            _remark(site, lease, f"priority_of: {type(error).__name__}: {error}")
+            count(site.site.name, "priority_failed")
+            children.append(child)
+    return parsed._replace(children=tuple(children))
+
+
+def _remark(site: CompiledSite, lease: Lease, note: str) -> None:
+    """Log a remark of the rules, once for each kind: the next thousand pages will have the same."""
+    # Without quoted texts and numbers, remarks about two posts are of one kind. The limit bounds memory and log.
+    kind = f"{lease.request.stage} {_PARTICULAR.sub('', note)}"
+    if kind not in site.remarked and len(site.remarked) < _MOST_REMARKS:
+        site.remarked.add(kind)
+        log.warning("page is read with a remark", extra={"remark": note})
+
+
+def _parse(site: CompiledSite, lease: Lease, page: Fetched) -> Parsed:
+    """Return the parsed page.
+
+    Raises:
+        ParseError: the rules read nothing.
+        Challenged: a bot wall stands in the place of the page, so no rule can be mended.
+    """
+    wall = None
+    try:
+        parsed = site.parser.parse(lease.request, page, lease.tail)
+        if parsed.items.posts or parsed.items.comments or parsed.children:
+            return parsed
+        # A wall can satisfy lax rules and give an empty page, which would count as read.
+        wall = bot_wall_in(page.headers, page.body)
+    except ParseError:
+        wall = bot_wall_in(page.headers, page.body)
+        if wall is None:
+            raise
+    if wall is not None:
+        raise Challenged(f"{page.url} answered {page.status} with a challenge ({wall})")
+    return parsed

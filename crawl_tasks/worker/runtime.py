@@ -1,0 +1,149 @@
+"""The composition root: settings in, wired objects out, once per process and again after a fork."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import redis
+
+from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.frontier.redis_client import open_client
+from crawl_tasks.schedule.produce import Producer
+from crawl_tasks.schedule.start_requests import StartRequests
+from crawl_tasks.schedule.ticker import Ticker
+from crawl_tasks.settings import Settings, load_settings
+from crawl_tasks.worker.store_task import OutboxConsumer
+
+if TYPE_CHECKING:
+    from crawl_tasks.registry.site_registry import SiteRegistry
+    from crawl_tasks.worker.hang_watch import HangWatch
+    from crawl_tasks.worker.idle_exit import IdleExit
+    from crawl_tasks.worker.ledger_watch import LedgerWatch
+    from crawl_tasks.worker.page_task import PageTask
+
+
+def connect(settings: Settings) -> redis.Redis:
+    """Return the Redis client of the frontier, not yet connected."""
+    return open_client(
+        settings.redis_url,
+        settings.redis_master,
+        socket_keepalive=True,
+        socket_connect_timeout=5,
+        socket_timeout=10,
+        health_check_interval=30,
+    )
+
+
+class Runtime:
+    """The objects of one process, each built at its first use. So a fetching worker never opens the database."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.hang_watch: HangWatch | None = None
+
+    @cached_property
+    def frontier(self) -> Frontier:
+        """The frontier: guard, ledger and queues in Redis."""
+        return Frontier(
+            connect(self.settings), self.settings.redis_prefix, self.settings.store_at, self.settings.outbox_max
+        )
+
+    @cached_property
+    def sites(self) -> SiteRegistry:
+        """The registry of the published sites."""
+        # Rules, parsers and HTTP cost 60 ms, which a store worker and beat do without.
+        from crawl_tasks.registry.site_registry import SiteRegistry  # noqa: PLC0415
+        from crawl_tasks.sites.item_steps import read_steps  # noqa: PLC0415
+
+        return SiteRegistry(self.frontier, self.settings.contact, read_steps(self.settings.items))
+
+    @cached_property
+    def page_task(self) -> PageTask:
+        """The page task, with its HTTP client."""
+        from crawl_tasks.fetch.fetcher import build_fetcher  # noqa: PLC0415 (as above)
+        from crawl_tasks.worker.page_task import PageTask  # noqa: PLC0415
+
+        settings = self.settings
+        fetcher = build_fetcher(
+            settings.http_client,
+            ca_file=settings.ca_file,
+            proxy=settings.proxy.get_secret_value(),
+            shelf=self.frontier.robots,
+        )
+        return PageTask(self.frontier, self.sites, fetcher)
+
+    def watch_hangs(self, *, threads: int = 1, end: Callable[[], None] | None = None) -> None:
+        """Start the watch over the threads that work on pages. `end` asks a worker of threads to take no more."""
+        from crawl_tasks.worker.hang_watch import HangWatch  # noqa: PLC0415 (as above)
+
+        self.hang_watch = HangWatch(self.page_task, threads=threads, end=end)
+        self.hang_watch.start()
+
+    @cached_property
+    def store_task(self) -> OutboxConsumer:
+        """The store task, which opens the database at its first batch."""
+        # SQLAlchemy costs 0.25 s and 30 MB, and only the store needs it.
+        from crawl_tasks.store.upsert import Store  # noqa: PLC0415
+
+        settings = self.settings
+        return OutboxConsumer(
+            self.frontier,
+            lambda: Store(settings.database_url).open(),
+            batch=settings.store_batch,
+            worth=settings.store_at,
+        )
+
+    @cached_property
+    def ledger_watch(self) -> LedgerWatch:
+        """The watch that notices an emptied Redis."""
+        from crawl_tasks.store.upsert import Store  # noqa: PLC0415
+        from crawl_tasks.worker.ledger_watch import LedgerWatch  # noqa: PLC0415 (as above)
+
+        settings = self.settings
+        return LedgerWatch(
+            self.frontier,
+            lambda: Store(settings.database_url).open(create=False),
+            contact=settings.contact,
+            by_itself=settings.recover == "auto",
+        )
+
+    @cached_property
+    def producer(self) -> Producer:
+        """The producer, which beat calls."""
+        return Producer(self.frontier)
+
+    @cached_property
+    def idle_exit(self) -> IdleExit:
+        """The idle exit of this process."""
+        # Monitoring reads cost 20 ms, which the start of a worker without an idle exit does without.
+        from crawl_tasks.worker.idle_exit import IdleExit  # noqa: PLC0415
+
+        return IdleExit(self.frontier, self.settings.idle_exit_s)
+
+    @cached_property
+    def ticker(self) -> Ticker:
+        """The ticker of this process."""
+        name = self.settings.start_key or f"{self.settings.redis_prefix}:start"
+        return Ticker(self.frontier, StartRequests(self.frontier, name, batch=self.settings.start_batch))
+
+
+_lock = threading.Lock()
+_made: tuple[int, Runtime] | None = None
+
+
+def runtime() -> Runtime:
+    """Return the runtime of this process."""
+    global _made
+    # A forked child gets a runtime of its own: two processes on one inherited socket would read each other's replies.
+    # The first look is without the lock, because every task of every thread comes here.
+    made = _made
+    if made is None or made[0] != os.getpid():
+        with _lock:
+            made = _made
+            if made is None or made[0] != os.getpid():
+                made = _made = (os.getpid(), Runtime(load_settings()))
+    return made[1]

@@ -1,0 +1,73 @@
+"""Alerts of a real ledger: each holds for as long as its cause lasts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import redis
+
+from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.local.redis_server import RedisServer
+from crawl_tasks.model import Items, Lease, Parsed
+from crawl_tasks.monitor.problems.installation_kinds import STORE_LATE_S
+from crawl_tasks.monitor.problems.registry import ALERTS, find_problems
+from crawl_tasks.monitor.snapshot import Snapshot, take_snapshot
+from tests.frontier.by_hand import TERMS, posts, released
+from tests.waiting import eventually
+
+
+def alerts(snapshot: Snapshot) -> set[str]:
+    """Name the alerts beside those of processes that a test does not start."""
+    return {problem.name for problem in find_problems(snapshot, None, ALERTS)} - {"CrawlNoWorker", "CrawlBeatSilent"}
+
+
+def later(snapshot: Snapshot, seconds: float) -> Snapshot:
+    return replace(snapshot, health=replace(snapshot.health, at_ms=snapshot.at_ms + round(seconds * 1000)))
+
+
+def test_a_store_that_fails_is_told_with_a_small_outbox_and_until_all_is_stored(client: redis.Redis) -> None:
+    frontier = Frontier(client, "test", outbox_max=3)
+    frontier.sites.publish("demo", "v1", "{}", TERMS, [])
+    frontier.admit("demo", posts(5))
+    for rid in released(client)[:3]:
+        lease = frontier.lease("demo", rid)
+        assert isinstance(lease, Lease)
+        frontier.commit(lease, Parsed(Items("demo")))
+    frontier.outbox.read("a store worker that cannot write", 10)
+    during = take_snapshot(frontier)
+
+    assert alerts(during) == {"CrawlOutboxFull"}
+    for seconds in (STORE_LATE_S + 1, 3600, 86_400):
+        assert alerts(later(during, seconds)) == {"CrawlOutboxFull", "CrawlStoreFails"}
+
+    drawn = frontier.outbox.read("another", 10, takeover_ms=0)
+    frontier.outbox.ack({"demo": [page for page, _ in drawn]})
+    assert alerts(take_snapshot(frontier)) == set()
+
+
+@pytest.fixture
+def replica(tmp_path: Path, client: redis.Redis) -> Iterator[RedisServer]:
+    server = RedisServer(tmp_path / "replica")
+    server.start()
+    yield server
+    server.stop()
+
+
+def test_a_redis_that_refuses_writes_is_told_with_its_reason(client: redis.Redis, replica: RedisServer) -> None:
+    client.config_set("maxmemory", 1)
+    full = take_snapshot(Frontier(client, "test"))
+    client.config_set("maxmemory", 0)
+    well = take_snapshot(Frontier(client, "test"))
+    with redis.Redis.from_url(replica.url) as other:
+        master = client.connection_pool.connection_kwargs
+        other.replicaof(master["host"], master["port"])
+        eventually(lambda: take_snapshot(Frontier(other, "test")).health.refusal)
+        copy = take_snapshot(Frontier(other, "test"))
+
+    assert (full.health.refusal, well.health.refusal) == ("its memory is full (maxmemory)", "")
+    assert copy.health.refusal == "it is a read-only replica"
+    assert "CrawlRedisRefuses" in alerts(full) & alerts(copy)
+    assert "CrawlRedisRefuses" not in alerts(well)

@@ -1,0 +1,73 @@
+"""The README shows what the program prints and writes: the demo's output, and a site file that `new` wrote."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.docs.session import BLOCK, ROOT, Session, differences, session
+from tests.forums.recorded import FORUMS, RECORDINGS, replayed
+
+README = (ROOT / "README.md").read_text("utf-8")
+DEMO = {
+    "make crawl": "crawl-tasks demo --no-flower",
+    ".venv/bin/crawl-tasks demo --mutate": "crawl-tasks demo --mutate --no-flower",
+}
+"""What the README shows, and how it is run here, where another Flower may have the port."""
+
+pytestmark = [pytest.mark.flow, pytest.mark.timeout(300)]
+
+
+def printed(reader: Session, command: str) -> str:
+    done = subprocess.run(
+        ["bash", "-c", command],
+        cwd=reader.home,
+        env=reader.environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+    return done.stdout
+
+
+def test_the_demo_prints_the_lines_that_the_readme_shows(tmp_path: Path) -> None:
+    [block] = [body for _, body in BLOCK.findall(README) if body.startswith("$ ")]
+    shown = dict(part.rstrip("\n").split("\n", 1) for part in re.split(r"^\$ ", block, flags=re.M)[1:])
+    sites = tmp_path / "config" / "sites"
+    sites.mkdir(parents=True)
+    # The boards are not scanned again while the demo runs, however slow the machine.
+    text = (
+        (ROOT / "config" / "sites" / "demo.yaml")
+        .read_text("utf-8")
+        .replace("min_s: 60, start_s: 60", "min_s: 600, start_s: 600")
+    )
+    (sites / "demo.yaml").write_text(text, "utf-8")
+
+    assert list(shown) == list(DEMO)
+    with session(tmp_path) as reader:
+        for command, lines in shown.items():
+            output = printed(reader, DEMO[command])
+            assert differences(lines.split("\n"), output) == [], output
+
+
+def test_new_writes_the_site_file_that_the_readme_shows(tmp_path: Path) -> None:
+    forum = FORUMS["phpbb"]
+    if not forum.is_there:
+        pytest.skip(f"no recording of phpbb in {RECORDINGS}; set FORUM_RECORDINGS to the directory of recordings")
+    [shown] = [body for kind, body in BLOCK.findall(README) if kind == "yaml"]
+
+    with replayed(forum, tmp_path) as replay, session(tmp_path) as reader:
+        printed(reader, f"{sys.executable} -m crawl_tasks new {replay.base} --name forum")
+        written = (tmp_path / "config" / "sites" / "forum.yaml").read_text("utf-8")
+        assert (
+            written.replace(replay.base, "http://127.0.0.1:7351").replace(
+                replay.base.removeprefix("http://"), "127.0.0.1:7351"
+            )
+            == shown
+        )

@@ -1,0 +1,67 @@
+"""Celery's events and Flower tell the same of a page as the ledger does."""
+
+from __future__ import annotations
+
+import json
+import threading
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from celery import Celery
+
+from crawl_tasks.local.redis_server import free_port
+from tests.flow.world import CELERY, World
+from tests.waiting import eventually
+
+
+@contextmanager
+def events_of(url: str) -> Iterator[list[dict[str, object]]]:
+    """Collect the events of all workers, as any monitor of Celery's does."""
+    events: list[dict[str, object]] = []
+    with Celery(broker=url, set_as_current=False) as app, app.connection() as connection:
+        receiver = app.events.Receiver(connection, handlers={"*": events.append})
+        thread = threading.Thread(target=lambda: receiver.capture(limit=None, timeout=None), daemon=True)
+        thread.start()
+        yield events
+        receiver.should_stop = True
+        thread.join(timeout=10)
+
+
+def flowers(port: int, state: str) -> int:
+    """Return the number of page tasks that Flower shows in a state."""
+    address = f"http://127.0.0.1:{port}/api/tasks?limit=100000&state={state}"
+    with urllib.request.urlopen(address, timeout=10) as answer:
+        return sum(task["name"].startswith("crawl_tasks.fetch_") for task in json.load(answer).values())
+
+
+def test_a_page_has_the_same_state_in_events_in_flower_and_in_the_ledger(world: World) -> None:
+    world.forum()
+    broken, circular, faulty = (post["post_id"] for post in world.truth()["posts"][:3])
+    faults = (f"changed_markup /post/{broken}", f"redirect_loop /post/{circular}", f"error /post/{faulty} times=2")
+    world.forum(*(word for fault in faults for word in ("--fault", fault)))
+    port = free_port()
+    world.environment |= {"FLOWER_UNAUTHENTICATED_API": "true"}
+    world.start("flower", *CELERY, "flower", f"--port={port}")
+    eventually(lambda: "Connected to" in world.log_of("flower") or world.ended("flower"))
+
+    with events_of(world.server.url) as events:
+        world.worker("all", "list,detail,store", "-E")
+        world.crawl()
+        counts = world.count_requests()
+        eventually(lambda: reported(events, "task-succeeded", "done") == counts.done - 5)
+
+    assert (counts.parked, counts.dead, counts.fields["failed:server_error"]) == (1, 1, "2")
+    assert reported(events, "task-failed", "parked: parse: ") == 1
+    assert reported(events, "task-failed", "dead: redirect: ") == 1
+    assert reported(events, "task-failed", "") == 2
+    assert reported(events, "task-retried", "delayed: server_error: ") == reported(events, "task-retried", "") == 2
+    assert reported(events, "task-succeeded", "gone") == 5
+    eventually(lambda: flowers(port, "SUCCESS") >= counts.done)
+    assert (flowers(port, "FAILURE"), flowers(port, "RETRY"), flowers(port, "STARTED")) == (2, 2, 0)
+
+
+def reported(events: list[dict[str, object]], kind: str, text: str) -> int:
+    """Return the number of events of a kind whose exception or result has a text."""
+    said = [str(event.get("exception", event.get("result"))) for event in events if event["type"] == kind]
+    return sum(text in words for words in said)

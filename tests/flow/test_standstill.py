@@ -1,0 +1,58 @@
+"""`crawl-tasks run` where something stands still: it says why, and ends where nothing is left that can move."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+
+from crawl_tasks.cli.exits import Exit
+from tests.flow.world import ROOT, SITE, World
+from tests.waiting import PATIENCE_S, eventually
+
+# A minute without any step is too long for a test. On a busy machine it takes workers several seconds to start.
+HASTY = (
+    "-c",
+    "import crawl_tasks.monitor.watchdog as w; w.GIVE_UP_MS = 20_000; from crawl_tasks.cli.main import main; main()",
+)
+
+
+def run(world: World, *program: str) -> subprocess.Popen[bytes]:
+    sites = world.directory / "config" / "sites"
+    sites.mkdir(parents=True)
+    text = (
+        (ROOT / "config" / "sites" / "demo.yaml")
+        .read_text("utf-8")
+        .replace("127.0.0.1:8765", world.base.removeprefix("http://"))
+    )
+    (sites / "demo.yaml").write_text(text, "utf-8")
+    return world.start("run", sys.executable, *program, "run", SITE, "--until-idle")
+
+
+def test_a_run_whose_rest_waits_behind_an_open_breaker_ends_and_says_so(world: World) -> None:
+    world.forum("--fault", "changed_markup /post/.*")
+
+    code = run(world, *HASTY).wait(timeout=PATIENCE_S)
+
+    said = world.log_of("run")
+    del world.processes["run"]
+    assert code == Exit.STANDSTILL, said
+    assert "nothing moves: demo: the circuit breaker of post" in said
+    assert "finish_reason" in said
+    assert "standstill" in said
+    assert world.count_requests().open > 0
+
+
+def test_a_run_whose_redis_refuses_writes_says_so_with_its_reason(world: World) -> None:
+    world.forum("--latency-ms", "100")
+    process = run(world, "-m", "crawl_tasks")
+    eventually(lambda: world.ended("run") or len(world.fetched()) > 20)
+
+    world.client.config_set("maxmemory", 1)
+    eventually(lambda: "nothing moves: Redis refuses writes" in world.log_of("run"))
+    world.client.config_set("maxmemory", 0)
+    process.send_signal(signal.SIGINT)
+
+    assert process.wait(timeout=PATIENCE_S) == Exit.INTERRUPTED, world.log_of("run")
+    assert "its memory is full (maxmemory)" in world.log_of("run")
+    del world.processes["run"]

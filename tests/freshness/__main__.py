@@ -1,0 +1,135 @@
+"""`make freshness`: the shipped revisit policy against those of other crawlers, in virtual time, with bars."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from statistics import mean
+from typing import NamedTuple
+
+from tests.freshness.policies import POLICIES
+from tests.freshness.simulation import Crawl, Outcome
+from tests.freshness.world import forum
+
+BOARDS, SEEDS = 200, 5
+WORLDS = ("log-normal 2.0", "log-normal 1.5", "zipf 0.8", "zipf 1", "equal")
+BUDGETS = (0.05, 0.2, 1.0)
+"""List requests a board-hour."""
+
+NEWS = "priced + news page"
+BARS = {"log-normal 2.0": (0.60, 0.45), "log-normal 1.5": (0.90, 0.60)}
+"""The most that p95 and mean may be, in relation to fixed intervals at the same budget, at 0.2 and 1."""
+
+NEWS_BAR, GAP_BAR = 0.10, 24.0
+
+
+class Case(NamedTuple):
+    """One crawl: world, budget, seed, policy."""
+
+    world: str
+    budget: float
+    seed: int
+    policy: str
+
+
+class Ratio(NamedTuple):
+    """A crawl in relation to fixed intervals at the same budget, and its longest gap in uniform intervals."""
+
+    p95: float
+    mean: float
+    requests: float
+    gap: float
+
+
+def crawl(case: Case) -> Outcome:
+    """Crawl one forum by one policy."""
+    worlds = forum(case.world, BOARDS, case.seed)
+    has_news_page = case.policy == NEWS
+    policy = POLICIES["priced" if has_news_page else case.policy]
+    # With a news page the boards' own scans have a small part of the budget.
+    uniform_h = 1 / case.budget
+    return Crawl(worlds, policy(worlds, uniform_h), case.budget * BOARDS, has_news_page=has_news_page).run()
+
+
+def measure(worlds: Sequence[str], seeds: int) -> dict[tuple[str, float, str], Ratio]:
+    """Return the ratios by world, budget and policy, means over the seeds."""
+    names = [*POLICIES, NEWS]
+    cases = [
+        Case(world, budget, seed, name)
+        for world in worlds
+        for budget in BUDGETS
+        for seed in range(seeds)
+        for name in names
+    ]
+    with ProcessPoolExecutor(os.cpu_count()) as pool:
+        outcomes = dict(zip(cases, pool.map(crawl, cases, chunksize=4), strict=True))
+    ratios = {
+        case: _ratio(outcome, outcomes[case._replace(policy="fixed")], case) for case, outcome in outcomes.items()
+    }
+    return {
+        (world, budget, name): Ratio(
+            *(
+                mean(column)
+                for column in zip(*(ratios[Case(world, budget, seed, name)] for seed in range(seeds)), strict=True)
+            )
+        )
+        for world in worlds
+        for budget in BUDGETS
+        for name in names
+    }
+
+
+def _ratio(outcome: Outcome, fixed: Outcome, case: Case) -> Ratio:
+    return Ratio(
+        outcome.quantile(0.95) / fixed.quantile(0.95),
+        outcome.mean / fixed.mean,
+        outcome.requests / fixed.requests,
+        outcome.longest_gap_h * case.budget,
+    )
+
+
+def missed_bars(ratios: dict[tuple[str, float, str], Ratio]) -> list[str]:
+    """Return a line for each bar that is missed."""
+    missed = []
+    for (world, budget, name), ratio in ratios.items():
+        where = f"{world} at {budget} requests a board-hour, {name}"
+        if name == NEWS:
+            if ratio.p95 > NEWS_BAR:
+                missed.append(f"{where}: p95 is {ratio.p95:.2f} of fixed, above {NEWS_BAR}")
+            if ratio.gap > 1:
+                missed.append(f"{where}: a board was not looked at for {ratio.gap:.1f} uniform intervals")
+        if name != "priced":
+            continue
+        p95, mean_ = BARS.get(world, (1.0, 1.0)) if budget >= 0.2 else (1.0, 1.0)
+        if ratio.p95 > p95 or ratio.mean > mean_:
+            missed.append(f"{where}: p95 {ratio.p95:.3f} and mean {ratio.mean:.3f} of fixed, above {p95} or {mean_}")
+        if ratio.gap > GAP_BAR:
+            missed.append(f"{where}: a board was not looked at for {ratio.gap:.1f} uniform intervals")
+    return missed
+
+
+def table(ratios: dict[tuple[str, float, str], Ratio]) -> list[str]:
+    """Return the lines of a Markdown table: 95th percentile and mean delay of each policy, fixed intervals being 1."""
+    names = [*POLICIES, NEWS][1:]
+    lines = ["| world | requests a board-hour | " + " | ".join(names) + " |", "|---" * (len(names) + 2) + "|"]
+    for world in WORLDS:
+        for budget in BUDGETS:
+            cells = (ratios[world, budget, name] for name in names)
+            lines.append(
+                f"| {world} | {budget:g} | " + " | ".join(f"{one.p95:.2f} {one.mean:.2f}" for one in cells) + " |"
+            )
+    return lines
+
+
+def main() -> int:
+    """Print the table and the missed bars. Return 1 where one is missed."""
+    ratios = measure(WORLDS, SEEDS)
+    missed = missed_bars(ratios)
+    sys.stdout.writelines(f"{line}\n" for line in [*table(ratios), *missed])
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

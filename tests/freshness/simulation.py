@@ -1,0 +1,121 @@
+"""The simulation: one site's scans in virtual time, under a budget of list requests, by a policy."""
+
+from __future__ import annotations
+
+import heapq
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from crawl_tasks.frontier.revisit import EARLY
+from tests.freshness.policies import Policy
+from tests.freshness.world import BEGIN_H, END_H, MEASURED_H, BoardWorld
+
+ROWS, NEWS_ROWS = 20, 50
+BOARD_SHARE = 0.15  # of the requests, beside a page of all news
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The result: hours from posting to the scan that shows an item, sorted, the list requests, and the longest gap."""
+
+    delays: tuple[float, ...]
+    requests: int
+    longest_gap_h: float
+
+    def quantile(self, share: float) -> float:
+        """Return a quantile of the delays in hours."""
+        return self.delays[min(len(self.delays) - 1, int(share * len(self.delays)))]
+
+    @property
+    def mean(self) -> float:
+        """Return the mean delay in hours."""
+        return sum(self.delays) / len(self.delays)
+
+
+class Crawl:
+    """One crawl of a forum at `requests_h` list requests an hour."""
+
+    def __init__(
+        self,
+        worlds: Sequence[BoardWorld],
+        policy: Policy,
+        requests_h: float,
+        *,
+        has_news_page: bool = False,
+        hidden: frozenset[int] = frozenset(),
+    ) -> None:
+        self._worlds, self._policy = worlds, policy
+        self._each_h = 1 / requests_h
+        self._found_h = [0.0] * len(worlds)
+        self._looked_h = [BEGIN_H] * len(worlds)
+        self._interval_h = [0.0] * len(worlds)
+        self._due: list[tuple[float, int]] = [
+            (BEGIN_H + number * self._each_h, number) for number in range(len(worlds))
+        ]
+        self._delays: list[float] = []
+        self._requests, self._longest = 0, 0.0
+        self._seen_h, self._hidden = 0.0, hidden  # the news page: its last scan, and the boards that it hides
+        self._has_news_page, self._credit = has_news_page, 0.0
+        self._all = sorted((time, board) for board, world in enumerate(worlds) for time in world.times)
+        self._news_at = 0
+
+    def run(self) -> Outcome:
+        """Crawl to the end."""
+        now = BEGIN_H
+        while now < END_H:
+            pages = 0 if self._is_turn_of_news() else self._scan_next(now)
+            if not pages and self._has_news_page:
+                pages = self._scan_news(now)
+            if not pages:  # nothing is due
+                now = max(now + self._each_h, self._next_h())
+                continue
+            if self._is_measured(now):
+                self._requests += pages
+            now += pages * self._each_h
+        return Outcome(tuple(sorted(self._delays)), self._requests, self._longest)
+
+    def _is_turn_of_news(self) -> bool:
+        self._credit += BOARD_SHARE
+        if not self._has_news_page or self._credit >= 1:
+            self._credit -= 1
+            return False
+        return True
+
+    def _next_h(self) -> float:
+        due, board = self._due[0]
+        return due - EARLY * self._interval_h[board] if self._policy.is_early else due
+
+    def _scan_next(self, now: float) -> int:
+        due, board = self._due[0]
+        if now < self._next_h():
+            return 0
+        heapq.heappop(self._due)
+        rows = self._find(board, now)
+        if self._is_measured(now):
+            seen_h = 0.0 if board in self._hidden else self._seen_h
+            self._longest = max(self._longest, now - max(self._looked_h[board], seen_h))
+        self._looked_h[board] = now
+        self._interval_h[board] = self._policy.after(board, now, now - due, rows)
+        heapq.heappush(self._due, (now + self._interval_h[board], board))
+        return 1 + len(rows) // ROWS if self._found_h[board] else 1
+
+    def _scan_news(self, now: float) -> int:
+        self._seen_h = now
+        first, self._news_at = self._news_at, bisect_right(self._all, now, key=lambda item: item[0])
+        boards = {board for _, board in self._all[first : self._news_at] if board not in self._hidden}
+        return 1 + sum(len(self._find(board, now)) for board in boards) // NEWS_ROWS
+
+    def _find(self, board: int, now: float) -> list[float]:
+        """Take a board's new items, and return the last reply of each thread among them."""
+        times, threads = self._worlds[board].between(self._found_h[board], now)
+        if not self._found_h[board]:
+            times, threads = times[-ROWS:], threads[-ROWS:]  # history on the first page
+        elif self._is_measured(now):
+            self._delays += [now - time for time in times]
+        self._found_h[board] = now
+        return list(dict(zip(threads, times, strict=True)).values())
+
+    @staticmethod
+    def _is_measured(now: float) -> bool:
+        return now >= END_H - MEASURED_H

@@ -1,0 +1,195 @@
+"""Functions of a site are told of events beside its pages; one that raises or hangs harms no page and no other site."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import redis
+
+from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.frontier.inspect.inspector import Inspector
+from crawl_tasks.model.own_counters import MOST_NAMES, count, put_back, take_counted
+from crawl_tasks.monitor.problems.registry import find_problems
+from crawl_tasks.monitor.problems.window import marks_of
+from crawl_tasks.monitor.snapshot import take_snapshot
+from crawl_tasks.monitor.web.exposition import exposition
+from crawl_tasks.monitor.web.metrics import FAMILIES
+from crawl_tasks.schedule.ticker import Ticker
+from crawl_tasks.sites.event_hooks import Hooks
+from crawl_tasks.store.upsert import Store
+from crawl_tasks.worker.hook_runner import HookRunner
+from crawl_tasks.worker.store_task import OutboxConsumer
+from tests.frontier.by_hand import TERMS, posts
+from tests.frontier.small_crawl import RULES, SmallCrawl
+from tests.unit import hook_functions
+from tests.waiting import eventually
+
+HOOKS = "tests.unit.hook_functions"
+
+
+@pytest.fixture(autouse=True)
+def nothing_told() -> Iterator[None]:
+    hook_functions.told.clear()
+    hook_functions.goes_on.clear()
+    take_counted()
+    yield
+    hook_functions.goes_on.set()
+
+
+def hooks(*events: str) -> str:
+    return "hooks: {" + ", ".join(f"{event}: '{HOOKS}:{event}'" for event in events) + "}\n"
+
+
+def board_of_three(crawl: SmallCrawl, rules: str) -> None:
+    crawl.publish(f"boards: [1]\n{rules}")
+    crawl.forum.board("1", 1, "10 0", "11 0", "12 0")
+    for number in ("10", "11"):
+        crawl.forum.thread(number)
+    crawl.forum.pages["/post/12"] = "<h1>no body</h1>"
+
+
+def test_failed_pages_dropped_and_stored_items_and_filtered_requests_are_told(
+    crawl: SmallCrawl, tmp_path: Path
+) -> None:
+    events = ("page_failed", "item_dropped", "request_filtered", "item_stored")
+    board_of_three(crawl, hooks(*events) + f"items: ['{HOOKS}:drop_spam']\n")
+
+    crawl.scan()
+    with Store(f"sqlite:///{tmp_path}/crawl.db") as store:
+        OutboxConsumer(crawl.frontier, lambda: store, batch=100, worth=1).run()
+        crawl.scan()
+        eventually(lambda: len(hook_functions.told) >= 9)
+
+    told = set(hook_functions.told)
+    assert ("failed", "demo", "12", "parse", "parked") in told
+    assert ("dropped", "11", "spam") in told
+    assert {("filtered", number, "1") for number in ("10", "11", "12")} <= told
+    assert ("stored", "demo", "10") in told
+    assert ("stored", "demo", "11") not in told
+
+
+def test_filtered_requests_are_logged_for_debugging(crawl: SmallCrawl, caplog: pytest.LogCaptureFixture) -> None:
+    board_of_three(crawl, "")
+    crawl.scan()
+
+    with caplog.at_level(logging.DEBUG, "crawl_tasks.worker.page_task"):
+        crawl.scan()
+
+    filtered = [record.filtered for record in caplog.records if "guard knows" in record.message]
+    assert [address.rpartition("/")[2] for address in filtered] == ["10", "11", "12"]
+
+
+@pytest.mark.parametrize("bad", ["raises", "hangs", "is_not_there"])
+def test_a_hook_that_fails_harms_no_page_and_no_hook_of_another_site(crawl: SmallCrawl, bad: str) -> None:
+    board_of_three(crawl, f"hooks: {{page_failed: '{HOOKS}:{bad}'}}\n")
+
+    crawl.scan()
+
+    counts = Inspector(crawl.frontier).count_requests("demo")
+    assert (counts.done, counts.parked, counts.imbalance()) == (3, 1, "")
+
+
+def test_a_hook_that_hangs_is_left_behind_three_times_and_others_go_on() -> None:
+    now = [0.0]
+    runner = HookRunner(hangs_after_s=30, clock=lambda: now[0])
+    bad = Hooks(page_failed=f"{HOOKS}:hangs")
+    good = Hooks(item_stored=f"{HOOKS}:item_stored")
+
+    class Item:
+        post_id = "7"
+
+    for done in range(1, 4):
+        runner.tell("one", bad, "page_failed")
+        eventually(lambda: runner.is_busy)
+        now[0] += 31
+        runner.tell("two", good, "item_stored", item=Item)
+        eventually(lambda expected=done: len(hook_functions.told) == expected)
+
+    assert take_counted() == {"one": {"hook_hung": 3}}
+    assert hook_functions.told == [("stored", "two", "7")] * 3
+
+
+def test_more_events_than_wait_are_lost_and_counted() -> None:
+    runner = HookRunner(most_waiting=5)
+    bad = Hooks(page_failed=f"{HOOKS}:hangs")
+    runner.tell("one", bad, "page_failed")
+    eventually(lambda: runner.is_busy)
+
+    for _ in range(9):
+        runner.tell("one", bad, "page_failed")
+
+    assert take_counted() == {"one": {"hook_lost": 4}}
+
+
+def test_own_counters_come_to_the_exporter_for_their_site_alone(frontier: Frontier) -> None:
+    frontier.sites.publish("other", "v1", "{}", TERMS, [])
+    ticker = Ticker(frontier)
+    for _ in range(2):
+        count("demo", "Failed pages!", 3)
+        count("gone", "x")
+        ticker.flush_counters()
+
+    text = exposition(FAMILIES, take_snapshot(frontier))
+
+    assert 'crawl_own_total{site="demo",name="failed_pages"} 6' in text
+    assert 'crawl_own_total{site="other"' not in text
+    assert 'crawl_own_total{site="gone"' not in text
+    assert take_counted() == {}
+
+
+def test_names_of_own_counters_are_bounded(frontier: Frontier, client: redis.Redis) -> None:
+    # A site of its own: the names of a process count for as long as it lives.
+    frontier.sites.publish("bounded", "v1", "{}", TERMS, [])
+    for start in (0, 5000):
+        for number in range(start, start + MOST_NAMES + 50):
+            count("bounded", f"post {number}")
+        counted = take_counted()
+        assert len(counted["bounded"]) <= MOST_NAMES + 1
+        frontier.count_own(counted)
+
+    names = [name for name in client.hkeys("test:s:bounded:stats") if name.startswith(b"own:")]
+    assert len(names) <= MOST_NAMES + 1
+
+
+def test_counters_that_could_not_be_written_are_kept() -> None:
+    count("demo", "x", 2)
+    put_back(take_counted())
+    count("demo", "x")
+
+    assert take_counted() == {"demo": {"x": 3}}
+
+
+def test_a_function_gives_requests_their_priority_and_its_failure_costs_nothing(
+    crawl: SmallCrawl, client: redis.Redis
+) -> None:
+    board_of_three(crawl, "")
+    more = f"boards: [1]\npriority_of: '{HOOKS}:newest_first'\n"
+    crawl.publish(more, rules=RULES.replace("window: 50", "window: 1"))
+
+    fetched = crawl.scan()
+
+    assert fetched == ["/list/1/1", "/post/11", "/post/12", "/post/10"]
+    assert take_counted()["demo"]["priority_failed"] == 1
+
+
+def test_too_few_items_a_minute_raise_an_alert_for_that_site_alone(frontier: Frontier, client: redis.Redis) -> None:
+    frontier.sites.publish("demo", "v1", "{}", TERMS | {"min_items": "2"}, [])
+    frontier.sites.publish("other", "v1", "{}", TERMS, [])
+    first = marks_of(take_snapshot(frontier))
+    before = replace(first, at_ms=first.at_ms - 600_000)
+
+    def alerts(items: int) -> list[str]:
+        client.hset("test:s:demo:stats", "post:new", items)
+        client.hincrby("test:changes", "demo", 1)
+        found = find_problems(take_snapshot(frontier), before)
+        return [f"{one.subject}: {one.text}" for one in found if one.name == "CrawlFewItems"]
+
+    assert alerts(21) == []
+    assert alerts(19) == ["demo: 1.9 items a minute, fewer than min_items_per_minute"]
+    frontier.admit("demo", posts(1))
+    frontier.sites.pause("demo")
+    assert alerts(0) == []

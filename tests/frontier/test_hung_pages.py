@@ -1,0 +1,170 @@
+"""A page whose function does not return, or costs a worker its lease, fails. Its late result is refused."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+import redis
+
+from crawl_tasks.frontier.admin.admin import Admin
+from crawl_tasks.frontier.admin.failed import FailedRequest, Selection
+from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.frontier.inspect.inspector import Inspector
+from crawl_tasks.frontier.retry import Verdict
+from crawl_tasks.model import Items, Lease, Parsed, Request, SlotSpan, Stage, State
+from crawl_tasks.worker.attempt_timer import AttemptTimer, LeasedPage
+from crawl_tasks.worker.hang_watch import HangWatch, is_overdue
+from tests.frontier.by_hand import NOTHING, lease, post, posts, released
+from tests.frontier.small_crawl import RULES, SmallCrawl
+from tests.waiting import eventually
+
+HERE = "tests.frontier.test_hung_pages"
+HANGS = RULES.replace("  fields: {title: h1, body: .body}\n  pages: .pages", f"  parser: {HERE}:hangs")
+GATE = threading.Event()
+"""The function of the site returns when this is set."""
+
+
+def hangs(request: Request) -> Parsed:
+    if request.key == "1":
+        GATE.wait()
+    return Parsed(Items(request.site))
+
+
+@pytest.fixture(autouse=True)
+def _gate() -> Iterator[None]:
+    GATE.clear()
+    yield
+    GATE.set()
+
+
+def parked(frontier: Frontier) -> list[FailedRequest]:
+    return [one for one in Admin(frontier).failed.requests.list(Selection("demo")) if one.state is State.PARKED]
+
+
+def test_a_page_that_hangs_fails_alone_within_its_lease_and_its_late_result_is_refused(
+    crawl: SmallCrawl, client: redis.Redis, caplog: pytest.LogCaptureFixture
+) -> None:
+    site = crawl.publish(rules=HANGS)
+    client.hset("test:s:demo", "lease_ms", 2000)
+    crawl.forum.thread("1")
+    crawl.forum.thread("2")
+    crawl.frontier.admit("demo", [post(n)._replace(address=f"{site.base}/post/{n}") for n in (1, 2)])
+    watch = HangWatch(crawl.pages, threads=2, end=lambda: None)
+    worker = threading.Thread(target=crawl.work)
+
+    worker.start()
+    eventually(lambda: watch.look() or parked(crawl.frontier))
+    [failed], lost = parked(crawl.frontier), watch.has_lost_most()
+    GATE.set()
+    worker.join()
+
+    assert (failed.request.key, failed.reason, lost) == ("1", "hung", False)
+    assert "in hangs, line " in failed.details
+    assert "in hangs\n" in caplog.text  # the stack
+    assert caplog.messages.count("lease lost before the commit, the page is somebody else's now") == 1
+    assert (Inspector(crawl.frontier).count_requests("demo").done, watch.has_lost_most()) == (1, False)
+    assert [page.rid for page in crawl.frontier.kept_pages.kept("demo", Stage.POST)] == [failed.rid]
+
+
+def test_a_page_whose_result_waits_for_redis_does_not_hang(
+    crawl: SmallCrawl, client: redis.Redis, caplog: pytest.LogCaptureFixture
+) -> None:
+    site = crawl.publish(rules=HANGS)
+    client.hset("test:s:demo", "lease_ms", 1000)
+    crawl.forum.thread("2")
+    crawl.forum.then["/post/2"] = lambda: client.client_pause(3000, all=False)  # writes wait, as the commit
+    crawl.frontier.admit("demo", [post(2)._replace(address=f"{site.base}/post/2")])
+    watch = HangWatch(crawl.pages, threads=1, end=lambda: None)
+    worker = threading.Thread(target=crawl.work)
+
+    worker.start()
+    eventually(lambda: watch.look() or not worker.is_alive())
+
+    assert Inspector(crawl.frontier).count_requests("demo").done == 1
+    assert "page hangs" not in caplog.text
+
+
+def test_a_worker_with_more_hung_threads_than_others_has_lost_most(crawl: SmallCrawl, client: redis.Redis) -> None:
+    site = crawl.publish(rules=HANGS)
+    client.hset("test:s:demo", "lease_ms", 2000)
+    crawl.forum.thread("1")
+    crawl.frontier.admit("demo", [post(1)._replace(address=f"{site.base}/post/1")])
+    watches = [HangWatch(crawl.pages, threads=threads, end=lambda: None) for threads in (1, 2)]
+    worker = threading.Thread(target=crawl.work)
+
+    worker.start()
+    eventually(lambda: [watch.look() for watch in watches] and parked(crawl.frontier))
+    lost = [watch.has_lost_most() for watch in watches]
+    GATE.set()
+    worker.join()
+
+    assert lost == [True, False]
+
+
+@pytest.mark.parametrize(("is_parsed", "state"), [(True, "parked"), (False, "ready")])
+def test_a_page_whose_second_lease_ran_out_while_it_was_parsed_is_not_given_to_a_third_worker(
+    frontier: Frontier, client: redis.Redis, is_parsed: bool, state: str
+) -> None:
+    client.hset("test:s:demo", "lease_ms", 200)
+    frontier.admit("demo", posts(1))
+    held = lease(frontier, released(client)[0])
+
+    if is_parsed:
+        assert frontier.note_parsing(held)
+    eventually(lambda: frontier.tick("t").expired == 1)
+
+    counts = Inspector(frontier).count_requests("demo")
+    assert (counts.parked, counts.ready + counts.released) == ((1, 0) if state == "parked" else (0, 1))
+    assert frontier.commit(held, NOTHING) is None
+    assert [one.reason for one in parked(frontier)] == ["hung"] * is_parsed
+
+
+def test_a_lease_that_was_lost_is_not_noted(frontier: Frontier, client: redis.Redis) -> None:
+    frontier.admit("demo", posts(1))
+    held = lease(frontier, released(client)[0])
+    frontier.fail(held, Verdict(State.DELAYED, "deadline", "too slow"))
+
+    assert not frontier.note_parsing(held)
+
+
+def test_only_a_further_attempt_is_noted_as_parsing(crawl: SmallCrawl, client: redis.Redis) -> None:
+    site = crawl.publish(rules=HANGS)
+    crawl.forum.thread("1")
+    crawl.forum.statuses["/post/1"] = 500
+    crawl.frontier.admit("demo", [post(1)._replace(address=f"{site.base}/post/1")])
+
+    def deadlines() -> list[float]:
+        return [score % 1 for _, score in client.zrange("test:s:demo:leased", 0, -1, withscores=True)]
+
+    crawl.work()
+    crawl.forum.statuses.clear()
+    eventually(lambda: crawl.frontier.tick("t") and client.llen("post"))
+    worker = threading.Thread(target=crawl.work)
+    worker.start()
+    eventually(lambda: deadlines() == [0.5])
+    GATE.set()
+    worker.join()
+
+    assert Inspector(crawl.frontier).count_requests("demo").done == 1
+
+
+class Waiting:
+    """A throttle that made an attempt wait so long."""
+
+    def __init__(self, waited_s: float) -> None:
+        self.waited_s = waited_s
+
+
+@pytest.mark.parametrize(
+    ("lease_ms", "slot_s", "waited_s", "expected"),
+    [(45_000, 0, 0, False), (45_000, 0, -42.1, True), (60_000, 15, -42.1, True), (60_000, 15, -41.9, False)],
+)
+def test_a_page_is_overdue_shortly_before_its_lease_ends_waiting_for_slots_aside(
+    lease_ms: int, slot_s: float, waited_s: float, expected: bool
+) -> None:
+    slot = SlotSpan(0.0, slot_s, slot_s) if slot_s else None
+    held = Lease(1, 1, 1, post(1), "v1", 0, deadline_ms=lease_ms, slot=slot)
+
+    assert is_overdue(LeasedPage(held, AttemptTimer(Waiting(waited_s)))) is expected  # type: ignore[arg-type]

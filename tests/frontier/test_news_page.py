@@ -1,0 +1,105 @@
+"""A page of the newest replies over all boards: found there first, at the boards known; what it hides is counted."""
+
+from __future__ import annotations
+
+import redis
+
+from crawl_tasks.frontier.inspect.inspector import Inspector
+from crawl_tasks.monitor.snapshot import take_snapshot
+from tests.frontier.small_crawl import SmallCrawl
+
+SITE = """
+boards: [1, {id: news, kind: news, address: /news}]
+freshness: {goal_s: 60, requests_s: 100}
+"""
+
+
+def news(crawl: SmallCrawl, *rows: str) -> None:
+    crawl.forum.board("news", 1, *rows)
+    crawl.forum.pages["/news"] = crawl.forum.pages["/list/news/1"]
+
+
+def only(client: redis.Redis, crawl: SmallCrawl, board: str) -> list[str]:
+    """Scan one board, and give the paths that were fetched."""
+    crawl.client.hdel("test:s:demo", "scan_at")
+    client.zadd("test:boards", {f"demo {board}": 0})
+    crawl.frontier.produce()
+    return crawl.work()
+
+
+def begun(crawl: SmallCrawl) -> None:
+    crawl.publish(SITE)
+    for number in ("7", "8", "9"):
+        crawl.forum.thread(number)
+    crawl.forum.board("1", 1, "7 3", "8 0")
+    news(crawl, "7 3", "8 0")
+    crawl.scan()
+    crawl.client.hdel("test:s:demo", "scan_at")
+    crawl.scan()
+
+
+def test_a_reply_is_found_on_the_news_page_and_not_asked_for_again_by_the_board(
+    crawl: SmallCrawl, client: redis.Redis
+) -> None:
+    begun(crawl)
+    news(crawl, "8 1", "7 3")
+    crawl.forum.board("1", 1, "8 1", "7 3")
+
+    assert only(client, crawl, "news") == ["/news", "/post/8"]
+    assert only(client, crawl, "1") == ["/list/1/1"]
+    assert only(client, crawl, "news") == ["/news"]
+
+
+def test_a_row_of_the_news_page_belongs_to_no_board(crawl: SmallCrawl) -> None:
+    begun(crawl)
+    pages = crawl.items()
+
+    assert {forum.forum_id for page in pages for forum in page.forums} == {"1"}
+    assert {post.forum_id for page in pages for post in page.posts} <= {"1", None}
+
+
+def test_what_the_news_page_hides_is_found_by_the_board_and_counted(crawl: SmallCrawl, client: redis.Redis) -> None:
+    begun(crawl)
+    only(client, crawl, "news")
+    crawl.forum.board("1", 1, "9 1 2026-01-01 10:00", "7 3", "8 0")
+
+    assert only(client, crawl, "1") == ["/list/1/1", "/post/9"]
+    assert Inspector(crawl.frontier).count_requests("demo").stats["news:missed"] == 1
+
+
+def test_beside_a_news_page_boards_are_expected_to_find_little(crawl: SmallCrawl, client: redis.Redis) -> None:
+    crawl.publish(SITE)
+    past = [f"{number} 1 2026-01-01 10:00" for number in range(10, 30)]
+    for number in range(10, 30):
+        crawl.forum.thread(str(number))
+    crawl.forum.board("1", 1, *past)
+    news(crawl)
+
+    crawl.scan()
+
+    items, hours, *_ = map(float, client.hget("test:s:demo:board:1", "history").split())
+    assert (items, hours) == (0, 0)
+
+
+def test_beside_a_news_page_the_goal_is_expected_to_be_met_and_boards_to_find_little(
+    crawl: SmallCrawl, client: redis.Redis
+) -> None:
+    begun(crawl)
+    for replies in range(4, 12):
+        news(crawl, f"7 {replies}", "8 0")
+        crawl.forum.board("1", 1, f"7 {replies}", "8 0")
+        only(client, crawl, "news")
+        only(client, crawl, "1")
+
+    expected = take_snapshot(crawl.frontier, ["demo"]).sites[0].expected
+    rates = {name: float(client.hget(f"test:s:demo:board:{name}", "history").split()[4]) for name in ("1", "news")}
+
+    assert expected is not None
+    assert expected.in_time >= 0.95
+    assert rates["1"] < rates["news"] / 20
+
+
+def test_the_news_page_has_its_interval_by_the_goal(crawl: SmallCrawl, client: redis.Redis) -> None:
+    begun(crawl)
+
+    assert int(client.hget("test:s:demo:board:news", "interval_ms")) == 30_000

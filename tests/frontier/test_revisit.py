@@ -1,0 +1,69 @@
+"""The revisit policy in Lua does what its Python form does, which the simulation measures."""
+
+from __future__ import annotations
+
+import json
+import random
+
+import pytest
+import redis
+
+from crawl_tasks.frontier.revisit import (
+    BoardHistory,
+    SiteTerms,
+    busy_sums,
+    interval,
+    moved_price,
+    observe,
+    rate_of,
+    scan_of,
+)
+from crawl_tasks.frontier.scripts import scoped
+
+STEP = """
+local steps, answers = cjson.decode(ARGV[1]), {}
+for i, step in ipairs(steps) do
+  local scan = {items = 0, heat = 0, past = 0, oldest = 0}
+  for _, age in ipairs(step.ages) do add_item(scan, age) end
+  local t = {price = step.price, mean = step.mean, least = step.least, most = step.most, busy = busy_sums(step.counts)}
+  local h = observe({items = step.items, hours = step.hours, heat = step.heat, at = step.at}, scan, t, step.now)
+  answers[i] = string.format('%.12g %.12g %.12g %.12g %.12g %.12g', h.items, h.hours, h.heat, rate_of(h, t),
+    next_interval(h, t), moved_price(step.price, 50, step.late, 2))
+end
+return answers
+"""
+
+
+def step(draw: random.Random) -> dict[str, object]:
+    now = draw.uniform(490_000, 500_000)
+    most = draw.choice([0.02, 1, 24, 500])
+    return {
+        "ages": [draw.expovariate(1 / draw.choice([0.2, 5, 200])) for _ in range(draw.choice([0, 0, 1, 20]))],
+        "price": 10 ** draw.uniform(-6, 6),
+        "mean": draw.choice([0.0, 0.001, 0.5, 40]),
+        "least": draw.choice([0.001, 0.016]),
+        "most": most,
+        "counts": [draw.randrange(draw.choice([1, 10, 1000])) for _ in range(24)],
+        "items": draw.uniform(0, 100),
+        "hours": draw.uniform(0, 140),
+        "heat": draw.choice([0.0, draw.expovariate(1)]),
+        "at": draw.choice([0.0, now - draw.expovariate(1 / most)]),
+        "now": now,
+        "late": draw.uniform(-3, 3),
+    }
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_lua_and_python_give_the_same_intervals(seed: int, client: redis.Redis) -> None:
+    draw = random.Random(seed)
+    steps = [step(draw) for _ in range(2000)]
+
+    answers = client.eval(scoped("lib/revisit") + STEP, 0, json.dumps(steps))
+
+    for one, answer in zip(steps, answers, strict=True):
+        terms = SiteTerms(one["price"], one["mean"], one["least"], one["most"], busy_sums(one["counts"]))
+        before = BoardHistory(one["items"], one["hours"], one["heat"], one["at"])
+        after = observe(before, scan_of(one["ages"]), terms, one["now"])
+        moved = moved_price(one["price"], 50, one["late"], 2)
+        wanted = (*after[:3], rate_of(after, terms), interval(after, terms), moved)
+        assert [float(word) for word in answer.split()] == pytest.approx(wanted, rel=1e-9, abs=1e-12)

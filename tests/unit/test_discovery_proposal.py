@@ -1,0 +1,215 @@
+"""A forum whose program nobody knows: its pages say enough for rules to begin with."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from crawl_tasks.cli.exits import Exit
+from crawl_tasks.demo.forum import DemoForum
+from crawl_tasks.demo.http_server import DemoServer
+from crawl_tasks.discovery.field_guesses import longest_in
+from crawl_tasks.discovery.links import identity_of, paged_template, shape_of
+from crawl_tasks.model import Fetched
+from crawl_tasks.parse.document import Document
+from crawl_tasks.sites.field_rules import Rule
+from crawl_tasks.sites.loader import load_site
+from tests.unit.command_line import run
+from tests.unit.hostile_server import Answer, HostileServer, Visit, page
+
+
+@pytest.fixture
+def forum() -> Iterator[DemoServer]:
+    with DemoServer(DemoForum(1)) as server:
+        yield server
+
+
+def test_the_rules_proposed_for_the_demo_forum_read_its_pages_unedited(tmp_path: Path, forum: DemoServer) -> None:
+    new = run("new", forum.url, "--name", "two", home=tmp_path)
+    tried = run("try", "two", home=tmp_path)
+
+    assert (new.exit_code, tried.exit_code) == (Exit.OK, Exit.OK), new.output + tried.output
+    text = (tmp_path / "sites" / "two.yaml").read_text("utf-8")
+    rules = [line for line in text.splitlines() if not line.startswith("#")]
+    assert len(rules) <= 40
+    site = load_site(tmp_path / "sites" / "two.yaml")
+    assert [board.id for board in site.boards] == ["1", "2", "3", "4"]
+    assert site.comment is not None
+    addresses = (site.list.address, site.post.address, site.comment.address)
+    assert addresses == ("/list/{board}/{page}", "/post/{post}", "/comment/{post}/{page}")
+    assert {"title", "author", "created_at", "reply_count", "view_count", "last_reply_at"} <= set(site.list.fields)
+    assert [sign.field for sign in site.list.revision] == ["reply_count", "last_reply_at"]
+    assert {"author", "created_at", "body", "parent_id"} <= set(site.comment.fields)
+    assert not [path for path in forum.log if "/private" in str(path)]
+
+
+def test_a_page_without_threads_is_said_to_be_no_forum(tmp_path: Path) -> None:
+    server = HostileServer({"/": page(b"<title>Shop</title><a href='/cart/1'>Cart</a>")})
+    result = run("new", server.base, "--name", "shop", home=tmp_path)
+    server.stop()
+
+    assert result.exit_code == Exit.FAILURES
+    assert "no forum was found here" in result.stderr
+    assert not (tmp_path / "sites").exists()
+
+
+@pytest.mark.parametrize(
+    ("url", "shape", "keys"),
+    [
+        ("http://f/viewtopic.php?f=2&t=31&sid=0123456789abcdef0123456789abcdef", "/viewtopic.php?f=#&t=#", ["2", "31"]),
+        ("http://f/thread-12-1-1.html", "/thread-#-#-#.html", ["12", "1", "1"]),
+        ("http://f/topic/12/some-words", "/topic/#/~", ["12"]),
+        ("http://f/topic/12/some-words-91/", "/topic/#/~/", ["12"]),
+        ("http://f/forum/some-board-2/topic/some-words-13/", "/forum/~#/topic/~#/", ["2", "13"]),
+        (
+            "http://f/thread/5d0f6c1e-8a3b-4c55-9d77-0123456789ab/",
+            "/thread/*/",
+            ["5d0f6c1e-8a3b-4c55-9d77-0123456789ab"],
+        ),
+        ("http://f/t/12-some-words", "/t/#~", ["12"]),
+        ("http://f/threads/some-words-here.12/", "/threads/~#/", ["12"]),
+        ("http://f/d/some-words-here", "/d/*", ["some-words-here"]),
+        ("http://f/about", "/about", []),
+    ],
+)
+def test_links_of_one_kind_have_one_shape(url: str, shape: str, keys: list[str]) -> None:
+    assert shape_of(url) == (shape, keys)
+
+
+@pytest.mark.parametrize("path", ["/thread-12-3-1.html", "/topic/12/words", "/t/12-words", "/threads/some-words.12/"])
+def test_the_identity_of_a_shape_reads_its_key(path: str) -> None:
+    shape, keys = shape_of(f"http://f{path}")
+
+    found = re.search(identity_of(shape, "post"), path)
+
+    assert found is not None
+    assert found["post"] == keys[0] == "12"
+
+
+@pytest.mark.parametrize(
+    ("first", "following", "key", "template"),
+    [
+        ("/list/1/1", "/list/1/2", "1", "/list/{post}/{page}"),
+        ("/post/77", "/comment/77/2", "77", "/comment/{post}/{page}"),
+        ("/viewtopic.php?t=7", "/viewtopic.php?t=7&start=10", "7", "/viewtopic.php?t={post}&start={offset:10}"),
+        ("/forum-2-1.html", "/forum-2-2.html", "2", "/forum-{post}-{page}.html"),
+        ("/t/7", "/t/7?page=2", "7", "/t/{post}?page={page}"),
+        ("/t/7", "/t/7/older", "7", None),
+        ("/t/7", "/t/8?page=2", "7", None),
+    ],
+)
+def test_a_template_is_inferred_from_two_addresses(first: str, following: str, key: str, template: str | None) -> None:
+    assert paged_template(f"http://f{first}", f"http://f{following}", key, "post") == template
+
+
+def test_titles_in_addresses_and_times_in_words_are_read(tmp_path: Path) -> None:
+    server = HostileServer(_titled_forum())
+    new = run("new", server.base, "--name", "titled", home=tmp_path)
+    tried = run("try", "titled", home=tmp_path)
+    server.stop()
+
+    assert (new.exit_code, tried.exit_code) == (Exit.OK, Exit.OK), new.output + tried.output
+    site = load_site(tmp_path / "sites" / "titled.yaml")
+    assert [(board.id, board.address) for board in site.boards] == [("2", "/f/bikes-2/"), ("3", "/f/sea-and-hills-3/")]
+    assert "leads to 3 post pages, first http" in tried.output
+    assert "2026-04-24 18:00:00 UTC" in tried.output
+    identity = re.compile(site.post.identity[0])
+    assert identity.findall("/f/sea-and-hills-3/topic/short-5/") == ["5"]
+    body = site.comment.fields["body"] if site.comment is not None else None
+    assert isinstance(body, Rule)
+    assert body.css == "div.text"
+    assert body.drop is not None
+    assert "blockquote" in body.drop
+
+
+def test_words_and_uuids_are_keys_and_a_pager_may_lead_nowhere(tmp_path: Path) -> None:
+    server = HostileServer(_keyed_forum())
+    new = run("new", f"{server.base}/club/", "--name", "keyed", home=tmp_path)
+    tried = run("try", "keyed", home=tmp_path)
+
+    assert (new.exit_code, tried.exit_code) == (Exit.OK, Exit.OK), new.output + tried.output
+    site = load_site(tmp_path / "sites" / "keyed.yaml")
+    assert [board.id for board in site.boards] == ["bikes", "garden"]
+    assert site.comment is not None
+    addresses = (site.list.address, site.post.address, site.comment.address)
+    assert addresses == ("/club/board/{board}/?page={page}", "/club/thread/{post}/", "/club/thread/{post}/?page={page}")
+    assert site.list.record is not None
+    assert site.list.record.css == "tr:has(a[href*='/club/thread/'])"
+    assert site.list.empty is not None
+    empty = run("try", "keyed", "--url", f"{server.base}/club/board/garden/", home=tmp_path)
+    server.stop()
+    assert "no rows" not in empty.output
+    assert "ben" in tried.output
+    assert "no next page was found" in tried.output.rpartition("comment page")[2]
+    assert not [visit.target for visit in server.visits if "login" in visit.target]
+
+
+def _titled_forum() -> dict[str, Answer]:
+    boards = (
+        '<h3><a class=group href="/f/machines-1/">Machines</a></h3>'
+        '<a class=forum href="/f/bikes-2/">Bikes</a> <a class=forum href="/f/sea-and-hills-3/">Sea and hills</a>'
+    )
+    rows = "".join(
+        f'<div class="row line"><a class=topic href="/f/bikes-2/topic/how-do-i-mend-it-{n}/">How do I mend it, {n}</a>'
+        f'<p class=by>By: <a href="/member/{n}/">ann</a> on April {n}, 2026, 2:54 p.m.</p>'
+        f'<div class="row replies">{n}</div></div>'
+        for n in (11, 12, 13)
+    )
+    posts = "".join(
+        f'<div class="card post" id="{n + 70}"><div class=user>ann</div>'
+        "<small class=muted>on April 24, 2026, 6 p.m.</small>"
+        f'<div class="text"><blockquote>somebody said</blockquote>the words of reply {n}</div></div>'
+        for n in range(4)
+    )
+    thread = page(f"<h1>How do I mend it</h1>{posts}<a href=''>»</a>".encode())
+    return {
+        "/": page(boards.encode()),
+        "/f/machines-1/": page(boards.encode()),
+        "/f/bikes-2/": page(f"{rows}<ul class=pages><a href='?page=2'>»</a></ul>".encode()),
+        **{f"/f/bikes-2/topic/how-do-i-mend-it-{n}/": thread for n in (11, 12, 13)},
+    }
+
+
+def _keyed_forum() -> dict[str, Answer]:
+    keys = [f"5d0f6c1e-8a3b-4c55-9d77-0123456789a{n}" for n in range(3)]
+    head = "<tr><td>Title</td><td>Replies</td></tr>"
+    front = (
+        "<a href=/club/board/bikes/>Bikes</a> <a href=/club/board/garden/>Garden</a> <a href=/club/login/>Log in</a>"
+    )
+    rows = "".join(
+        f"<tr><td><a href=/club/thread/{key}/>A long title of a thread</a> <a href=/club/members/7/>ben</a>"
+        f"<time datetime=2026-04-24T18:00:00Z>Apr 24</time></td><td>{n}</td></tr>"
+        for n, key in enumerate(keys)
+    )
+    own = (
+        "<div class=box><time datetime=2026-04-24T18:00:00Z></time><div class=user>ben</div>"
+        "<div class=text>%s</div></div>"
+    )
+    later = "".join(own.replace("<div", f"<div id=post-{key}", 1) % f"words of a reply {key}" for key in keys[1:])
+
+    def thread(visit: Visit) -> None:
+        first = "page=2" not in visit.target
+        last = "<a href='?page=1'>1</a><a href='#'>Next</a>"
+        body = "<h1>A long title</h1>" + own % "the words of the post itself" + later + "<a href='?page=2'>Next</a>"
+        visit.reply((body if first else later.replace("0123456789a", "0123456789b") + last).encode())
+
+    return {
+        "/club/": page(front.encode()),
+        "/club/board/garden/": page(f"<table>{head}</table>".encode()),
+        "/club/board/bikes/": page(f"<table>{head}{rows}</table><a href='?page=2'>Next</a>".encode()),
+        **{f"/club/thread/{key}/": thread for key in keys},
+    }
+
+
+def test_how_a_page_is_indented_says_nothing_of_where_its_words_are() -> None:
+    body = f"<div><table><tr><td>A{' ' * 200}title</td></tr></table><p>What was said there.</p></div>"
+    document = Document(Fetched("http://f/1", 200, {}, body.encode(), 0.0))
+    record = document.root.css("div")[0]
+
+    found = longest_in(record, set())
+
+    assert found is not None
+    assert found.text() == "What was said there."

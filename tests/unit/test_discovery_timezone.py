@@ -1,0 +1,76 @@
+"""The zone of a forum that does not name it: by clocks, and by moments that are told twice."""
+
+from __future__ import annotations
+
+import pytest
+
+from crawl_tasks.discovery.timezone import zone_by_words
+from crawl_tasks.discovery.timezone_by_ages import zone_by_ages
+from crawl_tasks.model import Fetched
+from crawl_tasks.parse.document import Document
+
+AT_S = 1_700_000_000.0
+"""2023-11-14 22:13:20 UTC"""
+
+
+def page(*times: str) -> Document:
+    return Document(Fetched("http://forum.example/", 200, {}, "".join(times).encode(), AT_S))
+
+
+@pytest.mark.parametrize(
+    ("times", "name", "doubt"),
+    [
+        (["<span title='2023-11-15 06:08'>5 minutes ago</span>"], "Asia/Shanghai", "1 time told"),
+        (["<span title='2023-11-15 06:08'>5 分钟前</span>"] * 2, "Asia/Shanghai", "2 times told"),
+        (["<time datetime='2023-11-14T21:00:00Z'>2023-11-14 16:00</time>"], "Etc/GMT+5", "fit no other"),
+        (["<time datetime='2023-11-14T21:00:00+00:00' title='15.11.2023 02:30'>x</time>"], None, ""),
+        (["<time datetime='2023-11-14T21:00:00Z'>2023-11-15 02:30</time>"], "Asia/Kolkata", "fit no other"),
+        (
+            [
+                "<abbr title='2023-11-14 20:20'>3 hours ago</abbr>",
+                "<abbr title='2023-11-14 22:53'>20 minutes ago</abbr>",
+            ],
+            "Etc/GMT-1",
+            "fit no other",
+        ),
+        (["<abbr title='2023-11-14 20:20'>3 hours ago</abbr>"], "Etc/GMT-1", "check this"),
+        (
+            [
+                "<time datetime='2023-11-14T21:00:00Z'>2023-11-14 22:00</time>",
+                "<time datetime='2023-07-14T21:00:00Z'>2023-07-14 23:00</time>",
+            ],
+            "Europe/Berlin",
+            "check this",
+        ),
+        (
+            [
+                "<time datetime='2023-11-14T21:00:00Z'>2023-11-14 22:00</time>",
+                "<time datetime='2023-11-13T21:00:00Z'>2023-11-13 12:00</time>",
+            ],
+            None,
+            "",
+        ),
+        (["<span title='2023-11-15 06:08'>in the club</span>", "<i>5 minutes ago</i>"], None, ""),
+        (["<abbr title='2023-11-01 20:20'>2 weeks ago</abbr>"], None, ""),
+    ],
+)
+def test_a_zone_is_where_both_times_are_one_moment(times: list[str], name: str | None, doubt: str) -> None:
+    zone = zone_by_ages([page(*times)], language="zh-CN")
+
+    assert (zone.name if zone else None) == name
+    assert doubt in (zone.why if zone else "")
+
+
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        ("It is currently Wed Nov 15, 2023 6:13 am", "Etc/GMT-8"),
+        ("现在时间: 2023-11-15 06:13", "Etc/GMT-8"),
+        ("Es ist jetzt 23:13 Uhr", "Etc/GMT-1"),
+        ("The match is at 23:13", None),
+    ],
+)
+def test_a_clock_that_a_page_calls_one_tells_its_zone(words: str, name: str | None) -> None:
+    zone = zone_by_words(words, AT_S)
+
+    assert (zone.name if zone else None) == name

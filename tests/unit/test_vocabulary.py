@@ -1,0 +1,105 @@
+"""Names of modules, classes and Lua scripts are made of standard words, or of words that the glossary explains."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.flow.world import ROOT
+
+PACKAGE = ROOT / "crawl_tasks"
+STANDARD = frozenset(Path(__file__).with_name("vocabulary.txt").read_text("utf-8").split())
+"""Words of our names that projects of the field use for the same: crawlers, task queues, HTTP and SQL libraries."""
+WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+")
+SHORTEST = 3
+"""Letters of the shortest word that is looked at."""
+MOST_OF_OUR_OWN = 0.09
+
+
+def names() -> Iterator[tuple[str, Path]]:
+    """Yield each name with its file."""
+    for file in sorted(PACKAGE.rglob("*.py")):
+        if not file.stem.startswith("__"):
+            yield file.stem, file
+        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                yield node.name, file
+    for file in sorted(PACKAGE.rglob("*.lua")):
+        yield file.stem, file
+
+
+def words_of(name: str) -> set[str]:
+    """Return a name's words in small letters."""
+    return {word.lower() for word in WORD.findall(name) if len(word) >= SHORTEST}
+
+
+def explained() -> set[str]:
+    """Return the words of the glossary's first column, in the singular and as they stand there."""
+    rows = re.findall(r"^\| ([^|]+) \|", (ROOT / "docs" / "glossary.md").read_text("utf-8"), re.MULTILINE)
+    words = set(re.findall(r"[a-z]{3,}", " ".join(rows).lower()))
+    return words | {word.removesuffix("s") for word in words}
+
+
+def is_explained(word: str, glossary: set[str]) -> bool:
+    return bool({word, word.removesuffix("s"), word.removesuffix("es"), f"{word}s"} & glossary)
+
+
+def test_a_name_is_made_of_standard_words_or_of_words_of_the_glossary() -> None:
+    glossary = explained()
+    strange = {
+        f"{word}: {name} ({file.relative_to(ROOT)})"
+        for name, file in names()
+        for word in words_of(name) - STANDARD
+        if not is_explained(word, glossary)
+    }
+
+    assert strange == set(), "take the field's term, or explain the word in docs/glossary.md"
+
+
+def test_few_words_are_our_own() -> None:
+    used = set().union(*(words_of(name) for name, _ in names()))
+
+    assert len(used - STANDARD) < MOST_OF_OUR_OWN * len(used)
+
+
+def test_the_list_holds_no_word_that_no_name_uses() -> None:
+    used = set().union(*(words_of(name) for name, _ in names()))
+
+    assert sorted(STANDARD - used) == []
+
+
+@pytest.mark.parametrize("word", ["heed", "sieve", "brood", "herald", "graves", "seize", "pacer", "shelf"])
+def test_words_of_the_old_dialect_are_in_no_list(word: str) -> None:
+    assert word not in STANDARD
+    assert not is_explained(word, explained())
+
+
+LIMITS = {"what": 2.0, ";": 2.0}
+"""How often a docstring may say it, per 1,000 words."""
+
+
+@pytest.mark.parametrize(("sign", "most"), LIMITS.items(), ids=["what", "semicolon"])
+def test_docstrings_name_the_noun_and_end_their_sentences(sign: str, most: float) -> None:
+    trees = [ast.parse(file.read_text("utf-8")) for file in sorted(PACKAGE.rglob("*.py"))]
+    nodes = (node for tree in trees for node in ast.walk(tree))
+    kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    text = "\n".join(ast.get_docstring(node) or "" for node in nodes if isinstance(node, kinds)).lower()
+    words = re.findall(r"[a-z']+", text)
+    count = text.count(sign) if sign == ";" else words.count(sign)
+
+    assert 1000 * count / len(words) < most
+
+
+def test_a_docstring_says_return() -> None:
+    given = [
+        f"{file.relative_to(ROOT)}: {node.name}"
+        for file in sorted(PACKAGE.rglob("*.py"))
+        for node in ast.walk(ast.parse(file.read_text("utf-8")))
+        if isinstance(node, ast.FunctionDef) and (ast.get_docstring(node) or "").startswith(("Give the ", "Give a "))
+    ]
+
+    assert given == []
