@@ -144,7 +144,7 @@ class Frontier:
         return int(seconds) * 1_000_000 + int(microseconds)
 
     def note_parsing(self, lease: Lease) -> bool:
-        """Note that the page of a lease is read now: if the lease runs out, the request is parked, not tried again.
+        """Note that the page of a lease is read now: a request whose second lease runs out so is parked.
 
         Return False if the lease was lost.
         """

@@ -177,8 +177,11 @@ def _terms_of_board(site: Site, board: Board, addresses: Addresses) -> BoardTerm
     start_s, min_s, max_s = site.interval.start_s, site.interval.min_s, site.interval.max_s
     if site.revisits_by is Schedule.FIXED:
         min_s = max_s = start_s
-    elif site.revisits_by is Schedule.PRICED and board.goal_s is not None:
-        min_s, start_s, max_s = (min(one, board.goal_s) for one in (min_s, start_s, max_s))
+    elif site.revisits_by is Schedule.PRICED:
+        if "min_s" not in site.interval.model_fields_set:  # a default must not forbid what the goal asks for
+            min_s = min(min_s, (board.goal_s or (site.freshness or Freshness()).goal_s) / 2)
+        if board.goal_s is not None:
+            min_s, start_s, max_s = (min(one, board.goal_s) for one in (min_s, start_s, max_s))
     if site.revisits_by is Schedule.PRICED and board.kind is BoardKind.NEWS:
         start_s = min_s = max_s = _news_interval_s(site)
     if board.interval_s is not None:

@@ -164,7 +164,9 @@ class Freshness(Part):
 class Interval(Part):
     """The interval between scans of a board. Busy boards move towards min_s, quiet ones towards max_s."""
 
-    min_s: Seconds = Field(default=60.0, ge=1, le=31_536_000, description="Seconds between scans of a busy board.")
+    min_s: Seconds = Field(
+        default=60.0, ge=1, le=31_536_000, description="Seconds between scans of a busy board; half the goal, if less."
+    )
     start_s: Seconds = Field(
         default=600.0,
         ge=1,

@@ -39,7 +39,7 @@ class Gauntlet:
         self._armed: dict[str, Order] = {}
         self.hits: Counter[str] = Counter()
         self.faults: list[str] = []
-        self.pages = self.extra = self.crawls = self.overrun = 0
+        self.pages = self.extra = self.crawls = self.overrun = self.parked = 0
 
     def run(self) -> None:
         """Crawl until every ordered death was died."""
@@ -47,10 +47,17 @@ class Gauntlet:
             self._ground.begin(**self._gate)
             before = sum(self.hits.values())
             self._crawl()
+            parked = 0
+            while retried := self._ground.retry_hung():
+                parked += retried
+                self._crawl()
             verdict = self._ground.judge()
             self.rows += self._ground.rows()
             kills = sum(self.hits.values()) - before
             self.faults += verdict.faults
+            self.parked += parked
+            if 2 * parked > kills + verdict.overrun:
+                self.faults.append(f"{parked} pages parked for {kills} kills, {verdict.overrun} overrun leases")
             if verdict.extra > kills:
                 self.faults.append(f"{verdict.extra} extra fetches for {kills} kills, {verdict.overrun} overrun leases")
             self.pages += verdict.pages
@@ -119,7 +126,8 @@ def run(scale: Scale, seed: int) -> list[Row]:
             f"{kills} kills, at least {min(gauntlet.hits.values())} at each point; {gauntlet.pages:,} pages in"
             f" {gauntlet.crawls} crawls",
             f"0 lost, 0 duplicates, {gauntlet.extra} extra fetches ({gauntlet.extra / kills:.2f} a kill),"
-            f" {gauntlet.overrun} of them for leases overrun by the living",
+            f" {gauntlet.overrun} of them for leases overrun by the living; pages parked as two workers died on them,"
+            f" and retried: {gauntlet.parked}",
             "0, 0, at most 1 a kill",
             (*gauntlet.faults, *(f"not hit often enough: {name}" for name in missed)),
         )

@@ -109,6 +109,8 @@ def test_a_page_whose_second_lease_ran_out_while_it_was_parsed_is_not_given_to_a
 ) -> None:
     client.hset("test:s:demo", "lease_ms", 200)
     frontier.admit("demo", posts(1))
+    lease(frontier, released(client)[0])
+    eventually(lambda: frontier.tick("t").expired == 1)
     held = lease(frontier, released(client)[0])
 
     if is_parsed:
@@ -121,6 +123,30 @@ def test_a_page_whose_second_lease_ran_out_while_it_was_parsed_is_not_given_to_a
     assert [one.reason for one in parked(frontier)] == ["hung"] * is_parsed
 
 
+def test_attempts_that_failed_count_for_no_lease_that_ran_out(frontier: Frontier, client: redis.Redis) -> None:
+    client.hset("test:s:demo", "lease_ms", 200)
+    frontier.admit("demo", posts(1))
+    frontier.fail(lease(frontier, released(client)[0]), Verdict(State.DELAYED, "http_500", "500"))
+    eventually(lambda: frontier.tick("t") and client.llen("post"))
+    held = lease(frontier, released(client)[0])
+
+    assert frontier.note_parsing(held)
+    eventually(lambda: frontier.tick("t").expired == 1)
+
+    counts = Inspector(frontier).count_requests("demo")
+    assert (held.attempt, counts.parked, counts.ready + counts.released) == (2, 0, 1)
+
+
+def test_leases_that_ran_out_are_forgotten_a_day_after_the_first(frontier: Frontier, client: redis.Redis) -> None:
+    client.hset("test:s:demo", "lease_ms", 1)
+    frontier.admit("demo", posts(2))
+    for expires_s in (86_400, 1000):
+        lease(frontier, released(client)[0])
+        eventually(lambda: frontier.tick("t").expired == 1)
+        assert 0 < client.ttl("test:s:demo:overrun") <= expires_s
+        client.expire("test:s:demo:overrun", 1000)
+
+
 def test_a_lease_that_was_lost_is_not_noted(frontier: Frontier, client: redis.Redis) -> None:
     frontier.admit("demo", posts(1))
     held = lease(frontier, released(client)[0])
@@ -131,16 +157,16 @@ def test_a_lease_that_was_lost_is_not_noted(frontier: Frontier, client: redis.Re
 
 def test_only_a_further_attempt_is_noted_as_parsing(crawl: SmallCrawl, client: redis.Redis) -> None:
     site = crawl.publish(rules=HANGS)
+    client.hset("test:s:demo", "lease_ms", 200)
     crawl.forum.thread("1")
-    crawl.forum.statuses["/post/1"] = 500
     crawl.frontier.admit("demo", [post(1)._replace(address=f"{site.base}/post/1")])
 
     def deadlines() -> list[float]:
         return [score % 1 for _, score in client.zrange("test:s:demo:leased", 0, -1, withscores=True)]
 
-    crawl.work()
-    crawl.forum.statuses.clear()
+    lease(crawl.frontier, released(client)[0])
     eventually(lambda: crawl.frontier.tick("t") and client.llen("post"))
+    client.hset("test:s:demo", "lease_ms", 60_000)
     worker = threading.Thread(target=crawl.work)
     worker.start()
     eventually(lambda: deadlines() == [0.5])

@@ -51,6 +51,18 @@ def test_a_board_has_a_line_for_its_first_page_and_its_interval() -> None:
     assert (fixed.start_ms, fixed.min_ms, fixed.max_ms) == (60_000, 60_000, 60_000)
 
 
+@pytest.mark.parametrize(
+    ("text", "least_ms"),
+    [
+        ("freshness: {goal_s: 30}", 15_000),
+        ("freshness: {goal_s: 600}", 60_000),
+        ("freshness: {goal_s: 30}\ninterval: {min_s: 45}", 45_000),
+    ],
+)
+def test_a_default_of_the_interval_does_not_forbid_the_goal(text: str, least_ms: int) -> None:
+    assert board_terms(site(f"{site_text()}{text}\n"))[0].min_ms == least_ms
+
+
 def test_a_boards_own_priority_stands_before_the_sites() -> None:
     text = site_text().replace("boards: [1,", "priority: {list: 3}\nboards: [{id: 1, priority: 8},")
 

@@ -1,5 +1,6 @@
--- Note that the page of a lease is there and is read now, by half a millisecond in the lease's deadline. A request whose lease
--- runs out meanwhile is parked: it would cost the next worker the same (tick.lua).
+-- Note that the page of a lease is there and is read now, by half a millisecond in the lease's deadline, if an earlier lease of
+-- the request ran out. When this one runs out as well, the request is parked: it would cost the next worker the same (tick.lua).
+-- An earlier attempt that failed in another way says nothing about the worker.
 -- KEYS 1: key prefix
 -- ARGV 1: site
 -- ARGV 2: rid
@@ -13,6 +14,8 @@ if not site then return {-1} end
 local token = string.match(redis.call('HGET', site.key .. ':open', ARGV[2]) or '', '^(%d+) ')
 local deadline = redis.call('ZSCORE', site.key .. ':leased', ARGV[2])
 if token ~= ARGV[3] or not deadline then return {-2} end
-redis.call('ZADD', site.key .. ':leased', string.format('%.1f', math.floor(deadline) + 0.5), ARGV[2])
-note_change(site)
+if redis.call('SISMEMBER', site.key .. ':overrun', ARGV[2]) == 1 then
+  redis.call('ZADD', site.key .. ':leased', string.format('%.1f', math.floor(deadline) + 0.5), ARGV[2])
+  note_change(site)
+end
 return {0}

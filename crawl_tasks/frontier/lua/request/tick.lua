@@ -8,6 +8,9 @@
 -- RETURNS 0: {0, ms until something is due, expired leases, lost messages}
 -- RETURNS 1: {1, ms to stand by, 0, 0}, another caller is the leader
 
+-- Requests whose lease ran out are remembered for a day from the first of them.
+local OVERRUN_S = 86400
+
 local now = now_ms()
 local leader = redis.call('GET', P .. ':ticker')
 if leader and leader ~= ARGV[1] then return {1, tonumber(ARGV[3]) / 2, 0, 0} end
@@ -42,6 +45,8 @@ local function expire_leases(site)
     elseif attempt >= site.max_attempts then
       bury(site, entry, 'lost every worker that took it died or overran its lease, ' .. attempt .. ' times', now)
     else
+      redis.call('SADD', site.key .. ':overrun', rid)
+      redis.call('EXPIRE', site.key .. ':overrun', OVERRUN_S, 'NX')
       return_tried(site, entry)
     end
   end
