@@ -26,8 +26,8 @@ _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 _EARLIEST_S: Final = -62_135_596_800
 _LATEST_S: Final = 253_402_300_799
 # Rows of a row group of Parquet are held in memory: so many, or less where their texts are long.
-_GROUP_ROWS: Final = 50_000
-_GROUP_CHARACTERS: Final = 16_000_000
+_GROUP_ROWS: Final = 20_000
+_GROUP_CHARACTERS: Final = 8_000_000
 
 
 class RowWriter(Protocol):

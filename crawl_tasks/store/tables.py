@@ -116,6 +116,7 @@ forums = Table(
     _first_seen_at(),
     _stamps(),
     sqlite_with_rowid=False,
+    comment="The boards of a site.",
 )
 
 posts = Table(
@@ -146,8 +147,10 @@ posts = Table(
     _content_hash(),
     _change_id(),
     Index("posts_by_forum", "site", "forum_id"),
+    Index("posts_by_time", "created_at"),
     Index("posts_by_change", CHANGE_ID),
     sqlite_with_rowid=False,
+    comment="The threads, each with its first post. A thread that only lists showed has no text yet.",
 )
 
 comments = Table(
@@ -173,11 +176,12 @@ comments = Table(
     _stamps(),
     _content_hash(),
     _change_id(),
+    Index("comments_by_time", "created_at"),
     Index("comments_by_change", CHANGE_ID),
     sqlite_with_rowid=False,
+    comment="The replies.",
 )
 
-# Former titles, bodies and states: one row per value that is not the current one (any more).
 versions = Table(
     "versions",
     metadata,
@@ -190,9 +194,9 @@ versions = Table(
     _text("value", "The former value."),
     _time("seen_at", "The last time that a page showed the value."),
     sqlite_with_rowid=False,
+    comment="Former titles, bodies and states, one row for each value that is not the current one any more.",
 )
 
-# The lists a post was seen on. posts.forum_id is the newest of them.
 memberships = Table(
     "memberships",
     metadata,
@@ -200,11 +204,10 @@ memberships = Table(
     _key("post_id", "The thread."),
     _key("forum_id", "The board."),
     sqlite_with_rowid=False,
+    comment="The boards whose lists showed a thread. `posts.forum_id` is the newest of them.",
 )
 
-# The requested and fetched pages of a site, one row a page: recovery rebuilds a lost ledger from this table. A page is
-# open while `wanted`, the revision last admitted, is not `done`, the revision last fetched. Pages that beat or a person
-# asked for have no `wanted`.
+# A page is open while `wanted` is not `done`.
 requests = Table(
     "requests",
     metadata,
@@ -220,12 +223,17 @@ requests = Table(
     _text("done", "The revision last fetched."),
     _redis_ms("done_at", "The time of the fetch."),
     sqlite_with_rowid=False,
+    comment="The pages that were requested and fetched. Recovery rebuilds a lost ledger from this table.",
 )
 
-# The sites as they were published last, as JSON.
-sites = Table("sites", metadata, _site(), _text("text", "The site file as JSON.", nullable=False))
+sites = Table(
+    "sites",
+    metadata,
+    _site(),
+    _text("text", "The site file as JSON.", nullable=False),
+    comment="The sites as they were published last.",
+)
 
-# The last decision of an operator about each subject of a site: recovery brings these back before all else.
 decisions = Table(
     "decisions",
     metadata,
@@ -237,6 +245,7 @@ decisions = Table(
     _text("why", "The reason that was given.", nullable=False),
     _text("text", "The entry as Redis holds it.", nullable=False),
     sqlite_with_rowid=False,
+    comment="The last decision of an operator about each subject of a site. Recovery brings them back before all else.",
 )
 
 meta = Table(
@@ -244,6 +253,7 @@ meta = Table(
     metadata,
     _key("name", "`application`, `schema`, `epoch` or `change`.", 50),
     Column("value", String(100), nullable=False, comment="The value: of `change` the last `change_id`."),
+    comment="The identity of the database.",
 )
 
 
