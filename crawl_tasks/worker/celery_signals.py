@@ -19,6 +19,7 @@ from crawl_tasks.errors import BackendError, ConfigError
 from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.logs import OutageLog, configure_logs
 from crawl_tasks.queues import DETAIL, DETAIL_QUEUES, LIST_QUEUE, STORE_QUEUE
+from crawl_tasks.worker.hook_runner import GRACE_S
 from crawl_tasks.worker.options import has_processes, refuse
 from crawl_tasks.worker.runtime import runtime
 
@@ -138,6 +139,13 @@ def stop_ticker(**_: object) -> None:
     # Only a store worker has one, and access would build it: a cached property stands in vars() once it was used.
     if "ledger_watch" in vars(runtime()):
         runtime().ledger_watch.stop()
+
+
+@signals.worker_shutdown.connect
+@signals.worker_process_shutdown.connect
+def finish_hooks(**_: object) -> None:
+    """Wait a moment for the hooks: the last events, as the end of a crawl, would else be lost with the process."""
+    runtime().hooks.finish(GRACE_S)
 
 
 @signals.setup_logging.connect

@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING
 
 import redis
 
+from crawl_tasks.errors import BackendError
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.redis_client import open_client
+from crawl_tasks.frontier.replies import IdleState
 from crawl_tasks.schedule.produce import Producer
 from crawl_tasks.schedule.start_requests import StartRequests
 from crawl_tasks.schedule.ticker import Ticker
 from crawl_tasks.settings import Settings, load_settings
+from crawl_tasks.worker.hook_runner import HookRunner
 from crawl_tasks.worker.store_task import OutboxConsumer
 
 if TYPE_CHECKING:
@@ -53,6 +56,11 @@ class Runtime:
         )
 
     @cached_property
+    def hooks(self) -> HookRunner:
+        """The runner of event hooks."""
+        return HookRunner()
+
+    @cached_property
     def sites(self) -> SiteRegistry:
         """The registry of the published sites."""
         # Rules, parsers and HTTP cost 60 ms, which a store worker and beat do without.
@@ -74,7 +82,7 @@ class Runtime:
             proxy=settings.proxy.get_secret_value(),
             shelf=self.frontier.robots,
         )
-        return PageTask(self.frontier, self.sites, fetcher)
+        return PageTask(self.frontier, self.sites, fetcher, self.hooks)
 
     def watch_hangs(self, *, threads: int = 1, end: Callable[[], None] | None = None) -> None:
         """Start the watch over the threads that work on pages. `end` asks a worker of threads to take no more."""
@@ -95,6 +103,7 @@ class Runtime:
             lambda: Store(settings.database_url).open(),
             batch=settings.store_batch,
             worth=settings.store_at,
+            hooks=self.hooks,
         )
 
     @cached_property
@@ -128,7 +137,17 @@ class Runtime:
     def ticker(self) -> Ticker:
         """The ticker of this process."""
         name = self.settings.start_key or f"{self.settings.redis_prefix}:start"
-        return Ticker(self.frontier, StartRequests(self.frontier, name, batch=self.settings.start_batch))
+        starts = StartRequests(self.frontier, name, batch=self.settings.start_batch)
+        return Ticker(self.frontier, starts, self._tell_idle)
+
+    def _tell_idle(self, site: str, state: IdleState) -> None:
+        try:
+            text = self.frontier.sites.published(site) or ""
+        except BackendError:
+            # The ticker goes on, as it does when a tick fails.
+            return
+        if hooks := self.hooks.read(site, text, "site_idle", "site_finished"):
+            self.hooks.tell_idle(site, hooks, state)
 
 
 _lock = threading.Lock()

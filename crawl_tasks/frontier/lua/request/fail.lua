@@ -16,7 +16,7 @@
 -- ARGV 11: 1 to raise the site's backoff, else 0
 -- ARGV 12: page, site or nothing: the scope of the failure. A site refuses requests for now, nothing was sent at all
 -- ARGV 13: 1 when the site named the time of its rest, else 0
--- RETURNS 0: {0, released, state of the request}
+-- RETURNS 0: {0, released, state of the request, idle_state() of the site}
 -- RETURNS -1: the site is not published
 -- RETURNS -2: the lease is not the caller's any more, and nothing was changed
 
@@ -75,4 +75,5 @@ elseif state == 'delayed' then
 else
   bury(site, entry, ARGV[6] .. ' ' .. ARGV[8], now, state)
 end
-return {0, release(site, now), state}
+local released = release(site, now)
+return {0, released, state, released > 0 and 0 or idle_state(site)}
