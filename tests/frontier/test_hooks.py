@@ -111,8 +111,11 @@ def test_the_crawl_of_a_site_without_boards_ends_when_its_last_page_is_stored(
         crawl.frontier.admit("demo", [one._replace(address=f"{site.base}/post/{one.key}") for one in posts(2)])
         crawl.work()
         eventually(lambda: ends(hook_functions.told) == [("idle", "demo")])
-        OutboxConsumer(crawl.frontier, lambda: store, batch=1, worth=1).run()
-        eventually(lambda: ends(hook_functions.told) == [("idle", "demo"), ("ended", "demo", "idle")])
+        runner = HookRunner()
+        OutboxConsumer(crawl.frontier, lambda: store, batch=1, worth=1, hooks=runner).run()
+        runner.finish(PATIENCE_S)
+
+    assert ends(hook_functions.told) == [("idle", "demo"), ("ended", "demo", "idle")]
 
 
 def test_the_crawl_ends_with_a_last_page_that_fails_when_all_others_are_stored(
