@@ -106,7 +106,15 @@ class PageTask:
             throttle = SlotThrottle(self._frontier, lease, lease.slot)
         timer = AttemptTimer(throttle)
         names_page = page_at_hand.set(lease)
-        self.in_hand[threading.get_ident()] = LeasedPage(lease, timer)
+        page = self.in_hand[threading.get_ident()] = LeasedPage(lease, timer)
+        try:
+            result = self._attempt(lease, timer)
+            return page.late if page.late and result.outcome == Outcome.LEASE_LOST else result
+        finally:
+            del self.in_hand[threading.get_ident()]
+            page_at_hand.reset(names_page)
+
+    def _attempt(self, lease: Lease, timer: AttemptTimer) -> TaskResult:
         try:
             return TaskResult(self._work_on(lease, timer))
         except PageError as error:
@@ -120,9 +128,6 @@ class PageTask:
             # The boundary of the task: a bug, also one in a site's own function, must not cost the request.
             log.exception("page crashed")
             return self.fail(lease, Crashed(f"{type(error).__name__}: {error}"), timer)
-        finally:
-            del self.in_hand[threading.get_ident()]
-            page_at_hand.reset(names_page)
 
     def _work_on(self, lease: Lease, timer: AttemptTimer) -> str:
         site = self._sites.open(lease.request.site, lease.site_version)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from crawl_tasks.worker.idle_exit import IdleExit
     from crawl_tasks.worker.ledger_watch import LedgerWatch
     from crawl_tasks.worker.page_task import PageTask
+    from crawl_tasks.worker.task_result import TaskResult
 
 
 def connect(settings: Settings) -> redis.Redis:
@@ -84,11 +85,17 @@ class Runtime:
         )
         return PageTask(self.frontier, self.sites, fetcher, self.hooks)
 
-    def watch_hangs(self, *, threads: int = 1, end: Callable[[], None] | None = None) -> None:
-        """Start the watch over the threads that work on pages. `end` asks a worker of threads to take no more."""
+    def watch_hangs(
+        self,
+        *,
+        threads: int = 1,
+        end: Callable[[], None] | None = None,
+        tell: Callable[[int, TaskResult], None] | None = None,
+    ) -> None:
+        """Start the watch over the threads that work on pages. HangWatch describes the parameters."""
         from crawl_tasks.worker.hang_watch import HangWatch  # noqa: PLC0415 (as above)
 
-        self.hang_watch = HangWatch(self.page_task, threads=threads, end=end)
+        self.hang_watch = HangWatch(self.page_task, threads=threads, end=end, tell=tell)
         self.hang_watch.start()
 
     @cached_property
