@@ -131,6 +131,9 @@ class PageTask:
 
     def _work_on(self, lease: Lease, timer: AttemptTimer) -> str:
         site = self._sites.open(lease.request.site, lease.site_version)
+        if (request := site.current(lease.request)) is not lease.request:
+            lease = lease._replace(request=request)
+            page_at_hand.set(lease)
         page = self._fetcher.fetch(lease.request, site.policy, lease.validator, timer.throttle)
         timer.fetched(page)
         page = _dated(page, lease, timer)
