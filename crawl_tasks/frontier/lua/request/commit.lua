@@ -76,6 +76,7 @@ if tonumber(ARGV[5]) > 0 then
   if stage == 'post' or string.sub(ARGV[7], 1, 5) == 'gone:' or tonumber(ARGV[5]) > tonumber(redis.call('HGET', key, id) or 0) then redis.call('HSET', key, id, ARGV[5]) end
 end
 redis.call('HINCRBY', site.key, 'done:' .. stage, 1)
+if site.failed_in_a_row then redis.call('HDEL', site.key, 'failed_in_a_row') end
 count_effort(site, stage, ARGV[8])
 note_recent(site, now, entry, ARGV[8], string.match(ARGV[7], '^(gone):') or string.match(ARGV[7], '^(unchanged):') or ARGV[11])
 local fetch_ms = fetch_ms_of(ARGV[8])
