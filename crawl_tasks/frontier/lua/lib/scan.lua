@@ -8,7 +8,7 @@
 -- `by_due` orders the boards of such a site by due time, for scans ahead of time. It may name boards that have left, or hold
 -- times that a person has changed since. `boards` alone says which boards are due.
 -- EXPORTS: HOUR new_scan budget_of read_pulse write_pulse uniform_interval recount_pulse meets_goal note_item plan_scan
--- EXPORTS: close_scan
+-- EXPORTS: begin_list_page close_scan
 
 HOUR = 3600000
 local MOST_BUSY, MOST_NEWS = 5000, 500
@@ -162,6 +162,30 @@ function plan_scan(site, id, at, interval, is_fixed)
   redis.call('ZADD', P .. ':early', 'LT', at - EARLY * interval, site.name)
 end
 
+-- Note the time of the newest row that page 1 of a scan shows, and return that of the scan before, 0 for unknown. Both are of
+-- the forum's clock, unless that is ahead: a row from the future would end all later scans on page 1.
+local function note_newest(site, listed, times, now)
+  local key, newest = board_key(site, listed[1]), 0
+  for _, at in ipairs(times) do newest = math.max(newest, at) end
+  local v = redis.call('HMGET', key, 'line', 'newest', 'known_until', 'walk_open')
+  site.is_walked = v[4]  -- a walk goes over the same board now
+  if listed[2] > 1 or not v[1] or newest == 0 then return tonumber(v[3] or 0) end
+  redis.call('HSET', key, 'newest', math.min(newest, math.floor(now / 1000)), 'known_until', v[2] or 0)
+  return tonumber(v[2] or 0)
+end
+
+-- Prepare a site for the lines of a list page. `times` holds the last reply of each line's thread.
+function begin_list_page(site, listed, level, times, now)
+  local is_unscanned = listed[2] > 1 and redis.call('SISMEMBER', site.key .. ':unscanned', listed[1]) == 1
+  local is_walking = is_walk(listed, level)
+  site.listed = listed
+  site.is_first_walk = is_unscanned or (listed[2] > 1 and is_walking and not is_by_hand(listed))
+  -- A first walk that an older version began. `run` names its scans otherwise.
+  site.is_old_walk = is_unscanned and not is_walking and tonumber(listed[3]) ~= nil
+  site.counts_items = site.freshness ~= '' and not is_walking
+  site.known_until = not is_walking and note_newest(site, listed, times, now) or 0
+end
+
 -- Keep the new items of a page for the end of its scan, and return those of all pages.
 local function gather_items(key, seen, is_over)
   local items, heat, past, oldest = string.match(redis.call('HGET', key, 'scan_items') or '', '^(%S+) (%S+) (%S+) (%S+)$')
@@ -180,11 +204,14 @@ end
 -- End a list page. A board's scan is over when none of its list requests is open, and the next one is planned: by the priced
 -- policy, or by the simple one, where a scan that found something halves the board's interval and one that found nothing
 -- lengthens it by half, within the bounds of the site. `seen` holds the new items of the page.
-function close_scan(site, payload, fresh, now, seen)
-  local key, open = note_board(site, payload, -1)
+function close_scan(site, payload, level, fresh, now, seen)
+  local key, open = note_board(site, payload, level, -1)
   if not key then return end
   seen = seen or {scan = new_scan(), hours = {}}
-  if fresh > 0 then redis.call('HINCRBY', key, 'fresh', fresh) end
+  if fresh > 0 then
+    redis.call('HINCRBY', key, 'fresh', fresh)
+    if site.is_walked then redis.call('HINCRBY', key, 'slid', fresh) end
+  end
   if site.freshness ~= '' then gather_items(key, seen, open <= 0) end
   if open > 0 then return end
   local v = redis.call('HMGET', key, 'interval_ms', 'min_ms', 'max_ms', 'fresh', 'started_at', 'history')
