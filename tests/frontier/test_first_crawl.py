@@ -1,12 +1,13 @@
 """A first crawl of any size never stops the watch: how late the watch is beside it, and without it.
 
-Time is counted in requests of the gate, whose clock is the number of pages fetched. No page is really fetched: a forum in
-memory answers, and the scripts on a real Redis decide what goes next.
+Time is counted in requests of the gate. No page is really fetched: a forum in memory answers, and the scripts on a real
+Redis decide what goes next.
 """
 
 from __future__ import annotations
 
 import os
+import sys
 from dataclasses import dataclass, field
 from random import Random
 
@@ -148,11 +149,9 @@ def test_the_watch_is_as_prompt_beside_a_first_crawl_as_without_it(frontier: Fro
     alone = watch(frontier, client, BOARDS * ROWS, SPAN)
     beside = watch(frontier, client, THREADS, THREADS * 2)
 
-    for name, one in (("alone", alone), ("beside", beside)):
+    for name, one in (("alone", alone), ("beside", beside)):  # read it with `pytest -s`
         shown = [(quantile(some, 0.5), quantile(some, 0.95), max(some)) for some in (one.late, one.forum.delays)]
-        print(
-            f"{name}, p50 p95 max: scans late {shown[0]}, items read after {shown[1]}, threads {len(one.forum.fetched)}"
-        )
+        sys.stdout.write(f"{name}: p50, p95, max of scans late {shown[0]}, of items read after {shown[1]}\n")
     assert len(beside.late) / (THREADS * 2) > 0.98 * len(alone.late) / SPAN
     assert max(beside.late) <= max(alone.late) + sum(Weights().model_dump().values())
     assert quantile(beside.forum.delays, 0.95) <= quantile(alone.forum.delays, 0.95) + 10
