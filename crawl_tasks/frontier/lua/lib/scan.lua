@@ -8,7 +8,7 @@
 -- `by_due` orders the boards of such a site by due time, for scans ahead of time. It may name boards that have left, or hold
 -- times that a person has changed since. `boards` alone says which boards are due.
 -- EXPORTS: HOUR new_scan budget_of read_pulse write_pulse uniform_interval recount_pulse meets_goal note_item plan_scan
--- EXPORTS: begin_list_page close_scan
+-- EXPORTS: begin_list_page close_scan learn_past
 
 HOUR = 3600000
 local MOST_BUSY, MOST_NEWS = 5000, 500
@@ -152,6 +152,29 @@ local function priced_interval(site, id, key, text, least, most, seen, now)
   redis.call('HSET', key, 'history', string.format('%.5g %.5g %.5g %.10g %.5g %.5g',
     after.items, after.hours, after.heat, after.at, after.rate, after.interval))
   return math.max(least, math.min(most, math.floor(after.interval * HOUR + 0.5)))
+end
+
+-- Return the interval at which a board's scans find something as often as the simple policy makes them: 37 of 100, where halving
+-- and lengthening by half are in balance.
+local BALANCE = 0.46  -- items a scan, -log(1 - 0.37)
+local function balanced_interval(scan, least, most)
+  local hours = observe({at = 0}, scan, nil, 0).hours
+  return math.floor(math.max(least, math.min(most, BALANCE * HOUR * hours / scan.past)))
+end
+
+-- Teach a board the past of which the database knows, and return its next interval, ms. Nil where nothing is known, or the board
+-- has learned already.
+function learn_past(site, id, sums, by_hour, at)
+  local key, items, heat, past, oldest = board_key(site, id), string.match(sums, '^(%S+) (%S+) (%S+) (%S+)$')
+  local v = redis.call('HMGET', key, 'min_ms', 'max_ms', 'history')
+  if not items or v[3] then return nil end
+  local scan, hours = {items = tonumber(items), heat = tonumber(heat), past = tonumber(past), oldest = tonumber(oldest)}, {}
+  for hour, n in ipairs(numbers_in(by_hour)) do
+    for _ = 1, n do hours[#hours + 1] = hour - 1 end
+  end
+  local least, most = tonumber(v[1]), tonumber(v[2])
+  if site.freshness ~= '' then return priced_interval(site, id, key, nil, least, most, {scan = scan, hours = hours}, at) end
+  return scan.past > 0 and balanced_interval(scan, least, most) or nil
 end
 
 -- Plan a board's next scan. A board with a fixed interval is never scanned ahead of time.
