@@ -116,17 +116,20 @@ def test_news_is_released_before_the_history_that_waits(
 def test_a_first_crawl_fills_half_of_the_backlog_and_a_scan_still_goes(
     frontier: Frontier, client: redis.Redis, watch: Watch
 ) -> None:
-    watch(board("1"), board("2"), max_backlog=200, window=1)
+    watch(board("1"), max_backlog=400, window=256)
     frontier.produce()
-    frontier.commit(take_list(frontier, client), Parsed(Items("demo"), history(120)))
-    released(client)
+    frontier.commit(take_list(frontier, client), NOTHING)
+    watch(board("1"), board("2"), max_backlog=400, window=256)
+    frontier.admit("demo", history(250))
+
+    first_scan_of_2 = frontier.produce()
     frontier.admit("demo", [Request("demo", Stage.LIST, "1", "http://127.0.0.1/w", 9, "1", priority=1)])
-    assert levels(client, Stage.LIST) == {2: 1, 1: 1}  # neither the walk nor board 2's first scan goes
-
+    walk = released(client, "list")
     client.zadd("test:boards", {"demo 1": 0})
+    scan_of_1 = frontier.produce()
 
-    assert frontier.produce()[0] == 1
-    assert levels(client, Stage.LIST)[5] == 1
+    assert (first_scan_of_2, walk) == ((0, 1, 0), [])
+    assert (scan_of_1[0], len(released(client, "list"))) == (1, 1)
 
 
 def test_scans_go_on_beside_more_history_than_fits_as_a_recovery_leaves_it(
@@ -191,27 +194,40 @@ def test_a_walk_that_went_far_is_made_again_behind_the_next_scan_and_as_backfill
 
 
 def test_a_list_in_the_order_of_replies_is_scanned_as_far_as_it_can_have_news(crawl: SmallCrawl) -> None:
-    def write(*rows: str) -> None:
-        for number in (1, 2):
-            crawl.forum.board("1", number, *rows[2 * number - 2 : 2 * number], more=NEXT if number == 1 else "")
+    last = {1: 10, 2: 11, 3: 12, 4: 13}  # minute of the last reply of each thread
 
-    def row(thread: int, replies: int, minute: int) -> str:
-        return f"{thread} {replies} 2026-01-01T10:{minute:02}"
+    def scan_after(**replied: int) -> list[str]:
+        last.update({int(thread[1:]): minute for thread, minute in replied.items()})
+        order = sorted(last, key=lambda thread: -last[thread])
+        for page in range(1, 4):
+            rows = [f"{one} {last[one]} 2026-01-01T10:{last[one]}" for one in order[3 * page - 3 : 3 * page]]
+            crawl.forum.board("1", page, *rows, more=NEXT if order[3 * page :] else "")
+        for thread in order:
+            crawl.forum.thread(str(thread))
+        return crawl.scan()
 
     crawl.publish()
-    for thread in range(1, 8):
+    scan_after()
+    scan_after(t1=20)  # the first walk ended on page 2, and is made again
+
+    assert scan_after(t3=30) == ["/list/1/1", "/post/3"]
+    assert scan_after(t5=41, t6=42, t7=43) == ["/list/1/1", "/list/1/2", "/post/7", "/post/6", "/post/5"]
+
+
+def test_pinned_rows_do_not_end_a_scan(crawl: SmallCrawl) -> None:
+    rules = RULES.replace("last_reply_at: .at}", "last_reply_at: .at, pinned: .at}")
+    crawl.publish(rules=rules)
+    for thread in range(1, 6):
         crawl.forum.thread(str(thread))
-    crawl.forum.board("1", 1)
-    write(row(4, 0, 40), row(3, 0, 30), row(2, 0, 20), row(1, 0, 10))
+    crawl.forum.board("1", 1, "1 0 yes", "2 0")
     crawl.scan()
 
-    write(row(1, 1, 50), row(4, 0, 40), row(3, 0, 30), row(2, 0, 20))
-    one_new = crawl.scan()
-    write(row(7, 0, 59), row(6, 0, 58), row(5, 0, 57), row(1, 1, 50))
-    many_new = crawl.scan()
+    crawl.forum.board("1", 1, "1 0 yes", "4 0", more=NEXT)
+    crawl.forum.board("1", 2, "3 0", "2 0")
+    crawl.scan()
 
-    assert one_new == ["/list/1/1", "/list/1/2", "/post/1"]
-    assert many_new == ["/list/1/1", "/list/1/2", "/post/7", "/post/6", "/post/5"]
+    # Page 2 is part of the scan, as all rows of page 1 but the pinned one are new.
+    assert crawl.client.hget("test:s:demo", "levels:list") == b"52"
 
 
 @pytest.mark.parametrize("level", [0, 2, 5])

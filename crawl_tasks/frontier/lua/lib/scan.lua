@@ -162,12 +162,11 @@ local function balanced_interval(scan, least, most)
   return math.floor(math.max(least, math.min(most, BALANCE * HOUR * hours / scan.past)))
 end
 
--- Teach a board the past of which the database knows, and return its next interval, ms. Nil where nothing is known, or the board
--- has learned already.
+-- Teach a board the past of which the database knows, and return its next interval, ms. Nil where nothing is known.
 function learn_past(site, id, sums, by_hour, at)
   local key, items, heat, past, oldest = board_key(site, id), string.match(sums, '^(%S+) (%S+) (%S+) (%S+)$')
-  local v = redis.call('HMGET', key, 'min_ms', 'max_ms', 'history')
-  if not items or v[3] then return nil end
+  if not items then return nil end
+  local v = redis.call('HMGET', key, 'min_ms', 'max_ms')
   local scan, hours = {items = tonumber(items), heat = tonumber(heat), past = tonumber(past), oldest = tonumber(oldest)}, {}
   for hour, n in ipairs(numbers_in(by_hour)) do
     for _ = 1, n do hours[#hours + 1] = hour - 1 end
