@@ -55,9 +55,8 @@ def first_page(site: Site, board: Board, addresses: Addresses, revision: str) ->
         raise SiteError(f"site {site.name}: board {board.id} has no address; give list.address, or the board's own")
     priority = site.priority.list if board.priority is None else board.priority
     if board.kind is BoardKind.NEWS and board.priority is None:
-        priority = min(
-            9, priority + 1
-        )  # one look at all boards goes before looks at one, and its threads before theirs
+        # One look at all boards goes before looks at single ones, and so do the threads that it finds.
+        priority = min(9, priority + 1)
     return Request(site.name, Stage.LIST, board.id, address, page=1, revision=revision, priority=priority)
 
 

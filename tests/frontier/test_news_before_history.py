@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -9,7 +10,9 @@ import redis
 
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.inspect.inspector import Inspector
+from crawl_tasks.frontier.outbox import read_items
 from crawl_tasks.model import Items, Lease, Parsed, Priority, Request, Stage
+from crawl_tasks.registry.site_publisher import board_terms
 from tests.frontier.by_hand import NOTHING, board, lease, posts, released, take_list
 from tests.frontier.small_crawl import RULES, SmallCrawl
 
@@ -191,6 +194,9 @@ def test_a_walk_that_went_far_is_made_again_behind_the_next_scan_and_as_backfill
 
     assert {one.request.page: one.request.priority for one in walked} == {2: 1, 3: 1, 4: 1}
     assert client.hexists(BOARD, "walk_open") == 0
+    # The database is told the same, for a recovery.
+    told = [visit for _, text in frontier.outbox.read("t", 100) for visit in read_items(text).visits]
+    assert {visit.priority for visit in told if visit.page > 1} == {1}
 
 
 def test_a_list_in_the_order_of_replies_is_scanned_as_far_as_it_can_have_news(crawl: SmallCrawl) -> None:
@@ -276,3 +282,51 @@ def test_a_priority_of_the_users_own_holds_for_what_is_found(crawl: SmallCrawl, 
     crawl.scan()
 
     assert client.hget("test:s:demo", "levels:post") == b"6"
+
+
+def test_a_first_walk_that_an_older_version_began_goes_on_as_backfill(
+    frontier: Frontier, client: redis.Redis, watch: Watch
+) -> None:
+    watch(board("1"), window=50)
+    old = Request("demo", Stage.LIST, "1", "http://127.0.0.1/list/1/7", 7, "1")
+    frontier.admit("demo", [old])
+
+    end(frontier, take_list(frontier, client), *posts(3))
+
+    assert (levels(client, Stage.LIST), levels(client, Stage.POST)) == ({1: 1}, {1: 3})
+    assert client.hmget(BOARD, "open", "walk_open") == [b"0", b"1"]
+
+
+def test_the_list_pages_of_a_walk_are_no_part_of_the_budget_of_scans(
+    frontier: Frontier, client: redis.Redis, watch: Watch
+) -> None:
+    watch(board("1"), freshness="60 1")
+    frontier.produce()
+    before = client.hget("test:s:demo", "scan_at")
+
+    end(frontier, take_list(frontier, client), *posts(3))
+
+    assert client.hget(BOARD, "walk_open") == b"1"
+    assert client.hget("test:s:demo", "scan_at") == before
+
+
+def test_first_scans_go_before_the_history_that_others_showed(
+    frontier: Frontier, client: redis.Redis, watch: Watch
+) -> None:
+    watch(window=1)
+    frontier.admit("demo", history(50))
+    watch(board("1"), window=1)
+    frontier.produce()
+
+    frontier.commit(lease(frontier, released(client)[0]), NOTHING)
+
+    assert take_list(frontier, client).request.priority == 2
+
+
+def test_the_page_of_all_news_is_scanned_before_single_boards(crawl: SmallCrawl) -> None:
+    news = "{id: news, kind: news, address: /news}"
+    site = crawl.publish(
+        f"freshness: {{goal_s: 60}}\nboards: [1, {news}, {news[:-1].replace('news,', 'more,', 1)}, priority: 3}}]\n"
+    )
+
+    assert [re.findall(r" list (\d) ", one.line) for one in board_terms(site)] == [["5"], ["6"], ["3"]]
