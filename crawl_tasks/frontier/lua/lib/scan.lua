@@ -100,24 +100,31 @@ local function tally_news(site, field)
 end
 
 -- Count what the page of all news found, and what a board's scan found although that page had been read since it was posted.
-local function check_news(site, listed, posted, seen)
-  if not has_news(site) then return end
+-- Return whether that page is still to show an item: one that was posted since, while it is read as often as the goal asks for.
+local function check_news(site, listed, posted, seen, now)
+  if not has_news(site) then return false end
   if is_news(site, listed[1]) then
     tally_news(site, 'found')
-  else
-    if not seen.news_at then  -- the first scan of a board shows its past
-      local is_first = redis.call('SISMEMBER', site.key .. ':unscanned', listed[1]) == 1
-      seen.news_at = is_first and 0 or tonumber(redis.call('HGET', site.key, 'news_at') or 0)
-    end
-    if posted > 0 and (posted + 60) * 1000 < seen.news_at then tally_news(site, 'missed') end
+    return false
   end
+  if not seen.news_at then  -- the first scan of a board shows its past
+    local is_first = redis.call('SISMEMBER', site.key .. ':unscanned', listed[1]) == 1
+    seen.news_at = is_first and 0 or tonumber(redis.call('HGET', site.key, 'news_at') or 0)
+  end
+  local unit = posted % 60 == 0 and 60 or 1  -- many forums show minutes
+  if posted > 0 and (posted + unit) * 1000 < seen.news_at then
+    tally_news(site, 'missed')
+    return false
+  end
+  local _, goal = budget_of(site)
+  return posted > 0 and now - seen.news_at < goal * HOUR
 end
 
--- Note the posting time of a new item of a list page, in seconds since the epoch, 0 where the page shows none.
+-- Note the posting time of a new item of a list page, in seconds since the epoch, 0 where the page shows none. What the page of all
+-- news is still to show is no part of what it hides.
 function note_item(site, seen, listed, posted, now)
-  check_news(site, listed, posted, seen)
   local age = posted > 0 and math.max(0, now / 1000 - posted) / 3600
-  add_item(seen.scan, age)
+  if not check_news(site, listed, posted, seen, now) then add_item(seen.scan, age) end
   if age and age < 168 then seen.hours[#seen.hours + 1] = math.floor(posted / 3600) % 24 end
 end
 
