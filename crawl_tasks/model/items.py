@@ -246,6 +246,7 @@ class Parsed(NamedTuple):
 
     `tail` is the highest comment page among the children, 0 without one. `dropped` counts the items that the site's
     steps dropped, by reason. With `is_cut`, the forum has more pages, or the page more records, than are taken.
+    `oldest_at` is the last reply of a list page's last row, 0 where the rows stand in no such order.
     """
 
     items: Items
@@ -254,3 +255,4 @@ class Parsed(NamedTuple):
     notes: tuple[str, ...] = ()
     dropped: tuple[tuple[str, int], ...] = ()
     is_cut: bool = False
+    oldest_at: int = 0

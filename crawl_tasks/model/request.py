@@ -37,7 +37,10 @@ class State(StrEnum):
 
 
 class Priority(IntEnum):
-    """The order within a stage, 0 to 9. A higher number is fetched sooner, as in AMQP."""
+    """The order within a stage, 0 to 9. A higher number is fetched sooner, as in AMQP.
+
+    0 to BACKFILL is backfill, which waits behind what is new: first scans, walks, full passes, and all that they find.
+    """
 
     BACKFILL = 2
     NORMAL = 5

@@ -147,7 +147,7 @@ def test_the_pages_of_a_full_pass_come_one_by_one_behind_everything_else(
     frontier.produce()
 
     assert sorted(crawl.work()) == ["/comment/7/2", "/comment/7/3", "/list/1/1", "/post/7", "/post/8"]
-    assert client.hget("test:s:demo", "levels:post") == b"50"
+    assert client.hget("test:s:demo", "levels:post") == b"10"
     client.zadd("test:fulls", {"demo 1": 0})
     frontier.produce()
     assert crawl.work() == ["/list/1/2", "/post/6"]
