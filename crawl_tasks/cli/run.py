@@ -9,7 +9,6 @@ import click
 
 from crawl_tasks.cli.crawl import Finish, Plan, Start, StoredCounts, begin, start_processes, watch
 from crawl_tasks.cli.exits import Exit
-from crawl_tasks.cli.export import format_of
 from crawl_tasks.cli.help_text import examples
 from crawl_tasks.cli.ledger import ledger_line
 from crawl_tasks.cli.local_environment import LocalEnvironment, local_environment
@@ -27,7 +26,9 @@ from crawl_tasks.monitor.snapshot import take_snapshot
 from crawl_tasks.monitor.web.static_report import crawl_report, require_place, write_report
 from crawl_tasks.settings import load_settings
 from crawl_tasks.sites.schema import Site
-from crawl_tasks.store.export import ExportFormat, export, fingerprints
+from crawl_tasks.store.export import export, fingerprints
+from crawl_tasks.store.output_format import format_of
+from crawl_tasks.store.selection import Selection
 from crawl_tasks.store.upsert import Store
 from crawl_tasks.worker.hook_runner import HANGS_AFTER_S, HookRunner
 
@@ -50,7 +51,9 @@ PROCESSES = click.IntRange(0, 64)
     "--pages", metavar="N", type=click.IntRange(1, 100_000), help="At most so many list pages a board; then end."
 )
 @click.option("--since", type=SinceOption(), help="Only threads that were alive since, 7d or 2026-01-31; then end.")
-@click.option("-o", "--out", metavar="FILE", help="Export what this run stored to FILE (.jsonl or .csv) at the end.")
+@click.option(
+    "-o", "--out", metavar="FILE", help="Export what this run stored to FILE (.jsonl, .csv or .parquet) at the end."
+)
 @click.option(
     "--report", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path), help="Write plots and numbers as HTML."
 )
@@ -97,7 +100,7 @@ def command(
     for option, file in (("--out", out), ("--report", report)):
         if file is not None and str(file) != "-":
             require_place(Path(file), option)
-    form = format_of(out) if out is not None else ExportFormat.JSONL
+    form = format_of(out or "-")
     settings = load_settings()
     chosen = checked_sites(settings, sites)
     plan = Plan(
@@ -118,7 +121,7 @@ def command(
             code = crawl(here, plan.of(chosen), stored, progress, report)
     if out is not None:
         with Store(here.settings.database_url) as store:
-            rows = export(store, out, format=form, sites=names, known=before)
+            rows = export(store, out, Selection(sites=names), form, known=before)
         click.echo(f"{rows} rows in {out}")
     ctx.exit(code)
 

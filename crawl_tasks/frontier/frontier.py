@@ -256,9 +256,14 @@ class Frontier:
 
 
 def _last_replies(parsed: Parsed) -> str:
-    """Return the last reply of each child's thread, in seconds since the epoch, 0 where no row shows one."""
+    """Return the last reply of each child's thread, in seconds since the epoch, 0 where no row shows one.
+
+    A list's next page has that of the last row of this one.
+    """
     times = {post.post_id: post.last_reply_at or post.created_at or 0 for post in parsed.items.posts}
-    return " ".join(str(times.get(child.key, 0)) for child in parsed.children)
+    return " ".join(
+        str(parsed.oldest_at if child.stage is Stage.LIST else times.get(child.key, 0)) for child in parsed.children
+    )
 
 
 __all__ = ["Admission", "BoardTerms", "CommitResult", "Frontier", "NoLease", "Tick"]

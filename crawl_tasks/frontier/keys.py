@@ -56,12 +56,14 @@ P is the prefix (setting `redis_prefix`), S a site's name, G one of list, post, 
 | P:s:S:tail:SHARD     | hash   | post id -> highest comment page admitted. A shard holds 100 neighbouring ids       |
 | P:s:S:boards         | set    | ids of the site's boards                                                           |
 | P:s:S:scanning       | set    | boards being scanned                                                               |
-| P:s:S:unscanned      | set    | boards before the end of the first scan                                            |
+| P:s:S:unscanned      | set    | boards before the end of the first scan, whose walk may go on behind it            |
 | P:s:S:overdue        | zset   | board that was due and could not be scanned -> due time, ms                        |
 | P:s:S:by_due         | zset   | board -> due time in ms, of a site that scans ahead of time (scan.lua)             |
 | P:s:S:board:B        | hash   | line of page 1, interval_ms and bounds, scan, open, started_at, scanned_at,        |
 |                      |        | terms of the site file, fixed_ms and held of an operator. walked: pages with news, |
-|                      |        | slack: pages without news that this scan may walk, validator: http_validator.lua,  |
+|                      |        | walk_open, full_open: open pages of walks and full passes, walk: pages with news   |
+|                      |        | of the last walk, slack, slid: see goes_on(), newest, known_until: times of the    |
+|                      |        | newest row of this scan and of the one before, validator: http_validator.lua,      |
 |                      |        | history, scan_items, slot: scan.lua.                                               |
 |                      |        | Of a board that left the file only the counts, until all list pages have ended     |
 

@@ -142,7 +142,7 @@ GUARDS = (
     Guard(
         "admission stops at the threshold",
         f"{LUA}/request/admit.lua",
-        "  if site.fresh >= room then\n",
+        "  if site.fresh >= (level <= BACKFILL and backfill_room or room) then\n",
         "  if false then\n",
         "threshold",
         "the backlog was",

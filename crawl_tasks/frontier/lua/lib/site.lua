@@ -15,11 +15,12 @@
 --   "-" its list calls the page deleted
 --   "+" whatever the guard says
 -- In `open` the entry stands without its rid, behind the token of its lease (0: released, nobody holds it).
--- EXPORTS: P STAGES CHUNK MOST_LOOKS GRACE COMING now_ms now_us numbers_in gate_opens_at load_site STAGE_AT
+-- EXPORTS: P STAGES CHUNK BACKFILL MOST_LOOKS GRACE COMING now_ms now_us numbers_in gate_opens_at load_site STAGE_AT
 -- EXPORTS: stage_letter ready_key ready_keys tally measure fetch_ms_of count_effort note_change schedule_look
 
 STAGES = {'list', 'post', 'comment'}
 CHUNK = 1000    -- values in one variadic call, as Lua's stack holds about 8,000
+BACKFILL = 2    -- highest priority of backfill: first scans, walks, full passes, and what they find
 MOST_LOOKS = 50   -- pages of HSCAN that one call goes through, of about 100 each
 GRACE = 5000    -- ms that a message may be out of its queue and not leased, twice, before it is taken for lost
 

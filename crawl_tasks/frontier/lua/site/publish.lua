@@ -90,10 +90,11 @@ end
 -- Take a board out. The counts of its open list pages stay as long as there are any: the file may name the board again.
 local function take_out(id)
   local board = key .. ':board:' .. id
-  local v = redis.call('HMGET', board, 'open', 'full_open', 'scan', 'full_scan')
+  local v = redis.call('HMGET', board, 'open', 'full_open', 'walk_open', 'scan', 'full_scan')
   redis.call('DEL', board)
-  if tonumber(v[1] or 0) > 0 or tonumber(v[2] or 0) > 0 then
-    redis.call('HSET', board, 'open', v[1] or 0, 'full_open', v[2] or 0, 'scan', v[3] or 0, 'full_scan', v[4] or 0)
+  if (v[1] or 0) + (v[2] or 0) + (v[3] or 0) > 0 then
+    redis.call('HSET', board, 'open', v[1] or 0, 'full_open', v[2] or 0, 'scan', v[4] or 0, 'full_scan', v[5] or 0)
+    if tonumber(v[3] or 0) > 0 then redis.call('HSET', board, 'walk_open', v[3]) end
   end
   for _, set in ipairs({':boards', ':unscanned', ':scanning'}) do redis.call('SREM', key .. set, id) end
   redis.call('ZREM', key .. ':overdue', id)
