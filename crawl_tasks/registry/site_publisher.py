@@ -27,8 +27,8 @@ NEWS_SHARE = 0.85
 """The most of the budget of list requests that pages of all news take."""
 
 NEWS_PART = 0.25
-"""The interval of a page of all news, as a part of the goal. At a half, the threads of one look queue at the gate: live,
-the 95th percentile from posting to storing was 0.12 of that of fixed intervals."""
+"""The interval of a page of all news, as a part of the goal. At a half, the threads of one look queue at the gate:
+the 95th percentile from posting to storing, live, was 0.12 of that of fixed intervals."""
 
 SCAN_MARK = "@SCAN@"
 """The placeholder in a board's line for the number of the scan, which produce.lua writes."""
