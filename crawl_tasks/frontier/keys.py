@@ -36,7 +36,8 @@ P is the prefix (setting `redis_prefix`), S a site's name, G one of list, post, 
 |                      |        | backlog_limit, slots), budget and rates (freshness, pulse, busy, scan_at: scan),   |
 |                      |        | breaker (shut:G, readings:G: circuit_breaker), counters, decision: that of the     |
 |                      |        | gate, while it is not `run`, publisher: host:directory of the file, withdrawn: 1   |
-|                      |        | while that directory has no such file, flushes of the guard                        |
+|                      |        | while that directory has no such file, flushes of the guard, old_addresses: those  |
+|                      |        | of earlier versions of the file, as JSON, failed_in_a_row: failures since a page   |
 | P:s:S:stats          | hash   | counters and histograms of the site, for monitoring                                |
 | P:s:S:recent         | list   | "at stage status ms outcome address" of the last attempts, newest first, 20 to 39  |
 | P:s:S:ready:G:L      | list   | entries waiting, in the order of arrival                                           |

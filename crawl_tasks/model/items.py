@@ -90,7 +90,8 @@ class Sweep(NamedTuple):
 
     Those are looked for once more, in the pass `whole` with `priority`, before they count as deleted. `look` is the
     number of this reading, from 1. `counts` is false if caches answered with pages of the reading before. The pages of
-    the next reading must be made after `made_after`.
+    the next reading must be made after `made_after`. This reading saw the thread from `read_from` on, and the last one
+    that counted from `looked_from` on.
     """
 
     post_id: str
@@ -100,6 +101,8 @@ class Sweep(NamedTuple):
     priority: int = 0
     made_after: float = 0
     counts: bool = True
+    read_from: float = 0
+    looked_from: float = 0
 
 
 class BoardPass(NamedTuple):

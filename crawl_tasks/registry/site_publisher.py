@@ -15,6 +15,7 @@ from crawl_tasks.frontier.frontier import BoardTerms, Frontier
 from crawl_tasks.model import Reach, Stage
 from crawl_tasks.sites.addresses import Addresses
 from crawl_tasks.sites.crawl_policy import Freshness, Schedule
+from crawl_tasks.sites.old_addresses import OldAddresses
 from crawl_tasks.sites.quiet_hours import minutes, offsets
 from crawl_tasks.sites.schema import Board, BoardKind, Site
 from crawl_tasks.sites.site_json import dump_site, read_site
@@ -27,8 +28,7 @@ NEWS_SHARE = 0.85
 """The most of the budget of list requests that pages of all news take."""
 
 NEWS_PART = 0.25
-"""The interval of a page of all news, as a part of the goal. At a half, the threads of one look queue at the gate:
-the 95th percentile from posting to storing, live, was 0.12 of that of fixed intervals."""
+"""The interval of a page of all news, as a part of the goal. At a half, the threads of one look queue at the gate."""
 
 SCAN_MARK = "@SCAN@"
 """The placeholder in a board's line for the number of the scan, which produce.lua writes."""
@@ -46,9 +46,14 @@ def publish_site(frontier: Frontier, site: Site, contact: str | None, publisher:
         ConfigError: the site is public and no contact is set, or a board has no address.
     """
     require_contact(site, contact)
-    boards, before = board_terms(site), frontier.sites.published(site.name)
-    frontier.sites.publish(site.name, site.version, dump_site(site), terms_of(site), boards, publisher)
-    return _readdress(frontier, _read_or_none(before), site) if before else 0
+    boards, text = board_terms(site), frontier.sites.published(site.name)
+    before = _read_or_none(text) if text else None
+    old = OldAddresses.read(frontier.sites.old_addresses(site.name))
+    old = old.after(before, site) if before else old
+    terms = terms_of(site) | {"old_addresses": old.text()}
+    frontier.sites.publish(site.name, site.version, dump_site(site), terms, boards, publisher)
+    is_same = before is not None and before.version == site.version
+    return 0 if is_same or not text else _readdress(frontier, site, old)
 
 
 def _read_or_none(text: str) -> Site | None:
@@ -59,18 +64,15 @@ def _read_or_none(text: str) -> Site | None:
         return None
 
 
-def _readdress(frontier: Frontier, before: Site | None, site: Site) -> int:
+def _readdress(frontier: Frontier, site: Site, old: OldAddresses) -> int:
     """Ask again for failed pages whose address follows from the site file, and is another one now."""
-    if before is not None and before.version == site.version:
-        return 0
-    old = Addresses(before) if before else None
     new, failed = Addresses(site), Admin(frontier).failed.requests
     moved = []
     for one in failed.list(Selection(site.name)):
         request = one.request
         place = request.stage, request.key, request.page
         # An address from a link may differ from that of the template. A board's first page never comes from a link.
-        is_ours = place[::2] == (Stage.LIST, 1) or (old is not None and old.of(*place) == request.address)
+        is_ours = place[::2] == (Stage.LIST, 1) or old.gave(request)
         if is_ours and (address := new.of(*place)) not in (None, request.address):
             moved.append((one, address))
     return failed.readdress(moved)

@@ -41,7 +41,7 @@ local FIELDS = {
   'guard', 'rolling_ms', 'levels:list', 'levels:post', 'levels:comment', 'guard_capacity', 'full_pass_ms',
   'shut:list', 'shut:post', 'shut:comment', 'breaker_after', 'breaker_percent', 'probe_ms',
   'slow', 'slow_ms', 'crawl_delay_ms', 'daily_budget', 'spent', 'quiet', 'offsets',
-  'weights', 'credit', 'daily_new', 'found', 'brood', 'lead', 'freshness', 'withdrawn', 'flushes',
+  'weights', 'credit', 'daily_new', 'found', 'brood', 'lead', 'freshness', 'withdrawn', 'flushes', 'failed_in_a_row',
 }
 
 function numbers_in(text)
@@ -87,7 +87,7 @@ function load_site(name)
     levels = {list = v['levels:list'] or '', post = v['levels:post'] or '', comment = v['levels:comment'] or ''},
     open_breakers = {list = v['shut:list'], post = v['shut:post'], comment = v['shut:comment']},
     breaker_after = number('breaker_after', 5), breaker_percent = number('breaker_percent', 75), probe = number('probe_ms', 900000),
-    flushes = v.flushes, guards = {}, guarded = {}, old_buckets = {}, ready = {}, known = 0, fresh = 0, news = 0, echoes = {new = 0, known = 0},
+    flushes = v.flushes, failed_in_a_row = v.failed_in_a_row, guards = {}, guarded = {}, old_buckets = {}, ready = {}, known = 0, fresh = 0, news = 0, echoes = {new = 0, known = 0},
   }
 end
 

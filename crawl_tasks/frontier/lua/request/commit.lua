@@ -19,7 +19,7 @@
 --   the time of the oldest row of this one, where the rows stand in the order of their last replies
 -- ARGV 14: 1 to name the lines that the guard knew, else 0
 -- ARGV 15..: lines
--- RETURNS 0: {0, new, known, released, place of each named line among the lines, from 0 ...}
+-- RETURNS 0: {0, new, known, released, 1 when the site is idle now, else 0, place of each named line among the lines, from 0 ...}
 -- RETURNS -1: the site is not published
 -- RETURNS -2: the lease is not the caller's any more, and nothing was changed
 
@@ -79,6 +79,7 @@ if tonumber(ARGV[5]) > 0 then
   if stage == 'post' or string.sub(ARGV[7], 1, 5) == 'gone:' or tonumber(ARGV[5]) > tonumber(redis.call('HGET', key, id) or 0) then redis.call('HSET', key, id, ARGV[5]) end
 end
 redis.call('HINCRBY', site.key, 'done:' .. stage, 1)
+if site.failed_in_a_row then redis.call('HDEL', site.key, 'failed_in_a_row') end
 count_effort(site, stage, ARGV[8])
 note_recent(site, now, entry, ARGV[8], string.match(ARGV[7], '^(gone):') or string.match(ARGV[7], '^(unchanged):') or ARGV[11])
 local fetch_ms = fetch_ms_of(ARGV[8])
@@ -91,4 +92,6 @@ for reason, n in string.gmatch(ARGV[9], '(%S+) (%d+)') do count_dropped(site, re
 redis.call('XADD', P .. ':outbox', '*', 'items', string.sub(ARGV[4], 1, -2) .. ',' .. cjson.encode(trail) .. ']')
 local worth = tonumber(ARGV[6])
 if redis.call('XLEN', P .. ':outbox') >= worth and untaken() >= worth then call_store(now) end
-return {0, site.fresh, site.known, release(site, now), unpack(filtered, 1, math.min(#filtered, CHUNK))}
+local released = release(site, now)
+local is_idle = site.fresh + released == 0 and idle_state(site) > 0
+return {0, site.fresh, site.known, released, is_idle and 1 or 0, unpack(filtered, 1, math.min(#filtered, CHUNK))}
