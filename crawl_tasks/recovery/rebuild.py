@@ -28,7 +28,7 @@ from crawl_tasks.sites.site_json import read_site
 from crawl_tasks.store.queries import KnownRequests, remembered
 from crawl_tasks.store.upsert import Store
 
-CHUNK = 500
+CHUNK = 150
 """Pages that one call restores."""
 
 RIGHT_MS = 60_000

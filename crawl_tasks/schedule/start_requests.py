@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-MOST_BATCHES = 20
+MOST_BATCHES = 100
 """Batches of one key in a row at most, so that other keys and the ticker have their turn."""
 MOST_S = 1.0
 """Time after which no further batch of a key begins, in seconds."""
@@ -37,7 +37,7 @@ class StartRequests:
     """
 
     def __init__(
-        self, frontier: Frontier, name: str, clock: Callable[[], float] = time.monotonic, *, batch: int = 500
+        self, frontier: Frontier, name: str, clock: Callable[[], float] = time.monotonic, *, batch: int = 100
     ) -> None:
         self._frontier = frontier
         self.name = name
