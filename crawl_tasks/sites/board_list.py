@@ -91,14 +91,19 @@ def unpack(text: str) -> dict[str, list[object]]:
     """Return the columns of a packed list, none of an empty text.
 
     Raises:
-        ValueError: The text is damaged.
+        SiteError: The text is damaged.
     """
     if not text:
         return {}
     try:
         return cast("dict[str, list[object]]", orjson.loads(zlib.decompress(base64.b64decode(text))))
     except (ValueError, zlib.error) as error:
-        raise ValueError(f"is no packed list of boards: {error}") from None
+        raise SiteError(f"published site: board_list: {error}; publish the site files again") from None
+
+
+def size_of(columns: Columns) -> int:
+    """Return the number of boards in the columns."""
+    return len(columns.get("id", ()))
 
 
 def boards_of(columns: Columns, places: Iterable[int]) -> Iterator[Board]:

@@ -21,7 +21,7 @@ from crawl_tasks.errors import ConfigError, RefusedAddress
 from crawl_tasks.model import Stage
 from crawl_tasks.proxy import read_proxy
 from crawl_tasks.sites.board import LISTS, Board, BoardKind, Line, from_id
-from crawl_tasks.sites.board_list import Columns, boards_of, own_places, unpack
+from crawl_tasks.sites.board_list import boards_of, own_places, size_of, unpack
 from crawl_tasks.sites.crawl_policy import (
     Breaker,
     Flag,
@@ -167,30 +167,30 @@ class Site(Part):
 
     @cached_property
     def _listed(self) -> tuple[Board, ...]:
-        return tuple(boards_of(self._columns, range(self._listed_count)))
+        columns = unpack(self.board_list)
+        return tuple(boards_of(columns, range(size_of(columns))))
 
     @cached_property
-    def _columns(self) -> Columns:
-        return unpack(self.board_list)
-
-    @property
-    def _listed_count(self) -> int:
-        return len(self._columns.get("id", ()))
+    def _own_and_count(self) -> tuple[tuple[Board, ...], int]:
+        # Kept in place of the columns, which are megabytes in each worker.
+        columns = unpack(self.board_list)
+        return tuple(boards_of(columns, own_places(columns))), size_of(columns)
 
     @property
     def board_count(self) -> int:
         """Return the number of boards."""
-        return len(self.named_boards) + self._listed_count
+        return len(self.named_boards) + self._own_and_count[1]
 
     @property
     def own_boards(self) -> Sequence[Board]:
         """Return the boards with an address or a kind of their own, which the reader of a page must know."""
         named = [board for board in self.named_boards if board.address or board.kind is not BoardKind.LIST]
-        return (*named, *boards_of(self._columns, own_places(self._columns)))
+        return (*named, *self._own_and_count[0])
 
     def first_boards(self, most: int) -> Sequence[Board]:
         """Return the first boards that the file names, and the first of its lists."""
-        return (*self.named_boards[:most], *boards_of(self._columns, range(min(most, self._listed_count))))
+        columns = unpack(self.board_list)
+        return (*self.named_boards[:most], *boards_of(columns, range(min(most, size_of(columns)))))
 
     @property
     def revisits_by(self) -> Schedule:
