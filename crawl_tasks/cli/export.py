@@ -1,38 +1,36 @@
-"""`crawl-tasks export`: stored posts and comments as JSON Lines or CSV."""
+"""`crawl-tasks export`: stored posts and comments as JSON Lines, CSV or Parquet."""
 
 from __future__ import annotations
 
 import logging
+import sys
 import time
-from pathlib import Path
 from typing import Final
 
 import click
 
 from crawl_tasks.cli.help_text import examples
-from crawl_tasks.errors import ConfigError, StoreError
+from crawl_tasks.cli.since_option import SinceOption
+from crawl_tasks.errors import StoreError
 from crawl_tasks.logs import OutageLog, configure_logs
 from crawl_tasks.settings import load_settings
-from crawl_tasks.store.export import ExportFormat, ExportKind, export, export_changes
+from crawl_tasks.store.export import export, export_changes, export_partitions
+from crawl_tasks.store.output_format import FORMATS, format_of
 from crawl_tasks.store.queries import counts
+from crawl_tasks.store.selection import STATES, ExportKind, Selection
 from crawl_tasks.store.upsert import Store
 
 log = logging.getLogger(__name__)
 
 LOOK_EVERY_S: Final = 1.0
-_FORMATS: Final = {
-    ".csv": ExportFormat.CSV,
-    ".jsonl": ExportFormat.JSONL,
-    ".ndjson": ExportFormat.JSONL,
-    "": ExportFormat.JSONL,
-}
 
 
 @click.command(
     epilog=examples(
         "crawl-tasks export                                # JSON Lines on standard output",
-        "crawl-tasks export -o posts.csv --kind posts --site demo",
-        "crawl-tasks export --kind comments | head -3",
+        "crawl-tasks export --kind comments --site bikes --board 1 --board 2 --since 7d -o week.parquet",
+        "crawl-tasks export -o posts.csv.gz --kind posts --fields post_id,title,author,created_at",
+        "crawl-tasks export --partition --format parquet -o rows    # a file a kind, site and day",
         "crawl-tasks export --follow --after 4711 | my-program  # as it is stored",
     )
 )
@@ -40,36 +38,75 @@ _FORMATS: Final = {
 @click.option(
     "--kind", type=click.Choice([kind.value for kind in ExportKind]), default=ExportKind.ALL.value, show_default=True
 )
-@click.option(
-    "--format", "form", type=click.Choice([form.value for form in ExportFormat]), help="Else as FILE's name ends."
-)
-@click.option("--site", metavar="NAME", help="Only this site.")
+@click.option("--format", "form", type=click.Choice([form.name for form in FORMATS]), help="Else as FILE's name ends.")
+@click.option("--site", "sites", metavar="NAME", multiple=True, help="Only this site, or these.")
+@click.option("--board", "boards", metavar="ID", multiple=True, help="Only this board of the one --site, or these.")
+@click.option("--author", "authors", metavar="NAME", multiple=True, help="Only by this author, or these.")
+@click.option("--state", "states", type=click.Choice(STATES), multiple=True, help="Only in this state, or these.")
+@click.option("--since", type=SinceOption(), help="Only what was written since, 7d or 2026-01-31.")
+@click.option("--until", type=SinceOption(), help="Only what was written before, 1d or 2026-01-31.")
+@click.option("--fields", metavar="NAME,NAME", help="Only these columns, in this order.")
+@click.option("--versions", is_flag=True, help="Also former titles, bodies and states of these rows.")
+@click.option("--partition", is_flag=True, help="FILE is a directory: a file for each kind, site and day.")
+@click.option("--resume", is_flag=True, help="With --partition, leave the files that are there.")
 @click.option("--after", type=click.IntRange(0), metavar="CHANGE", help="Only what changed after this change_id.")
 @click.option("--follow", is_flag=True, help="Go on until Ctrl-C with what is stored from then on.")
 @click.option("--force", is_flag=True, help="Replace FILE if it exists.")
 def command(
-    out: str, kind: str, form: str | None, site: str | None, after: int | None, follow: bool, force: bool
+    *,
+    out: str,
+    kind: str,
+    form: str | None,
+    sites: tuple[str, ...],
+    boards: tuple[str, ...],
+    authors: tuple[str, ...],
+    states: tuple[str, ...],
+    since: int | None,
+    until: int | None,
+    fields: str | None,
+    versions: bool,
+    partition: bool,
+    resume: bool,
+    after: int | None,
+    follow: bool,
+    force: bool,
 ) -> None:
-    """Write posts and comments as JSON Lines or CSV, streamed. FILE appears when it is whole.
+    """Write posts and comments as JSON Lines, CSV or Parquet, streamed. FILE appears when it is whole.
+
+    FILE ends in .jsonl, .csv or .parquet, the first two also with .gz or .zst behind. A row's time is when it was
+    written, and where the forum shows none, when it was first seen.
 
     With --after or --follow each post and comment is written once, as it is now, in the order of the last changes. The
     number of a change is the change_id. Rows that were stored together share one: a change is finished when a greater
     one comes. Go on after the last finished one, and none is missed.
     """
+    is_feed = after is not None or follow
     if follow and out != "-":
         raise click.UsageError("--follow writes to standard output: crawl-tasks export --follow > FILE")
-    written_as = form or format_of(out)
+    if boards and len(sites) != 1:
+        raise click.UsageError("--board is of one site; name it: crawl-tasks export --site NAME --board 1")
+    if is_feed and (partition or versions):
+        raise click.UsageError("--after and --follow write one file, of rows as they are now")
+    if partition and out == "-":
+        raise click.UsageError("--partition writes to a directory: -o DIRECTORY")
+    if resume and (not partition or force):
+        raise click.UsageError("--resume goes with --partition, and without --force")
+    written_as = format_of(f"rows.{form}" if form else "" if partition else out)
+    if out == "-" and not written_as.is_text and sys.stdout.isatty():
+        raise click.UsageError(f"{written_as.name} is not for a terminal: name a file with -o, or pipe it")
+    names = tuple(name.strip() for name in (fields or "").split(",") if name.strip())
+    selection = Selection(ExportKind(kind), sites, boards, authors, states, since, until, names, versions)
+    selection.sources()  # for its errors, before the database
     settings = load_settings()
     configure_logs(settings.log_format)
     with Store(settings.database_url).open(create=False) as store:
-        if after is not None or follow:
+        if is_feed:
             feed = _Feed(follow=follow)
             last = export_changes(
                 store,
                 out,
-                kind,
+                selection,
                 written_as,
-                site,
                 after=after or 0,
                 goes_on=feed.goes_on,
                 outlasts=feed.outlasts,
@@ -79,10 +116,13 @@ def command(
             if not follow:
                 click.echo(f"up to change {last}", err=True)
             return
-        rows = export(store, out, kind, written_as, site, overwrite=force)
-        if site is not None and not rows:
+        if partition:
+            rows = export_partitions(store, out, selection, written_as, overwrite=force, resume=resume)
+        else:
+            rows = export(store, out, selection, written_as, overwrite=force)
+        if sites and not rows:
             there = ", ".join(sorted(count.site for count in counts(store))) or "none"
-            click.echo(f"nothing of that is stored of site {site!r}; sites with posts: {there}", err=True)
+            click.echo(f"nothing of that is stored of site {', '.join(sites)}; sites with posts: {there}", err=True)
     if out != "-":
         click.echo(f"{rows} rows in {out}", err=True)
 
@@ -109,17 +149,3 @@ class _Feed:
         if self._is_endless:
             time.sleep(LOOK_EVERY_S)
         return self._is_endless
-
-
-def format_of(out: str) -> ExportFormat:
-    """Return the format by the name of a file: CSV for .csv, JSON Lines for .jsonl, .ndjson or no ending.
-
-    Raises:
-        ConfigError: the name ends as a file of another format.
-    """
-    suffix = Path(out).suffix.lower()
-    if suffix not in _FORMATS:
-        raise ConfigError(
-            f"{out[:200]}: {suffix} is no format of an export; name a file .jsonl or .csv, or export with --format"
-        )
-    return _FORMATS[suffix]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import click
 
 from crawl_tasks.cli.crawl import Finish, Plan, Start, StoredCounts, begin, start_processes, watch
 from crawl_tasks.cli.exits import Exit
-from crawl_tasks.cli.export import format_of
 from crawl_tasks.cli.help_text import examples
 from crawl_tasks.cli.ledger import ledger_line
 from crawl_tasks.cli.local_environment import LocalEnvironment, local_environment
@@ -16,15 +16,21 @@ from crawl_tasks.cli.since_option import SinceOption
 from crawl_tasks.cli.site_removal import without_removed
 from crawl_tasks.cli.sites import checked_sites
 from crawl_tasks.cli.summary import crawl_stats, is_clean, stats_text
+from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.local.jobs import Workers
 from crawl_tasks.local.signals import Terminated
 from crawl_tasks.model import Reach
+from crawl_tasks.model.own_counters import take_counted
 from crawl_tasks.monitor.progress import Progress
 from crawl_tasks.monitor.snapshot import take_snapshot
 from crawl_tasks.monitor.web.static_report import crawl_report, require_place, write_report
 from crawl_tasks.settings import load_settings
-from crawl_tasks.store.export import ExportFormat, export, fingerprints
+from crawl_tasks.sites.schema import Site
+from crawl_tasks.store.export import export, fingerprints
+from crawl_tasks.store.output_format import format_of
+from crawl_tasks.store.selection import Selection
 from crawl_tasks.store.upsert import Store
+from crawl_tasks.worker.hook_runner import HANGS_AFTER_S, HookRunner
 
 PROCESSES = click.IntRange(0, 64)
 
@@ -45,7 +51,9 @@ PROCESSES = click.IntRange(0, 64)
     "--pages", metavar="N", type=click.IntRange(1, 100_000), help="At most so many list pages a board; then end."
 )
 @click.option("--since", type=SinceOption(), help="Only threads that were alive since, 7d or 2026-01-31; then end.")
-@click.option("-o", "--out", metavar="FILE", help="Export what this run stored to FILE (.jsonl or .csv) at the end.")
+@click.option(
+    "-o", "--out", metavar="FILE", help="Export what this run stored to FILE (.jsonl, .csv or .parquet) at the end."
+)
 @click.option(
     "--report", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path), help="Write plots and numbers as HTML."
 )
@@ -92,7 +100,7 @@ def command(
     for option, file in (("--out", out), ("--report", report)):
         if file is not None and str(file) != "-":
             require_place(Path(file), option)
-    form = format_of(out) if out is not None else ExportFormat.JSONL
+    form = format_of(out or "-")
     settings = load_settings()
     chosen = checked_sites(settings, sites)
     plan = Plan(
@@ -113,9 +121,19 @@ def command(
             code = crawl(here, plan.of(chosen), stored, progress, report)
     if out is not None:
         with Store(here.settings.database_url) as store:
-            rows = export(store, out, format=form, sites=names, known=before)
+            rows = export(store, out, Selection(sites=names), form, known=before)
         click.echo(f"{rows} rows in {out}")
     ctx.exit(code)
+
+
+def tell_end(frontier: Frontier, sites: Iterable[Site], finish: Finish) -> None:
+    """Tell the hooks of some sites that their crawl has ended."""
+    hooks = HookRunner()
+    for site in sites:
+        hooks.tell(site.name, site.hooks, "site_finished", reason=finish.value)
+    hooks.finish(HANGS_AFTER_S)
+    if counted := take_counted():
+        frontier.count_own(counted)
 
 
 def known_rows(database_url: str, sites: list[str]) -> frozenset[int]:
@@ -145,6 +163,7 @@ def crawl(
     # Interrupted before the crawl began: there is nothing to sum up.
     if start is None:
         return code
+    tell_end(here.frontier, plan.sites, finish)
     end = take_snapshot(here.frontier, [site.name for site in plan.sites])
     stats = crawl_stats(start, end, stored.now(), finish)
     click.echo("crawl stats")

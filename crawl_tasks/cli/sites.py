@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 import click
 
 from crawl_tasks.cli.backend import open_frontier
-from crawl_tasks.cli.decisions import operator, store_decisions
 from crawl_tasks.cli.help_text import examples
+from crawl_tasks.cli.operator import operator, store_decisions
 from crawl_tasks.cli.require_ledger import require_ledger
 from crawl_tasks.cli.safe_text import printable
 from crawl_tasks.cli.site_removal import flush, list_, remove, without_removed

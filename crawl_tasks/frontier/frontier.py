@@ -19,6 +19,8 @@ from crawl_tasks.frontier.replies import (
     Admission,
     BoardTerms,
     CommitResult,
+    FailResult,
+    IdleState,
     Moment,
     NoLease,
     Tick,
@@ -194,14 +196,11 @@ class Frontier:
         )
         if reply[0] != 0:
             return None
-        _, new, known, released, *filtered = cast("list[int]", reply)
-        return CommitResult(new, known, released, tuple(parsed.children[place] for place in filtered))
+        _, new, known, released, idle, *filtered = cast("list[int]", reply)
+        return CommitResult(new, known, released, tuple(parsed.children[place] for place in filtered), IdleState(idle))
 
-    def fail(self, lease: Lease, verdict: Verdict, effort: Effort | None = None) -> State | None:
-        """End a lease without a result. Return the state of the request then.
-
-        Return None if the lease was lost, and nothing was changed then.
-        """
+    def fail(self, lease: Lease, verdict: Verdict, effort: Effort | None = None) -> FailResult | None:
+        """End a lease without a result. Return None if the lease was lost, and nothing was changed then."""
         reply = self.scripts.call(
             Verb.FAIL,
             lease.request.site,
@@ -218,14 +217,20 @@ class Frontier:
             verdict.scope.value,
             int(verdict.is_named),
         )
-        return State(cast("bytes", reply[2]).decode()) if reply[0] == 0 else None
+        if reply[0] != 0:
+            return None
+        _, _, state, idle = cast("tuple[int, int, bytes, int]", reply)
+        return FailResult(State(state.decode()), IdleState(idle))
 
     # -- the clockwork -----------------------------------------------------------------------------------
 
     def tick(self, caller: str, most_sites: int = 20, leader_ms: int = 1500) -> Tick:
         """Run the upkeep that is due: delays, expired leases, lost messages, releases, calls to the store."""
-        code, wait_ms, expired, lost = ints(self.scripts.call(Verb.TICK, caller, most_sites, leader_ms))
-        return Tick(code == 0, wait_ms, expired, lost)
+        reply = self.scripts.call(Verb.TICK, caller, most_sites, leader_ms)
+        code, wait_ms, expired, lost = ints(reply[:4])
+        names, states = cast("list[bytes]", reply[4::2]), cast("list[int]", reply[5::2])
+        idle = tuple((name.decode(), IdleState(state)) for name, state in zip(names, states, strict=True))
+        return Tick(code == 0, wait_ms, expired, lost, idle)
 
     def heartbeat(self, name: str, queues: Iterable[str], start_key: str = "") -> int:
         """Note that a process lives, with the queues it serves, none when it ends, and its start key.
@@ -258,9 +263,14 @@ class Frontier:
 
 
 def _last_replies(parsed: Parsed) -> str:
-    """Return the last reply of each child's thread, in seconds since the epoch, 0 where no row shows one."""
+    """Return the last reply of each child's thread, in seconds since the epoch, 0 where no row shows one.
+
+    A list's next page has that of the last row of this one.
+    """
     times = {post.post_id: post.last_reply_at or post.created_at or 0 for post in parsed.items.posts}
-    return " ".join(str(times.get(child.key, 0)) for child in parsed.children)
+    return " ".join(
+        str(parsed.oldest_at if child.stage is Stage.LIST else times.get(child.key, 0)) for child in parsed.children
+    )
 
 
 __all__ = ["Admission", "BoardTerms", "CommitResult", "Frontier", "NoLease", "Tick"]

@@ -130,6 +130,12 @@ class Sites:
         text: object = self._client.hget(self._keys.sites, site)
         return text.decode() if isinstance(text, bytes) else None
 
+    @explained("old_addresses")
+    def old_addresses(self, site: str) -> str:
+        """Return the addresses of earlier versions as JSON, empty without a publication by this version of ours."""
+        text = cast("bytes | None", self._client.hget(self._keys.site(site), "old_addresses"))
+        return (text or b"").decode()
+
     @explained("sites")
     def names(self) -> list[str]:
         """Return the names of the published sites, in order."""

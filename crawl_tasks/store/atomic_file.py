@@ -12,15 +12,25 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TextIO
+from typing import BinaryIO, Protocol
 
 from crawl_tasks.errors import ConfigError, CrawlError
 from crawl_tasks.logs import for_terminal
 
 
+class ByteFile(Protocol):
+    """A file that takes bytes."""
+
+    def write(self, data: bytes, /) -> int:
+        """Write bytes."""
+
+    def flush(self) -> None:
+        """Hand the written bytes to the system."""
+
+
 @contextmanager
-def opened(out: str, *, overwrite: bool) -> Iterator[TextIO | TerminalText]:
-    """Open a file by its path, or stdout by "-", for UTF-8 text. A closed pipe ends the block quietly.
+def opened(out: str, *, overwrite: bool) -> Iterator[ByteFile]:
+    """Open a file by its path, or stdout by "-". A closed pipe ends the block quietly.
 
     Raises:
         ConfigError: `out` cannot be written, or exists and `overwrite` is not set.
@@ -38,41 +48,41 @@ def opened(out: str, *, overwrite: bool) -> Iterator[TextIO | TerminalText]:
 
 
 @contextmanager
-def _stdout() -> Iterator[TextIO | TerminalText]:
+def _stdout() -> Iterator[ByteFile]:
     try:
         descriptor = os.dup(sys.stdout.fileno())
     # A captured stdout may have no file behind.
     except OSError:
-        yield sys.stdout
+        yield sys.stdout.buffer
         return
     sys.stdout.flush()
     is_terminal = sys.stdout.isatty()
     # A file of our own: if the reader goes away, the interpreter has nothing of ours left to flush.
-    with open(descriptor, "w", encoding="utf-8", newline="") as file:
+    with open(descriptor, "wb") as file:
         yield TerminalText(file) if is_terminal else file
 
 
-class TerminalText(io.TextIOBase):
+class TerminalText:
     """Text for a terminal: control and direction characters of foreign texts as JSON spells them.
 
     They would move the cursor, change the title or type a command. Files and pipes get the texts as they are.
     """
 
-    def __init__(self, file: TextIO) -> None:
+    def __init__(self, file: BinaryIO) -> None:
         self._file = file
 
-    def write(self, text: str) -> int:
-        """Write a text, and return its length."""
-        self._file.write(for_terminal(text))
-        return len(text)
+    def write(self, data: bytes, /) -> int:
+        """Write whole lines of UTF-8, and return their length."""
+        self._file.write(for_terminal(data.decode()).encode())
+        return len(data)
 
     def flush(self) -> None:
-        """Show what was written."""
+        """Show the written text."""
         self._file.flush()
 
 
 @contextmanager
-def _by_path(out: str, *, overwrite: bool) -> Iterator[TextIO]:
+def _by_path(out: str, *, overwrite: bool) -> Iterator[io.BufferedWriter]:
     try:
         # A symbolic link stays, and its target is replaced.
         path = Path(os.path.realpath(os.path.expanduser(out)))
@@ -81,11 +91,11 @@ def _by_path(out: str, *, overwrite: bool) -> Iterator[TextIO]:
         if is_file and not overwrite:
             raise ConfigError(f"export: {out}: exists; name another file, or allow to replace it")
         if is_there and not is_file:
-            target, file = None, open(path, "w", encoding="utf-8", newline="")  # noqa: SIM115  # closed below
+            target, file = None, open(path, "wb")  # noqa: SIM115  # closed below
         else:
             # In the same directory: a rename is atomic only within one file system.
             target = path.with_name(f".crawl-export-{os.getpid()}.part")
-            file = open(target, "w", encoding="utf-8", newline="")  # noqa: SIM115  # closed below
+            file = open(target, "wb")  # noqa: SIM115  # closed below
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         said = error.strerror if isinstance(error, OSError) else error
         raise ConfigError(f"export: {out[:200]}: {said}; name a file in a directory that you may write to") from error

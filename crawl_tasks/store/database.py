@@ -21,6 +21,7 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 from crawl_tasks.errors import StoreError
 from crawl_tasks.store import tables
 from crawl_tasks.store.driver_errors import explain, shown
+from crawl_tasks.store.indexes import build_missing
 from crawl_tasks.store.migrations import STEPS, Step, bring_up, version_after
 
 # The execution option of a connection that is going to write.
@@ -95,6 +96,8 @@ class Database:
             is_whole = version == self._version and not (create and _missing(connection))
         if not is_whole:
             self._make(version, create=create)
+        if create:
+            build_missing(self.engine, self.writing)
         if self._file is not None:
             self._opened = _inode(self._file)
 

@@ -1,106 +1,124 @@
-"""The export: stored rows as JSONL or CSV, all or the changes only, streamed, so that a table of any size fits.
+"""The export: stored rows as files, all or the changes only, streamed, so that a table of any size fits.
 
-A file gets its name only when complete. No cell of a CSV can be taken for a formula.
+selection.py has the rows and row_writers.py the formats. A file gets its name only when complete.
 """
 
 from __future__ import annotations
 
-import csv
-import json
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence, Set
-from contextlib import ExitStack, closing
-from enum import StrEnum
+from collections.abc import Callable, Generator, Iterator, Sequence, Set
+from contextlib import ExitStack, closing, contextmanager
 from heapq import merge
-from typing import Final
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
+from typing import Any, Final, cast
+from urllib.parse import quote
 
-from sqlalchemy import ColumnElement, Table, select, true
+from sqlalchemy import ColumnElement, Select, select
 
-from crawl_tasks.errors import StoreError
-from crawl_tasks.store.atomic_file import opened
-from crawl_tasks.store.rows import Value
-from crawl_tasks.store.tables import CHANGE_ID, comments, posts
+from crawl_tasks.errors import ConfigError, StoreError
+from crawl_tasks.store.atomic_file import ByteFile, opened
+from crawl_tasks.store.output_format import OutputFormat, compressed
+from crawl_tasks.store.row_writers import RowWriter, moment_of, row_writer
+from crawl_tasks.store.rows import Row
+from crawl_tasks.store.selection import Selection, Source
 from crawl_tasks.store.upsert import Store
 
-ExportedRow = dict[str, Value]
-
-_INTERNAL: Final = frozenset({"stamps"})
-# A spreadsheet would run a cell that begins with one of these (CSV injection).
-_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
-
-
-class ExportKind(StrEnum):
-    """The tables to export."""
-
-    POSTS = "posts"
-    COMMENTS = "comments"
-    ALL = "all"
-
-
-class ExportFormat(StrEnum):
-    """The format of the file."""
-
-    JSONL = "jsonl"
-    CSV = "csv"
-
-
-_TABLES: Final[dict[ExportKind, dict[str, Table]]] = {
-    ExportKind.POSTS: {"post": posts},
-    ExportKind.COMMENTS: {"comment": comments},
-    ExportKind.ALL: {"post": posts, "comment": comments},
-}
+EVERYTHING: Final = Selection()
+JSON_LINES: Final = OutputFormat()
 
 
 def export(
     store: Store,
     out: str,
-    kind: ExportKind | str = ExportKind.ALL,
-    format: ExportFormat | str = ExportFormat.JSONL,
-    site: str | None = None,
+    selection: Selection = EVERYTHING,
+    form: OutputFormat = JSON_LINES,
     *,
-    sites: Sequence[str] = (),
     known: Set[int] = frozenset(),
     overwrite: bool = True,
 ) -> int:
-    """Write the stored rows to a file, or to stdout if `out` is "-". Return the number of rows written.
+    """Write the chosen rows to a file, or to stdout if `out` is "-". Return the number of rows written.
 
-    Posts come before comments, each in the order of their keys. JSONL has one object per line, with its "kind". CSV has
-    a header, and a cell that a spreadsheet would take for a formula begins with an apostrophe. A reader that closes the
-    pipe ends the export quietly.
+    Posts come before comments and these before versions, each in the order of their keys. A reader that closes the pipe
+    ends the export quietly.
 
     Args:
         store: the database.
         out: a file, or "-".
-        kind: posts, comments or all.
-        format: JSONL or CSV.
-        site: only this one.
-        sites: only these, if any are given.
+        selection: the rows and columns.
+        form: format and compression.
         known: fingerprints of rows to leave out while unchanged.
         overwrite: replace an existing file.
 
     Raises:
-        ConfigError: `out` cannot be written, or exists and `overwrite` is not set.
+        ConfigError: `out` cannot be written, or exists and `overwrite` is not set, or a field is unknown.
         CrawlError: the disk filled up. A file of that name, if there was one, is as before.
         StoreError: the database cannot be read.
     """
-    wanted = _TABLES[ExportKind(kind)]
-    header, line_of = _jsonl() if ExportFormat(format) is ExportFormat.JSONL else _csv(wanted)
+    sources = selection.sources()
     written = 0
-    with opened(out, overwrite=overwrite) as file, closing(_rows(store, wanted, [site] if site else sites)) as rows:
-        file.write(header)
-        for row in rows:
-            if known and _fingerprint(row) in known:
-                continue
-            file.write(line_of(row))
-            written += 1
+    with _writing(out, form, sources, overwrite=overwrite) as (writer, _):
+        for source in sources:
+            hidden = source.hash_columns if known else ()
+            for row, rest in _stream(store, source.query(*hidden).order_by(*source.order), source):
+                if not known or _fingerprint(source.kind, rest) not in known:
+                    writer.write(source, row)
+                    written += 1
+    return written
+
+
+def export_partitions(
+    store: Store,
+    directory: str,
+    selection: Selection = EVERYTHING,
+    form: OutputFormat = JSON_LINES,
+    *,
+    overwrite: bool = False,
+    resume: bool = False,
+) -> int:
+    """Write a file for each kind, site and day. Return the number of rows written.
+
+    A file has a name such as `kind=comment/site=demo/day=2026-01-31/rows.parquet`. These are Hive partitions: DuckDB,
+    pandas and Spark read the directories as columns, so the files hold neither kind nor site. The days are those of
+    UTC, and always whole: `since` and `until` are widened to the begin and the end of a day.
+
+    Args:
+        store: the database.
+        directory: made if it is missing.
+        selection: the rows and columns.
+        form: format and compression.
+        overwrite: replace existing files.
+        resume: leave existing files as they are, and write the missing ones.
+
+    Raises:
+        ConfigError: as for `export`, of the first file that exists.
+        CrawlError: the disk filled up. All files are whole.
+        StoreError: the database cannot be read.
+    """
+    sources = [source.without("kind", "site") for source in selection.whole_days().sources()]
+    written = 0
+    for source in sources:
+        query = source.query(source.site, source.moment).order_by(source.site, source.moment, *source.order)
+        with closing(_stream(store, query, source)) as rows:
+            for (site, day), group in groupby(rows, key=_site_and_day):
+                file = Path(
+                    directory, f"kind={source.kind}", f"site={quote(site, safe='')}", f"day={day}", f"rows.{form.name}"
+                )
+                if resume and file.exists():
+                    continue
+                _make_directory(file.parent)
+                with _writing(str(file), form, [source], overwrite=overwrite) as (writer, _):
+                    for row, _ in group:
+                        writer.write(source, row)
+                        written += 1
     return written
 
 
 def export_changes(
     store: Store,
     out: str,
-    kind: ExportKind | str = ExportKind.ALL,
-    format: ExportFormat | str = ExportFormat.JSONL,
-    site: str | None = None,
+    selection: Selection = EVERYTHING,
+    form: OutputFormat = JSON_LINES,
     *,
     after: int = 0,
     goes_on: Callable[[], bool] = lambda: False,
@@ -117,32 +135,29 @@ def export_changes(
     Args:
         store: the database.
         out: a file, or "-".
-        kind: posts, comments or all.
-        format: JSONL or CSV.
-        site: only this one.
+        selection: the rows and columns.
+        form: format and compression.
         after: the last change that the reader knows.
         goes_on: called after each query, when all its rows were written. True asks for another query.
         outlasts: called when the database failed. True asks again, from the last finished change on.
         overwrite: replace an existing file.
 
     Raises:
-        ConfigError: `out` cannot be written, or exists and `overwrite` is not set.
+        ConfigError: `out` cannot be written, or exists and `overwrite` is not set, or a field is unknown.
         CrawlError: the disk filled up.
         StoreError: the database cannot be read.
     """
-    wanted = _TABLES[ExportKind(kind)]
-    header, line_of = _jsonl() if ExportFormat(format) is ExportFormat.JSONL else _csv(wanted)
-    with opened(out, overwrite=overwrite) as file:
-        file.write(header)
+    sources = selection.sources()
+    with _writing(out, form, sources, overwrite=overwrite) as (writer, file):
         while True:
             try:
                 # Before the rows are read: a change that is committed meanwhile belongs to the next query.
                 last = store.last_change()
                 with ExitStack() as stack:
-                    for row in _changes(store, wanted, [site] if site else (), after, last, stack):
-                        file.write(line_of(row))
+                    for change, source, row in _changes(store, sources, after, last, stack):
+                        writer.write(source, row)
                         # All changes before that of this row are written.
-                        after = max(after, int(row[CHANGE_ID] or 0) - 1)
+                        after = max(after, change - 1)
             except StoreError as error:
                 if not outlasts(error):
                     raise
@@ -156,96 +171,67 @@ def export_changes(
 
 def fingerprints(store: Store, sites: Sequence[str]) -> frozenset[int]:
     """Return the fingerprints of all posts and comments of some sites, in some 100 bytes of memory each."""
-    with closing(_rows(store, _TABLES[ExportKind.ALL], sites)) as rows:
-        return frozenset(map(_fingerprint, rows))
+    found: set[int] = set()
+    for source in Selection(sites=sites).sources():
+        query = select(*source.hash_columns).select_from(source.rows).where(source.condition)
+        with closing(store.database.stream(query)) as rows:
+            found.update(_fingerprint(source.kind, tuple(row)) for row in rows)
+    return frozenset(found)
 
 
-def _fingerprint(row: ExportedRow) -> int:
-    # A post known from a list counts as another row once the page was fetched.
-    return hash(
-        (
-            row["kind"],
-            row["site"],
-            row["post_id"],
-            row.get("comment_id"),
-            row["content_hash"],
-            row.get("fetched_revision"),
-        )
-    )
+def _fingerprint(kind: str, values: Row) -> int:
+    return hash((kind, *values))
 
 
-def _rows(store: Store, wanted: dict[str, Table], sites: Sequence[str]) -> Generator[ExportedRow]:
-    for kind, table in wanted.items():
-        yield from _stream(store, kind, table, sites, true(), table.primary_key)
+@contextmanager
+def _writing(
+    out: str, form: OutputFormat, sources: Sequence[Source], *, overwrite: bool
+) -> Iterator[tuple[RowWriter, ByteFile]]:
+    """Open a file for the rows of some sources. A failure within the block leaves no file."""
+    with opened(out, overwrite=overwrite) as plain, compressed(plain, form) as file:
+        writer = row_writer(form.form, file, sources)
+        yield writer, file
+        writer.close()
+
+
+def _stream(store: Store, query: Select[Any], source: Source) -> Generator[tuple[Row, Row]]:
+    """Yield the values of the columns and those of the hidden ones."""
+    end = len(source.columns)
+    with closing(store.database.stream(query)) as rows:
+        for row in rows:
+            values: Row = tuple(row)
+            yield values[:end], values[end:]
 
 
 def _changes(
-    store: Store, wanted: dict[str, Table], sites: Sequence[str], after: int, last: int, stack: ExitStack
-) -> Iterator[ExportedRow]:
-    """Merge the changes of the tables. The stack gives their connections back."""
-    streams = []
-    for kind, table in wanted.items():
-        change = table.c[CHANGE_ID]
-        is_new = (change > after) & (change <= last)
-        if after == 0:
-            is_new |= change.is_(None)
-        order = (change.nulls_first(), *table.primary_key)
-        streams.append(stack.enter_context(closing(_stream(store, kind, table, sites, is_new, order))))
-    return merge(*streams, key=lambda row: row[CHANGE_ID] or 0)
+    store: Store, sources: Sequence[Source], after: int, last: int, stack: ExitStack
+) -> Iterator[tuple[int, Source, Row]]:
+    """Merge the changes of the sources. The stack gives their connections back."""
+    streams = [stack.enter_context(closing(_changes_of(store, source, after, last))) for source in sources]
+    return merge(*streams, key=itemgetter(0))
 
 
-def _stream(
-    store: Store,
-    kind: str,
-    table: Table,
-    sites: Sequence[str],
-    condition: ColumnElement[bool],
-    order: Iterable[ColumnElement[object]],
-) -> Generator[ExportedRow]:
-    names = ("kind", *_columns(table))
-    query = select(*(table.c[name] for name in names[1:])).where(condition).order_by(*order)
-    if sites:
-        query = query.where(table.c.site.in_(sites))
-    with closing(store.database.stream(query)) as rows:
-        for row in rows:
-            yield dict(zip(names, (kind, *row), strict=True))
+def _changes_of(store: Store, source: Source, after: int, last: int) -> Generator[tuple[int, Source, Row]]:
+    change = source.change
+    is_new: ColumnElement[bool] = (change > after) & (change <= last)
+    if after == 0:
+        is_new |= change.is_(None)
+    query = source.query(change).where(is_new).order_by(change.nulls_first(), *source.order)
+    with closing(_stream(store, query, source)) as rows:
+        for row, [number] in rows:
+            yield cast("int", number or 0), source, row
 
 
-def _columns(table: Table) -> list[str]:
-    return [column.name for column in table.columns if column.name not in _INTERNAL]
+def _site_and_day(row: tuple[Row, Row]) -> tuple[str, str]:
+    """Return the site and the UTC day of a row, from its hidden columns."""
+    site, moment = row[1]
+    day = moment_of(float(cast("float", moment)))
+    # The name that Hive gives to a NULL.
+    return str(site), day.date().isoformat() if day is not None else "__HIVE_DEFAULT_PARTITION__"
 
 
-def _jsonl() -> tuple[str, Callable[[ExportedRow], str]]:
-    dump = json.JSONEncoder(ensure_ascii=False).encode
-
-    def line_of(row: ExportedRow) -> str:
-        extra = row["extra"]
-        if not isinstance(extra, str):
-            return dump(row) + "\n"
-        shown = {name: one for name, one in json.loads(extra).items() if one is not None}
-        return dump({**row, "extra": shown}) + "\n"
-
-    return "", line_of
-
-
-def _csv(wanted: dict[str, Table]) -> tuple[str, Callable[[ExportedRow], str]]:
-    names = list(dict.fromkeys(["kind", *(name for table in wanted.values() for name in _columns(table))]))
-    line = csv.writer(_Echo()).writerow
-
-    def line_of(row: ExportedRow) -> str:
-        text: str = line([_safe(row.get(name)) for name in names])
-        return text
-
-    header: str = line(names)
-    return header, line_of
-
-
-def _safe(value: Value) -> Value:
-    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
-
-
-class _Echo:
-    """A file for csv.writer that returns the line."""
-
-    def write(self, line: str) -> str:
-        return line
+def _make_directory(directory: Path) -> None:
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(f"export: {directory}: {error.strerror}; name a directory that you may write to") from error

@@ -1,4 +1,4 @@
-"""The tables and their natural keys. migrations.py numbers their shape.
+"""The tables and their natural keys. migrations.py numbers their shape, and docs/data.md shows the comments here.
 
 `forums`, `posts` and `comments` hold one row per natural key. After the key stand `seen_at` (the newest observation)
 and the fields of the model, in order. A NULL was never seen. An observation has the moment at which Redis let a worker
@@ -10,6 +10,7 @@ ask for its page, in seconds, so observations are in the order of the requests. 
 
 from __future__ import annotations
 
+from enum import StrEnum
 from functools import cache
 from typing import Final
 
@@ -20,169 +21,240 @@ APPLICATION: Final = "crawl_tasks"
 ID_LENGTH: Final = 200
 SITE_LENGTH: Final = 100
 CHANGE_ID: Final = "change_id"
+UNIT: Final = "unit"
+"""The name under which a column's info holds its unit."""
+
+
+class Unit(StrEnum):
+    """The meaning of a column that its SQL type does not say."""
+
+    SECONDS = "seconds since 1970"
+    MILLISECONDS = "milliseconds since 1970"
+    JSON = "JSON"
+
 
 metadata = MetaData()
 
 
 def _site() -> Column[str]:
-    return _key("site", SITE_LENGTH)
+    return _key("site", "The name of the site file.", SITE_LENGTH)
 
 
-def _key(name: str, length: int = ID_LENGTH) -> Column[str]:
+def _key(name: str, comment: str, length: int = ID_LENGTH) -> Column[str]:
     """Return a key column that compares bytes: locks are taken in the order in which Python sorts."""
     by_bytes = String(length).with_variant(String(length, collation="C"), "postgresql")
-    return Column(name, by_bytes.with_variant(String(length, collation="utf8mb4_bin"), "mysql"), primary_key=True)
+    kind = by_bytes.with_variant(String(length, collation="utf8mb4_bin"), "mysql")
+    return Column(name, kind, primary_key=True, comment=comment)
 
 
-def _text(name: str, *, nullable: bool = True) -> Column[str]:
+def _text(name: str, comment: str, *, nullable: bool = True) -> Column[str]:
     # Without a length MySQL's TEXT holds 64 KiB.
     long = Text().with_variant(Text(2**32 - 1), "mysql")
-    return Column(name, long, nullable=nullable)
+    return Column(name, long, nullable=nullable, comment=comment)
 
 
-def _number(name: str) -> Column[int]:
-    return Column(name, BigInteger)
+def _number(name: str, comment: str) -> Column[int]:
+    return Column(name, BigInteger, comment=comment)
 
 
-def _time(name: str, *, nullable: bool = False) -> Column[float]:
-    return Column(name, Double, nullable=nullable)
+def _forum_time(name: str, comment: str) -> Column[int]:
+    return Column(name, BigInteger, comment=f"{comment} The forum's clock.", info={UNIT: Unit.SECONDS})
+
+
+def _time(name: str, comment: str, *, nullable: bool = False) -> Column[float]:
+    return Column(name, Double, nullable=nullable, comment=f"{comment} Our clock.", info={UNIT: Unit.SECONDS})
+
+
+def _redis_ms(name: str, comment: str) -> Column[int]:
+    return Column(name, BigInteger, comment=f"{comment} Redis' clock.", info={UNIT: Unit.MILLISECONDS})
+
+
+def _extra() -> Column[str]:
+    comment = "More fields that the site file names, as a JSON object. A null is a name that its page shows no more."
+    column = _text("extra", comment)
+    column.info[UNIT] = Unit.JSON
+    return column
+
+
+def _seen_at() -> Column[float]:
+    return _time("seen_at", "The newest observation: when Redis let a worker ask for the page.")
+
+
+def _first_seen_at() -> Column[float]:
+    return _time("first_seen_at", "The oldest observation.")
+
+
+def _stamps() -> Column[str]:
+    return _text("stamps", "Internal: the fields that are older than `seen_at`. Exports leave it out.")
+
+
+def _state() -> Column[str]:
+    return _text("state", "`normal`, `deleted` or `masked`. NULL means `normal`.")
+
+
+def _read_by() -> Column[str]:
+    return _text("read_by", "The version of the site file that read the page.")
+
+
+def _content_hash() -> Column[str]:
+    comment = "A hash of the title, the body and the state. Another text has another hash."
+    return Column("content_hash", String(32), nullable=False, comment=comment)
+
+
+def _change_id() -> Column[int]:
+    return _number(CHANGE_ID, "The transaction that last gave the row another text or state. NULL before schema 2.")
 
 
 forums = Table(
     "forums",
     metadata,
     _site(),
-    _key("forum_id"),
-    _time("seen_at"),
-    _text("title"),
-    _text("url"),
-    _time("first_seen_at"),
-    _text("stamps"),
+    _key("forum_id", "The forum's id of the board."),
+    _seen_at(),
+    _text("title", "The name of the board."),
+    _text("url", "The address of the board."),
+    _first_seen_at(),
+    _stamps(),
     sqlite_with_rowid=False,
+    comment="The boards of a site.",
 )
 
 posts = Table(
     "posts",
     metadata,
     _site(),
-    _key("post_id"),
-    _time("seen_at"),
-    Column("forum_id", String(ID_LENGTH)),
-    _text("url"),
-    _text("title"),
-    _text("author"),
-    _number("created_at"),
-    _text("body"),
-    _text("body_html"),
-    _number("reply_count"),
-    _number("view_count"),
-    _number("last_reply_at"),
-    _number("edited_at"),
-    _text("state"),
-    _text("revision"),
-    _text("extra"),
-    _time("fetched_at", nullable=True),  # NULL while the post is known from lists only
-    _text("fetched_revision"),  # the revision whose post page is stored
-    _text("read_by"),  # the version of the site file that read the post page
-    _time("first_seen_at"),
-    _text("stamps"),
-    Column("content_hash", String(32), nullable=False),
-    _number(CHANGE_ID),
+    _key("post_id", "The forum's id of the thread."),
+    _seen_at(),
+    Column("forum_id", String(ID_LENGTH), comment="The board, the newest where the thread moved."),
+    _text("url", "The address of the thread."),
+    _text("title", "The title of the thread."),
+    _text("author", "The name of the author, as the page shows it."),
+    _forum_time("created_at", "When the post was written."),
+    _text("body", "The text of the first post. NULL while only lists showed the thread."),
+    _text("body_html", "The markup of the text, cleaned. NULL unless the site file asks for it."),
+    _number("reply_count", "The number of replies that the forum shows."),
+    _number("view_count", "The number of views that the forum shows."),
+    _forum_time("last_reply_at", "When the last reply was written."),
+    _forum_time("edited_at", "When the author last edited the post."),
+    _state(),
+    _text("revision", "What the list shows of the thread's last change, such as the number of replies."),
+    _extra(),
+    _time("fetched_at", "When the post page was fetched. NULL while only lists showed the thread.", nullable=True),
+    _text("fetched_revision", "The revision whose post page is stored."),
+    _read_by(),
+    _first_seen_at(),
+    _stamps(),
+    _content_hash(),
+    _change_id(),
     Index("posts_by_forum", "site", "forum_id"),
+    Index("posts_by_time", "created_at"),
     Index("posts_by_change", CHANGE_ID),
     sqlite_with_rowid=False,
+    comment="The threads, each with its first post. A thread that only lists showed has no text yet.",
 )
 
 comments = Table(
     "comments",
     metadata,
     _site(),
-    _key("post_id"),
-    _key("comment_id"),
-    _time("seen_at"),
-    _text("parent_id"),
-    _text("author"),
-    _number("created_at"),
-    _text("body"),
-    _text("body_html"),
-    _number("depth"),
-    _number("page"),
-    _number("position"),
-    _number("edited_at"),
-    _text("state"),
-    _text("extra"),
-    _text("read_by"),  # the version of the site file that read it last
-    _time("first_seen_at"),
-    _text("stamps"),
-    Column("content_hash", String(32), nullable=False),
-    _number(CHANGE_ID),
+    _key("post_id", "The thread."),
+    _key("comment_id", "The forum's id of the comment. Unique in the thread."),
+    _seen_at(),
+    _text("parent_id", "The answered comment. NULL for an answer to the post, or where the forum shows none."),
+    _text("author", "The name of the author, as the page shows it."),
+    _forum_time("created_at", "When the comment was written."),
+    _text("body", "The text."),
+    _text("body_html", "The markup of the text, cleaned. NULL unless the site file asks for it."),
+    _number("depth", "The level of nesting, 0 for an answer to the post."),
+    _number("page", "The comment page, from 1."),
+    _number("position", "The place on that page, from 0."),
+    _forum_time("edited_at", "When the author last edited the comment."),
+    _state(),
+    _extra(),
+    _read_by(),
+    _first_seen_at(),
+    _stamps(),
+    _content_hash(),
+    _change_id(),
+    Index("comments_by_time", "created_at"),
     Index("comments_by_change", CHANGE_ID),
     sqlite_with_rowid=False,
+    comment="The replies.",
 )
 
-# Former titles, bodies and states: one row per value that is not the current one (any more).
 versions = Table(
     "versions",
     metadata,
     _site(),
-    _key("kind", 10),  # post or comment
-    _key("post_id"),
-    _key("comment_id"),  # '' for posts
-    _key("field", 10),  # title, body or state
-    _key("content_hash", 32),  # of the value
-    _text("value"),
-    _time("seen_at"),  # the last time it was seen
+    _key("kind", "`post` or `comment`.", 10),
+    _key("post_id", "The thread."),
+    _key("comment_id", "The comment, empty for a post."),
+    _key("field", "`title`, `body` or `state`.", 10),
+    _key("content_hash", "A hash of the value.", 32),
+    _text("value", "The former value."),
+    _time("seen_at", "The last time that a page showed the value."),
     sqlite_with_rowid=False,
+    comment="Former titles, bodies and states, one row for each value that is not the current one any more.",
 )
 
-# The lists a post was seen on. posts.forum_id is the newest of them.
 memberships = Table(
     "memberships",
     metadata,
     _site(),
-    _key("post_id"),
-    _key("forum_id"),
+    _key("post_id", "The thread."),
+    _key("forum_id", "The board."),
     sqlite_with_rowid=False,
+    comment="The boards whose lists showed a thread. `posts.forum_id` is the newest of them.",
 )
 
-# The requested and fetched pages of a site, one row a page: recovery rebuilds a lost ledger from this table. A page is
-# open while `wanted`, the revision last admitted, is not `done`, the revision last fetched. Pages that beat or a person
-# asked for have no `wanted`.
+# A page is open while `wanted` is not `done`.
 requests = Table(
     "requests",
     metadata,
     _site(),
-    _key("stage", 10),
-    _key("key"),
-    Column("page", BigInteger, primary_key=True, autoincrement=False),
-    _text("address"),
-    _number("priority"),
-    _text("reach"),  # as JSON, NULL when the request goes as far as its site does
-    _text("wanted"),
-    _number("wanted_at"),  # ms, Redis' clock
-    _text("done"),
-    _number("done_at"),
+    _key("stage", "`list`, `post` or `comment`.", 10),
+    _key("key", "The board or the thread."),
+    Column("page", BigInteger, primary_key=True, autoincrement=False, comment="The page of the board or the thread."),
+    _text("address", "The address of the page."),
+    _number("priority", "The priority of the request."),
+    _text("reach", "The limits of the request, as JSON. NULL when it goes as far as its site does."),
+    _text("wanted", "The revision last admitted. NULL for pages that beat or a person asked for."),
+    _redis_ms("wanted_at", "The time of the admission."),
+    _text("done", "The revision last fetched."),
+    _redis_ms("done_at", "The time of the fetch."),
     sqlite_with_rowid=False,
+    comment="The pages that were requested and fetched. Recovery rebuilds a lost ledger from this table.",
 )
 
-# The sites as they were published last, as JSON.
-sites = Table("sites", metadata, _site(), _text("text", nullable=False))
+sites = Table(
+    "sites",
+    metadata,
+    _site(),
+    _text("text", "The site file as JSON.", nullable=False),
+    comment="The sites as they were published last.",
+)
 
-# The last decision of an operator about each subject of a site: recovery brings these back before all else.
 decisions = Table(
     "decisions",
     metadata,
     _site(),
-    _key("subject", 220),  # a word and the id of a board
-    _text("value", nullable=False),
-    _number("at_ms"),  # Redis' clock
-    _text("who", nullable=False),
-    _text("why", nullable=False),
-    _text("text", nullable=False),  # as Redis holds it
+    _key("subject", "A word, such as `pause`, and the id of a board.", 220),
+    _text("value", "The decision.", nullable=False),
+    _redis_ms("at_ms", "The time of the decision."),
+    _text("who", "The operator, as user@host.", nullable=False),
+    _text("why", "The reason that was given.", nullable=False),
+    _text("text", "The entry as Redis holds it.", nullable=False),
     sqlite_with_rowid=False,
+    comment="The last decision of an operator about each subject of a site. Recovery brings them back before all else.",
 )
 
-meta = Table("meta", metadata, _key("name", 50), Column("value", String(100), nullable=False))
+meta = Table(
+    "meta",
+    metadata,
+    _key("name", "`application`, `schema`, `epoch` or `change`.", 50),
+    Column("value", String(100), nullable=False, comment="The value: of `change` the last `change_id`."),
+    comment="The identity of the database.",
+)
 
 
 @cache

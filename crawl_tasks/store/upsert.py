@@ -54,18 +54,22 @@ class Store:
     def __init__(self, url: str, *, busy_timeout_s: float = 30.0) -> None:
         self.database = Database(url, busy_timeout_s=busy_timeout_s)
         self._statements = Statements(self.database.engine.dialect)
+        self._is_open = False
 
     def open(self, *, create: bool = True) -> Self:
         """Connect, and with `create` make missing tables."""
         self.database.open(create=create)
+        self._is_open = True
         return self
 
     def close(self) -> None:
         """Close all connections."""
         self.database.close()
+        self._is_open = False
 
     def __enter__(self) -> Self:
-        return self.open()
+        # A reader that opened without `create` makes no tables here either.
+        return self if self._is_open else self.open()
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
-from crawl_tasks.store.export import ExportedRow, export, export_changes
+from crawl_tasks.store.export import export, export_changes
 from crawl_tasks.store.upsert import Store
 
 Key = tuple[object, ...]
+Row = dict[str, Any]
 TEXTS = ("title", "body", "state", "content_hash")
 
 
@@ -18,7 +20,7 @@ class Reader:
     def __init__(self, store: Store, directory: Path) -> None:
         self._store, self._out = store, directory / "changes.jsonl"
         self._after = 0
-        self._rows: dict[Key, ExportedRow] = {}
+        self._rows: dict[Key, Row] = {}
 
     def read_on(self) -> None:
         """Read what came since."""
@@ -42,13 +44,13 @@ class Reader:
         return found + ["a row comes twice"] * (len(replayed) != len(at_once))
 
 
-def _lines(file: Path) -> list[ExportedRow]:
+def _lines(file: Path) -> list[Row]:
     return [json.loads(line) for line in file.read_text("utf-8").split("\n") if line]
 
 
-def _key(row: ExportedRow) -> Key:
+def _key(row: Row) -> Key:
     return row["kind"], row["site"], row["post_id"], row.get("comment_id")
 
 
-def _texts(row: ExportedRow | None) -> tuple[object, ...]:
+def _texts(row: Row | None) -> tuple[object, ...]:
     return tuple(row.get(name) for name in TEXTS) if row else ()

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from sqlalchemy import text
 
 from crawl_tasks.model import Comment, Items, Post
-from crawl_tasks.store.export import ExportKind, export, export_changes
+from crawl_tasks.store.export import export, export_changes
+from crawl_tasks.store.selection import ExportKind, Selection
 from crawl_tasks.store.upsert import Store
 from tests.store.rows import empty, page
 
@@ -20,7 +21,7 @@ Row = dict[str, object]
 
 
 def changes(store: Store, out: Path, after: int = 0, kind: ExportKind = ExportKind.ALL) -> list[Row]:
-    export_changes(store, str(out), kind, after=after)
+    export_changes(store, str(out), Selection(kind), after=after)
     return lines(out)
 
 

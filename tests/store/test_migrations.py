@@ -14,6 +14,7 @@ from crawl_tasks.model import Comment, Forum, Items, Post
 from crawl_tasks.store.database import Database
 from crawl_tasks.store.migrations import STEPS, Step, version_after
 from crawl_tasks.store.upsert import Store, Written
+from tests.store.conftest import empty_schema
 from tests.store.rows import page, row, versions
 
 NEXT: tuple[Step, ...] = (
@@ -204,3 +205,93 @@ def test_an_open_database_is_mended_only_of_what_is_well_after_the_clock(new_url
         assert store.ahead(1000.0) == []
         assert store.newest("site") == 1010.0
         assert store.newest("another") == 0.0
+
+
+BY_TIME = "comments_by_time"
+
+
+VALID = """
+SELECT relname FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid
+WHERE indisvalid AND relnamespace = current_schema()::regnamespace
+"""
+
+
+def indexes(database: Database) -> set[str]:
+    """Return the names of the indexes that queries may use."""
+    with database.reading() as connection:
+        is_lite = connection.dialect.name == "sqlite"
+        found = connection.execute(text("SELECT name FROM sqlite_master WHERE type = 'index'" if is_lite else VALID))
+        return set(found.scalars())
+
+
+def without_indexes(url: str) -> None:
+    """Make a database of the version that had no indexes by time."""
+    with Store(url) as store:
+        store.write([page(Comment("1", "7", 1.0, author="ann", created_at=1))])
+        with store.database.writing() as connection:
+            for name in (BY_TIME, "posts_by_time"):
+                connection.execute(text(f"DROP INDEX {name}"))
+
+
+def test_missing_indexes_are_built_when_a_store_worker_starts_and_by_no_reader(new_url: NewUrl) -> None:
+    url = new_url()
+    without_indexes(url)
+
+    with Store(url).open(create=False) as reader:
+        assert BY_TIME not in indexes(reader.database)
+    with Store(url) as store:
+        assert {BY_TIME, "comments_by_change"} <= indexes(store.database)
+
+
+def test_several_workers_that_start_at_once_build_the_indexes_once(new_url: NewUrl) -> None:
+    url = new_url()
+    without_indexes(url)
+    failed: list[BaseException] = []
+
+    def start() -> None:
+        try:
+            Store(url).open().close()
+        except StoreError as error:
+            failed.append(error)
+
+    workers = [threading.Thread(target=start) for _ in range(4)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+
+    assert failed == []
+    with Store(url) as store:
+        assert BY_TIME in indexes(store.database)
+
+
+def test_an_index_that_cannot_be_built_now_keeps_no_worker_from_writing(
+    new_url: NewUrl, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("crawl_tasks.store.indexes._LOCK_TIMEOUT", "100ms")
+    url = new_url()
+    without_indexes(url)
+    reader = Store(url, busy_timeout_s=0.1).open(create=False)
+    with reader.database.writing() as held:  # an old transaction, which a concurrent build waits for
+        held.execute(text("UPDATE comments SET author = author"))
+        with Store(url, busy_timeout_s=0.1) as store:
+            assert BY_TIME not in indexes(store.database)
+
+    with Store(url) as store:
+        assert store.write([page(Comment("1", "8", 1.0))]) == Written(new_comments=1)
+        assert BY_TIME in indexes(store.database)
+    reader.close()
+
+
+def test_an_index_whose_build_was_cut_off_is_built_again(postgres_server: str) -> None:
+    url = empty_schema(postgres_server)
+    is_valid = text("SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass(:name)").bindparams(name=BY_TIME)
+    with Store(url) as store:
+        with store.database.writing() as connection:
+            connection.execute(
+                text("UPDATE pg_index SET indisvalid = false WHERE indexrelid = to_regclass(:name)"), {"name": BY_TIME}
+            )
+        store.database.open(create=True)
+
+        with store.database.reading() as connection:
+            assert connection.execute(is_valid).scalar_one() is True

@@ -7,10 +7,12 @@ import os
 import pty
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+import pyarrow.parquet
 import pytest
 import redis
 
@@ -150,7 +152,7 @@ def test_export_writes_rows_once_and_does_not_replace_a_file_unasked(tmp_path: P
     assert [json.loads(line)["post_id"] for line in stream.stdout.splitlines()] == ["1"]
     assert (first.exit_code, second.exit_code, forced.exit_code) == (Exit.OK, Exit.USAGE, Exit.OK)
     assert "2 rows in" in first.stderr
-    assert "stored of site 'none'; sites with posts: demo" in forced.stderr
+    assert "stored of site none; sites with posts: demo" in forced.stderr
     assert len(out.read_text("utf-8").splitlines()) == 1
 
 
@@ -168,6 +170,57 @@ def test_export_goes_on_after_the_change_that_a_reader_names(tmp_path: Path) -> 
     assert [json.loads(line)["post_id"] for line in second.stdout.splitlines()] == ["2"]
     assert "up to change 2" in second.stderr
     assert (into_a_file.exit_code, "export --follow > FILE" in into_a_file.stderr) == (Exit.USAGE, True)
+
+
+def test_one_line_gives_the_comments_of_the_last_week_on_some_boards(tmp_path: Path) -> None:
+    now = int(time.time())
+    with Store(f"sqlite:///{tmp_path}/state/crawl.db") as store:
+        for board in ("1", "2", "3"):
+            comments = (Comment(board, "new", now, created_at=now - 86_400), Comment(board, "old", now, created_at=1))
+            store.write([Items("bikes", posts=(Post(board, now, board),), comments=comments)])
+    line = "export --kind comments --site bikes --board 1 --board 3 --since 7d --fields post_id,comment_id -o"
+
+    result = run(*line.split(), str(tmp_path / "week.parquet"), home=tmp_path)
+
+    assert "2 rows in" in result.stderr
+    assert pyarrow.parquet.read_table(tmp_path / "week.parquet").to_pylist() == [
+        {"post_id": "1", "comment_id": "new"},
+        {"post_id": "3", "comment_id": "new"},
+    ]
+
+
+def test_a_partitioned_export_is_a_directory_that_can_be_resumed(tmp_path: Path) -> None:
+    with Store(f"sqlite:///{tmp_path}/state/crawl.db") as store:
+        store.write([Items("demo", comments=(Comment("1", "2", 1.0, created_at=1_700_000_000),))])
+    line = ("export", "--partition", "--format", "csv.gz", "-o", str(tmp_path / "rows"))
+
+    first, again = run(*line, home=tmp_path), run(*line, home=tmp_path)
+    resumed = run(*line, "--resume", home=tmp_path)
+
+    assert (tmp_path / "rows/kind=comment/site=demo/day=2023-11-14/rows.csv.gz").exists()
+    assert "1 rows in" in first.stderr
+    assert (again.exit_code, "exists" in again.stderr) == (Exit.USAGE, True)
+    assert "0 rows in" in resumed.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ("--board 1", "--board is of one site"),
+        ("--board 1 --site a --site b", "--board is of one site"),
+        ("--after 0 --versions", "rows as they are now"),
+        ("--follow --partition", "rows as they are now"),
+        ("--partition", "-o DIRECTORY"),
+        ("--resume -o x", "--resume goes with --partition"),
+        ("--fields post_id,colour", "there is no field colour"),
+        ("--since tomorrow", "neither a time ago"),
+    ],
+)
+def test_options_of_an_export_that_do_not_go_together_are_refused(tmp_path: Path, options: str, text: str) -> None:
+    result = run("export", *options.split(), home=tmp_path)
+
+    assert result.exit_code == Exit.USAGE
+    assert text in result.stderr
 
 
 def test_export_of_what_was_never_crawled_is_one_line(tmp_path: Path) -> None:
@@ -190,11 +243,11 @@ def test_text_of_strangers_cannot_steer_the_terminal(text: str, shown: str) -> N
 def test_a_file_of_a_format_that_is_not_written_is_refused_before_any_work(
     tmp_path: Path, command: tuple[str, ...]
 ) -> None:
-    result = run(*command, "-o", str(tmp_path / "x.parquet"), home=tmp_path)
+    result = run(*command, "-o", str(tmp_path / "x.xlsx"), home=tmp_path)
 
     assert result.exit_code == Exit.USAGE
-    assert ".parquet is no format of an export; name a file .jsonl or .csv" in result.stderr
-    assert not (tmp_path / "x.parquet").exists()
+    assert ".xlsx is no format of an export; name a file .jsonl, .csv or .parquet" in result.stderr
+    assert not (tmp_path / "x.xlsx").exists()
 
 
 STEERING = "a\x1b]0;x\x07\x9b31m\u202eb\tc"

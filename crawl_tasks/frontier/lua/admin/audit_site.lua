@@ -40,15 +40,15 @@ local function check_balance(open)
   end
 end
 
-local counts = {}  -- of each board: open list pages of scans, and of full passes
+local counts = {}  -- of each board: open list pages of scans, of walks, and of full passes
 
 local function count(entry)
-  local payload = string.match(entry, 'list %d %d+ %S+ (%[.*)$')
+  local level, payload = string.match(entry, 'list (%d) %d+ %S+ (%[.*)$')
   if not payload then return end
   local said = cjson.decode(payload)
-  local pass = said[4] and (said[4][3] or '') ~= '' and 2 or 1
-  counts[said[1]] = counts[said[1]] or {0, 0}
-  counts[said[1]][pass] = counts[said[1]][pass] + 1
+  local field = board_field(said, level)
+  counts[said[1]] = counts[said[1]] or {open = 0, walk_open = 0, full_open = 0}
+  counts[said[1]][field] = counts[said[1]][field] + 1
 end
 
 local function count_hash(key)
@@ -76,22 +76,27 @@ local function count_scans()
 end
 
 local function check_scans(id, key, v)
-  local counted = counts[id] or {0, 0}
-  local is_scanning = redis.call('SISMEMBER', site.key .. ':scanning', id) == 1
-  if tonumber(v[2] or 0) ~= counted[1] or is_scanning ~= (counted[1] > 0) then
+  local counted = counts[id] or {open = 0, walk_open = 0, full_open = 0}
+  local is_scanning, scans = redis.call('SISMEMBER', site.key .. ':scanning', id) == 1, tonumber(v[2] or 0)
+  -- An older version counted the pages of walks as those of scans: both together are right then.
+  local are_walks_scans = not v[7] and scans > counted.open and scans == counted.open + counted.walk_open
+  if are_walks_scans then counted = {open = scans, walk_open = 0, full_open = counted.full_open} end
+  if scans ~= counted.open or is_scanning ~= (counted.open > 0) then
     note('scan', id, function()
-      redis.call('HSET', key, 'open', counted[1])
-      redis.call(counted[1] > 0 and 'SADD' or 'SREM', site.key .. ':scanning', id)
+      redis.call('HSET', key, 'open', counted.open)
+      redis.call(counted.open > 0 and 'SADD' or 'SREM', site.key .. ':scanning', id)
     end)
   end
-  if tonumber(v[3] or 0) ~= counted[2] then
-    note('scan', id, function() redis.call('HSET', key, 'full_open', counted[2]) end)
+  for field, seen in pairs({full_open = v[3], walk_open = v[7]}) do
+    if tonumber(seen or 0) ~= counted[field] then
+      note('scan', id, function() redis.call('HSET', key, field, counted[field]) end)
+    end
   end
 end
 
 local function check_board(id, are_counted)
   local key, name = board_key(site, id), site.name .. ' ' .. id
-  local v = redis.call('HMGET', key, 'line', 'open', 'full_open', 'held', 'full_line', 'interval_ms')
+  local v = redis.call('HMGET', key, 'line', 'open', 'full_open', 'held', 'full_line', 'interval_ms', 'walk_open')
   if not v[1] or not v[6] then return note('blank_board', id) end
   if not v[4] and not redis.call('ZSCORE', P .. ':boards', name) then
     note('unscheduled', id, function() redis.call('ZADD', P .. ':boards', now, name) end)

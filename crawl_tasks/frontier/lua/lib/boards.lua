@@ -94,10 +94,11 @@ end
 local function take_out(name, id)
   local key = P .. ':s:' .. name
   local board = key .. ':board:' .. id
-  local v = redis.call('HMGET', board, 'open', 'full_open', 'scan', 'full_scan')
+  local v = redis.call('HMGET', board, 'open', 'full_open', 'walk_open', 'scan', 'full_scan')
   redis.call('DEL', board)
-  if tonumber(v[1] or 0) > 0 or tonumber(v[2] or 0) > 0 then
-    redis.call('HSET', board, 'open', v[1] or 0, 'full_open', v[2] or 0, 'scan', v[3] or 0, 'full_scan', v[4] or 0)
+  if (v[1] or 0) + (v[2] or 0) + (v[3] or 0) > 0 then
+    redis.call('HSET', board, 'open', v[1] or 0, 'full_open', v[2] or 0, 'scan', v[4] or 0, 'full_scan', v[5] or 0)
+    if tonumber(v[3] or 0) > 0 then redis.call('HSET', board, 'walk_open', v[3]) end
   end
   for _, set in ipairs({':boards', ':unscanned', ':scanning'}) do redis.call('SREM', key .. set, id) end
   redis.call('ZREM', key .. ':overdue', id)

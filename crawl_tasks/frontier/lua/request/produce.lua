@@ -27,17 +27,28 @@ local function next_try(site) return now + math.max(5000, 100 * redis.call('ZCAR
 local function site_of(name)
   local site = sites[name] or load_site(name)
   if site and not sites[name] then
-    site.room, site.has_pending = room_for(site), has_pending(name)
+    site.room, site.backfill_room = room_for(site)
+    site.has_pending = has_pending(name)
     sites[name] = site
   end
   return site
 end
 
--- Begin a board's scan. `v` holds its line, scan, walked and interval_ms.
+-- Return whether a board was never scanned. Its first scan is backfill, as is all that it shows.
+local function is_first(site, id) return redis.call('SISMEMBER', site.key .. ':unscanned', id) == 1 end
+
+local function as_backfill(line)
+  return (string.gsub(line, '^(%S+ %p list )(%d)', function(head, level) return head .. math.min(BACKFILL, level) end))
+end
+
+-- Begin a board's scan. `v` holds its line, scan, walked and interval_ms. A scan that went far is followed by a walk, which
+-- begins at the end of this one.
 local function begin_scan(site, id, name, key, v)
-  local scan, walked = tonumber(v.scan or 0) + 1, tonumber(v.walked or 0)
-  redis.call('HSET', key, 'scan', scan, 'started_at', now, 'fresh', 0, 'walked', 0, 'slack', walked > 1 and walked or 0)
-  admit_line(site, (string.gsub(v.line, '@SCAN@', tostring(scan))), now, true)
+  local scan, walked, line = tonumber(v.scan or 0) + 1, tonumber(v.walked or 0), v.line
+  if walked > 1 then redis.call('HSET', key, 'walk', math.max(walked, tonumber(v.walk or 0))) end
+  redis.call('HSET', key, 'scan', scan, 'started_at', now, 'fresh', 0, 'walked', 0)
+  if is_first(site, id) then line = as_backfill(line) end
+  admit_line(site, (string.gsub(line, '@SCAN@', tostring(scan))), now, true)
   plan_scan(site, id, now + v.interval_ms, v.interval_ms, v.min_ms == v.max_ms)
   admitted = admitted + 1
 end
@@ -57,7 +68,7 @@ local function reserve_scan(site, v, due)
   return at
 end
 
-local BOARD = {'line', 'open', 'interval_ms', 'scan', 'walked', 'slot', 'history', 'min_ms', 'max_ms'}
+local BOARD = {'line', 'open', 'interval_ms', 'scan', 'walked', 'walk', 'slot', 'history', 'min_ms', 'max_ms'}
 local function read_board(site, id, key)
   if site.has_pending then apply_board(site.name, id, now) end
   local values, v = redis.call('HMGET', key, unpack(BOARD)), {}
@@ -65,7 +76,10 @@ local function read_board(site, id, key)
   return v
 end
 
-local function is_held(site) return is_short or site.paused or site.draining or site.fresh >= site.room end
+local function is_held(site, id)
+  if is_short or site.paused or site.draining or site.fresh >= site.room then return true end
+  return site.fresh >= site.backfill_room and is_first(site, id)
+end
 
 -- Give a due board its slot where the budget is spent. Return whether it goes now.
 local function has_slot(site, id, name, key, v, due)
@@ -93,7 +107,7 @@ for i = 1, #names, 2 do
     redis.call('ZREM', P .. ':boards', name)
   elseif site.is_withdrawn then  -- not overdue: nobody wants its scan
     redis.call('ZADD', P .. ':boards', now + 60000, name)
-  elseif is_held(site) then
+  elseif is_held(site, id) then
     held = held + 1
     put_off(site, id, name, next_try(site), due)
   elseif tonumber(v.open) > 0 then
@@ -119,7 +133,7 @@ local function scan_early(site)
     redis.call('ZREM', site.key .. ':by_due', id)
   elseif due ~= tonumber(head[2]) then
     redis.call('ZADD', site.key .. ':by_due', due, id)
-  elseif due <= now or is_held(site) then
+  elseif due <= now or is_held(site, id) then
     return now + 1000
   elseif due - EARLY * v.interval_ms > now then
     return due - EARLY * v.interval_ms
@@ -162,7 +176,7 @@ for _, name in ipairs(fulls) do
     redis.call('ZREM', P .. ':fulls', name)
   else
     local again = now + 1000
-    if is_short or site.paused or site.draining or v[6] or site.fresh >= site.room or tonumber(v[3] or 0) > 0 then
+    if is_short or site.paused or site.draining or v[6] or site.fresh >= site.backfill_room or tonumber(v[3] or 0) > 0 then
       again = now + 5000
     elseif v[2] then
       redis.call('HDEL', key, 'full_next')

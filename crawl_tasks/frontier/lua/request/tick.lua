@@ -5,7 +5,8 @@
 -- ARGV 1: caller
 -- ARGV 2: most sites to look at
 -- ARGV 3: ms for which the caller stays the leader
--- RETURNS 0: {0, ms until something is due, expired leases, lost messages}
+-- RETURNS 0: {0, ms until something is due, expired leases, lost messages, then name and idle_state() of each site that an
+--   expired lease left idle}
 -- RETURNS 1: {1, ms to stand by, 0, 0}, another caller is the leader
 
 -- Requests whose lease ran out are remembered for a day from the first of them.
@@ -112,7 +113,7 @@ local function next_look(site)
   if at < math.huge then return math.max(at, now + 1) end
 end
 
-local expired, lost, moved = 0, 0, 0
+local expired, lost, moved, idle = 0, 0, 0, {}
 local names = redis.call('ZRANGE', P .. ':due', '-inf', now, 'BYSCORE', 'LIMIT', 0, ARGV[2])
 for _, name in ipairs(names) do
   if moved > ENOUGH then break end
@@ -121,9 +122,13 @@ for _, name in ipairs(names) do
   if site then
     if has_pending(name) and apply_boards(name, AT_ONCE / 2, now) > 0 then moved = ENOUGH end
     moved = moved + wake_delayed(site)
-    expired = expired + expire_leases(site)
+    local late = expire_leases(site)
+    expired = expired + late
     for _, stage in ipairs(STAGES) do lost = lost + return_lost(site, stage) end
-    moved = moved + expired + lost - before + release(site, now)
+    local released = release(site, now)
+    moved = moved + expired + lost - before + released
+    local state = released == 0 and late > 0 and idle_state(site) or 0
+    if state > 0 then idle[#idle + 1], idle[#idle + 2] = name, state end
     local at = has_pending(name) and now + 1 or next_look(site)
     if at then schedule_look(site, at) end
   end
@@ -134,4 +139,4 @@ if call_at <= now then call_store(now) end
 
 local first = redis.call('ZRANGE', P .. ':due', 0, 0, 'WITHSCORES')
 local wait = math.min(tonumber(first[2] or math.huge), call_at > now and call_at or math.huge) - now
-return {0, math.floor(math.max(0, math.min(wait, ARGV[3] / 3))), expired, lost}
+return {0, math.floor(math.max(0, math.min(wait, ARGV[3] / 3))), expired, lost, unpack(idle)}
