@@ -29,8 +29,8 @@ from crawl_tasks.monitor.problems.installation_kinds import LOST_LEDGER
 from crawl_tasks.monitor.problems.registry import CurrentProblems
 from crawl_tasks.monitor.problems.setup_kinds import DISK_FULL
 from crawl_tasks.monitor.progress import Progress, Stored
+from crawl_tasks.monitor.progress_watchdog import ProgressWatchdog
 from crawl_tasks.monitor.snapshot import Snapshot, take_snapshot
-from crawl_tasks.monitor.watchdog import Watchdog
 from crawl_tasks.registry.site_publisher import publish_site
 from crawl_tasks.sites.addresses import Addresses
 from crawl_tasks.sites.schema import Board, Site
@@ -202,7 +202,10 @@ def watch(local: LocalEnvironment, plan: Plan, start: Start, stored: StoredCount
     names = [site.name for site in plan.sites]
     only = OnlySites(local.frontier, names, progress.say)
     answered = time.monotonic()
-    watchdog, reasons = Watchdog(), ProblemLog(local.settings.state_dir, ErrorLogs(local.supervisor.log_dir))
+    watchdog, reasons = (
+        ProgressWatchdog(),
+        ProblemLog(local.settings.state_dir, ErrorLogs(local.supervisor.log_dir)),
+    )
     while True:
         local.supervisor.watch()
         try:

@@ -11,10 +11,13 @@ from urllib.parse import urlsplit
 import click
 
 from crawl_tasks import __version__
+from crawl_tasks.cli.exits import Exit
 from crawl_tasks.cli.help_text import examples
 from crawl_tasks.cli.one_page import one_fetcher
 from crawl_tasks.cli.safe_text import printable
+from crawl_tasks.discovery.checks import check_trials
 from crawl_tasks.discovery.discover import Discovery
+from crawl_tasks.discovery.dry_run import missing_in, try_site
 from crawl_tasks.discovery.findings import Findings, site_file
 from crawl_tasks.discovery.front_page import asks_for_login, doors_of
 from crawl_tasks.discovery.http_probe import PUBLIC_PACE_S, HttpProbe
@@ -22,6 +25,7 @@ from crawl_tasks.discovery.site_address import SiteAddress, place_of
 from crawl_tasks.errors import AccessDenied, ConfigError, PageError, ParseError
 from crawl_tasks.fetch.ip_ranges import is_public
 from crawl_tasks.fetch.resolver import Resolver
+from crawl_tasks.registry.site_registry import compile_site
 from crawl_tasks.settings import Settings, load_settings
 from crawl_tasks.sites.loader import parse_site
 from crawl_tasks.sites.presets import engine_names
@@ -47,12 +51,16 @@ _RESOLVED_WITHIN_S = 10.0
 )
 @click.option("--force", is_flag=True, help="Replace the file where there is one.")
 @click.option("--engine", metavar="NAME", help="Preset to use, without looking for signs of the program.")
-def command(address: str, name: str | None, *, output: str | None, force: bool, engine: str | None) -> None:
+@click.pass_context
+def command(
+    ctx: click.Context, address: str, name: str | None, *, output: str | None, force: bool, engine: str | None
+) -> None:
     """Look at a forum and write its site file: program, boards, robots.txt, time zone.
 
     Asks for three dozen pages at most, one a second on public hosts, by the rules every crawl keeps. Boards are looked
     for on the pages of other boards too. Where the program has no preset, rules are proposed from a list page and a
-    post page, with remarks on what to check.
+    post page. In the end pages of three boards and four threads are read by the file and held against each other. Ends
+    with 1 where they refute it, and the file names the reasons.
     """
     settings = load_settings()
     if engine is not None and engine not in engine_names():
@@ -67,19 +75,27 @@ def command(address: str, name: str | None, *, output: str | None, force: bool, 
         raise ConfigError(f"{path}: is there already; --force replaces it, --name chooses another")
     probe = open_probe(place, settings)
     found = discover(probe, place, name, engine, contact=settings.contact)
-    text = site_file(found)
-    site = parse_site(text, str(path))
+    site = parse_site(site_file(found), str(path))
+    opened = compile_site(site, settings.contact)
+    trials = list(try_site(probe, opened))
+    checks = check_trials(site, trials)
+    refuted = [*missing_in(trials), *(str(check) for check in checks if not check.holds)]
+    text = site_file(replace(found, remarks=(*found.remarks, *(f"refuted: {one}" for one in refuted))))
     if output == "-":
         click.echo(text, nl=False)
     else:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, "utf-8")
     # On standard error, so that `-o -` writes nothing but the site file to standard output.
-    for line in summary(found, len(probe.asked)):
-        click.echo(printable(line, 300), err=True)
+    held = "; ".join(check.name for check in checks if check.holds)
+    for line in (*summary(found, len(probe.asked)), *[f"holds     {held}"][: bool(held)]):
+        click.echo(printable(line, 600), err=True)
+    for line in refuted:
+        click.echo(printable(f"refuted   {line}", 300), err=True)
     if output != "-":
         click.echo(f"written   {path}", err=True)
-        click.echo(f"next      crawl-tasks try {site.name}", err=True)
+        click.echo(f"next      {'mend it, then ' if refuted else ''}crawl-tasks try {site.name}", err=True)
+    ctx.exit(Exit.FAILURES if refuted else Exit.OK)
 
 
 def discover(probe: HttpProbe, place: SiteAddress, name: str, engine: str | None, *, contact: str | None) -> Findings:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 from crawl_tasks.cli.backend import open_frontier
-from crawl_tasks.cli.decisions import operator, store_decisions, why_option
 from crawl_tasks.cli.help_text import examples
+from crawl_tasks.cli.operator import operator, store_decisions, why_option
 from crawl_tasks.cli.pause import selected_sites, sites_or_all
 from crawl_tasks.settings import load_settings
 

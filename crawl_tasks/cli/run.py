@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import click
@@ -15,17 +16,21 @@ from crawl_tasks.cli.since_option import SinceOption
 from crawl_tasks.cli.site_removal import without_removed
 from crawl_tasks.cli.sites import checked_sites
 from crawl_tasks.cli.summary import crawl_stats, is_clean, stats_text
+from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.local.jobs import Workers
 from crawl_tasks.local.signals import Terminated
 from crawl_tasks.model import Reach
+from crawl_tasks.model.own_counters import take_counted
 from crawl_tasks.monitor.progress import Progress
 from crawl_tasks.monitor.snapshot import take_snapshot
 from crawl_tasks.monitor.web.static_report import crawl_report, require_place, write_report
 from crawl_tasks.settings import load_settings
+from crawl_tasks.sites.schema import Site
 from crawl_tasks.store.export import export, fingerprints
 from crawl_tasks.store.output_format import format_of
 from crawl_tasks.store.selection import Selection
 from crawl_tasks.store.upsert import Store
+from crawl_tasks.worker.hook_runner import HANGS_AFTER_S, HookRunner
 
 PROCESSES = click.IntRange(0, 64)
 
@@ -121,6 +126,16 @@ def command(
     ctx.exit(code)
 
 
+def tell_end(frontier: Frontier, sites: Iterable[Site], finish: Finish) -> None:
+    """Tell the hooks of some sites that their crawl has ended."""
+    hooks = HookRunner()
+    for site in sites:
+        hooks.tell(site.name, site.hooks, "site_finished", reason=finish.value)
+    hooks.finish(HANGS_AFTER_S)
+    if counted := take_counted():
+        frontier.count_own(counted)
+
+
 def known_rows(database_url: str, sites: list[str]) -> frozenset[int]:
     """Return fingerprints of the stored rows of some sites, to tell them from rows that a run adds or changes."""
     with Store(database_url) as store:
@@ -148,6 +163,7 @@ def crawl(
     # Interrupted before the crawl began: there is nothing to sum up.
     if start is None:
         return code
+    tell_end(here.frontier, plan.sites, finish)
     end = take_snapshot(here.frontier, [site.name for site in plan.sites])
     stats = crawl_stats(start, end, stored.now(), finish)
     click.echo("crawl stats")

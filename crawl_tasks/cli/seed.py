@@ -59,7 +59,7 @@ class SeedTarget(NamedTuple):
 )
 @click.argument("site")
 @click.argument("addresses", required=False, type=click.File("r", encoding="utf-8", errors="replace"))
-@click.option("--board", "boards", multiple=True, metavar="ID", help="Scan a board now, from its first page.")
+@click.option("--board", "boards", multiple=True, metavar="ID", help="Walk over a board now, from its first page.")
 @click.option("--post", "posts", multiple=True, metavar="ID", help="Fetch a post.")
 @click.option("--url", "urls", multiple=True, metavar="URL", help="Fetch an address of the site.")
 @click.option("--read-by", metavar="VERSION", help="Fetch again what this version of the site file read.")
@@ -67,7 +67,9 @@ class SeedTarget(NamedTuple):
 @click.option("--whole", is_flag=True, help="Read threads from their first page to the last, as a full pass does.")
 @click.option("--pages", metavar="N", type=click.IntRange(1, 100_000), help="At most so many list pages of a board.")
 @click.option("--since", type=SinceOption(), help="Of a board only threads that were alive since, 7d or 2026-01-31.")
-@click.option("--priority", metavar="0-9", type=click.IntRange(0, 9), default=Priority.URGENT.value, show_default=True)
+@click.option(
+    "--priority", metavar="0-9", type=click.IntRange(0, 9), help="By default 2 for boards and --read-by, else 9."
+)
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -82,12 +84,12 @@ def command(
     whole: bool,
     pages: int | None,
     since: int | None,
-    priority: int,
+    priority: int | None,
 ) -> None:
     """Ask for pages of SITE. ADDRESSES is a file with one address a line, # begins a comment, - is standard input.
 
     A post or comment page is fetched the first time it is named here, though a scan may have fetched it before. After
-    that it is known, and fetched with --again or --whole only. Boards are scanned anew. With --read-by known pages are
+    that it is known, and fetched with --again or --whole only. Boards are walked anew. With --read-by known pages are
     fetched too: after a site file was mended, those that the version before read wrongly. Nothing is admitted above the
     site's max_backlog. Exit code 1 when anything was refused.
     """
@@ -154,7 +156,7 @@ class SeedRun:
         self,
         frontier: Frontier,
         name: str,
-        priority: int,
+        priority: int | None = None,
         reach: Reach = FULL_REACH,
         *,
         is_again: bool = False,
@@ -193,7 +195,7 @@ class SeedRun:
             BackendError: Redis fails.
         """
         admitted = refused = 0
-        rest = (request._replace(priority=self._priority) for request in requests)
+        rest = (request._replace(priority=self._rank(Priority.BACKFILL)) for request in requests)
         while chunk := list(islice(rest, AT_ONCE)):
             admission = self._frontier.admit(self._site.name, chunk, self._site.gate.max_backlog, again=True)
             admitted, refused = admitted + admission.new, refused + admission.over
@@ -223,10 +225,14 @@ class SeedRun:
         board = next((board for board in self._site.boards if board.id == board_id), None) or Board(id=board_id)
         # A scan name of its own: the guard would know the first page of any earlier scan.
         scan = first_page(self._site, board, self._addresses, f"seed{self._frontier.clock_ms()}")
-        return scan._replace(priority=self._priority, reach=self._reach)
+        return scan._replace(priority=self._rank(Priority.BACKFILL), reach=self._reach)
 
     def _page(self, stage: Stage, key: str, page: int, address: str | None = None) -> Request:
         where = address or self._addresses.of(stage, key, page)
         if where is None:
             raise SiteError(f"site {self._site.name} gives no address for its {stage.value} pages; seed a URL")
-        return Request(self._site.name, stage, key, where, page=page, priority=self._priority, reach=self._whole)
+        priority = self._rank(Priority.URGENT)
+        return Request(self._site.name, stage, key, where, page=page, priority=priority, reach=self._whole)
+
+    def _rank(self, usual: Priority) -> int:
+        return usual.value if self._priority is None else self._priority

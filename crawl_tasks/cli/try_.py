@@ -1,4 +1,4 @@
-"""`crawl-tasks try`: pages read by the rules of their site: one of each stage, one address, or kept pages."""
+"""`crawl-tasks try`: pages read by the rules of their site: some of each stage, one address, or kept pages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from crawl_tasks.cli.help_text import examples
 from crawl_tasks.cli.one_page import by_address, one_fetcher, page_row
 from crawl_tasks.cli.safe_text import echo_json, printable
 from crawl_tasks.cli.sites import checked_sites, file_of, publisher_of
-from crawl_tasks.discovery.dry_run import Coverage, DryRun, attempt, reread, try_site
+from crawl_tasks.discovery.checks import check_trials
+from crawl_tasks.discovery.dry_run import Coverage, DryRun, attempt, missing_in, reread, try_site
 from crawl_tasks.discovery.http_probe import PUBLIC_PACE_S, HttpProbe
 from crawl_tasks.discovery.replay import cases_of, save_case
 from crawl_tasks.errors import ParseError
@@ -37,7 +38,7 @@ from crawl_tasks.sites.item_steps import read_steps
 
 @click.command(
     epilog=examples(
-        "crawl-tasks try demo                                      # a list, a post and a comment page",
+        "crawl-tasks try demo                                      # ten pages, held against each other",
         "crawl-tasks try demo --url http://127.0.0.1:8765/list/3/2",
         "crawl-tasks try demo --save    # kept below config/sites/demo.cases; `sites check` reads them again",
         "crawl-tasks try http://127.0.0.1:8765/post/100001 | jq '.posts[].title'",
@@ -66,9 +67,10 @@ def command(
 ) -> None:
     """Read pages of site NAME by its file and show each field and those that are missing, or read one URL as JSON.
 
-    Nothing is stored, and no page is marked as seen. With --kept nothing is fetched either. Addresses, robots.txt and
-    limits are checked as in a crawl. Ends with 1 where something is missing that a crawl needs: records, titles,
-    bodies.
+    Pages of three boards and four threads are held against each other: replies counted and read, titles, authors,
+    times, pagers. Nothing is stored, and no page is marked as seen. With --kept nothing is fetched either. Addresses,
+    robots.txt and limits are checked as in a crawl. Ends with 1 where something is missing that a crawl needs, or where
+    the forum refutes a rule.
     """
     is_address = "://" in what
     if (is_address and (url or kept)) or (body and not is_address) or (url and kept):
@@ -151,10 +153,20 @@ def _show_all(
     """Show pages as they come, then the missing fields. Return whether there are none."""
     # In a pipe or a file rich would take 80 columns, too few for a value beside its field.
     console = Console(width=None if Console().is_terminal else 120, highlight=False)
-    lost = [line for trial in trials for line in show(console, trial, opened, settings, save=save)] + missing
-    for line in lost:
+    tried: list[DryRun] = []
+    for trial in trials:
+        # One page of a kind shows the fields. The further ones are there to refute the rules.
+        is_first = not any(one.rows and one.request.stage is trial.request.stage for one in tried)
+        tried.append(trial)
+        show(console, trial, opened, settings, save=save, whole=is_first)
+    missing = list(dict.fromkeys([*missing, *missing_in(tried)]))
+    checks = check_trials(opened.site, tried)
+    for check in sorted(checks, key=lambda one: not one.holds):
+        word = "holds    " if check.holds else "[red]refuted[/]  "
+        console.print(word + escape(printable(str(check), 300)), soft_wrap=True)
+    for line in missing:
         console.print(escape(printable(f"missing  {line}", 300)), soft_wrap=True)
-    return not lost
+    return not missing and all(check.holds for check in checks)
 
 
 def open_probe(opened: CompiledSite, settings: Settings) -> HttpProbe:
@@ -163,13 +175,16 @@ def open_probe(opened: CompiledSite, settings: Settings) -> HttpProbe:
     return HttpProbe(one_fetcher(settings), opened.policy, pace_s=pace_s)
 
 
-def show(console: Console, trial: DryRun, opened: CompiledSite, settings: Settings, *, save: bool) -> list[str]:
-    """Print one page, save it as a case if wanted, and return the missing fields."""
+def show(console: Console, trial: DryRun, opened: CompiledSite, settings: Settings, *, save: bool, whole: bool) -> None:
+    """Print one page, with its fields if `whole`, and save it as a case if wanted."""
     stage, request = trial.request.stage, trial.request
     console.print(escape(f"{stage.value} page  {printable(request.address, 200)}"), soft_wrap=True)
     if trial.page is not None and trial.page.url != request.address:
         console.print(escape(f"  was sent to {printable(trial.page.url, 200)}"))
-    if trial.parsed is not None:
+    if trial.parsed is not None and not whole:
+        found = trial.parsed.items
+        console.print(f"  {counted(len(found.posts), 'post')}, {counted(len(found.comments), 'comment')}")
+    elif trial.parsed is not None:
         kind = "comments" if stage is Stage.COMMENT else "posts"
         console.print(table_of(f"{len(trial.rows)} {kind}", trial.coverage()))
         if trial.comments():
@@ -179,7 +194,6 @@ def show(console: Console, trial: DryRun, opened: CompiledSite, settings: Settin
     if save and trial.page is not None:
         path = save_case(cases_of(file_of(settings, opened.site.name)), trial)
         console.print(escape(f"  kept as {_short(path)}"))
-    return trial.missing()
 
 
 def table_of(title: str, coverage: Iterable[Coverage]) -> Table:

@@ -11,9 +11,9 @@ from typing import Self, TypeVar
 
 from crawl_tasks.demo.access_log import AccessLog, LogEntry
 from crawl_tasks.demo.app import DemoApp
-from crawl_tasks.demo.connection import Connection
 from crawl_tasks.demo.faults import Fault
 from crawl_tasks.demo.forum import DemoForum
+from crawl_tasks.demo.http_connection import HttpConnection
 from crawl_tasks.demo.mutation import Mutation
 
 HOST = "127.0.0.1"
@@ -74,10 +74,10 @@ class DemoServer:
             OSError: The port cannot be had.
         """
         loop = asyncio.get_running_loop()
-        connections: set[Connection] = set()
+        connections: set[HttpConnection] = set()
         numbers = iter(range(1, 2**62))
         server = await loop.create_server(
-            lambda: Connection(self._app, next(numbers), connections), HOST, self.port, backlog=1024
+            lambda: HttpConnection(self._app, next(numbers), connections), HOST, self.port, backlog=1024
         )
         # With port 0 only the socket knows the real one.
         self.port = server.sockets[0].getsockname()[1]

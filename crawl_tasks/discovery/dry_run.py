@@ -1,4 +1,4 @@
-"""The dry run: a list, a post and a comment page read by a site's rules, with the coverage of each field."""
+"""The dry run: list, post and comment pages read by a site's rules, with the coverage of each field."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from crawl_tasks.model import Comment, Fetched, Parsed, Post, Request, Stage
 from crawl_tasks.registry.site_registry import CompiledSite
 
 MOST_BOARDS = 3
+MOST_THREADS = 4
 _NEEDED = {Stage.LIST: ("title",), Stage.POST: ("title", "body"), Stage.COMMENT: ("body",)}
 _WANTED = {
     Stage.LIST: ("post_id", "title", "author", "created_at", "reply_count", "last_reply_at", "revision"),
@@ -66,6 +67,9 @@ class DryRun:
         if not rows and stage is Stage.COMMENT:
             # The rules say so: a page with neither comments nor a mark of emptiness is an error.
             return []
+        if not rows and stage is Stage.LIST:
+            # The rules say so here too. A site without any rows is found wanting as a whole.
+            return []
         if not rows:
             return [f"{stage.value}: no record was found on {self.request.address}"]
         lost = [f"{stage.value}.{one.field}" for one in self.coverage() if one.field in _NEEDED[stage]
@@ -96,22 +100,28 @@ def reread(opened: CompiledSite, request: Request, page: Fetched) -> DryRun:
 
 
 def try_site(probe: HttpProbe, opened: CompiledSite) -> Iterator[DryRun]:
-    """Try a list page with posts, its post with most replies, and that post's second page of comments."""
-    listed = None
+    """Try pages that can refute each other.
+
+    These are the first pages of a few boards, the next page of the fullest one, the threads with most, fewest and
+    middling replies, and the next comment page of the first one that has comments there.
+    """
+    lists = []
     for listed in try_boards(probe, opened):
-        if listed.rows:
-            break
-    if listed is None:
-        return
-    yield listed
-    post = _busiest(listed)
-    if post is None:
-        return
-    tried = attempt(probe, opened, post)
-    yield tried
-    comments = next((child for child in _children(tried) if child.stage is Stage.COMMENT), None)
-    if comments is not None:
-        yield attempt(probe, opened, comments)
+        lists.append(listed)
+        yield listed
+    fullest = max(lists, key=lambda one: len(one.rows), default=None)
+    following = next((child for child in _children(fullest) if child.stage is Stage.LIST), None) if fullest else None
+    if following is not None:
+        yield attempt(probe, opened, following)
+    has_comments = False
+    for post in _various(lists):
+        tried = attempt(probe, opened, post)
+        yield tried
+        comments = next((child for child in _children(tried) if child.stage is Stage.COMMENT), None)
+        if comments is not None and not has_comments:
+            tried = attempt(probe, opened, comments)
+            has_comments = bool(tried.rows)
+            yield tried
 
 
 def try_boards(probe: HttpProbe, opened: CompiledSite) -> Iterator[DryRun]:
@@ -121,11 +131,28 @@ def try_boards(probe: HttpProbe, opened: CompiledSite) -> Iterator[DryRun]:
         yield attempt(probe, opened, Request(opened.site.name, Stage.LIST, board.id, address))
 
 
-def _busiest(listed: DryRun) -> Request | None:
-    """Return the request for the post with most replies, whose pages show most."""
-    replies = {row.post_id: row.reply_count or 0 for row in listed.rows if isinstance(row, Post)}
-    posts = [child for child in _children(listed) if child.stage is Stage.POST]
-    return max(posts, key=lambda child: replies.get(child.key, 0), default=None)
+def missing_in(trials: Sequence[DryRun]) -> list[str]:
+    """Return the errors, and the indispensable fields that no page of their kind has."""
+    lists = [one for one in trials if one.request.stage is Stage.LIST and one.parsed is not None]
+    # A hub has no rows, and leads to other boards.
+    shown = [one for one in lists if one.rows or any(child.key != one.request.key for child in _children(one))]
+    found = [] if shown or not lists else [f"list: no record was found on {lists[0].request.address}"]
+    for one in trials:
+        like = [other for other in trials if other.request.stage is one.request.stage and other.rows]
+        # One thread may have gone since its list was read. Rules are to blame for a page that is there, or for all.
+        if one.error and one.page is None and like:
+            continue
+        found += [line for line in one.missing() if one.error or all(line in other.missing() for other in like)]
+    return found
+
+
+def _various(lists: Sequence[DryRun]) -> list[Request]:
+    """Return requests for the posts with most replies, whose pages show most, with fewest, and with some between."""
+    replies = {row.post_id: row.reply_count or 0 for one in lists for row in one.rows if isinstance(row, Post)}
+    posts = {child.key: child for one in lists for child in _children(one) if child.stage is Stage.POST}
+    ordered = sorted(posts.values(), key=lambda child: -replies.get(child.key, 0))
+    places = dict.fromkeys((0, len(ordered) // 8, len(ordered) // 2, len(ordered) - 1))
+    return [ordered[place] for place in places if 0 <= place < len(ordered)][:MOST_THREADS]
 
 
 def _children(trial: DryRun) -> tuple[Request, ...]:

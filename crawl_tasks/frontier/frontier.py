@@ -19,6 +19,8 @@ from crawl_tasks.frontier.replies import (
     Admission,
     BoardTerms,
     CommitResult,
+    FailResult,
+    IdleState,
     Moment,
     NoLease,
     Tick,
@@ -37,6 +39,7 @@ SITES_OWN: Final = -1
 """The backlog limit of admit() that the site file gives."""
 
 _LEAST_SLACK_MS = 5  # what costs a slot once more costs more than this
+_BOARDS_AT_ONCE = 30  # due boards that one script looks at: Redis serves nobody else meanwhile
 _as_row = itemgetter(slice(None))  # of a named tuple: half of what tuple() costs
 _READ = Items._fields.index("visits")  # the fields that a page fills; the script adds the visits
 _EFFORT = " ".join(["%d"] * len(Effort._fields))
@@ -193,14 +196,11 @@ class Frontier:
         )
         if reply[0] != 0:
             return None
-        _, new, known, released, *filtered = cast("list[int]", reply)
-        return CommitResult(new, known, released, tuple(parsed.children[place] for place in filtered))
+        _, new, known, released, idle, *filtered = cast("list[int]", reply)
+        return CommitResult(new, known, released, tuple(parsed.children[place] for place in filtered), IdleState(idle))
 
-    def fail(self, lease: Lease, verdict: Verdict, effort: Effort | None = None) -> State | None:
-        """End a lease without a result. Return the state of the request then.
-
-        Return None if the lease was lost, and nothing was changed then.
-        """
+    def fail(self, lease: Lease, verdict: Verdict, effort: Effort | None = None) -> FailResult | None:
+        """End a lease without a result. Return None if the lease was lost, and nothing was changed then."""
         reply = self.scripts.call(
             Verb.FAIL,
             lease.request.site,
@@ -217,14 +217,20 @@ class Frontier:
             verdict.scope.value,
             int(verdict.is_named),
         )
-        return State(cast("bytes", reply[2]).decode()) if reply[0] == 0 else None
+        if reply[0] != 0:
+            return None
+        _, _, state, idle = cast("tuple[int, int, bytes, int]", reply)
+        return FailResult(State(state.decode()), IdleState(idle))
 
     # -- the clockwork -----------------------------------------------------------------------------------
 
-    def tick(self, caller: str, most_sites: int = 100, leader_ms: int = 1500) -> Tick:
+    def tick(self, caller: str, most_sites: int = 20, leader_ms: int = 1500) -> Tick:
         """Run the upkeep that is due: delays, expired leases, lost messages, releases, calls to the store."""
-        code, wait_ms, expired, lost = ints(self.scripts.call(Verb.TICK, caller, most_sites, leader_ms))
-        return Tick(code == 0, wait_ms, expired, lost)
+        reply = self.scripts.call(Verb.TICK, caller, most_sites, leader_ms)
+        code, wait_ms, expired, lost = ints(reply[:4])
+        names, states = cast("list[bytes]", reply[4::2]), cast("list[int]", reply[5::2])
+        idle = tuple((name.decode(), IdleState(state)) for name, state in zip(names, states, strict=True))
+        return Tick(code == 0, wait_ms, expired, lost, idle)
 
     def heartbeat(self, name: str, queues: Iterable[str], start_key: str = "") -> int:
         """Note that a process lives, with the queues it serves, none when it ends, and its start key.
@@ -240,8 +246,14 @@ class Frontier:
 
     def produce(self, most_boards: int = 500) -> tuple[int, int, int]:
         """Admit scans of due boards. Return how many were admitted, held back, and still running."""
-        _, admitted, held, busy = ints(self.scripts.call(Verb.PRODUCE, most_boards))
-        return admitted, held, busy
+        counts = 0, 0, 0
+        for start in range(0, most_boards, _BOARDS_AT_ONCE):
+            reply = self.scripts.call(Verb.PRODUCE, min(_BOARDS_AT_ONCE, most_boards - start))
+            _, admitted, held, busy, may_be_more = ints(reply)
+            counts = counts[0] + admitted, counts[1] + held, counts[2] + busy
+            if not may_be_more:
+                break
+        return counts
 
     @explained("clock_ms")
     def clock_ms(self) -> int:
@@ -251,9 +263,14 @@ class Frontier:
 
 
 def _last_replies(parsed: Parsed) -> str:
-    """Return the last reply of each child's thread, in seconds since the epoch, 0 where no row shows one."""
+    """Return the last reply of each child's thread, in seconds since the epoch, 0 where no row shows one.
+
+    A list's next page has that of the last row of this one.
+    """
     times = {post.post_id: post.last_reply_at or post.created_at or 0 for post in parsed.items.posts}
-    return " ".join(str(times.get(child.key, 0)) for child in parsed.children)
+    return " ".join(
+        str(parsed.oldest_at if child.stage is Stage.LIST else times.get(child.key, 0)) for child in parsed.children
+    )
 
 
 __all__ = ["Admission", "BoardTerms", "CommitResult", "Frontier", "NoLease", "Tick"]

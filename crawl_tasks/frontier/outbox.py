@@ -11,7 +11,7 @@ import redis
 from crawl_tasks.errors import BackendError
 from crawl_tasks.frontier.entry import read_trail
 from crawl_tasks.frontier.keys import Keys
-from crawl_tasks.frontier.replies import ints
+from crawl_tasks.frontier.replies import AckResult
 from crawl_tasks.frontier.scripts import Scripts, Verb, explained
 from crawl_tasks.model import Items
 
@@ -34,8 +34,8 @@ class Outbox:
         pages: Mapping[str, Iterable[bytes]],
         gains: Mapping[str, Mapping[str, int]] | None = None,
         ages: Mapping[str, Mapping[str, Sequence[int]]] | None = None,
-    ) -> int:
-        """Take stored pages off the outbox, and return the number of waiting pages that nobody has taken.
+    ) -> AckResult:
+        """Take stored pages off the outbox.
 
         Args:
             pages: the ids of the pages, by site.
@@ -46,7 +46,8 @@ class Outbox:
         reply = self._scripts.call(
             Verb.ACK_OUTBOX, orjson.dumps(gains or {}), orjson.dumps(ages or {}), orjson.dumps(ids)
         )
-        return ints(reply)[1]
+        _, untaken, *ended = reply
+        return AckResult(cast("int", untaken), tuple(site.decode() for site in cast("list[bytes]", ended)))
 
     @explained("outbox")
     def newest(self) -> bytes:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum, StrEnum
+from enum import Enum, IntEnum, StrEnum
 from typing import NamedTuple, cast
 
 from crawl_tasks.errors import ConfigError
-from crawl_tasks.model import Request
+from crawl_tasks.model import Request, State
 
 
 class NoLease(Enum):
@@ -40,6 +40,14 @@ class Admission:
     over: int = 0
 
 
+class IdleState(IntEnum):
+    """The state of a site after a verb, by lib/idle.lua: open requests, none, or the end of its crawl."""
+
+    OPEN = 0
+    IDLE = 1
+    ENDED = 2
+
+
 class CommitResult(NamedTuple):
     """Counts of a commit: children admitted and known, messages released. `filtered` names known ones, if asked."""
 
@@ -47,16 +55,35 @@ class CommitResult(NamedTuple):
     known: int
     released: int
     filtered: tuple[Request, ...] = ()
+    idle: IdleState = IdleState.OPEN
+
+
+class FailResult(NamedTuple):
+    """The result of a failed attempt: the state of the request, and that of its site."""
+
+    state: State
+    idle: IdleState = IdleState.OPEN
+
+
+class AckResult(NamedTuple):
+    """The result of an acknowledgement: waiting pages that nobody has taken, and sites whose crawl has ended by it."""
+
+    untaken: int
+    ended: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """The result of a tick, and the ms until the next one is due. `is_leader` is false when another process ticks."""
+    """The result of a tick, and the ms until the next one is due. `is_leader` is false when another process ticks.
+
+    `idle` names the sites that an expired lease left without open requests.
+    """
 
     is_leader: bool
     wait_ms: int
     expired: int
     lost: int
+    idle: tuple[tuple[str, IdleState], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

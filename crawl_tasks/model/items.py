@@ -90,7 +90,8 @@ class Sweep(NamedTuple):
 
     Those are looked for once more, in the pass `whole` with `priority`, before they count as deleted. `look` is the
     number of this reading, from 1. `counts` is false if caches answered with pages of the reading before. The pages of
-    the next reading must be made after `made_after`.
+    the next reading must be made after `made_after`. This reading saw the thread from `read_from` on, and the last one
+    that counted from `looked_from` on.
     """
 
     post_id: str
@@ -100,6 +101,8 @@ class Sweep(NamedTuple):
     priority: int = 0
     made_after: float = 0
     counts: bool = True
+    read_from: float = 0
+    looked_from: float = 0
 
 
 class BoardPass(NamedTuple):
@@ -243,6 +246,7 @@ class Parsed(NamedTuple):
 
     `tail` is the highest comment page among the children, 0 without one. `dropped` counts the items that the site's
     steps dropped, by reason. With `is_cut`, the forum has more pages, or the page more records, than are taken.
+    `oldest_at` is the last reply of a list page's last row, 0 where the rows stand in no such order.
     """
 
     items: Items
@@ -251,3 +255,4 @@ class Parsed(NamedTuple):
     notes: tuple[str, ...] = ()
     dropped: tuple[tuple[str, int], ...] = ()
     is_cut: bool = False
+    oldest_at: int = 0

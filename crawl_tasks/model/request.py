@@ -37,7 +37,10 @@ class State(StrEnum):
 
 
 class Priority(IntEnum):
-    """The order within a stage, 0 to 9. A higher number is fetched sooner, as in AMQP."""
+    """The order within a stage, 0 to 9. A higher number is fetched sooner, as in AMQP.
+
+    0 to BACKFILL is backfill, which waits behind what is new: first scans, walks, full passes, and all that they find.
+    """
 
     BACKFILL = 2
     NORMAL = 5
@@ -54,8 +57,8 @@ class Reach(NamedTuple):
     `whole` names a full pass, which reads every page of every thread. The requests for posts and comments of a pass
     carry the reach too. In these, `pages` is the last known comment page, and `read_from` the earliest `seen_at` of the
     pages read so far, 0 after a page that proves nothing. A thread with unseen comments is read again: `look` counts
-    the readings from 1, `missed_from` is the `read_from` of the first one, and a page that a cache made before
-    `made_after` belongs to the reading before.
+    the readings from 1, `missed_from` is the `read_from` of the first one and `looked_from` that of the last one, and a
+    page that a cache made before `made_after` belongs to the reading before.
 
     `shown` identifies the records of the page before, where each page leads to the next. `meta` is a JSON object that
     another program sent with its request.
@@ -70,6 +73,7 @@ class Reach(NamedTuple):
     missed_from: float = 0
     made_after: float = 0
     meta: str = ""
+    looked_from: float = 0
 
 
 FULL_REACH = Reach()

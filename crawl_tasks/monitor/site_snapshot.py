@@ -84,6 +84,14 @@ class SiteSnapshot:
         """Count the failed attempts by reason."""
         return dict(sorted(self._counters["failed"].items()))
 
+    @property
+    def failed_in_a_row(self) -> int:
+        """Count the failed attempts since the last page that came, 0 for a site of which nothing is wanted."""
+        # Else the alert of a paused site, or of one without boards whose last pages failed, would never end.
+        has_scans = self.boards.total and not (self.is_draining or self.counts.count("withdrawn"))
+        is_wanted = not self.is_paused and (self.counts.open or has_scans)
+        return self.counts.count("failed_in_a_row") if is_wanted else 0
+
     @cached_property
     def dropped(self) -> dict[str, int]:
         """Count the items that were not given to the store, by reason."""

@@ -10,7 +10,7 @@ from hashlib import blake2b
 from zoneinfo import ZoneInfo
 
 from crawl_tasks.errors import ParseError, RefusedAddress
-from crawl_tasks.model import Extra, Request, Stage
+from crawl_tasks.model import Extra, Priority, Request, Stage
 from crawl_tasks.parse.document import Document
 from crawl_tasks.parse.pager import Pages
 from crawl_tasks.parse.rules.compile import CompiledRule, compile_rule
@@ -53,7 +53,12 @@ class ParseContext:
         return compile_rule(rule, want, at_page=at_page)
 
     def rank(self, request: Request, stage: Stage) -> int:
-        """Return the priority of a child request, 0 to 9: that of its stage, raised or lowered as the parent's was."""
+        """Return the priority of a child request, 0 to 9: that of its stage, raised or lowered as the parent's was.
+
+        What backfill finds is backfill, in the order of the stages' own priorities.
+        """
+        if request.priority <= Priority.BACKFILL < self._ranks[request.stage]:
+            return min(request.priority, self._ranks[stage] // 4)
         # A board with a priority of its own passes the difference on to all that its lists find.
         return min(9, max(0, self._ranks[stage] + request.priority - self._ranks[request.stage]))
 

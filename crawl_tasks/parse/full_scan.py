@@ -52,4 +52,5 @@ def _handed_on(request: Request, parsed: Parsed, page: Fetched) -> Parsed:
     counts = reach.read_from > reach.made_after
     made_after = page.seen_at + page.age_s if counts else reach.made_after
     sweep = Sweep(request.key, before, reach.whole, reach.look, request.priority, made_after, counts)
+    sweep = sweep._replace(read_from=reach.read_from, looked_from=reach.looked_from)
     return parsed._replace(items=parsed.items._replace(swept=(sweep,)))

@@ -24,7 +24,7 @@ from crawl_tasks.parse.context import (
 )
 from crawl_tasks.parse.document import Document
 from crawl_tasks.parse.pager import Pager, Pages
-from crawl_tasks.parse.pagination import alive, following, next_pages
+from crawl_tasks.parse.pagination import alive, following, is_pinned, next_pages, oldest_reply
 from crawl_tasks.parse.rules.compile import CompiledRule, Where, compile_rule, compile_test
 from crawl_tasks.parse.rules.table import Table, TableReader
 from crawl_tasks.parse.values.dates import is_stable
@@ -70,7 +70,7 @@ class ListReader:
         self._title = context.field("title", spec.title, at_page=True).read if spec.title else None
         self._guest = compile_test(spec.guest, context.want(), at_page=False) if spec.guest else None
         self._echo = compile_test(spec.echo, context.want(), at_page=False) if spec.echo else None
-        self._news = frozenset(board.id for board in context.site.boards if board.kind is BoardKind.NEWS)
+        self._news = frozenset(board.id for board in context.site.own_boards if board.kind is BoardKind.NEWS)
         self._empty = compile_test(spec.empty, context.want()) if spec.empty else None
 
     def _sign(self, sign: NamedRule, name: str, columns: dict[str, CompiledRule]) -> _Sign:
@@ -126,7 +126,12 @@ class ListReader:
             passes = (BoardPass(request.key, request.reach.read_from, request.reach.whole, rank),)
         items = Items(request.site, forums, entered, passes=passes)
         notes += table.notes + more + barren(self._mains, table, "list") + unsigned + _out_of_reach(entered)
-        return Parsed(items, (*children, *further), 0, notes, is_cut=pages.is_cut or bool(table.notes))
+        # Pinned rows stand behind the next page: known ones say nothing about it.
+        last = {post.post_id for post in posts if is_pinned(post)}
+        ordered = (*(one for one in children if one.key not in last), *further)
+        ordered += tuple(one for one in children if one.key in last)
+        is_cut = pages.is_cut or bool(table.notes)
+        return Parsed(items, ordered, 0, notes, is_cut=is_cut, oldest_at=oldest_reply(posts))
 
     def _with_echoes(
         self, request: Request, document: Document, rows: list[Where], posts: tuple[Post, ...], children: list[Request]
@@ -217,6 +222,7 @@ class ListReader:
             if (wanted and None in dict(found).values())
             else ()
         )
+        pattern = pattern._replace(priority=self._context.rank(request, Stage.LIST))
         return [pattern._replace(address=address, page=page) for page, address in found if address is not None], notes
 
     def _forum_address(self, request: Request) -> str | None:

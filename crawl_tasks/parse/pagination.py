@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from hashlib import blake2b
+from operator import ge
 
 from crawl_tasks.model import Post, Reach, Request
 from crawl_tasks.parse.pager import Pages
@@ -32,7 +33,7 @@ def next_pages(request: Request, pages: Pages, posts: Sequence[Post], *, is_fan:
     if not posts and request.page > 1:
         return ()
     if reach.since:
-        dated = [sign for post in posts if not _is_pinned(post) and (sign := _last_sign(post)) is not None]
+        dated = [sign for post in posts if not is_pinned(post) and (sign := _last_sign(post)) is not None]
         if dated and dated[-1] < reach.since:
             return ()
     elif is_fan and not reach.whole and request.page == 1 and pages.count is not None:
@@ -56,7 +57,7 @@ def following(request: Request, posts: Sequence[Post], *, is_fan: bool) -> Reque
     if seen == shown + _AGAIN:
         return None
     is_same = seen == shown
-    must = is_fan or bool(request.reach.whole) or is_same or (bool(posts) and all(map(_is_pinned, posts)))
+    must = is_fan or bool(request.reach.whole) or is_same or (bool(posts) and all(map(is_pinned, posts)))
     reach = request.reach._replace(shown=shown + _AGAIN if is_same else shown)
     return request._replace(reach=reach, only_if_new=not must)
 
@@ -66,7 +67,18 @@ def named(ids: Iterable[str]) -> str:
     return blake2b(" ".join(ids).encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
 
 
-def _is_pinned(post: Post) -> bool:
+def oldest_reply(posts: Sequence[Post]) -> int:
+    """Return the last reply of a list page's last row, where the rows stand in the order of their last replies, else 0.
+
+    Pinned rows do not count. A scan ends where the last row is older than the newest one of the scan before.
+    """
+    times = [post.last_reply_at or 0 for post in posts if not is_pinned(post)]
+    is_in_order = all(map(ge, times, times[1:]))
+    return times[-1] if len(times) > 1 and is_in_order else 0
+
+
+def is_pinned(post: Post) -> bool:
+    """Return whether a row stands above the others whatever its last reply."""
     return ((post.extra or {}).get("pinned") or "").strip().lower() not in FALSE
 
 

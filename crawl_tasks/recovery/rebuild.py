@@ -11,6 +11,7 @@ import os
 import socket
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,18 +22,22 @@ from crawl_tasks.errors import BackendError, ConfigError, StoreError
 from crawl_tasks.frontier.admin.admin import Admin
 from crawl_tasks.frontier.admin.board_schedule import Act
 from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.frontier.revisit import Scan, scan_of
 from crawl_tasks.model import Stage
 from crawl_tasks.registry.site_publisher import publish_site
-from crawl_tasks.sites.schema import Site
+from crawl_tasks.sites.schema import BoardKind, Site
 from crawl_tasks.sites.site_json import read_site
-from crawl_tasks.store.queries import KnownRequests, remembered
+from crawl_tasks.store.queries import KnownRequests, posting_hours, remembered
 from crawl_tasks.store.upsert import Store
 
-CHUNK = 500
+CHUNK = 150
 """Pages that one call restores."""
 
 RIGHT_MS = 60_000
 """Lifetime of the recovery lock, in milliseconds. A chunk takes milliseconds, and a dead process holds the lock."""
+
+PAST_H, HOUR_MS = 168, 3_600_000
+"""The hours of the past from which boards learn their rates of news again. Posts are counted by the hour."""
 
 OUTBOX_WAIT_S = 75.0
 """Time for the outbox to empty, in seconds: longer than a dead store worker keeps its pages (60 s)."""
@@ -167,12 +172,34 @@ class Rebuild:
             ready, known = ready + opened, known + seen
             for page in chunk:
                 _note_scan(scans, page)
+        past = self._past_of(site)
         kept = [
             board
             for board, (scan, at) in scans.items()
-            if at and self._admin.restore.restore_board(site.name, board, scan, at)
+            if at and self._admin.restore.restore_board(site.name, board, scan, at, *_learned(past, board, at))
         ]
         return Rebuilt(site.name, ready, known, len(kept))
+
+    def _past_of(self, site: Site) -> dict[str, Counter[int]]:
+        """Return what was posted on each board in the last week, by hour. A page of all news shows all of it."""
+        self._lock()
+        now_s = self._frontier.clock_ms() // 1000
+        past = posting_hours(self._store, site.name, now_s - PAST_H * 3600, now_s)
+        everywhere = sum(past.values(), Counter[int]())
+        return past | {board.id: everywhere for board in site.own_boards if board.kind is BoardKind.NEWS and everywhere}
+
+
+def _learned(past: Mapping[str, Counter[int]], board: str, at_ms: int) -> tuple[Scan | None, list[int]]:
+    """Return what a board's last scan would have learned of the past as its first one, None without times."""
+    if not past:
+        return None, []
+    hours = past.get(board, Counter())
+    ages = [max(0.0, at_ms / HOUR_MS - hour / 3600 - 0.5) for hour, count in hours.items() for _ in range(count)]
+    by_hour = [0] * 24
+    for hour, count in hours.items():
+        by_hour[hour // 3600 % 24] += count
+    # A board on which nothing was posted was watched as long as the others.
+    return scan_of(ages)._replace(oldest_h=PAST_H), by_hour
 
 
 def _note_scan(scans: dict[str, tuple[int, int]], page: KnownRequests) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
 from dataclasses import replace
 from urllib.parse import urlsplit
@@ -15,6 +16,7 @@ from crawl_tasks.frontier.frontier import BoardTerms, Frontier
 from crawl_tasks.model import Reach, Stage
 from crawl_tasks.sites.addresses import Addresses
 from crawl_tasks.sites.crawl_policy import Freshness, Schedule
+from crawl_tasks.sites.old_addresses import OldAddresses
 from crawl_tasks.sites.quiet_hours import minutes, offsets
 from crawl_tasks.sites.schema import Board, BoardKind, Site
 from crawl_tasks.sites.site_json import dump_site, read_site
@@ -25,6 +27,12 @@ LEASE_GRACE_S = 15.0
 
 NEWS_SHARE = 0.85
 """The most of the budget of list requests that pages of all news take."""
+
+NEWS_PART = 0.25
+"""The interval of a page of all news, as a part of the goal. At a half, the threads of one look queue at the gate."""
+
+_SAMPLE = 20
+"""Boards whose terms stand for all in a signature."""
 
 SCAN_MARK = "@SCAN@"
 """The placeholder in a board's line for the number of the scan, which produce.lua writes."""
@@ -42,9 +50,39 @@ def publish_site(frontier: Frontier, site: Site, contact: str | None, publisher:
         ConfigError: the site is public and no contact is set, or a board has no address.
     """
     require_contact(site, contact)
-    boards, before = board_terms(site), frontier.sites.published(site.name)
-    frontier.sites.publish(site.name, site.version, dump_site(site), terms_of(site), boards, publisher)
-    return _readdress(frontier, _read_or_none(before), site) if before else 0
+    name, version, terms, signature = site.name, site.version, terms_of(site), _signature(site)
+    if frontier.sites.renew(name, version, terms, publisher, signature):
+        return 0
+    boards, text = board_terms(site), frontier.sites.published(name)
+    before = _read_or_none(text) if text else None
+    old = OldAddresses.read(frontier.sites.old_addresses(name))
+    old = old.after(before, site) if before else old
+    terms["old_addresses"] = old.text()
+    frontier.sites.publish(name, version, dump_site(site), terms, boards, publisher, signature)
+    is_same = before is not None and before.version == version
+    return 0 if is_same or not text else _readdress(frontier, site, old)
+
+
+def check_addresses(site: Site) -> None:
+    """Refuse a site with a board that has no address. Of a list, the first boards stand for all.
+
+    Raises:
+        SiteError: a board has no address.
+    """
+    addresses = Addresses(site)
+    for board in site.first_boards(_SAMPLE) if site.board_list else site.named_boards:
+        _terms_of_board(site, board, addresses)
+
+
+def _signature(site: Site) -> str:
+    """Return a text that changes with the site's boards, or with the terms that this program gives them."""
+    # All boards would take a second. Another program gives other terms to all of them, and so to the first ones.
+    addresses = Addresses(site)
+    first = [
+        (_terms_of_board(site, one, addresses), _full_line(site, one, addresses)) for one in site.first_boards(_SAMPLE)
+    ]
+    text = f"{site.version} {first}"
+    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
 
 def _read_or_none(text: str) -> Site | None:
@@ -55,18 +93,15 @@ def _read_or_none(text: str) -> Site | None:
         return None
 
 
-def _readdress(frontier: Frontier, before: Site | None, site: Site) -> int:
+def _readdress(frontier: Frontier, site: Site, old: OldAddresses) -> int:
     """Ask again for failed pages whose address follows from the site file, and is another one now."""
-    if before is not None and before.version == site.version:
-        return 0
-    old = Addresses(before) if before else None
     new, failed = Addresses(site), Admin(frontier).failed.requests
     moved = []
     for one in failed.list(Selection(site.name)):
         request = one.request
         place = request.stage, request.key, request.page
         # An address from a link may differ from that of the template. A board's first page never comes from a link.
-        is_ours = place[::2] == (Stage.LIST, 1) or (old is not None and old.of(*place) == request.address)
+        is_ours = place[::2] == (Stage.LIST, 1) or old.gave(request)
         if is_ours and (address := new.of(*place)) not in (None, request.address):
             moved.append((one, address))
     return failed.readdress(moved)
@@ -127,7 +162,7 @@ def _budget_and_goal(site: Site) -> str:
     if site.revisits_by is not Schedule.PRICED:
         return ""
     freshness = site.freshness or Freshness()
-    news = "".join(f" {board.id}" for board in site.boards if board.kind is BoardKind.NEWS)
+    news = "".join(f" {board.id}" for board in site.own_boards if board.kind is BoardKind.NEWS)
     return f"{_requests_s(site) * 3600:g} {freshness.goal_s / 3600:g}{news}"
 
 
@@ -137,10 +172,10 @@ def _requests_s(site: Site) -> float:
 
 
 def _news_interval_s(site: Site) -> float:
-    """Return the seconds between two looks at a page of all news: half of the goal, or what the budget allows."""
+    """Return the seconds between two looks at a page of all news: a quarter of the goal, or what the budget allows."""
     # The rest of the budget stays with the boards, whose own scans show what the page hides.
-    pages = sum(board.kind is BoardKind.NEWS for board in site.boards)
-    return max(1.0, (site.freshness or Freshness()).goal_s / 2, pages / (NEWS_SHARE * _requests_s(site)))
+    pages = sum(board.kind is BoardKind.NEWS for board in site.own_boards)
+    return max(1.0, NEWS_PART * (site.freshness or Freshness()).goal_s, pages / (NEWS_SHARE * _requests_s(site)))
 
 
 def board_terms(site: Site) -> list[BoardTerms]:

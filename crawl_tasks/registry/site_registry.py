@@ -23,6 +23,7 @@ from crawl_tasks.proxy import Proxy, read_proxy
 from crawl_tasks.sites.addresses import Addresses
 from crawl_tasks.sites.functions import find_function
 from crawl_tasks.sites.item_steps import ItemStep
+from crawl_tasks.sites.old_addresses import OldAddresses
 from crawl_tasks.sites.request_headers import HEADER_VALUE
 from crawl_tasks.sites.schema import Site
 from crawl_tasks.sites.site_json import read_site
@@ -42,9 +43,19 @@ class CompiledSite:
     policy: FetchPolicy
     retry: RetryPolicy
     addresses: Addresses
+    old: OldAddresses
     pipeline: ItemPipeline | None = None
     priority_of: Callable[[Request, Request], int] | None = None
     remarked: set[str] = field(default_factory=set, compare=False)
+
+    def current(self, request: Request) -> Request:
+        """Return a request with the address of this version, where an earlier version gave its address.
+
+        Raises:
+            RefusedAddress: the key makes no address.
+        """
+        address = self.old.moved(request, self.addresses)
+        return request if address is None else request._replace(address=address)
 
     def address(self, stage: Stage, key: str, page: int) -> str:
         """Return the address of a page.
@@ -113,7 +124,9 @@ def site_proxy(site: Site, environment: Mapping[str, str]) -> Proxy | None:
     return read_proxy(address, where)
 
 
-def compile_site(site: Site, contact: str | None, steps: tuple[ItemStep, ...] = ()) -> CompiledSite:
+def compile_site(
+    site: Site, contact: str | None, steps: tuple[ItemStep, ...] = (), old: OldAddresses | None = None
+) -> CompiledSite:
     """Return a site with compiled parser and policies. The `steps` of the whole crawl come before those of the site."""
     gate = site.gate
     steps += site.items
@@ -132,7 +145,16 @@ def compile_site(site: Site, contact: str | None, steps: tuple[ItemStep, ...] = 
     )
     retry = RetryPolicy(gate.max_attempts, gate.retry_base_s, gate.retry_max_s)
     pipeline = ItemPipeline(steps, site) if steps else None
-    return CompiledSite(site, compile_parser(site), policy, retry, Addresses(site), pipeline, _priority_of(site))
+    return CompiledSite(
+        site,
+        compile_parser(site),
+        policy,
+        retry,
+        Addresses(site),
+        old or OldAddresses([]),
+        pipeline,
+        _priority_of(site),
+    )
 
 
 def _priority_of(site: Site) -> Callable[[Request, Request], int] | None:
@@ -188,4 +210,5 @@ class SiteRegistry:
         text = self._frontier.sites.published(name)
         if text is None:
             raise ConfigError(f"site {name!r} is not published; `crawl-tasks sites check` publishes config/sites")
-        return compile_site(read_site(text), self._contact, self._steps)
+        old = OldAddresses.read(self._frontier.sites.old_addresses(name))
+        return compile_site(read_site(text), self._contact, self._steps, old)

@@ -11,10 +11,11 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from crawl_tasks.errors import BackendError
-from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.frontier.frontier import Frontier, Tick
+from crawl_tasks.frontier.replies import IdleState
 from crawl_tasks.logs import OutageLog
 from crawl_tasks.model.own_counters import put_back, take_counted
 from crawl_tasks.schedule.start_requests import StartRequests
@@ -27,6 +28,9 @@ TROUBLE_WAIT_S = 1.0
 LEAST_WAIT_S = 0.002
 """Time between two ticks at least, in seconds. Overdue work makes the wait of a tick 0, which would spin."""
 
+COUNTED_AT_ONCE = 100
+"""Sites whose own counters one script raises: Redis serves nobody else meanwhile."""
+
 HEARTBEAT_EVERY_S = 10.0
 """Time between two signs of life, in seconds. A process that misses three counts as gone."""
 
@@ -34,9 +38,16 @@ HEARTBEAT_EVERY_S = 10.0
 class Ticker:
     """The thread that ticks when something is due."""
 
-    def __init__(self, frontier: Frontier, start_requests: StartRequests | None = None) -> None:
+    def __init__(
+        self,
+        frontier: Frontier,
+        start_requests: StartRequests | None = None,
+        on_idle: Callable[[str, IdleState], None] = lambda _site, _state: None,
+    ) -> None:
+        """Make a ticker, which calls `on_idle` for each site that an expired lease left without open requests."""
         self._frontier = frontier
         self._start_requests = start_requests
+        self._on_idle = on_idle
         self._name = f"{socket.gethostname()}:{os.getpid()}"
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
@@ -62,8 +73,7 @@ class Ticker:
     def once(self) -> str:
         """Tick once, for the upkeep task of beat, and return the counts as a text."""
         tick = self._frontier.tick(self._name)
-        if tick.is_leader and self._start_requests is not None:
-            self._start_requests.drain_if_due()
+        self._follow(tick)
         return (
             f"{tick.expired} leases expired, {tick.lost} messages lost" if tick.is_leader else "another process ticks"
         )
@@ -78,12 +88,14 @@ class Ticker:
 
     def flush_counters(self) -> None:
         """Write the own counters of this process."""
-        if not (counted := take_counted()):
-            return
-        try:
-            self._frontier.count_own(counted)
-        except BackendError:
-            put_back(counted)
+        counted = take_counted()
+        sites = list(counted)
+        for start in range(0, len(sites), COUNTED_AT_ONCE):
+            some = {site: counted[site] for site in sites[start : start + COUNTED_AT_ONCE]}
+            try:
+                self._frontier.count_own(some)
+            except BackendError:
+                put_back(some)
 
     def _heartbeat(self, queues: tuple[str, ...]) -> None:
         self._heartbeat_at = time.monotonic() + HEARTBEAT_EVERY_S
@@ -91,6 +103,12 @@ class Ticker:
             self._frontier.heartbeat(self._name, queues, self._start_requests.name if self._start_requests else "")
         except BackendError as error:
             log.debug("presence not noted", extra={"error": str(error)})
+
+    def _follow(self, tick: Tick) -> None:
+        for site, state in tick.idle:
+            self._on_idle(site, state)
+        if tick.is_leader and self._start_requests is not None:
+            self._start_requests.drain_if_due()
 
     def _tick(self) -> float:
         asked_at = time.monotonic()
@@ -102,8 +120,7 @@ class Ticker:
         self._outage.end()
         if tick.expired or tick.lost:
             log.warning("requests returned", extra={"expired_leases": tick.expired, "lost_messages": tick.lost})
-        if tick.is_leader and self._start_requests is not None:
-            self._start_requests.drain_if_due()
+        self._follow(tick)
         # The reply says how long to wait from the script's own time on. The way to Redis took time before that, and
         # the next tick will take as long, so the wait counts from the moment of the call.
         return max(asked_at + tick.wait_ms / 1000 - time.monotonic(), LEAST_WAIT_S)

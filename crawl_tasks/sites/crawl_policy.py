@@ -39,9 +39,9 @@ class Weights(Part):
     """The weights of the fair share: how the kinds of work divide the gate when several wait."""
 
     list: Whole = Field(default=4, ge=1, le=100, description="Weight of list pages.")
-    post: Whole = Field(default=2, ge=1, le=100, description="Weight of posts.")
-    comment: Whole = Field(default=1, ge=1, le=100, description="Weight of comment pages.")
-    backfill: Whole = Field(default=1, ge=1, le=100, description="Weight of all requests of priority 0 to 2.")
+    post: Whole = Field(default=8, ge=1, le=100, description="Weight of posts.")
+    comment: Whole = Field(default=4, ge=1, le=100, description="Weight of comment pages.")
+    backfill: Whole = Field(default=1, ge=1, le=100, description="Weight of backfill: all requests of priority 0 to 2.")
 
 
 class Gate(Part):

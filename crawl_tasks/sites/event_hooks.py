@@ -1,4 +1,4 @@
-"""Event hooks of a site file: functions that are told of failed pages, dropped and stored items, filtered requests."""
+"""Event hooks of a site file: functions that are told of failed pages, items, requests, and the end of a crawl."""
 
 from __future__ import annotations
 
@@ -26,6 +26,12 @@ class Hooks(Part):
     item_stored: FunctionName | None = Field(
         default=None, description="The store has an item of a page that was fetched: `item`."
     )
+    site_idle: FunctionName | None = Field(
+        default=None, description="The last open request of the site has ended. A watched forum is idle between scans."
+    )
+    site_finished: FunctionName | None = Field(
+        default=None, description="The crawl has ended, and everything is stored: `reason`."
+    )
 
 
 OFFERED: Final = {
@@ -33,5 +39,7 @@ OFFERED: Final = {
     "item_dropped": ("site", "request", "item", "reason"),
     "request_filtered": ("site", "request", "parent"),
     "item_stored": ("site", "item"),
+    "site_idle": ("site",),
+    "site_finished": ("site", "reason"),
 }
 """The parameters that a function may take, by event."""

@@ -1,9 +1,10 @@
 """Deletions: comments and posts that a full pass did not see, and the requests that follow.
 
-A comment may have moved from one page to another while the pass was between them. So the thread is read once more, and
-a comment missed by both reads is marked as deleted: an observation like any other, dated at the beginning of the first
-read. Pages of a read that another store worker still holds have later dates, so that they undo a mark whenever they
-come. Posts that no list of a board showed are requested by their own addresses.
+A comment moves to the page before when an earlier one is deleted, and a pass between the two pages misses it. So the
+thread is read until two reads in sequence saw the same comments: nothing was deleted between them. What both missed is
+marked as deleted, an observation like any other, dated at the beginning of the first read. Pages of a read that another
+store worker still holds have later dates, so that they undo a mark whenever they come. Posts that no list of a board
+showed are requested by their own addresses.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ def _follow_sweep(connection: Connection, site: str, sweep: Sweep, followed: Fol
     query = select(posts.c.url, posts.c.revision, posts.c.reply_count, seen.scalar_subquery().label("seen"))
     thread = connection.execute(query.where(posts.c.site == site, posts.c.post_id == sweep.post_id)).one_or_none()
     is_short = thread is not None and (thread.reply_count or 0) > thread.seen
-    if sweep.counts and sweep.look >= LOOKS + is_short:
+    if sweep.counts and sweep.look >= LOOKS + is_short and not _has_lost(connection, site, sweep):
         marks = (Comment(sweep.post_id, one, sweep.before, state="deleted") for one in missed)
         followed.gone.append(Items(site, comments=tuple(marks)))
     elif thread is not None and thread.url is not None:
@@ -72,9 +73,20 @@ def _follow_sweep(connection: Connection, site: str, sweep: Sweep, followed: Fol
             return
         look = sweep.look + sweep.counts
         reach = Reach(whole=f"{whole}.{number}", look=look, missed_from=sweep.before, made_after=sweep.made_after)
+        reach = reach._replace(looked_from=sweep.read_from if sweep.counts else sweep.looked_from)
         again = _request(site, sweep.post_id, thread.url, thread.revision, priority=sweep.priority, reach=reach)
         # A cached page made before the last read tells nothing new: minutes later the cache has made another.
         followed.asked.append(again if sweep.counts else again._replace(wait_s=15 * 2 ** (number - 1)))
+
+
+def _has_lost(connection: Connection, site: str, sweep: Sweep) -> bool:
+    """Return whether this read missed a comment that the read before saw."""
+    seen_before = (comments.c.seen_at >= sweep.looked_from, comments.c.seen_at < sweep.read_from)
+    lost = select(comments.c.comment_id).where(
+        comments.c.site == site, comments.c.post_id == sweep.post_id, *seen_before
+    )
+    # Requests of the version before name no such moment.
+    return sweep.looked_from > 0 and connection.execute(lost.limit(1)).first() is not None
 
 
 def _unlisted(connection: Connection, site: str, over: BoardPass) -> list[Request]:

@@ -6,15 +6,18 @@ The iterators stream: they hold a connection, and a portion of the rows, until t
 from __future__ import annotations
 
 import json
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Select, Table, func, or_, select, union
+from sqlalchemy import Column, Connection, Select, Table, func, or_, select, union
 
 from crawl_tasks.model import FULL_REACH, Reach, Request, Stage
 from crawl_tasks.store.tables import comments, forums, posts, requests, versions
 from crawl_tasks.store.upsert import Store
+
+_HOUR_S = 3600
 
 Query = TypeVar("Query", bound=Select[Any])  # Select is invariant: a bound must leave its columns open
 
@@ -75,6 +78,32 @@ def remembered(store: Store, site: str) -> Iterator[KnownRequests]:
             reach=reach,
         )  # fmt: skip
         yield KnownRequests(request, revision != row.done, row.done_at or 0, row.wanted_at or 0)
+
+
+def posting_hours(store: Store, site: str, since: int, until: int) -> dict[str, Counter[int]]:
+    """Return the posts and comments of each board of a site by the hour in which they were posted.
+
+    Times are in seconds since the epoch. Where no comment has a time, the last reply of each thread stands for all.
+    """
+    threads, replies = (
+        _posted(posts.c.created_at, site, since, until),
+        _posted(comments.c.created_at, site, since, until),
+    )
+    replies = replies.where(posts.c.site == site, posts.c.post_id == comments.c.post_id)
+    found: dict[str, Counter[int]] = defaultdict(Counter)
+    with store.database.reading() as connection:
+        rows = connection.execute(replies).all()
+        rows = rows or connection.execute(_posted(posts.c.last_reply_at, site, since, until)).all()
+        for board, hour, count in (*rows, *connection.execute(threads)):
+            found[board][int(hour)] += count
+    return found
+
+
+def _posted(at: Column[Any], site: str, since: int, until: int) -> Select[Any]:
+    """Return the query of a table's rows by board and hour, of those posted in a span."""
+    hour = at - at % _HOUR_S
+    of_span = (at.table.c.site == site, at >= since, at < until, posts.c.forum_id.is_not(None))
+    return select(posts.c.forum_id, hour, func.count()).where(*of_span).group_by(posts.c.forum_id, hour)
 
 
 def readers(store: Store, site: str) -> list[str]:

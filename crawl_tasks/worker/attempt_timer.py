@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from crawl_tasks.fetch.throttle import Throttle
 from crawl_tasks.model import Effort, Fetched, Lease
+from crawl_tasks.worker.task_result import TaskResult
 
 
 class AttemptTimer:
@@ -43,8 +44,10 @@ class AttemptTimer:
         return Effort(page.status, page.wire_bytes, len(page.body), fetch_ms, parse_ms)
 
 
-class LeasedPage(NamedTuple):
-    """A page on which a thread works."""
+@dataclass(slots=True, eq=False)
+class LeasedPage:
+    """A page on which a thread works. `late` is the result of its task if the page was failed as hung meanwhile."""
 
     lease: Lease
     timer: AttemptTimer
+    late: TaskResult | None = None

@@ -14,13 +14,16 @@ from celery.worker import WorkController
 from celery.worker.consumer import Consumer
 from kombu.transport.virtual import Message
 
+from crawl_tasks.broker.celery_request import TaskRequest
 from crawl_tasks.broker.transport import Channel
-from crawl_tasks.errors import BackendError, ConfigError
+from crawl_tasks.errors import BackendError, ConfigError, TaskFailed
 from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.logs import OutageLog, configure_logs
 from crawl_tasks.queues import DETAIL, DETAIL_QUEUES, LIST_QUEUE, STORE_QUEUE
+from crawl_tasks.worker.hook_runner import GRACE_S
 from crawl_tasks.worker.options import has_processes, refuse
 from crawl_tasks.worker.runtime import runtime
+from crawl_tasks.worker.task_result import TaskResult
 
 log = logging.getLogger(__name__)
 
@@ -112,7 +115,14 @@ def start_ticker(sender: Consumer, **_: object) -> None:
     # each process that is forked later: faulthandler, with the interpreter's lock, waits there for our thread.
     if _FETCHING.intersection(queues) and not has_processes(sender.pool):
         threads = sender.controller.concurrency  # type: ignore[attr-defined]  # the stubs lack it
-        runtime().watch_hangs(threads=threads, end=lambda: os.kill(os.getpid(), signal.SIGTERM))
+        runtime().watch_hangs(threads=threads, end=lambda: os.kill(os.getpid(), signal.SIGTERM), tell=tell_hung)
+
+
+def tell_hung(thread: int, result: TaskResult) -> None:
+    """Send the event of a thread's task, a page that was failed as hung: Flower would show it as started for ever."""
+    request = TaskRequest.of_thread.get(thread)
+    if request is not None:
+        request.send_event("task-failed", exception=repr(TaskFailed(str(result))), traceback="")
 
 
 @signals.worker_process_init.connect
@@ -138,6 +148,13 @@ def stop_ticker(**_: object) -> None:
     # Only a store worker has one, and access would build it: a cached property stands in vars() once it was used.
     if "ledger_watch" in vars(runtime()):
         runtime().ledger_watch.stop()
+
+
+@signals.worker_shutdown.connect
+@signals.worker_process_shutdown.connect
+def finish_hooks(**_: object) -> None:
+    """Wait a moment for the hooks: the last events, as the end of a crawl, would else be lost with the process."""
+    runtime().hooks.finish(GRACE_S)
 
 
 @signals.setup_logging.connect

@@ -21,6 +21,7 @@ from crawl_tasks.logs import page_at_hand
 from crawl_tasks.model import Lease
 from crawl_tasks.worker.attempt_timer import LeasedPage
 from crawl_tasks.worker.page_task import PageTask
+from crawl_tasks.worker.task_result import Outcome, TaskResult
 
 log = logging.getLogger(__name__)
 
@@ -45,17 +46,26 @@ HUNG_EXIT = 70
 class HangWatch:
     """The watch over the threads of one process."""
 
-    def __init__(self, pages: PageTask, *, threads: int = 1, end: Callable[[], None] | None = None) -> None:
+    def __init__(
+        self,
+        pages: PageTask,
+        *,
+        threads: int = 1,
+        end: Callable[[], None] | None = None,
+        tell: Callable[[int, TaskResult], None] | None = None,
+    ) -> None:
         """Make a watch.
 
         Args:
             pages: the page task, which knows the pages in hand.
             threads: the number of threads that work on pages.
             end: asks the worker to finish its pages and take no more. Without it the process goes on whatever hangs.
+            tell: tells Celery the result of a thread's task. Without it the thread does so, if it returns.
         """
         self._pages = pages
         self._threads = threads
         self._end = end
+        self._tell = tell
         self._hung: dict[int, Lease] = {}
         self._is_leaving = False
 
@@ -91,7 +101,7 @@ class HangWatch:
             is_new = self._hung.get(thread) is not page.lease and is_overdue(page)
             if is_new and is_at_work(frame := frames.get(thread)):
                 self._hung[thread] = page.lease
-                self._fail(page, frame)
+                self._fail(thread, page, frame)
 
     def has_lost_most(self) -> bool:
         """Return whether more than half of the threads hang."""
@@ -106,14 +116,22 @@ class HangWatch:
         }
         return self._hung
 
-    def _fail(self, page: LeasedPage, frame: FrameType | None) -> None:
+    def _fail(self, thread: int, page: LeasedPage, frame: FrameType | None) -> None:
         took_s = page.timer.elapsed_s() - page.timer.throttle.waited_s
         error = Hung(f"not done after {took_s:.0f} s, in {_function_in(frame)}").with_traceback(_traceback_of(frame))
         token = page_at_hand.set(page.lease)
         try:
             log.error("page hangs, its thread is lost until it returns", exc_info=error)
-            self._pages.fail(page.lease, error, page.timer)
+            # Before the ledger decides: a thread that returns at the same moment finds its lease lost, and the page
+            # does not come again.
+            page.late = TaskResult(Outcome.PARKED, f"{error.reason}: {error}")
+            result = self._pages.fail(page.lease, error, page.timer)
+            if result.outcome == Outcome.LEASE_LOST:
+                page.late = None
+            elif self._tell is not None:
+                self._tell(thread, result)
         except BackendError as away:
+            page.late = None
             log.warning("the page cannot be failed, its lease runs out", extra={"error": str(away)})
         finally:
             page_at_hand.reset(token)
@@ -162,7 +180,7 @@ def _traceback_of(frame: FrameType | None) -> TracebackType | None:
 
 def is_overdue(page: LeasedPage) -> bool:
     """Return whether the lease of a page ends soon, by the worker's own time of work."""
-    lease, timer = page
+    lease, timer = page.lease, page.timer
     lease_s = (lease.deadline_ms - lease.at_ms) / 1000
     if lease.slot is not None:
         # The lease counts from the end of the slot, and waiting for slots makes it longer.

@@ -14,6 +14,8 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
+from crawl_tasks.errors import SiteError
+from crawl_tasks.frontier.replies import IdleState
 from crawl_tasks.logs import OutageLog
 from crawl_tasks.model.own_counters import count
 
@@ -24,6 +26,8 @@ log = logging.getLogger(__name__)
 
 MOST_WAITING: Final = 10_000
 HANGS_AFTER_S: Final = 30.0
+GRACE_S: Final = 5.0
+"""The time that hooks get at the end of a worker, in seconds."""
 MOST_LEFT_BEHIND: Final = 3
 
 
@@ -44,6 +48,7 @@ class HookRunner:
         self._threads = 0
         self._busy: tuple[float, str, str] | None = None
         self._outage = OutageLog(log, "a hook fails")
+        self._read: dict[str, tuple[str, Hooks]] = {}
 
     @property
     def is_busy(self) -> bool:
@@ -60,6 +65,35 @@ class HookRunner:
             self._waiting.put_nowait((site, event, function, values))
         except queue.Full:
             count(site, "hook_lost")
+
+    def tell_idle(self, site: str, hooks: Hooks, state: IdleState) -> None:
+        """Have the functions called for a site whose last open request has ended."""
+        if state is not IdleState.OPEN:
+            self.tell(site, hooks, "site_idle")
+        if state is IdleState.ENDED:
+            self.tell(site, hooks, "site_finished", reason="idle")
+
+    def read(self, site: str, text: str, *events: str) -> Hooks | None:
+        """Return the hooks in the published text of a site, None where it names none of these events."""
+        if not any(f'"{event}"' in text for event in events):
+            return None
+        known = self._read.get(site)
+        if known is None or known[0] != text:
+            # Reading a site file costs 50 ms, which a process that compiles no sites does only for its hooks.
+            from crawl_tasks.sites.site_json import read_site  # noqa: PLC0415
+
+            try:
+                known = self._read[site] = (text, read_site(text).hooks)
+            except SiteError:
+                # Another version wrote it. Its fetching workers say so in their logs.
+                return None
+        return known[1]
+
+    def finish(self, within_s: float) -> None:
+        """Wait until the functions were called for all events, so long at most: the process is about to end."""
+        deadline = self._clock() + within_s
+        while self._waiting.unfinished_tasks and self._clock() < deadline:
+            time.sleep(0.01)
 
     def _keep_a_thread(self) -> None:
         """Start the first thread, or one in place of a thread that hangs."""
@@ -96,3 +130,4 @@ class HookRunner:
                 self._outage.fail(error)
             if self._busy is mine:
                 self._busy = None
+            self._waiting.task_done()

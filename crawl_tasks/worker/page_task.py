@@ -30,7 +30,7 @@ from crawl_tasks.fetch.revalidation import validator_of
 from crawl_tasks.fetch.throttle import Throttle
 from crawl_tasks.frontier.frontier import Frontier, NoLease
 from crawl_tasks.frontier.kept_pages import KeptPage
-from crawl_tasks.frontier.replies import CommitResult
+from crawl_tasks.frontier.replies import CommitResult, FailResult
 from crawl_tasks.frontier.retry import NO_RETRY, Verdict, judge
 from crawl_tasks.frontier.slot_throttle import NoDelayThrottle, SlotThrottle
 from crawl_tasks.logs import OutageLog, page_at_hand
@@ -106,7 +106,15 @@ class PageTask:
             throttle = SlotThrottle(self._frontier, lease, lease.slot)
         timer = AttemptTimer(throttle)
         names_page = page_at_hand.set(lease)
-        self.in_hand[threading.get_ident()] = LeasedPage(lease, timer)
+        page = self.in_hand[threading.get_ident()] = LeasedPage(lease, timer)
+        try:
+            result = self._attempt(lease, timer)
+            return page.late if page.late and result.outcome == Outcome.LEASE_LOST else result
+        finally:
+            del self.in_hand[threading.get_ident()]
+            page_at_hand.reset(names_page)
+
+    def _attempt(self, lease: Lease, timer: AttemptTimer) -> TaskResult:
         try:
             return TaskResult(self._work_on(lease, timer))
         except PageError as error:
@@ -120,12 +128,12 @@ class PageTask:
             # The boundary of the task: a bug, also one in a site's own function, must not cost the request.
             log.exception("page crashed")
             return self.fail(lease, Crashed(f"{type(error).__name__}: {error}"), timer)
-        finally:
-            del self.in_hand[threading.get_ident()]
-            page_at_hand.reset(names_page)
 
     def _work_on(self, lease: Lease, timer: AttemptTimer) -> str:
         site = self._sites.open(lease.request.site, lease.site_version)
+        if (request := site.current(lease.request)) is not lease.request:
+            lease = lease._replace(request=request)
+            page_at_hand.set(lease)
         page = self._fetcher.fetch(lease.request, site.policy, lease.validator, timer.throttle)
         timer.fetched(page)
         page = _dated(page, lease, timer)
@@ -150,12 +158,13 @@ class PageTask:
             return self._frontier.commit(lease, parsed, outcome, effort, validator, names_filtered=names_filtered)
 
         receipt = self._write(lease, timer, commit)
-        for request in receipt.filtered if receipt else ():
+        if receipt is None:
+            return self._lost()
+        for request in receipt.filtered:
             if is_debugged:
                 log.debug("request filtered, the guard knows it", extra={"filtered": request.address})
             self._hooks.tell(name, hooks, "request_filtered", request=request, parent=lease.request)
-        if receipt is None:
-            return self._lost()
+        self._hooks.tell_idle(name, hooks, receipt.idle)
         if log.isEnabledFor(logging.INFO):
             items = parsed.items
             log.info(
@@ -216,9 +225,10 @@ class PageTask:
         is_retry = error.fate is Fate.RETRY
         terms = self._sites.open(lease.request.site, lease.site_version).retry if is_retry else NO_RETRY
         verdict = judge(error, lease.attempt, terms, random.random())  # noqa: S311 (jitter, not a secret)
-        state = self._write(lease, timer, lambda: self._frontier.fail(lease, verdict, effort))
-        if state is None:
+        failed = self._write(lease, timer, lambda: self._frontier.fail(lease, verdict, effort))
+        if failed is None:
             return TaskResult(Outcome.LEASE_LOST, verdict.reason)
+        state = failed.state
         log.warning(
             "page failed",
             extra={
@@ -228,25 +238,27 @@ class PageTask:
                 "delay_ms": verdict.delay_ms if state is State.DELAYED else 0,
             },
         )
-        self._tell_failure(lease, verdict, state)
+        self._tell_failure(lease, verdict, failed)
         # Kept for `crawl-tasks try NAME --kept`: the rules can be mended against the very page that they did not read.
         if verdict.says_nothing and timer.page is not None:
             self._frontier.kept_pages.keep(KeptPage(lease.rid, lease.request, timer.page, verdict.details))
         return TaskResult(Outcome(state.value), f"{verdict.reason}: {verdict.details}")
 
-    def _tell_failure(self, lease: Lease, verdict: Verdict, state: State) -> None:
-        """Tell the hook of the site, if the site can be compiled."""
+    def _tell_failure(self, lease: Lease, verdict: Verdict, failed: FailResult) -> None:
+        """Tell the hooks of the site, if the site can be compiled."""
         try:
             site = self._sites.open(lease.request.site, lease.site_version).site
         except CrawlError:
             return
-        told = {"reason": verdict.reason, "details": verdict.details, "state": state.value}
+        told = {"reason": verdict.reason, "details": verdict.details, "state": failed.state.value}
         self._hooks.tell(site.name, site.hooks, "page_failed", request=lease.request, **told)
+        self._hooks.tell_idle(site.name, site.hooks, failed.idle)
 
     def _gone(self, lease: Lease, effort: Effort, seen_at: float, *, is_there_less: bool) -> str:
         """Commit a page that does not exist: its request is done, and a post is marked as deleted."""
         request = lease.request
-        addresses = self._sites.open(request.site, lease.site_version).addresses
+        site = self._sites.open(request.site, lease.site_version)
+        addresses = site.addresses
         is_post = request.stage is Stage.POST and addresses.is_own_key(request.stage, request.key)
         post = Post(
             request.key, seen_at=seen_at, url=request.address, state="deleted",
@@ -259,7 +271,10 @@ class PageTask:
         parsed, is_post_page = Parsed(Items(request.site, posts=posts), before, tail), request.stage is Stage.POST
         receipt = self._frontier.commit(lease, parsed, f"gone:{request.stage.value}", effort, is_gone=is_post_page)
         log.info("page is gone")
-        return Outcome.GONE if receipt else Outcome.LEASE_LOST
+        if receipt is None:
+            return Outcome.LEASE_LOST
+        self._hooks.tell_idle(request.site, site.site.hooks, receipt.idle)
+        return Outcome.GONE
 
     def admit_external(self, message: TaskMessage) -> str:
         """Admit the request of another program's message, and return whether the request is new or known."""

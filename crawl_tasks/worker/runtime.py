@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING
 
 import redis
 
+from crawl_tasks.errors import BackendError
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.redis_client import open_client
+from crawl_tasks.frontier.replies import IdleState
 from crawl_tasks.schedule.produce import Producer
 from crawl_tasks.schedule.start_requests import StartRequests
 from crawl_tasks.schedule.ticker import Ticker
 from crawl_tasks.settings import Settings, load_settings
+from crawl_tasks.worker.hook_runner import HookRunner
 from crawl_tasks.worker.store_task import OutboxConsumer
 
 if TYPE_CHECKING:
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
     from crawl_tasks.worker.idle_exit import IdleExit
     from crawl_tasks.worker.ledger_watch import LedgerWatch
     from crawl_tasks.worker.page_task import PageTask
+    from crawl_tasks.worker.task_result import TaskResult
 
 
 def connect(settings: Settings) -> redis.Redis:
@@ -53,6 +57,11 @@ class Runtime:
         )
 
     @cached_property
+    def hooks(self) -> HookRunner:
+        """The runner of event hooks."""
+        return HookRunner()
+
+    @cached_property
     def sites(self) -> SiteRegistry:
         """The registry of the published sites."""
         # Rules, parsers and HTTP cost 60 ms, which a store worker and beat do without.
@@ -74,13 +83,19 @@ class Runtime:
             proxy=settings.proxy.get_secret_value(),
             shelf=self.frontier.robots,
         )
-        return PageTask(self.frontier, self.sites, fetcher)
+        return PageTask(self.frontier, self.sites, fetcher, self.hooks)
 
-    def watch_hangs(self, *, threads: int = 1, end: Callable[[], None] | None = None) -> None:
-        """Start the watch over the threads that work on pages. `end` asks a worker of threads to take no more."""
+    def watch_hangs(
+        self,
+        *,
+        threads: int = 1,
+        end: Callable[[], None] | None = None,
+        tell: Callable[[int, TaskResult], None] | None = None,
+    ) -> None:
+        """Start the watch over the threads that work on pages. HangWatch describes the parameters."""
         from crawl_tasks.worker.hang_watch import HangWatch  # noqa: PLC0415 (as above)
 
-        self.hang_watch = HangWatch(self.page_task, threads=threads, end=end)
+        self.hang_watch = HangWatch(self.page_task, threads=threads, end=end, tell=tell)
         self.hang_watch.start()
 
     @cached_property
@@ -95,6 +110,7 @@ class Runtime:
             lambda: Store(settings.database_url).open(),
             batch=settings.store_batch,
             worth=settings.store_at,
+            hooks=self.hooks,
         )
 
     @cached_property
@@ -128,7 +144,17 @@ class Runtime:
     def ticker(self) -> Ticker:
         """The ticker of this process."""
         name = self.settings.start_key or f"{self.settings.redis_prefix}:start"
-        return Ticker(self.frontier, StartRequests(self.frontier, name, batch=self.settings.start_batch))
+        starts = StartRequests(self.frontier, name, batch=self.settings.start_batch)
+        return Ticker(self.frontier, starts, self._tell_idle)
+
+    def _tell_idle(self, site: str, state: IdleState) -> None:
+        try:
+            text = self.frontier.sites.published(site) or ""
+        except BackendError:
+            # The ticker goes on, as it does when a tick fails.
+            return
+        if hooks := self.hooks.read(site, text, "site_idle", "site_finished"):
+            self.hooks.tell_idle(site, hooks, state)
 
 
 _lock = threading.Lock()

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
 from operator import attrgetter
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from crawl_tasks.errors import BackendError, ConfigError, DataRejected
 from crawl_tasks.frontier.admin.admin import Admin
@@ -21,9 +21,6 @@ from crawl_tasks.frontier.outbox import read_items
 from crawl_tasks.logs import OutageLog
 from crawl_tasks.model import Decision, Items, Request, StoredChange
 from crawl_tasks.worker.hook_runner import HookRunner
-
-if TYPE_CHECKING:
-    from crawl_tasks.sites.event_hooks import Hooks
 
 log = logging.getLogger(__name__)
 
@@ -72,6 +69,7 @@ class OutboxConsumer:
         *,
         batch: int,
         worth: int,
+        hooks: HookRunner | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._frontier = frontier
@@ -90,8 +88,7 @@ class OutboxConsumer:
         self._looked: set[str] = set()
         self._look_at = 0.0
         self._watched_since: dict[str, float] = {}
-        self._hooks = HookRunner()
-        self._hooks_of: dict[str, tuple[str, Hooks]] = {}
+        self._hooks = hooks or HookRunner()
 
     def run(self) -> str:
         """Store batches while the outbox holds enough pages for a transaction, and return the outcome as a text.
@@ -130,10 +127,10 @@ class OutboxConsumer:
             gains, stored, missed = self._write(self._store, batch)
             # Before the pages leave the outbox: killed here, the batch is stored and these pages are admitted again.
             self._admit_missed(missed)
-            waiting = self._frontier.outbox.ack(stored, self._statistics(gains), self._ages(gains))
-            self._tell_stored(batch, stored)
+            acked = self._frontier.outbox.ack(stored, self._statistics(gains), self._ages(gains))
+            self._tell_stored(batch, stored, acked.ended)
             pages += len(drawn)
-            if waiting < self._worth:
+            if acked.untaken < self._worth:
                 break
         if pages:
             self._outage.end()
@@ -188,26 +185,18 @@ class OutboxConsumer:
                 self._kept[name] = text
             self._looked.add(name)
 
-    def _tell_stored(self, batch: Sequence[tuple[bytes, Items]], stored: Mapping[str, Sequence[bytes]]) -> None:
-        """Tell the hooks of the sites which items the store has."""
+    def _tell_stored(
+        self, batch: Sequence[tuple[bytes, Items]], stored: Mapping[str, Sequence[bytes]], ended: Iterable[str]
+    ) -> None:
+        """Tell the hooks of the sites which items the store has, and which crawls have ended by that."""
         for page_id, items in batch:
-            hooks = self._hooks_at(items.site)
+            hooks = self._hooks.read(items.site, self._kept.get(items.site, ""), "item_stored")
             if hooks is not None and page_id in stored.get(items.site, ()):
                 for item in (*items.posts, *items.comments):
                     self._hooks.tell(items.site, hooks, "item_stored", item=item)
-
-    def _hooks_at(self, site: str) -> Hooks | None:
-        """Return the hooks of a site, by its text as it was kept last, None without a hook for stored items."""
-        text = self._kept.get(site, "")
-        if '"item_stored"' not in text:
-            return None
-        known = self._hooks_of.get(site)
-        if known is None or known[0] != text:
-            # Reading a site file costs 50 ms, and few sites have this hook.
-            from crawl_tasks.sites.site_json import read_site  # noqa: PLC0415
-
-            known = self._hooks_of[site] = (text, read_site(text).hooks)
-        return known[1] if known[1].item_stored else None
+        for site in ended:
+            if hooks := self._hooks.read(site, self._kept.get(site, ""), "site_finished"):
+                self._hooks.tell(site, hooks, "site_finished", reason="idle")
 
     def _since(self, site: str) -> float:
         if site not in self._watched_since:

@@ -10,18 +10,22 @@ import pytest
 import redis
 
 from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.frontier.retry import Verdict
 from crawl_tasks.local.redis_server import RedisServer
-from crawl_tasks.model import Items, Lease, Parsed
+from crawl_tasks.model import Items, Lease, Parsed, State
 from crawl_tasks.monitor.problems.installation_kinds import STORE_LATE_S
 from crawl_tasks.monitor.problems.registry import ALERTS, find_problems
+from crawl_tasks.monitor.problems.window import Marks, marks_of
 from crawl_tasks.monitor.snapshot import Snapshot, take_snapshot
-from tests.frontier.by_hand import TERMS, posts, released
+from tests.frontier.by_hand import TERMS, board, posts, released
 from tests.waiting import eventually
+
+SILENT = {"CrawlNoWorker", "CrawlBeatSilent"}
 
 
 def alerts(snapshot: Snapshot) -> set[str]:
     """Name the alerts beside those of processes that a test does not start."""
-    return {problem.name for problem in find_problems(snapshot, None, ALERTS)} - {"CrawlNoWorker", "CrawlBeatSilent"}
+    return {problem.name for problem in find_problems(snapshot, None, ALERTS)} - SILENT
 
 
 def later(snapshot: Snapshot, seconds: float) -> Snapshot:
@@ -45,6 +49,56 @@ def test_a_store_that_fails_is_told_with_a_small_outbox_and_until_all_is_stored(
 
     drawn = frontier.outbox.read("another", 10, takeover_ms=0)
     frontier.outbox.ack({"demo": [page for page, _ in drawn]})
+    assert alerts(take_snapshot(frontier)) == set()
+
+
+def in_window(frontier: Frontier, before: Marks) -> set[str]:
+    return {problem.name for problem in find_problems(take_snapshot(frontier), before, ALERTS)} - SILENT
+
+
+@pytest.mark.parametrize("end", ["a page comes", "paused", "drained"])
+def test_a_site_that_is_down_is_told_though_it_is_asked_once_a_day(client: redis.Redis, end: str) -> None:
+    frontier = Frontier(client, "test")
+    frontier.sites.publish("demo", "v1", "{}", TERMS, [board("1")])
+    frontier.admit("demo", posts(5))
+    for rid in released(client)[:3]:
+        held = frontier.lease("demo", rid)
+        assert isinstance(held, Lease)
+        frontier.fail(held, Verdict(State.DEAD, "unreachable", "refused"))
+    quiet = marks_of(take_snapshot(frontier))
+
+    assert in_window(frontier, quiet) == {"CrawlErrorRatio", "CrawlNoProgress"}
+
+    held = frontier.lease("demo", 4)
+    assert isinstance(held, Lease)
+    if end == "a page comes":
+        frontier.commit(held, Parsed(Items("demo")))
+    elif end == "paused":
+        frontier.sites.pause("demo")
+    else:
+        frontier.sites.drain("demo")
+        frontier.fail(held, Verdict(State.DEAD, "unreachable", "refused"))
+        last = frontier.lease("demo", 5)
+        assert isinstance(last, Lease)
+        frontier.fail(last, Verdict(State.DEAD, "unreachable", "refused"))
+    assert in_window(frontier, marks_of(take_snapshot(frontier))) <= {"CrawlNoProgress"}
+
+
+def test_boards_that_nobody_scans_are_late_for_as_long_as_that_lasts_and_not_while_the_site_drains(
+    client: redis.Redis,
+) -> None:
+    frontier = Frontier(client, "test")
+    frontier.sites.publish("demo", "v1", "{}", TERMS, [board("1")])
+    frontier.produce()
+    [rid] = released(client, "list")
+    held = frontier.lease("demo", rid)
+    assert isinstance(held, Lease)
+    frontier.fail(held, Verdict(State.PARKED, "parse", "no rows"))
+
+    for since_ms in (61_000, 3_600_000, 86_400_000):
+        client.zadd("test:s:demo:overdue", {"1": frontier.clock_ms() - since_ms})
+        assert alerts(take_snapshot(frontier)) == {"CrawlSiteLate"}
+    frontier.sites.drain("demo")
     assert alerts(take_snapshot(frontier)) == set()
 
 

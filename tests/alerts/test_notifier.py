@@ -112,7 +112,7 @@ def test_an_alert_of_the_installation_fires(healthy: Snapshot, change: dict, nam
         (site(shut__list="5 9 0 parse", shut__post="6 9 0 parse"), site(), "CrawlQuarantined"),
         (site(ready=5, done=9), site(done=9), "CrawlNoProgress"),
         (site(attempts=30, failed__server_error=7), site(), "CrawlErrorRatio"),
-        (site(done=5, attempts=8, failed__unreachable=3), site(done=5, attempts=5), "CrawlErrorRatio"),
+        (site(done=5, attempts=8, failed_in_a_row=3), site(done=5, attempts=8), "CrawlErrorRatio"),
         (site(done=12, attempts=15, failed__parse=3), site(), "CrawlParserBroken"),
         (site(done=95, attempts=100, failed__access_denied=5), site(), "CrawlDenied"),
         (site(stats={"fresh:12": 9, "fresh:sum": 90_000}), site(), "CrawlStale"),

@@ -14,11 +14,11 @@ from itertools import count
 from pathlib import Path
 
 from crawl_tasks.demo.access_log import AccessLog
-from crawl_tasks.demo.connection import Connection
 from crawl_tasks.demo.fault_injection import wrong_answer
 from crawl_tasks.demo.faults import Fault, FaultKind, FaultPlan
 from crawl_tasks.demo.forum import HTML, Answer
 from crawl_tasks.demo.generator import stream
+from crawl_tasks.demo.http_connection import HttpConnection
 from crawl_tasks.demo.http_request import HttpRequest
 from tests.changing.fronts import FrontEnd, Gateway
 from tests.changing.history import History
@@ -125,11 +125,13 @@ def write_whole(file: Path, text: str) -> None:
 
 async def serve(options: argparse.Namespace) -> None:
     """Serve until a signal comes."""
-    loop, end, crowd, numbers = asyncio.get_running_loop(), asyncio.Event(), set[Connection](), count(1)
+    loop, end, crowd, numbers = asyncio.get_running_loop(), asyncio.Event(), set[HttpConnection](), count(1)
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, end.set)
     house = House(options)
-    server = await loop.create_server(lambda: Connection(house, next(numbers), crowd), HOST, options.port, backlog=1024)
+    server = await loop.create_server(
+        lambda: HttpConnection(house, next(numbers), crowd), HOST, options.port, backlog=1024
+    )
     port = server.sockets[0].getsockname()[1]
     if options.port_file:
         write_whole(options.port_file, f"{port}\n")

@@ -60,8 +60,8 @@ GUARDS = (
     Guard(
         "leases that ran out go back",
         f"{LUA}/request/tick.lua",
-        "expired = expired + expire_leases(site)",
-        "expired = expired + 0",
+        "local late = expire_leases(site)",
+        "local late = 0",
         "calls",
         "does not end",
     ),
@@ -142,7 +142,7 @@ GUARDS = (
     Guard(
         "admission stops at the threshold",
         f"{LUA}/request/admit.lua",
-        "  if site.fresh >= room then\n",
+        "  if site.fresh >= (level <= BACKFILL and backfill_room or room) then\n",
         "  if false then\n",
         "threshold",
         "the backlog was",
@@ -208,8 +208,8 @@ GUARDS = (
     Guard(
         "leases that ran out go back, after a death of Redis too",
         f"{LUA}/request/tick.lua",
-        "expired = expired + expire_leases(site)",
-        "expired = expired + 0",
+        "local late = expire_leases(site)",
+        "local late = 0",
         "deaths",
         "not idle|does not move",
     ),

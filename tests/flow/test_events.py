@@ -5,14 +5,21 @@ from __future__ import annotations
 import json
 import threading
 import urllib.request
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import pytest
 from celery import Celery
 
 from crawl_tasks.local.redis_server import free_port
+from tests.flow.hanging_functions import GO_ON
+from tests.flow.test_hung_workers import is_over, publish
 from tests.flow.world import CELERY, World
 from tests.waiting import eventually
+
+LEASE_MS = 12_000
+ENDS = ("task-succeeded", "task-failed", "task-retried")
 
 
 @contextmanager
@@ -59,6 +66,42 @@ def test_a_page_has_the_same_state_in_events_in_flower_and_in_the_ledger(world: 
     assert reported(events, "task-succeeded", "gone") == 5
     eventually(lambda: flowers(port, "SUCCESS") >= counts.done)
     assert (flowers(port, "FAILURE"), flowers(port, "RETRY"), flowers(port, "STARTED")) == (2, 2, 0)
+
+
+@pytest.mark.parametrize(
+    ("options", "told", "later"),
+    [
+        (("-c", "8"), 2, 2),
+        (("-P", "prefork", "-c", "4"), 0, 2),
+        (("-P", "prefork", "-c", "4", "--time-limit", "15"), 2, 2),
+    ],
+    ids=["threads", "processes", "processes with a time limit"],
+)
+def test_a_page_that_hangs_has_failed_once_in_events_and_in_the_ledger(
+    world: World, options: tuple[str, ...], told: int, later: int
+) -> None:
+    publish(world, "hangs", LEASE_MS)
+
+    with events_of(world.server.url) as events:
+        world.worker("list", "list,store", "-E")
+        world.worker("detail", "detail", "-E", *options)
+        world.frontier.produce()
+        eventually(lambda: is_over(world) and reported(events, "task-failed", "") == told)
+        (world.directory / GO_ON).touch()
+        counts = world.count_requests()
+        eventually(lambda: not unended(events) and reported(events, "task-succeeded", "done") >= counts.done - 5)
+
+    assert (counts.parked, counts.imbalance(), max(world.fetched().values())) == (2, "", 1)
+    assert reported(events, "task-failed", "") == later
+    assert reported(events, "task-retried", "") == 0
+    ends = Counter(str(event["uuid"]) for event in events if event["type"] in ENDS)
+    assert max(ends.values()) == 1
+
+
+def unended(events: list[dict[str, object]]) -> set[str]:
+    """Return the tasks that began and did not end."""
+    began = {str(event["uuid"]) for event in events if event["type"] == "task-started"}
+    return began - {str(event["uuid"]) for event in events if event["type"] in ENDS}
 
 
 def reported(events: list[dict[str, object]], kind: str, text: str) -> int:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-import time
 
 import pytest
 
-from crawl_tasks.model import Items, Parsed, Request
 from crawl_tasks.registry.site_publisher import board_terms, terms_of
 from crawl_tasks.sites.site_json import dump_site
 from crawl_tasks.worker.hang_watch import HUNG_EXIT
@@ -16,27 +14,14 @@ from tests.waiting import eventually
 
 pytestmark = pytest.mark.flow
 LEASE_MS = 4000
+FUNCTIONS = "tests.flow.hanging_functions"
 
 
-def hangs(request: Request) -> Parsed:
-    """Read nothing, and of two posts never return."""
-    while request.key in ("100001", "100002"):
-        time.sleep(0.1)
-    return Parsed(Items(request.site))
-
-
-def backtracks(request: Request) -> Parsed:
-    """Read nothing, and of two posts hold the lock of the interpreter for longer than anybody waits."""
-    if request.key in ("100001", "100002"):
-        re.match(r"(a+)+$", "a" * 60 + "b")
-    return Parsed(Items(request.site))
-
-
-def publish(world: World, function: str) -> None:
+def publish(world: World, function: str, lease_ms: int = LEASE_MS) -> None:
     site = world.forum("--latency-ms", "5")
-    post = site.post.model_copy(update={"parser": f"{__name__}:{function}"})
+    post = site.post.model_copy(update={"parser": f"{FUNCTIONS}:{function}"})
     site = site.model_copy(update={"post": post, "comment": None})
-    terms = terms_of(site) | {"lease_ms": LEASE_MS}
+    terms = terms_of(site) | {"lease_ms": lease_ms}
     world.frontier.sites.publish(site.name, site.version, dump_site(site), terms, board_terms(site))
 
 
@@ -59,14 +44,14 @@ def test_a_worker_that_lost_most_threads_ends_and_the_next_fetches_the_rest(worl
     counts = world.count_requests()
     assert (ended, counts.parked, counts.imbalance()) == (HUNG_EXIT, 2, "")
     assert world.log_of("detail").count("page hangs, its thread is lost until it returns") == 2
-    assert re.search(r"tests/flow/test_hung_workers.py\", line \d+, in hangs", world.log_of("detail"))
+    assert re.search(r"tests/flow/hanging_functions.py\", line \d+, in hangs", world.log_of("detail"))
     assert max(world.fetched().values()) == 1
 
 
 def test_pages_that_hold_the_interpreter_cost_two_processes_of_a_pool_each_and_no_other_page(world: World) -> None:
     publish(world, "backtracks")
     world.worker("list", "list")
-    world.worker("detail", "detail", "-P", "processes", "-c", "2", "--time-limit", "2")
+    world.worker("detail", "detail", "-P", "processes", "-c", "2", "--time-limit", "5")
 
     world.frontier.produce()
     eventually(lambda: is_over(world))

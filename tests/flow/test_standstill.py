@@ -13,7 +13,8 @@ from tests.waiting import PATIENCE_S, eventually
 # A minute without any step is too long for a test. On a busy machine it takes workers several seconds to start.
 HASTY = (
     "-c",
-    "import crawl_tasks.monitor.watchdog as w; w.GIVE_UP_MS = 20_000; from crawl_tasks.cli.main import main; main()",
+    "import crawl_tasks.monitor.progress_watchdog as w; w.GIVE_UP_MS = 20_000;"
+    " from crawl_tasks.cli.main import main; main()",
 )
 
 

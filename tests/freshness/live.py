@@ -2,6 +2,7 @@
 
 A forum of 50 boards with 0.5 new items a second stands behind a gate of two requests a second. Each policy watches it
 in turn, at about the same number of list requests. Times are those of the forum's own log and of the database.
+With `--history N` a first crawl of N threads a board goes on meanwhile.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from crawl_tasks.monitor.freshness import SHARE, expected_delay_s
 from crawl_tasks.registry.site_publisher import publish_site
 from crawl_tasks.sites.loader import parse_site
 from tests.flow.world import CELERY, World
-from tests.freshness.live_forum import RULES, LiveForum, live_forum
+from tests.freshness.live_forum import PAST_THREADS, RULES, LiveForum, live_forum
 from tests.waiting import eventually
 
 BOARDS, RATE_S, GATE_S = 50, 0.5, 2.0
@@ -43,13 +44,17 @@ POLICIES["news"] = POLICIES["priced"]
 
 @dataclass(frozen=True)
 class Plan:
-    """A run: seconds of posting unmeasured and measured, list requests a second, goal in seconds, and the seed."""
+    """A run: seconds of posting unmeasured and measured, list requests a second, goal in seconds, and the seed.
+
+    With `history`, the first crawl of so many threads a board goes on while the forum is watched.
+    """
 
     seconds: float = 240.0
     warm_up_s: float = 90.0
     budget_s: float = 1.0
     goal_s: float = 10.0
     seed: int = 1
+    history: int = 0
 
     @property
     def uniform_s(self) -> float:
@@ -75,6 +80,7 @@ class Result:
     to_list: list[float]
     to_fetch: list[float]
     to_row: list[float]
+    listed_to_row: list[float]
     missing: int
     predicted_s: float | None = None
     boards: list[tuple[str, int, float, float]] = field(default_factory=list)
@@ -95,12 +101,20 @@ class Run:
         publish_site(self.world.frontier, parse_site(text, "live.yaml").relocated(self.forum.base), contact=None)
 
     def first_crawl(self) -> None:
-        """Crawl the forum's past through an open gate, and spread the boards' due times over their intervals."""
-        self.publish(is_open=True)
+        """Crawl the forum's past through an open gate, and spread the boards' due times over their intervals.
+
+        With a history the gate is narrow from the beginning, and only the first pages of all boards are waited for.
+        """
+        self.publish(is_open=not self.plan.history)
         self.world.environment["CRAWL_PRODUCE_EVERY_S"] = "1"
         self.world.workers()
         self.world.start("beat", *CELERY, "beat", "--schedule", str(self.world.directory / "beat"))
-        eventually(lambda: not self.world.client.exists(f"crawl:s:{SITE}:unscanned") and self._open() == 0, every_s=0.2)
+        begun = f"crawl:s:{SITE}:unscanned"
+        if self.plan.history:
+            while self.world.client.exists(begun):
+                time.sleep(LOOK_S)
+            return
+        eventually(lambda: not self.world.client.exists(begun) and self._open() == 0, every_s=0.2)
         self.publish(is_open=False)
         draw, now = random.Random(self.plan.seed), self.world.frontier.clock_ms()
         for board in Inspector(self.world.frontier).boards(SITE):
@@ -160,11 +174,13 @@ class Run:
             to_list=[(item.listed or now) - item.posted for item in items],
             to_fetch=[(item.fetched or now) - item.posted for item in items],
             to_row=[(item.stored or now) - item.posted for item in items],
+            listed_to_row=[(item.stored or now) - (item.listed or now) for item in items],
             missing=sum(item.stored is None for item in items),
         )
         if self.policy in ("priced", "news"):
             predicted = [expected_delay_s(list(look.values()), SHARE) for look in self.looks]
             result.predicted_s = _mean([one for one in predicted if one is not None])
+        if self.policy == "priced":  # beside a page of all news it is not the board's own scan that counts
             result.boards = [
                 (
                     board,
@@ -188,7 +204,8 @@ def quantile(values: list[float], share: float = SHARE) -> float:
 
 def measure(policy: str, plan: Plan) -> Result:
     """Watch a new forum by one policy."""
-    with TemporaryDirectory(prefix="crawl-live-") as name, live_forum(BOARDS, RATE_S, plan.seed) as forum:
+    past = plan.history or PAST_THREADS
+    with TemporaryDirectory(prefix="crawl-live-") as name, live_forum(BOARDS, RATE_S, plan.seed, past) as forum:
         server = RedisServer(Path(name) / "redis")
         server.start()
         world = World(Path(name), server)
@@ -204,7 +221,7 @@ def measure(policy: str, plan: Plan) -> Result:
 def lines(policy: str, result: Result) -> list[str]:
     """Return the row of a policy, and below it the busiest boards with prediction and truth."""
     cells = [policy, f"{result.lists_s:.2f}", f"{result.requests_s:.2f}", str(len(result.to_row))]
-    for delays in (result.to_list, result.to_fetch, result.to_row):
+    for delays in (result.to_list, result.to_fetch, result.to_row, result.listed_to_row):
         shown = [quantile(delays, share) for share in (0.5, 0.95, 0.99)] + [_mean(delays)]
         cells.append(" · ".join(f"{delay:.1f}" for delay in shown))
     cells += [str(result.missing), f"{result.predicted_s:.1f}" if result.predicted_s is not None else "-"]
@@ -223,13 +240,16 @@ def main() -> None:
     parser.add_argument("--warm-up", type=float, default=Plan.warm_up_s, help="seconds before (default: %(default)s)")
     parser.add_argument("--policies", default=",".join(POLICIES), help="(default: %(default)s)")
     parser.add_argument("--seed", type=int, default=Plan.seed, help="of the forum (default: %(default)s)")
+    parser.add_argument(
+        "--history", type=int, default=0, help="threads a board of a first crawl that goes on meanwhile"
+    )
     said = parser.parse_args()
     names = said.policies.split(",")
     if unknown := set(names) - POLICIES.keys():
         parser.error(f"there is no policy {', '.join(sorted(unknown))}; there are {', '.join(POLICIES)}")
-    plan = Plan(seconds=said.seconds, warm_up_s=said.warm_up, seed=said.seed)
+    plan = Plan(seconds=said.seconds, warm_up_s=said.warm_up, seed=said.seed, history=said.history)
     head = ["policy", "lists/s", "requests/s", "items", "listed p50 · p95 · p99 · mean, s"]
-    head += ["fetched", "row", "not found", "predicted p95 until listed, s"]
+    head += ["fetched", "row", "listed to row", "not found", "predicted p95 until listed, s"]
     sys.stdout.write(f"| {' | '.join(head)} |\n{'|---' * len(head)}|\n")
     for policy in names:
         sys.stdout.writelines(f"{line}\n" for line in lines(policy, measure(policy, plan)))

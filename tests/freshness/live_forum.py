@@ -9,6 +9,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from heapq import nlargest
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import accumulate
 from threading import Event, Lock, Thread
@@ -72,6 +73,7 @@ class LiveForum:
     boards: int
     rate_s: float
     seed: int
+    past_threads: int = PAST_THREADS
     base: str = ""
     items: list[Item] = field(default_factory=list)
     log: list[tuple[float, str]] = field(default_factory=list)
@@ -85,7 +87,7 @@ class LiveForum:
         self._orders: dict[str, list[int]] = {board: [] for board in self.rates}
         self._last = 0
         for board, rate in self.rates.items():
-            times = accumulate(self._draw.expovariate(rate) for _ in range(PAST_THREADS))
+            times = accumulate(self._draw.expovariate(rate) for _ in range(self.past_threads))
             for ago in sorted(times, reverse=True):
                 self._post(Item(board, 0, 0, time.time() - ago))
         self.past = len(self.items)
@@ -123,8 +125,8 @@ class LiveForum:
             if found is None:
                 return None
             if found[4]:
-                newest = sorted(self._threads, key=lambda thread: -self._threads[thread][-1].number)
-                return self._rows(newest[:NEWS_ROWS])
+                newest = nlargest(NEWS_ROWS, self._threads, key=lambda thread: self._threads[thread][-1].number)
+                return self._rows(newest)
             if found[1] == "thread":
                 return self._thread(int(found[2]))
             order, begin = self._orders.get(found[2]), (int(found[3]) - 1) * ROWS
@@ -168,7 +170,7 @@ def _time(at: float) -> str:
 
 
 @contextmanager
-def live_forum(boards: int, rate_s: float, seed: int) -> Iterator[LiveForum]:
+def live_forum(boards: int, rate_s: float, seed: int, past_threads: int = PAST_THREADS) -> Iterator[LiveForum]:
     """Serve a forum on a free port of loopback. Nothing is posted before `post` is called."""
 
     class Handler(BaseHTTPRequestHandler):
@@ -187,7 +189,7 @@ def live_forum(boards: int, rate_s: float, seed: int) -> Iterator[LiveForum]:
         def log_message(self, *_: object) -> None:
             pass
 
-    forum = LiveForum(boards, rate_s, seed)
+    forum = LiveForum(boards, rate_s, seed, past_threads)
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
     forum.base = f"http://127.0.0.1:{server.server_port}"

@@ -97,7 +97,7 @@ def test_a_board_that_comes_back_is_walked_like_a_new_one(crawl: SmallCrawl) -> 
 def test_a_paused_site_with_many_boards_does_not_keep_others_from_being_scanned(
     frontier: Frontier, client: redis.Redis, watch: Callable[..., None]
 ) -> None:
-    watch(*(board(f"b{number}") for number in range(1000)))
+    watch(*(board(f"b{number}") for number in range(1000)), max_backlog=3000)
     frontier.sites.pause("demo")
     for _ in range(2):
         frontier.produce()

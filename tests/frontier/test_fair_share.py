@@ -138,4 +138,4 @@ def test_a_window_is_not_promised_to_more_than_it_holds(
 def test_weights_of_a_site_file_are_published_in_the_order_of_the_lanes() -> None:
     text = RULES.replace("gate: {", "gate: {weights: {list: 9, backfill: 3}, ")
 
-    assert terms_of(parse_site(text, "demo.yaml"))["weights"] == "9 2 1 3"
+    assert terms_of(parse_site(text, "demo.yaml"))["weights"] == "9 8 4 3"

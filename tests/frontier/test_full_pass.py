@@ -147,7 +147,7 @@ def test_the_pages_of_a_full_pass_come_one_by_one_behind_everything_else(
     frontier.produce()
 
     assert sorted(crawl.work()) == ["/comment/7/2", "/comment/7/3", "/list/1/1", "/post/7", "/post/8"]
-    assert client.hget("test:s:demo", "levels:post") == b"50"
+    assert client.hget("test:s:demo", "levels:post") == b"10"
     client.zadd("test:fulls", {"demo 1": 0})
     frontier.produce()
     assert crawl.work() == ["/list/1/2", "/post/6"]
@@ -216,3 +216,29 @@ def test_a_look_that_waits_stands_delayed_in_the_ledger_and_is_fetched_later(
 
     assert (waiting, asked) == (1, [])
     assert crawl.work() == ["/post/7"]
+
+
+def test_a_comment_that_slid_past_two_looks_is_not_deleted(crawl: SmallCrawl, store: Store, tmp_path: Path) -> None:
+    """While a look is between two pages, earlier comments are deleted, and a later one moves to the page just read."""
+    crawl.publish(PERIOD)
+    crawl.forum.board("1", 1, "7 1")
+
+    def write(ids: str) -> None:
+        pages = [[f"{one} said" for one in ids[at : at + 2]] for at in range(0, len(ids), 2)]
+        crawl.forum.thread("7", *pages[0], more=PAGER.replace("3", str(len(pages))))
+        for number, comments in enumerate(pages[1:], start=2):
+            comment_page(crawl, number, *comments)
+
+    write("abcdefghij")
+    crawl.scan()
+    crawl.store_into(store)
+    crawl.forum.then["/comment/7/2"] = lambda: write("bcdefghij")  # e moves to the page just read
+    crawl.full_pass()
+    crawl.forum.then["/post/7"] = lambda: write("defghijkl")  # and again: e, behind d, moves to the first page
+    looks = crawl.store_into(store)
+
+    assert looks.count("/post/7") == 2  # the second look missed d, which the first one saw
+    assert {state for state, _ in states(tmp_path).values()} == {"normal"}
+    crawl.full_pass()
+    crawl.store_into(store)
+    assert "".join(name for name, (state, _) in sorted(states(tmp_path).items()) if state == "deleted") == "abc"

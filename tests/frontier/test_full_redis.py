@@ -68,7 +68,7 @@ def test_when_nothing_can_be_written_what_is_leased_ends_and_is_stored(
     assert frontier.tick("me").is_leader
 
     [(page, _)] = frontier.outbox.read("me", 10)
-    assert frontier.outbox.ack({"demo": [page]}) == 0
+    assert frontier.outbox.ack({"demo": [page]}).untaken == 0
     counts = Inspector(frontier).count_requests("demo")
     assert (counts.done, counts.leased, counts.admitted) == (1, 0, 11)
 

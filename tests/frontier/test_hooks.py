@@ -10,8 +10,11 @@ from pathlib import Path
 import pytest
 import redis
 
+from crawl_tasks.cli.crawl import Finish
+from crawl_tasks.cli.run import tell_end
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.inspect.inspector import Inspector
+from crawl_tasks.frontier.replies import IdleState
 from crawl_tasks.model.own_counters import MOST_NAMES, count, put_back, take_counted
 from crawl_tasks.monitor.problems.registry import find_problems
 from crawl_tasks.monitor.problems.window import marks_of
@@ -23,10 +26,10 @@ from crawl_tasks.sites.event_hooks import Hooks
 from crawl_tasks.store.upsert import Store
 from crawl_tasks.worker.hook_runner import HookRunner
 from crawl_tasks.worker.store_task import OutboxConsumer
-from tests.frontier.by_hand import TERMS, posts
+from tests.frontier.by_hand import TERMS, posts, released
 from tests.frontier.small_crawl import RULES, SmallCrawl
 from tests.unit import hook_functions
-from tests.waiting import eventually
+from tests.waiting import PATIENCE_S, eventually
 
 HOOKS = "tests.unit.hook_functions"
 
@@ -70,6 +73,114 @@ def test_failed_pages_dropped_and_stored_items_and_filtered_requests_are_told(
     assert {("filtered", number, "1") for number in ("10", "11", "12")} <= told
     assert ("stored", "demo", "10") in told
     assert ("stored", "demo", "11") not in told
+
+
+def ends(told: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    return [one for one in told if one[0] in ("idle", "ended")]
+
+
+def test_a_site_is_idle_once_after_each_scan_and_its_crawl_ends_only_where_no_scan_follows(
+    crawl: SmallCrawl, tmp_path: Path
+) -> None:
+    board_of_three(crawl, hooks("site_idle", "site_finished"))
+    idle = ("idle", "demo")
+
+    with Store(f"sqlite:///{tmp_path}/crawl.db") as store:
+        for scans in (1, 2):
+            crawl.scan()
+            crawl.store_into(store)
+            eventually(lambda expected=scans: ends(hook_functions.told) == [idle] * expected)
+        crawl.frontier.sites.drain("demo")
+        crawl.frontier.admit("demo", [posts(1)[0]._replace(address=f"{crawl.forum.url}/post/10", revision="later")])
+        crawl.work()
+        eventually(lambda: ends(hook_functions.told) == [idle] * 3)
+        crawl.store_into(store)
+        eventually(lambda: ends(hook_functions.told)[3:] == [("ended", "demo", "idle")])
+
+
+@pytest.mark.parametrize("is_last_page_gone", [False, True])
+def test_the_crawl_of_a_site_without_boards_ends_when_its_last_page_is_stored(
+    crawl: SmallCrawl, tmp_path: Path, is_last_page_gone: bool
+) -> None:
+    site = crawl.publish(f"boards: []\n{hooks('site_idle', 'site_finished')}")
+    crawl.forum.thread("1")
+    if not is_last_page_gone:
+        crawl.forum.thread("2")
+
+    with Store(f"sqlite:///{tmp_path}/crawl.db") as store:
+        crawl.frontier.admit("demo", [one._replace(address=f"{site.base}/post/{one.key}") for one in posts(2)])
+        crawl.work()
+        eventually(lambda: ends(hook_functions.told) == [("idle", "demo")])
+        runner = HookRunner()
+        OutboxConsumer(crawl.frontier, lambda: store, batch=1, worth=1, hooks=runner).run()
+        runner.finish(PATIENCE_S)
+
+    assert ends(hook_functions.told) == [("idle", "demo"), ("ended", "demo", "idle")]
+
+
+def test_the_crawl_ends_with_a_last_page_that_fails_when_all_others_are_stored(
+    crawl: SmallCrawl, tmp_path: Path
+) -> None:
+    site = crawl.publish(f"boards: []\n{hooks('site_idle', 'site_finished')}")
+    crawl.forum.thread("1")
+    crawl.forum.pages["/post/2"] = "<h1>no body</h1>"
+    first, second = (one._replace(address=f"{site.base}/post/{one.key}") for one in posts(2))
+
+    with Store(f"sqlite:///{tmp_path}/crawl.db") as store:
+        crawl.frontier.admit("demo", [first])
+        crawl.work()
+        crawl.frontier.admit("demo", [second])
+        OutboxConsumer(crawl.frontier, lambda: store, batch=1, worth=1).run()
+        crawl.work()
+        eventually(lambda: len(ends(hook_functions.told)) == 3)
+
+    assert ends(hook_functions.told) == [("idle", "demo"), ("idle", "demo"), ("ended", "demo", "idle")]
+
+
+def test_an_expired_lease_that_leaves_a_site_idle_is_told_by_the_process_that_ticks(
+    frontier: Frontier, client: redis.Redis
+) -> None:
+    frontier.sites.publish("one", "v1", "{}", TERMS | {"lease_ms": 1, "max_attempts": 1}, [])
+    frontier.sites.publish("two", "v1", "{}", TERMS | {"lease_ms": 1, "max_attempts": 1}, [])
+    frontier.admit("one", posts(1))
+    frontier.admit("two", posts(1))
+    told: list[tuple[str, IdleState]] = []
+    ticker = Ticker(frontier, on_idle=lambda site, state: told.append((site, state)))
+
+    frontier.lease("one", released(client)[0])
+    eventually(lambda: ticker.once() and told)
+    ticker.once()
+
+    assert told == [("one", IdleState.ENDED)]
+
+
+def test_the_end_of_a_run_is_told_by_the_run_alone(crawl: SmallCrawl, tmp_path: Path) -> None:
+    site = crawl.publish(f"boards: []\n{hooks('site_finished')}")
+    crawl.forum.thread("1")
+    crawl.frontier.sites.run_only(["demo"], 60_000)
+
+    with Store(f"sqlite:///{tmp_path}/crawl.db") as store:
+        crawl.frontier.admit("demo", [posts(1)[0]._replace(address=f"{site.base}/post/1")])
+        crawl.work()
+        crawl.store_into(store)
+    tell_end(crawl.frontier, [site], Finish.INTERRUPTED)
+
+    assert hook_functions.told == [("ended", "demo", "interrupted")]
+    assert Inspector(crawl.frontier).count_requests("demo").stats["own:ended"] == 1
+
+
+def test_a_process_that_ends_waits_for_its_hooks_and_not_for_one_that_hangs() -> None:
+    seconds = iter(range(10**9))
+    good, bad = HookRunner(), HookRunner(clock=lambda: next(seconds))
+
+    for number in range(100):
+        good.tell(str(number), Hooks(site_idle=f"{HOOKS}:site_idle"), "site_idle")
+    good.finish(within_s=PATIENCE_S)
+    bad.tell("one", Hooks(site_idle=f"{HOOKS}:hangs"), "site_idle")
+    bad.finish(within_s=5)
+
+    assert len(hook_functions.told) == 100
+    assert bad.is_busy
 
 
 def test_filtered_requests_are_logged_for_debugging(crawl: SmallCrawl, caplog: pytest.LogCaptureFixture) -> None:
@@ -172,7 +283,7 @@ def test_a_function_gives_requests_their_priority_and_its_failure_costs_nothing(
 
     fetched = crawl.scan()
 
-    assert fetched == ["/list/1/1", "/post/11", "/post/12", "/post/10"]
+    assert fetched == ["/list/1/1", "/post/11", "/post/10", "/post/12"]  # the last keeps that of a first scan
     assert take_counted()["demo"]["priority_failed"] == 1
 
 

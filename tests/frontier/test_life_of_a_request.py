@@ -286,7 +286,7 @@ def test_items_a_dead_taker_left_are_drawn_again(frontier: Frontier, client: red
     [(again, _)] = frontier.outbox.read("living", 10, takeover_ms=0)
 
     assert again == page_id
-    assert frontier.outbox.ack({"demo": [page_id]}) == 0
+    assert frontier.outbox.ack({"demo": [page_id]}).untaken == 0
 
 
 def test_dropped_items_are_counted_by_reason_with_the_commit_and_only_then(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+
+import pytest
 import redis
 
 from crawl_tasks.frontier.inspect.inspector import Inspector
@@ -102,4 +105,20 @@ def test_beside_a_news_page_the_goal_is_expected_to_be_met_and_boards_to_find_li
 def test_the_news_page_has_its_interval_by_the_goal(crawl: SmallCrawl, client: redis.Redis) -> None:
     begun(crawl)
 
-    assert int(client.hget("test:s:demo:board:news", "interval_ms")) == 30_000
+    assert int(client.hget("test:s:demo:board:news", "interval_ms")) == 15_000
+
+
+@pytest.mark.parametrize(("read_ago_s", "counted"), [(30, 0), (90, 1)])
+def test_a_reply_that_the_news_page_is_still_to_show_is_not_taken_for_hidden(
+    crawl: SmallCrawl, client: redis.Redis, read_ago_s: int, counted: int
+) -> None:
+    begun(crawl)
+    now_s = crawl.frontier.clock_ms() // 1000
+    client.hset("test:s:demo", "news_at", (now_s - read_ago_s) * 1000)
+    posted = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(now_s - 20))
+    crawl.forum.board("1", 1, f"9 1 {posted}", "7 3", "8 0")
+
+    assert only(client, crawl, "1") == ["/list/1/1", "/post/9"]
+
+    assert round(float(client.hget("test:s:demo:board:1", "history").split()[0])) == counted
+    assert "news:missed" not in Inspector(crawl.frontier).count_requests("demo").stats

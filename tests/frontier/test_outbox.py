@@ -74,7 +74,7 @@ def test_pages_in_the_hands_of_a_store_worker_are_no_reason_to_call_it_again(
         calls.append(len(taken))
 
     assert calls == [0, 1, 1, 2]
-    assert [calling.outbox.ack({"demo": pages}) for pages in taken] == [0, 0]
+    assert [calling.outbox.ack({"demo": pages}).untaken for pages in taken] == [0, 0]
 
 
 def test_pages_that_another_store_worker_took_over_are_counted_as_stored_once(

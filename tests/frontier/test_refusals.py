@@ -22,7 +22,8 @@ AN_HOUR = 3600.0
 
 
 def fail(frontier: Frontier, held: Lease, error: PageError) -> State | None:
-    return frontier.fail(held, judge(error, held.attempt, POLICY, 0.5))
+    failed = frontier.fail(held, judge(error, held.attempt, POLICY, 0.5))
+    return failed.state if failed else None
 
 
 def good(frontier: Frontier, held: Lease) -> None:

@@ -34,7 +34,7 @@ from tests.programs.wordpress import WordPress
 from tests.programs.xenforo import XenForo
 from tests.unit.command_line import run
 
-MOST_PAGES = 24
+MOST_PAGES = 40
 """What `new` and `try` may ask for together, robots.txt and redirects included."""
 
 CONTENT = small_forum()

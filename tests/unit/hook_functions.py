@@ -27,6 +27,15 @@ def item_stored(site: str, item: Post | Comment) -> None:
     told.append(("stored", site, item.post_id))
 
 
+def site_idle(site: str) -> None:
+    told.append(("idle", site))
+
+
+def site_finished(site: str, reason: str) -> None:
+    told.append(("ended", site, reason))
+    count(site, "ended")
+
+
 def raises(site: str) -> None:
     raise KeyError(site)
 

@@ -41,7 +41,9 @@ def forum() -> Iterator[HostileServer]:
 def test_the_file_names_program_boards_zone_and_pace_and_loads(tmp_path: Path, forum: HostileServer) -> None:
     result = run("new", f"{forum.base}/forum/", "--name", "ours", home=tmp_path)
 
-    assert result.exit_code == Exit.OK, result.output
+    assert result.exit_code == Exit.FAILURES, result.output  # the forum has no page of its thread
+    assert f"refuted   {forum.base}/forum/viewtopic.php?t=7 answered 404" in result.stderr
+    assert "# refuted: " in (tmp_path / "sites" / "ours.yaml").read_text("utf-8")
     site = load_site(tmp_path / "sites" / "ours.yaml")
     assert (site.engine, site.timezone, site.title) == ("phpbb", "Etc/GMT-1", 'Our ☃ "forum": yes')
     assert [(board.id, board.title) for board in site.boards] == [("2", "General"), ("5", "Help # me")]
@@ -64,7 +66,7 @@ def found_on(forum: HostileServer, home: Path, *rows: tuple[int, int, int], robo
     forum.routes["/robots.txt"] = page(robots, **{"Content-Type": "text/plain"})
     forum.routes["/forum/search.php"] = page(f'<ul class="topiclist topics">{active}</ul>'.encode())
     result = run("new", f"{forum.base}/forum/", "-o", "-", home=home)
-    assert result.exit_code == Exit.OK, result.output
+    assert result.exit_code == Exit.FAILURES, result.output  # the forum has no pages of its threads
     return result.stdout, result.stderr
 
 
@@ -138,7 +140,7 @@ def test_a_file_that_is_there_stays_unless_it_is_forced(tmp_path: Path, forum: H
     kept = path.read_text()
     forced = run("new", f"{forum.base}/forum/", "-o", str(path), "--force", home=tmp_path)
 
-    assert (refused.exit_code, kept, forced.exit_code) == (Exit.USAGE, "mine\n", Exit.OK)
+    assert (refused.exit_code, kept, forced.exit_code) == (Exit.USAGE, "mine\n", Exit.FAILURES)
     assert load_site(path).engine == "phpbb"
 
 

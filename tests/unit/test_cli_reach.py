@@ -13,7 +13,7 @@ from crawl_tasks.cli.exits import Exit
 from crawl_tasks.cli.since_option import SinceOption
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.local.redis_server import RedisServer
-from crawl_tasks.model import Items, Lease, Parsed, Reach
+from crawl_tasks.model import Items, Lease, Parsed, Priority, Reach
 from crawl_tasks.monitor.snapshot import take_snapshot
 from crawl_tasks.registry.site_publisher import publish_site
 from crawl_tasks.sites.loader import parse_site
@@ -53,6 +53,7 @@ def test_a_seeded_board_may_be_limited(tmp_path: Path, redis_server: RedisServer
     lease = Frontier(client, "test").lease("tiny", 1)
     assert isinstance(lease, Lease)
     assert lease.request.reach == Reach(2, 1_769_817_600)
+    assert lease.request.priority == Priority.BACKFILL
 
 
 def test_a_time_ago_counts_from_now() -> None:

@@ -86,7 +86,7 @@ def test_status_shows_states_boards_and_queues(command: Command) -> None:
     assert status["queues"] == {"list": 1, "post": 2, "comment": 0, "store": 0, "control": 0}
     assert site["boards"] == {
         "total": 2,
-        "scanning": 1,
+        "scanning": 0,  # a walk by hand is no scan
         "unscanned": 2,
         "overdue": 0,
         "late": 0,

@@ -9,10 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import redis
 
 from crawl_tasks.errors import PageError
-from crawl_tasks.monitor.web.exposition import MetricKind
+from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.monitor.snapshot import take_snapshot
+from crawl_tasks.monitor.web.exposition import MetricKind, exposition
 from crawl_tasks.monitor.web.metrics import FAMILIES
+from tests.frontier.by_hand import TERMS
 from tests.unit.docker_files import DOCKER, Said, broken, read_services, read_yaml, run
 
 PROMETHEUS = DOCKER / "prometheus"
@@ -89,6 +93,23 @@ def test_every_alert_says_what_to_do_and_how_grave_it_is() -> None:
 def test_an_alert_asks_for_what_the_exporter_has(rule: dict[str, Any]) -> None:
     assert not strange_names(rule["expr"])
     assert set(re.findall(r'reason="(\w+)"', rule["expr"])) <= reasons(PageError)
+
+
+def test_a_rule_asks_for_nothing_that_the_exporter_gives_only_later(client: redis.Redis) -> None:
+    frontier = Frontier(client, "test")
+    frontier.sites.publish("fresh", "v1", "{}", TERMS, [])
+    text = exposition(FAMILIES, take_snapshot(frontier))
+
+    wanted = {
+        (metric, label, value)
+        for rule in rules()
+        for metric, selector in re.findall(r"\b(crawl_\w+)\{([^}]*)\}", rule["expr"])
+        for label, values in re.findall(r"(\w+)=~?\"([^\"]*)\"", selector)
+        for value in values.split("|")
+    }
+
+    assert len(wanted) > 5
+    assert not {one for one in wanted if not re.search(r'^{}\{{[^}}]*{}="{}"'.format(*one), text, re.MULTILINE)}
 
 
 def reasons(error: type[PageError]) -> set[str]:

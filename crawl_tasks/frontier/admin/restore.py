@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import cast
 
 import redis
@@ -10,6 +10,7 @@ import redis
 from crawl_tasks.frontier.entry import line_of
 from crawl_tasks.frontier.keys import Keys
 from crawl_tasks.frontier.replies import ints, of_published
+from crawl_tasks.frontier.revisit import Scan
 from crawl_tasks.frontier.scripts import Scripts, Verb, explained
 from crawl_tasks.model import Request
 
@@ -74,11 +75,17 @@ class Restore:
         _, ready, known = of_published(site, self._scripts.call(Verb.RESTORE_REQUESTS, site, newest_ms, *lines))
         return ready, known
 
-    def restore_board(self, site: str, board: str, scan: int, at_ms: int) -> bool:
+    def restore_board(
+        self, site: str, board: str, scan: int, at_ms: int, past: Scan | None = None, by_hour: Sequence[int] = ()
+    ) -> bool:
         """Restore the number and the time of a board's last scan, and return whether the site has the board.
+
+        From the items of the `past`, also counted `by_hour` of day, the board learns its rate of news again.
 
         Raises:
             ConfigError: no such site is published.
         """
-        reply = self._scripts.call(Verb.RESTORE_BOARD, site, board, scan, at_ms)
+        sums = " ".join(f"{one:.6g}" for one in past) if past else ""
+        hours = " ".join(map(str, by_hour))
+        reply = self._scripts.call(Verb.RESTORE_BOARD, site, board, scan, at_ms, sums, hours)
         return of_published(site, reply)[1] == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator
 
 from crawl_tasks.monitor.problems.installation_kinds import INSTALLATION_KINDS
@@ -18,6 +19,8 @@ _RULES_HEAD = """\
 groups:
 """
 
+_MINUTES = {"m": 1, "h": 60}
+
 _PAGE_HEAD = """\
 # Problems
 
@@ -28,6 +31,10 @@ rules of Prometheus show selections of it. `make docs` makes this page and `dock
 `critical` means that work stands still or is lost: somebody should look now. `warning` means that somebody should look
 today. `info` explains what is seen, and needs nobody. `crawl-tasks check` ends with 1 when it finds a warning or a
 critical problem. Words in capitals stand for values: *SUBJECT* is the name of the site.
+
+An alert lasts as long as its cause. `ends` is the longest time for which it goes on after it in Prometheus, and
+`crawl-tasks alerts` takes a quarter of an hour there. `rules.test.yml` holds each for three hours, and the alert of a
+site that is down for a day.
 """
 
 _SECTIONS: tuple[tuple[str, str, Iterable[Kind]], ...] = (
@@ -76,13 +83,21 @@ def _alert(kind: Kind, rule: AlertRule) -> str:
     return "\n".join(lines)
 
 
+def _end(rule: AlertRule | None) -> str:
+    """Return the time from the end of a cause to the end of its alert, by the longest range of the rule."""
+    if rule is None:
+        return ""
+    spans = [int(number) * _MINUTES[unit] for number, unit in re.findall(r"\[(\d+)([mh])\]", rule.expression)]
+    return f"{max(spans)}m" if spans else "at once"
+
+
 def _section(title: str, sentence: str, kinds: Iterable[Kind]) -> Iterator[str]:
     yield f"## {title}\n\n{sentence}\n"
-    yield "| problem | severity | alert after | meaning | remedy |\n|---|---|---|---|---|"
+    yield "| problem | severity | alert after | ends | meaning | remedy |\n|---|---|---|---|---|---|"
     for kind in kinds:
         values = {name: f"*{name.upper()}*" for name in {*kind.fields(), "subject"}}
         problem = kind.problem(**values)
         hold = "" if kind.rule is None else kind.rule.hold or "at once"
-        cells = (f"`{kind.name}`", kind.severity.value, hold, problem.text, problem.remedy)
+        cells = (f"`{kind.name}`", kind.severity.value, hold, _end(kind.rule), problem.text, problem.remedy)
         yield f"| {' | '.join(cells)} |"
     yield ""

@@ -72,7 +72,8 @@ def backlog_full(site: SiteSnapshot) -> Fields | None:
     """Return how many requests are open where due boards wait for room below `max_backlog`."""
     # Never as many as `max_backlog` says: a scan is admitted only with room for the pages that it brings.
     limit, count = site.counts.count("max_backlog"), site.counts.open
-    return {"count": count} if limit and site.boards.overdue and count >= BACKLOG_SHARE * limit else None
+    is_held_back = bool(limit and site.boards.overdue) and not site.is_draining
+    return {"count": count} if is_held_back and count >= BACKLOG_SHARE * limit else None
 
 
 def boards_late(site: SiteSnapshot) -> Fields | None:
@@ -99,12 +100,15 @@ def few_items(window: Window) -> Iterator[tuple[str, Fields]]:
             yield site.name, {"count": f"{grown.items / minutes:.3g}"}
 
 
-def failing(grown: SiteMarks) -> Fields | None:
-    """Return the share of failed attempts where the share is high."""
-    # Not of a few attempts: one failure of two is half, and means nothing.
-    is_much = grown.attempts >= FAILED_OF_LEAST and grown.failed > FAILED_SHARE * grown.attempts
-    is_all = grown.failed >= ALL_FAIL_LEAST and not grown.done
-    return {"share": f"{grown.failed / max(grown.attempts, grown.failed):.0%}"} if is_much or is_all else None
+def failing(window: Window) -> Iterator[tuple[str, Fields]]:
+    """Return the sites with a high share of failed attempts, and that share."""
+    for site, grown in window.growth:
+        # Not of a few attempts: one failure of two is half, and means nothing.
+        is_much = grown.attempts >= FAILED_OF_LEAST and grown.failed > FAILED_SHARE * grown.attempts
+        is_all = site.failed_in_a_row >= ALL_FAIL_LEAST and not grown.done
+        if is_much or is_all:
+            share = 1 if is_all else grown.failed / max(grown.attempts, grown.failed)
+            yield site.name, {"share": f"{share:.0%}"}
 
 
 def unreadable(grown: SiteMarks) -> Fields | None:

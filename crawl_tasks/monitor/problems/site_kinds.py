@@ -8,6 +8,7 @@ from crawl_tasks.monitor.problems.kinds import AlertRule, Kind, Severity
 from crawl_tasks.monitor.problems.site_conditions import of_growth, of_site, unless_resting
 
 _NOT_PAUSED = "and on (site) crawl_site_paused == 0"
+_NOT_DRAINING = "unless on (site) crawl_site_draining == 1"
 _NOT_RESTING = "unless on (site) crawl_site_rest_seconds > 60"
 _SHARE = {"share": "{{ $value | humanizePercentage }}"}
 _STAGE = {"stage": "{{ $labels.stage }}"}
@@ -32,14 +33,18 @@ _STUCK = f"""sum by (site) (max_over_time(crawl_requests{{state=~"ready|released
 and on (site) {_increase("crawl_pages_total", "15m")} == 0
 {_NOT_PAUSED}
 {_NOT_RESTING}"""
-# The second part lasts as long as a site is down: backoff and breaker leave fewer attempts than the first part needs.
+# The second part lasts as long as a site is down, though it is asked once a day: no counter grows meanwhile.
 _FAILING = f"""{_share_of_attempts("crawl_failures_total", conditions.FAILED_SHARE, conditions.FAILED_OF_LEAST)}
-or {_increase("crawl_failures_total", "30m")} / {_ATTEMPTS} > {conditions.FAILED_SHARE}
-and on (site) {_increase("crawl_failures_total", "30m")} >= {conditions.ALL_FAIL_LEAST}
+or clamp_max(max by (site) (crawl_failures_in_a_row) >= {conditions.ALL_FAIL_LEAST}, 1)
 and on (site) {_increase("crawl_pages_total", "15m")} == 0"""
 _BACKLOG = f"""crawl_open_requests >= on (site) {conditions.BACKLOG_SHARE} * crawl_backlog_limit
-and on (site) max_over_time(crawl_boards{{state="overdue"}}[10m]) > 0
+and on (site) max_over_time(crawl_board_overdue_seconds[10m]) > 0
 {_NOT_PAUSED}
+{_NOT_DRAINING}
+{_NOT_RESTING}"""
+_LATE = f"""crawl_boards{{state="late"}} > 0
+{_NOT_PAUSED}
+{_NOT_DRAINING}
 {_NOT_RESTING}"""
 _UNREADABLE = f"""{_increase('crawl_failures_total{reason="parse"}', "30m")}
 > {conditions.UNREADABLE_SHARE} * {_ATTEMPTS}"""
@@ -70,7 +75,7 @@ SITE_KINDS = (
     Kind("CrawlSiteLate", Severity.WARNING, "{count} boards are not scanned on time",
          "crawl-tasks status {subject}; a full backlog, a slow forum or too few workers hold scans back", "site",
          unless_resting(conditions.boards_late),
-         rule=AlertRule(f'crawl_boards{{state="late"}} > 0 {_NOT_PAUSED}\n{_NOT_RESTING}', "10m")),
+         rule=AlertRule(_LATE, "10m")),
     Kind("CrawlNoProgress", Severity.CRITICAL, "{count} requests wait and no page was fetched for 15 minutes",
          "crawl-tasks check; are workers alive, does the forum answer (crawl-tasks try {subject})?", "site",
          conditions.no_progress, takes_window=True,
@@ -81,7 +86,7 @@ SITE_KINDS = (
          rule=AlertRule(_FEW_ITEMS, "5m", {"count": "{{ $value | humanize }}"})),
     Kind("CrawlErrorRatio", Severity.WARNING, "{share} of the attempts fail",
          "crawl-tasks status {subject} names the reasons; crawl-tasks failed list --site {subject} the pages", "site",
-         of_growth(conditions.failing), takes_window=True,
+         conditions.failing, takes_window=True,
          rule=AlertRule(_FAILING, "5m", _SHARE)),
     Kind("CrawlParserBroken", Severity.CRITICAL, "{count} pages within {span} are not what the site file says",
          "crawl-tasks failed list --site {subject} --state parked; mend the site file, then crawl-tasks"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from crawl_tasks.errors import Hung
+from crawl_tasks.errors import AccessDenied, Hung, ParseError
 from crawl_tasks.frontier.frontier import NoLease
 from crawl_tasks.frontier.histogram import Histogram
 from crawl_tasks.model import Kind, Stage
@@ -24,6 +24,8 @@ REFUSALS = (NoLease.PAUSED, NoLease.WINDOW_FULL, NoLease.TOO_EARLY, NoLease.STOR
 GATE = [(f"refused:{refusal.value}", refusal.name.lower()) for refusal in REFUSALS]
 STAGES = [(stage, f'stage="{stage.value}"') for stage in Stage]
 
+# An increase counts from the first sample on: a rule would not see the failures with which a counter begins.
+ALERTED = {error.reason: 0 for error in (Hung, ParseError, AccessDenied)}
 CHANGES = ("new", "filled", "changed", "unchanged")
 ITEM_LABELS = [
     (f"{kind.value}:{change}", labels(kind=kind.value, change=change)) for kind in Kind for change in CHANGES
@@ -162,6 +164,8 @@ FAMILIES = (
     Family("crawl_board_lateness_seconds", H, (), "Time from when boards were due to when their scans were admitted.",
            histograms=lambda snap: [("", snap.lateness())]),
     Family("crawl_site_paused", G, ("site",), "1 if the site is paused.", each=lambda site: int(site.is_paused)),
+    Family("crawl_site_draining", G, ("site",), "1 if the site begins no scan: pause --drain.",
+           each=lambda site: int(site.is_draining)),
     Family("crawl_site_min_items_per_minute", G, ("site",), "Items a minute that the site file expects, 0 for none.",
            each=lambda site: float(site.counts.fields.get("min_items", "0"))),
     Family("crawl_own_total", C, ("site", "name"), "Counters that functions of the site raised (api.count).",
@@ -206,7 +210,10 @@ FAMILIES = (
     Family("crawl_response_body_bytes_total", C, ("site",), "Bytes of pages after decoding.",
            each=lambda site: site.stat("body")),
     Family("crawl_failures_total", C, ("site", "reason"), "Attempts that failed.",
-           rows=by("reason", lambda site: {Hung.reason: 0} | site.failed)),
+           rows=by("reason", lambda site: ALERTED | site.failed)),
+    Family("crawl_failures_in_a_row", G, ("site",),
+           "Failed attempts since the last page that came. 0 while nothing is wanted of the site.",
+           each=lambda site: site.failed_in_a_row),
     Family("crawl_retries_total", C, ("site", "reason"), "Failed attempts that are tried again.",
            rows=by("reason", _retries)),
     Family("crawl_given_up_total", C, ("site", "state", "reason"), "Requests that were given up: parked or dead.",

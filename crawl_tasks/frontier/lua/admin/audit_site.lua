@@ -1,15 +1,17 @@
--- Audit the sums of a site's ledger, at one instant: its balance, its boards' scans, its place in the schedules.
+-- Audit the sums of a site's ledger, at one instant: its balance, its place in the schedules, the scans of some boards.
 -- KEYS 1: key prefix
 -- ARGV 1: site
--- ARGV 2: most open and parked requests to look through for boards' scans
--- ARGV 3: 1 to mend the flaws that can be mended here
--- RETURNS 0: {0, {flaw, where, 1 when mended, ...}}
--- RETURNS 1: {1, {flaw, where, 1 when mended, ...}}, too many requests are open: boards' scans were not counted
+-- ARGV 2: cursor, 0 to begin
+-- ARGV 3: most requests to look through for boards' scans. With more the scans are not counted
+-- ARGV 4: 1 to mend the flaws that can be mended here
+-- RETURNS 0: {0, next cursor (0 at the end), {flaw, where, 1 when mended, ...}}
 -- RETURNS -1: the site is not published
 
 local site = load_site(ARGV[1])
 if not site then return {-1} end
-local mend, now = ARGV[3] == '1', now_ms()
+local AT_ONCE = 100  -- boards
+
+local mend, now = ARGV[4] == '1', now_ms()
 local flaws, failed_hashes = {}, {':parked', ':dead'}
 
 local function note(flaw, where, repair)
@@ -38,15 +40,15 @@ local function check_balance(open)
   end
 end
 
-local counts = {}  -- of each board: open list pages of scans, and of full passes
+local counts = {}  -- of each board: open list pages of scans, of walks, and of full passes
 
 local function count(entry)
-  local payload = string.match(entry, 'list %d %d+ %S+ (%[.*)$')
+  local level, payload = string.match(entry, 'list (%d) %d+ %S+ (%[.*)$')
   if not payload then return end
   local said = cjson.decode(payload)
-  local pass = said[4] and (said[4][3] or '') ~= '' and 2 or 1
-  counts[said[1]] = counts[said[1]] or {0, 0}
-  counts[said[1]][pass] = counts[said[1]][pass] + 1
+  local field = board_field(said, level)
+  counts[said[1]] = counts[said[1]] or {open = 0, walk_open = 0, full_open = 0}
+  counts[said[1]][field] = counts[said[1]][field] + 1
 end
 
 local function count_hash(key)
@@ -58,32 +60,43 @@ local function count_hash(key)
   until cursor == '0'
 end
 
+-- Count the list pages of boards where they can be. Return whether these were few enough.
 local function count_scans()
+  local left = ARGV[3] - redis.call('ZCARD', site.key .. ':delayed')
+  for _, name in ipairs({':open', ':parked'}) do left = left - redis.call('HLEN', site.key .. name) end
+  for _, key in ipairs(ready_keys(site, 'list')) do left = left - redis.call('LLEN', key) end
+  if left < 0 then return false end
   for _, key in ipairs(ready_keys(site, 'list')) do
-    for _, entry in ipairs(redis.call('LRANGE', key, 0, ARGV[2])) do count(entry) end
+    for _, entry in ipairs(redis.call('LRANGE', key, 0, ARGV[3])) do count(entry) end
   end
-  for _, entry in ipairs(redis.call('ZRANGE', site.key .. ':delayed', 0, ARGV[2])) do count(entry) end
+  for _, entry in ipairs(redis.call('ZRANGE', site.key .. ':delayed', 0, ARGV[3])) do count(entry) end
   count_hash(site.key .. ':open')
   count_hash(site.key .. ':parked')
+  return true
 end
 
 local function check_scans(id, key, v)
-  local counted = counts[id] or {0, 0}
-  local is_scanning = redis.call('SISMEMBER', site.key .. ':scanning', id) == 1
-  if tonumber(v[2] or 0) ~= counted[1] or is_scanning ~= (counted[1] > 0) then
+  local counted = counts[id] or {open = 0, walk_open = 0, full_open = 0}
+  local is_scanning, scans = redis.call('SISMEMBER', site.key .. ':scanning', id) == 1, tonumber(v[2] or 0)
+  -- An older version counted the pages of walks as those of scans: both together are right then.
+  local are_walks_scans = not v[7] and scans > counted.open and scans == counted.open + counted.walk_open
+  if are_walks_scans then counted = {open = scans, walk_open = 0, full_open = counted.full_open} end
+  if scans ~= counted.open or is_scanning ~= (counted.open > 0) then
     note('scan', id, function()
-      redis.call('HSET', key, 'open', counted[1])
-      redis.call(counted[1] > 0 and 'SADD' or 'SREM', site.key .. ':scanning', id)
+      redis.call('HSET', key, 'open', counted.open)
+      redis.call(counted.open > 0 and 'SADD' or 'SREM', site.key .. ':scanning', id)
     end)
   end
-  if tonumber(v[3] or 0) ~= counted[2] then
-    note('scan', id, function() redis.call('HSET', key, 'full_open', counted[2]) end)
+  for field, seen in pairs({full_open = v[3], walk_open = v[7]}) do
+    if tonumber(seen or 0) ~= counted[field] then
+      note('scan', id, function() redis.call('HSET', key, field, counted[field]) end)
+    end
   end
 end
 
 local function check_board(id, are_counted)
   local key, name = board_key(site, id), site.name .. ' ' .. id
-  local v = redis.call('HMGET', key, 'line', 'open', 'full_open', 'held', 'full_line', 'interval_ms')
+  local v = redis.call('HMGET', key, 'line', 'open', 'full_open', 'held', 'full_line', 'interval_ms', 'walk_open')
   if not v[1] or not v[6] then return note('blank_board', id) end
   if not v[4] and not redis.call('ZSCORE', P .. ':boards', name) then
     note('unscheduled', id, function() redis.call('ZADD', P .. ':boards', now, name) end)
@@ -94,17 +107,16 @@ local function check_board(id, are_counted)
   if are_counted then check_scans(id, key, v) end
 end
 
-check_levels()
-local open = backlog(site)
-check_balance(open)
-if open > 0 and not redis.call('ZSCORE', P .. ':due', site.name) then
-  note('unattended', site.name, function() schedule_look(site, now) end)
+if ARGV[2] == '0' then
+  check_levels()
+  local open = backlog(site)
+  check_balance(open)
+  if open > 0 and not redis.call('ZSCORE', P .. ':due', site.name) then
+    note('unattended', site.name, function() schedule_look(site, now) end)
+  end
 end
-local are_counted = open + redis.call('HLEN', site.key .. ':parked') <= tonumber(ARGV[2])
-if are_counted then count_scans() end
-for _, id in ipairs(redis.call('SMEMBERS', site.key .. ':boards')) do  -- bounded by the site file
-  check_board(id, are_counted)
-end
+local are_counted = count_scans()
+local page = redis.call('SSCAN', site.key .. ':boards', ARGV[2], 'COUNT', AT_ONCE)
+for _, id in ipairs(page[2]) do check_board(id, are_counted) end
 if mend then note_change(site) end
-if not are_counted then return {1, flaws} end
-return {0, flaws}
+return {0, page[1], flaws}

@@ -4,7 +4,7 @@
 -- ARGV 1: counts of stored rows, as JSON: {site: {name of a statistic: number}}
 -- ARGV 2: ages of posts by board, as JSON: {site: {board: [number by bucket of AGES_S ..., sum]}}
 -- ARGV 3: ids of the pages, as JSON: {site: [id]}
--- RETURNS 0: {0, pages that nobody has taken yet}
+-- RETURNS 0: {0, pages that nobody has taken yet, each site whose crawl has ended by this ...}
 
 -- Add ages to a board's histogram. One field a board, and none for unpublished boards: there may be a hundred thousand.
 local function add_ages(key, ages)
@@ -31,13 +31,15 @@ local function take_away(ids)
   return gone
 end
 
-local all = 0
+local all, ended = 0, {}
 for name, ids in pairs(cjson.decode(ARGV[3])) do
   local gone = take_away(ids)
   if gone > 0 then
     count_stored(name, gone)
     note_change({name = name})
     all = all + gone
+    local site = load_site(name)
+    if site and has_ended(site) then ended[#ended + 1] = name end
   end
 end
 if all > 0 then  -- a second call for the same pages counts nothing
@@ -49,4 +51,4 @@ if all > 0 then  -- a second call for the same pages counts nothing
   end
 end
 if redis.call('XLEN', stream) == 0 then redis.call('DEL', stream) end  -- or the names of all consumers would stay for ever
-return {0, untaken()}
+return {0, untaken(), unpack(ended)}

@@ -1,24 +1,41 @@
 -- Shared by every script, behind guard.lua: admission. A line becomes an entry of the ledger, and a board's scan goes on.
--- EXPORTS: board_key note_board register_level return_ready return_tried append_ready admit_line flush_admission
+-- EXPORTS: board_key is_by_hand is_walk board_field note_board register_level return_ready return_tried append_ready admit_line flush_admission
 -- EXPORTS: backlog
 
 function board_key(site, id) return site.key .. ':board:' .. id end
 
--- Count an open list page of a board up or down. Pages of a full pass are counted apart, so that they hold up no scan: the
--- third value of their reach names the pass. A board that left the site file is remembered until its last list page ends.
-function note_board(site, payload, change)
+-- Return whether a person asked for a walk over a board: it is named like seed1700000000000.
+function is_by_hand(said) return string.find(said[3], '^seed%d+$') ~= nil end
+
+-- Return whether a list page belongs to a walk, which shows a board's history. A scan shows what is new, and keeps its priority
+-- behind page 1. `said` is the page's payload, decoded.
+function is_walk(said, level) return is_by_hand(said) or (said[2] > 1 and tonumber(level) <= BACKFILL) end
+
+-- Return the field that counts a board's open list pages of a kind: scans, walks and full passes each have one, so that no
+-- walk or pass holds up a scan. The third value of its reach names a pass.
+function board_field(said, level)
+  if said[4] and (said[4][3] or '') ~= '' then return 'full_open' end
+  return is_walk(said, level) and 'walk_open' or 'open'
+end
+
+-- Count an open list page of a board up or down. Return the board's key and its open pages of scans, nil for another page. A
+-- board that left the site file is remembered until its last list page ends.
+function note_board(site, payload, level, change)
   local said = cjson.decode(payload)
   local id = said[1]
   local key = board_key(site, id)
-  local v = redis.call('HMGET', key, 'line', 'open', 'full_open')
+  local v = redis.call('HMGET', key, 'line', 'open', 'full_open', 'walk_open')
   if not v[2] then return end
-  local is_full = said[4] and (said[4][3] or '') ~= ''
-  local open = redis.call('HINCRBY', key, is_full and 'full_open' or 'open', change)
+  local field = board_field(said, level)
+  -- An older version counted the pages of walks as those of scans.
+  if field == 'walk_open' and change < 0 and tonumber(v[4] or 0) <= 0 then field = 'open' end
+  local open = redis.call('HINCRBY', key, field, change)
   if not v[1] then
-    if open <= 0 and tonumber(v[is_full and 2 or 3] or 0) <= 0 then redis.call('DEL', key) end
+    if (v[2] + 0) + (v[3] or 0) + (v[4] or 0) + change <= 0 then redis.call('DEL', key) end
     return
   end
-  if is_full then return end
+  if field == 'walk_open' and open <= 0 then redis.call('HDEL', key, 'walk_open', 'slid') end
+  if field ~= 'open' then return end
   if change > 0 and open == 1 then redis.call('SADD', site.key .. ':scanning', id) end
   if open <= 0 then redis.call('SREM', site.key .. ':scanning', id) end
   return key, open
@@ -60,21 +77,57 @@ function append_ready(site, stage, level, entry)
   batch[#batch + 1] = entry
 end
 
--- Return whether the walk over a board's list goes on from a page. When a scan went beyond its second page, the next scan
--- walks as far once more: a row that left the list during the scan moved others up, onto pages that were already read.
--- That scan may go on over `slack` pages without news.
-local function walks_on(site, request)
+-- Return whether a walk goes on from a page. It passes `slack` pages without news, and as many known rows as the scans found
+-- news meanwhile (`slid`): each thread that they found has moved one row onto a page that the walk had before it.
+local function goes_on(site, key)
+  local slack, slid = unpack(redis.call('HMGET', key, 'slack', 'slid'))
+  if site.news > 0 then
+    redis.call('HINCRBY', key, 'walk', 1)
+  elseif tonumber(slack or 0) > 0 then
+    redis.call('HINCRBY', key, 'slack', -1)
+  elseif tonumber(slid or 0) > 0 then
+    redis.call('HINCRBY', key, 'slid', -math.max(1, site.known))
+  else
+    return false
+  end
+  return true
+end
+
+-- Return whether a walk begins where a scan ends. It goes on behind a page with news. It also goes over as many pages as the last
+-- scan or walk that went beyond page 2: a row that left the list meanwhile moved others up, onto pages that were already read. A
+-- walk that ended on page 2 may have met rows that news had moved there.
+local function begin_walk(site, key, may_have_more)
+  local pages, open = unpack(redis.call('HMGET', key, 'walk', 'walk_open'))
+  pages = tonumber(pages or 0)
+  local is_due = pages > 1 or (site.news > 0 and (may_have_more or pages == 1))
+  if not is_due or tonumber(open or 0) > 0 then return false end
+  redis.call('HSET', key, 'walk', may_have_more and site.news > 0 and 1 or 0, 'slack', math.max(0, pages - 1))
+  return true
+end
+
+-- Return whether a list's next page is asked for, and whether a walk begins with it. A scan goes on as far as all rows are new.
+-- Behind a known row stands what was read before, or history. On a list in the order of the last replies that is certain where the
+-- rows are older than the newest one of the scan before.
+local function walks_on(site, said, level)
   -- Echoes stand newest first: behind a known one all are known.
   if site.echoes.new + site.echoes.known > 0 then return site.echoes.known == 0 end
-  local key = board_key(site, cjson.decode(string.match(request, '^%S+ (.*)$'))[1])
+  local key = board_key(site, said[1])
   if redis.call('EXISTS', key) == 0 then return site.news > 0 end
-  if site.news > 0 then
+  if is_walk(said, level) then return goes_on(site, key) end
+  local may_have_more = not (site.row_at > 0 and site.row_at < site.known_until)
+  if site.news > 0 and site.known == 0 and may_have_more then
     redis.call('HINCRBY', key, 'walked', 1)
     return true
   end
-  if tonumber(redis.call('HGET', key, 'slack') or 0) <= 0 then return false end
-  redis.call('HINCRBY', key, 'slack', -1)
-  return true
+  local begins = begin_walk(site, key, may_have_more)
+  return begins, begins
+end
+
+-- Return whether a scan leaves a page to the walk over the same board: one of many pages that page 1 of the list names at once.
+local function is_left_to_walk(site, said, level)
+  local parent = site.listed
+  if not parent or parent[2] ~= 1 or said[2] <= 2 or board_field(said, level) ~= 'open' then return false end
+  return tonumber(redis.call('HGET', board_key(site, said[1]), 'walk_open') or 0) > 0
 end
 
 -- Take one more list request off the budget of a site with the priced policy, which scan.lua describes.
@@ -83,17 +136,27 @@ local function spend_scan(site)
   if requests then redis.call('HINCRBY', site.key, 'scan_at', math.floor(3600000 / requests)) end
 end
 
--- Pass one line through the guard, and enter a new one into the ledger as ready. flush_admission() must follow the last.
+-- Pass one line through the guard, and enter a new one into the ledger as ready. Return the line as it was admitted, or false.
+-- flush_admission() must follow the last.
 -- An echo makes no request in two places: where nobody named its thread, which is read whole when its own board lists it,
 -- and behind page 1 of a first scan, where everything is older than the scan.
 function admit_line(site, line, now, unguarded)
   local flag, stage, level, request = string.match(line, '^(%p) (%a+) (%d) (.*)$', string.find(line, ' ', 1, true) + 1)
+  local said = stage == 'list' and cjson.decode(string.match(request, '^%S+ (.*)$'))
+  local is_backfill, admitted = site.is_old_walk, line
   if flag == '?' then
-    if not walks_on(site, request) then return false end
-    spend_scan(site)
+    local goes, begins = walks_on(site, said, level)
+    if not goes then return false end
+    is_backfill = is_backfill or begins
   end
+  if said and is_left_to_walk(site, said, level) then return false end
+  if is_backfill and tonumber(level) > BACKFILL then
+    level = tostring(math.floor(level / 4))  -- as ParseContext.rank() does, in the order that the stages had
+    admitted = string.match(line, '^%S+ ') .. table.concat({flag, stage, level, request}, ' ')
+  end
+  if flag == '?' and tonumber(level) > BACKFILL then spend_scan(site) end
   if flag == '~' and stage == 'list' and not unguarded then  -- produce.lua admits one list page of a full pass at a time
-    local key = board_key(site, cjson.decode(string.match(request, '^%S+ (.*)$'))[1])
+    local key = board_key(site, said[1])
     if redis.call('HEXISTS', key, 'full_line') == 1 then redis.call('HSET', key, 'full_next', line) end
     return false
   end
@@ -117,9 +180,9 @@ function admit_line(site, line, now, unguarded)
   else
     append_ready(site, stage, level, entry)
   end
-  if stage == 'list' then note_board(site, string.match(request, '^%S+ (.*)$'), 1)
+  if stage == 'list' then note_board(site, string.match(request, '^%S+ (.*)$'), level, 1)
   elseif is_new ~= 'again' then site.news = site.news + 1 end
-  return true
+  return admitted
 end
 
 -- Write the batches of an admission: ready lists, guard sizes, counters. One command a batch is cheaper than one a line.

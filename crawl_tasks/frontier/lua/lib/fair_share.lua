@@ -6,9 +6,8 @@
 -- EXPORTS: lane_keys count_ready count_waiting divide_among_lanes
 
 local LANES = {'list', 'post', 'comment', 'backfill'}
-local LOW = 2  -- highest priority of backfill
 
-local function lane_of(stage, level) return tonumber(level) <= LOW and 'backfill' or stage end
+local function lane_of(stage, level) return tonumber(level) <= BACKFILL and 'backfill' or stage end
 
 function lane_keys(site, stage, lane)
   local keys = {}
@@ -18,29 +17,26 @@ function lane_keys(site, stage, lane)
   return keys
 end
 
--- Count the ready requests by stage, and by the name of each list.
+-- Count the ready requests: all, those of backfill, and by kind (`backfill`, or `news` for the other lanes) and stage.
 function count_ready(site)
-  local ready = {}
+  local ready = {all = 0, all_backfill = 0, news = {}, backfill = {}}
   for _, stage in ipairs(STAGES) do
-    ready[stage] = 0
-    for _, key in ipairs(ready_keys(site, stage)) do
-      ready[key] = redis.call('LLEN', key)
-      ready[stage] = ready[stage] + ready[key]
+    ready.news[stage], ready.backfill[stage] = 0, 0
+    for level in string.gmatch(site.levels[stage], '%d') do
+      local of, n = tonumber(level) <= BACKFILL and ready.backfill or ready.news, redis.call('LLEN', ready_key(site, stage, level))
+      of[stage], ready.all = of[stage] + n, ready.all + n
     end
+    ready.all_backfill = ready.all_backfill + ready.backfill[stage]
   end
   return ready
 end
 
 -- Count the waiting requests of each lane, as far as their stages have places on the queue.
-function count_waiting(site, places, ready)
-  local waiting = {list = 0, post = 0, comment = 0, backfill = 0}
+function count_waiting(places, ready)
+  local waiting = {backfill = 0}
   for _, stage in ipairs(STAGES) do
-    for level in string.gmatch(site.levels[stage], '%d') do
-      if places[stage] > 0 then
-        local lane = lane_of(stage, level)
-        waiting[lane] = waiting[lane] + math.min(places[stage], ready[ready_key(site, stage, level)])
-      end
-    end
+    waiting[stage] = math.min(math.max(0, places.news[stage]), ready.news[stage])
+    waiting.backfill = waiting.backfill + math.min(math.max(0, places.backfill[stage]), ready.backfill[stage])
   end
   return waiting
 end

@@ -11,24 +11,24 @@ local MOST_SCANS, MOST_AGE = 10, 86400000
 
 local function read_validator(said) return string.match(said or '', '^(%S+) (%d+) (%d+) (.*)$') end
 
--- Return the board whose current scan a list request begins, its validator and its slack. Nil for other requests.
+-- Return the board whose current scan a list request begins, its validator, and whether a walk is due. Nil for other requests.
 local function board_of_scan(site, stage, payload)
   if stage ~= 'list' then return nil end
   local said = cjson.decode(payload)
   if said[2] ~= 1 then return nil end
   local key = board_key(site, said[1])
-  local v = redis.call('HMGET', key, 'scan', 'validator', 'slack')
+  local v = redis.call('HMGET', key, 'scan', 'validator', 'walk')
   if v[1] ~= said[3] then return nil end
-  return key, v[2], tonumber(v[3] or 0)
+  return key, v[2], tonumber(v[3] or 0) > 1
 end
 
 -- Return the validator for a scan's first request, or '' where the whole page is wanted: after a failure, under rules that
 -- have not read the page, when the walk must go on beyond it, as a probe, and where the guard forgets listed posts.
 function find_validator(site, stage, payload, attempt, now)
-  local key, known, slack = board_of_scan(site, stage, payload)
+  local key, known, is_walk_due = board_of_scan(site, stage, payload)
   local version, at, scans, text = read_validator(known)
   local guard = stage_letter(site.guard, 'post')
-  if version ~= site.version or text == '-' or attempt > 1 or slack > 0 or site.open_breakers.list or guard == 'r' or guard == 'o'
+  if version ~= site.version or text == '-' or attempt > 1 or is_walk_due or site.open_breakers.list or guard == 'r' or guard == 'o'
     or tonumber(scans) >= MOST_SCANS or now - at > MOST_AGE then return '' end
   return text
 end

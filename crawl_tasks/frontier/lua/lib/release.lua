@@ -107,15 +107,16 @@ local function release_probe(site, stage, now)
   return release_stage(site, stage, 1, now)
 end
 
--- Return the free places of each stage in the site's window, the requests on their way to a worker, and all released ones.
+-- Return the free places of each kind of lane and stage in the site's window, the requests on their way to a worker, and all released ones.
 -- The leases of all stages and the stage's own released requests take places, so that a stage without a worker cannot take
 -- the window from the others. Requests that were released a moment ago are on their way, and count for all stages.
 local function count_places(site, room, now)
-  local places, coming, released = {}, 0, 0
+  local places, coming, released = {news = {}, backfill = {}}, 0, 0
   for _, stage in ipairs(STAGES) do
     local key = site.key .. ':released:' .. stage
     local standing = redis.call('ZCARD', key)
-    places[stage], released = site.open_breakers[stage] and 0 or room - standing, released + standing
+    local free = site.open_breakers[stage] and 0 or room - standing
+    places.news[stage], places.backfill[stage], released = free, free, released + standing
     if standing > 0 then coming = coming + redis.call('ZCOUNT', key, now - (site.delay > 0 and ON_ITS_WAY or COMING), '+inf') end
   end
   return places, coming, released
@@ -137,18 +138,23 @@ function release(site, now)
     return 0
   end
   local ready = count_ready(site)
-  local limit = find_limit(site, ready.list + ready.post + ready.comment, leased + released, room)
+  local limit = find_limit(site, ready, leased + released, room)
   if limit then limit = hold_back(limit, places, ready) end
-  local function send(stage, most, lane)
-    local sent = release_stage(site, stage, math.min(most, places[stage]), now, lane)
-    note_sent(limit, places, stage, sent)
+  local function send(kind, stage, most, lane)
+    local sent = release_stage(site, stage, math.min(most, places[kind][stage]), now, lane)
+    note_sent(limit, places, kind, stage, sent)
     return sent
   end
-  local quota, count = divide_among_lanes(site, count_waiting(site, places, ready), site.delay > 0 and 1 or room - coming), 0
-  for _, stage in ipairs(STAGES) do count = count + send(stage, quota[stage], stage) end
-  for i = #STAGES, 1, -1 do  -- comment pages first: a thread is finished before the next one begins
-    local sent = send(STAGES[i], quota.backfill, 'backfill')
-    quota.backfill, count = quota.backfill - sent, count + sent
+  local quota, count = divide_among_lanes(site, count_waiting(places, ready), site.delay > 0 and 1 or room - coming), 0
+  for _, stage in ipairs(STAGES) do count = count + send('news', stage, quota[stage], stage) end
+  if quota.backfill > 0 then
+    local scans = redis.call('LLEN', ready_key(site, 'list', BACKFILL))  -- before the history that they show
+    local first = send('backfill', 'list', math.min(quota.backfill, scans), 'backfill')
+    quota.backfill, count = quota.backfill - first, count + first
+    for i = #STAGES, 1, -1 do  -- comment pages first: a thread is finished before the next one begins
+      local sent = send('backfill', STAGES[i], quota.backfill, 'backfill')
+      quota.backfill, count = quota.backfill - sent, count + sent
+    end
   end
   for _, stage in ipairs(STAGES) do
     if site.open_breakers[stage] then count = count + release_probe(site, stage, now) end
@@ -178,19 +184,19 @@ end
 -- Give a request up: put its entry among the dead or the parked, as "<now> <reason>\n<entry>".
 function bury(site, entry, reason, now, state)
   state = state or 'dead'
-  local rid, stage, payload = string.match(entry, '^(%d+) (%a+) %d %d+ %S+ (.*)$')
+  local rid, stage, level, payload = string.match(entry, '^(%d+) (%a+) (%d) %d+ %S+ (.*)$')
   redis.call('HSET', site.key .. ':' .. state, rid, string.format('%.0f', now) .. ' ' .. reason .. '\n' .. entry)
   tally(site, state .. ':' .. string.match(reason, '^%S*'), 1)
-  if stage == 'list' and state == 'dead' then close_scan(site, payload, 0, now) end
+  if stage == 'list' and state == 'dead' then close_scan(site, payload, level, 0, now) end
 end
 
 -- Drop a request for good: it counts as done, and as dropped, and the outbox tells the database. An open list page ends its
 -- board's scan.
 function drop_request(site, entry, is_open, now)
-  local stage, payload = string.match(entry, '^%d+ (%a+) %d %d+ %S+ (.*)$')
+  local stage, level, payload = string.match(entry, '^%d+ (%a+) (%d) %d+ %S+ (.*)$')
   redis.call('HINCRBY', site.key, 'done:' .. stage, 1)
   redis.call('HINCRBY', site.key, 'let_go:' .. stage, 1)
-  if stage == 'list' and is_open then close_scan(site, payload, 0, now) end
+  if stage == 'list' and is_open then close_scan(site, payload, level, 0, now) end
   local trail = cjson.encode({string.format('%.0f', now), entry})
   redis.call('XADD', P .. ':outbox', '*', 'items', '["' .. site.name .. '",[],[],[],' .. trail .. ']')
 end
@@ -199,7 +205,7 @@ end
 function revive(site, state, rid, entry)
   local stage, level, rest = string.match(entry, '^%d+ (%a+) (%d) %d+ (.*)$')
   append_ready(site, stage, level, rid .. ' ' .. stage .. ' ' .. level .. ' 0 ' .. rest)
-  if stage == 'list' and state == 'dead' then note_board(site, string.match(rest, '^%S+ (.*)$'), 1) end
+  if stage == 'list' and state == 'dead' then note_board(site, string.match(rest, '^%S+ (.*)$'), level, 1) end
 end
 
 -- Start entries of other programs ----------------------------------------------------------------------------

@@ -8,7 +8,7 @@
 -- `by_due` orders the boards of such a site by due time, for scans ahead of time. It may name boards that have left, or hold
 -- times that a person has changed since. `boards` alone says which boards are due.
 -- EXPORTS: HOUR new_scan budget_of read_pulse write_pulse uniform_interval recount_pulse meets_goal note_item plan_scan
--- EXPORTS: close_scan
+-- EXPORTS: begin_list_page close_scan learn_past
 
 HOUR = 3600000
 local MOST_BUSY, MOST_NEWS = 5000, 500
@@ -30,7 +30,7 @@ end
 
 function write_pulse(site, pulse)
   redis.call('HSET', site.key, 'pulse',
-    string.format('%.6g %.6g %.6g %.6g %.6g', pulse.price, pulse.items, pulse.hours, pulse.rate, pulse.met))
+    string.format('%.6g %.10g %.10g %.10g %.10g', pulse.price, pulse.items, pulse.hours, pulse.rate, pulse.met))
 end
 
 local function read_history(text)
@@ -60,17 +60,24 @@ local function add_to_pulse(site, id, pulse, history, goal, sign)
   pulse.met = math.max(0, pulse.met + sign * in_time(history, goal))
 end
 
--- Count a site's sums anew, since its boards or its goal may have changed.
-function recount_pulse(site, boards)
+-- Count a site's sums anew, since its boards or its goal may have changed: those of about `most` boards from a cursor on, added
+-- to the sums before. Return the next cursor, '0' at the end, and the sums. Scans that end between the calls shift them by the
+-- change of one board of many.
+function recount_pulse(site, cursor, sums, most)
   local requests, goal = budget_of(site)
-  if not requests then return end
-  local pulse = read_pulse(site, uniform_interval(site, requests))
-  pulse.items, pulse.hours, pulse.rate, pulse.met = 0, 0, 0, 0
-  for id in pairs(boards) do
+  if not requests then return '0', '' end
+  local items, hours, rate, met = string.match(sums, '^(%S+) (%S+) (%S+) (%S+)$')
+  local pulse = {items = tonumber(items or 0), hours = tonumber(hours or 0), rate = tonumber(rate or 0), met = tonumber(met or 0)}
+  local page = redis.call('SSCAN', site.key .. ':boards', cursor, 'COUNT', most)
+  for _, id in ipairs(page[2]) do
     local text = redis.call('HGET', board_key(site, id), 'history')
     if text then add_to_pulse(site, id, pulse, read_history(text), goal, 1) end
   end
-  write_pulse(site, pulse)
+  if page[1] == '0' then
+    pulse.price = read_pulse(site, uniform_interval(site, requests)).price
+    write_pulse(site, pulse)
+  end
+  return page[1], string.format('%.17g %.17g %.17g %.17g', pulse.items, pulse.hours, pulse.rate, pulse.met)
 end
 
 -- Return whether the site's goal is met: 95 % of the items are expected in time. Without a goal the whole budget is used.
@@ -100,24 +107,31 @@ local function tally_news(site, field)
 end
 
 -- Count what the page of all news found, and what a board's scan found although that page had been read since it was posted.
-local function check_news(site, listed, posted, seen)
-  if not has_news(site) then return end
+-- Return whether that page is still to show an item: one that was posted since, while it is read as often as the goal asks for.
+local function check_news(site, listed, posted, seen, now)
+  if not has_news(site) then return false end
   if is_news(site, listed[1]) then
     tally_news(site, 'found')
-  else
-    if not seen.news_at then  -- the first scan of a board shows its past
-      local is_first = redis.call('SISMEMBER', site.key .. ':unscanned', listed[1]) == 1
-      seen.news_at = is_first and 0 or tonumber(redis.call('HGET', site.key, 'news_at') or 0)
-    end
-    if posted > 0 and (posted + 60) * 1000 < seen.news_at then tally_news(site, 'missed') end
+    return false
   end
+  if not seen.news_at then  -- the first scan of a board shows its past
+    local is_first = redis.call('SISMEMBER', site.key .. ':unscanned', listed[1]) == 1
+    seen.news_at = is_first and 0 or tonumber(redis.call('HGET', site.key, 'news_at') or 0)
+  end
+  local unit = posted % 60 == 0 and 60 or 1  -- many forums show minutes
+  if posted > 0 and (posted + unit) * 1000 < seen.news_at then
+    tally_news(site, 'missed')
+    return false
+  end
+  local _, goal = budget_of(site)
+  return posted > 0 and now - seen.news_at < goal * HOUR
 end
 
--- Note the posting time of a new item of a list page, in seconds since the epoch, 0 where the page shows none.
+-- Note the posting time of a new item of a list page, in seconds since the epoch, 0 where the page shows none. What the page of all
+-- news is still to show is no part of what it hides.
 function note_item(site, seen, listed, posted, now)
-  check_news(site, listed, posted, seen)
   local age = posted > 0 and math.max(0, now / 1000 - posted) / 3600
-  add_item(seen.scan, age)
+  if not check_news(site, listed, posted, seen, now) then add_item(seen.scan, age) end
   if age and age < 168 then seen.hours[#seen.hours + 1] = math.floor(posted / 3600) % 24 end
 end
 
@@ -154,12 +168,58 @@ local function priced_interval(site, id, key, text, least, most, seen, now)
   return math.max(least, math.min(most, math.floor(after.interval * HOUR + 0.5)))
 end
 
+-- Return the interval at which a board's scans find something as often as the simple policy makes them: 37 of 100, where halving
+-- and lengthening by half are in balance.
+local BALANCE = 0.46  -- items a scan, -log(1 - 0.37)
+local function balanced_interval(scan, least, most)
+  local hours = observe({at = 0}, scan, nil, 0).hours
+  return math.floor(math.max(least, math.min(most, BALANCE * HOUR * hours / scan.past)))
+end
+
+-- Teach a board the past of which the database knows, and return its next interval, ms. Nil where nothing is known.
+function learn_past(site, id, sums, by_hour, at)
+  local key, items, heat, past, oldest = board_key(site, id), string.match(sums, '^(%S+) (%S+) (%S+) (%S+)$')
+  if not items then return nil end
+  local v = redis.call('HMGET', key, 'min_ms', 'max_ms')
+  local scan, hours = {items = tonumber(items), heat = tonumber(heat), past = tonumber(past), oldest = tonumber(oldest)}, {}
+  for hour, n in ipairs(numbers_in(by_hour)) do
+    for _ = 1, n do hours[#hours + 1] = hour - 1 end
+  end
+  local least, most = tonumber(v[1]), tonumber(v[2])
+  if site.freshness ~= '' then return priced_interval(site, id, key, nil, least, most, {scan = scan, hours = hours}, at) end
+  return scan.past > 0 and balanced_interval(scan, least, most) or nil
+end
+
 -- Plan a board's next scan. A board with a fixed interval is never scanned ahead of time.
 function plan_scan(site, id, at, interval, is_fixed)
   redis.call('ZADD', P .. ':boards', 'XX', at, site.name .. ' ' .. id)
   if site.freshness == '' or is_fixed then return end
   redis.call('ZADD', site.key .. ':by_due', at, id)
   redis.call('ZADD', P .. ':early', 'LT', at - EARLY * interval, site.name)
+end
+
+-- Note the time of the newest row that page 1 of a scan shows, and return that of the scan before, 0 for unknown. Both are of
+-- the forum's clock, unless that is ahead: a row from the future would end all later scans on page 1.
+local function note_newest(site, listed, times, now)
+  local key, newest = board_key(site, listed[1]), 0
+  for _, at in ipairs(times) do newest = math.max(newest, at) end
+  local v = redis.call('HMGET', key, 'line', 'newest', 'known_until', 'walk_open')
+  site.is_walked = v[4]  -- a walk goes over the same board now
+  if listed[2] > 1 or not v[1] or newest == 0 then return tonumber(v[3] or 0) end
+  redis.call('HSET', key, 'newest', math.min(newest, math.floor(now / 1000)), 'known_until', v[2] or 0)
+  return tonumber(v[2] or 0)
+end
+
+-- Prepare a site for the lines of a list page. `times` holds the last reply of each line's thread.
+function begin_list_page(site, listed, level, times, now)
+  local is_unscanned = listed[2] > 1 and redis.call('SISMEMBER', site.key .. ':unscanned', listed[1]) == 1
+  local is_walking = is_walk(listed, level)
+  site.listed = listed
+  site.is_first_walk = is_unscanned or (listed[2] > 1 and is_walking and not is_by_hand(listed))
+  -- A first walk that an older version began. `run` names its scans otherwise.
+  site.is_old_walk = is_unscanned and not is_walking and tonumber(listed[3]) ~= nil
+  site.counts_items = site.freshness ~= '' and not is_walking
+  site.known_until = not is_walking and note_newest(site, listed, times, now) or 0
 end
 
 -- Keep the new items of a page for the end of its scan, and return those of all pages.
@@ -180,11 +240,14 @@ end
 -- End a list page. A board's scan is over when none of its list requests is open, and the next one is planned: by the priced
 -- policy, or by the simple one, where a scan that found something halves the board's interval and one that found nothing
 -- lengthens it by half, within the bounds of the site. `seen` holds the new items of the page.
-function close_scan(site, payload, fresh, now, seen)
-  local key, open = note_board(site, payload, -1)
+function close_scan(site, payload, level, fresh, now, seen)
+  local key, open = note_board(site, payload, level, -1)
   if not key then return end
   seen = seen or {scan = new_scan(), hours = {}}
-  if fresh > 0 then redis.call('HINCRBY', key, 'fresh', fresh) end
+  if fresh > 0 then
+    redis.call('HINCRBY', key, 'fresh', fresh)
+    if site.is_walked then redis.call('HINCRBY', key, 'slid', fresh) end
+  end
   if site.freshness ~= '' then gather_items(key, seen, open <= 0) end
   if open > 0 then return end
   local v = redis.call('HMGET', key, 'interval_ms', 'min_ms', 'max_ms', 'fresh', 'started_at', 'history')

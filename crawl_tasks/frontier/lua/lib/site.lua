@@ -15,11 +15,12 @@
 --   "-" its list calls the page deleted
 --   "+" whatever the guard says
 -- In `open` the entry stands without its rid, behind the token of its lease (0: released, nobody holds it).
--- EXPORTS: P STAGES CHUNK MOST_LOOKS GRACE COMING now_ms now_us numbers_in gate_opens_at load_site STAGE_AT
+-- EXPORTS: P STAGES CHUNK BACKFILL MOST_LOOKS GRACE COMING now_ms now_us numbers_in gate_opens_at load_site STAGE_AT
 -- EXPORTS: stage_letter ready_key ready_keys tally measure fetch_ms_of count_effort note_change schedule_look
 
 STAGES = {'list', 'post', 'comment'}
 CHUNK = 1000    -- values in one variadic call, as Lua's stack holds about 8,000
+BACKFILL = 2    -- highest priority of backfill: first scans, walks, full passes, and what they find
 MOST_LOOKS = 50   -- pages of HSCAN that one call goes through, of about 100 each
 GRACE = 5000    -- ms that a message may be out of its queue and not leased, twice, before it is taken for lost
 
@@ -40,7 +41,7 @@ local FIELDS = {
   'guard', 'rolling_ms', 'levels:list', 'levels:post', 'levels:comment', 'guard_capacity', 'full_pass_ms',
   'shut:list', 'shut:post', 'shut:comment', 'breaker_after', 'breaker_percent', 'probe_ms',
   'slow', 'slow_ms', 'crawl_delay_ms', 'daily_budget', 'spent', 'quiet', 'offsets',
-  'weights', 'credit', 'daily_new', 'found', 'brood', 'lead', 'freshness', 'withdrawn', 'flushes',
+  'weights', 'credit', 'daily_new', 'found', 'brood', 'lead', 'freshness', 'withdrawn', 'flushes', 'failed_in_a_row',
 }
 
 function numbers_in(text)
@@ -86,7 +87,7 @@ function load_site(name)
     levels = {list = v['levels:list'] or '', post = v['levels:post'] or '', comment = v['levels:comment'] or ''},
     open_breakers = {list = v['shut:list'], post = v['shut:post'], comment = v['shut:comment']},
     breaker_after = number('breaker_after', 5), breaker_percent = number('breaker_percent', 75), probe = number('probe_ms', 900000),
-    flushes = v.flushes, guards = {}, guarded = {}, old_buckets = {}, ready = {}, known = 0, fresh = 0, news = 0, echoes = {new = 0, known = 0},
+    flushes = v.flushes, failed_in_a_row = v.failed_in_a_row, guards = {}, guarded = {}, old_buckets = {}, ready = {}, known = 0, fresh = 0, news = 0, echoes = {new = 0, known = 0},
   }
 end
 

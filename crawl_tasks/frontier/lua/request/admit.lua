@@ -10,11 +10,13 @@
 local site = load_site(ARGV[1])
 if not site then return {-1, 0, 0, 0} end
 local now, limit = now_ms(), tonumber(ARGV[2])
-local room = limit > 0 and room_for(site, limit) or limit < 0 and room_for(site) or math.huge
+local room, backfill_room = math.huge, math.huge
+if limit ~= 0 then room, backfill_room = room_for(site, limit > 0 and limit or nil) end
 local over = 0
 site.wait = tonumber(ARGV[3])
 for i = 4, #ARGV do
-  if site.fresh >= room then
+  local level = tonumber(string.match(ARGV[i], '^%S+ %p %a+ (%d)'))
+  if site.fresh >= (level <= BACKFILL and backfill_room or room) then
     over = #ARGV - i + 1
     break
   end

@@ -24,7 +24,7 @@ for _, id in ipairs(late) do hand_out(id, redis.call('HGET', P .. ':claimed', id
 most = most - #late
 if ARGV[2] ~= '' then
   local site = load_site(ARGV[2])
-  most = site and not site.paused and not site.draining and math.min(most, room_for(site)) or 0
+  most = site and not site.paused and not site.draining and math.min(most, (room_for(site))) or 0
 end
 if most <= 0 or memory_is_short() then return {0, taken} end
 

@@ -15,10 +15,11 @@
 -- ARGV 10: HTTP validator of the page, as "<site version> <text>", or ''
 -- ARGV 11: number of items, for monitoring
 -- ARGV 12: guard word of the request when its page is gone, else ''
--- ARGV 13: times of the last reply in seconds since the epoch, one for each line, 0 for unknown, or ''
+-- ARGV 13: times of the last reply in seconds since the epoch, one for each line, 0 for unknown, or ''. For a list's next page
+--   the time of the oldest row of this one, where the rows stand in the order of their last replies
 -- ARGV 14: 1 to name the lines that the guard knew, else 0
 -- ARGV 15..: lines
--- RETURNS 0: {0, new, known, released, place of each named line among the lines, from 0 ...}
+-- RETURNS 0: {0, new, known, released, 1 when the site is idle now, else 0, place of each named line among the lines, from 0 ...}
 -- RETURNS -1: the site is not published
 -- RETURNS -2: the lease is not the caller's any more, and nothing was changed
 
@@ -39,16 +40,16 @@ if not site then return {-1} end
 local entry = end_lease(site, ARGV[2], ARGV[3])
 if not entry then return {-2} end
 local now = now_ms()
-local stage, payload = string.match(entry, '^%d+ (%a+) %d %d+ %S+ (.*)$')
+local stage, level, payload = string.match(entry, '^%d+ (%a+) (%d) %d+ %S+ (.*)$')
 
 local trail = {string.format('%.0f', now), entry}
 local has_cap = site.daily_new > 0 and #ARGV >= 15
 local today = has_cap and day_at(site.offsets, now) or 0
 local is_capped, is_unchanged = false, ARGV[7] == 'unchanged:list'
 local found = has_cap and spent_on(site.found, today) or 0
-local listed = stage == 'list' and cjson.decode(payload)
-site.is_first_walk = listed and listed[2] > 1 and redis.call('SISMEMBER', site.key .. ':unscanned', listed[1]) == 1
-local seen, times = {scan = new_scan(), hours = {}}, stage == 'list' and site.freshness ~= '' and numbers_in(ARGV[13])
+local listed, times = stage == 'list' and cjson.decode(payload), stage == 'list' and numbers_in(ARGV[13])
+local seen = {scan = new_scan(), hours = {}}
+if listed then begin_list_page(site, listed, level, times, now) end
 local filtered = {}
 for i = 15, #ARGV do
   if has_cap and found + site.fresh >= site.daily_new then  -- a crawler trap: lines left out stay unknown
@@ -57,9 +58,11 @@ for i = 15, #ARGV do
     break
   end
   local news, known = site.news, site.known
-  if admit_line(site, ARGV[i], now) then trail[#trail + 1] = ARGV[i]
+  site.row_at = times and times[i - 14] or 0
+  local line = admit_line(site, ARGV[i], now)
+  if line then trail[#trail + 1] = line
   elseif ARGV[14] == '1' and site.known > known then filtered[#filtered + 1] = i - 15 end
-  if times and site.news > news then note_item(site, seen, listed, times[i - 14] or 0, now) end
+  if site.counts_items and site.news > news then note_item(site, seen, listed, site.row_at, now) end
 end
 if has_cap and site.fresh > 0 then
   redis.call('HSET', site.key, 'found', string.format('%.0f %.0f', today, found + site.fresh))
@@ -67,7 +70,7 @@ end
 if ARGV[12] ~= '' then guard_gone(site, stage, ARGV[12], now) end
 flush_admission(site)
 note_children(site, stage, site.fresh)
-if stage == 'list' then close_scan(site, payload, site.news, now, seen) end
+if stage == 'list' then close_scan(site, payload, level, site.news, now, seen) end
 if tonumber(ARGV[5]) > 0 then
   local id = cjson.decode(payload)[1]
   local key = site.key .. ':tail:' .. string.sub(id, 1, -3)
@@ -76,6 +79,7 @@ if tonumber(ARGV[5]) > 0 then
   if stage == 'post' or string.sub(ARGV[7], 1, 5) == 'gone:' or tonumber(ARGV[5]) > tonumber(redis.call('HGET', key, id) or 0) then redis.call('HSET', key, id, ARGV[5]) end
 end
 redis.call('HINCRBY', site.key, 'done:' .. stage, 1)
+if site.failed_in_a_row then redis.call('HDEL', site.key, 'failed_in_a_row') end
 count_effort(site, stage, ARGV[8])
 note_recent(site, now, entry, ARGV[8], string.match(ARGV[7], '^(gone):') or string.match(ARGV[7], '^(unchanged):') or ARGV[11])
 local fetch_ms = fetch_ms_of(ARGV[8])
@@ -88,4 +92,6 @@ for reason, n in string.gmatch(ARGV[9], '(%S+) (%d+)') do count_dropped(site, re
 redis.call('XADD', P .. ':outbox', '*', 'items', string.sub(ARGV[4], 1, -2) .. ',' .. cjson.encode(trail) .. ']')
 local worth = tonumber(ARGV[6])
 if redis.call('XLEN', P .. ':outbox') >= worth and untaken() >= worth then call_store(now) end
-return {0, site.fresh, site.known, release(site, now), unpack(filtered, 1, math.min(#filtered, CHUNK))}
+local released = release(site, now)
+local is_idle = site.fresh + released == 0 and idle_state(site) > 0
+return {0, site.fresh, site.known, released, is_idle and 1 or 0, unpack(filtered, 1, math.min(#filtered, CHUNK))}

@@ -16,7 +16,7 @@
 -- ARGV 11: 1 to raise the site's backoff, else 0
 -- ARGV 12: page, site or nothing: the scope of the failure. A site refuses requests for now, nothing was sent at all
 -- ARGV 13: 1 when the site named the time of its rest, else 0
--- RETURNS 0: {0, released, state of the request}
+-- RETURNS 0: {0, released, state of the request, idle_state() of the site}
 -- RETURNS -1: the site is not published
 -- RETURNS -2: the lease is not the caller's any more, and nothing was changed
 
@@ -62,6 +62,7 @@ if state ~= 'ready' and refusal_of(site, stage) and ARGV[10] ~= '1' and is_probe
   note_refusal(site, stage, rid, ARGV[6], now, 1, false)  -- a probe that fails otherwise says nothing: another one goes
 end
 redis.call('HINCRBY', site.key, 'failed:' .. ARGV[6], 1)
+if scope ~= 'nothing' then redis.call('HINCRBY', site.key, 'failed_in_a_row', 1) end
 count_effort(site, stage, ARGV[9])
 note_recent(site, now, entry, ARGV[9], ARGV[6])
 if ARGV[10] == '1' then note_bad_page(site, stage, rid, ARGV[6], now) end
@@ -75,4 +76,5 @@ elseif state == 'delayed' then
 else
   bury(site, entry, ARGV[6] .. ' ' .. ARGV[8], now, state)
 end
-return {0, release(site, now), state}
+local released = release(site, now)
+return {0, released, state, released > 0 and 0 or idle_state(site)}

@@ -1,6 +1,6 @@
 -- Change the scan schedule of a site's boards for an operator: their interval, or the next scan.
 -- `fix` sets an interval that holds until the site file gives the board another. `free` goes back to the site file's. `now`
--- makes boards due. `walk` does too, and that scan goes to the end of the list, with or without news. `hold` takes boards
+-- makes boards due. `walk` does too, and a walk to the end of the list follows it, with or without news. `hold` takes boards
 -- out of the schedule. `go` puts them back, due at once.
 -- KEYS 1: key prefix
 -- ARGV 1: site
@@ -14,7 +14,7 @@
 
 local site = load_site(ARGV[1])
 if not site then return {-1, 0, 0} end
-local now, act = now_ms(), ARGV[2]
+local now, act, is_pending = now_ms(), ARGV[2], has_pending(site.name)
 local changed, held = 0, 0
 local WHOLE = 1000000  -- pages without news that a scan may walk: more than any board has
 
@@ -27,9 +27,10 @@ end
 for i = 6, #ARGV do
   local id = ARGV[i]
   local key, name = board_key(site, id), site.name .. ' ' .. id
+  if is_pending then apply_board(site.name, id, now) end
   local v = redis.call('HMGET', key, 'line', 'terms', 'interval_ms', 'held')
   local start, least, most = string.match(v[2] or '', '^(%S+) (%S+) (%S+)$')
-  if v[1] and act == 'walk' then redis.call('HSET', key, 'walked', WHOLE) end
+  if v[1] and act == 'walk' then redis.call('HSET', key, 'walk', WHOLE) end
   if not v[1] then
     -- no such board
   elseif act == 'fix' then

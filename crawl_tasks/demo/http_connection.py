@@ -13,12 +13,12 @@ from crawl_tasks.demo.forum import head
 from crawl_tasks.demo.http_request import BadRequestError, HttpRequest, read_call
 
 
-class Connection(asyncio.Protocol):
+class HttpConnection(asyncio.Protocol):
     """A connection. `number` counts connections from 1, `connections` holds the open ones."""
 
     __slots__ = ("_app", "_buffer", "_connections", "_loop", "_number", "_room", "_running", "_transport", "_visit")
 
-    def __init__(self, app: DemoApp, number: int, connections: set[Connection]) -> None:
+    def __init__(self, app: DemoApp, number: int, connections: set[HttpConnection]) -> None:
         self._app, self._number, self._connections = app, number, connections
         self._loop = asyncio.get_running_loop()
         self._buffer = b""

@@ -1,4 +1,4 @@
-"""The watchdog of a crawl: notices that nothing moves, and whether anything will move by itself."""
+"""The watchdog of a crawl's progress: notices that nothing moves, and whether anything will move by itself."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ COOLDOWN_WAITED_S = 300.0
 """The longest cooldown of a site that is waited for, in seconds. Quiet hours and a spent budget are longer."""
 
 
-class Watchdog:
+class ProgressWatchdog:
     """The watchdog of one crawl, which is shown every snapshot."""
 
     def __init__(self) -> None:

@@ -13,9 +13,9 @@ from crawl_tasks.frontier.inspect.request_counts import RequestCounts, StageCoun
 from crawl_tasks.local.error_logs import ErrorLogs
 from crawl_tasks.model import Stage
 from crawl_tasks.monitor.progress import Pace, line_of
+from crawl_tasks.monitor.progress_watchdog import GIVE_UP_MS, STILL_MS, ProgressWatchdog
 from crawl_tasks.monitor.site_snapshot import SiteSnapshot
 from crawl_tasks.monitor.snapshot import Snapshot, take_snapshot
-from crawl_tasks.monitor.watchdog import GIVE_UP_MS, STILL_MS, Watchdog
 
 
 def snapshot(client: redis.Redis, later_ms: int = 0, opens_in_s: float = 0, **changes: object) -> Snapshot:
@@ -48,7 +48,7 @@ def snapshot(client: redis.Redis, later_ms: int = 0, opens_in_s: float = 0, **ch
 def test_a_crawl_is_given_up_when_nothing_moves_by_itself(
     client: redis.Redis, changes: dict[str, object], gives_up: bool
 ) -> None:
-    watchdog = Watchdog()
+    watchdog = ProgressWatchdog()
     watchdog.note(snapshot(client, **changes))
     later = snapshot(client, GIVE_UP_MS, **changes)
     watchdog.note(later)
@@ -59,7 +59,7 @@ def test_a_crawl_is_given_up_when_nothing_moves_by_itself(
 
 
 def test_any_step_begins_the_wait_anew(client: redis.Redis) -> None:
-    watchdog = Watchdog()
+    watchdog = ProgressWatchdog()
     watchdog.note(snapshot(client))
     moved = snapshot(client, GIVE_UP_MS, fields={"attempts": 1})
     watchdog.note(moved)

@@ -1,0 +1,242 @@
+"""Checks of a site file by the forum's own pages: what lists say of threads, and threads of themselves.
+
+Rules that fit one page may be wrong: a row's last author for its author, the page's own address for the next page, an
+`empty` rule that fits a page with rows. Each check compares two statements of the forum that right rules read alike. A
+check without enough to compare says nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Final, NamedTuple
+
+from crawl_tasks.discovery.dry_run import DryRun
+from crawl_tasks.errors import RefusedAddress
+from crawl_tasks.model import UNREADABLE, Comment, Post, Stage
+from crawl_tasks.parse.document import Document
+from crawl_tasks.sites.addresses import Addresses
+from crawl_tasks.sites.schema import Site
+from crawl_tasks.sites.stages import Format
+
+FEW: Final = 3
+"""Rows from which on a likeness is no chance."""
+
+LONGEST_AUTHOR: Final = 80
+FUTURE_S: Final = 86_400 + 3600
+"""A page's dates may be a day ahead: its zone may be wrong by that much."""
+
+APART_S: Final = 2 * 86_400
+"""The most by which a list and a thread may differ in the time of a post: lists often show days."""
+
+
+class Check(NamedTuple):
+    """One comparison. `name` is the statement that holds or is refuted, `evidence` the figures and an example."""
+
+    name: str
+    holds: bool
+    evidence: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.evidence}" if self.evidence else self.name
+
+
+class Thread(NamedTuple):
+    """A thread as the list shows it, and as its own pages do."""
+
+    row: Post
+    trial: DryRun
+    post: Post
+    comments: tuple[Comment, ...]
+
+
+def check_trials(site: Site, trials: Sequence[DryRun]) -> list[Check]:
+    """Return the checks for which the pages that were tried hold enough."""
+    lists = [one for one in trials if one.request.stage is Stage.LIST and one.parsed is not None]
+    rows = {row.post_id: row for one in lists for row in one.rows if isinstance(row, Post)}
+    threads = [
+        Thread(rows[one.request.key], one, post, one.parsed.items.comments)
+        for one in trials
+        if one.request.stage is Stage.POST and one.parsed is not None and one.request.key in rows
+        for post in one.parsed.items.posts[:1]
+        if post.state not in UNREADABLE
+    ]
+    paged = [one for one in trials if one.request.stage is Stage.COMMENT and one.parsed is not None]
+    checks = [*_of_lists(site, lists), *_of_rows(lists), *_of_threads(threads), *_of_comments(threads, paged)]
+    return [one for one in checks if one is not None]
+
+
+def _of_lists(site: Site, lists: Sequence[DryRun]) -> Iterator[Check | None]:
+    first = {one.request.key: _ids(one) for one in lists if one.request.page == 1 and len(_ids(one)) >= FEW}
+    same = [(one, other) for one, other in pairwise(first) if first[one] == first[other]]
+    if len(first) > 1:
+        yield Check("boards list different threads", not same, f"boards {' and '.join(same[0])} do not" if same else "")
+    second = next((one for one in lists if one.request.page > 1), None)
+    if second is not None and second.request.key in first and len(_ids(second)) >= FEW:
+        known = len(_ids(second) & first[second.request.key])
+        text = f"{known} of {len(_ids(second))} threads stand on the page before"
+        yield Check("the next page lists further threads", 2 * known < len(_ids(second)), text if known else "")
+    addresses = Addresses(site)
+    for one in lists if site.list.format is Format.HTML else ():
+        if not one.rows and (links := _thread_links(one, addresses)) >= FEW:
+            yield Check("a board without rows is empty", False, f"{links} threads are linked on {one.request.address}")
+
+
+def _thread_links(trial: DryRun, addresses: Addresses) -> int:
+    """Return the number of threads that links of a page name."""
+    if trial.page is None:
+        return 0
+    document, found = Document(trial.page), set()
+    for node in document.root.css("a[href]"):
+        try:
+            url = document.absolute(node.attributes.get("href") or "")
+            target = addresses.read(url) if url is not None and addresses.is_ours(url) else None
+        except RefusedAddress:
+            continue
+        if target is not None and target.stage is Stage.POST:
+            found.add(target.key)
+    return len(found)
+
+
+def _of_rows(lists: Sequence[DryRun]) -> Iterator[Check | None]:
+    rows = [row for one in lists for row in one.rows if isinstance(row, Post)]
+    for one in lists:
+        titles = [row.title for row in one.rows if isinstance(row, Post) and row.title]
+        if len(titles) > FEW and len(set(titles)) == 1:
+            yield Check("titles of a list differ", False, f"all {len(titles)} are {titles[0][:60]!r}")
+    yield _authors("authors of lists are names", [(row.author, row.title) for row in rows])
+    now = max((one.page.at_s for one in lists if one.page is not None), default=0.0)
+    yield _mostly(
+        "times of lists are in the past",
+        [row.created_at <= now + FUTURE_S for row in rows if row.created_at is not None],
+    )
+    if rows:
+        yield Check("rows show when a thread has news", any(row.revision for row in rows))
+    both = [row for row in rows if row.created_at is not None and row.last_reply_at is not None]
+    # A day is written without its hour, and then counts from midnight.
+    yield _mostly(
+        "no last reply is older than its post",
+        [(row.last_reply_at or 0) >= (row.created_at or 0) - 86_400 for row in both],
+    )
+
+
+def _authors(name: str, pairs: Sequence[tuple[str | None, str | None]]) -> Check | None:
+    said = [(author, text) for author, text in pairs if author]
+    same = [author for author, text in said if _letters(author) == _letters(text or "")]
+    odd = [author for author, _ in said if len(author) > LONGEST_AUTHOR or _is_no_name(author)]
+    bad = same + [author for author in odd if author not in same]
+    # One name alone may look odd. One that is the text itself is none.
+    if len(said) < (1 if same else FEW):
+        return None
+    return Check(name, 2 * len(bad) < len(said), f"{len(bad)} are not, as {bad[0][:60]!r}" if bad else "")
+
+
+def _is_no_name(author: str) -> bool:
+    # A date or a clock: a user may well be called 1984.
+    return bool(re.fullmatch(r"[\d\s.,:/-]*\d[.:/-]\d[\d\s.,:/-]*", author))
+
+
+def _mostly(name: str, verdicts: Sequence[bool], example: str = "") -> Check | None:
+    """Return a check of many comparisons, which is refuted where half of them or more fail."""
+    if not verdicts:
+        return None
+    failed = verdicts.count(False)
+    return Check(name, 2 * failed < len(verdicts), f"{failed} of {len(verdicts)} fail{example}" if failed else "")
+
+
+def _of_threads(threads: Sequence[Thread]) -> Iterator[Check | None]:
+    titles = [(one.row.title, one.post.title) for one in threads if one.row.title and one.post.title]
+    differs = next((f", as {row!r:.60} and {page!r:.60}" for row, page in titles if not _alike(row, page)), "")
+    yield _mostly("a thread has the title of its row", [_alike(row, page) for row, page in titles], differs)
+    authors = [(one.row.author, one.post.author) for one in threads if one.row.author and one.post.author]
+    differs = next((f", as {row!r:.60} and {page!r:.60}" for row, page in authors if row != page), "")
+    yield _mostly("a thread has the author of its row", [row == page for row, page in authors], differs)
+    yield _authors("authors of threads are names", [(one.post.author, one.post.title) for one in threads])
+    times = [(one.row.created_at, one.post.created_at) for one in threads]
+    pairs = [(row, page) for row, page in times if row is not None and page is not None]
+    yield _mostly("a thread began when its row says", [abs(row - page) <= APART_S for row, page in pairs])
+    counted = [(one, one.row.reply_count) for one in threads if one.row.reply_count is not None]
+    verdicts = [(_fits(one, count), one, count) for one, count in counted]
+    example = next(
+        (
+            f", as {one.trial.request.address}: {count} in the list, {len(one.comments)} read"
+            for fits, one, count in verdicts
+            if not fits
+        ),
+        "",
+    )
+    yield _mostly("threads have the replies that lists count", [fits for fits, _, _ in verdicts], example)
+    bodies = [one.post.body for one in threads if one.post.body]
+    yield _mostly(
+        "a post's text is not its title", [one.post.body != one.post.title for one in threads if one.post.body]
+    )
+    if len(bodies) >= FEW:
+        yield Check("posts have texts of their own", len(set(bodies)) > 1, f"all are {bodies[0][:60]!r}"
+                    if len(set(bodies)) == 1 else "")  # fmt: skip
+
+
+def _alike(row: str, page: str) -> bool:
+    """Return whether two titles may be the same one: lists cut titles, and pages add the forum's name."""
+    one, other = _letters(row), _letters(page)
+    return bool(one) and bool(other) and (one in other or other in one)
+
+
+def _letters(text: str) -> str:
+    return re.sub(r"\W+", "", text).casefold()
+
+
+def _fits(thread: Thread, count: int) -> bool:
+    """Return whether the comments read may be all of the replies counted. Some may have come or gone meanwhile."""
+    read = len(thread.comments)
+    parsed = thread.trial.parsed
+    if parsed is not None and any(child.stage is Stage.COMMENT for child in parsed.children):
+        return read <= count + max(2, count // 4)
+    return abs(read - count) <= max(2, count // 4) and (read > 0 or count < FEW)
+
+
+def _of_comments(threads: Sequence[Thread], paged: Sequence[DryRun]) -> Iterator[Check | None]:
+    for thread in threads:
+        yield from _of_thread_comments(thread)
+    first = {one.row.post_id: {comment.comment_id for comment in one.comments} for one in threads}
+    for one in paged:
+        ids = {row.comment_id for row in one.rows if isinstance(row, Comment)}
+        known = len(ids & first.get(one.request.key, set()))
+        if len(ids) >= FEW:
+            text = f"{known} of {len(ids)} stand on the page before" if known else ""
+            yield Check("the next page of a thread has further comments", 2 * known < len(ids), text)
+    comments = [comment for one in threads for comment in one.comments]
+    comments += [row for one in paged for row in one.rows if isinstance(row, Comment)]
+    yield _authors("authors of comments are names", [(one.author, one.body) for one in comments])
+    whole = [one for one in comments if one.state not in UNREADABLE]
+    if len(whole) >= FEW:
+        yield _mostly("comments have texts", [bool(one.body or one.body_html) for one in whole])
+        bodies = Counter(one.body for one in whole if one.body)
+        if bodies:
+            text, times = bodies.most_common(1)[0]
+            yield Check("comments have texts of their own", 2 * times < len(whole) or times < FEW,
+                        f"{times} of {len(whole)} are {text[:60]!r}" if times >= FEW else "")  # fmt: skip
+
+
+def _of_thread_comments(thread: Thread) -> Iterator[Check | None]:
+    """Yield what refutes the comments of one thread. Right ones need no line for each thread."""
+    seen: set[str] = set()
+    for one in thread.comments:
+        if one.parent_id is not None and one.parent_id not in seen and one.parent_id != thread.row.post_id:
+            later = any(other.comment_id == one.parent_id for other in thread.comments)
+            if later:
+                yield Check("parents stand before their children", False, f"{one.comment_id} before {one.parent_id}")
+                return
+        seen.add(one.comment_id)
+    began = thread.post.created_at
+    times = [one.created_at for one in thread.comments if one.created_at is not None]
+    if began is not None and len(times) >= FEW:
+        older = sum(at < began - FUTURE_S for at in times)
+        if 2 * older >= len(times):
+            yield Check("comments are younger than their post", False,
+                        f"{older} of {len(times)} are older on {thread.trial.request.address}")  # fmt: skip
+
+
+def _ids(trial: DryRun) -> set[str]:
+    return {row.post_id for row in trial.rows if isinstance(row, Post)}

@@ -1,0 +1,109 @@
+"""Rules broken on purpose: whatever the program, the pages that `try` reads refute them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+
+from crawl_tasks.cli.try_ import open_probe
+from crawl_tasks.discovery.checks import check_trials
+from crawl_tasks.discovery.dry_run import DryRun, missing_in, try_site
+from crawl_tasks.registry.site_registry import compile_site
+from crawl_tasks.settings import load_settings
+from crawl_tasks.sites.field_rules import Rule
+from crawl_tasks.sites.schema import Site
+from crawl_tasks.sites.stages import Format, Records, StageSpec
+from tests.programs.content import small_forum
+from tests.programs.host import served
+from tests.programs.test_programs import CASES, Case, found_by_new
+
+CONTENT = small_forum()
+PROGRAMS = {name: case for name, case in CASES.items() if "," not in name}
+NOTHING = Rule(css="nothing-has-this-name")
+
+
+Spec = TypeVar("Spec", StageSpec, Records)
+
+
+def with_fields(spec: Spec, fields: dict[str, Rule]) -> Spec:
+    return spec.model_copy(update={"fields": spec.fields | fields})
+
+
+def with_field(stage: str, name: str, other: str) -> Callable[[Site], Site | None]:
+    """Return a change that reads a field by the rule of another one, where the site has both."""
+
+    def change(site: Site) -> Site | None:
+        spec, inside = getattr(site, stage), site.post.comments
+        if spec is None or spec.parser or not {name, other} <= set(spec.fields):
+            return None
+        changed = {stage: with_fields(spec, {name: spec.fields[other]})}
+        if stage == "comment" and inside is not None and {name, other} <= set(inside.fields):
+            comments = with_fields(inside, {name: inside.fields[other]})
+            changed["post"] = site.post.model_copy(update={"comments": comments})
+        return site.model_copy(update=changed)
+
+    return change
+
+
+def without_records(stage: str) -> Callable[[Site], Site | None]:
+    """Return a change by which no record is found, and every page counts as empty."""
+
+    def change(site: Site) -> Site | None:
+        spec = getattr(site, stage)
+        if spec is None or spec.parser or spec.format is not Format.HTML:
+            return None
+        lost = spec.model_copy(update={"record": NOTHING, "empty": Rule(css="body")})
+        post = site.post
+        if stage == "comment" and post.comments is not None:
+            post = post.model_copy(update={"comments": post.comments.model_copy(update={"record": NOTHING})})
+        return site.model_copy(update={stage: lost, "post": post})
+
+    return change
+
+
+BROKEN = {
+    "author = title": with_field("list", "author", "title"),
+    "id = author": with_field("list", "post_id", "author"),
+    "title = author": with_field("list", "title", "author"),
+    "title of the page = author": with_field("post", "title", "author"),
+    "author of the page = title": with_field("post", "author", "title"),
+    "text = title": with_field("post", "body", "title"),
+    "text of comments = author": with_field("comment", "body", "author"),
+    "author of comments = text": with_field("comment", "author", "body"),
+    "replies = views": with_field("list", "reply_count", "view_count"),
+    "no row, and called empty": without_records("list"),
+    "no comment, and called empty": without_records("comment"),
+}
+
+
+def tried_pages(site: Site) -> list[DryRun]:
+    opened = compile_site(site, None)
+    return list(try_site(open_probe(opened, load_settings()), opened))
+
+
+def verdict(site: Site) -> list[str]:
+    """Return what `try` would say against a site file."""
+    trials = tried_pages(site)
+    return missing_in(trials) + [str(one) for one in check_trials(site, trials) if not one.holds]
+
+
+@pytest.mark.parametrize("case", PROGRAMS.values(), ids=PROGRAMS)
+def test_a_broken_rule_is_refuted(case: Case, tmp_path: Path) -> None:
+    unnoticed, tried = [], 0
+    with served(case.make(CONTENT), case.below) as host:
+        site = found_by_new(host, case, tmp_path)
+        assert verdict(site) == []
+        shown = {
+            name for one in tried_pages(site) for row in one.rows for name, value in row._asdict().items() if value
+        }
+        for name, change in BROKEN.items():
+            broken = change(site)
+            if broken is not None and ("views" not in name or "view_count" in shown):
+                tried += 1
+                unnoticed += [] if verdict(broken) else [name]
+
+    assert tried
+    assert unnoticed == []
