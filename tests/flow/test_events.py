@@ -62,10 +62,14 @@ def test_a_page_has_the_same_state_in_events_in_flower_and_in_the_ledger(world: 
     assert reported(events, "task-failed", "parked: parse: ") == 1
     assert reported(events, "task-failed", "dead: redirect: ") == 1
     assert reported(events, "task-failed", "") == 2
-    assert reported(events, "task-retried", "delayed: server_error: ") == reported(events, "task-retried", "") == 2
+    assert reported(events, "task-retried", "delayed: server_error: ") == 2
+    # On a machine that is very busy a page may fail by a deadline too: then the ledger has that failure as well.
+    failed = sum(int(count) for field, count in counts.fields.items() if field.startswith("failed:"))
+    retried = reported(events, "task-retried", "")
+    assert retried == failed - 2, [event for event in events if event["type"] == "task-retried"]
     assert reported(events, "task-succeeded", "gone") == 5
     eventually(lambda: flowers(port, "SUCCESS") >= counts.done)
-    assert (flowers(port, "FAILURE"), flowers(port, "RETRY"), flowers(port, "STARTED")) == (2, 2, 0)
+    assert (flowers(port, "FAILURE"), flowers(port, "RETRY"), flowers(port, "STARTED")) == (2, retried, 0)
 
 
 @pytest.mark.parametrize(

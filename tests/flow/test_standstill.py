@@ -18,7 +18,7 @@ HASTY = (
 )
 
 
-def run(world: World, *program: str) -> subprocess.Popen[bytes]:
+def run(world: World, *program: str, more: str = "") -> subprocess.Popen[bytes]:
     sites = world.directory / "config" / "sites"
     sites.mkdir(parents=True)
     text = (
@@ -26,7 +26,7 @@ def run(world: World, *program: str) -> subprocess.Popen[bytes]:
         .read_text("utf-8")
         .replace("127.0.0.1:8765", world.base.removeprefix("http://"))
     )
-    (sites / "demo.yaml").write_text(text, "utf-8")
+    (sites / "demo.yaml").write_text(text + more, "utf-8")
     return world.start("run", sys.executable, *program, "run", SITE, "--until-idle")
 
 
