@@ -79,7 +79,7 @@ class Settings(BaseModel):
         max_length=200,
         description="Key of others' start entries; may hold {site}. Empty: PREFIX:start, and PREFIX:start:SITE.",
     )
-    start_batch: int = Field(500, ge=1, le=5000, description="Start entries taken at a time.")
+    start_batch: int = Field(100, ge=1, le=5000, description="Start entries taken at a time.")
     idle_exit_s: float = Field(
         0,
         ge=0,

@@ -85,7 +85,7 @@ def bench_site(file: Path, base: str, truth: Path) -> Site:
     gate = site.gate.model_copy(update={"window": WINDOW, "delay_s": 0.0, "max_backlog": 1_000_000})
     forums = json.loads(truth.read_text("utf-8"))["forums"]
     boards = tuple(Board(id=forum["forum_id"]) for forum in forums)
-    return site.model_copy(update={"gate": gate, "boards": boards})
+    return site.model_copy(update={"gate": gate, "named_boards": boards})
 
 
 def measure_crawl(plan: BenchPlan, tell: Callable[[str], None]) -> Cost:

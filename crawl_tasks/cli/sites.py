@@ -20,7 +20,7 @@ from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.items.pipeline import ItemPipeline
 from crawl_tasks.model import Stage
 from crawl_tasks.monitor.humanize import counted
-from crawl_tasks.registry.site_publisher import board_terms, is_public, publish_site, require_contact
+from crawl_tasks.registry.site_publisher import check_addresses, is_public, publish_site, require_contact
 from crawl_tasks.registry.site_registry import compile_site
 from crawl_tasks.settings import Settings, load_settings
 from crawl_tasks.sites.addresses import Addresses
@@ -168,7 +168,7 @@ def site_files(directory: Path) -> list[Path]:
 
 def _checked(path: Path, contact: str | None) -> Site:
     site = load_site(path)
-    board_terms(site)
+    check_addresses(site)
     _check_steps(site, path)
     require_contact(site, contact)
     return site
@@ -196,7 +196,8 @@ def doubles(site: Site) -> list[str]:
     addresses = Addresses(site)
     first: dict[str, str] = {}
     lines = []
-    for board in site.boards:
+    # The boards of a list have one template and different ids, so that only addresses of their own can be equal.
+    for board in (*site.named_boards, *site.own_boards) if site.board_list else site.named_boards:
         address = addresses.of(Stage.LIST, board.id, 1) or ""
         other = first.setdefault(address, board.id)
         if other != board.id:
@@ -235,7 +236,7 @@ def _check_steps(site: Site, path: Path) -> None:
 def describe(site: Site) -> str:
     """Return one line about a correct site: address, boards, stages and pace."""
     gate = site.gate
-    boards = f"{len(site.boards)} board{'' if len(site.boards) == 1 else 's'}"
+    boards = counted(site.board_count, "board")
     stages = ", ".join(stage.value for stage in site.stages)
     pace = f"{gate.window} in flight" + (f", one every {gate.delay_s:g} s" if gate.delay_s else ", no delay")
     return f"{site.name}: OK: {site.base}, {boards}, {stages}; {pace}; at most {gate.max_backlog} open"

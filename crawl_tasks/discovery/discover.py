@@ -177,7 +177,7 @@ class Discovery:
         """Return the dry run of the first list page with posts, else of the last one."""
         is_linked = _is_linked(site)
         known = tuple(Board(id=one.board_id, address=one.url if is_linked else None) for one in boards)
-        opened = compile_site(site.model_copy(update={"boards": known}), self._contact)
+        opened = compile_site(site.model_copy(update={"named_boards": known}), self._contact)
         trial = None
         for trial in try_boards(self._probe, opened):
             if trial.rows:

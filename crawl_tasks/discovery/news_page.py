@@ -29,7 +29,7 @@ def find_news_page(
     """
     for path in paths[:MOST_TRIED]:
         board = Board(id=NEWS, kind=BoardKind.NEWS, address=path)
-        opened = compile_site(site.model_copy(update={"boards": (board,)}), contact)
+        opened = compile_site(site.model_copy(update={"named_boards": (board,)}), contact)
         trial = attempt(probe, opened, Request(site.name, Stage.LIST, NEWS, site.base + path))
         reason = news_reason(_posts(trial), _posts(listed))
         if reason:

@@ -39,6 +39,7 @@ SITES_OWN: Final = -1
 """The backlog limit of admit() that the site file gives."""
 
 _LEAST_SLACK_MS = 5  # what costs a slot once more costs more than this
+_BOARDS_AT_ONCE = 30  # due boards that one script looks at: Redis serves nobody else meanwhile
 _as_row = itemgetter(slice(None))  # of a named tuple: half of what tuple() costs
 _READ = Items._fields.index("visits")  # the fields that a page fills; the script adds the visits
 _EFFORT = " ".join(["%d"] * len(Effort._fields))
@@ -223,7 +224,7 @@ class Frontier:
 
     # -- the clockwork -----------------------------------------------------------------------------------
 
-    def tick(self, caller: str, most_sites: int = 100, leader_ms: int = 1500) -> Tick:
+    def tick(self, caller: str, most_sites: int = 20, leader_ms: int = 1500) -> Tick:
         """Run the upkeep that is due: delays, expired leases, lost messages, releases, calls to the store."""
         reply = self.scripts.call(Verb.TICK, caller, most_sites, leader_ms)
         code, wait_ms, expired, lost = ints(reply[:4])
@@ -245,8 +246,14 @@ class Frontier:
 
     def produce(self, most_boards: int = 500) -> tuple[int, int, int]:
         """Admit scans of due boards. Return how many were admitted, held back, and still running."""
-        _, admitted, held, busy = ints(self.scripts.call(Verb.PRODUCE, most_boards))
-        return admitted, held, busy
+        counts = 0, 0, 0
+        for start in range(0, most_boards, _BOARDS_AT_ONCE):
+            reply = self.scripts.call(Verb.PRODUCE, min(_BOARDS_AT_ONCE, most_boards - start))
+            _, admitted, held, busy, may_be_more = ints(reply)
+            counts = counts[0] + admitted, counts[1] + held, counts[2] + busy
+            if not may_be_more:
+                break
+        return counts
 
     @explained("clock_ms")
     def clock_ms(self) -> int:

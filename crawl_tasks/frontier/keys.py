@@ -37,7 +37,8 @@ P is the prefix (setting `redis_prefix`), S a site's name, G one of list, post, 
 |                      |        | breaker (shut:G, readings:G: circuit_breaker), counters, decision: that of the     |
 |                      |        | gate, while it is not `run`, publisher: host:directory of the file, withdrawn: 1   |
 |                      |        | while that directory has no such file, flushes of the guard, old_addresses: those  |
-|                      |        | of earlier versions of the file, as JSON, failed_in_a_row: failures since a page   |
+|                      |        | of earlier versions of the file, as JSON, failed_in_a_row: failures since a page,  |
+|                      |        | publications, signature: that of the boards of the last one (boards.lua)           |
 | P:s:S:stats          | hash   | counters and histograms of the site, for monitoring                                |
 | P:s:S:recent         | list   | "at stage status ms outcome address" of the last attempts, newest first, 20 to 39  |
 | P:s:S:ready:G:L      | list   | entries waiting, in the order of arrival                                           |
@@ -59,6 +60,8 @@ P is the prefix (setting `redis_prefix`), S a site's name, G one of list, post, 
 | P:s:S:unscanned      | set    | boards before the end of the first scan, whose walk may go on behind it            |
 | P:s:S:overdue        | zset   | board that was due and could not be scanned -> due time, ms                        |
 | P:s:S:by_due         | zset   | board -> due time in ms, of a site that scans ahead of time (scan.lua)             |
+| P:s:S:pending        | hash   | boards of the last publication that are not applied yet: boards.lua                |
+| P:s:S:staged:NAME    | hash   | the same of a publication that has not ended, for minutes                          |
 | P:s:S:board:B        | hash   | line of page 1, interval_ms and bounds, scan, open, started_at, scanned_at,        |
 |                      |        | terms of the site file, fixed_ms and held of an operator. walked: pages with news, |
 |                      |        | walk_open, full_open: open pages of walks and full passes, walk: pages with news   |
@@ -70,7 +73,7 @@ P is the prefix (setting `redis_prefix`), S a site's name, G one of list, post, 
 A site that version 1 began has two more guard keys, P:s:S:guard and P:s:S:g:TABLE:BUCKET: see was_seen_before().
 
 Only these keys expire: the buckets of rolling guards (two windows), kept pages (two weeks), P:s:S:overrun and
-robots.txt (a day), P:ticker and P:only (seconds) and P:rebuilder (minutes).
+robots.txt (a day), P:ticker and P:only (seconds), P:rebuilder and P:s:S:staged:NAME (minutes).
 The broker's own keys (the queues' lists, `unacked`, `_kombu.*`) are kombu's.
 """
 

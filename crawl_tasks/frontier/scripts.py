@@ -43,6 +43,8 @@ class Verb(StrEnum):
     FAIL = "request/fail"
     TICK = "request/tick"
     PUBLISH = "site/publish"
+    STAGE_BOARDS = "site/stage_boards"
+    PUBLISH_BOARDS = "site/publish_boards"
     PRODUCE = "request/produce"
     PAUSE = "site/pause"
     RETRY_FAILED = "admin/retry_failed"
@@ -62,6 +64,7 @@ class Verb(StrEnum):
     REQUEUE_REJECTED = "items/requeue_rejected"
     KEEP_PAGE = "request/keep_page"
     CLOSE_BREAKER = "site/close_breaker"
+    LIST_BOARDS = "admin/list_boards"
     AUDIT = "admin/audit"
     AUDIT_SITE = "admin/audit_site"
     AUDIT_GUARD = "admin/audit_guard"
@@ -93,6 +96,7 @@ PRELUDE: Final = (
     "lib/guard",
     "lib/admission",
     "lib/scan",
+    "lib/boards",
     "lib/circuit_breaker",
     "lib/fair_share",
     "lib/backlog_limit",

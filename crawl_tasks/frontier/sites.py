@@ -2,18 +2,54 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterable, Mapping
+from itertools import chain
 from typing import cast
 
 import redis
 
+from crawl_tasks.errors import BackendError
 from crawl_tasks.frontier.keys import Keys
-from crawl_tasks.frontier.replies import BoardTerms, of_published
-from crawl_tasks.frontier.scripts import Scripts, Verb, explained
+from crawl_tasks.frontier.replies import BoardTerms, ints, of_published
+from crawl_tasks.frontier.scripts import Command, Scripts, Verb, explained
 from crawl_tasks.model import NOBODY, Operator
 
-_AT_ONCE = 500
-"""Requests that one call drops."""
+_DROPPED_AT_ONCE = 70
+_STAGED_AT_ONCE = 150
+_APPLIED_AT_ONCE = 50
+"""Requests and boards that one script handles: Redis serves nobody else meanwhile."""
+
+_TRIES = 5
+"""Publications of a site that may come between ours before we give up."""
+
+_NO_TERMS = ("", 0, 0, 0, "", 0)
+
+
+def known_boards(scripts: Scripts, keys: Keys, site: str) -> set[str]:
+    """Return the boards that the ledger knows."""
+    [reply] = scripts.read_all("boards", [_scan_boards(keys.site(site), b"0")])
+    return _rest_of(scripts, keys.site(site), reply)
+
+
+def _rest_of(scripts: Scripts, key: str, reply: object) -> set[str]:
+    """Return all boards of a site, from the first reply on."""
+    cursor, names = cast("tuple[bytes, list[bytes]]", reply)
+    found = {name.decode() for name in names}
+    while cursor != b"0":
+        [reply] = scripts.read_all("boards", [_scan_boards(key, cursor)])
+        cursor, names = cast("tuple[bytes, list[bytes]]", reply)
+        found.update(name.decode() for name in names)
+    return found
+
+
+def _scan_boards(key: str, cursor: bytes) -> Command:
+    return ("SSCAN", f"{key}:boards", cursor, "COUNT", 1000)
+
+
+def _row(one: BoardTerms) -> tuple[str | int, ...]:
+    """Return a board as boards.lua reads it."""
+    return one.board, one.line, one.start_ms, one.min_ms, one.max_ms, one.full_line, one.full_first_ms
 
 
 class Sites:
@@ -32,18 +68,61 @@ class Sites:
         terms: Mapping[str, str | int],
         boards: Iterable[BoardTerms],
         publisher: str = "",
+        signature: str = "",
     ) -> None:
-        """Make a site known to all workers. New boards are due at once.
+        """Make a site known to all workers, at one instant. New boards are due at once.
 
-        A `publisher`, as host:directory of the site file, brings a removed or withdrawn site back.
+        A `publisher`, as host:directory of the site file, brings a removed or withdrawn site back. `renew` knows the
+        site again by the `signature` of its boards.
+
+        Raises:
+            BackendError: others published the site again and again meanwhile.
         """
         flat: list[str | int] = []
         for name, value in terms.items():
             flat += (name, value)
-        for board in boards:
-            flat += (board.board, board.line, board.start_ms, board.min_ms, board.max_ms)
-            flat += (board.full_line, board.full_first_ms)
-        self._scripts.call(Verb.PUBLISH, site, version, text, publisher, len(terms), *flat)
+        boards = list(boards)
+        for _ in range(_TRIES):
+            number, known = self._last_publication(site)
+            gone = known.difference(one.board for one in boards)
+            rows = [*map(_row, boards), *((board, *_NO_TERMS) for board in gone)]
+            name = secrets.token_hex(8)
+            if len(rows) > _APPLIED_AT_ONCE:
+                for start in range(0, len(rows), _STAGED_AT_ONCE):
+                    some = chain.from_iterable(rows[start : start + _STAGED_AT_ONCE])
+                    self._scripts.call(Verb.STAGE_BOARDS, site, name, terms.get("full_pass_ms", 0), *some)
+                rows = []
+            head = site, version, text, publisher, signature, name, number, _APPLIED_AT_ONCE
+            code, left = ints(self._scripts.call(Verb.PUBLISH, *head, len(terms), *flat, *chain.from_iterable(rows)))
+            if code == 0:
+                if left:
+                    self._apply(site)
+                return
+        raise BackendError(f"site {site} was published by others {_TRIES} times meanwhile; publish it again")
+
+    def renew(self, site: str, version: str, terms: Mapping[str, str | int], publisher: str, signature: str) -> bool:
+        """Publish a site again whose file has not changed, and return whether Redis has it like that."""
+        flat = chain.from_iterable(terms.items())
+        head = site, version, "", publisher, signature, "", "", _APPLIED_AT_ONCE
+        code, left = ints(self._scripts.call(Verb.PUBLISH, *head, len(terms), *flat))
+        if code == 0 and left:
+            self._apply(site)
+        return code == 0
+
+    def _apply(self, site: str) -> None:
+        while ints(self._scripts.call(Verb.PUBLISH_BOARDS, site, _APPLIED_AT_ONCE))[1]:
+            pass
+
+    def _last_publication(self, site: str) -> tuple[int, set[str]]:
+        """Return the number of a site's publications, and the boards that it has. Boards are left pending by none."""
+        key = self._keys.site(site)
+        commands = [("HGET", key, "publications"), ("EXISTS", f"{key}:pending"), _scan_boards(key, b"0")]
+        number, has_pending, reply = self._scripts.read_all("publication", commands)
+        if has_pending:
+            # They would be compared as they were before that publication.
+            self._apply(site)
+            return self._last_publication(site)
+        return int(cast("bytes | None", number) or 0), _rest_of(self._scripts, key, reply)
 
     @explained("published")
     def published(self, site: str) -> str | None:
@@ -144,7 +223,7 @@ class Sites:
             ConfigError: no such site is published.
         """
         total = 0
-        while dropped := of_published(site, self._scripts.call(Verb.FLUSH_QUEUE, site, _AT_ONCE))[1]:
+        while dropped := of_published(site, self._scripts.call(Verb.FLUSH_QUEUE, site, _DROPPED_AT_ONCE))[1]:
             total += dropped
         return total
 

@@ -38,10 +38,10 @@ class HubReader:
 
     def __init__(self, context: ParseContext) -> None:
         self._context = context
-        self.kinds = {board.id: board.kind for board in context.site.boards if board.kind not in LISTS}
+        self.kinds = {board.id: board.kind for board in context.site.own_boards if board.kind not in LISTS}
         # A list writes the revision of a thread in another way. Beside lists a hub therefore only names threads, or
         # each of the two would take the other's revision for news.
-        self._has_revisions = len(self.kinds) == len(context.site.boards)
+        self._has_revisions = len(self.kinds) == context.site.board_count
 
     def read(self, request: Request, document: Document) -> Parsed:
         """Return the posts and requests of one hub page.

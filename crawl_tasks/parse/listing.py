@@ -70,7 +70,7 @@ class ListReader:
         self._title = context.field("title", spec.title, at_page=True).read if spec.title else None
         self._guest = compile_test(spec.guest, context.want(), at_page=False) if spec.guest else None
         self._echo = compile_test(spec.echo, context.want(), at_page=False) if spec.echo else None
-        self._news = frozenset(board.id for board in context.site.boards if board.kind is BoardKind.NEWS)
+        self._news = frozenset(board.id for board in context.site.own_boards if board.kind is BoardKind.NEWS)
         self._empty = compile_test(spec.empty, context.want()) if spec.empty else None
 
     def _sign(self, sign: NamedRule, name: str, columns: dict[str, CompiledRule]) -> _Sign:

@@ -30,7 +30,7 @@ from crawl_tasks.sites.site_json import read_site
 from crawl_tasks.store.queries import KnownRequests, posting_hours, remembered
 from crawl_tasks.store.upsert import Store
 
-CHUNK = 500
+CHUNK = 150
 """Pages that one call restores."""
 
 RIGHT_MS = 60_000
@@ -186,7 +186,7 @@ class Rebuild:
         now_s = self._frontier.clock_ms() // 1000
         past = posting_hours(self._store, site.name, now_s - PAST_H * 3600, now_s)
         everywhere = sum(past.values(), Counter[int]())
-        return past | {board.id: everywhere for board in site.boards if board.kind is BoardKind.NEWS and everywhere}
+        return past | {board.id: everywhere for board in site.own_boards if board.kind is BoardKind.NEWS and everywhere}
 
 
 def _learned(past: Mapping[str, Counter[int]], board: str, at_ms: int) -> tuple[Scan | None, list[int]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
 from dataclasses import replace
 from urllib.parse import urlsplit
@@ -30,6 +31,9 @@ NEWS_SHARE = 0.85
 NEWS_PART = 0.25
 """The interval of a page of all news, as a part of the goal. At a half, the threads of one look queue at the gate."""
 
+_SAMPLE = 20
+"""Boards whose terms stand for all in a signature."""
+
 SCAN_MARK = "@SCAN@"
 """The placeholder in a board's line for the number of the scan, which produce.lua writes."""
 
@@ -46,14 +50,39 @@ def publish_site(frontier: Frontier, site: Site, contact: str | None, publisher:
         ConfigError: the site is public and no contact is set, or a board has no address.
     """
     require_contact(site, contact)
-    boards, text = board_terms(site), frontier.sites.published(site.name)
+    name, version, terms, signature = site.name, site.version, terms_of(site), _signature(site)
+    if frontier.sites.renew(name, version, terms, publisher, signature):
+        return 0
+    boards, text = board_terms(site), frontier.sites.published(name)
     before = _read_or_none(text) if text else None
-    old = OldAddresses.read(frontier.sites.old_addresses(site.name))
+    old = OldAddresses.read(frontier.sites.old_addresses(name))
     old = old.after(before, site) if before else old
-    terms = terms_of(site) | {"old_addresses": old.text()}
-    frontier.sites.publish(site.name, site.version, dump_site(site), terms, boards, publisher)
-    is_same = before is not None and before.version == site.version
+    terms["old_addresses"] = old.text()
+    frontier.sites.publish(name, version, dump_site(site), terms, boards, publisher, signature)
+    is_same = before is not None and before.version == version
     return 0 if is_same or not text else _readdress(frontier, site, old)
+
+
+def check_addresses(site: Site) -> None:
+    """Refuse a site with a board that has no address. Of a list, the first boards stand for all.
+
+    Raises:
+        SiteError: a board has no address.
+    """
+    addresses = Addresses(site)
+    for board in site.first_boards(_SAMPLE) if site.board_list else site.named_boards:
+        _terms_of_board(site, board, addresses)
+
+
+def _signature(site: Site) -> str:
+    """Return a text that changes with the site's boards, or with the terms that this program gives them."""
+    # All boards would take a second. Another program gives other terms to all of them, and so to the first ones.
+    addresses = Addresses(site)
+    first = [
+        (_terms_of_board(site, one, addresses), _full_line(site, one, addresses)) for one in site.first_boards(_SAMPLE)
+    ]
+    text = f"{site.version} {first}"
+    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
 
 def _read_or_none(text: str) -> Site | None:
@@ -133,7 +162,7 @@ def _budget_and_goal(site: Site) -> str:
     if site.revisits_by is not Schedule.PRICED:
         return ""
     freshness = site.freshness or Freshness()
-    news = "".join(f" {board.id}" for board in site.boards if board.kind is BoardKind.NEWS)
+    news = "".join(f" {board.id}" for board in site.own_boards if board.kind is BoardKind.NEWS)
     return f"{_requests_s(site) * 3600:g} {freshness.goal_s / 3600:g}{news}"
 
 
@@ -145,7 +174,7 @@ def _requests_s(site: Site) -> float:
 def _news_interval_s(site: Site) -> float:
     """Return the seconds between two looks at a page of all news: a quarter of the goal, or what the budget allows."""
     # The rest of the budget stays with the boards, whose own scans show what the page hides.
-    pages = sum(board.kind is BoardKind.NEWS for board in site.boards)
+    pages = sum(board.kind is BoardKind.NEWS for board in site.own_boards)
     return max(1.0, NEWS_PART * (site.freshness or Freshness()).goal_s, pages / (NEWS_SHARE * _requests_s(site)))
 
 

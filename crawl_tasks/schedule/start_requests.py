@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-MOST_BATCHES = 20
+MOST_BATCHES = 100
 """Batches of one key in a row at most, so that other keys and the ticker have their turn."""
 MOST_S = 1.0
 """Time after which no further batch of a key begins, in seconds."""
@@ -37,7 +37,7 @@ class StartRequests:
     """
 
     def __init__(
-        self, frontier: Frontier, name: str, clock: Callable[[], float] = time.monotonic, *, batch: int = 500
+        self, frontier: Frontier, name: str, clock: Callable[[], float] = time.monotonic, *, batch: int = 100
     ) -> None:
         self._frontier = frontier
         self.name = name
@@ -83,10 +83,10 @@ class StartRequests:
         return sum(self._drain_key(key, site, entries) for key, site in named)
 
     def _drain_key(self, key: str, site: str, entries: StartEntries) -> int:
-        total, ends_at = 0, time.monotonic() + MOST_S
+        total, ends_at = 0, self._clock() + MOST_S
         for _ in range(MOST_BATCHES):
             # A site's own function may take its time, and the ticker has more to do.
-            if time.monotonic() > ends_at:
+            if self._clock() > ends_at:
                 break
             try:
                 claims = self._frontier.start_queue.claim(key, site, self._batch)

@@ -28,6 +28,9 @@ TROUBLE_WAIT_S = 1.0
 LEAST_WAIT_S = 0.002
 """Time between two ticks at least, in seconds. Overdue work makes the wait of a tick 0, which would spin."""
 
+COUNTED_AT_ONCE = 100
+"""Sites whose own counters one script raises: Redis serves nobody else meanwhile."""
+
 HEARTBEAT_EVERY_S = 10.0
 """Time between two signs of life, in seconds. A process that misses three counts as gone."""
 
@@ -85,12 +88,14 @@ class Ticker:
 
     def flush_counters(self) -> None:
         """Write the own counters of this process."""
-        if not (counted := take_counted()):
-            return
-        try:
-            self._frontier.count_own(counted)
-        except BackendError:
-            put_back(counted)
+        counted = take_counted()
+        sites = list(counted)
+        for start in range(0, len(sites), COUNTED_AT_ONCE):
+            some = {site: counted[site] for site in sites[start : start + COUNTED_AT_ONCE]}
+            try:
+                self._frontier.count_own(some)
+            except BackendError:
+                put_back(some)
 
     def _heartbeat(self, queues: tuple[str, ...]) -> None:
         self._heartbeat_at = time.monotonic() + HEARTBEAT_EVERY_S

@@ -42,7 +42,7 @@ class Addresses:
         self._hosts = site.allowed_hosts
         self._dropped = site.drop_params
         self._stages = {stage: _compile(site, stage, spec) for stage, spec in site.stages.items()}
-        self._boards = {board.id: self._absolute(board) for board in site.boards if board.address}
+        self._boards = {board.id: self._absolute(board) for board in site.own_boards if board.address}
         self._named = {address: board for board, address in self._boards.items()}
 
     def of(self, stage: Stage, key: str, page: int = 1, step: int | None = None) -> str | None:

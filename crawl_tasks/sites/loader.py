@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from crawl_tasks.errors import SiteError
+from crawl_tasks.sites.board_list import BoardList, check_ids, joined, load_board_list, pack
 from crawl_tasks.sites.presets import laid_over
 from crawl_tasks.sites.schema import Site
 from crawl_tasks.sites.validation_errors import site_complaints
-from crawl_tasks.sites.yaml_tree import read_yaml
+from crawl_tasks.sites.yaml_tree import Tree, Value, read_yaml
 
 MAX_FILE_BYTES = 256 * 1024
 _SUFFIXES = (".yaml", ".yml")
+_OURS = frozenset({"named_boards", "board_list"})
+"""Keys of the published site that no file has."""
 
 
 def load_site(path: str | os.PathLike[str]) -> Site:
@@ -76,7 +80,58 @@ def parse_site(text: str, source: str) -> Site:
         except SiteError as error:
             raise SiteError(f"{source}:{tree.line(('engine',))}: engine: {error}") from None
         trees.append(below)
+    for key in _OURS & value.keys():
+        raise SiteError(f"{source}:{tree.line((key,))}: {key}: is not a key here; give boards")
+    lists = _board_lists(value, tree)
     try:
-        return Site.model_validate(value)
+        site = Site.model_validate(value)
     except ValidationError as error:
         raise SiteError(site_complaints(error, trees)) from None
+    return _with_lists(site, lists) if lists else site
+
+
+def _board_lists(value: dict[str, Value], tree: Tree) -> list[BoardList]:
+    """Take the entries `{file: ...}` out of the boards, and return their lists.
+
+    Raises:
+        SiteError: A list cannot be read, or is wrong.
+    """
+    boards = value.get("boards")
+    entries = [boards] if isinstance(boards, dict) else boards if isinstance(boards, list) else []
+    files = [entry for entry in entries if isinstance(entry, dict) and "file" in entry]
+    if not files:
+        return []
+    value["boards"] = [entry for entry in entries if entry not in files]
+    lists = []
+    for entry in files:
+        place = f"{tree.source}:{tree.line(('boards',) if entry is boards else ('boards', entries.index(entry)))}"
+        name = entry["file"]
+        if (
+            len(entry) > 1
+            or not isinstance(name, str)
+            or not name
+            or Path(name).is_absolute()
+            or ".." in Path(name).parts
+        ):
+            raise SiteError(f"{place}: boards: is no {{file: NAME}}, with NAME a file beside this one or below")
+        path = Path(tree.source).parent / name
+        lists.append(load_board_list(path, str(path)))
+    return lists
+
+
+def _with_lists(site: Site, lists: Sequence[BoardList]) -> Site:
+    """Return a site with the boards of its lists.
+
+    Raises:
+        SiteError: A board stands twice, or makes no address.
+    """
+    ids = [board.id for board in site.named_boards]
+    for one in lists:
+        ids += one.ids
+        check_ids(ids, one)
+        addresses = one.columns.get("address", [None] * len(one.ids))
+        if site.list.address is None and site.list.first_address is None and not all(addresses):
+            place = [bool(address) for address in addresses].index(False)
+            raise one.complaint(place, "makes no address; give list.address, or each board's own")
+    columns = lists[0].columns if len(lists) == 1 else joined([one.columns for one in lists])
+    return site.model_copy(update={"board_list": pack(columns)})

@@ -92,5 +92,5 @@ def _templates(site: Site) -> dict[str, list[list[str | int] | None]]:
 
 def _boards(site: Site, now: Addresses) -> dict[str, str]:
     own = Addresses(site)
-    given = {board.id: own.of(Stage.LIST, board.id) for board in site.boards if board.address}
+    given = {board.id: own.of(Stage.LIST, board.id) for board in site.own_boards if board.address}
     return {name: address for name, address in given.items() if address and address != now.of(Stage.LIST, name)}

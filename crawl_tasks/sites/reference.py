@@ -77,8 +77,8 @@ def _section(title: str, model: type[BaseModel]) -> Iterator[str]:
     yield "|---|---|---|---|"
     inherited = stages.StageSpec.model_fields if title != "Every stage" else {}
     for name, info in model.model_fields.items():
-        if issubclass(model, stages.StageSpec) and name in inherited:
-            continue
+        if not info.repr or (issubclass(model, stages.StageSpec) and name in inherited):
+            continue  # written by the loader, or said above
         row = (f"`{info.alias or name}`", _default(info), _range(info), _plain(info.description or ""))
         yield f"| {' | '.join(row)} |"
     yield ""

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections import Counter
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Annotated, Self
 from urllib.parse import urlsplit
@@ -19,6 +21,7 @@ from crawl_tasks.errors import ConfigError, RefusedAddress
 from crawl_tasks.model import Stage
 from crawl_tasks.proxy import read_proxy
 from crawl_tasks.sites.board import LISTS, Board, BoardKind, Line, from_id
+from crawl_tasks.sites.board_list import boards_of, own_places, size_of, unpack
 from crawl_tasks.sites.crawl_policy import (
     Breaker,
     Flag,
@@ -127,7 +130,12 @@ class Site(Part):
         le=100_000_000,
         description="Addresses each filter of a bloom guard holds, at 3 bytes each.",
     )
-    boards: tuple[Annotated[Board, BeforeValidator(from_id)], ...] = Field(default=(), description="Boards to watch.")
+    named_boards: tuple[Annotated[Board, BeforeValidator(from_id)], ...] = Field(
+        default=(),
+        alias="boards",
+        description="Boards to watch, or `{file: boards.csv}` for a list of boards beside this file.",
+    )
+    board_list: str = Field(default="", description="The boards of such lists, packed by the loader.", repr=False)
     list: ListSpec = Field(description="How to read list pages.")
     post: PostSpec = Field(description="How to read post pages.")
     comment: CommentSpec | None = Field(
@@ -151,6 +159,38 @@ class Site(Part):
     def version(self) -> str:
         """Return the version of this content: 16 hex digits, equal for equal files."""
         return hashlib.blake2b(self.model_dump_json(by_alias=True).encode(), digest_size=8).hexdigest()
+
+    @property
+    def boards(self) -> Sequence[Board]:
+        """Return all boards: those that the file names, then those of its lists."""
+        return (*self.named_boards, *self._listed) if self.board_list else self.named_boards
+
+    @cached_property
+    def _listed(self) -> tuple[Board, ...]:
+        columns = unpack(self.board_list)
+        return tuple(boards_of(columns, range(size_of(columns))))
+
+    @cached_property
+    def _own_and_count(self) -> tuple[tuple[Board, ...], int]:
+        # Kept in place of the columns, which are megabytes in each worker.
+        columns = unpack(self.board_list)
+        return tuple(boards_of(columns, own_places(columns))), size_of(columns)
+
+    @property
+    def board_count(self) -> int:
+        """Return the number of boards."""
+        return len(self.named_boards) + self._own_and_count[1]
+
+    @property
+    def own_boards(self) -> Sequence[Board]:
+        """Return the boards with an address or a kind of their own, which the reader of a page must know."""
+        named = [board for board in self.named_boards if board.address or board.kind is not BoardKind.LIST]
+        return (*named, *self._own_and_count[0])
+
+    def first_boards(self, most: int) -> Sequence[Board]:
+        """Return the first boards that the file names, and the first of its lists."""
+        columns = unpack(self.board_list)
+        return (*self.named_boards[:most], *boards_of(columns, range(min(most, size_of(columns)))))
 
     @property
     def revisits_by(self) -> Schedule:
@@ -250,8 +290,7 @@ class Site(Part):
 
     @model_validator(mode="after")
     def _holds_together(self) -> Self:
-        ids = [board.id for board in self.boards]
-        twice = sorted({name for name in ids if ids.count(name) > 1})
+        twice = sorted(name for name, times in Counter(board.id for board in self.named_boards).items() if times > 1)
         require(not twice, f"boards names {', '.join(twice)} more than once; ids are unique")
         require(
             self.post.comments is None or (self.comment is not None and self.comment.first_page == 2),

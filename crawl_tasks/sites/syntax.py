@@ -6,6 +6,7 @@ Each check returns its argument, or raises ValueError with the mistake and the r
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 import jmespath
 from jmespath.exceptions import JMESPathError
@@ -13,11 +14,13 @@ from lxml import etree
 from selectolax.lexbor import LexborHTMLParser, SelectolaxError
 
 _LIMIT = 2000
+_once = lru_cache(maxsize=4096)  # hundreds of sites of one preset have the same rules
 _PROBE = "<html><body><p>x</p></body></html>"
 _SEARCH_IN_SEARCH = re.compile(r"\[[^\]]*(?<![.\w\])*@:-])//")
 _OPEN_END = re.compile(r"\{\d*,\}")
 
 
+@_once
 def check_css(selector: str) -> str:
     """Return a CSS selector that the parser accepts."""
     _check_size(selector)
@@ -28,6 +31,7 @@ def check_css(selector: str) -> str:
     return selector
 
 
+@_once
 def check_xpath(expression: str) -> str:
     """Return an XPath 1.0 expression that compiles. Functions that read other documents are refused."""
     _check_size(expression)
@@ -43,6 +47,7 @@ def check_xpath(expression: str) -> str:
     return expression
 
 
+@_once
 def check_json_path(expression: str) -> str:
     """Return a JMESPath expression that compiles."""
     _check_size(expression)
@@ -54,6 +59,7 @@ def check_json_path(expression: str) -> str:
     return expression
 
 
+@_once
 def check_regex(pattern: str) -> str:
     """Return a regex that compiles. One that repeats a repetition is refused, because it may run for ever."""
     _check_size(pattern)

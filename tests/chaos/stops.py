@@ -82,7 +82,7 @@ def _relay(ground: Ground, faults: list[str]) -> int:
     """Stop a worker before its commit, and, when its lease has ended, a second one with the same page; wake both."""
     at = next(point for point in ARMED if point.name == "before the commit")
     site = ground.begin(window=1)
-    ground.publish_site(site.model_copy(update={"boards": site.boards[:1]}), lease_ms=1500)
+    ground.publish_site(site.model_copy(update={"named_boards": site.named_boards[:1]}), lease_ms=1500)
     ground.world.frontier.produce()
     first = ground.nursery.fork(at.role, at, signal="SIGSTOP")
     _until(ground, lambda: first.hit)

@@ -151,6 +151,7 @@ def test_a_pause_and_a_hold_of_an_older_version_are_taken_over(
 ) -> None:
     client.hset("test:s:one", "paused", 1)
     client.hset("test:s:one:board:b2", "held", 1)
+    client.hdel("test:s:one", "signature")  # which that version did not write
 
     publish(frontier, "one")
     store_once(frontier, url)

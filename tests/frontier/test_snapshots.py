@@ -30,6 +30,8 @@ NO_SITE_OF_ITS_OWN = {
     Verb.FIND_UNKNOWN,
     Verb.AUDIT_GUARD,
     Verb.AUDIT_ITEMS,
+    Verb.LIST_BOARDS,
+    Verb.STAGE_BOARDS,
 }
 """Verbs that name a site and leave everything that is shown of it as it was."""
 

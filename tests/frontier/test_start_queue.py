@@ -280,9 +280,9 @@ def test_dont_filter_pages_and_meta_reach_the_request(
 
 def test_a_batch_is_as_large_as_it_is_set(frontier: Frontier, client: redis.Redis) -> None:
     published(frontier)
-    client.rpush("test:start:demo", *entries(100))
+    client.rpush("test:start:demo", *entries(400))
 
-    assert StartRequests(frontier, "test:start", batch=3).drain() == 60  # 20 batches of one key in a row
+    assert StartRequests(frontier, "test:start", lambda: 0.0, batch=3).drain() == 300  # 100 batches of one key in a row
 
 
 def test_workers_that_read_different_start_keys_are_named(frontier: Frontier) -> None:

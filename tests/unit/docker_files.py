@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ruamel.yaml import YAML
+import yaml
 
 from tests.waiting import PATIENCE_S
 
@@ -90,4 +90,4 @@ def stack(*, file: Path = STACK, image: str = "registry.example/crawl:1", beside
 
 
 def read_yaml(text: str) -> list[Any]:  # YAML of any shape
-    return list(YAML(typ="safe").load_all(text))
+    return list(yaml.safe_load_all(text))

@@ -13,6 +13,7 @@ from crawl_tasks.sites.addresses import Addresses, Target
 from crawl_tasks.sites.loader import MAX_FILE_BYTES, load_site, load_sites, parse_site
 from crawl_tasks.sites.schema import GuardMode, Order, Site
 from crawl_tasks.sites.site_json import dump_site, read_site
+from crawl_tasks.sites.yaml_tree import read_yaml
 from tests.unit.good_site import GOOD
 
 DEMO = Path(__file__).parents[2] / "config" / "sites" / "demo.yaml"
@@ -297,3 +298,29 @@ def test_a_secret_header_that_cannot_be_sent_is_named_without_its_value(environm
         secret_headers(named, environment)
 
     assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("no", "no"),
+        ("on", "on"),
+        ("true", True),
+        ("~", None),
+        ("", None),
+        ("2024-01-02", "2024-01-02"),
+        ("12:30", "12:30"),
+        ("1_000", 1000),
+        ("0x1f", 31),
+        ("0o17", 15),
+        ("-1.5e3", -1500.0),
+        ("1e3", 1000.0),
+        ("'12'", "12"),
+        ("=", "="),
+    ],
+)
+def test_a_plain_scalar_is_read_as_yaml_1_2_has_it(text: str, value: object) -> None:
+    tree = read_yaml(f"a: {text}", "f.yaml").value
+
+    assert isinstance(tree, dict)
+    assert (tree["a"], type(tree["a"])) == (value, type(value))

@@ -12,12 +12,13 @@ from crawl_tasks.frontier.entry import line_of
 from crawl_tasks.frontier.keys import Keys
 from crawl_tasks.frontier.outbox import read_items
 from crawl_tasks.frontier.scripts import Scripts, Verb
+from crawl_tasks.frontier.sites import known_boards
 from crawl_tasks.model import Request, Stage, State
 
-MOST_COUNTED = 20_000
-"""The most open requests for which one script counts the boards' scans: some 20 ms."""
+MOST_COUNTED = 2000
+"""The most open list pages, and requests held or delayed, for which one script counts the boards' scans."""
 
-_BUCKETS_AT_ONCE = 1000
+_BUCKETS_AT_ONCE = 500
 _PAGES_AT_ONCE = 100
 
 
@@ -93,8 +94,17 @@ class Audit:
 
     def sums(self, site: str, *, mend: bool) -> tuple[Location, ...]:
         """Audit a site's balance, boards and schedules."""
-        code, *rest = self._scripts.call(Verb.AUDIT_SITE, site, MOST_COUNTED, int(mend))
-        return _locations(rest[0]) if cast(int, code) >= 0 else (Location(Violation.BLANK_SITE, site),)
+        found: list[Location] = []
+        cursor = "0"
+        while True:
+            code, *rest = self._scripts.call(Verb.AUDIT_SITE, site, cursor, MOST_COUNTED, int(mend))
+            if code != 0:
+                return (Location(Violation.BLANK_SITE, site),)
+            following, flat = rest
+            found += _locations(flat)
+            cursor = cast(bytes, following).decode()
+            if cursor == "0":
+                return tuple(dict.fromkeys(found))
 
     def guard(self, site: str) -> Iterator[Location]:
         """Compare the sizes of the guard's tables with their contents. A table that changes meanwhile is left out."""
@@ -106,9 +116,7 @@ class Audit:
 
     def boards(self, site: str) -> set[str]:
         """Return the boards that the ledger knows."""
-        names = self._scripts.read_all("boards", [("SMEMBERS", f"{self._keys.site(site)}:boards")])[0]
-        # SMEMBERS is harmless here: the site file lists the boards, so that the set stays small.
-        return {name.decode() for name in cast("set[bytes]", names)}
+        return known_boards(self._scripts, self._keys, site)
 
     def _table(self, site: str, table: str) -> Iterator[Location]:
         counted, sizes, first = 0, set[tuple[int, int]](), 0

@@ -11,7 +11,7 @@ from crawl_tasks.errors import ConfigError
 from crawl_tasks.frontier.scripts import Scripts, Verb
 from crawl_tasks.model import NOBODY, Operator
 
-_AT_ONCE = 1000
+_AT_ONCE = 75
 
 
 class Act(StrEnum):
@@ -48,7 +48,7 @@ class BoardSchedule:
             ConfigError: no such site is published.
         """
         changed = held = 0
-        # Lua's stack holds about 8,000 values, and one call must not hold Redis up for long.
+        # One call must not hold Redis up for long.
         for start in range(0, len(boards), _AT_ONCE):
             reply = self._scripts.call(
                 Verb.RESCHEDULE, site, act.value, interval_ms, *by, *boards[start : start + _AT_ONCE]

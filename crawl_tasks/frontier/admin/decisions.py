@@ -14,7 +14,7 @@ from crawl_tasks.frontier.keys import Keys
 from crawl_tasks.frontier.scripts import Scripts, Verb, explained
 from crawl_tasks.model import Decision
 
-_AT_ONCE = 500
+_AT_ONCE = 300
 
 
 class Decisions:

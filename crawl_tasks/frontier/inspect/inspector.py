@@ -67,10 +67,9 @@ class Inspector:
         """Return the id of the Redis server's run, and the number of changes of each site there."""
         return read_changes(self._client, self._keys)
 
-    @explained("boards")
     def boards(self, site: str) -> list[BoardState]:
         """Return a site's boards with their schedule, by name."""
-        return read_boards(self._client, self._keys, site)
+        return read_boards(self._scripts, site)
 
     @explained("in_hand")
     def in_hand(self, site: str, most: int = 20) -> list[Request]:

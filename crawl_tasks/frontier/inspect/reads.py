@@ -11,13 +11,14 @@ import redis
 from crawl_tasks.frontier.entry import read_entry
 from crawl_tasks.frontier.histogram import AGES_S, Histogram, unpacked
 from crawl_tasks.frontier.keys import Keys
+from crawl_tasks.frontier.scripts import Scripts, Verb
 from crawl_tasks.model import Request
 
 PRIORITY_SEPARATOR = "\x06\x16"
 PRIORITY_STEPS = (3, 6, 9)
 """The priority steps of kombu, each with a list. Step 0 has the queue's own name."""
 
-_CHUNK = 500
+_CHUNK = 200
 _BOARD_FIELDS = ["scanned_at", "open", "interval_ms", "min_ms", "max_ms", "fixed_ms", "ages", "held", "history"]
 _MOST_PROCESSES = 1000
 _MOST_FORGOTTEN = 1000
@@ -162,41 +163,35 @@ def read_changes(client: redis.Redis, keys: Keys) -> tuple[str, Mapping[bytes, b
     return str(server.get("run_id")), changes
 
 
-def read_boards(client: redis.Redis, keys: Keys, site: str) -> list[BoardState]:
+def read_boards(scripts: Scripts, site: str) -> list[BoardState]:
     """Return the boards of a site, by name."""
-    # SMEMBERS is harmless here: the site file lists the boards, so that the set stays small.
-    names = sorted(cast("set[bytes]", client.smembers(f"{keys.site(site)}:boards")))
-    states: list[BoardState] = []
-    for i in range(0, len(names), _CHUNK):
-        states += _read_chunk(client, keys, site, [name.decode() for name in names[i : i + _CHUNK]])
-    return states
+    texts: set[bytes] = set()
+    cursor = b"0"
+    while True:
+        reply = scripts.call(Verb.LIST_BOARDS, site, cursor, _CHUNK, *_BOARD_FIELDS)
+        cursor = cast(bytes, reply[1])
+        texts.update(cast("list[bytes]", reply[2:]))
+        if cursor == b"0":
+            break
+    # A set that changes meanwhile may show a board twice, with other values.
+    boards = {text.partition(b"\0")[0]: text for text in texts}
+    return [_board_state(*boards[name].decode().split("\0")) for name in sorted(boards)]
 
 
-def _read_chunk(client: redis.Redis, keys: Keys, site: str, boards: list[str]) -> list[BoardState]:
-    pipe = client.pipeline(transaction=False)
-    for board in boards:
-        pipe.zscore(keys.boards, f"{site} {board}")
-        pipe.hmget(keys.board(site, board), _BOARD_FIELDS)
-    replies = pipe.execute()
-    return [
-        _board_state(board, due, fields) for board, due, fields in zip(boards, replies[::2], replies[1::2], strict=True)
-    ]
-
-
-def _board_state(board: str, due: float | None, fields: list[bytes | None]) -> BoardState:
+def _board_state(board: str, due: str, *fields: str) -> BoardState:
     *times, ages, held, history = fields
     scanned, open_pages, interval, least, most, fixed = (int(float(value or 0)) for value in times)
     return BoardState(
         board,
-        int(due or 0),
+        int(float(due or 0)),
         scanned,
         open_pages,
         interval,
         least,
         most,
         fixed_ms=fixed,
-        is_held=held is not None,
-        ages=unpacked(AGES_S, (ages or b"").decode()),
+        is_held=bool(held),
+        ages=unpacked(AGES_S, ages) if ages else NO_AGES,
         rate_h=float(history.split()[4]) if history else 0.0,  # scan.lua
     )
 

@@ -7,6 +7,8 @@
 -- RETURNS 0: {0, next cursor (0 at the end), {flaw, rid, 1 when mended, ...}, {entry, ...}}
 -- RETURNS -1: the site is not published
 
+local AT_ONCE = 150  -- entries
+
 local site = load_site(ARGV[1])
 if not site then return {-1} end
 local place, mend, now = ARGV[2], ARGV[4] == '1', now_ms()
@@ -80,14 +82,14 @@ end
 
 if string.sub(place, 1, 6) == 'ready:' then
   local first, removed = tonumber(following), 0
-  local page = redis.call('LRANGE', key, first, first + CHUNK - 1)
+  local page = redis.call('LRANGE', key, first, first + AT_ONCE - 1)
   for _, entry in ipairs(page) do
     check_waiting(entry, function() removed = removed + redis.call('LREM', key, 1, entry) end)
   end
-  following = #page < CHUNK and '0' or string.format('%.0f', first + #page - removed)
+  following = #page < AT_ONCE and '0' or string.format('%.0f', first + #page - removed)
 else
   local is_zset = place == 'delayed' or place == 'leased' or string.sub(place, 1, 9) == 'released:'
-  local page = redis.call(is_zset and 'ZSCAN' or 'HSCAN', key, following, 'COUNT', CHUNK)
+  local page = redis.call(is_zset and 'ZSCAN' or 'HSCAN', key, following, 'COUNT', AT_ONCE)
   following = page[1]
   for i = 1, #page[2], 2 do
     local name, value = page[2][i], page[2][i + 1]

@@ -3,7 +3,7 @@
 -- RETURNS 0: {0, done and not stored, waiting in the outbox or rejected}
 
 local unstored = 0
-for _, name in ipairs(redis.call('HKEYS', P .. ':sites')) do  -- bounded by the site files
+for _, name in ipairs(redis.call('HKEYS', P .. ':sites')) do  -- bounded: some thousand sites
   local v = redis.call('HMGET', P .. ':s:' .. name, 'stored', 'done:list', 'done:post', 'done:comment')
   if v[1] then unstored = unstored + (v[2] or 0) + (v[3] or 0) + (v[4] or 0) - v[1] end
 end

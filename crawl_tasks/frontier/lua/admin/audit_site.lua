@@ -1,15 +1,17 @@
--- Audit the sums of a site's ledger, at one instant: its balance, its boards' scans, its place in the schedules.
+-- Audit the sums of a site's ledger, at one instant: its balance, its place in the schedules, the scans of some boards.
 -- KEYS 1: key prefix
 -- ARGV 1: site
--- ARGV 2: most open and parked requests to look through for boards' scans
--- ARGV 3: 1 to mend the flaws that can be mended here
--- RETURNS 0: {0, {flaw, where, 1 when mended, ...}}
--- RETURNS 1: {1, {flaw, where, 1 when mended, ...}}, too many requests are open: boards' scans were not counted
+-- ARGV 2: cursor, 0 to begin
+-- ARGV 3: most requests to look through for boards' scans. With more the scans are not counted
+-- ARGV 4: 1 to mend the flaws that can be mended here
+-- RETURNS 0: {0, next cursor (0 at the end), {flaw, where, 1 when mended, ...}}
 -- RETURNS -1: the site is not published
 
 local site = load_site(ARGV[1])
 if not site then return {-1} end
-local mend, now = ARGV[3] == '1', now_ms()
+local AT_ONCE = 100  -- boards
+
+local mend, now = ARGV[4] == '1', now_ms()
 local flaws, failed_hashes = {}, {':parked', ':dead'}
 
 local function note(flaw, where, repair)
@@ -58,13 +60,19 @@ local function count_hash(key)
   until cursor == '0'
 end
 
+-- Count the list pages of boards where they can be. Return whether these were few enough.
 local function count_scans()
+  local left = ARGV[3] - redis.call('ZCARD', site.key .. ':delayed')
+  for _, name in ipairs({':open', ':parked'}) do left = left - redis.call('HLEN', site.key .. name) end
+  for _, key in ipairs(ready_keys(site, 'list')) do left = left - redis.call('LLEN', key) end
+  if left < 0 then return false end
   for _, key in ipairs(ready_keys(site, 'list')) do
-    for _, entry in ipairs(redis.call('LRANGE', key, 0, ARGV[2])) do count(entry) end
+    for _, entry in ipairs(redis.call('LRANGE', key, 0, ARGV[3])) do count(entry) end
   end
-  for _, entry in ipairs(redis.call('ZRANGE', site.key .. ':delayed', 0, ARGV[2])) do count(entry) end
+  for _, entry in ipairs(redis.call('ZRANGE', site.key .. ':delayed', 0, ARGV[3])) do count(entry) end
   count_hash(site.key .. ':open')
   count_hash(site.key .. ':parked')
+  return true
 end
 
 local function check_scans(id, key, v)
@@ -99,17 +107,16 @@ local function check_board(id, are_counted)
   if are_counted then check_scans(id, key, v) end
 end
 
-check_levels()
-local open = backlog(site)
-check_balance(open)
-if open > 0 and not redis.call('ZSCORE', P .. ':due', site.name) then
-  note('unattended', site.name, function() schedule_look(site, now) end)
+if ARGV[2] == '0' then
+  check_levels()
+  local open = backlog(site)
+  check_balance(open)
+  if open > 0 and not redis.call('ZSCORE', P .. ':due', site.name) then
+    note('unattended', site.name, function() schedule_look(site, now) end)
+  end
 end
-local are_counted = open + redis.call('HLEN', site.key .. ':parked') <= tonumber(ARGV[2])
-if are_counted then count_scans() end
-for _, id in ipairs(redis.call('SMEMBERS', site.key .. ':boards')) do  -- bounded by the site file
-  check_board(id, are_counted)
-end
+local are_counted = count_scans()
+local page = redis.call('SSCAN', site.key .. ':boards', ARGV[2], 'COUNT', AT_ONCE)
+for _, id in ipairs(page[2]) do check_board(id, are_counted) end
 if mend then note_change(site) end
-if not are_counted then return {1, flaws} end
-return {0, flaws}
+return {0, page[1], flaws}

@@ -10,6 +10,8 @@
 -- RETURNS 0: {0, dropped, next cursor (0 at the end)}
 -- RETURNS -1: the site is not published
 
+local ENOUGH = 100  -- dropped requests after which a call begins no further page
+
 local site = load_site(ARGV[1])
 if not site then return {-1, 0, 0} end
 local now, most = now_ms(), tonumber(ARGV[5])
@@ -31,6 +33,6 @@ repeat
     local is_meant = (ARGV[3] == '' or reason == ARGV[3]) and (ARGV[4] == '' or stage == ARGV[4])
     if dropped < most and is_meant and redis.call('HEXISTS', key, page[2][i]) == 1 then drop(page[2][i], entry) end
   end
-until cursor == '0' or dropped >= most or pages >= MOST_LOOKS
+until cursor == '0' or dropped >= math.min(most, ENOUGH) or pages >= MOST_LOOKS
 note_change(site)
 return {0, dropped, cursor}

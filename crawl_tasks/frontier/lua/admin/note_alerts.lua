@@ -19,7 +19,9 @@ if ARGV[1] == 'undo' then
   return {0, {}}
 end
 
-local fires, changes = {}, {}
+local fires, changes, known = {}, {}, {}
+local held = redis.call('HGETALL', key)  -- bounded: a few for each site and queue
+for i = 1, #held, 2 do known[held[i]] = held[i + 1] end
 local function note(change, alert, since)
   changes[#changes + 1], changes[#changes + 2], changes[#changes + 3] = change, alert, since
 end
@@ -27,7 +29,7 @@ end
 for i = 4, #ARGV do
   local mark, alert = string.match(ARGV[i], '^(.)(.*)$')
   fires[alert] = true
-  local since, sent = string.match(redis.call('HGET', key, alert) or '', '^(%d+) (%d+)$')
+  local since, sent = string.match(known[alert] or '', '^(%d+) (%d+)$')
   if not since and mark == '+' then
     redis.call('HSET', key, alert, text(now) .. ' ' .. text(now))
     note('begins', alert, text(now))
@@ -38,11 +40,10 @@ for i = 4, #ARGV do
 end
 local judged = {}
 for name in string.gmatch(ARGV[3], '[^,]+') do judged[name] = true end
-local known = redis.call('HGETALL', key)  -- bounded: a few for each site and queue
-for i = 1, #known, 2 do
-  if not fires[known[i]] and judged[string.match(known[i], '^%S+')] then
-    redis.call('HDEL', key, known[i])
-    note('ended', known[i], string.match(known[i + 1], '^%d+'))
+for alert, times in pairs(known) do
+  if not fires[alert] and judged[string.match(alert, '^%S+')] then
+    redis.call('HDEL', key, alert)
+    note('ended', alert, string.match(times, '^%d+'))
   end
 end
 return {0, changes}

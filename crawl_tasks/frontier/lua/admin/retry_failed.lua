@@ -9,6 +9,8 @@
 -- RETURNS 0: {0, revived, next cursor (0 at the end)}
 -- RETURNS -1: the site is not published
 
+local ENOUGH = 100  -- revived requests after which a call begins no further page
+
 local site = load_site(ARGV[1])
 if not site then return {-1, 0, 0} end
 local now, most = now_ms(), tonumber(ARGV[5])
@@ -25,7 +27,7 @@ repeat
       revived = revived + 1
     end
   end
-until cursor == '0' or revived >= most or pages >= MOST_LOOKS
+until cursor == '0' or revived >= math.min(most, ENOUGH) or pages >= MOST_LOOKS
 flush_admission(site)
 schedule_look(site, now)
 release(site, now)

@@ -7,13 +7,10 @@
 -- ARGV 2: cursor, 0 to begin
 -- RETURNS 0: {0, next cursor (0 at the end)}
 
+local AT_ONCE = 150  -- keys
+
 local key = P .. ':s:' .. ARGV[1]
 if ARGV[2] == '0' then
-  for _, id in ipairs(redis.call('SMEMBERS', key .. ':boards')) do  -- bounded by the site file
-    redis.call('ZREM', P .. ':boards', ARGV[1] .. ' ' .. id)
-    local board = redis.call('HMGET', key .. ':board:' .. id, 'held', 'fixed_ms', 'terms')
-    decisions.adopt_board(ARGV[1], id, board[1], board[2], board[3])
-  end
   redis.call('HDEL', P .. ':sites', ARGV[1])
   redis.call('ZREM', P .. ':due', ARGV[1])
   -- A wipe that begins again after an interruption finds its own pause. `paused_before` keeps the operator's choice.
@@ -24,6 +21,15 @@ if ARGV[2] == '0' then
   if not is_removed then redis.call('HSET', key, 'paused', 1, 'paused_before', v[1] or v[2] or 0, 'fence', now_ms()) end
 end
 note_change({name = ARGV[1]})
-local page = redis.call('SCAN', ARGV[2], 'MATCH', key .. ':*', 'COUNT', CHUNK)
-for _, name in ipairs(page[2]) do redis.call('UNLINK', name) end
+local page = redis.call('SCAN', ARGV[2], 'MATCH', key .. ':*', 'COUNT', AT_ONCE)
+for _, name in ipairs(page[2]) do
+  local id = string.match(string.sub(name, #key + 1), '^:board:(.*)$')
+  if id then
+    redis.call('ZREM', P .. ':boards', ARGV[1] .. ' ' .. id)
+    redis.call('ZREM', P .. ':fulls', ARGV[1] .. ' ' .. id)
+    local board = redis.call('HMGET', name, 'held', 'fixed_ms', 'terms')
+    decisions.adopt_board(ARGV[1], id, board[1], board[2], board[3])
+  end
+  redis.call('UNLINK', name)
+end
 return {0, page[1]}

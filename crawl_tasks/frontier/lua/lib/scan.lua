@@ -30,7 +30,7 @@ end
 
 function write_pulse(site, pulse)
   redis.call('HSET', site.key, 'pulse',
-    string.format('%.6g %.6g %.6g %.6g %.6g', pulse.price, pulse.items, pulse.hours, pulse.rate, pulse.met))
+    string.format('%.6g %.10g %.10g %.10g %.10g', pulse.price, pulse.items, pulse.hours, pulse.rate, pulse.met))
 end
 
 local function read_history(text)
@@ -60,17 +60,24 @@ local function add_to_pulse(site, id, pulse, history, goal, sign)
   pulse.met = math.max(0, pulse.met + sign * in_time(history, goal))
 end
 
--- Count a site's sums anew, since its boards or its goal may have changed.
-function recount_pulse(site, boards)
+-- Count a site's sums anew, since its boards or its goal may have changed: those of about `most` boards from a cursor on, added
+-- to the sums before. Return the next cursor, '0' at the end, and the sums. Scans that end between the calls shift them by the
+-- change of one board of many.
+function recount_pulse(site, cursor, sums, most)
   local requests, goal = budget_of(site)
-  if not requests then return end
-  local pulse = read_pulse(site, uniform_interval(site, requests))
-  pulse.items, pulse.hours, pulse.rate, pulse.met = 0, 0, 0, 0
-  for id in pairs(boards) do
+  if not requests then return '0', '' end
+  local items, hours, rate, met = string.match(sums, '^(%S+) (%S+) (%S+) (%S+)$')
+  local pulse = {items = tonumber(items or 0), hours = tonumber(hours or 0), rate = tonumber(rate or 0), met = tonumber(met or 0)}
+  local page = redis.call('SSCAN', site.key .. ':boards', cursor, 'COUNT', most)
+  for _, id in ipairs(page[2]) do
     local text = redis.call('HGET', board_key(site, id), 'history')
     if text then add_to_pulse(site, id, pulse, read_history(text), goal, 1) end
   end
-  write_pulse(site, pulse)
+  if page[1] == '0' then
+    pulse.price = read_pulse(site, uniform_interval(site, requests)).price
+    write_pulse(site, pulse)
+  end
+  return page[1], string.format('%.17g %.17g %.17g %.17g', pulse.items, pulse.hours, pulse.rate, pulse.met)
 end
 
 -- Return whether the site's goal is met: 95 % of the items are expected in time. Without a goal the whole budget is used.

@@ -3,13 +3,14 @@
 -- budget: a due board beyond it gets a slot in the order of due times, and boards are scanned ahead of time while the budget
 -- allows and the goal is not met.
 -- KEYS 1: key prefix
--- ARGV 1: most boards to look at
--- RETURNS 0: {0, scans admitted, boards held back by the backlog limit, boards still being scanned}
+-- ARGV 1: most due boards to look at. As many looks at most are for scans ahead of time, and as many for full passes
+-- RETURNS 0: {0, scans admitted, boards held back by the backlog limit, boards still being scanned, 1 when more may be due}
 
 local BURST = 2000         -- ms of a budget that a site may save up
 local EARLY_AT_ONCE = 20   -- boards of a site that one call looks at ahead of time
+local MOST_SENT = 300      -- requests that one call releases, of many sites. A tick releases the others
 
-local now = now_ms()
+local now, most = now_ms(), tonumber(ARGV[1])
 local sites, admitted, held, busy = {}, 0, 0, 0
 local is_short = memory_is_short()
 redis.call('HSET', P .. ':stats', 'produced_at', string.format('%.0f', now))
@@ -27,6 +28,7 @@ local function site_of(name)
   local site = sites[name] or load_site(name)
   if site and not sites[name] then
     site.room, site.backfill_room = room_for(site)
+    site.has_pending = has_pending(name)
     sites[name] = site
   end
   return site
@@ -70,7 +72,8 @@ local function reserve_scan(site, v, due)
 end
 
 local BOARD = {'line', 'open', 'interval_ms', 'scan', 'walked', 'walk', 'slot', 'history', 'min_ms', 'max_ms'}
-local function read_board(key)
+local function read_board(site, id, key)
+  if site.has_pending then apply_board(site.name, id, now) end
   local values, v = redis.call('HMGET', key, unpack(BOARD)), {}
   for i, field in ipairs(BOARD) do v[field] = values[i] end
   return v
@@ -96,13 +99,13 @@ local function has_slot(site, id, name, key, v, due)
   return false
 end
 
-local names = redis.call('ZRANGE', P .. ':boards', '-inf', now, 'BYSCORE', 'LIMIT', 0, ARGV[1], 'WITHSCORES')
+local names = redis.call('ZRANGE', P .. ':boards', '-inf', now, 'BYSCORE', 'LIMIT', 0, most, 'WITHSCORES')
 for i = 1, #names, 2 do
   local name, due = names[i], tonumber(names[i + 1])
   local site_name, id = string.match(name, '^(%S+) (.*)$')
   local site = site_of(site_name)
   local key = site and board_key(site, id)
-  local v = site and read_board(key)
+  local v = site and read_board(site, id, key)
   if not site or not v.line then
     redis.call('ZREM', P .. ':boards', name)
   elseif site.is_withdrawn then  -- not overdue: nobody wants its scan
@@ -128,7 +131,7 @@ local function scan_early(site)
   if not head[1] then return now + 3600000 end
   local id, name = head[1], site.name .. ' ' .. head[1]
   local key, due = board_key(site, id), tonumber(redis.call('ZSCORE', P .. ':boards', name))
-  local v = read_board(key)
+  local v = read_board(site, id, key)
   if not due or not v.line or v.min_ms == v.max_ms then  -- an operator may have fixed the interval since
     redis.call('ZREM', site.key .. ':by_due', id)
   elseif due ~= tonumber(head[2]) then
@@ -148,21 +151,29 @@ local function scan_early(site)
   end
 end
 
-for _, name in ipairs(redis.call('ZRANGE', P .. ':early', '-inf', now, 'BYSCORE', 'LIMIT', 0, 100)) do
+local looks = 0
+for _, name in ipairs(redis.call('ZRANGE', P .. ':early', '-inf', now, 'BYSCORE', 'LIMIT', 0, most)) do
+  if looks >= most then break end
   local site, again = site_of(name), nil
+  looks = looks + 1
   if site and site.freshness ~= '' then
     site.scan_at = site.scan_at or tonumber(redis.call('HGET', site.key, 'scan_at') or 0)
-    for _ = 1, EARLY_AT_ONCE do again = again or scan_early(site) end
+    for _ = 1, EARLY_AT_ONCE do
+      if again or looks >= most then break end
+      again, looks = scan_early(site), looks + 1
+    end
     redis.call('ZADD', P .. ':early', again or now + 1, name)
   else
     redis.call('ZREM', P .. ':early', name)
   end
 end
 -- A full pass goes one list page at a time: the next one goes when this one is done and the site has room.
-for _, name in ipairs(redis.call('ZRANGE', P .. ':fulls', '-inf', now, 'BYSCORE', 'LIMIT', 0, ARGV[1])) do
+local fulls = redis.call('ZRANGE', P .. ':fulls', '-inf', now, 'BYSCORE', 'LIMIT', 0, most)
+for _, name in ipairs(fulls) do
   local site_name, id = string.match(name, '^(%S+) (.*)$')
   local site = site_of(site_name)
   local key = site and board_key(site, id)
+  if site and site.has_pending then apply_board(site_name, id, now) end
   local v = site and redis.call('HMGET', key, 'full_line', 'full_next', 'full_open', 'full_due', 'full_scan', 'held')
   if not site or not v[1] or site.full == 0 then
     redis.call('ZREM', P .. ':fulls', name)
@@ -183,11 +194,12 @@ for _, name in ipairs(redis.call('ZRANGE', P .. ':fulls', '-inf', now, 'BYSCORE'
     redis.call('ZADD', P .. ':fulls', again, name)
   end
 end
+local sent = 0
 for _, site in pairs(sites) do
   if site.pulse then write_pulse(site, site.pulse) end
   if site.scan_at then redis.call('HSET', site.key, 'scan_at', string.format('%.0f', site.scan_at)) end
   flush_admission(site)
-  release(site, now)
+  if sent < MOST_SENT then sent = sent + release(site, now) else schedule_look(site, now) end
   if site.fresh > 0 then schedule_look(site, now + 1000) end
 end
-return {0, admitted, held, busy}
+return {0, admitted, held, busy, (#names == 2 * most or #fulls == most) and 1 or 0}

@@ -11,6 +11,8 @@
 
 -- Requests whose lease ran out are remembered for a day from the first of them.
 local OVERRUN_S = 86400
+local AT_ONCE = 100  -- requests of one kind that a call moves at a site
+local ENOUGH = 150  -- moved requests after which a call looks at no further site. They stay due
 
 local now = now_ms()
 local leader = redis.call('GET', P .. ':ticker')
@@ -19,15 +21,16 @@ redis.call('DEL', P .. ':ticker')  -- a first write that frees memory: at maxmem
 redis.call('SET', P .. ':ticker', ARGV[1], 'PX', ARGV[3])
 
 local function wake_delayed(site)
-  local due = redis.call('ZRANGE', site.key .. ':delayed', '-inf', now, 'BYSCORE', 'LIMIT', 0, CHUNK)
+  local due = redis.call('ZRANGE', site.key .. ':delayed', '-inf', now, 'BYSCORE', 'LIMIT', 0, AT_ONCE)
   for _, entry in ipairs(due) do
     redis.call('ZREM', site.key .. ':delayed', entry)
     return_tried(site, entry)
   end
+  return #due
 end
 
 local function expire_leases(site)
-  local late = redis.call('ZRANGE', site.key .. ':leased', '-inf', now, 'BYSCORE', 'LIMIT', 0, CHUNK, 'WITHSCORES')
+  local late = redis.call('ZRANGE', site.key .. ':leased', '-inf', now, 'BYSCORE', 'LIMIT', 0, AT_ONCE, 'WITHSCORES')
   for i = 1, #late, 2 do
     local rid, is_parsing = late[i], late[i + 1] % 1 ~= 0
     redis.call('ZREM', site.key .. ':leased', rid)
@@ -72,7 +75,7 @@ local function return_lost(site, stage)
   if redis.call('ZCARD', key) == 0 then return 0 end
   local oldest = oldest_hint(stage)
   local before = math.min(now - GRACE, (oldest or math.huge) - 1)
-  local missing = redis.call('ZRANGE', key, '-inf', before, 'BYSCORE', 'LIMIT', 0, CHUNK, 'WITHSCORES')
+  local missing = redis.call('ZRANGE', key, '-inf', before, 'BYSCORE', 'LIMIT', 0, AT_ONCE, 'WITHSCORES')
   local lost = 0
   for i = 1, #missing, 2 do
     local rid = missing[i]
@@ -110,19 +113,23 @@ local function next_look(site)
   if at < math.huge then return math.max(at, now + 1) end
 end
 
-local expired, lost, idle = 0, 0, {}
+local expired, lost, moved, idle = 0, 0, 0, {}
 local names = redis.call('ZRANGE', P .. ':due', '-inf', now, 'BYSCORE', 'LIMIT', 0, ARGV[2])
 for _, name in ipairs(names) do
+  if moved > ENOUGH then break end
   redis.call('ZREM', P .. ':due', name)
-  local site = load_site(name)
+  local site, before = load_site(name), expired + lost
   if site then
-    wake_delayed(site)
+    if has_pending(name) and apply_boards(name, AT_ONCE / 2, now) > 0 then moved = ENOUGH end
+    moved = moved + wake_delayed(site)
     local late = expire_leases(site)
     expired = expired + late
     for _, stage in ipairs(STAGES) do lost = lost + return_lost(site, stage) end
-    local state = release(site, now) == 0 and late > 0 and idle_state(site) or 0
+    local released = release(site, now)
+    moved = moved + expired + lost - before + released
+    local state = released == 0 and late > 0 and idle_state(site) or 0
     if state > 0 then idle[#idle + 1], idle[#idle + 2] = name, state end
-    local at = next_look(site)
+    local at = has_pending(name) and now + 1 or next_look(site)
     if at then schedule_look(site, at) end
   end
 end

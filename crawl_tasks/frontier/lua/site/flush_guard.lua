@@ -16,15 +16,13 @@ if ARGV[2] == '0' then
   -- From now on the tables have other names, so that none of what is admitted meanwhile is deleted.
   site.flushes = redis.call('HINCRBY', site.key, 'flushes', 1)
   redis.call('UNLINK', site.key .. ':seen', site.key .. ':guard')
-  for _, id in ipairs(redis.call('SMEMBERS', site.key .. ':boards')) do  -- bounded by the site file
-    redis.call('HDEL', board_key(site, id), 'validator')
-  end
 end
-local page = redis.call('SCAN', ARGV[2], 'MATCH', site.key .. ':*', 'COUNT', CHUNK)
+local page = redis.call('SCAN', ARGV[2], 'MATCH', site.key .. ':*', 'COUNT', 500)
 for _, key in ipairs(page[2]) do
   local kind, rest = string.match(string.sub(key, #site.key + 1), '^:(%a+):(.*)$')
   local is_old = kind == 'seen' and string.match(rest, '#(%d+)') ~= tostring(site.flushes)
   if is_old or kind == 'g' or kind == 'tail' then redis.call('UNLINK', key) end
+  if kind == 'board' then redis.call('HDEL', key, 'validator') end
 end
 note_change(site)
 return {0, page[1]}

@@ -14,7 +14,7 @@
 
 local site = load_site(ARGV[1])
 if not site then return {-1, 0, 0} end
-local now, act = now_ms(), ARGV[2]
+local now, act, is_pending = now_ms(), ARGV[2], has_pending(site.name)
 local changed, held = 0, 0
 local WHOLE = 1000000  -- pages without news that a scan may walk: more than any board has
 
@@ -27,6 +27,7 @@ end
 for i = 6, #ARGV do
   local id = ARGV[i]
   local key, name = board_key(site, id), site.name .. ' ' .. id
+  if is_pending then apply_board(site.name, id, now) end
   local v = redis.call('HMGET', key, 'line', 'terms', 'interval_ms', 'held')
   local start, least, most = string.match(v[2] or '', '^(%S+) (%S+) (%S+)$')
   if v[1] and act == 'walk' then redis.call('HSET', key, 'walk', WHOLE) end

@@ -13,6 +13,6 @@ if not site then return {-1, 0} end
 if site.is_withdrawn or redis.call('HGET', site.key, 'publisher') ~= ARGV[2] then return {0, 0} end
 decisions.decide(site.name, 'file', 'gone', ARGV[3], ARGV[2])
 redis.call('HSET', site.key, 'withdrawn', 1)
-redis.call('DEL', site.key .. ':overdue')
+redis.call('UNLINK', site.key .. ':overdue')
 note_change(site)
 return {0, 1}

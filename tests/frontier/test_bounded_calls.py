@@ -1,0 +1,61 @@
+"""No call of a verb does more work the more boards, requests or sites there are: Redis serves nobody else meanwhile."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+
+import pytest
+import redis
+
+from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.frontier.replies import ints
+from crawl_tasks.frontier.scripts import PRELUDE, Verb, read_lua
+from tests.bench.slowest_call import TERMS, Size, board, each_call, every_verb, fill
+
+SIZE = Size(boards=4000, sites=8, requests=8000)
+MOST = 3500
+"""Redis commands of one call: some 7 ms of a quiet machine. There are more boards, and more requests, than that."""
+
+
+def commands(client: redis.Redis) -> int:
+    return sum(stat["calls"] for stat in client.info("commandstats").values())
+
+
+def test_no_call_runs_more_commands_than_redis_does_in_some_milliseconds(client: redis.Redis) -> None:
+    frontier = Frontier(client, "test", store_at=10**6, outbox_max=10**6)
+    most: defaultdict[Verb, int] = defaultdict(int)
+
+    def note(verb: Verb, grown: float) -> None:
+        most[verb] = max(most[verb], int(grown))
+
+    with each_call(lambda: commands(client), note):
+        fill(frontier, SIZE)
+        for _ in every_verb(frontier, SIZE):
+            pass
+
+    assert {verb: count for verb, count in most.items() if count > MOST} == {}
+    assert len(most) > 35
+
+
+def test_a_call_begins_as_many_scans_ahead_of_time_as_due_ones_at_most(client: redis.Redis) -> None:
+    frontier, soon = Frontier(client, "test"), Frontier(client, "test").clock_ms() + 10_000
+    for site in (f"s{number}" for number in range(40)):
+        boards = [board(site, number) for number in range(10)]
+        frontier.sites.publish(site, "v1", "{}", TERMS | {"freshness": "36000 0.001"}, boards)
+        client.zadd("test:boards", {f"{site} {one.board}": soon for one in boards})
+        client.zadd(f"test:s:{site}:by_due", {one.board: soon for one in boards})
+        client.zadd("test:early", {site: 0})
+    client.delete("test:fulls")
+
+    admitted = [ints(frontier.scripts.call(Verb.PRODUCE, 30))[1] for _ in range(3)]
+
+    assert max(admitted) <= 30
+    assert sum(admitted) > 40
+
+
+@pytest.mark.parametrize("name", [*PRELUDE, *Verb])
+def test_a_script_reads_a_collection_in_pages_or_says_why_it_is_small(name: str) -> None:
+    whole = [line for line in read_lua(name).splitlines() if re.search("'(SMEMBERS|HKEYS|HVALS|KEYS)'", line)]
+
+    assert [line for line in whole if "-- bounded" not in line] == []
