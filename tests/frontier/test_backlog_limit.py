@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from random import Random
@@ -17,6 +18,9 @@ from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.frontier.retry import Verdict
 from crawl_tasks.model import Items, Lease, Parsed, Request, Stage, State
 from tests.frontier.by_hand import NOTHING, TERMS, lease, posts, released
+
+EXAMPLES = int(os.environ.get("BACKLOG_EXAMPLES", "6"))
+"""More by hand."""
 
 BROOD = {Stage.LIST: 40, Stage.POST: 9, Stage.COMMENT: 1}
 LATER = State.DELAYED, "server_error", "it answered 503"
@@ -39,12 +43,13 @@ class Tree:
     chance: Random
     has_fans: bool
     boards: int
+    priority: int = 5
     known: dict[tuple[Stage, str, int], tuple[Request, ...]] = field(default_factory=dict)
 
     def children(self, request: Request) -> tuple[Request, ...]:
         name = (request.stage, request.key, request.page)
         if name not in self.known:
-            self.known[name] = tuple(self._draw(request))
+            self.known[name] = tuple(one._replace(priority=self.priority) for one in self._draw(request))
         return self.known[name]
 
     def _draw(self, request: Request) -> list[Request]:
@@ -137,18 +142,22 @@ def begin(frontier: Frontier, client: redis.Redis, boards: int, **terms: int) ->
     seed=st.integers(0, 1 << 32),
     has_fans=st.booleans(),
     boards=st.integers(1, 3),
-    threshold=st.integers(1, 60),
+    threshold=st.integers(BROOD[Stage.POST] - 1, 60),  # below it, posts go in a stuck backlog beyond the bound
     window=st.integers(1, 8),
+    priority=st.sampled_from([1, 5]),
 )
 @settings(
-    max_examples=4, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+    max_examples=EXAMPLES,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 def test_the_backlog_ends_and_never_exceeds_the_threshold_by_more_than_a_page(
-    frontier: Frontier, client: redis.Redis, seed: int, has_fans: bool, boards: int, threshold: int, window: int
-) -> None:
+    frontier: Frontier, client: redis.Redis, seed: int, has_fans: bool, boards: int, threshold: int, window: int,
+    priority: int,
+) -> None:  # fmt: skip
     begin(frontier, client, boards, max_backlog=threshold, window=window)
     client.hset("test:s:demo", "brood", " ".join(map(str, BROOD.values())))  # pages as large were seen before
-    crowd = Crowd(frontier, client, Tree(Random(seed), has_fans, boards))
+    crowd = Crowd(frontier, client, Tree(Random(seed), has_fans, boards, priority))
     crowd.produce()
 
     for _ in range(200):

@@ -35,7 +35,10 @@ local function site_of(name)
 end
 
 -- Return whether a board was never scanned. Its first scan is backfill, as is all that it shows.
-local function is_first(site, id) return redis.call('SISMEMBER', site.key .. ':unscanned', id) == 1 end
+local function is_first(site, id)
+  if site.has_unscanned == nil then site.has_unscanned = redis.call('EXISTS', site.key .. ':unscanned') == 1 end
+  return site.has_unscanned and redis.call('SISMEMBER', site.key .. ':unscanned', id) == 1
+end
 
 local function as_backfill(line)
   return (string.gsub(line, '^(%S+ %p list )(%d)', function(head, level) return head .. math.min(BACKFILL, level) end))
