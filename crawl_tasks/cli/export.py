@@ -5,19 +5,20 @@ from __future__ import annotations
 import logging
 import sys
 import time
-from typing import Final
+from dataclasses import replace
+from typing import Final, Unpack
 
 import click
 
 from crawl_tasks.cli.help_text import examples
-from crawl_tasks.cli.since_option import SinceOption
+from crawl_tasks.cli.selection_options import RowChoice, selection_of, selection_options
 from crawl_tasks.errors import StoreError
 from crawl_tasks.logs import OutageLog, configure_logs
 from crawl_tasks.settings import load_settings
 from crawl_tasks.store.export import export, export_changes, export_partitions
 from crawl_tasks.store.output_format import FORMATS, format_of
 from crawl_tasks.store.queries import counts
-from crawl_tasks.store.selection import STATES, ExportKind, Selection
+from crawl_tasks.store.selection import ExportKind
 from crawl_tasks.store.upsert import Store
 
 log = logging.getLogger(__name__)
@@ -39,12 +40,7 @@ LOOK_EVERY_S: Final = 1.0
     "--kind", type=click.Choice([kind.value for kind in ExportKind]), default=ExportKind.ALL.value, show_default=True
 )
 @click.option("--format", "form", type=click.Choice([form.name for form in FORMATS]), help="Else as FILE's name ends.")
-@click.option("--site", "sites", metavar="NAME", multiple=True, help="Only this site, or these.")
-@click.option("--board", "boards", metavar="ID", multiple=True, help="Only this board of the one --site, or these.")
-@click.option("--author", "authors", metavar="NAME", multiple=True, help="Only by this author, or these.")
-@click.option("--state", "states", type=click.Choice(STATES), multiple=True, help="Only in this state, or these.")
-@click.option("--since", type=SinceOption(), help="Only what was written since, 7d or 2026-01-31.")
-@click.option("--until", type=SinceOption(), help="Only what was written before, 1d or 2026-01-31.")
+@selection_options
 @click.option("--fields", metavar="NAME,NAME", help="Only these columns, in this order.")
 @click.option("--versions", is_flag=True, help="Also former titles, bodies and states of these rows.")
 @click.option("--partition", is_flag=True, help="FILE is a directory: a file for each kind, site and day.")
@@ -57,12 +53,6 @@ def command(
     out: str,
     kind: str,
     form: str | None,
-    sites: tuple[str, ...],
-    boards: tuple[str, ...],
-    authors: tuple[str, ...],
-    states: tuple[str, ...],
-    since: int | None,
-    until: int | None,
     fields: str | None,
     versions: bool,
     partition: bool,
@@ -70,6 +60,7 @@ def command(
     after: int | None,
     follow: bool,
     force: bool,
+    **choice: Unpack[RowChoice],
 ) -> None:
     """Write posts and comments as JSON Lines, CSV or Parquet, streamed. FILE appears when it is whole.
 
@@ -83,8 +74,6 @@ def command(
     is_feed = after is not None or follow
     if follow and out != "-":
         raise click.UsageError("--follow writes to standard output: crawl-tasks export --follow > FILE")
-    if boards and len(sites) != 1:
-        raise click.UsageError("--board is of one site; name it: crawl-tasks export --site NAME --board 1")
     if is_feed and (partition or versions):
         raise click.UsageError("--after and --follow write one file, of rows as they are now")
     if partition and out == "-":
@@ -95,7 +84,7 @@ def command(
     if out == "-" and not written_as.is_text and sys.stdout.isatty():
         raise click.UsageError(f"{written_as.name} is not for a terminal: name a file with -o, or pipe it")
     names = tuple(name.strip() for name in (fields or "").split(",") if name.strip())
-    selection = Selection(ExportKind(kind), sites, boards, authors, states, since, until, names, versions)
+    selection = replace(selection_of(choice), kind=ExportKind(kind), fields=names, has_versions=versions)
     selection.sources()  # for its errors, before the database
     settings = load_settings()
     configure_logs(settings.log_format)
@@ -120,9 +109,11 @@ def command(
             rows = export_partitions(store, out, selection, written_as, overwrite=force, resume=resume)
         else:
             rows = export(store, out, selection, written_as, overwrite=force)
-        if sites and not rows:
+        if choice["sites"] and not rows:
             there = ", ".join(sorted(count.site for count in counts(store))) or "none"
-            click.echo(f"nothing of that is stored of site {', '.join(sites)}; sites with posts: {there}", err=True)
+            click.echo(
+                f"nothing of that is stored of site {', '.join(choice['sites'])}; sites with posts: {there}", err=True
+            )
     if out != "-":
         click.echo(f"{rows} rows in {out}", err=True)
 

@@ -153,8 +153,8 @@ def export_changes(
             try:
                 # Before the rows are read: a change that is committed meanwhile belongs to the next query.
                 last = store.last_change()
-                with ExitStack() as stack:
-                    for change, source, row in _changes(store, sources, after, last, stack):
+                with closing(stream_changes(store, sources, after, last)) as changes:
+                    for change, source, row in changes:
                         writer.write(source, row)
                         # All changes before that of this row are written.
                         after = max(after, change - 1)
@@ -167,6 +167,15 @@ def export_changes(
             if not goes_on():
                 break
     return after
+
+
+def stream_changes(
+    store: Store, sources: Sequence[Source], after: int, last: int
+) -> Generator[tuple[int, Source, Row]]:
+    """Yield the rows of the changes after one and up to another, each with its change, in commit order."""
+    with ExitStack() as stack:
+        streams = [stack.enter_context(closing(_changes_of(store, source, after, last))) for source in sources]
+        yield from merge(*streams, key=itemgetter(0))
 
 
 def fingerprints(store: Store, sites: Sequence[str]) -> frozenset[int]:
@@ -201,14 +210,6 @@ def _stream(store: Store, query: Select[Any], source: Source) -> Generator[tuple
         for row in rows:
             values: Row = tuple(row)
             yield values[:end], values[end:]
-
-
-def _changes(
-    store: Store, sources: Sequence[Source], after: int, last: int, stack: ExitStack
-) -> Iterator[tuple[int, Source, Row]]:
-    """Merge the changes of the sources. The stack gives their connections back."""
-    streams = [stack.enter_context(closing(_changes_of(store, source, after, last))) for source in sources]
-    return merge(*streams, key=itemgetter(0))
 
 
 def _changes_of(store: Store, source: Source, after: int, last: int) -> Generator[tuple[int, Source, Row]]:

@@ -180,6 +180,7 @@ class Run:
         if self.policy in ("priced", "news"):
             predicted = [expected_delay_s(list(look.values()), SHARE) for look in self.looks]
             result.predicted_s = _mean([one for one in predicted if one is not None])
+        if self.policy == "priced":  # beside a page of all news it is not the board's own scan that counts
             result.boards = [
                 (
                     board,

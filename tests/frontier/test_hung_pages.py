@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import redis
@@ -12,22 +13,29 @@ from crawl_tasks.frontier.admin.admin import Admin
 from crawl_tasks.frontier.admin.failed import FailedRequest, Selection
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.inspect.inspector import Inspector
+from crawl_tasks.frontier.redis_client import open_client
 from crawl_tasks.frontier.retry import Verdict
+from crawl_tasks.local.redis_server import RedisServer
 from crawl_tasks.model import Items, Lease, Parsed, Request, SlotSpan, Stage, State
 from crawl_tasks.worker.attempt_timer import AttemptTimer, LeasedPage
 from crawl_tasks.worker.hang_watch import HangWatch, is_overdue
+from crawl_tasks.worker.task_message import TaskMessage
+from crawl_tasks.worker.task_result import Outcome, TaskResult
 from tests.frontier.by_hand import NOTHING, lease, post, posts, released
-from tests.frontier.small_crawl import RULES, SmallCrawl
-from tests.waiting import eventually
+from tests.frontier.small_crawl import RULES, SmallCrawl, SmallForum, small_forum
+from tests.waiting import PATIENCE_S, eventually
 
 HERE = "tests.frontier.test_hung_pages"
 HANGS = RULES.replace("  fields: {title: h1, body: .body}\n  pages: .pages", f"  parser: {HERE}:hangs")
 GATE = threading.Event()
 """The function of the site returns when this is set."""
+BEGUN = threading.Event()
+"""The function of the site hangs when this is set."""
 
 
 def hangs(request: Request) -> Parsed:
     if request.key == "1":
+        BEGUN.set()
         GATE.wait()
     return Parsed(Items(request.site))
 
@@ -35,6 +43,7 @@ def hangs(request: Request) -> Parsed:
 @pytest.fixture(autouse=True)
 def _gate() -> Iterator[None]:
     GATE.clear()
+    BEGUN.clear()
     yield
     GATE.set()
 
@@ -84,6 +93,61 @@ def test_a_page_whose_result_waits_for_redis_does_not_hang(
 
     assert Inspector(crawl.frontier).count_requests("demo").done == 1
     assert "page hangs" not in caplog.text
+
+
+@pytest.fixture
+def own_redis(tmp_path: Path) -> Iterator[RedisServer]:
+    server = RedisServer(tmp_path)
+    server.start()
+    yield server
+    server.stop()
+
+
+def begin(client: redis.Redis, forum: SmallForum, key: int) -> tuple[SmallCrawl, TaskMessage]:
+    crawl = SmallCrawl(client, Frontier(client, "test"), forum)
+    site = crawl.publish(rules=HANGS)
+    client.hset("test:s:demo", "lease_ms", 4000)
+    forum.thread(str(key))
+    crawl.frontier.admit("demo", [post(key)._replace(address=f"{site.base}/post/{key}")])
+    return crawl, TaskMessage("demo", Stage.POST, rid=released(client)[0])
+
+
+def test_a_page_whose_result_waits_between_two_tries_for_redis_does_not_hang(
+    own_redis: RedisServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    results: list[TaskResult] = []
+    with open_client(own_redis.url, "") as client, small_forum() as forum:
+        crawl, message = begin(client, forum, 2)
+        forum.then["/post/2"] = own_redis.stop
+        watch = HangWatch(crawl.pages, threads=1, end=lambda: None)
+        worker = threading.Thread(target=lambda: results.append(crawl.pages.handle(message)))
+        worker.start()
+        eventually(lambda: watch.look() or not worker.is_alive())
+
+    assert results[0].outcome == Outcome.BACKEND_FAILED
+    assert "page hangs" not in caplog.text
+
+
+def test_a_page_that_hangs_while_redis_is_away_is_left_to_its_lease(
+    own_redis: RedisServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    results: list[TaskResult] = []
+    told: list[TaskResult] = []
+    with open_client(own_redis.url, "") as client, small_forum() as forum:
+        crawl, message = begin(client, forum, 1)
+        watch = HangWatch(crawl.pages, threads=2, end=lambda: None, tell=lambda _, result: told.append(result))
+        worker = threading.Thread(target=lambda: results.append(crawl.pages.handle(message)))
+        worker.start()
+        assert BEGUN.wait(PATIENCE_S)
+        own_redis.stop()
+        eventually(lambda: watch.look() or "the page cannot be failed, its lease runs out" in caplog.messages)
+        own_redis.start()
+        GATE.set()
+        worker.join()
+        counts = Inspector(crawl.frontier).count_requests("demo")
+
+    assert (told, counts.parked, counts.imbalance()) == ([], 0, "")
+    assert results[0].outcome != Outcome.PARKED
 
 
 def test_a_worker_with_more_hung_threads_than_others_has_lost_most(crawl: SmallCrawl, client: redis.Redis) -> None:

@@ -21,6 +21,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import NamedTuple
 
 from crawl_tasks.frontier.admin.admin import Admin
 from crawl_tasks.frontier.inspect.inspector import Inspector
@@ -57,6 +58,14 @@ WINDOWS = 6
 """Parts of a crawl of which one is the window of the alerts, which is a quarter of an hour elsewhere."""
 
 
+class Step(NamedTuple):
+    """A step of the plan: when, as a share of the time, and the alert that must have begun before, if any."""
+
+    at: float
+    act: Callable[[], None]
+    after: str = ""
+
+
 @dataclass
 class Result:
     """What a crawl came to."""
@@ -80,6 +89,7 @@ class Soak:
         self._bases: dict[str, str] = {}
         self._began = 0.0
         self._firing: dict[str, float] = {}
+        self._fired: set[str] = set()
         self.result = Result(seconds)
         self._illness = world.directory / ILLNESS.name
         look = Snapshots(world.frontier).look
@@ -134,18 +144,24 @@ class Soak:
         changes = {"name": site, "gate": gate, "items": [function] if site == REFUSES else []}
         publish_site(self._world.frontier, Site.model_validate(terms | changes), contact=None)
 
-    def _plan(self) -> list[tuple[float, Callable[[], None]]]:
-        """Return what happens when, as shares of the time."""
+    def _plan(self) -> list[Step]:
+        """Return what happens when. A cause lasts until its alert has begun, however short the crawl is."""
         bad_pages, refuses = self._fronts[BAD_PAGES], self._fronts[REFUSES]
         return [
-            (0.05, lambda: self._note("three pages hang, one has 60,000 attributes", bad_pages, has_bad_pages=True)),
-            (0.05, self._let_functions_hang),
-            (0.25, lambda: self._note("all posts of the other are refused", refuses, is_refusing=True)),
-            (0.35, self._start_a_worker_that_cannot_work),
-            (0.45, self._kill_a_worker),
-            (0.55, lambda: self._note("posts are answered again", refuses, is_refusing=False)),
-            (0.65, lambda: self._note("no page hangs", bad_pages, has_bad_pages=False)),
-            (0.65, self._let_functions_return),
+            Step(
+                0.05, lambda: self._note("three pages hang, one has 60,000 attributes", bad_pages, has_bad_pages=True)
+            ),
+            Step(0.05, self._let_functions_hang),
+            Step(0.25, lambda: self._note("all posts of the other are refused", refuses, is_refusing=True)),
+            Step(0.35, self._start_a_worker_that_cannot_work),
+            Step(0.45, self._kill_a_worker),
+            Step(
+                0.55,
+                lambda: self._note("posts are answered again", refuses, is_refusing=False),
+                f"CrawlSiteRefuses {REFUSES}",
+            ),
+            Step(0.65, lambda: self._note("no page hangs", bad_pages, has_bad_pages=False)),
+            Step(0.65, self._let_functions_return, f"CrawlHung {REFUSES}"),
         ]
 
     def _note(self, text: str, front: IllForum | None = None, **illness: bool) -> None:
@@ -171,14 +187,21 @@ class Soak:
         self._world.start_worker("threads", *CREW["threads"], "-E")
         self._note("a worker of 8 threads is killed and another started")
 
-    def _go_on(self, is_over: Callable[[], object], plan: list[tuple[float, Callable[[], None]]]) -> None:
+    def _go_on(self, is_over: Callable[[], object], plan: list[Step]) -> None:
         """Look for alerts, start workers that ended, and do what is planned, until all of it is over."""
         while plan or not is_over():
-            while plan and self._lasts_s() >= plan[0][0] * self._seconds:
-                plan.pop(0)[1]()
+            while plan and self._is_due(plan[0]):
+                plan.pop(0).act()
             self._supervise()
             self._look()
             time.sleep(0.5)
+
+    def _is_due(self, step: Step) -> bool:
+        late_s = self._lasts_s() - step.at * self._seconds
+        if late_s > PATIENCE_S and step.after not in self._fired:
+            self.result.faults.setdefault("alerts", []).append(f"{step.after} never began")
+            return True
+        return late_s >= 0 and (not step.after or step.after in self._fired)
 
     def _supervise(self) -> None:
         for name, options in CREW.items():
@@ -197,6 +220,7 @@ class Soak:
                 self.result.alerts.append(row)
             else:
                 self._firing[key] = self._lasts_s()
+                self._fired.add(key)
 
     # -- the end -------------------------------------------------------------------------------------------------
 

@@ -1,0 +1,254 @@
+"""The search index: a file of SQLite with the words of all posts and comments, kept apart from the database.
+
+The index follows the change feed (export.py) whenever somebody searches, so storing a page costs nothing. The file
+holds words and keys, no texts, and may be deleted at any time. Its document numbers have the order of time: a search
+gives the newest first, and reads no more of the index than it shows.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from itertools import islice
+from pathlib import Path
+from types import TracebackType
+from typing import Final, NamedTuple, Self, cast
+
+from sqlalchemy import Text, and_, column, values
+
+from crawl_tasks.errors import StoreError
+from crawl_tasks.store.export import stream_changes
+from crawl_tasks.store.rows import Row
+from crawl_tasks.store.search_text import match_expression, tokenized
+from crawl_tasks.store.selection import Selection, Source
+from crawl_tasks.store.upsert import Store
+
+LAYOUT: Final = "1"
+"""The layout of the index and the rules of its tokens. Another one makes the file anew."""
+
+# Rows of a transaction: the words of each one become a segment, and segments are merged later.
+_BATCH: Final = 20_000
+# A document's number is its time and a serial number.
+_SERIAL_BITS: Final = 30
+_LATEST_S: Final = 2**33 - 1
+_FIELDS: Final = (
+    "site", "post_id", "comment_id", "author", "title", "body", "created_at", "first_seen_at", "content_hash",
+)  # fmt: skip
+
+_TABLES: Final = """
+CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE documents (
+  id INTEGER PRIMARY KEY, site TEXT NOT NULL, post_id TEXT NOT NULL, comment_id TEXT NOT NULL, digest TEXT NOT NULL,
+  UNIQUE (site, post_id, comment_id)
+);
+CREATE VIRTUAL TABLE words USING fts5 (
+  text, site, author, content = '', columnsize = 0, tokenize = 'unicode61 remove_diacritics 2'
+);
+INSERT INTO words (words, rank) VALUES ('hashsize', 16777216);
+"""
+_INSERT: Final = "INSERT INTO documents VALUES (?, ?, ?, ?, ?)"
+_SEARCH: Final = """
+SELECT documents.site, post_id, comment_id FROM words JOIN documents ON documents.id = words.rowid
+WHERE words MATCH ? AND words.rowid >= ? AND words.rowid < ? ORDER BY words.rowid DESC
+"""
+
+
+class Key(NamedTuple):
+    """The key of a post, or of a comment."""
+
+    site: str
+    post_id: str
+    comment_id: str
+
+
+class Hit(NamedTuple):
+    """A row that was found, with the values of its source's columns."""
+
+    source: Source
+    row: Row
+
+
+class SearchIndex:
+    """The index of one database. Open in the process that uses the index."""
+
+    def __init__(self, file: Path, store: Store) -> None:
+        self._file, self._store = file, store
+        url = store.database.url
+        self._identity = f"{url.host}:{url.port}/{url.database}"
+
+    def __enter__(self) -> Self:
+        with _explained(self._file):
+            self._file.parent.mkdir(parents=True, exist_ok=True)
+            self._connection = sqlite3.connect(self._file, timeout=30, isolation_level=None)
+            self._connection.execute("PRAGMA journal_mode = WAL")
+            self._connection.execute("PRAGMA synchronous = NORMAL")
+            self._connection.execute("PRAGMA cache_size = -65536")  # KiB
+            self._prepare()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._connection.close()
+
+    def update(self, note: Callable[[int], None] = lambda _: None) -> int:
+        """Take in the rows that were stored since. Return their number. `note` is told the number after each batch.
+
+        One batch is one transaction with its place in the change feed. So an update may be killed, and two may run.
+
+        Raises:
+            StoreError: the database cannot be read, or the index cannot be written.
+        """
+        taken = 0
+        last = self._store.last_change()
+        sources = Selection(fields=_FIELDS).sources()
+        changes = stream_changes(self._store, sources, self._change(), last)
+        with _explained(self._file), closing(changes):
+            while batch := list(islice(changes, _BATCH)):
+                # Rows of the last row's change may follow in the next batch.
+                with self._writing() as connection:
+                    self._take(connection, [row for _, _, row in batch])
+                    self._keep(connection, "change", str(max(self._change(), batch[-1][0] - 1)))
+                    change, _, row = batch[-1]
+                    self._keep(connection, "witness", json.dumps([change, _key(row)]))
+                taken += len(batch)
+                note(taken)
+            if last > self._change():
+                with self._writing() as connection:
+                    self._keep(connection, "change", str(last))
+        return taken
+
+    def search(self, query: str, selection: Selection, limit: int) -> list[Hit]:
+        """Return the newest rows with the words of a query, of those that a selection chooses.
+
+        Raises:
+            ConfigError: the query has no word.
+            StoreError: the database or the index cannot be read.
+        """
+        found: list[Hit] = []
+        sources = selection.sources()
+        begin = _number(selection.since or 0, 0)
+        end = _number(_LATEST_S if selection.until is None else selection.until, 0)
+        with _explained(self._file), closing(self._connection.cursor()) as cursor:
+            expression = match_expression(query, {"site": selection.sites, "author": selection.authors})
+            keys = map(Key._make, cursor.execute(_SEARCH, (expression, begin, end)))
+            size = limit
+            while len(found) < limit and (some := list(islice(keys, size))):
+                hits = self._rows(sources, some)
+                found += (hits[key] for key in some if key in hits)
+                # Where the selection lets few rows pass, the portions grow.
+                size = min(2 * size, 2000)
+        return found[:limit]
+
+    def _rows(self, sources: Iterable[Source], keys: Sequence[Key]) -> dict[Key, Hit]:
+        """Return the rows of some keys that are stored and chosen: the database decides, not the index."""
+        found: dict[Key, Hit] = {}
+        for source in sources:
+            size = len(source.order)
+            some = [key[:size] for key in keys if bool(key.comment_id) == (source.kind == "comment")]
+            if not some:
+                continue
+            # SQLite would look for the rows of an IN over several columns by a scan.
+            wanted = values(*(column(key.name, Text) for key in source.order)).data(some).cte("wanted")
+            is_wanted = and_(*(key == wanted.c[key.name] for key in source.order))
+            query = source.query(*source.order).where(is_wanted)
+            with closing(self._store.database.stream(query)) as rows:
+                for row in rows:
+                    own = tuple(row)[-size:]
+                    found[Key(*own, *("",) * (3 - size))] = Hit(source, tuple(row)[:-size])
+        return found
+
+    def _prepare(self) -> None:
+        """Make the tables, anew for another layout or database, and for a database restored to an earlier state."""
+        wanted = {"layout": LAYOUT, "database": self._identity}
+        with self._writing() as connection:
+            there = {name for [name] in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+            if "meta" in there:
+                meta = dict(connection.execute("SELECT name, value FROM meta"))
+                if meta.items() >= wanted.items() and self._is_past(meta["witness"]):
+                    return
+            for name in there & {"meta", "documents", "words"}:
+                connection.execute(f"DROP TABLE {name}")
+            for statement in _TABLES.split(";\n"):
+                connection.execute(statement)
+            for name, value in (wanted | {"change": "0", "serial": "0", "witness": "null"}).items():
+                self._keep(connection, name, value)
+
+    def _is_past(self, witness: str) -> bool:
+        """Return whether the last row taken in is stored, as of that change or a later one.
+
+        It is not in a database that was restored to an earlier state, whose next changes are others.
+        """
+        if witness == "null":
+            return True
+        change, key = json.loads(witness)
+        hits = self._rows(Selection(fields=["change_id"]).sources(), [Key(*key)])
+        return any(int(hit.row[0] or 0) >= change for hit in hits.values())
+
+    def _take(self, connection: sqlite3.Connection, batch: Sequence[Row]) -> None:
+        serial = int(self._meta("serial"))
+        texts: dict[int, tuple[str, str, str]] = {}
+        for row in batch:
+            key = _key(row)
+            _, _, _, author, title, body, created_at, first_seen_at, content_hash = row
+            moment = cast("float", first_seen_at if created_at is None else created_at)
+            digest = f"{content_hash} {int(moment)}"
+            known = connection.execute(
+                "SELECT id, digest FROM documents WHERE site = ? AND post_id = ? AND comment_id = ?", key
+            ).fetchone()
+            if known is not None:
+                if known[1] == digest:
+                    continue
+                # The words of the former text stay without a document, and are found no more.
+                connection.execute("DELETE FROM documents WHERE id = ?", known[:1])
+            serial += 1
+            number = _number(moment, serial)
+            text = tokenized(f"{title or ''}\n{body or ''}")
+            texts[number] = (text, tokenized(key.site), tokenized(str(author or "")))
+            connection.execute(_INSERT, (number, *key, digest))
+        # In the order of the numbers the whole batch becomes one segment.
+        connection.executemany(
+            "INSERT INTO words (rowid, text, site, author) VALUES (?, ?, ?, ?)",
+            ((number, *texts[number]) for number in sorted(texts)),
+        )
+        self._keep(connection, "serial", str(serial))
+
+    def _change(self) -> int:
+        return int(self._meta("change"))
+
+    def _meta(self, name: str) -> str:
+        [value] = self._connection.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
+        return str(value)
+
+    @staticmethod
+    def _keep(connection: sqlite3.Connection, name: str, value: str) -> None:
+        connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield self._connection
+        except BaseException:
+            self._connection.execute("ROLLBACK")
+            raise
+        self._connection.execute("COMMIT")
+
+
+@contextmanager
+def _explained(file: Path) -> Iterator[None]:
+    try:
+        yield
+    except (sqlite3.Error, OSError) as error:
+        raise StoreError(f"search: {file}: {error}; delete the file, and the next search makes it anew") from error
+
+
+def _key(row: Row) -> Key:
+    site, post_id, comment_id = row[:3]
+    return Key(cast("str", site), cast("str", post_id), cast("str", comment_id or ""))
+
+
+def _number(moment: float, serial: int) -> int:
+    """Return the number of a document. Times before 1970 count as 1970."""
+    seconds = min(max(int(moment), 0), _LATEST_S)
+    return (seconds << _SERIAL_BITS) + serial % (1 << _SERIAL_BITS)
