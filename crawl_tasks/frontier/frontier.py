@@ -244,7 +244,7 @@ class Frontier:
         flat = [text for site, names in counted.items() for name, n in names.items() for text in (site, name, n)]
         self.scripts.call(Verb.COUNT_OWN, *flat)
 
-    def produce(self, most_boards: int = 500) -> tuple[int, int, int]:
+    def produce(self, most_boards: int = 1000) -> tuple[int, int, int]:
         """Admit scans of due boards. Return how many were admitted, held back, and still running."""
         counts = 0, 0, 0
         for start in range(0, most_boards, _BOARDS_AT_ONCE):

@@ -17,7 +17,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple, cast
 from unittest.mock import patch
@@ -237,9 +237,12 @@ def _operate(frontier: Frontier, size: Size) -> None:
 def _bury(frontier: Frontier, size: Size) -> None:
     """Let requests of the big site be dead, a tenth of all."""
     key = f"{frontier.keys.site(BIG)}:{State.DEAD}"
-    for number in range(size.requests // 10):
-        rid = 10**12 + number
-        frontier.client.hset(key, str(rid), f'1 status 404\n{rid} post 5 3 http://127.0.0.1/x ["{number}",1,""]')
+    rids = range(10**12, 10**12 + size.requests // 10)
+    for start in range(0, len(rids), 1000):
+        flat = [
+            (rid, f'1 status 404\n{rid} post 5 3 http://127.0.0.1/x ["x",1,""]') for rid in rids[start : start + 1000]
+        ]
+        frontier.client.hset(key, items=list(chain.from_iterable(flat)))
 
 
 def _end(frontier: Frontier, size: Size) -> None:

@@ -48,10 +48,10 @@ def test_a_call_begins_as_many_scans_ahead_of_time_as_due_ones_at_most(client: r
         client.zadd("test:early", {site: 0})
     client.delete("test:fulls")
 
-    admitted = [ints(frontier.scripts.call(Verb.PRODUCE, 30))[1] for _ in range(3)]
+    admitted = ints(frontier.scripts.call(Verb.PRODUCE, 30))[1]
 
-    assert max(admitted) <= 30
-    assert sum(admitted) > 40
+    assert 0 < admitted <= 30
+    assert frontier.produce()[0] > 60  # in as many calls as it takes
 
 
 @pytest.mark.parametrize("name", [*PRELUDE, *Verb])

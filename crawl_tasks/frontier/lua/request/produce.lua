@@ -202,4 +202,4 @@ for _, site in pairs(sites) do
   if sent < MOST_SENT then sent = sent + release(site, now) else schedule_look(site, now) end
   if site.fresh > 0 then schedule_look(site, now + 1000) end
 end
-return {0, admitted, held, busy, (#names == 2 * most or #fulls == most) and 1 or 0}
+return {0, admitted, held, busy, (#names == 2 * most or #fulls == most or looks >= most) and 1 or 0}
