@@ -10,7 +10,7 @@
 -- RETURNS 0: {0, dropped, next cursor (0 at the end)}
 -- RETURNS -1: the site is not published
 
-local ENOUGH = 100  -- dropped requests after which a call begins no further page
+local ENOUGH = 50  -- dropped requests after which a call begins no further page
 
 local site = load_site(ARGV[1])
 if not site then return {-1, 0, 0} end
@@ -25,7 +25,7 @@ end
 
 repeat
   pages = pages + 1
-  local page = redis.call('HSCAN', key, cursor, 'COUNT', 100)
+  local page = redis.call('HSCAN', key, cursor, 'COUNT', 50)
   cursor = page[1]
   for i = 1, #page[2], 2 do
     local reason, entry = string.match(page[2][i + 1], '^%d+ (%S*)[^\n]*\n(.*)$')
