@@ -26,7 +26,7 @@ from crawl_tasks.monitor.web.static_report import crawl_report, require_place, w
 from crawl_tasks.settings import load_settings
 from crawl_tasks.sites.loader import load_site
 from crawl_tasks.store.export import export
-from crawl_tasks.store.selection import Selection
+from crawl_tasks.store.selection import RowSelection
 from crawl_tasks.store.upsert import Store
 
 
@@ -120,7 +120,7 @@ def _crawl(
     end = take_snapshot(here.frontier, ["demo"])
     with Store(here.settings.database_url) as store:
         export_file = here.settings.state_dir / "export.jsonl"
-        rows = export(store, str(export_file), Selection(sites=["demo"]))
+        rows = export(store, str(export_file), RowSelection(sites=["demo"]))
         comparisons = compare_with_truth(store, "demo", files.truth)
     stats = crawl_stats(start, end, stored.now(), finish)
     page = here.settings.state_dir / "report.html"

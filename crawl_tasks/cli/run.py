@@ -28,7 +28,7 @@ from crawl_tasks.settings import load_settings
 from crawl_tasks.sites.schema import Site
 from crawl_tasks.store.export import export, fingerprints
 from crawl_tasks.store.output_format import format_of
-from crawl_tasks.store.selection import Selection
+from crawl_tasks.store.selection import RowSelection
 from crawl_tasks.store.upsert import Store
 from crawl_tasks.worker.hook_runner import HANGS_AFTER_S, HookRunner
 
@@ -121,7 +121,7 @@ def command(
             code = crawl(here, plan.of(chosen), stored, progress, report)
     if out is not None:
         with Store(here.settings.database_url) as store:
-            rows = export(store, out, Selection(sites=names), form, known=before)
+            rows = export(store, out, RowSelection(sites=names), form, known=before)
         click.echo(f"{rows} rows in {out}")
     ctx.exit(code)
 

@@ -8,7 +8,7 @@ from typing import Any, TypedDict, TypeVar
 import click
 
 from crawl_tasks.cli.since_option import SinceOption
-from crawl_tasks.store.selection import STATES, Selection
+from crawl_tasks.store.selection import STATES, RowSelection
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -40,8 +40,8 @@ def selection_options(function: Function) -> Function:
     return function
 
 
-def selection_of(choice: RowChoice) -> Selection:
+def selection_of(choice: RowChoice) -> RowSelection:
     """Return the selection of all posts and comments that the options choose."""
     if choice["boards"] and len(choice["sites"]) != 1:
         raise click.UsageError("--board is of one site; name it: --site NAME --board 1")
-    return Selection(**choice)
+    return RowSelection(**choice)

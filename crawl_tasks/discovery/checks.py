@@ -32,7 +32,7 @@ APART_S: Final = 2 * 86_400
 """The most by which a list and a thread may differ in the time of a post: lists often show days."""
 
 
-class Check(NamedTuple):
+class SiteCheck(NamedTuple):
     """One comparison. `name` is the statement that holds or is refuted, `evidence` the figures and an example."""
 
     name: str
@@ -43,7 +43,7 @@ class Check(NamedTuple):
         return f"{self.name}: {self.evidence}" if self.evidence else self.name
 
 
-class Thread(NamedTuple):
+class ReadThread(NamedTuple):
     """A thread as the list shows it, and as its own pages do."""
 
     row: Post
@@ -52,12 +52,12 @@ class Thread(NamedTuple):
     comments: tuple[Comment, ...]
 
 
-def check_trials(site: Site, trials: Sequence[DryRun]) -> list[Check]:
+def check_trials(site: Site, trials: Sequence[DryRun]) -> list[SiteCheck]:
     """Return the checks for which the pages that were tried hold enough."""
     lists = [one for one in trials if one.request.stage is Stage.LIST and one.parsed is not None]
     rows = {row.post_id: row for one in lists for row in one.rows if isinstance(row, Post)}
     threads = [
-        Thread(rows[one.request.key], one, post, one.parsed.items.comments)
+        ReadThread(rows[one.request.key], one, post, one.parsed.items.comments)
         for one in trials
         if one.request.stage is Stage.POST and one.parsed is not None and one.request.key in rows
         for post in one.parsed.items.posts[:1]
@@ -68,20 +68,24 @@ def check_trials(site: Site, trials: Sequence[DryRun]) -> list[Check]:
     return [one for one in checks if one is not None]
 
 
-def _of_lists(site: Site, lists: Sequence[DryRun]) -> Iterator[Check | None]:
+def _of_lists(site: Site, lists: Sequence[DryRun]) -> Iterator[SiteCheck | None]:
     first = {one.request.key: _ids(one) for one in lists if one.request.page == 1 and len(_ids(one)) >= FEW}
     same = [(one, other) for one, other in pairwise(first) if first[one] == first[other]]
     if len(first) > 1:
-        yield Check("boards list different threads", not same, f"boards {' and '.join(same[0])} do not" if same else "")
+        yield SiteCheck(
+            "boards list different threads", not same, f"boards {' and '.join(same[0])} do not" if same else ""
+        )
     second = next((one for one in lists if one.request.page > 1), None)
     if second is not None and second.request.key in first and len(_ids(second)) >= FEW:
         known = len(_ids(second) & first[second.request.key])
         text = f"{known} of {len(_ids(second))} threads stand on the page before"
-        yield Check("the next page lists further threads", 2 * known < len(_ids(second)), text if known else "")
+        yield SiteCheck("the next page lists further threads", 2 * known < len(_ids(second)), text if known else "")
     addresses = Addresses(site)
     for one in lists if site.list.format is Format.HTML else ():
         if not one.rows and (links := _thread_links(one, addresses)) >= FEW:
-            yield Check("a board without rows is empty", False, f"{links} threads are linked on {one.request.address}")
+            yield SiteCheck(
+                "a board without rows is empty", False, f"{links} threads are linked on {one.request.address}"
+            )
 
 
 def _thread_links(trial: DryRun, addresses: Addresses) -> int:
@@ -100,12 +104,12 @@ def _thread_links(trial: DryRun, addresses: Addresses) -> int:
     return len(found)
 
 
-def _of_rows(lists: Sequence[DryRun]) -> Iterator[Check | None]:
+def _of_rows(lists: Sequence[DryRun]) -> Iterator[SiteCheck | None]:
     rows = [row for one in lists for row in one.rows if isinstance(row, Post)]
     for one in lists:
         titles = [row.title for row in one.rows if isinstance(row, Post) and row.title]
         if len(titles) > FEW and len(set(titles)) == 1:
-            yield Check("titles of a list differ", False, f"all {len(titles)} are {titles[0][:60]!r}")
+            yield SiteCheck("titles of a list differ", False, f"all {len(titles)} are {titles[0][:60]!r}")
     yield _authors("authors of lists are names", [(row.author, row.title) for row in rows])
     now = max((one.page.at_s for one in lists if one.page is not None), default=0.0)
     yield _mostly(
@@ -113,7 +117,7 @@ def _of_rows(lists: Sequence[DryRun]) -> Iterator[Check | None]:
         [row.created_at <= now + FUTURE_S for row in rows if row.created_at is not None],
     )
     if rows:
-        yield Check("rows show when a thread has news", any(row.revision for row in rows))
+        yield SiteCheck("rows show when a thread has news", any(row.revision for row in rows))
     both = [row for row in rows if row.created_at is not None and row.last_reply_at is not None]
     # A day is written without its hour, and then counts from midnight.
     yield _mostly(
@@ -122,7 +126,7 @@ def _of_rows(lists: Sequence[DryRun]) -> Iterator[Check | None]:
     )
 
 
-def _authors(name: str, pairs: Sequence[tuple[str | None, str | None]]) -> Check | None:
+def _authors(name: str, pairs: Sequence[tuple[str | None, str | None]]) -> SiteCheck | None:
     said = [(author, text) for author, text in pairs if author]
     same = [author for author, text in said if _letters(author) == _letters(text or "")]
     odd = [author for author, _ in said if len(author) > LONGEST_AUTHOR or _is_no_name(author)]
@@ -130,7 +134,7 @@ def _authors(name: str, pairs: Sequence[tuple[str | None, str | None]]) -> Check
     # One name alone may look odd. One that is the text itself is none.
     if len(said) < (1 if same else FEW):
         return None
-    return Check(name, 2 * len(bad) < len(said), f"{len(bad)} are not, as {bad[0][:60]!r}" if bad else "")
+    return SiteCheck(name, 2 * len(bad) < len(said), f"{len(bad)} are not, as {bad[0][:60]!r}" if bad else "")
 
 
 def _is_no_name(author: str) -> bool:
@@ -138,15 +142,15 @@ def _is_no_name(author: str) -> bool:
     return bool(re.fullmatch(r"[\d\s.,:/-]*\d[.:/-]\d[\d\s.,:/-]*", author))
 
 
-def _mostly(name: str, verdicts: Sequence[bool], example: str = "") -> Check | None:
+def _mostly(name: str, verdicts: Sequence[bool], example: str = "") -> SiteCheck | None:
     """Return a check of many comparisons, which is refuted where half of them or more fail."""
     if not verdicts:
         return None
     failed = verdicts.count(False)
-    return Check(name, 2 * failed < len(verdicts), f"{failed} of {len(verdicts)} fail{example}" if failed else "")
+    return SiteCheck(name, 2 * failed < len(verdicts), f"{failed} of {len(verdicts)} fail{example}" if failed else "")
 
 
-def _of_threads(threads: Sequence[Thread]) -> Iterator[Check | None]:
+def _of_threads(threads: Sequence[ReadThread]) -> Iterator[SiteCheck | None]:
     titles = [(one.row.title, one.post.title) for one in threads if one.row.title and one.post.title]
     differs = next((f", as {row!r:.60} and {page!r:.60}" for row, page in titles if not _alike(row, page)), "")
     yield _mostly("a thread has the title of its row", [_alike(row, page) for row, page in titles], differs)
@@ -173,7 +177,7 @@ def _of_threads(threads: Sequence[Thread]) -> Iterator[Check | None]:
         "a post's text is not its title", [one.post.body != one.post.title for one in threads if one.post.body]
     )
     if len(bodies) >= FEW:
-        yield Check("posts have texts of their own", len(set(bodies)) > 1, f"all are {bodies[0][:60]!r}"
+        yield SiteCheck("posts have texts of their own", len(set(bodies)) > 1, f"all are {bodies[0][:60]!r}"
                     if len(set(bodies)) == 1 else "")  # fmt: skip
 
 
@@ -187,7 +191,7 @@ def _letters(text: str) -> str:
     return re.sub(r"\W+", "", text).casefold()
 
 
-def _fits(thread: Thread, count: int) -> bool:
+def _fits(thread: ReadThread, count: int) -> bool:
     """Return whether the comments read may be all of the replies counted. Some may have come or gone meanwhile."""
     read = len(thread.comments)
     parsed = thread.trial.parsed
@@ -196,7 +200,7 @@ def _fits(thread: Thread, count: int) -> bool:
     return abs(read - count) <= max(2, count // 4) and (read > 0 or count < FEW)
 
 
-def _of_comments(threads: Sequence[Thread], paged: Sequence[DryRun]) -> Iterator[Check | None]:
+def _of_comments(threads: Sequence[ReadThread], paged: Sequence[DryRun]) -> Iterator[SiteCheck | None]:
     for thread in threads:
         yield from _of_thread_comments(thread)
     first = {one.row.post_id: {comment.comment_id for comment in one.comments} for one in threads}
@@ -205,7 +209,7 @@ def _of_comments(threads: Sequence[Thread], paged: Sequence[DryRun]) -> Iterator
         known = len(ids & first.get(one.request.key, set()))
         if len(ids) >= FEW:
             text = f"{known} of {len(ids)} stand on the page before" if known else ""
-            yield Check("the next page of a thread has further comments", 2 * known < len(ids), text)
+            yield SiteCheck("the next page of a thread has further comments", 2 * known < len(ids), text)
     comments = [comment for one in threads for comment in one.comments]
     comments += [row for one in paged for row in one.rows if isinstance(row, Comment)]
     yield _authors("authors of comments are names", [(one.author, one.body) for one in comments])
@@ -215,18 +219,20 @@ def _of_comments(threads: Sequence[Thread], paged: Sequence[DryRun]) -> Iterator
         bodies = Counter(one.body for one in whole if one.body)
         if bodies:
             text, times = bodies.most_common(1)[0]
-            yield Check("comments have texts of their own", 2 * times < len(whole) or times < FEW,
+            yield SiteCheck("comments have texts of their own", 2 * times < len(whole) or times < FEW,
                         f"{times} of {len(whole)} are {text[:60]!r}" if times >= FEW else "")  # fmt: skip
 
 
-def _of_thread_comments(thread: Thread) -> Iterator[Check | None]:
+def _of_thread_comments(thread: ReadThread) -> Iterator[SiteCheck | None]:
     """Yield what refutes the comments of one thread. Right ones need no line for each thread."""
     seen: set[str] = set()
     for one in thread.comments:
         if one.parent_id is not None and one.parent_id not in seen and one.parent_id != thread.row.post_id:
             later = any(other.comment_id == one.parent_id for other in thread.comments)
             if later:
-                yield Check("parents stand before their children", False, f"{one.comment_id} before {one.parent_id}")
+                yield SiteCheck(
+                    "parents stand before their children", False, f"{one.comment_id} before {one.parent_id}"
+                )
                 return
         seen.add(one.comment_id)
     began = thread.post.created_at
@@ -234,7 +240,7 @@ def _of_thread_comments(thread: Thread) -> Iterator[Check | None]:
     if began is not None and len(times) >= FEW:
         older = sum(at < began - FUTURE_S for at in times)
         if 2 * older >= len(times):
-            yield Check("comments are younger than their post", False,
+            yield SiteCheck("comments are younger than their post", False,
                         f"{older} of {len(times)} are older on {thread.trial.request.address}")  # fmt: skip
 
 

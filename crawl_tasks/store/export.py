@@ -21,17 +21,17 @@ from crawl_tasks.store.atomic_file import ByteFile, opened
 from crawl_tasks.store.output_format import OutputFormat, compressed
 from crawl_tasks.store.row_writers import RowWriter, moment_of, row_writer
 from crawl_tasks.store.rows import Row
-from crawl_tasks.store.selection import Selection, Source
+from crawl_tasks.store.selection import RowSelection, Source
 from crawl_tasks.store.upsert import Store
 
-EVERYTHING: Final = Selection()
+EVERYTHING: Final = RowSelection()
 JSON_LINES: Final = OutputFormat()
 
 
 def export(
     store: Store,
     out: str,
-    selection: Selection = EVERYTHING,
+    selection: RowSelection = EVERYTHING,
     form: OutputFormat = JSON_LINES,
     *,
     known: Set[int] = frozenset(),
@@ -70,7 +70,7 @@ def export(
 def export_partitions(
     store: Store,
     directory: str,
-    selection: Selection = EVERYTHING,
+    selection: RowSelection = EVERYTHING,
     form: OutputFormat = JSON_LINES,
     *,
     overwrite: bool = False,
@@ -117,7 +117,7 @@ def export_partitions(
 def export_changes(
     store: Store,
     out: str,
-    selection: Selection = EVERYTHING,
+    selection: RowSelection = EVERYTHING,
     form: OutputFormat = JSON_LINES,
     *,
     after: int = 0,
@@ -181,7 +181,7 @@ def stream_changes(
 def fingerprints(store: Store, sites: Sequence[str]) -> frozenset[int]:
     """Return the fingerprints of all posts and comments of some sites, in some 100 bytes of memory each."""
     found: set[int] = set()
-    for source in Selection(sites=sites).sources():
+    for source in RowSelection(sites=sites).sources():
         query = select(*source.hash_columns).select_from(source.rows).where(source.condition)
         with closing(store.database.stream(query)) as rows:
             found.update(_fingerprint(source.kind, tuple(row)) for row in rows)

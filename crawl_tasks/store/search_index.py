@@ -22,7 +22,7 @@ from crawl_tasks.errors import StoreError
 from crawl_tasks.store.export import stream_changes
 from crawl_tasks.store.rows import Row
 from crawl_tasks.store.search_text import match_expression, tokenized
-from crawl_tasks.store.selection import Selection, Source
+from crawl_tasks.store.selection import RowSelection, Source
 from crawl_tasks.store.upsert import Store
 
 LAYOUT: Final = "1"
@@ -101,7 +101,7 @@ class SearchIndex:
         """
         taken = 0
         last = self._store.last_change()
-        sources = Selection(fields=_FIELDS).sources()
+        sources = RowSelection(fields=_FIELDS).sources()
         changes = stream_changes(self._store, sources, self._change(), last)
         with _explained(self._file), closing(changes):
             while batch := list(islice(changes, _BATCH)):
@@ -118,7 +118,7 @@ class SearchIndex:
                     self._keep(connection, "change", str(last))
         return taken
 
-    def search(self, query: str, selection: Selection, limit: int) -> list[Hit]:
+    def search(self, query: str, selection: RowSelection, limit: int) -> list[Hit]:
         """Return the newest rows with the words of a query, of those that a selection chooses.
 
         Raises:
@@ -182,7 +182,7 @@ class SearchIndex:
         if witness == "null":
             return True
         change, key = json.loads(witness)
-        hits = self._rows(Selection(fields=["change_id"]).sources(), [Key(*key)])
+        hits = self._rows(RowSelection(fields=["change_id"]).sources(), [Key(*key)])
         return any(int(hit.row[0] or 0) >= change for hit in hits.values())
 
     def _take(self, connection: sqlite3.Connection, batch: Sequence[Row]) -> None:

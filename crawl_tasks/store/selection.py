@@ -90,7 +90,7 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
+class RowSelection:
     """The choice of rows and columns. An empty tuple chooses all, and times are seconds, `until` exclusive.
 
     `has_versions` adds the former titles, bodies and states of the chosen rows.
@@ -106,7 +106,7 @@ class Selection:
     fields: Sequence[str] = ()
     has_versions: bool = False
 
-    def whole_days(self) -> Selection:
+    def whole_days(self) -> RowSelection:
         """Return the selection with its times widened to whole days of UTC."""
         since = None if self.since is None else self.since // DAY_S * DAY_S
         until = None if self.until is None else -(-self.until // DAY_S) * DAY_S

@@ -24,7 +24,7 @@ from crawl_tasks.model import Comment, Items, Post
 from crawl_tasks.store.export import export
 from crawl_tasks.store.output_format import FORMATS, format_of
 from crawl_tasks.store.queries import counts
-from crawl_tasks.store.selection import ExportKind, Selection
+from crawl_tasks.store.selection import ExportKind, RowSelection
 from crawl_tasks.store.upsert import Store
 
 A_THREAD = 100
@@ -61,7 +61,7 @@ def export_once(database: str, out: str) -> None:
     """Export all comments, and print seconds of CPU and of wall time, and the peak of the memory in MB."""
     began = time.perf_counter()
     with Store(database).open(create=False) as store:
-        export(store, out, Selection(ExportKind.COMMENTS), format_of(out))
+        export(store, out, RowSelection(ExportKind.COMMENTS), format_of(out))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(time.process_time(), time.perf_counter() - began, peak)
 

@@ -22,7 +22,7 @@ from sqlalchemy import insert, update
 from crawl_tasks.store import tables
 from crawl_tasks.store.queries import counts
 from crawl_tasks.store.search_index import SearchIndex
-from crawl_tasks.store.selection import Selection
+from crawl_tasks.store.selection import RowSelection
 from crawl_tasks.store.upsert import Store
 from tests.bench.export_bench import A_THREAD, CHINESE, ENGLISH, text
 
@@ -55,12 +55,12 @@ def main() -> None:
                     print(f"{name:<32} {measured(index, query, selection)}", flush=True)
 
 
-Question = tuple[str, Callable[[random.Random], str], Selection]
+Question = tuple[str, Callable[[random.Random], str], RowSelection]
 
 
 def questions() -> Iterator[Question]:
     """Return kinds of queries, each with a function that makes one."""
-    everything = Selection()
+    everything = RowSelection()
     yield "a rare word", lambda chance: f"part{chance.randrange(100_000)}", everything
     yield "a common word", lambda chance: chance.choice(ENGLISH[:20]), everything
     yield "two common words", lambda chance: " ".join(chance.sample(ENGLISH[:20], 2)), everything
@@ -68,13 +68,13 @@ def questions() -> Iterator[Question]:
     yield "two Chinese characters", lambda chance: "".join(chance.sample(CHINESE[:100], 2)), everything
     yield "three Chinese characters", lambda chance: "".join(chance.sample(CHINESE[:100], 3)), everything
     yield "one Chinese character", lambda chance: chance.choice(CHINESE[:100]), everything
-    yield "a common word of an author", lambda chance: chance.choice(ENGLISH[:20]), Selection(authors=["user7"])
-    yield "a common word of a board", lambda c: c.choice(ENGLISH[:20]), Selection(sites=["site1"], boards=["5"])
-    yield "a common word of last week", lambda c: c.choice(ENGLISH[:20]), Selection(since=NEWEST - 7 * 86_400)
+    yield "a common word of an author", lambda chance: chance.choice(ENGLISH[:20]), RowSelection(authors=["user7"])
+    yield "a common word of a board", lambda c: c.choice(ENGLISH[:20]), RowSelection(sites=["site1"], boards=["5"])
+    yield "a common word of last week", lambda c: c.choice(ENGLISH[:20]), RowSelection(since=NEWEST - 7 * 86_400)
     yield "no such word", lambda chance: f"none{chance.random()}", everything
 
 
-def measured(index: SearchIndex, query: Callable[[random.Random], str], selection: Selection) -> str:
+def measured(index: SearchIndex, query: Callable[[random.Random], str], selection: RowSelection) -> str:
     """Return median and 95th percentile of a kind of query in milliseconds, and the hits of a query."""
     chance, times, hits = random.Random(3), list[float](), 0
     for _ in range(ROUNDS):

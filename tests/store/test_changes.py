@@ -13,7 +13,7 @@ from sqlalchemy import text
 
 from crawl_tasks.model import Comment, Items, Post
 from crawl_tasks.store.export import export, export_changes
-from crawl_tasks.store.selection import ExportKind, Selection
+from crawl_tasks.store.selection import ExportKind, RowSelection
 from crawl_tasks.store.upsert import Store
 from tests.store.rows import empty, page
 
@@ -21,7 +21,7 @@ Row = dict[str, object]
 
 
 def changes(store: Store, out: Path, after: int = 0, kind: ExportKind = ExportKind.ALL) -> list[Row]:
-    export_changes(store, str(out), Selection(kind), after=after)
+    export_changes(store, str(out), RowSelection(kind), after=after)
     return lines(out)
 
 

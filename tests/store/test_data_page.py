@@ -16,7 +16,7 @@ from crawl_tasks.model import Comment, Post
 from crawl_tasks.store import tables
 from crawl_tasks.store.export import export
 from crawl_tasks.store.output_format import format_of
-from crawl_tasks.store.selection import Selection
+from crawl_tasks.store.selection import RowSelection
 from crawl_tasks.store.upsert import Store
 from tests.store.rows import page
 
@@ -103,7 +103,7 @@ def test_sql_pandas_and_duckdb_give_the_same_right_answer(
     forums: Store, question: Question, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    export(forums, "rows.parquet", Selection(has_versions=True), format_of("rows.parquet"))
+    export(forums, "rows.parquet", RowSelection(has_versions=True), format_of("rows.parquet"))
     scope: dict[str, Any] = {}
     since = {"since": SINCE} if ":since" in question.sql else {}
 

@@ -24,7 +24,7 @@ from crawl_tasks.errors import ConfigError, CrawlError
 from crawl_tasks.model import Comment, Items, Post
 from crawl_tasks.store.export import export, export_partitions, fingerprints
 from crawl_tasks.store.output_format import FORMATS, FileFormat, OutputFormat, format_of
-from crawl_tasks.store.selection import ExportKind, Selection
+from crawl_tasks.store.selection import ExportKind, RowSelection
 from crawl_tasks.store.upsert import Store
 from tests.store.rows import page
 
@@ -73,18 +73,18 @@ def test_jsonl_has_one_object_per_line_posts_before_comments(filled: Store, tmp_
 @pytest.mark.parametrize(("kind", "number"), [("posts", 11), ("comments", 10), ("all", 21)])
 @pytest.mark.parametrize("form", FORMATS, ids=lambda form: form.name)
 def test_a_kind_can_be_chosen(filled: Store, tmp_path: Path, kind: str, number: int, form: OutputFormat) -> None:
-    assert export(filled, str(tmp_path / "out"), Selection(ExportKind(kind)), form) == number
+    assert export(filled, str(tmp_path / "out"), RowSelection(ExportKind(kind)), form) == number
 
 
 def test_a_site_can_be_chosen(filled: Store, tmp_path: Path) -> None:
-    assert export(filled, str(tmp_path / "out"), Selection(sites=["two"])) == 1
-    assert export(filled, str(tmp_path / "out"), Selection(sites=["none"])) == 0
+    assert export(filled, str(tmp_path / "out"), RowSelection(sites=["two"])) == 1
+    assert export(filled, str(tmp_path / "out"), RowSelection(sites=["none"])) == 0
 
 
 def test_csv_survives_quotes_and_newlines_and_holds_no_formula(filled: Store, tmp_path: Path) -> None:
     out = tmp_path / "out.csv"
 
-    export(filled, str(out), Selection(sites=["site"]), CSV)
+    export(filled, str(out), RowSelection(sites=["site"]), CSV)
     with out.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
 
@@ -104,13 +104,13 @@ def test_an_empty_export_is_an_empty_file_or_a_header(store: Store, tmp_path: Pa
 
 
 def test_a_dash_is_stdout(filled: Store, capfd: pytest.CaptureFixture[str]) -> None:
-    export(filled, "-", Selection(ExportKind.POSTS, ["two"]))
+    export(filled, "-", RowSelection(ExportKind.POSTS, ["two"]))
 
     assert json.loads(capfd.readouterr().out)["title"] == "elsewhere"
 
 
 def test_stdout_without_a_file_behind_it_is_written_too(filled: Store, capsys: pytest.CaptureFixture[str]) -> None:
-    export(filled, "-", Selection(ExportKind.POSTS, ["two"]))
+    export(filled, "-", RowSelection(ExportKind.POSTS, ["two"]))
 
     assert json.loads(capsys.readouterr().out)["title"] == "elsewhere"
 
@@ -219,7 +219,7 @@ def test_what_a_run_added_or_changed_can_be_told_from_what_was_there(store: Stor
     store.write([page(*again, Post("2", 2.0, title="new"), Comment("1", "c2", 2.0, body="more"))])
     store.write([page(Post("3", 2.0), site="two")])
 
-    rows = export(store, str(tmp_path / "out.jsonl"), Selection(sites=["site"]), known=before)
+    rows = export(store, str(tmp_path / "out.jsonl"), RowSelection(sites=["site"]), known=before)
 
     lines = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
     assert [(line["kind"], line["post_id"], line.get("comment_id")) for line in lines] == [
@@ -257,7 +257,7 @@ def week(store: Store) -> Store:
 def chosen(store: Store, directory: Path, **choice: object) -> list[str]:
     """Return the ids of the comments that a selection exports."""
     out = directory / "chosen.jsonl"
-    export(store, str(out), Selection(**({"kind": ExportKind.COMMENTS} | choice)))  # type: ignore[arg-type]
+    export(store, str(out), RowSelection(**({"kind": ExportKind.COMMENTS} | choice)))  # type: ignore[arg-type]
     return [str(row["comment_id"]) for row in read_jsonl(out)]
 
 
@@ -282,9 +282,9 @@ def test_rows_are_chosen_by_site_board_author_state_and_time(
 
 
 def test_columns_are_chosen_and_come_in_that_order(week: Store, tmp_path: Path) -> None:
-    export(week, str(tmp_path / "out.csv"), Selection(fields=["forum_id", "kind", "comment_id"]), CSV)
+    export(week, str(tmp_path / "out.csv"), RowSelection(fields=["forum_id", "kind", "comment_id"]), CSV)
     with pytest.raises(ConfigError, match="there is no field colour; there are kind, site, post_id"):
-        Selection(fields=["colour"]).sources()
+        RowSelection(fields=["colour"]).sources()
 
     lines = (tmp_path / "out.csv").read_text("utf-8").splitlines()
     assert lines[0] == "forum_id,kind,comment_id"
@@ -294,7 +294,7 @@ def test_columns_are_chosen_and_come_in_that_order(week: Store, tmp_path: Path) 
 def test_former_texts_come_with_the_rows_that_were_chosen(week: Store, tmp_path: Path) -> None:
     week.write([page(Comment("1", "c0", NOON + 1.0, body="edited"), Comment("2", "c1", NOON + 1.0, body="edited"))])
 
-    export(week, str(tmp_path / "out"), Selection(boards=["1"], sites=["site"], has_versions=True))
+    export(week, str(tmp_path / "out"), RowSelection(boards=["1"], sites=["site"], has_versions=True))
 
     [version] = [row for row in read_jsonl(tmp_path / "out") if row["kind"] == "version"]
     assert version["comment_id"] == "c0"
@@ -304,7 +304,7 @@ def test_former_texts_come_with_the_rows_that_were_chosen(week: Store, tmp_path:
 def test_times_carry_their_zone_and_ids_stay_text(store: Store, tmp_path: Path) -> None:
     store.write([page(Post("007", 1_700_000_000.25, created_at=1_700_000_000, edited_at=10**15))])
     for form in FORMATS:
-        export(store, str(tmp_path / f"out.{form.name}"), Selection(ExportKind.POSTS), form)
+        export(store, str(tmp_path / f"out.{form.name}"), RowSelection(ExportKind.POSTS), form)
 
     [line] = read_jsonl(tmp_path / "out.jsonl")
     with (tmp_path / "out.csv").open(encoding="utf-8", newline="") as file:
@@ -399,7 +399,7 @@ def day(number: int) -> str:
 
 
 def test_partitions_are_files_of_whole_days(week: Store, tmp_path: Path) -> None:
-    choice = Selection(ExportKind.COMMENTS, sites=["site", "two"], since=NOON - 2 * DAY_S + 7, until=NOON - DAY_S)
+    choice = RowSelection(ExportKind.COMMENTS, sites=["site", "two"], since=NOON - 2 * DAY_S + 7, until=NOON - DAY_S)
 
     rows = export_partitions(week, str(tmp_path), choice, PARQUET)
 

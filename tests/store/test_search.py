@@ -19,7 +19,7 @@ from crawl_tasks.errors import ConfigError, StoreError
 from crawl_tasks.model import Comment, Items, Post
 from crawl_tasks.store.search_index import SearchIndex
 from crawl_tasks.store.search_text import match_expression, tokenized
-from crawl_tasks.store.selection import ExportKind, Selection
+from crawl_tasks.store.selection import ExportKind, RowSelection
 from crawl_tasks.store.upsert import Store
 from tests.store.rows import page
 
@@ -40,10 +40,12 @@ def searching(store: Store, directory: Path) -> Iterator[SearchIndex]:
         yield index
 
 
-def found(store: Store, directory: Path, query: str, selection: Selection | None = None, limit: int = 20) -> list[str]:
+def found(
+    store: Store, directory: Path, query: str, selection: RowSelection | None = None, limit: int = 20
+) -> list[str]:
     """Return the ids of the comments or posts that a query finds."""
     with searching(store, directory) as index:
-        hits = index.search(query, selection or Selection(), limit)
+        hits = index.search(query, selection or RowSelection(), limit)
     names = [[column.name for column in hit.source.columns] for hit in hits]
     rows = [dict(zip(name, hit.row, strict=True)) for name, hit in zip(names, hits, strict=True)]
     return [str(row.get("comment_id") or row["post_id"]) for row in rows]
@@ -140,7 +142,7 @@ def test_an_edit_a_deletion_and_a_removed_site_are_followed(store: Store, tmp_pa
 
     assert found(store, tmp_path, "first") == ["b"]
     assert found(store, tmp_path, "second") == ["a"]
-    assert found(store, tmp_path, "first", Selection(states=["normal"])) == []
+    assert found(store, tmp_path, "first", RowSelection(states=["normal"])) == []
     store.erase("site")
     assert found(store, tmp_path, "second") == []
 
@@ -152,12 +154,12 @@ def test_the_newest_come_first_and_a_selection_chooses(store: Store, tmp_path: P
     )
 
     assert found(store, tmp_path, "word", limit=3) == ["299", "298", "297"]
-    assert found(store, tmp_path, "word", Selection(authors=["a3"]), limit=2) == ["297", "290"]
-    assert found(store, tmp_path, "word", Selection(since=10, until=12)) == ["011", "010"]
-    assert found(store, tmp_path, "word", Selection(sites=["b"])) == ["x"]
+    assert found(store, tmp_path, "word", RowSelection(authors=["a3"]), limit=2) == ["297", "290"]
+    assert found(store, tmp_path, "word", RowSelection(since=10, until=12)) == ["011", "010"]
+    assert found(store, tmp_path, "word", RowSelection(sites=["b"])) == ["x"]
     assert found(store, tmp_path, "a3") == []
-    assert len(found(store, tmp_path, "word", Selection(sites=["site"], boards=["5"]), limit=1000)) == 300
-    assert found(store, tmp_path, "word", Selection(ExportKind.POSTS)) == []
+    assert len(found(store, tmp_path, "word", RowSelection(sites=["site"], boards=["5"]), limit=1000)) == 300
+    assert found(store, tmp_path, "word", RowSelection(ExportKind.POSTS)) == []
 
 
 def test_an_update_takes_only_what_is_new(store: Store, tmp_path: Path) -> None:
