@@ -64,7 +64,7 @@ def check_trials(site: Site, trials: Sequence[DryRun]) -> list[SiteCheck]:
         if post.state not in UNREADABLE
     ]
     paged = [one for one in trials if one.request.stage is Stage.COMMENT and one.parsed is not None]
-    checks = [*_of_lists(site, lists), *_of_rows(lists), *_of_threads(threads), *_of_comments(threads, paged)]
+    checks = [*_of_lists(site, lists), *_of_rows(site, lists), *_of_threads(threads), *_of_comments(threads, paged)]
     return [one for one in checks if one is not None]
 
 
@@ -104,7 +104,7 @@ def _thread_links(trial: DryRun, addresses: Addresses) -> int:
     return len(found)
 
 
-def _of_rows(lists: Sequence[DryRun]) -> Iterator[SiteCheck | None]:
+def _of_rows(site: Site, lists: Sequence[DryRun]) -> Iterator[SiteCheck | None]:
     rows = [row for one in lists for row in one.rows if isinstance(row, Post)]
     for one in lists:
         titles = [row.title for row in one.rows if isinstance(row, Post) and row.title]
@@ -116,7 +116,7 @@ def _of_rows(lists: Sequence[DryRun]) -> Iterator[SiteCheck | None]:
         "times of lists are in the past",
         [row.created_at <= now + FUTURE_S for row in rows if row.created_at is not None],
     )
-    if rows:
+    if rows and site.list.revision:
         yield SiteCheck("rows show when a thread has news", any(row.revision for row in rows))
     both = [row for row in rows if row.created_at is not None and row.last_reply_at is not None]
     # A day is written without its hour, and then counts from midnight.

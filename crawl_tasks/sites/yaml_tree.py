@@ -29,6 +29,8 @@ class _Loader(CSafeLoader):
     """The parser of libyaml, many times as fast as one in Python, with plain scalars of YAML 1.2: `no` is a word."""
 
 
+_HALVES = re.compile(r"(?:\\u[dD][89a-fA-F][0-9a-fA-F]{2})+")
+
 _Loader.yaml_implicit_resolvers = {}  # none of YAML 1.1
 for _kind, _pattern, _first in (
     ("bool", "true|True|TRUE|false|False|FALSE", "tTfF"),
@@ -90,6 +92,10 @@ def read_yaml(text: str, source: str) -> Tree:
     try:
         root = _Loader(text).get_single_node()
     except MarkedYAMLError as error:
+        # JSON writes a character beyond 65,535 as two escapes, which libyaml refuses.
+        whole = _HALVES.sub(lambda found: whole_text(found[0].encode().decode("unicode_escape")), text)
+        if whole != text and "Unicode character escape" in str(error.problem):
+            return read_yaml(whole, source)
         mark = error.problem_mark or error.context_mark
         line = mark.line + 1 if mark else 1
         raise SiteError(f"{source}:{line}: is not YAML: {error.problem or error.context}; mend this line") from None

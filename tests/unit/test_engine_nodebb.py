@@ -81,7 +81,7 @@ def test_the_rows_of_a_category_are_read() -> None:
         {"posts": "1234"},
     )
     assert parsed.items.forums[0].title == "A board"
-    assert [child.address for child in parsed.children] == [first.url, second.url]
+    assert [child.address for child in parsed.children] == [second.url, first.url]  # the pinned one last
 
 
 def test_a_deleted_topic_is_marked_and_not_asked_for() -> None:
