@@ -85,9 +85,6 @@ class StartRequests:
     def _drain_key(self, key: str, site: str, entries: StartEntries) -> int:
         total, ends_at = 0, self._clock() + MOST_S
         for _ in range(MOST_BATCHES):
-            # A site's own function may take its time, and the ticker has more to do.
-            if self._clock() > ends_at:
-                break
             try:
                 claims = self._frontier.start_queue.claim(key, site, self._batch)
             except ConfigError as error:
@@ -101,7 +98,8 @@ class StartRequests:
                     extra={"key": key, "new": done.new, "known": done.known, "wait": done.waiting, "bad": done.refused},
                 )
                 total += len(claims) - done.waiting
-            if len(claims) < self._batch:
+            # A site's own function may take its time, and the ticker has more to do.
+            if len(claims) < self._batch or self._clock() > ends_at:
                 break
         return total
 
