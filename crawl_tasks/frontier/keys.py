@@ -38,7 +38,7 @@ P is the prefix (setting `redis_prefix`), S a site's name, G one of list, post, 
 |                      |        | gate, while it is not `run`, publisher: host:directory of the file, withdrawn: 1   |
 |                      |        | while that directory has no such file, flushes of the guard, old_addresses: those  |
 |                      |        | of earlier versions of the file, as JSON, failed_in_a_row: failures since a page,  |
-|                      |        | publications, signature: that of the boards of the last one (boards.lua)           |
+|                      |        | publications, signature and board_count: of the last one (boards.lua)              |
 | P:s:S:stats          | hash   | counters and histograms of the site, for monitoring                                |
 | P:s:S:recent         | list   | "at stage status ms outcome address" of the last attempts, newest first, 20 to 39  |
 | P:s:S:ready:G:L      | list   | entries waiting, in the order of arrival                                           |

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 
 import redis
@@ -59,6 +60,7 @@ class RichCrawl(TinyCrawl):
         self._turns += 1
         acts: dict[int, list[Callable[[], object]]] = {
             2: [
+                self._die_with_a_lease,
                 lambda: Admin(self.frontier).restore.halt("a test"),
                 lambda: Admin(self.frontier).restore.lock("somebody", 5_000),
             ],
@@ -75,6 +77,11 @@ class RichCrawl(TinyCrawl):
         for act in acts.get(self._turns, []):
             _try(act)
         super().turn()
+
+    def _die_with_a_lease(self) -> None:
+        """Be a worker that dies with the page of a message: its lease runs out."""
+        if hint := self._client_aside.rpop("post"):
+            self.frontier.lease("demo", json.loads(json.loads(hint)["body"])[1]["rid"])
 
     def _mend(self) -> None:
         """Mend what made requests dead and items stay aside; they are tried again."""

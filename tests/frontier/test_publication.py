@@ -147,6 +147,23 @@ def test_a_known_signature_renews_the_terms_and_another_one_asks_for_the_boards(
     assert not frontier.sites.renew("new", "v1", TERMS, "", "s")
 
 
+@pytest.mark.parametrize("lost", ["boards", "board:b1"])
+def test_boards_that_redis_lost_are_published_again_though_the_file_has_not_changed(
+    frontier: Frontier, client: redis.Redis, lost: str
+) -> None:
+    frontier.sites.publish("demo", "v1", "{}", TERMS, boards(3), signature="s")
+    client.delete(f"test:s:demo:{lost}")
+    frontier.scripts.call(Verb.AUDIT_SITE, "demo", 0, 1000, 0)  # `check --deep`, which names `sites check`
+
+    is_known = frontier.sites.renew("demo", "v1", TERMS, "", "s")
+    frontier.sites.publish("demo", "v1", "{}", TERMS, boards(3), signature="s")
+
+    assert not is_known
+    assert client.smembers("test:s:demo:boards") == {b"b0", b"b1", b"b2"}
+    assert client.hget("test:s:demo:board:b1", "line")
+    assert frontier.sites.renew("demo", "v1", TERMS, "", "s")
+
+
 def test_sums_of_the_pulse_are_counted_anew_over_many_boards(
     frontier: Frontier, client: redis.Redis, watch: Callable[..., None]
 ) -> None:

@@ -97,7 +97,10 @@ end
 local function check_board(id, are_counted)
   local key, name = board_key(site, id), site.name .. ' ' .. id
   local v = redis.call('HMGET', key, 'line', 'open', 'full_open', 'held', 'full_line', 'interval_ms', 'walk_open')
-  if not v[1] or not v[6] then return note('blank_board', id) end
+  if not v[1] or not v[6] then
+    redis.call('HDEL', site.key, 'signature')  -- the next `sites check` compares all boards with the file
+    return note('blank_board', id)
+  end
   if not v[4] and not redis.call('ZSCORE', P .. ':boards', name) then
     note('unscheduled', id, function() redis.call('ZADD', P .. ':boards', now, name) end)
   end

@@ -20,6 +20,7 @@ local function differs(name, id, line, terms, full_line, full_before)
   local v = redis.call('HMGET', board, 'line', 'terms', 'full_line', 'full_due', 'held', 'fixed_ms')
   if v[5] or v[6] then decisions.adopt_board(name, id, v[5], v[6], v[2]) end
   if v[1] ~= line or v[2] ~= terms or (v[3] or '') ~= full_line then return true end
+  if redis.call('SISMEMBER', P .. ':s:' .. name .. ':boards', id) == 0 then return true end
   if not v[5] and not redis.call('ZSCORE', P .. ':boards', name .. ' ' .. id) then return true end
   if full_line == '' then return false end
   return tonumber(v[4] or 0) > full_before or not redis.call('ZSCORE', P .. ':fulls', name .. ' ' .. id)
@@ -134,6 +135,7 @@ function apply_boards(name, most, now)
     done = done + most / 4  -- a board is one command here, and twenty above
     if cursor == '0' then
       redis.call('DEL', key)
+      redis.call('HSET', P .. ':s:' .. name, 'board_count', redis.call('SCARD', P .. ':s:' .. name .. ':boards'))
       return 0
     end
   end

@@ -19,9 +19,10 @@
 
 local name, key, now = ARGV[1], P .. ':s:' .. ARGV[1], now_ms()
 local has_boards = ARGV[3] ~= ''
-local known = redis.call('HMGET', key, 'version', 'signature', 'publications')
+local known = redis.call('HMGET', key, 'version', 'signature', 'publications', 'board_count')
 if not has_boards then
   local is_same = known[1] == ARGV[2] and known[2] == ARGV[5] and redis.call('HEXISTS', P .. ':sites', name) == 1
+    and tonumber(known[4]) == redis.call('SCARD', key .. ':boards')
   if not is_same then return {1, 0} end
 elseif (known[3] or '0') ~= ARGV[7] then
   return {2, 0}
