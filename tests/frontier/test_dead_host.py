@@ -60,5 +60,6 @@ def test_a_dead_host_takes_a_few_attempts_while_all_other_sites_are_crawled(
         attempts, lasted_s = Inspector(frontier).count_requests("dead").count("attempts"), time.monotonic() - begun
 
     # All workers at once, for a second. Then the host rests for one second, after the next round for two, then longer.
-    assert 1 <= attempts <= WORKERS * (1 + lasted_s / 2)
+    # One more may begin before the first of its round has failed.
+    assert 1 <= attempts <= WORKERS * (1 + lasted_s / 2) + 1
     assert Inspector(frontier).count_requests("dead").imbalance() == ""
