@@ -50,6 +50,7 @@ class Gauntlet:
             parked = 0
             while retried := self._ground.retry_hung():
                 parked += retried
+                self._ground.nursery.kill_all()  # those still armed would die uncounted
                 self._crawl()
             verdict = self._ground.judge()
             self.rows += self._ground.rows()
