@@ -76,7 +76,7 @@ class Sites:
         site again by the `signature` of its boards.
 
         Raises:
-            BackendError: others published the site again and again meanwhile.
+            BackendError: others published the site again and again meanwhile, or Redis lost its staged boards.
         """
         flat: list[str | int] = []
         for name, value in terms.items():
@@ -86,24 +86,27 @@ class Sites:
             number, known = self._last_publication(site)
             gone = known.difference(one.board for one in boards)
             rows = [*map(_row, boards), *((board, *_NO_TERMS) for board in gone)]
-            name = secrets.token_hex(8)
+            name, staged = secrets.token_hex(8), 0
             if len(rows) > _APPLIED_AT_ONCE:
                 for start in range(0, len(rows), _STAGED_AT_ONCE):
                     some = chain.from_iterable(rows[start : start + _STAGED_AT_ONCE])
-                    self._scripts.call(Verb.STAGE_BOARDS, site, name, terms.get("full_pass_ms", 0), *some)
+                    full_pass_ms = terms.get("full_pass_ms", 0)
+                    staged += ints(self._scripts.call(Verb.STAGE_BOARDS, site, name, full_pass_ms, *some))[1]
                 rows = []
-            head = site, version, text, publisher, signature, name, number, _APPLIED_AT_ONCE
+            head = site, version, text, publisher, signature, name, number, _APPLIED_AT_ONCE, staged
             code, left = ints(self._scripts.call(Verb.PUBLISH, *head, len(terms), *flat, *chain.from_iterable(rows)))
             if code == 0:
                 if left:
                     self._apply(site)
                 return
-        raise BackendError(f"site {site} was published by others {_TRIES} times meanwhile; publish it again")
+        raise BackendError(
+            f"site {site} was published by others, or Redis lost boards of it, {_TRIES} times; publish it again"
+        )
 
     def renew(self, site: str, version: str, terms: Mapping[str, str | int], publisher: str, signature: str) -> bool:
         """Publish a site again whose file has not changed, and return whether Redis has it like that."""
         flat = chain.from_iterable(terms.items())
-        head = site, version, "", publisher, signature, "", "", _APPLIED_AT_ONCE
+        head = site, version, "", publisher, signature, "", "", _APPLIED_AT_ONCE, 0
         code, left = ints(self._scripts.call(Verb.PUBLISH, *head, len(terms), *flat))
         if code == 0 and left:
             self._apply(site)

@@ -9,7 +9,7 @@ from typing import cast
 import pytest
 import redis
 
-from crawl_tasks.errors import RedisUnreachable
+from crawl_tasks.errors import BackendError, RedisUnreachable
 from crawl_tasks.frontier.admin.admin import Admin
 from crawl_tasks.frontier.admin.board_schedule import Act
 from crawl_tasks.frontier.frontier import BoardTerms, Frontier
@@ -55,6 +55,29 @@ def test_a_publisher_that_dies_before_the_end_has_changed_nothing(
     assert (lines(client), frontier.sites.published("demo")) == ({"/list/"}, "{}")
     frontier.sites.publish("demo", "v2", '{"new": 1}', TERMS, boards(MANY, "/new/"))
     assert (lines(client), frontier.sites.published("demo")) == ({"/new/"}, '{"new": 1}')
+
+
+@pytest.mark.parametrize("is_lost_always", [False, True])
+def test_staged_boards_that_redis_lost_are_staged_again_or_the_site_stays_as_it_was(
+    frontier: Frontier, client: redis.Redis, monkeypatch: pytest.MonkeyPatch, is_lost_always: bool
+) -> None:
+    frontier.sites.publish("demo", "v1", "{}", TERMS, boards(MANY))
+    call, lost = Scripts.call, [0]
+
+    def loses(self: Scripts, what: Verb, *args: str | bytes | int) -> list[object]:
+        if what is Verb.PUBLISH and (is_lost_always or not lost[0]):
+            lost[0] += client.delete(*client.keys("test:s:demo:staged:*"))
+        return call(self, what, *args)
+
+    monkeypatch.setattr(Scripts, "call", loses)
+    if is_lost_always:
+        with pytest.raises(BackendError, match="Redis lost boards of it"):
+            frontier.sites.publish("demo", "v2", "{}", TERMS, boards(MANY, "/new/"))
+    else:
+        frontier.sites.publish("demo", "v2", "{}", TERMS, boards(MANY, "/new/"))
+
+    assert lost[0] > 0
+    assert lines(client) == ({"/list/"} if is_lost_always else {"/new/"})
 
 
 def test_after_the_switch_every_scan_is_of_the_new_version_although_the_publisher_died(

@@ -26,7 +26,7 @@ local function differs(name, id, line, terms, full_line, full_before)
   return tonumber(v[4] or 0) > full_before or not redis.call('ZSCORE', P .. ':fulls', name .. ' ' .. id)
 end
 
--- Stage the boards among some values, from a place on. `full_pass` is the period of full passes, ms.
+-- Stage the boards among some values, from a place on, and return their number. `full_pass` is the period of full passes, ms.
 function stage_boards(name, key, values, from, full_pass, now)
   local staged = {}
   for i = from, #values, ROW do
@@ -40,9 +40,10 @@ function stage_boards(name, key, values, from, full_pass, now)
       end
     end
   end
-  if #staged == 0 then return end
+  if #staged == 0 then return 0 end
   for i = 1, #staged, CHUNK do redis.call('HSET', key, unpack(staged, i, math.min(i + CHUNK - 1, #staged))) end
   redis.call('EXPIRE', key, LASTS_S)
+  return #staged / 2
 end
 
 -- Plan a board's full pass. It keeps its day, unless a shorter period makes it due sooner.

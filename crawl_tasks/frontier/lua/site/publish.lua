@@ -11,11 +11,12 @@
 -- ARGV 6: name of the publication
 -- ARGV 7: number of publications before the boards were compared
 -- ARGV 8: boards to apply in this call
--- ARGV 9: number of terms
--- ARGV 10..: name and value of each term, then boards that were not staged, as boards.lua describes them
+-- ARGV 9: number of boards that were staged
+-- ARGV 10: number of terms
+-- ARGV 11..: name and value of each term, then boards that were not staged, as boards.lua describes them
 -- RETURNS 0: {0, how much is left to apply}
 -- RETURNS 1: {1, 0}, without a text: the boards of the ledger are others
--- RETURNS 2: {2, 0}, another publication came between, and nothing was changed
+-- RETURNS 2: {2, 0}, another publication came between, or staged boards were lost, and nothing was changed
 
 local name, key, now = ARGV[1], P .. ':s:' .. ARGV[1], now_ms()
 local has_boards = ARGV[3] ~= ''
@@ -24,7 +25,7 @@ if not has_boards then
   local is_same = known[1] == ARGV[2] and known[2] == ARGV[5] and redis.call('HEXISTS', P .. ':sites', name) == 1
     and tonumber(known[4]) == redis.call('SCARD', key .. ':boards')
   if not is_same then return {1, 0} end
-elseif (known[3] or '0') ~= ARGV[7] then
+elseif (known[3] or '0') ~= ARGV[7] or redis.call('HLEN', key .. ':staged:' .. ARGV[6]) ~= tonumber(ARGV[9]) then
   return {2, 0}
 end
 local before = load_site(name)
@@ -43,8 +44,8 @@ if redis.call('HEXISTS', key, 'stored') == 0 then  -- an older version did not c
 end
 redis.call('HSETNX', key, 'fence', now)  -- not 0: after a loss, no token is given a second time
 redis.call('SET', P .. ':epoch', now, 'NX')
-local first_board = 10 + 2 * tonumber(ARGV[9])
-for i = 10, first_board - 1, 2 do redis.call('HSET', key, ARGV[i], ARGV[i + 1]) end
+local first_board = 11 + 2 * tonumber(ARGV[10])
+for i = 11, first_board - 1, 2 do redis.call('HSET', key, ARGV[i], ARGV[i + 1]) end
 
 -- To publish a site from a file brings it back.
 if ARGV[4] ~= '' then

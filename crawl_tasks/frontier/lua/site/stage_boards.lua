@@ -4,7 +4,6 @@
 -- ARGV 2: name of the publication
 -- ARGV 3: period of full passes, ms
 -- ARGV 4..: boards, as boards.lua describes them
--- RETURNS 0: {0}
+-- RETURNS 0: {0, boards that differ}
 
-stage_boards(ARGV[1], P .. ':s:' .. ARGV[1] .. ':staged:' .. ARGV[2], ARGV, 4, tonumber(ARGV[3]), now_ms())
-return {0}
+return {0, stage_boards(ARGV[1], P .. ':s:' .. ARGV[1] .. ':staged:' .. ARGV[2], ARGV, 4, tonumber(ARGV[3]), now_ms())}
