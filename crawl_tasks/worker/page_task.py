@@ -59,9 +59,15 @@ class PageTask:
     """The page task of a fetching worker. Thread-safe."""
 
     def __init__(
-        self, frontier: Frontier, sites: SiteRegistry, fetcher: Fetcher, hooks: HookRunner | None = None
+        self,
+        frontier: Frontier,
+        sites: SiteRegistry,
+        fetcher: Fetcher,
+        hooks: HookRunner | None = None,
+        mark_stored: Callable[[Parsed], Parsed] = lambda parsed: parsed,
     ) -> None:
         self._frontier = frontier
+        self._mark_stored = mark_stored
         self._hooks = hooks or HookRunner()
         self._sites = sites
         self._fetcher = fetcher
@@ -147,6 +153,8 @@ class PageTask:
             self._hooks.tell(name, hooks, "item_dropped", request=lease.request, item=item, reason=reason)
 
         parsed, outcome = read_page(site, lease, page, tell_drop if hooks.item_dropped else None), ""
+        if site.asks_database:
+            parsed = self._mark_stored(parsed)
         if page.is_unchanged or parsed.is_cut:
             outcome = f"{'unchanged' if page.is_unchanged else 'cut'}:{lease.request.stage.value}"
         validator = validator_of(lease.request, page, parsed) if site.site.revalidate else ""
