@@ -39,12 +39,13 @@ from crawl_tasks.sites.crawl_policy import (
     one_word_for_all,
 )
 from crawl_tasks.sites.event_hooks import Hooks
-from crawl_tasks.sites.field_rules import Part
+from crawl_tasks.sites.field_rules import Part, require
 from crawl_tasks.sites.item_steps import Step
 from crawl_tasks.sites.request_headers import VARIABLE, Headers, SecretHeaders
-from crawl_tasks.sites.stages import CommentSpec, FunctionName, ListSpec, PostSpec, StageSpec, require
-from crawl_tasks.sites.template import check_addresses
-from crawl_tasks.urls import normalize
+from crawl_tasks.sites.site_login import Login
+from crawl_tasks.sites.stages import CommentSpec, FunctionName, ListSpec, PostSpec, StageSpec
+from crawl_tasks.sites.template import check_addresses, normalize_below
+from crawl_tasks.urls import normalize, origin_of
 
 # Words that queues, keys and commands use already.
 _RESERVED = "all celery comment config control default detail list none post site sites store unacked work"
@@ -93,6 +94,16 @@ class Site(Part):
         default={},
         max_length=10,
         description="Request headers whose value is in a variable FORUM_... of the processes that fetch.",
+    )
+    cookies: Flag = Field(
+        default=False, description="Keep its cookies for the life of a process, and send them to their origin."
+    )
+    login: Login | None = Field(default=None, description="Fetch as a member; see docs/site-files.md.")
+    prepare_request: FunctionName | None = Field(
+        default=None, description="package.module:function that changes each request before it is sent."
+    )
+    on_response: FunctionName | None = Field(
+        default=None, description="package.module:function that sees each answer first, changes or refuses it."
     )
     proxy: str | None = Field(
         default=None,
@@ -303,6 +314,9 @@ class Site(Part):
                 "post.pages: nothing says whether there are more comment pages; give pages, total or next",
             )
         check_addresses(self.stages, self.base)
+        for key, address in (("form", self.login.form or "/"), ("check", self.login.check)) if self.login else ():
+            is_own = origin_of(normalize_below(self.base, address)) == origin_of(self.base)
+            require(is_own, f"login.{key} must lie at {origin_of(self.base)}, which alone gets the session")
         return self
 
 

@@ -22,6 +22,8 @@ class Visit:
     headers: dict[str, str]
     connection: int
     keep: bool = True
+    method: str = "GET"
+    body: bytes = b""
 
     def send(self, data: bytes) -> None:
         self.sock.sendall(data)
@@ -101,9 +103,10 @@ class HostileServer:
 
     def _serve(self, sock: socket.socket, number: int) -> None:
         with sock, contextlib.suppress(OSError):
-            for head in _heads(sock):
+            for head, body in _requests(sock):
                 line, *rest = head.decode("latin-1").split("\r\n")
-                visit = Visit(self, sock, line.split(" ")[1], _fields(rest), number)
+                method, target = line.split(" ")[:2]
+                visit = Visit(self, sock, target, _fields(rest), number, method=method, body=body)
                 self.visits.append(visit)
                 self.routes.get(visit.target.partition("?")[0], self._otherwise)(visit)
                 if not visit.keep:
@@ -143,7 +146,7 @@ def redirect(location: str, status: int = 302) -> Answer:
     return page(b"moved", f"{status} Moved", Location=location)
 
 
-def _heads(sock: socket.socket) -> Iterator[bytes]:
+def _requests(sock: socket.socket) -> Iterator[tuple[bytes, bytes]]:
     buffer = b""
     while True:
         while b"\r\n\r\n" not in buffer:
@@ -152,4 +155,11 @@ def _heads(sock: socket.socket) -> Iterator[bytes]:
                 return
             buffer += data
         head, _, buffer = buffer.partition(b"\r\n\r\n")
-        yield head
+        length = int(_fields(head.decode("latin-1").split("\r\n")).get("content-length", "0"))
+        while len(buffer) < length:
+            data = sock.recv(65536)
+            if not data:
+                return
+            buffer += data
+        yield head, buffer[:length]
+        buffer = buffer[length:]

@@ -1,0 +1,123 @@
+"""The cookies of a site in one process (RFC 6265, by http.cookiejar): sent back to the origin that set them, only."""
+
+from __future__ import annotations
+
+import re
+import time
+import urllib.request
+from collections.abc import Iterable, Mapping
+from email.message import Message
+from http.cookiejar import Cookie, CookieJar
+from typing import Final, NamedTuple
+
+from crawl_tasks.fetch.http_status import date_of
+from crawl_tasks.urls import host_of, origin_of
+
+# RFC 6265, 6.1: at least 50 cookies for each domain, of at least 4,096 bytes each. No forum needs more.
+MOST_COOKIES: Final = 50
+MOST_BYTES: Final = 4_096
+
+_EXPIRES = re.compile(r";\s*expires=([^;]+)", re.IGNORECASE)
+
+
+class StoredCookie(NamedTuple):
+    """A cookie as a session keeps it: `expires` in seconds since the epoch, None for one without end."""
+
+    name: str
+    value: str
+    path: str
+    secure: bool
+    expires: int | None
+
+
+class SiteCookies:
+    """The cookies of one site, by origin. Thread-safe, as http.cookiejar is.
+
+    A Domain attribute is ignored: no cookie leaves its origin, and no list of public suffixes is needed.
+    """
+
+    def __init__(self) -> None:
+        self._jars: dict[str, CookieJar] = {}
+
+    def header(self, url: str) -> str:
+        """Return the Cookie header of a request, empty without cookies."""
+        jar = self._jars.get(origin_of(url))
+        if jar is None:
+            return ""
+        asked = urllib.request.Request(url)  # noqa: S310 (never opened: http.cookiejar reads the address there)
+        jar.add_cookie_header(asked)
+        return asked.get_header("Cookie") or ""
+
+    def learn(self, url: str, headers: Mapping[str, str], now: float) -> None:
+        """Take the cookies of an answer."""
+        lines = headers.get("set-cookie")
+        if lines is None:
+            return
+        answer = _Answer()
+        for line in lines.split("\n")[:MOST_COOKIES]:
+            if len(line) <= MOST_BYTES:
+                answer.head["Set-Cookie"] = _of_here(line, headers, now)
+        jar = self._jars.setdefault(origin_of(url), CookieJar())
+        jar.extract_cookies(answer, urllib.request.Request(url))  # type: ignore[arg-type]  # noqa: S310 (as above)
+        for old in list(jar)[:-MOST_COOKIES]:
+            jar.clear(old.domain, old.path, old.name)
+
+    def of(self, origin: str) -> tuple[StoredCookie, ...]:
+        """Return the cookies of an origin, to keep elsewhere."""
+        found = self._jars.get(origin, ())
+        return tuple(StoredCookie(one.name, one.value or "", one.path, one.secure, one.expires) for one in found)
+
+    def replace(self, origin: str, cookies: Iterable[StoredCookie]) -> None:
+        """Put cookies in place of all that the origin has."""
+        jar = CookieJar()
+        host = host_of(origin)
+        for one in cookies:
+            # http.cookiejar writes a name without a dot so.
+            domain = host if "." in host else f"{host}.local"
+            jar.set_cookie(
+                Cookie(
+                    0, one.name, one.value, None, False, domain, False, False, one.path, True, one.secure, one.expires,
+                    False, None, None, {},
+                )
+            )  # fmt: skip
+        self._jars[origin] = jar
+
+
+class _Answer:
+    """An answer as http.cookiejar reads one."""
+
+    def __init__(self) -> None:
+        self.head = Message()
+
+    def info(self) -> Message:
+        return self.head
+
+
+def _of_here(line: str, headers: Mapping[str, str], now: float) -> str:
+    """Return a cookie without its domain, and with its end by our clock: the clocks of both sides may differ."""
+    line = re.sub(r";\s*domain=[^;]*", "", line, flags=re.IGNORECASE)
+    ends = _EXPIRES.search(line)
+    until = date_of(ends[1]) if ends else None
+    if until is None or re.search(r";\s*max-age=", line, re.IGNORECASE):
+        return line
+    there = date_of(headers.get("date", ""))
+    return f"{line}; Max-Age={int(until - (now if there is None else there))}"
+
+
+def read_cookie_file(path: str, host: str) -> tuple[StoredCookie, ...]:
+    """Return the cookies for a host of a Netscape cookie file, as browsers export it.
+
+    Raises:
+        OSError: the file cannot be read, or is none.
+    """
+    from http.cookiejar import LoadError, MozillaCookieJar  # noqa: PLC0415 (only for sites with such a file)
+
+    jar = MozillaCookieJar(path)
+    try:
+        jar.load(ignore_discard=True, ignore_expires=True)
+    except LoadError:
+        # The library's own message shows the line, with its secret.
+        raise OSError(f"{path} is no Netscape cookie file") from None
+    fits = [one for one in jar if host == one.domain.lstrip(".") or host.endswith(f".{one.domain.lstrip('.')}")]
+    live = [one for one in fits if not one.expires or one.expires > time.time()]
+    return tuple(StoredCookie(one.name, one.value or "", one.path, one.secure, one.expires or None) for one in live)
