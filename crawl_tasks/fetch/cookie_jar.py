@@ -8,6 +8,7 @@ import urllib.request
 from collections.abc import Iterable, Mapping
 from email.message import Message
 from http.cookiejar import Cookie, CookieJar
+from pathlib import Path
 from typing import Final, NamedTuple
 
 from crawl_tasks.fetch.http_status import date_of
@@ -110,14 +111,19 @@ def read_cookie_file(path: str, host: str) -> tuple[StoredCookie, ...]:
     Raises:
         OSError: the file cannot be read, or is none.
     """
-    from http.cookiejar import LoadError, MozillaCookieJar  # noqa: PLC0415 (only for sites with such a file)
-
-    jar = MozillaCookieJar(path)
-    try:
-        jar.load(ignore_discard=True, ignore_expires=True)
-    except LoadError:
-        # The library's own message shows the line, with its secret.
-        raise OSError(f"{path} is no Netscape cookie file") from None
-    fits = [one for one in jar if host == one.domain.lstrip(".") or host.endswith(f".{one.domain.lstrip('.')}")]
-    live = [one for one in fits if not one.expires or one.expires > time.time()]
-    return tuple(StoredCookie(one.name, one.value or "", one.path, one.secure, one.expires or None) for one in live)
+    found = []
+    for number, line in enumerate(Path(path).read_text("utf-8", "replace").splitlines(), 1):
+        line = line.removeprefix("#HttpOnly_")
+        if not line or line.startswith("#"):
+            continue
+        # domain, whether for hosts below, path, whether for TLS only, end, name, value
+        fields = line.split("\t")
+        if len(fields) != 7 or not fields[4].isdecimal():
+            raise OSError(f"{path}, line {number}: is no line of a Netscape cookie file")
+        domain, _, where, secure, end, name, value = fields
+        domain = domain.lstrip(".")
+        expires = int(end) or None
+        is_live = expires is None or expires > time.time()
+        if is_live and (host == domain or host.endswith(f".{domain}")):
+            found.append(StoredCookie(name, value, where, secure == "TRUE", expires))
+    return tuple(found)

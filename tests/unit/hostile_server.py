@@ -29,7 +29,8 @@ class Visit:
         self.sock.sendall(data)
 
     def reply(self, body: bytes = b"", status: str = "200 OK", **headers: str) -> None:
-        lines = "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in headers.items())
+        dated = {"Date": self.server.date} if self.server.date else {}
+        lines = "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in {**dated, **headers}.items())
         self.send(f"HTTP/1.1 {status}\r\nContent-Length: {len(body)}\r\n{lines}\r\n".encode("latin-1") + body)
 
     def drip(self, data: bytes, every_s: float = 0.02) -> None:
@@ -65,6 +66,7 @@ class HostileServer:
         self._otherwise = otherwise or not_found
         self.visits: list[Visit] = []
         self.connections = 0
+        self.date = ""
         self.stopped = threading.Event()
         self._open: set[socket.socket] = set()
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=128)

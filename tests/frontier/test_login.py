@@ -1,0 +1,437 @@
+"""Sites behind a login: one session for all workers, renewed when a guest's page comes, and never shown."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from email.utils import formatdate
+from pathlib import Path
+
+import pytest
+import redis
+
+from crawl_tasks.errors import ConfigError
+from crawl_tasks.fetch.fetcher import Fetcher, build_client
+from crawl_tasks.fetch.login_sessions import Logins
+from crawl_tasks.frontier.admin.admin import Admin
+from crawl_tasks.frontier.admin.failed import Selection
+from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.frontier.inspect.inspector import Inspector
+from crawl_tasks.model import HttpRequest, Stage, TurnState
+from crawl_tasks.monitor.problems.registry import find_problems
+from crawl_tasks.monitor.snapshot import take_snapshot
+from crawl_tasks.registry.site_publisher import publish_site
+from crawl_tasks.registry.site_registry import SiteRegistry
+from crawl_tasks.sites.loader import parse_site
+from crawl_tasks.worker.page_task import PageTask
+from tests.frontier.small_crawl import SmallCrawl, SmallForum
+from tests.members_forum import LOGIN, PASSWORD, SESSION, MembersForum
+
+KEY = "k" * 32
+DAY_MS = 86_400_000
+
+
+@pytest.fixture
+def forum() -> Iterator[MembersForum]:
+    forum = MembersForum()
+    yield forum
+    forum.server.stop()
+
+
+@pytest.fixture(autouse=True)
+def _password(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORUM_DEMO_PASSWORD", PASSWORD)
+
+
+class Members(SmallCrawl):
+    """A worker process that crawls as a member."""
+
+    def __init__(self, client: redis.Redis, frontier: Frontier, forum: MembersForum, key: str = KEY) -> None:
+        super().__init__(client, frontier, SmallForum(forum.server.base))
+        fetcher = Fetcher(build_client("curl"), logins=Logins(frontier.logins, key))
+        self.pages = PageTask(frontier, SiteRegistry(frontier, None), fetcher)
+        self.members = forum
+
+    def begin(self, login: str = LOGIN, more: str = "") -> None:
+        publish_site(self.frontier, parse_site(self.members.rules(login) + more, "demo.yaml"), contact=None)
+
+    def crawl(self) -> None:
+        """Scan, and work until nothing is open but what is parked."""
+        self.scan()
+        for _ in range(50):
+            if not Inspector(self.frontier).count_requests("demo").open:
+                return
+            self.client.zadd("test:due", {"demo": 0})
+            time.sleep(0.05)
+            self.frontier.tick("here")
+            self.work()
+
+    def titles(self) -> list[str]:
+        return sorted(post.title or "" for items in self.items() for post in items.posts if post.is_page)
+
+    def parked(self) -> list[tuple[str, str]]:
+        return [(one.reason, one.details) for one in Admin(self.frontier).failed.requests.list(Selection("demo"))]
+
+
+@pytest.fixture
+def worker(client: redis.Redis, frontier: Frontier, forum: MembersForum) -> Members:
+    return Members(client, frontier, forum)
+
+
+ALL = ["thread 1", "thread 2", "thread 3"]
+
+
+def test_members_boards_are_read_with_one_login_and_marked(worker: Members, forum: MembersForum) -> None:
+    worker.begin()
+
+    worker.crawl()
+
+    posts = [post for items in worker.items() for post in items.posts]
+    assert sorted(post.title or "" for post in posts if post.is_page) == ALL
+    assert {(post.extra or {}).get("behind_login") for post in posts} == {"true"}
+    assert forum.logins == [PASSWORD]
+
+
+def test_another_process_takes_the_session_and_logs_in_no_second_time(
+    worker: Members, forum: MembersForum, client: redis.Redis, frontier: Frontier
+) -> None:
+    worker.begin()
+    worker.crawl()
+    forum.threads.append("4")
+    other = Members(client, frontier, forum)
+
+    other.crawl()
+
+    assert other.titles() == ["thread 1", "thread 2", "thread 3", "thread 4"]
+    assert forum.logins == [PASSWORD]
+
+
+def test_a_session_that_expires_in_the_middle_is_renewed_and_no_thread_counts_as_gone(
+    worker: Members, forum: MembersForum
+) -> None:
+    worker.begin()
+    forum.after_page = lambda target: forum.log_all_out() if target in ("/list/1/1", "/post/2") else None
+
+    worker.crawl()
+
+    posts = [post for items in worker.items() for post in items.posts]
+    assert sorted(post.title or "" for post in posts if post.is_page) == ALL
+    assert [post.post_id for post in posts if post.state == "deleted"] == []
+    assert 2 <= len(forum.logins) <= 3
+
+
+def test_two_workers_at_once_make_one_login(
+    worker: Members, forum: MembersForum, client: redis.Redis, frontier: Frontier
+) -> None:
+    worker.begin()
+    barrier = threading.Barrier(2)
+    states: list[TurnState] = []
+
+    def turn(caller: str) -> None:
+        barrier.wait()
+        states.append(frontier.logins.begin("demo", caller, "", fingerprint="f", most=9, lost_s=60).state)
+
+    threads = [threading.Thread(target=turn, args=(name,)) for name in ("one", "two")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert sorted(states) == [TurnState.GRANTED, TurnState.BUSY]
+
+
+def test_a_page_waits_while_another_worker_logs_in(worker: Members, frontier: Frontier, forum: MembersForum) -> None:
+    worker.begin()
+    frontier.logins.begin("demo", "another", "", fingerprint="f", most=9, lost_s=60)
+
+    worker.scan()
+
+    counts = Inspector(frontier).count_requests("demo")
+    assert (counts.delayed, counts.parked, forum.logins) == (1, 0, [])
+
+
+def test_the_login_of_a_worker_that_died_is_lost_and_its_late_session_refused(
+    worker: Members, frontier: Frontier, client: redis.Redis, forum: MembersForum
+) -> None:
+    worker.begin()
+    died = frontier.logins.begin("demo", "died", "", fingerprint="f", most=9, lost_s=0.001)
+    time.sleep(0.01)
+
+    worker.crawl()
+
+    assert worker.titles() == ALL
+    assert int(client.hget("test:s:demo:session", "token") or 0) > int(died.token)
+    assert not frontier.logins.end("demo", died.token, "opened", sealed=b"late")
+    assert client.hget("test:s:demo:session", "sealed") != b"late"
+
+
+def test_a_call_that_is_sent_twice_begins_one_login(worker: Members, frontier: Frontier) -> None:
+    worker.begin()
+
+    first, again = (frontier.logins.begin("demo", "me", "", fingerprint="f", most=1, lost_s=60) for _ in range(2))
+
+    assert (first.state, first.token) == (again.state, again.token) == (TurnState.GRANTED, first.token)
+
+
+def test_a_changed_password_stops_the_site_with_a_clear_word_until_it_is_mended(
+    worker: Members, frontier: Frontier, forum: MembersForum, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worker.begin(more="breaker: {after: 3}\n")
+    worker.crawl()
+    worker.items()
+    forum.password = "planted-password-2"
+    forum.threads += ["4", "5", "6", "7"]
+    frontier.admit("demo", [])
+    forum.log_all_out()
+
+    for _ in range(4):
+        worker.scan()
+    wrong, word = list(forum.logins), worker.parked()
+    [problem] = [one for one in find_problems(take_snapshot(frontier)) if one.name == "CrawlLoginRefused"]
+    monkeypatch.setenv("FORUM_DEMO_PASSWORD", "planted-password-2")
+    Admin(frontier).failed.requests.retry(Selection("demo"))
+    worker.crawl()
+
+    assert wrong == [PASSWORD, PASSWORD]  # the wrong one is not tried again and again
+    assert {reason for reason, _ in word} == {"login"}
+    assert "without the sign of success" in problem.text
+    assert "planted" not in problem.text
+    assert forum.logins[-1] == "planted-password-2"
+    assert worker.titles() == ["thread 4", "thread 5", "thread 6", "thread 7"]
+    assert not [one for one in find_problems(take_snapshot(frontier)) if one.name == "CrawlLoginRefused"]
+
+
+def test_no_more_logins_a_day_than_the_file_says(
+    worker: Members, frontier: Frontier, client: redis.Redis, forum: MembersForum
+) -> None:
+    worker.begin(LOGIN + "  most_a_day: 2\n")
+    forum.after_page = lambda target: forum.log_all_out() if target.startswith(("/list", "/post")) else None
+
+    worker.crawl()
+
+    assert len(forum.logins) == 2
+    assert "all 2 logins of today are used up" in str(worker.parked())
+    [problem] = [one for one in find_problems(take_snapshot(frontier)) if one.name == "CrawlLoginRefused"]
+    assert "no login is left today" in problem.text
+    client.hincrby("test:s:demo:session", "day", -1)  # as it is tomorrow
+    forum.after_page = lambda target: None
+    Admin(frontier).failed.requests.retry(Selection("demo"))
+    worker.crawl()
+    assert worker.titles() == ALL
+
+
+def test_an_emptied_redis_costs_one_login(
+    worker: Members, client: redis.Redis, frontier: Frontier, forum: MembersForum
+) -> None:
+    worker.begin()
+    worker.crawl()
+    worker.items()
+
+    client.flushall()
+    worker.begin()
+    worker.crawl()
+    alone = len(forum.logins)
+    other = Members(client, frontier, forum)
+    forum.log_all_out()
+    other.crawl()
+    worker.crawl()
+
+    assert alone == 1  # the process has the session still
+    assert worker.titles() == ALL
+    assert len(forum.logins) == 2
+
+
+@pytest.mark.parametrize("ahead_s", [-400 * 86_400, 400 * 86_400])
+def test_the_clock_of_the_forum_may_be_wrong(worker: Members, forum: MembersForum, ahead_s: int) -> None:
+    there = time.time() + ahead_s
+    forum.expires = formatdate(there + 3600, usegmt=True)
+    forum.server.date = formatdate(there, usegmt=True)
+
+    worker.begin()
+    worker.crawl()
+
+    assert worker.titles() == ALL
+    assert len(forum.logins) == 1
+
+
+def test_a_login_page_that_is_down_makes_the_site_wait_and_costs_no_login_of_the_day(
+    worker: Members, client: redis.Redis, forum: MembersForum
+) -> None:
+    worker.begin(LOGIN + "  most_a_day: 1\n")
+    forum.before_login = lambda visit: visit.reply(b"", "503 Service Unavailable") or True
+
+    worker.scan()
+    state = client.hgetall("test:s:demo:session")
+    forum.before_login = lambda visit: False
+    client.hset("test:s:demo", "next_at", 0)
+    client.hdel("test:s:demo", "shut:list")
+    worker.crawl()
+
+    assert state[b"logins"] == b"0"
+    assert worker.titles() == ALL
+
+
+def test_a_login_page_that_is_slow_costs_an_attempt_and_is_tried_again(worker: Members, forum: MembersForum) -> None:
+    text = forum.rules().replace("gate: {delay_s: 0", "gate: {deadline_s: 1, delay_s: 0")
+    publish_site(worker.frontier, parse_site(text, "demo.yaml"), contact=None)
+    slow = [1]
+    forum.before_login = lambda visit: bool(slow) and (slow.pop(), visit.hang()) is not None
+
+    worker.crawl()
+
+    assert worker.titles() == ALL
+    assert len(forum.logins) == 1
+
+
+def test_a_page_that_members_may_not_see_is_parked_and_costs_no_login(worker: Members, forum: MembersForum) -> None:
+    worker.begin()
+    forum.server.routes["/post/2"] = lambda visit: visit.reply(b"for moderators", "403 Forbidden")
+
+    worker.crawl()
+
+    assert worker.titles() == ["thread 1", "thread 3"]
+    assert [reason for reason, _ in worker.parked()] == ["access_denied"]
+    assert len(forum.logins) == 1
+
+
+def test_a_thread_that_is_gone_is_gone_for_members_too(worker: Members, forum: MembersForum) -> None:
+    worker.begin()
+    forum.server.routes["/post/2"] = lambda visit: visit.reply(b"gone", "404 Not Found")
+
+    worker.crawl()
+
+    posts = [post for items in worker.items() for post in items.posts]
+    assert [post.post_id for post in posts if post.state == "deleted"] == ["2"]
+    assert len(forum.logins) == 1
+
+
+def test_a_session_of_another_key_or_another_account_is_not_taken(
+    worker: Members, client: redis.Redis, frontier: Frontier, forum: MembersForum, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worker.begin()
+    worker.crawl()
+    other = Members(client, frontier, forum, key="another key, of more than 32 characters")
+
+    other.crawl()
+
+    assert len(forum.logins) == 2
+    assert other.titles() == ALL
+
+
+@pytest.mark.parametrize("key", ["", "short"])
+def test_a_site_with_a_login_needs_a_key(
+    client: redis.Redis, frontier: Frontier, forum: MembersForum, key: str
+) -> None:
+    worker = Members(client, frontier, forum, key=key)
+    worker.begin()
+
+    worker.scan()
+
+    assert "set CRAWL_SESSION_KEY" in str(worker.parked())
+    assert forum.logins == []
+
+
+def test_a_form_that_leads_elsewhere_gets_no_password(worker: Members, forum: MembersForum) -> None:
+    elsewhere = MembersForum()
+    form = f"<form action={elsewhere.server.base}/login method=post><input name=user><input name=pass></form>"
+    forum.before_login = lambda visit: visit.reply(form.encode(), Content_Type="text/html") or True
+    place = elsewhere.server.place
+    text = forum.rules().replace("private_hosts: [", f'hosts: ["{place}"]\nprivate_hosts: ["{place}", ')
+    publish_site(worker.frontier, parse_site(text, "demo.yaml"), contact="test@forum.example")
+
+    worker.scan()
+    elsewhere.server.stop()
+
+    assert elsewhere.server.visits == []
+    assert "no POST to its own origin" in str(worker.parked())
+
+
+def log_in(send: Callable[[HttpRequest], object]) -> dict[str, str]:
+    """Log in as a function of a site does."""
+    return {"Authorization": f"Bearer {PASSWORD}"}
+
+
+@pytest.mark.parametrize(
+    "kind", ["bearer: FORUM_DEMO_PASSWORD", "function: tests.frontier.test_login:log_in"], ids=["bearer", "function"]
+)
+def test_a_token_and_a_function_log_in(worker: Members, kind: str) -> None:
+    worker.begin(f"login: {{{kind}, success: a.logout}}\n")
+
+    worker.crawl()
+
+    assert worker.titles() == ALL
+
+
+def test_a_cookie_file_of_a_browser_logs_in(
+    worker: Members, forum: MembersForum, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    jar = tmp_path / "cookies.txt"
+    forum._members.add(f"{SESSION}-of-a-browser")
+    jar.write_text(
+        "# Netscape HTTP Cookie File\n"
+        f"#HttpOnly_127.0.0.1\tFALSE\t/\tFALSE\t0\tsid\t{SESSION}-of-a-browser\n"
+        "elsewhere.example\tFALSE\t/\tFALSE\t0\tother\tvalue\n"
+    )
+    monkeypatch.setenv("FORUM_DEMO_COOKIES_FILE", str(jar))
+    worker.begin("login: {cookie_file: FORUM_DEMO_COOKIES, success: a.logout}\n")
+
+    worker.crawl()
+
+    assert worker.titles() == ALL
+    assert not [visit for visit in forum.server.visits if "other" in visit.headers.get("cookie", "")]
+
+
+def test_a_broken_cookie_file_is_named_and_not_shown(
+    worker: Members, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (jar := tmp_path / "cookies.txt").write_text(f"# Netscape HTTP Cookie File\nsid {SESSION}\n")
+    monkeypatch.setenv("FORUM_DEMO_COOKIES_FILE", str(jar))
+    worker.begin("login: {cookie_file: FORUM_DEMO_COOKIES, success: a.logout}\n")
+
+    worker.scan()
+
+    assert "line 2: is no line of a Netscape cookie file" in str(worker.parked())
+    assert "planted" not in str(worker.parked())
+
+
+def test_no_secret_is_in_redis_in_pages_or_in_reasons(
+    worker: Members, client: redis.Redis, frontier: Frontier, forum: MembersForum, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("DEBUG")
+    echo = f"<a class=logout>x</a><p>{PASSWORD} ".encode()
+    forum.server.routes["/post/2"] = lambda visit: visit.reply(echo + visit.headers["cookie"].encode())
+    worker.begin()
+
+    worker.crawl()
+
+    kept = frontier.kept_pages.kept("demo", Stage.POST)
+    assert b"***" in kept[0].page.body
+    assert "planted" not in caplog.text + str(worker.parked()) + str([one.page for one in kept])
+    shown = [key for key in client.scan_iter("*") if b"planted" in (client.dump(key) or b"")]
+    assert shown == []
+    assert client.hget("test:s:demo:session", "sealed")
+
+
+def test_a_secret_that_is_not_set_is_named(worker: Members, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("FORUM_DEMO_PASSWORD")
+    worker.begin()
+
+    worker.scan()
+
+    assert "FORUM_DEMO_PASSWORD is not set in this process" in str(worker.parked())
+
+
+def test_a_site_that_is_removed_leaves_no_session(worker: Members, client: redis.Redis, frontier: Frontier) -> None:
+    worker.begin()
+    worker.crawl()
+
+    Admin(frontier).restore.wipe("demo")
+
+    assert client.exists("test:s:demo:session") == 0
+    worker.begin()
+
+
+def test_an_unknown_site_has_no_turn(frontier: Frontier) -> None:
+    with pytest.raises(ConfigError, match="not published"):
+        frontier.logins.begin("none", "me", "", fingerprint="f", most=1, lost_s=1)
