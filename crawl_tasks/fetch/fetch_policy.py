@@ -8,12 +8,14 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from crawl_tasks.fetch.login_sessions import LoginPolicy
+from crawl_tasks.fetch.throttle import Clock
 from crawl_tasks.model import Fetched, HttpRequest, Request
 from crawl_tasks.proxy import Proxy
 
 Build = Callable[[Request, dict[str, str]], HttpRequest]
 Prepare = Callable[[Request, HttpRequest], HttpRequest]
 OnResponse = Callable[[Request, Fetched], Fetched]
+ReadFrom = Callable[[Request, Clock, int], bytes]
 
 _PRODUCT = re.compile(r"(?:.*?\bcompatible;\s*)?([A-Za-z_][A-Za-z0-9_\-]*)")
 
@@ -30,6 +32,7 @@ class FetchPolicy:
     `user_agent`). `headers` may hold secrets. They go to `origin` only (empty: the origin of the requested page),
     except for those that say nothing about us. `proxy` replaces the installation's (None: the installation's).
     `build` makes the request for a page, `prepare` changes each one, `on_response` sees each page first: None for none.
+    `read_from` reads pages in place of the network.
     """
 
     user_agent: str
@@ -47,6 +50,7 @@ class FetchPolicy:
     build: Build | None = None
     prepare: Prepare | None = None
     on_response: OnResponse | None = None
+    read_from: ReadFrom | None = None
     cookies: bool = False
     login: LoginPolicy | None = None
 

@@ -9,7 +9,7 @@ from crawl_tasks.errors import AccessDenied, Challenged, FetchError, PageError, 
 from crawl_tasks.fetch.address_guard import AddressGuard
 from crawl_tasks.fetch.body import decode
 from crawl_tasks.fetch.bot_walls import bot_wall_in
-from crawl_tasks.fetch.fetch_policy import FetchPolicy
+from crawl_tasks.fetch.fetch_policy import FetchPolicy, ReadFrom
 from crawl_tasks.fetch.http_client import Client, Limits
 from crawl_tasks.fetch.http_status import age_s, failure, moment
 from crawl_tasks.fetch.login_sessions import LoginPolicy, Logins, Send, Session
@@ -108,6 +108,8 @@ class Fetcher:
             FetchError: a subclass for each kind of failure, whose `fate` decides about the request.
         """
         clock = Clock(time.monotonic() + policy.deadline_s, turn)
+        if policy.read_from is not None:
+            return _page_of(self._read(request, policy, policy.read_from, clock))
         if policy.login is not None:
             return self._fetch_as_member(request, policy, policy.login, clock, validator)
         visitor = self._guests.setdefault(request.site, Session()) if policy.cookies else None
@@ -168,13 +170,18 @@ class Fetcher:
             is_unchanged=is_unchanged,
             age_s=age_s(raw.headers, now),
         )
-        if policy.on_response is not None and http is None:
-            page = policy.on_response(request, page)
-        error = None if is_unchanged else failure(url, page.status, page.headers, now)
-        if error is not None:
-            error = _wall_of(error, page)
-            error.status, error.headers = page.status, page.headers
-        return page, error
+        return _judged(page if http is not None else _seen(request, policy, page), now)
+
+    def _read(self, request: Request, policy: FetchPolicy, read_from: ReadFrom, clock: Clock) -> Answer:
+        """Read a page from elsewhere than the network, at the pace of the site and within its limits."""
+        began, waited_s, now = time.monotonic(), clock.turn.waited_s, time.time()
+        clock.turn.begin()
+        clock.turn.confirm()
+        clock.turn.sent(time.monotonic())
+        body = read_from(request, clock, policy.max_body_bytes)
+        took_s = time.monotonic() - began - clock.turn.waited_s + waited_s
+        page = Fetched(request.address, 200, {}, body, now, int(took_s * 1000), len(body))
+        return _judged(_seen(request, policy, page), now)
 
     def crawl_delay_s(self, url: str, policy: FetchPolicy) -> float | None:
         """Return the Crawl-delay of the address's robots.txt in seconds, as far as this process has read the file."""
@@ -187,6 +194,18 @@ class Fetcher:
 
 Answer = tuple[Fetched, PageError | None]
 """A page, and the error that its status means."""
+
+
+def _seen(request: Request, policy: FetchPolicy, page: Fetched) -> Fetched:
+    return page if policy.on_response is None else policy.on_response(request, page)
+
+
+def _judged(page: Fetched, now: float) -> Answer:
+    error = None if page.is_unchanged else failure(page.url, page.status, page.headers, now)
+    if error is not None:
+        error = _wall_of(error, page)
+        error.status, error.headers = page.status, page.headers
+    return page, error
 
 
 def _page_of(answer: Answer) -> Fetched:

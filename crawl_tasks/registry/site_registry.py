@@ -20,7 +20,7 @@ from crawl_tasks.model import Request, Stage
 from crawl_tasks.parse.site_parser import SiteParser, compile_parser
 from crawl_tasks.proxy import Proxy, read_proxy
 from crawl_tasks.registry.login_steps import login_policy
-from crawl_tasks.registry.site_requests import prepare_function, request_builder, response_function
+from crawl_tasks.registry.site_requests import prepare_function, reader_of, request_builder, response_function
 from crawl_tasks.sites.addresses import Addresses
 from crawl_tasks.sites.functions import find_function
 from crawl_tasks.sites.item_steps import ItemStep
@@ -132,6 +132,7 @@ def compile_site(
         build=request_builder(site),
         prepare=prepare_function(site),
         on_response=response_function(site),
+        read_from=reader_of(site),
         cookies=site.cookies,
         login=login_policy(site, headers),
     )

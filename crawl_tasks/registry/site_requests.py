@@ -9,7 +9,10 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from pydantic import JsonValue
 
-from crawl_tasks.errors import Crashed, PageError
+from crawl_tasks.errors import BadStatus, Crashed, PageError, TooLarge
+from crawl_tasks.fetch.dump_files import DumpFiles
+from crawl_tasks.fetch.fetch_policy import ReadFrom
+from crawl_tasks.fetch.throttle import Clock
 from crawl_tasks.model import Fetched, HttpRequest, Request
 from crawl_tasks.sites.functions import find_function
 from crawl_tasks.sites.request_headers import check_headers
@@ -89,7 +92,7 @@ def _value(found: re.Match[str], request: Request) -> str | int:
 
 def prepare_function(site: Site) -> Callable[[Request, HttpRequest], HttpRequest] | None:
     """Return the site's own function that changes a request, checked, or None."""
-    call = _own_function(site, "prepare_request", site.prepare_request, ("http", "request", "site"))
+    call = _own_function(site, "prepare_request", site.prepare_request, ("request", "http", "site"))
     if call is None:
         return None
 
@@ -105,7 +108,7 @@ def prepare_function(site: Site) -> Callable[[Request, HttpRequest], HttpRequest
 
 def response_function(site: Site) -> Callable[[Request, Fetched], Fetched] | None:
     """Return the site's own function that sees an answer first, checked, or None."""
-    call = _own_function(site, "on_response", site.on_response, ("page", "request", "site"))
+    call = _own_function(site, "on_response", site.on_response, ("request", "page", "site"))
     if call is None:
         return None
 
@@ -119,16 +122,37 @@ def response_function(site: Site) -> Callable[[Request, Fetched], Fetched] | Non
     return see
 
 
-def _own_function(
-    site: Site, key: str, name: str | None, offered: tuple[str, str, str]
-) -> Callable[[Request, HttpRequest | Fetched], object] | None:
-    """Return a function of the site that is called with the page's request and what the first parameter names."""
+def reader_of(site: Site) -> ReadFrom | None:
+    """Return the reader of a site's pages from elsewhere than the network: a dump, or the site's own function."""
+    where = site.read_from
+    if where is None:
+        return None
+    if "://" in where:
+        files = DumpFiles(where)
+        return lambda request, clock, most_bytes: files.read(request.address, clock, most_bytes)
+    call = _own_function(site, "read_from", where, ("request", "site"))
+
+    def read(request: Request, clock: Clock, most_bytes: int) -> bytes:
+        body = call(request) if call else None
+        if body is None:
+            raise BadStatus(f"{request.address} is not there, says {where}")
+        if not isinstance(body, bytes):
+            raise Crashed(f"{site.name}: read_from: {where} returned {type(body).__name__}; return bytes, or None")
+        if len(body) > most_bytes:
+            raise TooLarge(f"{request.address} has more than {most_bytes} bytes")
+        return body
+
+    return read
+
+
+def _own_function(site: Site, key: str, name: str | None, offered: tuple[str, ...]) -> Callable[..., object] | None:
+    """Return a function of the site, which is called with the values of all `offered` parameters but `site`."""
     if name is None:
         return None
     function, wanted = find_function(name, f"{site.name}: {key}", offered)
 
-    def call(request: Request, subject: HttpRequest | Fetched) -> object:
-        offers = dict(zip(offered, (subject, request, site), strict=True))
+    def call(request: Request, *more: object) -> object:
+        offers = dict(zip(offered, (request, *more, site), strict=True))
         try:
             return function(**{one: offers[one] for one in wanted})
         except PageError:

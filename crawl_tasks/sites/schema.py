@@ -43,7 +43,7 @@ from crawl_tasks.sites.field_rules import Part, require
 from crawl_tasks.sites.item_steps import Step
 from crawl_tasks.sites.request_headers import VARIABLE, Headers, SecretHeaders
 from crawl_tasks.sites.site_login import Login
-from crawl_tasks.sites.stages import CommentSpec, FunctionName, ListSpec, PostSpec, StageSpec
+from crawl_tasks.sites.stages import FUNCTION, CommentSpec, FunctionName, ListSpec, PostSpec, StageSpec
 from crawl_tasks.sites.template import check_addresses, normalize_below
 from crawl_tasks.urls import normalize, origin_of
 
@@ -52,6 +52,8 @@ _RESERVED = "all celery comment config control default detail list none post sit
 RESERVED_NAMES = frozenset(_RESERVED.split())
 _HOST = re.compile(r"(?=.{1,253}\Z)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*")
 _HOST_PORT = re.compile(r"(\[[0-9a-f:]+\]|[a-z0-9.-]+):([1-9][0-9]{0,4})")
+# Not http: that is the fetcher's own, under the address guard.
+_PLACE = re.compile(r"file:///\S+|(?!https?:|file:|local:)[a-z][a-z0-9+.-]{1,20}://\S+")
 _LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Z][A-Za-z]{1,3})?")
 
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_-]{0,31}$")]
@@ -104,6 +106,12 @@ class Site(Part):
     )
     on_response: FunctionName | None = Field(
         default=None, description="package.module:function that sees each answer first, changes or refuses it."
+    )
+    read_from: str | None = Field(
+        default=None,
+        max_length=1000,
+        description="Read its pages from a dump, file:///DIRECTORY or as s3://BUCKET/PATH (fsspec), or by a"
+        " package.module:function.",
     )
     proxy: str | None = Field(
         default=None,
@@ -284,6 +292,15 @@ class Site(Part):
             b"x".decode(value or "utf-8")
         except (LookupError, ValueError):
             raise ValueError(f"is no charset: {value!r}; as gb18030") from None
+        return value
+
+    @field_validator("read_from")
+    @classmethod
+    def _source_is_one(cls, value: str | None) -> str | None:
+        # fsspec chains systems by "::". One of them could be the network.
+        is_place = bool(_PLACE.fullmatch(value or "")) and "::" not in (value or "")
+        is_known = value is None or is_place or bool(re.fullmatch(FUNCTION, value))
+        require(is_known, f"is no source of pages: {value!r}; as file:///srv/dump, s3://bucket/path or module:function")
         return value
 
     @field_validator("proxy")

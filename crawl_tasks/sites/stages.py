@@ -50,8 +50,8 @@ def _fit(fields: dict[str, Rule]) -> dict[str, Rule]:
 
 
 Template = Annotated[str, StringConstraints(min_length=1, max_length=1000)]
-_FUNCTION = r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*$"
-FunctionName = Annotated[str, StringConstraints(pattern=_FUNCTION, max_length=200)]
+FUNCTION = r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*$"
+FunctionName = Annotated[str, StringConstraints(pattern=FUNCTION, max_length=200)]
 FieldName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
 Fields = Annotated[dict[FieldName, Pattern], AfterValidator(_fit)]
 
