@@ -125,7 +125,7 @@ def discover(probe: HttpProbe, place: SiteAddress, name: str, engine: str | None
     url = discovery.place.url
     if asks_for_login(discovery.front):
         raise AccessDenied(
-            f"{url} asks for a login and shows guests no boards; a member's cookie goes into secret_headers, "
+            f"{url} asks for a login and shows guests no boards; `login` in a site file reads them as a member, "
             "see docs/site-files.md"
         )
     if proposed.remarks:

@@ -12,7 +12,7 @@ from crawl_tasks.fetch.bot_walls import bot_wall_in
 from crawl_tasks.fetch.fetch_policy import FetchPolicy, ReadFrom
 from crawl_tasks.fetch.http_client import Client, Limits
 from crawl_tasks.fetch.http_status import age_s, failure, moment
-from crawl_tasks.fetch.login_sessions import LoginPolicy, Logins, Send, Session
+from crawl_tasks.fetch.login_sessions import LoginPolicy, Send, Session, Sessions
 from crawl_tasks.fetch.resolver import Resolver
 from crawl_tasks.fetch.revalidation import NOT_MODIFIED, conditions
 from crawl_tasks.fetch.robots import RobotsStore
@@ -49,7 +49,7 @@ def build_fetcher(
     ca_file: str = "",
     proxy: str = "",
     shelf: RobotsStore | None = None,
-    logins: Logins | None = None,
+    logins: Sessions | None = None,
 ) -> Fetcher:
     """Make a fetcher with the client of that name.
 
@@ -77,7 +77,7 @@ class Fetcher:
         resolver: Resolver | None = None,
         proxy: Proxy = DIRECT,
         shelf: RobotsStore | None = None,
-        logins: Logins | None = None,
+        logins: Sessions | None = None,
     ) -> None:
         """Make a fetcher.
 
@@ -89,7 +89,7 @@ class Fetcher:
             logins: sessions of the sites behind a login (this process' own if left out).
         """
         self._sender = Sender(client, AddressGuard(resolver or Resolver(), proxy), shelf)
-        self._logins = logins or Logins(None, "")
+        self._logins = logins or Sessions(None, "")
         self._guests: dict[str, Session] = {}
 
     def fetch(
@@ -161,8 +161,7 @@ class Fetcher:
         page = Fetched(
             url=url,
             status=raw.status,
-            # Nobody behind the fetcher needs the cookies, which may be secrets.
-            headers={name: value for name, value in raw.headers.items() if name != "set-cookie"},
+            headers=raw.headers,
             body=decode(raw.wire, encoding, limits) if is_page else _lenient(raw.wire, encoding, limits),
             at_s=moment(raw.headers, now),
             elapsed_ms=int((time.monotonic() - began - clock.turn.waited_s + waited_s) * 1000),

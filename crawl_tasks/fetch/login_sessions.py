@@ -89,7 +89,7 @@ class Session:
         for text in self._hidden():
             if (raw := text.encode()) in body:
                 body = body.replace(raw, _HIDDEN.encode())
-        headers = {name: self.hide(value) for name, value in page.headers.items()}
+        headers = {name: self.hide(value) for name, value in page.headers.items() if name != "set-cookie"}
         return page._replace(url=url, headers=headers, body=body)
 
     def hide(self, text: str) -> str:
@@ -127,7 +127,7 @@ class OwnSessions:
         return True
 
 
-class Logins:
+class Sessions:
     """The sessions of a process. Thread-safe: a session is replaced as a whole."""
 
     def __init__(self, store: SessionStore | None, key: str) -> None:

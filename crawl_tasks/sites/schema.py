@@ -100,7 +100,7 @@ class Site(Part):
     cookies: Flag = Field(
         default=False, description="Keep its cookies for the life of a process, and send them to their origin."
     )
-    login: Login | None = Field(default=None, description="Fetch as a member; see docs/site-files.md.")
+    login: Login | None = Field(default=None, description="Fetch as a member, as docs/site-files.md tells.")
     prepare_request: FunctionName | None = Field(
         default=None, description="package.module:function that changes each request before it is sent."
     )

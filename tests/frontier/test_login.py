@@ -13,7 +13,7 @@ import redis
 
 from crawl_tasks.errors import ConfigError
 from crawl_tasks.fetch.fetcher import Fetcher, build_client
-from crawl_tasks.fetch.login_sessions import Logins
+from crawl_tasks.fetch.login_sessions import Sessions
 from crawl_tasks.frontier.admin.admin import Admin
 from crawl_tasks.frontier.admin.failed import Selection
 from crawl_tasks.frontier.frontier import Frontier
@@ -49,7 +49,7 @@ class Members(SmallCrawl):
 
     def __init__(self, client: redis.Redis, frontier: Frontier, forum: MembersForum, key: str = KEY) -> None:
         super().__init__(client, frontier, SmallForum(forum.server.base))
-        fetcher = Fetcher(build_client("curl"), logins=Logins(frontier.logins, key))
+        fetcher = Fetcher(build_client("curl"), logins=Sessions(frontier.logins, key))
         self.pages = PageTask(frontier, SiteRegistry(frontier, None), fetcher)
         self.members = forum
 
