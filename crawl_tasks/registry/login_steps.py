@@ -20,7 +20,7 @@ from crawl_tasks.parse.values.charset import charset_of
 from crawl_tasks.sites.functions import find_function
 from crawl_tasks.sites.request_headers import check_headers, forum_secret
 from crawl_tasks.sites.schema import Site
-from crawl_tasks.sites.site_login import Login
+from crawl_tasks.sites.site_login import SiteLogin
 from crawl_tasks.sites.template import normalize_below
 from crawl_tasks.urls import host_of, origin_of
 
@@ -47,13 +47,13 @@ def login_policy(site: Site, headers: Mapping[str, str]) -> LoginPolicy | None:
     )
 
 
-def _secrets(spec: Login) -> tuple[str, ...]:
+def _secrets(spec: SiteLogin) -> tuple[str, ...]:
     """Return the secrets of this process, read anew: another password is tried without waiting."""
     variables = [*spec.secrets.values(), *filter(None, [spec.bearer, spec.cookie_file])]
     return tuple(map(forum_secret, variables))
 
 
-def _cookies(site: Site, spec: Login) -> Callable[[], tuple[StoredCookie, ...]]:
+def _cookies(site: Site, spec: SiteLogin) -> Callable[[], tuple[StoredCookie, ...]]:
     def read() -> tuple[StoredCookie, ...]:
         if spec.cookie_file is None:
             return ()
@@ -66,7 +66,7 @@ def _cookies(site: Site, spec: Login) -> Callable[[], tuple[StoredCookie, ...]]:
     return read
 
 
-def _log_in(site: Site, spec: Login, headers: Mapping[str, str]) -> LogIn:
+def _log_in(site: Site, spec: SiteLogin, headers: Mapping[str, str]) -> LogIn:
     if spec.function is not None:
         return _by_function(site, spec.function)
     if spec.bearer is not None:
@@ -128,7 +128,7 @@ def _by_function(site: Site, name: str) -> LogIn:
     return log_in
 
 
-def _member_test(site: Site, spec: Login) -> Callable[[Fetched], bool]:
+def _member_test(site: Site, spec: SiteLogin) -> Callable[[Fetched], bool]:
     found = compile_test(spec.success, ParseContext(site).want())
 
     def is_member(page: Fetched) -> bool:
@@ -141,7 +141,7 @@ def _member_test(site: Site, spec: Login) -> Callable[[Fetched], bool]:
     return is_member
 
 
-def _guest_test(spec: Login, is_member: Callable[[Fetched], bool]) -> Callable[[Fetched], bool]:
+def _guest_test(spec: SiteLogin, is_member: Callable[[Fetched], bool]) -> Callable[[Fetched], bool]:
     """Return the test for pages that a guest may have got: refused ones, and HTML without the sign of success.
 
     A board or thread that only members see may be a 404 for guests.

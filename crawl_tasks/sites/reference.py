@@ -39,7 +39,7 @@ SECTIONS: tuple[tuple[str, type[BaseModel]], ...] = (
     ("post", stages.PostSpec),
     ("post.comments", stages.Records),
     ("comment", stages.CommentSpec),
-    ("login", site_login.Login),
+    ("login", site_login.SiteLogin),
     ("hooks", event_hooks.Hooks),
     ("items", item_steps.ItemStep),
     ("items.drop", item_steps.Unwanted),

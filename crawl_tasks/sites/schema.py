@@ -42,7 +42,7 @@ from crawl_tasks.sites.event_hooks import Hooks
 from crawl_tasks.sites.field_rules import Part, require
 from crawl_tasks.sites.item_steps import Step
 from crawl_tasks.sites.request_headers import VARIABLE, Headers, SecretHeaders
-from crawl_tasks.sites.site_login import Login
+from crawl_tasks.sites.site_login import SiteLogin
 from crawl_tasks.sites.stages import FUNCTION, CommentSpec, FunctionName, ListSpec, PostSpec, StageSpec
 from crawl_tasks.sites.template import check_addresses, normalize_below
 from crawl_tasks.urls import normalize, origin_of
@@ -100,7 +100,7 @@ class Site(Part):
     cookies: Flag = Field(
         default=False, description="Keep its cookies for the life of a process, and send them to their origin."
     )
-    login: Login | None = Field(default=None, description="Fetch as a member, as docs/site-files.md tells.")
+    login: SiteLogin | None = Field(default=None, description="Fetch as a member, as docs/access.md tells.")
     prepare_request: FunctionName | None = Field(
         default=None, description="package.module:function that changes each request before it is sent."
     )

@@ -19,7 +19,7 @@ def _variable(name: str) -> str:
 Variable = Annotated[str, AfterValidator(_variable)]
 
 
-class Login(Part):
+class SiteLogin(Part):
     """The login: one of form, cookie_file, bearer and function. `success` tells a member's page from a guest's."""
 
     form: str | None = Field(default=None, max_length=1000, description="Address of the page with the login form.")

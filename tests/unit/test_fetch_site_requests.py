@@ -25,7 +25,7 @@ from crawl_tasks.errors import (
     Unreachable,
 )
 from crawl_tasks.fetch.fetcher import Fetcher, build_client
-from crawl_tasks.model import Fetched, Request, Stage
+from crawl_tasks.model import Fetched, Post, Request, Stage
 from crawl_tasks.registry.site_registry import compile_site
 from crawl_tasks.sites.loader import parse_site
 from tests.unit.hostile_server import HostileServer, Visit, page, redirect
@@ -266,3 +266,37 @@ def test_bodies_that_cannot_be_sent_are_refused_with_the_file(server, body, comp
 
     with pytest.raises(SiteError, match=re.escape(complaint)):
         parse_site(text, "demo.yaml")
+
+
+def test_the_functions_of_the_guide_for_scrapy_do_what_it_says(fetch, server, monkeypatch):
+    guide = (ROOT / "docs" / "coming-from.md").read_text("utf-8")
+    module = types.ModuleType("my_site")
+    exec(
+        compile(re.findall(r"^```python\n(.*?)^```", guide, re.M | re.S)[0], "coming-from.md", "exec"), module.__dict__
+    )
+    monkeypatch.setitem(sys.modules, "my_site", module)
+    monkeypatch.setenv("FORUM_API_TOKEN", "a-token")
+
+    fetch(more="prepare_request: my_site:signed\nitems: [my_site:stripped]\n")
+
+    assert asked(server)[0].headers["x-token"] == "a-token"
+    assert module.stripped(Post("1", author=" ann ")).author == "ann"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "cookies: true",
+        "read_from: s3://bucket/path",
+        "hosts: [api.forum.example]",
+        "secret_headers: {Authorization: FORUM_TOKEN}",
+        "login: {bearer: FORUM_TOKEN, success: {json: user.id}, check: /me}",
+        "gate: {daily_budget: 1000, max_redirects: 2}",
+        "proxy: direct",
+        "user_agent: somebot/1.0",
+    ],
+)
+def test_keys_that_the_guide_for_scrapy_names_are_read(server, line):
+    text = RULES.format(base=server.base, place=server.place)
+
+    assert parse_site(f"{text}{line}\n", "demo.yaml").name == "demo"
