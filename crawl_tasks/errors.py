@@ -19,7 +19,7 @@ CrawlError
     │   ├── NoTurn               retry   nothing was sent: the site rests, or the lease was lost
     │   ├── Gone                 gone    404, 410: an answer, not a failure
     │   ├── AccessDenied         park    401, 403, 407, 451, a login wall
-    │   ├── LoginRefused         park    the forum does not take our login, or no login is left today
+    │   ├── LoginRefused         retry   the forum does not take our login, or no login is left today
     │   ├── Challenged           park    a captcha, or another wall against robots, in the place of the page
     │   ├── RobotsUnavailable    retry   robots.txt answers 5xx or not at all: disallowed for now (RFC 9309, 2.3.1.4)
     │   ├── RobotsRefused        bury    robots.txt disallows the address
@@ -198,9 +198,9 @@ class AccessDenied(FetchError):
 class LoginRefused(FetchError):
     """The forum does not take the login of the site file, or no login is left today."""
 
-    fate = Fate.PARK
+    scope = Scope.SITE
     reason = "login"
-    says_nothing = True
+    rests_site = True
 
 
 class Challenged(FetchError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 import time
 import urllib.request
 from collections.abc import Iterable, Mapping
@@ -32,13 +33,15 @@ class StoredCookie(NamedTuple):
 
 
 class SiteCookies:
-    """The cookies of one site, by origin. Thread-safe, as http.cookiejar is.
+    """The cookies of one site, by origin. Thread-safe.
 
     A Domain attribute is ignored: no cookie leaves its origin, and no list of public suffixes is needed.
     """
 
     def __init__(self) -> None:
         self._jars: dict[str, CookieJar] = {}
+        # http.cookiejar has a lock for changes, and none for going through a jar meanwhile.
+        self._lock = threading.Lock()
 
     def header(self, url: str) -> str:
         """Return the Cookie header of a request, empty without cookies."""
@@ -46,7 +49,8 @@ class SiteCookies:
         if jar is None:
             return ""
         asked = urllib.request.Request(url)  # noqa: S310 (never opened: http.cookiejar reads the address there)
-        jar.add_cookie_header(asked)
+        with self._lock:
+            jar.add_cookie_header(asked)
         return asked.get_header("Cookie") or ""
 
     def learn(self, url: str, headers: Mapping[str, str], now: float) -> None:
@@ -58,14 +62,17 @@ class SiteCookies:
         for line in lines.split("\n")[:MOST_COOKIES]:
             if len(line) <= MOST_BYTES:
                 answer.head["Set-Cookie"] = _of_here(line, headers, now)
-        jar = self._jars.setdefault(origin_of(url), CookieJar())
-        jar.extract_cookies(answer, urllib.request.Request(url))  # type: ignore[arg-type]  # noqa: S310 (as above)
-        for old in list(jar)[:-MOST_COOKIES]:
-            jar.clear(old.domain, old.path, old.name)
+        asked = urllib.request.Request(url)  # noqa: S310 (as above)
+        with self._lock:
+            jar = self._jars.setdefault(origin_of(url), CookieJar())
+            jar.extract_cookies(answer, asked)  # type: ignore[arg-type]  # of an HTTPResponse it reads the headers
+            for old in list(jar)[:-MOST_COOKIES]:
+                jar.clear(old.domain, old.path, old.name)
 
     def of(self, origin: str) -> tuple[StoredCookie, ...]:
         """Return the cookies of an origin, to keep elsewhere."""
-        found = self._jars.get(origin, ())
+        with self._lock:
+            found = list(self._jars.get(origin, ()))
         return tuple(StoredCookie(one.name, one.value or "", one.path, one.secure, one.expires) for one in found)
 
     def replace(self, origin: str, cookies: Iterable[StoredCookie]) -> None:

@@ -29,8 +29,6 @@ Send = Callable[[HttpRequest], Fetched]
 REFUSED_REST_S: Final = 900.0
 """Seconds before the next login after a refused one. Forums lock an account after a few wrong passwords."""
 BUSY_WAIT_S: Final = 5.0
-LOST_AFTER_S: Final = 120.0
-"""Seconds after which the login of a worker counts as lost, as after kill -9."""
 
 # Shorter values and plain numbers, such as the time of the last visit, may stand on a page as something else.
 _LEAST_SECRET = 12
@@ -43,7 +41,8 @@ class LoginPolicy:
 
     `log_in` sends what is needed and returns the headers of a member. `cookies` are those that a file gives. `check` is
     the request for the page that shows whether we are a member, by `is_member`. `may_be_guest` tells a page that makes
-    that check necessary. `secrets` reads the secrets anew at each login. `name` identifies site and login.
+    that check necessary. `secrets` reads the secrets anew at each login. `name` identifies site and login. The login of
+    a worker counts as lost after `lost_after_s`.
     """
 
     name: str
@@ -55,6 +54,7 @@ class LoginPolicy:
     may_be_guest: Callable[[Fetched], bool]
     secrets: Callable[[], tuple[str, ...]]
     most_a_day: int
+    lost_after_s: float = 120.0
 
 
 @dataclass(slots=True)
@@ -180,7 +180,7 @@ class Sessions:
                 ended,
                 fingerprint=fingerprint,
                 most=login.most_a_day,
-                lost_s=LOST_AFTER_S,
+                lost_s=login.lost_after_s,
             )
             if turn.state is not TurnState.OPEN:
                 break
@@ -212,7 +212,7 @@ class Sessions:
             outcome, sealed = "opened", self._sealed(login, session)
         except PageError as error:
             error.args = (session.hide(str(error)),)
-            if error.fate is Fate.RETRY:
+            if error.fate is Fate.RETRY and not isinstance(error, LoginRefused):
                 raise
             outcome, reason = "refused", " ".join(str(error).split())[:300]
             raise LoginRefused(reason) from None

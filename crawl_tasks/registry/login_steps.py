@@ -44,6 +44,8 @@ def login_policy(site: Site, headers: Mapping[str, str]) -> LoginPolicy | None:
         may_be_guest=_guest_test(spec, is_member),
         secrets=lambda: _secrets(spec),
         most_a_day=spec.most_a_day,
+        # The requests of a login wait for a slot each.
+        lost_after_s=60 + site.gate.deadline_s + 10 * site.gate.delay_s,
     )
 
 

@@ -174,32 +174,75 @@ def test_a_call_that_is_sent_twice_begins_one_login(worker: Members, frontier: F
     assert (first.state, first.token) == (again.state, again.token) == (TurnState.GRANTED, first.token)
 
 
+def refusal(frontier: Frontier) -> str:
+    """Return what the problem of a refused login says, empty without one."""
+    found = [one.text for one in find_problems(take_snapshot(frontier)) if one.name == "CrawlLoginRefused"]
+    return "".join(found)
+
+
+def probe(worker: Members, client: redis.Redis) -> None:
+    """Let the next probe of a list page go, as time does."""
+    since, _, rid, reason = str(client.hget("test:s:demo", "shut:list"), "ascii").split(" ", 3)
+    client.hset("test:s:demo", "shut:list", f"{since} 0 {rid} {reason}")
+    client.hset("test:s:demo", "next_at", 0)
+    client.zadd("test:due", {"demo": 0})
+    worker.frontier.tick("here")
+    worker.work()
+
+
 def test_a_changed_password_stops_the_site_with_a_clear_word_until_it_is_mended(
-    worker: Members, frontier: Frontier, forum: MembersForum, monkeypatch: pytest.MonkeyPatch
+    worker: Members, frontier: Frontier, client: redis.Redis, forum: MembersForum, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    worker.begin(more="breaker: {after: 3}\n")
+    worker.begin()
     worker.crawl()
     worker.items()
     forum.password = "planted-password-2"
     forum.threads += ["4", "5", "6", "7"]
-    frontier.admit("demo", [])
     forum.log_all_out()
 
-    for _ in range(4):
-        worker.scan()
-    wrong, word = list(forum.logins), worker.parked()
-    [problem] = [one for one in find_problems(take_snapshot(frontier)) if one.name == "CrawlLoginRefused"]
+    worker.scan()
+    for _ in range(3):
+        probe(worker, client)
+    wrong, said, counts = list(forum.logins), refusal(frontier), Inspector(frontier).count_requests("demo")
     monkeypatch.setenv("FORUM_DEMO_PASSWORD", "planted-password-2")
-    Admin(frontier).failed.requests.retry(Selection("demo"))
+    probe(worker, client)
     worker.crawl()
 
     assert wrong == [PASSWORD, PASSWORD]  # the wrong one is not tried again and again
-    assert {reason for reason, _ in word} == {"login"}
-    assert "without the sign of success" in problem.text
-    assert "planted" not in problem.text
-    assert forum.logins[-1] == "planted-password-2"
+    assert (counts.parked, counts.dead, counts.open) == (0, 0, 1)
+    assert "without the sign of success" in said
+    assert "planted" not in said
+    assert forum.logins[2:] == ["planted-password-2"]
     assert worker.titles() == ["thread 4", "thread 5", "thread 6", "thread 7"]
-    assert not [one for one in find_problems(take_snapshot(frontier)) if one.name == "CrawlLoginRefused"]
+    assert refusal(frontier) == ""
+
+
+def test_a_refused_login_is_tried_again_after_a_while_and_then_after_longer(
+    worker: Members, frontier: Frontier, client: redis.Redis
+) -> None:
+    worker.begin()
+    rests = []
+
+    for _ in range(3):
+        turn = frontier.logins.begin("demo", "me", "", fingerprint="f", most=9, lost_s=60)
+        frontier.logins.end("demo", turn.token, "refused", reason="wrong", rest_s=900)
+        refused = frontier.logins.begin("demo", "me", "", fingerprint="f", most=9, lost_s=60)
+        rests.append(round(refused.wait_s, -2))
+        client.hset("test:s:demo:session", "rest_until", 0)
+
+    assert (refused.state, refused.reason, rests) == (TurnState.REFUSED, "wrong", [900, 1800, 3600])
+
+
+def test_a_new_version_of_the_file_ends_the_word_of_a_refused_login(worker: Members, frontier: Frontier) -> None:
+    worker.begin()
+    turn = frontier.logins.begin("demo", "me", "", fingerprint="f", most=9, lost_s=60)
+    frontier.logins.end("demo", turn.token, "refused", reason="wrong", rest_s=900)
+    before = refusal(frontier)
+
+    worker.begin("")
+
+    assert "wrong" in before
+    assert refusal(frontier) == ""
 
 
 def test_no_more_logins_a_day_than_the_file_says(
@@ -208,15 +251,15 @@ def test_no_more_logins_a_day_than_the_file_says(
     worker.begin(LOGIN + "  most_a_day: 2\n")
     forum.after_page = lambda target: forum.log_all_out() if target.startswith(("/list", "/post")) else None
 
-    worker.crawl()
+    worker.scan()
 
     assert len(forum.logins) == 2
-    assert "all 2 logins of today are used up" in str(worker.parked())
-    [problem] = [one for one in find_problems(take_snapshot(frontier)) if one.name == "CrawlLoginRefused"]
-    assert "no login is left today" in problem.text
+    assert "no login is left today" in refusal(frontier)
+    assert Inspector(frontier).count_requests("demo").parked == 0
     client.hincrby("test:s:demo:session", "day", -1)  # as it is tomorrow
     forum.after_page = lambda target: None
-    Admin(frontier).failed.requests.retry(Selection("demo"))
+    client.hdel("test:s:demo", "shut:post")
+    client.hset("test:s:demo", "next_at", 0)
     worker.crawl()
     assert worker.titles() == ALL
 
@@ -344,7 +387,7 @@ def test_a_form_that_leads_elsewhere_gets_no_password(worker: Members, forum: Me
     elsewhere.server.stop()
 
     assert elsewhere.server.visits == []
-    assert "no POST to its own origin" in str(worker.parked())
+    assert "no POST to its own origin" in refusal(worker.frontier)
 
 
 def log_in(send: Callable[[HttpRequest], object]) -> dict[str, str]:

@@ -21,17 +21,25 @@ local site = load_site(ARGV[1])
 if not site then return {-1} end
 local key, now = site.key .. ':session', now_ms()
 local v = redis.call('HMGET', key, 'token', 'sealed', 'fence', 'caller', 'until', 'rest_until', 'reason', 'day', 'logins', 'fingerprint')
+
+-- Note for monitoring since when no login succeeds, and why.
+local function note_refused(reason)
+  if redis.call('HSETNX', site.key, 'login', string.format('%.0f ', now) .. reason) == 1 then note_change(site) end
+end
+
 local token, fence, is_same = v[1] or '0', tonumber(v[3] or 0), v[10] == ARGV[4]
 if v[2] and is_same and token ~= ARGV[3] then return {1, token, v[2]} end
 if v[4] == ARGV[2] then return {0, v[3]} end
 if tonumber(v[5] or 0) > now then return {2, v[5] - now} end
-if is_same and tonumber(v[6] or 0) > now then return {3, v[6] - now, v[7] or ''} end
+if is_same and tonumber(v[6] or 0) > now then
+  note_refused(v[7] or '')
+  return {3, v[6] - now, v[7] or ''}
+end
 
 local day = math.floor(now / DAY)
 local logins = tonumber(v[8]) == day and tonumber(v[9]) or 0
 if logins >= tonumber(ARGV[5]) then
-  redis.call('HSET', site.key, 'login', string.format('%.0f', now) .. ' no login is left today')
-  note_change(site)
+  note_refused('no login is left today')
   return {4, (day + 1) * DAY - now}
 end
 local mine = string.format('%.0f', math.max(now, fence + 1))
