@@ -217,6 +217,32 @@ def test_a_changed_password_stops_the_site_with_a_clear_word_until_it_is_mended(
     assert refusal(frontier) == ""
 
 
+def test_a_login_that_is_refused_in_the_middle_of_a_crawl_counts_against_no_page(
+    client: redis.Redis, frontier: Frontier, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forum = MembersForum(threads=12)
+    worker = Members(client, frontier, forum)
+    text = forum.rules().replace("delay_s: 0", "delay_s: 0, max_attempts: 1")
+    publish_site(frontier, parse_site(text, "demo.yaml"), contact=None)
+
+    def change(target: str) -> None:
+        if target == "/post/8":
+            forum.password = "planted-password-2"
+            forum.log_all_out()
+
+    forum.after_page = change
+    worker.scan()
+    counts = Inspector(frontier).count_requests("demo")
+    monkeypatch.setenv("FORUM_DEMO_PASSWORD", "planted-password-2")
+    client.hdel("test:s:demo", "shut:post")
+    client.hset("test:s:demo", "next_at", 0)
+    worker.crawl()
+    forum.server.stop()
+
+    assert (counts.dead, counts.parked) == (0, 0)
+    assert len(worker.titles()) == 12
+
+
 def test_a_refused_login_is_tried_again_after_a_while_and_then_after_longer(
     worker: Members, frontier: Frontier, client: redis.Redis
 ) -> None:
