@@ -469,13 +469,17 @@ def test_no_secret_is_in_redis_in_pages_or_in_reasons(
 ) -> None:
     caplog.set_level("DEBUG")
     echo = f"<a class=logout>x</a><p>{PASSWORD} ".encode()
-    forum.server.routes["/post/2"] = lambda visit: visit.reply(echo + visit.headers["cookie"].encode())
+    forum.server.routes["/echo"] = lambda visit: visit.reply(echo + visit.headers["cookie"].encode())
+    forum.server.routes["/post/2"] = lambda visit: visit.reply(
+        b"", "302 Found", Location=f"/echo?{visit.headers['cookie'].rpartition('; ')[2]}"
+    )
     worker.begin()
 
     worker.crawl()
 
     kept = frontier.kept_pages.kept("demo", Stage.POST)
     assert b"***" in kept[0].page.body
+    assert kept[0].page.url.endswith("/echo?sid=***")
     assert "planted" not in caplog.text + str(worker.parked()) + str([one.page for one in kept])
     shown = [key for key in client.scan_iter("*") if b"planted" in (client.dump(key) or b"")]
     assert shown == []
