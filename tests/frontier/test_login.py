@@ -375,8 +375,21 @@ def test_a_thread_that_is_gone_is_gone_for_members_too(worker: Members, forum: M
     assert len(forum.logins) == 1
 
 
-def test_a_session_of_another_key_or_another_account_is_not_taken(
+def test_a_session_of_another_password_is_not_taken(
     worker: Members, client: redis.Redis, frontier: Frontier, forum: MembersForum, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worker.begin()
+    worker.crawl()
+    forum.password = "planted-password-2"
+    monkeypatch.setenv("FORUM_DEMO_PASSWORD", "planted-password-2")
+
+    Members(client, frontier, forum).crawl()
+
+    assert forum.logins == [PASSWORD, "planted-password-2"]
+
+
+def test_a_session_of_another_key_is_not_taken(
+    worker: Members, client: redis.Redis, frontier: Frontier, forum: MembersForum
 ) -> None:
     worker.begin()
     worker.crawl()
