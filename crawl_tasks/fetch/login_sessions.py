@@ -114,16 +114,23 @@ class SessionStore(Protocol):
 
 
 class OwnSessions:
-    """Sessions of one process alone, which looks at a page or two."""
+    """Sessions of one process alone, which looks at a page or two. A refused login is not tried again."""
+
+    def __init__(self) -> None:
+        self._refused: dict[str, str] = {}
 
     def begin(self, site: str, caller: str, ended: str, *, fingerprint: str, most: int, lost_s: float) -> LoginTurn:
-        """Grant each turn."""
+        """Return a turn to log in."""
+        if site in self._refused:
+            return LoginTurn(TurnState.REFUSED, wait_s=REFUSED_REST_S, reason=self._refused[site])
         return LoginTurn(TurnState.GRANTED, caller)
 
     def end(
         self, site: str, token: str, outcome: str, *, sealed: bytes = b"", reason: str = "", rest_s: float = 0
     ) -> bool:
-        """Keep nothing."""
+        """Remember a refusal."""
+        if outcome == "refused":
+            self._refused[site] = reason
         return True
 
 

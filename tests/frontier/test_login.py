@@ -11,18 +11,18 @@ from pathlib import Path
 import pytest
 import redis
 
-from crawl_tasks.errors import ConfigError
+from crawl_tasks.errors import ConfigError, LoginRefused
 from crawl_tasks.fetch.fetcher import Fetcher, build_client
 from crawl_tasks.fetch.login_sessions import Sessions
 from crawl_tasks.frontier.admin.admin import Admin
 from crawl_tasks.frontier.admin.failed import Selection
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.inspect.inspector import Inspector
-from crawl_tasks.model import HttpRequest, Stage, TurnState
+from crawl_tasks.model import HttpRequest, Request, Stage, TurnState
 from crawl_tasks.monitor.problems.registry import find_problems
 from crawl_tasks.monitor.snapshot import take_snapshot
 from crawl_tasks.registry.site_publisher import publish_site
-from crawl_tasks.registry.site_registry import SiteRegistry
+from crawl_tasks.registry.site_registry import SiteRegistry, compile_site
 from crawl_tasks.sites.loader import parse_site
 from crawl_tasks.worker.page_task import PageTask
 from tests.frontier.small_crawl import SmallCrawl, SmallForum
@@ -373,6 +373,23 @@ def test_a_thread_that_is_gone_is_gone_for_members_too(worker: Members, forum: M
     posts = [post for items in worker.items() for post in items.posts]
     assert [post.post_id for post in posts if post.state == "deleted"] == ["2"]
     assert len(forum.logins) == 1
+
+
+def test_a_command_that_looks_at_pages_logs_in_once_and_is_refused_once(
+    forum: MembersForum, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    policy = compile_site(parse_site(forum.rules(), "demo.yaml"), None).policy
+    asked = [Request("demo", Stage.POST, n, f"{forum.server.base}/post/{n}") for n in forum.threads]
+    command, other = Fetcher(build_client("requests")), Fetcher(build_client("requests"))
+
+    pages = [command.fetch(one, policy) for one in asked]
+    monkeypatch.setenv("FORUM_DEMO_PASSWORD", "planted-wrong-one")
+    for one in asked:
+        with pytest.raises(LoginRefused, match="without the sign of success"):
+            other.fetch(one, policy)
+
+    assert [page.is_behind_login for page in pages] == [True] * 3
+    assert forum.logins == [PASSWORD, "planted-wrong-one"]
 
 
 def test_a_session_of_another_password_is_not_taken(
