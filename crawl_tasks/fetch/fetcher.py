@@ -5,7 +5,16 @@ from __future__ import annotations
 import os
 import time
 
-from crawl_tasks.errors import AccessDenied, Challenged, FetchError, PageError, ServerError, SettingsError, SlowDown
+from crawl_tasks.errors import (
+    AccessDenied,
+    Challenged,
+    FetchError,
+    NoTurn,
+    PageError,
+    ServerError,
+    SettingsError,
+    SlowDown,
+)
 from crawl_tasks.fetch.address_guard import AddressGuard
 from crawl_tasks.fetch.body import decode
 from crawl_tasks.fetch.bot_walls import bot_wall_in
@@ -20,6 +29,9 @@ from crawl_tasks.fetch.sender import Sender, Terms
 from crawl_tasks.fetch.throttle import NO_THROTTLE, Clock, Throttle
 from crawl_tasks.model import Fetched, HttpRequest, Request
 from crawl_tasks.proxy import DIRECT, Proxy, read_proxy
+
+MOST_SESSIONS = 3
+"""Sessions that one attempt uses. A guest's page is never taken for a member's: a hidden thread would count as gone."""
 
 
 def build_client(name: str, *, threads: int = 32, ca_file: str = "") -> Client:
@@ -49,7 +61,7 @@ def build_fetcher(
     ca_file: str = "",
     proxy: str = "",
     shelf: RobotsStore | None = None,
-    logins: Sessions | None = None,
+    sessions: Sessions | None = None,
 ) -> Fetcher:
     """Make a fetcher with the client of that name.
 
@@ -59,13 +71,13 @@ def build_fetcher(
         ca_file: certificates to trust in place of certifi's.
         proxy: for the sites that name none.
         shelf: robots.txt files shared by all processes.
-        logins: sessions shared by all processes.
+        sessions: sessions shared by all processes.
 
     Raises:
         SettingsError: there is no such client or file, or the proxy is none.
     """
     through = read_proxy(proxy, "CRAWL_PROXY")
-    return Fetcher(build_client(name, threads=threads, ca_file=ca_file), proxy=through, shelf=shelf, logins=logins)
+    return Fetcher(build_client(name, threads=threads, ca_file=ca_file), proxy=through, shelf=shelf, sessions=sessions)
 
 
 class Fetcher:
@@ -77,7 +89,7 @@ class Fetcher:
         resolver: Resolver | None = None,
         proxy: Proxy = DIRECT,
         shelf: RobotsStore | None = None,
-        logins: Sessions | None = None,
+        sessions: Sessions | None = None,
     ) -> None:
         """Make a fetcher.
 
@@ -86,10 +98,10 @@ class Fetcher:
             resolver: finds addresses (the system's if left out).
             proxy: for the sites that name none.
             shelf: robots.txt files shared by all processes (each process has its own if left out).
-            logins: sessions of the sites behind a login (this process' own if left out).
+            sessions: sessions of the sites behind a login (this process' own if left out).
         """
         self._sender = Sender(client, AddressGuard(resolver or Resolver(), proxy), shelf)
-        self._logins = logins or Sessions(None, "")
+        self._sessions = sessions or Sessions(None, "")
         self._guests: dict[str, Session] = {}
 
     def fetch(
@@ -123,13 +135,14 @@ class Fetcher:
         def send(session: Session) -> Send:
             return lambda http: _page_of(self._exchange(request, policy, clock, http=http, session=session))
 
-        session = self._logins.session(request.site, login, send)
+        session = self._sessions.session(request.site, login, send)
         try:
-            answer = self._exchange(request, policy, clock, validator=validator, session=session)
-            if login.may_be_guest(answer[0]) and not self._logins.is_member(login, send(session)):
-                session = self._logins.renew(request.site, login, session, send)
+            for _ in range(MOST_SESSIONS):
                 answer = self._exchange(request, policy, clock, validator=validator, session=session)
-            return session.hide_in(_page_of(answer))._replace(is_behind_login=True)
+                if not login.may_be_guest(answer[0]) or self._sessions.is_member(login, send(session)):
+                    return session.hide_in(_page_of(answer))._replace(is_behind_login=True)
+                session = self._sessions.renew(request.site, login, session, send)
+            raise NoTurn(f"{MOST_SESSIONS} sessions ended within one attempt")
         except PageError as error:
             error.args = (session.hide(str(error)),)
             raise

@@ -32,6 +32,7 @@ BUSY_WAIT_S: Final = 5.0
 
 # Shorter values and plain numbers, such as the time of the last visit, may stand on a page as something else.
 _LEAST_SECRET = 12
+_LEAST_PASSWORD = 8
 _HIDDEN = "***"
 
 
@@ -81,7 +82,7 @@ class Session:
         cookies = (one.value for one in self.cookies.of(self.origin))
         headers = (value.removeprefix("Bearer ") for value in self.headers.values())
         found = [text for text in (*cookies, *headers) if len(text) >= _LEAST_SECRET and not text.isdigit()]
-        return [*self.secrets, *found]
+        return [*(one for one in self.secrets if len(one) >= _LEAST_PASSWORD), *found]
 
     def hide_in(self, page: Fetched) -> Fetched:
         """Return a page without the secrets of the session."""

@@ -24,7 +24,9 @@ class SiteLogin(Part):
 
     form: str | None = Field(default=None, max_length=1000, description="Address of the page with the login form.")
     secrets: dict[str, Variable] = Field(
-        default={}, max_length=10, description="Fields of the form, and the variable FORUM_... of each value."
+        default={},
+        max_length=10,
+        description="Secret fields of the form, and the variable FORUM_... of each; pages are read without the values.",
     )
     fields: dict[str, str] = Field(
         default={}, max_length=50, description="Further fields of the form. Its hidden fields are sent as they are."

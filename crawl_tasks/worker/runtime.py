@@ -85,7 +85,7 @@ class Runtime:
             ca_file=settings.ca_file,
             proxy=settings.proxy.get_secret_value(),
             shelf=self.frontier.robots,
-            logins=Sessions(self.frontier.logins, settings.session_key.get_secret_value()),
+            sessions=Sessions(self.frontier.logins, settings.session_key.get_secret_value()),
         )
         return PageTask(self.frontier, self.sites, fetcher, self.hooks, self._mark_stored)
 

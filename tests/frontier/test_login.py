@@ -27,6 +27,7 @@ from crawl_tasks.sites.loader import parse_site
 from crawl_tasks.worker.page_task import PageTask
 from tests.frontier.small_crawl import SmallCrawl, SmallForum
 from tests.members_forum import LOGIN, PASSWORD, SESSION, MembersForum
+from tests.unit.hostile_server import Visit
 
 KEY = "k" * 32
 DAY_MS = 86_400_000
@@ -49,7 +50,7 @@ class Members(SmallCrawl):
 
     def __init__(self, client: redis.Redis, frontier: Frontier, forum: MembersForum, key: str = KEY) -> None:
         super().__init__(client, frontier, SmallForum(forum.server.base))
-        fetcher = Fetcher(build_client("curl"), logins=Sessions(frontier.logins, key))
+        fetcher = Fetcher(build_client("curl"), sessions=Sessions(frontier.logins, key))
         self.pages = PageTask(frontier, SiteRegistry(frontier, None), fetcher)
         self.members = forum
 
@@ -119,6 +120,24 @@ def test_a_session_that_expires_in_the_middle_is_renewed_and_no_thread_counts_as
     assert sorted(post.title or "" for post in posts if post.is_page) == ALL
     assert [post.post_id for post in posts if post.state == "deleted"] == []
     assert 2 <= len(forum.logins) <= 3
+
+
+def test_a_thread_that_ends_each_session_never_counts_as_gone(
+    worker: Members, frontier: Frontier, forum: MembersForum
+) -> None:
+    def ends(visit: Visit) -> None:
+        forum.log_all_out()
+        visit.reply(b"<a href=/login>Log in</a>", "404 Not Found", Content_Type="text/html")
+
+    worker.begin(LOGIN + "  most_a_day: 5\n")
+    forum.server.routes["/post/2"] = ends
+
+    worker.scan()
+
+    posts = [post for items in worker.items() for post in items.posts]
+    assert [post.post_id for post in posts if post.state == "deleted"] == []
+    assert Inspector(frontier).count_requests("demo").delayed >= 1
+    assert len(forum.logins) <= 5
 
 
 def test_two_workers_at_once_make_one_login(
@@ -514,6 +533,18 @@ def test_no_secret_is_in_redis_in_pages_or_in_reasons(
     shown = [key for key in client.scan_iter("*") if b"planted" in (client.dump(key) or b"")]
     assert shown == []
     assert client.hget("test:s:demo:session", "sealed")
+
+
+def test_a_short_password_cuts_no_words_out_of_posts(
+    worker: Members, forum: MembersForum, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forum.password = "thread"
+    monkeypatch.setenv("FORUM_DEMO_PASSWORD", "thread")
+    worker.begin()
+
+    worker.crawl()
+
+    assert worker.titles() == ALL
 
 
 def test_a_secret_that_is_not_set_is_named(worker: Members, monkeypatch: pytest.MonkeyPatch) -> None:
