@@ -26,7 +26,7 @@ class SiteLogin(Part):
     secrets: dict[str, Variable] = Field(
         default={},
         max_length=10,
-        description="Secret fields of the form, and the variable FORUM_... of each; pages are read without the values.",
+        description="Secret fields of the form, and the variable FORUM_... of each. The values are cut out of pages.",
     )
     fields: dict[str, str] = Field(
         default={}, max_length=50, description="Further fields of the form. Its hidden fields are sent as they are."
