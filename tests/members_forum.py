@@ -12,6 +12,8 @@ from tests.unit.hostile_server import HostileServer, Visit, page
 PASSWORD = "planted-password-1"
 SESSION = "planted-session"
 """Each session id begins so."""
+ZONE = "Asia/Shanghai"
+"""A cookie that is no secret."""
 RULES = """\
 name: demo
 base: {base}
@@ -84,7 +86,9 @@ class MembersForum:
         session = f"{SESSION}-{next(self._numbers)}"
         self._members.add(session)
         ends = f"; Expires={self.expires}" if self.expires else ""
-        visit.reply(b"", "302 Found", Location="/", Set_Cookie=f"sid={session}; Path=/{ends}")
+        visit.reply(
+            b"", "302 Found", Location="/", Set_Cookie=f"sid={session}; Path=/{ends}\r\nSet-Cookie: zone={ZONE}"
+        )
 
     def _page(self, visit: Visit) -> None:
         time.sleep(0.001)
@@ -102,7 +106,8 @@ class MembersForum:
             visit.reply(chrome + (rows or "<p class=nothing>").encode(), Content_Type="text/html")
         elif kind == "post" and rest in self.threads:
             visit.reply(
-                chrome + f"<h1>thread {rest}</h1><div class=body>text {rest}</div>".encode(), Content_Type="text/html"
+                chrome + f"<h1>thread {rest}</h1><div class=body>text {rest} of {ZONE}</div>".encode(),
+                Content_Type="text/html",
             )
         else:
             visit.reply(chrome + b"no such page", "404 Not Found", Content_Type="text/html")

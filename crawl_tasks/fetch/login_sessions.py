@@ -10,10 +10,12 @@ import base64
 import hashlib
 import hmac
 import json
+import re
 import secrets as randomness
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Protocol
+from urllib.parse import unquote
 
 from crawl_tasks.errors import ConfigError, Fate, LoginRefused, NoTurn, PageError
 from crawl_tasks.fetch.cookie_jar import SiteCookies, StoredCookie
@@ -30,7 +32,8 @@ REFUSED_REST_S: Final = 900.0
 """Seconds before the next login after a refused one. Forums lock an account after a few wrong passwords."""
 BUSY_WAIT_S: Final = 5.0
 
-# Shorter values and plain numbers, such as the time of the last visit, may stand on a page as something else.
+# Other cookies, such as a time zone or the time of the last visit, may stand on a page as something else.
+_IS_RANDOM = re.compile(r"(?=.*[0-9])(?=.*[A-Za-z])").match
 _LEAST_SECRET = 12
 _LEAST_PASSWORD = 8
 _HIDDEN = "***"
@@ -79,9 +82,9 @@ class Session:
         return headers
 
     def _hidden(self) -> list[str]:
-        cookies = (one.value for one in self.cookies.of(self.origin))
-        headers = (value.removeprefix("Bearer ") for value in self.headers.values())
-        found = [text for text in (*cookies, *headers) if len(text) >= _LEAST_SECRET and not text.isdigit()]
+        values = [one.value for one in self.cookies.of(self.origin) if _IS_RANDOM(one.value)]
+        values += [value.removeprefix("Bearer ") for value in self.headers.values()]
+        found = [text for value in values for text in {value, unquote(value)} if len(text) >= _LEAST_SECRET]
         return [*(one for one in self.secrets if len(one) >= _LEAST_PASSWORD), *found]
 
     def hide_in(self, page: Fetched) -> Fetched:
