@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 
 from crawl_tasks.errors import (
     AccessDenied,
@@ -28,6 +29,8 @@ from crawl_tasks.fetch.resolver import Resolver
 from crawl_tasks.fetch.revalidation import NOT_MODIFIED, conditions
 from crawl_tasks.fetch.robots import PARSED_BYTES, Robots, RobotsStore
 from crawl_tasks.fetch.throttle import NO_THROTTLE, Clock, Throttle
+from crawl_tasks.fetch.warc_records import Exchange
+from crawl_tasks.fetch.web_archive import RecordingClient
 from crawl_tasks.model import Fetched, Request
 from crawl_tasks.proxy import DIRECT, Proxy, read_proxy
 from crawl_tasks.urls import origin_of
@@ -95,7 +98,7 @@ class Fetcher:
             proxy: for the sites that name none.
             shelf: robots.txt files shared by all processes (each process has its own if left out).
         """
-        self._client = client
+        self._client = RecordingClient(client)
         self._guard = AddressGuard(resolver or Resolver(), proxy)
         self._robots = Robots(self._ask_robots, shelf=shelf)
 
@@ -141,6 +144,10 @@ class Fetcher:
     def crawl_delay_s(self, url: str, policy: FetchPolicy) -> float | None:
         """Return the Crawl-delay of the address's robots.txt in seconds, as far as this process has read the file."""
         return self._robots.crawl_delay_s(url, policy)
+
+    def recording(self) -> AbstractContextManager[list[Exchange]]:
+        """Record what this thread sends and receives, redirects and robots.txt files too."""
+        return self._client.recording()
 
     def close(self) -> None:
         """Close every connection."""

@@ -87,6 +87,7 @@ class Site(Part):
         default=True,
         description="Ask by ETag and Last-Modified whether a board's first page changed since its last scan.",
     )
+    archive: Flag = Field(default=False, description="Keep what came as WARC files; see docs/archive.md.")
     user_agent: Line | None = Field(default=None, description="In place of the project's user agent.")
     headers: Headers = Field(default={}, max_length=50, description="Further request headers; nothing secret.")
     secret_headers: SecretHeaders = Field(

@@ -22,6 +22,7 @@ from crawl_tasks.worker.hook_runner import HookRunner
 from crawl_tasks.worker.store_task import OutboxConsumer
 
 if TYPE_CHECKING:
+    from crawl_tasks.fetch.web_archive import Archive
     from crawl_tasks.registry.site_registry import SiteRegistry
     from crawl_tasks.worker.hang_watch import HangWatch
     from crawl_tasks.worker.idle_exit import IdleExit
@@ -83,7 +84,20 @@ class Runtime:
             proxy=settings.proxy.get_secret_value(),
             shelf=self.frontier.robots,
         )
-        return PageTask(self.frontier, self.sites, fetcher, self.hooks)
+        return PageTask(self.frontier, self.sites, fetcher, self.hooks, self.archive)
+
+    @cached_property
+    def archive(self) -> Archive:
+        """The archive of what sites answered."""
+        from crawl_tasks.fetch.web_archive import Archive  # noqa: PLC0415 (as above)
+
+        settings = self.settings
+        return Archive(
+            settings.archive_dir,
+            file_bytes=settings.archive_file_bytes,
+            file_s=settings.archive_file_s,
+            free_bytes=settings.archive_free_bytes,
+        )
 
     def watch_hangs(
         self,

@@ -101,6 +101,11 @@ SITE_KINDS = (
          "the forum may not want us: crawl-tasks pause {subject}, ask its operator, or log in by the site file",
          "site", of_growth(conditions.denied), takes_window=True,
          rule=AlertRule(_DENIED, fields=_HALF_AN_HOUR)),
+    Kind("CrawlArchiveFails", Severity.CRITICAL,
+         "{count} attempts within {span} found that the archive cannot be written, and fetched nothing",
+         "free some space on the disk of CRAWL_ARCHIVE_DIR, or mend what the worker's log says; all goes on by itself",
+         "site", of_growth(conditions.unarchived), takes_window=True,
+         rule=AlertRule(f"""{_increase('crawl_failures_total{reason="archive"}', "30m")} > 0""", fields=_HALF_AN_HOUR)),
     Kind("CrawlQuarantined", Severity.CRITICAL,
          "the circuit breaker of {stage} pages is open: they cannot be read, and wait",
          "crawl-tasks try {subject} --kept shows what is read; mend the site file, then crawl-tasks try"
