@@ -60,7 +60,7 @@ def command(ctx: click.Context, name: str, since: int | None) -> None:
     until_ms = frontier.clock_ms()
     with (
         database_of(settings, frontier, name) as store,
-        _scratch(settings.state_dir / f"reread-{name}") as scratch,
+        _scratch(settings.archive_dir / f".reread-{name}") as scratch,
     ):
         reread = _Reread(site, Corrections(store, scratch, name))
         # Lists first: they tell the ids of posts, under which the other pages are stored.

@@ -56,7 +56,7 @@ class Instants:
 
 
 @dataclass(slots=True)
-class CorrectedRows:
+class CorrectionCounts:
     """The numbers of rows that were added, that got another value in some field, and that no page shows any more."""
 
     added: int = 0
@@ -75,7 +75,7 @@ class Corrections:
         self._statements = Statements(store.database.engine.dialect)
         self._covered = Instants()
         self._waiting: list[Items] = []
-        self._rows = CorrectedRows()
+        self._rows = CorrectionCounts()
         self._is_indexed = False
 
     def add(self, seen_at: float, items: Items) -> None:
@@ -97,7 +97,7 @@ class Corrections:
             found = connection.execute(query).scalars().all()
         return found[0] if len(found) == 1 else None
 
-    def apply(self) -> CorrectedRows:
+    def apply(self) -> CorrectionCounts:
         """Correct the rows of the site."""
         self._write_scratch()
         # In the order of every writer. Rows that no page shows come last, since others are found by their keys.
@@ -136,10 +136,7 @@ class Corrections:
                 if row != before:
                     rewritten.append(row)
                     self._rows.changed += row[shape.content] != before[shape.content]
-                for name in shape.tracked:
-                    current = version_key(shape, key, Replaced(name, row[shape.columns.index(name)], 0.0))
-                    found.pop(current, None)
-                    kept.pop(current, None)
+                self._drop_current(shape, row, found, kept)
             if rewritten:
                 self._statements.replace(connection, shape.table, rewritten, change)
             for one, told in found.items():
@@ -160,6 +157,13 @@ class Corrections:
             row = (*row[: shape.end], first, *row[shape.end + 1 :])
         return row, losers
 
+    @staticmethod
+    def _drop_current(shape: Shape, row: Row, *versions: _Versions) -> None:
+        """Leave out the versions that a row's current values are."""
+        for name, at in zip(shape.tracked, shape.tracked_at, strict=True):
+            for some in versions:
+                some.pop(version_key(shape, shape.key_of(row), Replaced(name, row[at], 0.0)), None)
+
     def _write_versions(self, connection: Connection, stored: _Versions, wanted: _Versions) -> None:
         if dropped := [one for one, told in stored.items() if wanted.get(one) != told]:
             self._statements.drop_versions(connection, dropped)
@@ -167,28 +171,36 @@ class Corrections:
             self._statements.keep_versions(connection, made)
 
     def _remove(self, shape: Shape, keys: Sequence[Key]) -> None:
-        """Delete the rows of these keys that today's rules find on no page, and that nothing else shows."""
+        """Take the archived pages out of the rows of these keys that today's rules find on none of them."""
         with self._scratch.database.reading() as connection:
             found = set(map(tuple, connection.execute(_rows_in(shape.table, keys, *shape.table.primary_key))))
         if not (missing := [key for key in keys if key not in found]):
             return
         with self._store.database.writing() as connection:
-            stored = self._statements.find(connection, shape, missing)
+            stored = list(self._statements.find(connection, shape, missing))
             gone = [shape.key_of(row) for row in stored if self._is_of_archive_alone(shape, row)]
-            if gone:
-                _delete(connection, shape.table, gone)
-                self._write_versions(connection, _versions_of(connection, shape, gone), {})
-            if gone and shape is POSTS:
-                _delete(connection, tables.memberships, gone)
+            left = [
+                rest for row in stored if (rest := without(shape, row, self._covered)) and shape.key_of(row) not in gone
+            ]
+            versions, removed = _versions_of(connection, shape, missing), _versions_of(connection, shape, gone)
+            kept = {one: told for one, told in versions.items() if one not in removed and self._stays(one, told)}
+            for row in left:
+                self._drop_current(shape, row, kept)
+            self._write_versions(connection, versions, kept)
+            if left:
+                change = self._statements.next_change(connection) if shape.tracked else None
+                self._statements.replace(connection, shape.table, left, change)
+            for table in (shape.table, *([tables.memberships] if shape is POSTS else [])):
+                _delete(connection, table, gone)
         self._rows.removed += len(gone)
 
     def _is_of_archive_alone(self, shape: Shape, stored: Row) -> bool:
         """Return whether archived pages alone showed a row. A mark of a full pass says only that no page did."""
+        if any(time not in self._covered for time in times_of(shape, stored)):
+            return False
         rest = without(shape, stored, self._covered)
-        if rest is not None:
-            values = zip(shape.names, rest[shape.key_size + 1 : shape.end], strict=True)
-            rest = None if all(one is None or _is_mark(shape, name, one) for name, one in values) else rest
-        return rest is None and times_of(shape, stored)[1] in self._covered
+        values = () if rest is None else zip(shape.names, rest[shape.key_size + 1 : shape.end], strict=True)
+        return all(one is None or _is_mark(shape, name, one) for name, one in values)
 
     def _stays(self, version: Key, told: tuple[Value, float]) -> bool:
         value, seen_at = told
@@ -197,7 +209,7 @@ class Corrections:
 
 
 def without(shape: Shape, row: Row, covered: Instants) -> Row | None:
-    """Return a row without the values of covered times, None if no value remains."""
+    """Return a row without the values of covered times, None if no other page showed the row."""
     seen_at, first = times_of(shape, row)
     stamps = unpack(row[shape.stamps_at])
     times: dict[str, float] = {}
@@ -217,13 +229,13 @@ def without(shape: Shape, row: Row, covered: Instants) -> Row | None:
                 values[index] = None
             else:
                 times[name] = at
-    if not times:
-        return None
     if seen_at in covered:
+        if not times:
+            return None
         seen_at = max(times.values())
     older = {name: at for name, at in times.items() if at != seen_at}
     own = frozenset(name for name in stamps.own if name in times)
-    first = seen_at if first in covered else first
+    first = min(times.values(), default=seen_at) if first in covered else first
     rest = (*row[: shape.key_size], seen_at, *values, first, pack(Stamps(older, own, sources)))
     # The hash stands last, behind the columns that are read for it.
     return (*rest, digest(*shape.tracked_of(rest))) if shape.tracked else rest

@@ -121,7 +121,7 @@ cli(["reread", "demo"])
     assert killed.returncode == 9
     assert result.exit_code == Exit.OK, result.output
     assert [body for _, body, _ in rows(tmp_path, PROBE)] == ["edited", "only"]
-    assert not list((tmp_path / "state").glob("reread-*"))
+    assert [path.name for path in (tmp_path / "state" / "archive").iterdir()] == ["demo"]
 
 
 def test_pages_in_hand_are_waited_for(crawl: SmallCrawl, command: Callable[..., Result], tmp_path: Path) -> None:
