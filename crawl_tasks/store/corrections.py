@@ -36,7 +36,7 @@ _Versions = dict[Key, tuple[Value, float]]
 """Versions by key, each with its value and the last time seen."""
 
 
-class TimeSet:
+class Moments:
     """A set of times, 8 bytes each."""
 
     def __init__(self) -> None:
@@ -73,7 +73,7 @@ class Corrections:
     def __init__(self, store: Store, scratch: Store, site: str) -> None:
         self._store, self._scratch, self._site = store, scratch, site
         self._statements = Statements(store.database.engine.dialect)
-        self._covered = TimeSet()
+        self._covered = Moments()
         self._waiting: list[Items] = []
         self._rows = CorrectionCounts()
         self._is_indexed = False
@@ -208,7 +208,7 @@ class Corrections:
         return seen_at not in self._covered or _is_mark(shape, version[_FIELD], value)
 
 
-def without(shape: Shape, row: Row, covered: TimeSet) -> Row | None:
+def without(shape: Shape, row: Row, covered: Moments) -> Row | None:
     """Return a row without the values of covered times, None if no other page showed the row."""
     seen_at, first = times_of(shape, row)
     stamps = unpack(row[shape.stamps_at])
