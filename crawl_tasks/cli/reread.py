@@ -20,7 +20,7 @@ from crawl_tasks.cli.safe_text import printable
 from crawl_tasks.cli.since_option import SinceOption
 from crawl_tasks.cli.site_removal import database_of, store_waiting
 from crawl_tasks.errors import AccessDenied, Challenged, ConfigError, Fate, PageError
-from crawl_tasks.fetch.archive_reader import ArchivedPage, archive_files, read_archive
+from crawl_tasks.fetch.archive_reader import ArchivePage, archive_files, read_archive
 from crawl_tasks.fetch.http_client import Limits
 from crawl_tasks.fetch.http_status import failure
 from crawl_tasks.frontier.frontier import Frontier
@@ -96,7 +96,7 @@ class _Reread:
         self.pages = 0
         self.unread: Counter[tuple[Stage, str]] = Counter()
 
-    def read(self, archived: ArchivedPage) -> None:
+    def read(self, archived: ArchivePage) -> None:
         """Read a page, and pass its items on. A page that cannot be read is counted."""
         archived = self._as_of_today(archived)
         page = archived.page
@@ -114,7 +114,7 @@ class _Reread:
         self.pages += 1
         self.corrections.add(page.seen_at, items._replace(read_by=self._site.site.version))
 
-    def _items(self, archived: ArchivedPage, refusal: PageError | None) -> Items:
+    def _items(self, archived: ArchivePage, refusal: PageError | None) -> Items:
         try:
             if refusal is not None:
                 raise refusal
@@ -124,7 +124,7 @@ class _Reread:
                 raise
             return gone_items(archived.lease.request, self._site.addresses, archived.page.seen_at)
 
-    def _as_of_today(self, archived: ArchivedPage) -> ArchivedPage:
+    def _as_of_today(self, archived: ArchivePage) -> ArchivePage:
         """Return a page with the address and the post's id of today's site file."""
         lease, page = archived
         request = self._site.current(lease.request)
@@ -136,7 +136,7 @@ class _Reread:
                 self._keys[request.key] = key
         if request.stage is not Stage.LIST:
             request = request._replace(key=self._keys.get(request.key, request.key))
-        return ArchivedPage(lease._replace(request=request), page)
+        return ArchivePage(lease._replace(request=request), page)
 
 
 @contextmanager

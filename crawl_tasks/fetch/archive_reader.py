@@ -15,7 +15,7 @@ from crawl_tasks.fetch.web_archive import OPEN, whole_size
 from crawl_tasks.model import Fetched, Lease, Reach, Request, Stage
 
 
-class ArchivedPage(NamedTuple):
+class ArchivePage(NamedTuple):
     """A page of the archive: the lease under which it was fetched, and the response with its body as it came."""
 
     lease: Lease
@@ -59,7 +59,7 @@ def archive_files(directory: Path, site: str) -> list[Path]:
     return files
 
 
-def read_archive(path: Path, since: float = 0.0) -> Iterator[ArchivedPage]:
+def read_archive(path: Path, since: float = 0.0) -> Iterator[ArchivePage]:
     """Return the pages of a file, those only that were requested since a time of Redis' clock, in seconds.
 
     Raises:
@@ -105,7 +105,7 @@ def _response(record: Any) -> _Response:  # noqa: ANN401 (warcio has no types)
     return _Response(int(record.http_headers.get_statuscode() or 0), headers, wire, is_revisit)
 
 
-def _page(response: _Response, wire: bytes, told: Mapping[str, Any]) -> ArchivedPage:
+def _page(response: _Response, wire: bytes, told: Mapping[str, Any]) -> ArchivePage:
     """Return a page by its description. Values that a later version wrote are left out."""
     request = _known(told["request"], Request._fields)
     request |= {"stage": Stage(request["stage"]), "reach": Reach(**_known(request["reach"], Reach._fields))}
@@ -114,7 +114,7 @@ def _page(response: _Response, wire: bytes, told: Mapping[str, Any]) -> Archived
         told["url"], response.status, response.headers, wire, told["at_s"], wire_bytes=len(wire),
         is_unchanged=response.is_unchanged, age_s=told["age_s"], seen_at=told["seen_at"],
     )  # fmt: skip
-    return ArchivedPage(lease, page)
+    return ArchivePage(lease, page)
 
 
 def _known(told: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:

@@ -29,8 +29,8 @@ from crawl_tasks.fetch.resolver import Resolver
 from crawl_tasks.fetch.revalidation import NOT_MODIFIED, conditions
 from crawl_tasks.fetch.robots import PARSED_BYTES, Robots, RobotsStore
 from crawl_tasks.fetch.throttle import NO_THROTTLE, Clock, Throttle
-from crawl_tasks.fetch.warc_records import Exchange
-from crawl_tasks.fetch.web_archive import RecordingClient
+from crawl_tasks.fetch.warc_records import RequestResponse
+from crawl_tasks.fetch.web_archive import ClientRecords
 from crawl_tasks.model import Fetched, Request
 from crawl_tasks.proxy import DIRECT, Proxy, read_proxy
 from crawl_tasks.urls import origin_of
@@ -98,7 +98,7 @@ class Fetcher:
             proxy: for the sites that name none.
             shelf: robots.txt files shared by all processes (each process has its own if left out).
         """
-        self._client = RecordingClient(client)
+        self._client = ClientRecords(client)
         self._guard = AddressGuard(resolver or Resolver(), proxy)
         self._robots = Robots(self._ask_robots, shelf=shelf)
 
@@ -145,7 +145,7 @@ class Fetcher:
         """Return the Crawl-delay of the address's robots.txt in seconds, as far as this process has read the file."""
         return self._robots.crawl_delay_s(url, policy)
 
-    def recording(self) -> AbstractContextManager[list[Exchange]]:
+    def recording(self) -> AbstractContextManager[list[RequestResponse]]:
         """Record what this thread sends and receives, redirects and robots.txt files too."""
         return self._client.recording()
 

@@ -26,7 +26,7 @@ _NOT_MODIFIED_PROFILE: Final = "http://netpreserve.org/warc/1.1/revisit/server-n
 _SAME_PROFILE: Final = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
 
 
-class Exchange(NamedTuple):
+class RequestResponse(NamedTuple):
     """A request with its response, received at `at` (`time.monotonic`). `is_cut` if the body goes on in truth."""
 
     url: str
@@ -36,7 +36,7 @@ class Exchange(NamedTuple):
     is_cut: bool
 
 
-class KnownPayload(NamedTuple):
+class KnownBody(NamedTuple):
     """A payload that the file holds: the record, its date, and the position in the file."""
 
     record_id: str
@@ -63,7 +63,7 @@ class WarcRecords:
     """The records of one attempt, packed: one gzip member each, as WARC readers expect."""
 
     def __init__(
-        self, start: int, offset: float, known: Mapping[tuple[str, str], KnownPayload], secret: Collection[str] = ()
+        self, start: int, offset: float, known: Mapping[tuple[str, str], KnownBody], secret: Collection[str] = ()
     ) -> None:
         """Begin the records.
 
@@ -79,7 +79,7 @@ class WarcRecords:
         self._start, self._offset, self._known = start, offset, known
         self._secret = _SECRET | {name.lower() for name in secret}
         self._out = bytearray()
-        self.new: dict[tuple[str, str], KnownPayload] = {}
+        self.new: dict[tuple[str, str], KnownBody] = {}
 
     def packed(self) -> bytes:
         """Return all records so far."""
@@ -90,7 +90,7 @@ class WarcRecords:
         said = {"software": "crawl_tasks", "format": "WARC File Format 1.1", "hostname": socket.gethostname()}
         self._add(self._builder.create_warcinfo_record(name, said))
 
-    def add(self, exchanges: Sequence[Exchange], page: Mapping[str, object] | None) -> None:
+    def add(self, exchanges: Sequence[RequestResponse], page: Mapping[str, object] | None) -> None:
         """Add exchanges, and the description of the last one where it is a page."""
         record_id = date = ""
         payload_at = 0
@@ -107,7 +107,7 @@ class WarcRecords:
             )
             self._add(made)
 
-    def _add_response(self, exchange: Exchange, date: str) -> tuple[str, int]:
+    def _add_response(self, exchange: RequestResponse, date: str) -> tuple[str, int]:
         """Add a response, or the revisit of one in this file. Return its id, and the position of its payload."""
         from warcio.statusandheaders import StatusAndHeaders  # noqa: PLC0415 (an extra)
 
@@ -136,10 +136,10 @@ class WarcRecords:
         self._add(made)
         if known is not None:
             return record_id, known.at
-        self.new[payload] = KnownPayload(record_id, date, at)
+        self.new[payload] = KnownBody(record_id, date, at)
         return record_id, at
 
-    def _add_request(self, exchange: Exchange, named: dict[str, str]) -> None:
+    def _add_request(self, exchange: RequestResponse, named: dict[str, str]) -> None:
         from warcio.statusandheaders import StatusAndHeaders  # noqa: PLC0415 (an extra)
 
         parts = urlsplit(exchange.url)

@@ -26,7 +26,7 @@ from crawl_tasks.errors import ArchiveFailed
 from crawl_tasks.fetch.address_guard import Destination
 from crawl_tasks.fetch.http_client import Client, Limits, RawResponse
 from crawl_tasks.fetch.throttle import NO_THROTTLE, Throttle
-from crawl_tasks.fetch.warc_records import GZIP, Exchange, KnownPayload, WarcRecords
+from crawl_tasks.fetch.warc_records import GZIP, KnownBody, RequestResponse, WarcRecords
 
 OPEN: Final = ".open"
 """The ending of a file that is not complete, behind `.warc.gz`."""
@@ -37,7 +37,7 @@ _MOST_OPEN: Final = 64
 _MOST_KNOWN: Final = 20_000
 
 
-class RecordingClient:
+class ClientRecords:
     """An HTTP client that records the exchanges of threads within `recording`: pages, redirects, robots.txt files."""
 
     def __init__(self, client: Client) -> None:
@@ -45,9 +45,9 @@ class RecordingClient:
         self._of_thread = threading.local()
 
     @contextmanager
-    def recording(self) -> Iterator[list[Exchange]]:
+    def recording(self) -> Iterator[list[RequestResponse]]:
         """Record the exchanges of this thread, in order."""
-        exchanges: list[Exchange] = []
+        exchanges: list[RequestResponse] = []
         self._of_thread.exchanges = exchanges
         try:
             yield exchanges
@@ -68,10 +68,10 @@ class RecordingClient:
         raw = self._client.send(
             url, headers=headers, deadline=deadline, limits=limits, destination=destination, turn=turn
         )
-        exchanges: list[Exchange] | None = getattr(self._of_thread, "exchanges", None)
+        exchanges: list[RequestResponse] | None = getattr(self._of_thread, "exchanges", None)
         if exchanges is not None:
             is_cut = len(raw.wire) == limits.wire_limit(raw.status)
-            exchanges.append(Exchange(url, headers, raw, time.monotonic(), is_cut))
+            exchanges.append(RequestResponse(url, headers, raw, time.monotonic(), is_cut))
         return raw
 
     def close(self) -> None:
@@ -86,7 +86,7 @@ class _WarcFile:
         self.path = path
         self.size = 0
         self.opened_at = time.monotonic()
-        self.known: OrderedDict[tuple[str, str], KnownPayload] = OrderedDict()
+        self.known: OrderedDict[tuple[str, str], KnownBody] = OrderedDict()
         self.is_broken = False
         self._durable = 0
         self._syncing = threading.Lock()
@@ -179,7 +179,7 @@ class Archive:
     def write(
         self,
         site: str,
-        exchanges: Sequence[Exchange],
+        exchanges: Sequence[RequestResponse],
         page: Mapping[str, object] | None,
         *,
         now: float,

@@ -36,7 +36,7 @@ _Versions = dict[Key, tuple[Value, float]]
 """Versions by key, each with its value and the last time seen."""
 
 
-class Moments:
+class Timestamps:
     """A set of times, 8 bytes each."""
 
     def __init__(self) -> None:
@@ -56,7 +56,7 @@ class Moments:
 
 
 @dataclass(slots=True)
-class CorrectionCounts:
+class MergeCounts:
     """The numbers of rows that were added, that got another value in some field, and that no page shows any more."""
 
     added: int = 0
@@ -73,9 +73,9 @@ class Corrections:
     def __init__(self, store: Store, scratch: Store, site: str) -> None:
         self._store, self._scratch, self._site = store, scratch, site
         self._statements = Statements(store.database.engine.dialect)
-        self._covered = Moments()
+        self._covered = Timestamps()
         self._waiting: list[Items] = []
-        self._rows = CorrectionCounts()
+        self._rows = MergeCounts()
         self._is_indexed = False
 
     def add(self, seen_at: float, items: Items) -> None:
@@ -97,7 +97,7 @@ class Corrections:
             found = connection.execute(query).scalars().all()
         return found[0] if len(found) == 1 else None
 
-    def apply(self) -> CorrectionCounts:
+    def apply(self) -> MergeCounts:
         """Correct the rows of the site."""
         self._write_scratch()
         # In the order of every writer. Rows that no page shows come last, since others are found by their keys.
@@ -208,7 +208,7 @@ class Corrections:
         return seen_at not in self._covered or _is_mark(shape, version[_FIELD], value)
 
 
-def without(shape: Shape, row: Row, covered: Moments) -> Row | None:
+def without(shape: Shape, row: Row, covered: Timestamps) -> Row | None:
     """Return a row without the values of covered times, None if no other page showed the row."""
     seen_at, first = times_of(shape, row)
     stamps = unpack(row[shape.stamps_at])

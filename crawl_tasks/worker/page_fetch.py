@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from crawl_tasks.errors import ArchiveFailed, PageError
 from crawl_tasks.fetch.fetcher import Fetcher
 from crawl_tasks.fetch.http_status import age_s, moment
-from crawl_tasks.fetch.warc_records import Exchange, description
+from crawl_tasks.fetch.warc_records import RequestResponse, description
 from crawl_tasks.fetch.web_archive import Archive
 from crawl_tasks.model import Fetched, Lease
 from crawl_tasks.registry.site_registry import CompiledSite
@@ -50,7 +50,12 @@ class PageFetch:
         return _dated(page, lease, timer)
 
     def _write(
-        self, lease: Lease, site: CompiledSite, timer: AttemptTimer, exchanges: list[Exchange], page: Fetched | None
+        self,
+        lease: Lease,
+        site: CompiledSite,
+        timer: AttemptTimer,
+        exchanges: list[RequestResponse],
+        page: Fetched | None,
     ) -> None:
         told = None if page is None else description(lease, _dated(page, lease, timer))
         if self._archive is not None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import redis
 
-from crawl_tasks.fetch.archive_reader import ArchivedPage, archive_files, read_archive
+from crawl_tasks.fetch.archive_reader import ArchivePage, archive_files, read_archive
 from crawl_tasks.fetch.fetcher import Fetcher, build_client
 from crawl_tasks.fetch.web_archive import Archive
 from crawl_tasks.frontier.inspect.inspector import Inspector
@@ -30,7 +30,7 @@ def archiving(crawl: SmallCrawl, directory: Path, free_bytes: int = 0) -> Archiv
     return archive
 
 
-def archived(directory: Path) -> list[ArchivedPage]:
+def archived(directory: Path) -> list[ArchivePage]:
     return [page for path in archive_files(directory, "demo") for page in read_archive(path)]
 
 

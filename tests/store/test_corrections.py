@@ -12,7 +12,7 @@ from sqlalchemy import select
 
 from crawl_tasks.model import Comment, Forum, Items, Post, Sweep
 from crawl_tasks.store import tables
-from crawl_tasks.store.corrections import CorrectionCounts, Corrections
+from crawl_tasks.store.corrections import Corrections, MergeCounts
 from crawl_tasks.store.upsert import Store
 from tests.store.conftest import MakeStore, empty_schema
 from tests.store.rows import dump, empty, page, row, versions
@@ -98,7 +98,7 @@ def postgres(postgres_server: str) -> Iterator[Store]:
         yield store
 
 
-def corrected(store: Store, scratch: Store, archived: Sequence[Observed]) -> CorrectionCounts:
+def corrected(store: Store, scratch: Store, archived: Sequence[Observed]) -> MergeCounts:
     empty(scratch)
     corrections = Corrections(store, scratch, "site")
     for one in archived:
@@ -110,7 +110,7 @@ def rows_of(store: Store, *, has_memberships: bool) -> dict[str, list[tuple[obje
     return {name: rows for name, rows in dump(store).items() if has_memberships or name != "memberships"}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(case=CASES)
 def test_the_database_is_as_if_the_rules_had_always_been_right(
     sqlite: tuple[Store, Store, Store], case: tuple[list[Observed], int]
@@ -118,7 +118,7 @@ def test_the_database_is_as_if_the_rules_had_always_been_right(
     check(*sqlite, *case)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(case=CASES)
 def test_postgresql_is_corrected_as_sqlite_is(
     sqlite: tuple[Store, Store, Store], postgres: Store, case: tuple[list[Observed], int]
@@ -139,7 +139,7 @@ def check(one: Store, two: Store, scratch: Store, pages: list[Observed], later: 
     is_whole = later == 0
     assert rows_of(two, has_memberships=is_whole) == rows_of(one, has_memberships=is_whole)
     # Begun again, after it was cut off behind the last row: nothing is left to do.
-    assert corrected(two, scratch, archived) == CorrectionCounts()
+    assert corrected(two, scratch, archived) == MergeCounts()
 
 
 def test_a_mended_rule_is_no_edit_and_an_edit_stays_one(new_store: MakeStore) -> None:
@@ -154,7 +154,7 @@ def test_a_mended_rule_is_no_edit_and_an_edit_stays_one(new_store: MakeStore) ->
         [Observed(t, page(), page(Comment("1", "7", t, body=b))) for t, b in ((1.0, "first"), (2.0, "edited"))],
     )
 
-    assert rows == CorrectionCounts(changed=1)
+    assert rows == MergeCounts(changed=1)
     assert (row(store, "comments")["body"], versions(store)) == ("edited", {("body", "first"): 1.0})
     assert row(store, "comments")["change_id"] > change  # type: ignore[operator]
 
@@ -176,7 +176,7 @@ def test_what_was_seen_before_the_archive_began_is_never_removed(new_store: Make
 
     rows = corrected(store, scratch, [Observed(2.0, page(), page(Comment("1", "8", 2.0, body="other")))])
 
-    assert rows == CorrectionCounts(added=1)
+    assert rows == MergeCounts(added=1)
     assert ids(store) == ["7", "8"]
 
 
@@ -194,7 +194,7 @@ def test_the_mark_of_a_full_pass_stays_and_goes_with_its_comment(new_store: Make
     rows = corrected(store, scratch, today)
 
     # Comment 8 was never one.
-    assert rows == CorrectionCounts(removed=1)
+    assert rows == MergeCounts(removed=1)
     assert states(store) == {"7": "deleted", "9": "normal"}
     assert versions(store) == {("state", "normal"): 1.0}
 

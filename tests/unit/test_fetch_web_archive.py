@@ -16,7 +16,7 @@ from warcio.checker import Checker
 from crawl_tasks.errors import ArchiveFailed
 from crawl_tasks.fetch.archive_reader import archive_files, read_archive
 from crawl_tasks.fetch.http_client import Limits, RawResponse
-from crawl_tasks.fetch.warc_records import Exchange, description
+from crawl_tasks.fetch.warc_records import RequestResponse, description
 from crawl_tasks.fetch.web_archive import Archive
 from crawl_tasks.model import Fetched, Lease, Reach, Request, Stage
 
@@ -36,12 +36,12 @@ def opened(tmp_path: Path) -> Open:
     return archive
 
 
-def exchange(body: bytes = b"<h1>one</h1>", status: int = 200, url: str = URL, **sent: str) -> Exchange:
+def exchange(body: bytes = b"<h1>one</h1>", status: int = 200, url: str = URL, **sent: str) -> RequestResponse:
     response = RawResponse(status, {"content-type": "text/html", "set-cookie": "sid=s3cret"}, body)
-    return Exchange(url, {"User-Agent": "crawl_tasks", **sent}, response, time.monotonic(), is_cut=False)
+    return RequestResponse(url, {"User-Agent": "crawl_tasks", **sent}, response, time.monotonic(), is_cut=False)
 
 
-def put(archive: Archive, token: int, *exchanges: Exchange, **more: object) -> None:
+def put(archive: Archive, token: int, *exchanges: RequestResponse, **more: object) -> None:
     lease = Lease(7, token, 1, REQUEST, "v1", 4, deadline_ms=0)
     last = exchanges[-1]
     page = Fetched(last.url, last.response.status, last.response.headers, b"", 9.5, age_s=2.0, seen_at=token / 1000 - 2)
