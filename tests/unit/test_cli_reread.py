@@ -20,7 +20,7 @@ from crawl_tasks.store.upsert import Store
 from tests.flow.world import ROOT
 from tests.frontier.small_crawl import RULES, SmallCrawl, small_forum
 from tests.frontier.test_archive import archiving
-from tests.unit.command_line import run
+from tests.unit.command_line import run, site_text, write_site
 
 WRONG = RULES.replace("robots: false", "robots: false\narchive: true").replace("body: .body", "body: h1")
 RIGHT = WRONG.replace("body: h1", "body: .body")
@@ -147,3 +147,18 @@ def test_a_site_without_an_archive_is_told_where_one_comes_from(
 
     assert result.exit_code == Exit.USAGE
     assert f"demo has no archive in {tmp_path}/nowhere" in result.stderr
+
+
+def test_check_tells_of_a_full_disk_of_the_archive_and_of_the_missing_package(
+    command: Callable[..., Result], tmp_path: Path, redis_server: RedisServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_site(tmp_path, site_text() + "archive: true\n")
+    fitting = command("check").stdout
+    monkeypatch.setitem(sys.modules, "warcio", None)
+
+    said = run("check", home=tmp_path, redis_url=redis_server.url, archive_free_bytes=str(1 << 60)).stdout
+
+    assert "is full" not in fitting
+    assert "pip install 'crawl-tasks[archive]'" not in fitting
+    assert "is full" in said
+    assert "tiny shall be archived, and warcio is not installed" in said
