@@ -29,6 +29,7 @@ CrawlError
     │   ├── TooLarge             bury    over the limit on wire or decoded bytes
     │   ├── RefusedAddress       bury    scheme, port, private network: not an address we go to
     │   └── BadEncoding          bury    a content encoding or type we do not read
+    ├── ArchiveFailed            retry   the site's archive cannot be written: nothing is fetched for now
     ├── ParseError               park    the page does not match the site file, and waits for a mended rule
     ├── Hung                     park    the work on the page did not end within its lease
     └── Crashed                  park    our code or a site's function failed, and waits for a mended one
@@ -269,6 +270,14 @@ class BadEncoding(FetchError):
 
     fate = Fate.BURY
     reason = "undecodable"
+
+
+class ArchiveFailed(PageError):
+    """The archive of the site cannot be written. No page counts without its record there, so nothing is fetched."""
+
+    scope = Scope.NOTHING
+    reason = "archive"
+    retry_after_s = 30.0
 
 
 class ParseError(PageError):

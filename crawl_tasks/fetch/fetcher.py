@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import AbstractContextManager
 
 from crawl_tasks.errors import (
     AccessDenied,
@@ -27,6 +28,8 @@ from crawl_tasks.fetch.revalidation import NOT_MODIFIED, conditions
 from crawl_tasks.fetch.robots import RobotsStore
 from crawl_tasks.fetch.sender import Sender, Terms
 from crawl_tasks.fetch.throttle import NO_THROTTLE, Clock, Throttle
+from crawl_tasks.fetch.warc_records import RequestResponse
+from crawl_tasks.fetch.web_archive import ClientRecords
 from crawl_tasks.model import Fetched, HttpRequest, Request
 from crawl_tasks.proxy import DIRECT, Proxy, read_proxy
 
@@ -100,7 +103,8 @@ class Fetcher:
             shelf: robots.txt files shared by all processes (each process has its own if left out).
             sessions: sessions of the sites behind a login (this process' own if left out).
         """
-        self._sender = Sender(client, AddressGuard(resolver or Resolver(), proxy), shelf)
+        self._client = ClientRecords(client)
+        self._sender = Sender(self._client, AddressGuard(resolver or Resolver(), proxy), shelf)
         self._sessions = sessions or Sessions(None, "")
         self._guests: dict[str, Session] = {}
 
@@ -198,6 +202,10 @@ class Fetcher:
     def crawl_delay_s(self, url: str, policy: FetchPolicy) -> float | None:
         """Return the Crawl-delay of the address's robots.txt in seconds, as far as this process has read the file."""
         return self._sender.robots.crawl_delay_s(url, policy)
+
+    def recording(self) -> AbstractContextManager[list[RequestResponse]]:
+        """Record what this thread sends and receives, redirects and robots.txt files too."""
+        return self._client.recording()
 
     def close(self) -> None:
         """Close every connection."""

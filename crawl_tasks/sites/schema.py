@@ -90,6 +90,7 @@ class Site(Part):
         default=True,
         description="Ask by ETag and Last-Modified whether a board's first page changed since its last scan.",
     )
+    archive: Flag = Field(default=False, description="Keep what came as WARC files; see docs/archive.md.")
     user_agent: Line | None = Field(default=None, description="In place of the project's user agent.")
     headers: Headers = Field(default={}, max_length=50, description="Further request headers; nothing secret.")
     secret_headers: SecretHeaders = Field(
@@ -346,6 +347,10 @@ class Site(Part):
         for key, address in (("form", self.login.form or "/"), ("check", self.login.check)) if self.login else ():
             is_own = origin_of(normalize_below(self.base, address)) == origin_of(self.base)
             require(is_own, f"login.{key} must lie at {origin_of(self.base)}, which alone gets the session")
+        # The records would hold secrets, or not what the page is read from.
+        beside = [name for name in ("login", "prepare_request", "on_response", "read_from") if getattr(self, name)]
+        beside += [f"{stage.value}.body" for stage, pages in self.stages.items() if pages.body is not None]
+        require(not (self.archive and beside), f"archive does not go with {', '.join(beside)}; leave one out")
         return self
 
 

@@ -76,6 +76,14 @@ GUARDS = (
         "differ",
     ),
     Guard(
+        "a part of a record is cut off by the next start",
+        "crawl_tasks/fetch/web_archive.py",
+        "                file.truncate(size)\n",
+        "",
+        "archive",
+        "cannot be read|is not read to its end",
+    ),
+    Guard(
         "a lease is refused while another worker holds it",
         f"{LUA}/lib/lease.lua",
         "if token ~= '0' then return {-3} end",

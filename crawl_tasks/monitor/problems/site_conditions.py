@@ -129,6 +129,11 @@ def login_refused(site: SiteSnapshot) -> Fields | None:
     return {"reason": line.partition(" ")[2]} if line else None
 
 
+def unarchived(grown: SiteMarks) -> Fields | None:
+    """Return the number of attempts that found no room in the archive."""
+    return {"count": grown.unarchived, "span": "15 minutes"} if grown.unarchived else None
+
+
 def hanging(grown: SiteMarks) -> Fields | None:
     """Return the number of pages that hung."""
     return {"count": grown.hung, "span": "15 minutes"} if grown.hung else None

@@ -106,6 +106,11 @@ SITE_KINDS = (
          "mend the secrets (FORUM_...) or login in the site file; crawl-tasks try {subject} logs in anew", "site",
          of_site(conditions.login_refused),
          rule=AlertRule(_LOGIN_REFUSED, fields={"reason": "crawl-tasks status {{ $labels.site }} says why"})),
+    Kind("CrawlArchiveFails", Severity.CRITICAL,
+         "{count} attempts within {span} found that the archive cannot be written, and fetched nothing",
+         "free some space on the disk of CRAWL_ARCHIVE_DIR, or mend what the worker's log says; all goes on by itself",
+         "site", of_growth(conditions.unarchived), takes_window=True,
+         rule=AlertRule(f"""{_increase('crawl_failures_total{reason="archive"}', "30m")} > 0""", fields=_HALF_AN_HOUR)),
     Kind("CrawlQuarantined", Severity.CRITICAL,
          "the circuit breaker of {stage} pages is open: they cannot be read, and wait",
          "crawl-tasks try {subject} --kept shows what is read; mend the site file, then crawl-tasks try"
