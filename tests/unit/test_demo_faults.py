@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from crawl_tasks.demo.faults import Fault, FaultKind, FaultPlan
 from crawl_tasks.demo.forum import DemoForum
-from crawl_tasks.demo.http_request import HttpRequest
+from crawl_tasks.demo.http_request import DemoRequest
 from crawl_tasks.demo.http_server import DemoServer
 from tests.waiting import eventually
 
@@ -242,4 +242,4 @@ def test_no_fault_at_all_heals_the_forum(server: DemoServer) -> None:
 
 
 def test_call_knows_its_path_without_the_query() -> None:
-    assert HttpRequest("GET", "/a/b?c=/d?", keeps=True).path == "/a/b"
+    assert DemoRequest("GET", "/a/b?c=/d?", keeps=True).path == "/a/b"
