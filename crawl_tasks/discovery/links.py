@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from os.path import commonprefix
 from urllib.parse import urlsplit
 
 from selectolax.lexbor import LexborNode
@@ -15,6 +17,9 @@ _WORDS = re.compile(r"[^\W\d_]{2,}")
 UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{24,}")
 _MARKS = re.compile(r"(#|\*|~-(?=#)|~)")
 # A session id differs at every visit, so it is no part of an address.
+_PARTS = re.compile(r"([/?&=])")
+# Levels of elements that tell the place of a link: more would tell the rows of a table apart.
+_LEVELS = 6
 _SESSION = re.compile(r"[0-9a-f]{24,}")
 _STRANGERS = re.compile(
     r"user|member|profile|people|login|register|signup|search|tag|static|private|help|about|faq|feed|rss|terms|privacy"
@@ -59,22 +64,37 @@ class PageLink:
         return f"{self.node.tag} {self.node.attributes.get('class') or ''}"
 
 
-def links_of(document: Document) -> dict[str, list[PageLink]]:
-    """Return the links with a text that stay on the host, by shape."""
+def links_of(document: Document, known: str = "") -> dict[str, list[PageLink]]:
+    """Return the links with a text that stay on the host, by shape. Addresses of the shape `known` have that shape."""
     host = urlsplit(document.page.url).netloc
     there = []
     for node in document.root.css("a[href]"):
         url = document.absolute(node.attributes.get("href") or "")
         text = " ".join(node.text().split())
         if url is not None and text and urlsplit(url).netloc == host:
-            there.append((node, url, text))
-    reshaped = _reshaped({url for _, url, _ in there})
+            there.append((node, url.partition("#")[0], text))
+    # The name of a reply, behind #, is no part of the page's address.
+    page = document.page.url.partition("#")[0]
+    reshaped = _reshaped([(node, url) for node, url, _ in there if url != page])
+    if known:
+        pattern = re.compile(_keys_pattern(known))
+        reshaped |= {url: (known, list(found.groups())) for url in reshaped if (found := pattern.match(path_of(url)))}
     found: dict[str, list[PageLink]] = {}
     for node, url, text in there:
-        shape, keys = reshaped[url]
+        shape, keys = reshaped.get(url, ("", []))
         if keys:
             found.setdefault(shape, []).append(PageLink(node, url, shape, tuple(keys), text))
     return {shape: _placed(links) for shape, links in found.items()}
+
+
+def place_in(node: LexborNode) -> tuple[str, ...]:
+    """Return tags and classes of an element and those around it: links of one kind stand at one such place."""
+    found: list[str] = []
+    above: LexborNode | None = node
+    while above is not None and above.tag not in ("body", "html") and len(found) < _LEVELS:
+        found.append(f"{above.tag} {above.attributes.get('class') or ''}")
+        above = above.parent
+    return tuple(found)
 
 
 def _placed(links: list[PageLink]) -> list[PageLink]:
@@ -86,33 +106,57 @@ def _placed(links: list[PageLink]) -> list[PageLink]:
     return [replace(link, place=place) for link in links]
 
 
-def _reshaped(urls: set[str]) -> dict[str, tuple[str, list[str]]]:
+def _reshaped(links: list[tuple[LexborNode, str]]) -> dict[str, tuple[str, list[str]]]:
     """Return the shapes of a page's addresses, corrected by comparison of several addresses.
 
     `/forum/bikes-3/` has a title where `/forum/boilers-and-pumps-2/` stands beside, and `/board/bikes/` has a key where
-    `/board/garden/` does.
+    `/board/garden/` does. `?id=old-cars` and `?id=x7Kq2` have keys where links at one place differ in nothing else.
     """
+    urls = {url for _, url in links}
     shapes = {url: shape_of(url) for url in urls}
     titled = {shape for shape, _ in shapes.values() if "~#" in shape}
-    siblings: dict[str, set[str]] = {}
-    for url in urls:
-        where = urlsplit(url)
-        parent, _, name = where.path.rstrip("/").rpartition("/")
-        if parent and name and not where.query:
-            siblings.setdefault(parent, set()).add(url)
-    for url, (shape, keys) in list(shapes.items()):
+    for url, (shape, _) in list(shapes.items()):
         loose: list[str] = []
         titles = _shape(url, loose, loosely=True)
         if titles != shape and titles in titled:
             shapes[url] = (titles, loose)
-            continue
-        alike = siblings.get(urlsplit(url).path.rstrip("/").rpartition("/")[0], set())
-        plain = not keys and url in alike
-        if plain and len(alike) > 1 and not any(_STRANGERS.search(urlsplit(one).path) for one in alike):
-            path = urlsplit(url).path
-            parent, _, name = path.rstrip("/").rpartition("/")
-            shapes[url] = (f"{parent}/*{path[len(path.rstrip('/')) :]}", [name])
+    groups: dict[tuple[str, ...], set[str]] = {}
+    for node, url in links:
+        groups.setdefault(place_in(node), set()).add(url)
+    for group in sorted(groups.values(), key=len, reverse=True):
+        for pattern in _word_keys(group, shapes):
+            for url in urls:
+                found = re.match(_keys_pattern(pattern), path_of(url))
+                if found is not None and not _STRANGERS.search(pattern):
+                    shapes[url] = (pattern, list(found.groups()))
     return shapes
+
+
+def _word_keys(group: set[str], shapes: dict[str, tuple[str, list[str]]]) -> Iterator[str]:
+    """Yield shapes for addresses at one place of a page that differ in one part, whose numbers do not explain that."""
+    families: dict[tuple[str, ...], dict[str, str]] = {}
+    for url in group:
+        parts = _PARTS.split(path_of(url))
+        for at in range(0, len(parts), 2):
+            if parts[at]:
+                families.setdefault((*parts[:at], "*", *parts[at + 1 :]), {})[parts[at]] = url
+    for family, members in families.items():
+        at = family.index("*")
+        found = {shapes[url][0] for url in members.values()}
+        # A name right below the root is a page of its own kind: /login beside /members.
+        is_page = at == len(family) - 1 == 2
+        if len(members) < 2 or is_page or (len(found) == 1 and re.search(r"[#*]", min(found))):
+            continue
+        head = re.sub(r"[^-._]*$", "", commonprefix(list(members)))
+        end = commonprefix([text[::-1] for text in members])[::-1]
+        tail = end[end.rindex(".") :] if re.search(r"\.[a-z]{2,5}$", end) else ""
+        yield "".join((*family[:at], head, "*", tail, *family[at + 1 :]))
+
+
+def _keys_pattern(shape: str) -> str:
+    """Return a regex with a group for each key of a shape."""
+    marks = {"#": r"(\d+)", "*": "([^/?&#]+)", "~": "[^/?]*", "~-": "[^/?]*[-._]"}
+    return "^" + "".join(marks.get(part) or re.escape(part) for part in _MARKS.split(shape.replace("~#", "~-#"))) + "$"
 
 
 def shape_of(url: str) -> tuple[str, list[str]]:
@@ -167,7 +211,7 @@ def identity_of(shape: str, group: str, place: int = 0) -> str:
     seen = 0
     for part in _MARKS.split(shape.replace("~#", "~-#")):
         if part in ("#", "*"):
-            inner = r"\d+" if part == "#" else "[^/?]+"
+            inner = r"\d+" if part == "#" else "[^/?&#]+"
             written.append(f"(?P<{group}>{inner})" if seen == place else inner)
             seen += 1
         else:

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from selectolax.lexbor import LexborNode
 
-from crawl_tasks.discovery.links import UUID, PageLink, links_of
+from crawl_tasks.discovery.links import UUID, PageLink, links_of, place_in
 from crawl_tasks.discovery.timestamps import attribute_of, times_in
 from crawl_tasks.discovery.yaml_rules import scalar
 from crawl_tasks.parse.document import Document
@@ -54,10 +54,7 @@ def are_pages(links: list[PageLink]) -> bool:
 def _rows(links: list[PageLink]) -> Rows | None:
     if links[0].is_stranger or are_pages(links):
         return None
-    best: dict[str, PageLink] = {}
-    for link in links:
-        if link.key not in best or len(link.text) > len(best[link.key].text):
-            best[link.key] = link
+    best = _titles(links)
     if len(best) < 3:
         return None
     keys: dict[int, set[str]] = {}
@@ -81,6 +78,23 @@ def _rows(links: list[PageLink]) -> Rows | None:
     if siblings:
         titles = [replace(link, node=_again(link, box)) for link, box in zip(titles, shown, strict=True)]
     return Rows(whole, shown, titles, len(kept) * words * (0.2 + lively), siblings)
+
+
+def _titles(links: Sequence[PageLink]) -> dict[str, PageLink]:
+    """Return for each key the link that is the title: those at one place of the page with longest texts.
+
+    `Re: an old lamp` leads to the last reply, and has the text of the title within.
+    """
+    places: dict[tuple[str, ...], dict[str, PageLink]] = {}
+    for link in links:
+        places.setdefault(place_in(link.node), {}).setdefault(link.key, link)
+    found: dict[str, PageLink] = {}
+    for there in sorted(places.values(), key=lambda one: -sum(min(len(link.text), 60) for link in one.values())):
+        for key, link in there.items():
+            other = found.get(key)
+            if other is None or (link.text and link.text != other.text and link.text in other.text):
+                found[key] = link
+    return {link.key: found[link.key] for link in links}
 
 
 def _again(link: PageLink, box: LexborNode) -> LexborNode:
