@@ -30,8 +30,11 @@ class BoardScan:
     empty: Document | None = None
 
 
-def scan_boards(probe: HttpProbe, links: tuple[PageLink, ...], front: str) -> BoardScan:
-    """Visit each board once, sub-boards too. A board that cannot be fetched stays as found."""
+def scan_boards(probe: HttpProbe, links: tuple[PageLink, ...], front: str, threads: str) -> BoardScan:
+    """Visit each board once, sub-boards too. A board that cannot be fetched stays as found.
+
+    `threads` is the shape of links to threads.
+    """
     found = {link.key: FoundBoard(link.key, link.text, path_of(link.url)) for link in links}
     left_out: list[str] = []
     empty: Document | None = None
@@ -46,7 +49,7 @@ def scan_boards(probe: HttpProbe, links: tuple[PageLink, ...], front: str) -> Bo
             continue
         except PageError:
             continue
-        if find_rows(document) is None:
+        if find_rows(document, threads, 1) is None:
             empty = empty or document
         for below in _boards_below(document, link, front):
             if below.key not in found and below.url not in left_out:
@@ -57,7 +60,7 @@ def scan_boards(probe: HttpProbe, links: tuple[PageLink, ...], front: str) -> Bo
 
 def _boards_below(document: Document, board: PageLink, front: str) -> list[PageLink]:
     """Return the links of a board's page to sub-boards: same shape as the board's own, but no pager and no way back."""
-    alike = [replace(link, place=board.place) for link in links_of(document).get(board.shape, [])]
+    alike = [replace(link, place=board.place) for link in links_of(document, board.shape).get(board.shape, [])]
     if not alike or are_pages(alike):
         return []
     trail = {node.mem_id for node in _trail_of(document, front)}

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Final, NamedTuple
 
 from crawl_tasks.discovery.dry_run import DryRun
@@ -64,7 +64,7 @@ def check_trials(site: Site, trials: Sequence[DryRun]) -> list[SiteCheck]:
         if post.state not in UNREADABLE
     ]
     paged = [one for one in trials if one.request.stage is Stage.COMMENT and one.parsed is not None]
-    checks = [*_of_lists(site, lists), *_of_rows(site, lists), *_of_threads(threads), *_of_comments(threads, paged)]
+    checks = [*_of_lists(site, lists), *_of_rows(site, lists), *_of_threads(threads), *_of_comments(site, threads, paged)]
     return [one for one in checks if one is not None]
 
 
@@ -80,6 +80,14 @@ def _of_lists(site: Site, lists: Sequence[DryRun]) -> Iterator[SiteCheck | None]
         known = len(_ids(second) & first[second.request.key])
         text = f"{known} of {len(_ids(second))} threads stand on the page before"
         yield SiteCheck("the next page lists further threads", 2 * known < len(_ids(second)), text if known else "")
+    for one in lists:
+        lost = [note for note in one.parsed.notes if "left out" in note] if one.parsed is not None else []
+        if lost and site.engine is None:
+            yield SiteCheck("every row is a thread", False, lost[0])
+    met = [(one, other, len(first[one] & first[other])) for one, other in combinations(first, 2)]
+    many = next((f"{n} in {one} and {other}" for one, other, n in met if n >= FEW), "")
+    if met and not same:
+        yield SiteCheck("a thread stands in one board", not many, many)
     addresses = Addresses(site)
     for one in lists if site.list.format is Format.HTML else ():
         if not one.rows and (links := _thread_links(one, addresses)) >= FEW:
@@ -192,15 +200,15 @@ def _letters(text: str) -> str:
 
 
 def _fits(thread: ReadThread, count: int) -> bool:
-    """Return whether the comments read may be all of the replies counted. Some may have come or gone meanwhile."""
+    """Return whether the comments read may be all of the replies counted. One may have come or gone meanwhile."""
     read = len(thread.comments)
     parsed = thread.trial.parsed
     if parsed is not None and any(child.stage is Stage.COMMENT for child in parsed.children):
-        return read <= count + max(2, count // 4)
-    return abs(read - count) <= max(2, count // 4) and (read > 0 or count < FEW)
+        return 0 < read <= count + 1
+    return abs(read - count) <= (count > 2 * FEW)
 
 
-def _of_comments(threads: Sequence[ReadThread], paged: Sequence[DryRun]) -> Iterator[SiteCheck | None]:
+def _of_comments(site: Site, threads: Sequence[ReadThread], paged: Sequence[DryRun]) -> Iterator[SiteCheck | None]:
     for thread in threads:
         yield from _of_thread_comments(thread)
     first = {one.row.post_id: {comment.comment_id for comment in one.comments} for one in threads}
@@ -214,6 +222,10 @@ def _of_comments(threads: Sequence[ReadThread], paged: Sequence[DryRun]) -> Iter
     comments += [row for one in paged for row in one.rows if isinstance(row, Comment)]
     yield _authors("authors of comments are names", [(one.author, one.body) for one in comments])
     whole = [one for one in comments if one.state not in UNREADABLE]
+    if site.engine is None:
+        said = [(thread.post.author, thread.post.created_at, thread.post.body) for thread in threads]
+        yield from _of_records("posts", said)
+        yield from _of_records("comments", [(one.author, one.created_at, one.body) for one in whole])
     if len(whole) >= FEW:
         yield _mostly("comments have texts", [bool(one.body or one.body_html) for one in whole])
         bodies = Counter(one.body for one in whole if one.body)
@@ -221,6 +233,27 @@ def _of_comments(threads: Sequence[ReadThread], paged: Sequence[DryRun]) -> Iter
             text, times = bodies.most_common(1)[0]
             yield SiteCheck("comments have texts of their own", 2 * times < len(whole) or times < FEW,
                         f"{times} of {len(whole)} are {text[:60]!r}" if times >= FEW else "")  # fmt: skip
+
+
+def _of_records(kind: str, said: Sequence[tuple[str | None, int | None, str | None]]) -> Iterator[SiteCheck | None]:
+    """Yield checks of proposed rules by author, time and text of records: none is missing, and none is in another."""
+    if len(said) < FEW:
+        return
+    for name, there in (("an author", [one for one, _, _ in said]), ("a time", [at for _, at, _ in said])):
+        lost = there.count(None)
+        yield SiteCheck(f"{kind} show {name}", lost * 10 < len(said), f"{lost} of {len(said)} do not" if lost else "")
+    times = {at for _, at, _ in said if at is not None}
+    yield SiteCheck(f"{kind} have times of their own", len(times) > 1 or not times)
+    texts = [text for _, _, text in said if text]
+    named = sum(author is not None and text is not None and author in text for author, _, text in said)
+    text = f"{named} of {len(said)} hold the name of their author" if named else ""
+    yield SiteCheck(f"texts of {kind} are without their authors", 2 * named <= len(said), text)
+    for place, word in ((0, "begin"), (-1, "end")):
+        lines = Counter(re.sub(r"[\d\W]+", "", text.split("\n")[place]) for text in texts if "\n" in text)
+        line, count = lines.most_common(1)[0] if lines else ("", 0)
+        if count >= FEW:
+            yield SiteCheck(f"texts of {kind} do not all {word} alike", 2 * count < len(texts),
+                            f"{count} of {len(texts)} with {line[:40]!r}")  # fmt: skip
 
 
 def _of_thread_comments(thread: ReadThread) -> Iterator[SiteCheck | None]:
@@ -235,6 +268,12 @@ def _of_thread_comments(thread: ReadThread) -> Iterator[SiteCheck | None]:
                 )
                 return
         seen.add(one.comment_id)
+    parsed = thread.trial.parsed
+    count = thread.row.reply_count
+    has_more = parsed is not None and any(child.stage is Stage.COMMENT for child in parsed.children)
+    if count is not None and len(thread.comments) + FEW < count and not has_more:
+        yield SiteCheck("a long thread leads to its further pages", False,
+                        f"{len(thread.comments)} of {count} read on {thread.trial.request.address}")  # fmt: skip
     began = thread.post.created_at
     times = [one.created_at for one in thread.comments if one.created_at is not None]
     if began is not None and len(times) >= FEW:

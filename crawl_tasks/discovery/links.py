@@ -13,6 +13,8 @@ from selectolax.lexbor import LexborNode
 from crawl_tasks.parse.document import Document
 
 _NUMBERS = re.compile(r"(\d+)")
+# A cursor such as `cm93Ojg` has digits between letters: no page number.
+_COUNTED = re.compile(r"(?<![A-Za-z0-9]{5})(\d+)(?![A-Za-z0-9])")
 _WORDS = re.compile(r"[^\W\d_]{2,}")
 UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{24,}")
 _MARKS = re.compile(r"(#|\*|~-(?=#)|~)")
@@ -150,7 +152,9 @@ def _word_keys(group: set[str], shapes: dict[str, tuple[str, list[str]]]) -> Ite
         head = re.sub(r"[^-._]*$", "", commonprefix(list(members)))
         end = commonprefix([text[::-1] for text in members])[::-1]
         tail = end[end.rindex(".") :] if re.search(r"\.[a-z]{2,5}$", end) else ""
-        yield "".join((*family[:at], head, "*", tail, *family[at + 1 :]))
+        # Numbers beside are keys too: that of the board in a thread's address.
+        before, after = (["#" if part.isdigit() else part for part in some] for some in (family[:at], family[at + 1 :]))
+        yield "".join((*before, head, "*", tail, *after))
 
 
 def _keys_pattern(shape: str) -> str:
@@ -239,7 +243,7 @@ def template_of(url: str, key: str, name: str) -> str:
 
 def paged_template(first: str, following: str, key: str, name: str) -> str | None:
     """Return the template for addresses like page 2, `following`, None without a page number in them."""
-    tokens, before = _NUMBERS.split(path_of(following)), _NUMBERS.split(path_of(first))
+    tokens, before = _COUNTED.split(path_of(following)), _COUNTED.split(path_of(first))
     numbers = range(1, len(tokens), 2)
     at_key = next((place for place in numbers if tokens[place] == key), None)
     if at_key is None and key.isdigit():

@@ -164,7 +164,7 @@ def content(layout: Drawn) -> Content:
         for turn in range(count + 1):
             number += random.randrange(1, 4)
             at = min(at + random.randrange(5, 900) * 60 + (layout.has("seconds") and 17), now)
-            lines = tuple(random.choice(layout.language.lines) for _ in range(random.choice((1, 1, 2, 3))))
+            lines = tuple(_line(random, layout.language) for _ in range(random.choice((1, 1, 2, 3))))
             lines = (f"{lines[0]} [{number}]", *lines[1:])
             parent = random.choice(said) if said and random.random() < 0.4 else None
             edited = min(at + 3600, now) if random.random() < 0.2 else None
@@ -196,6 +196,14 @@ def _key(random: Random, kind: str, number: int) -> str:
     if kind == "uuid":
         return str(uuid.UUID(int=random.getrandbits(128)))
     return "".join(random.choice(_LETTERS) for _ in range(8)) if kind == "short" else str(number)
+
+
+def _line(random: Random, language: Language) -> str:
+    """Return a sentence: now and then one that others say too."""
+    if random.random() < 0.3:
+        return random.choice(language.lines)
+    joint = "" if language.code in ("zh", "ja") else " "
+    return joint.join(random.sample(language.words, random.randrange(4, 14))).capitalize() + "."
 
 
 def _title(random: Random, language: Language, known: set[str]) -> str:
