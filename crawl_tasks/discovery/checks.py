@@ -14,6 +14,7 @@ from itertools import combinations, pairwise
 from typing import Final, NamedTuple
 
 from crawl_tasks.discovery.dry_run import DryRun
+from crawl_tasks.discovery.next_page import further_links
 from crawl_tasks.errors import RefusedAddress
 from crawl_tasks.model import UNREADABLE, Comment, Post, Stage
 from crawl_tasks.parse.document import Document
@@ -23,6 +24,9 @@ from crawl_tasks.sites.stages import Format
 
 FEW: Final = 3
 """Rows from which on a likeness is no chance."""
+
+LONGEST_NAME: Final = 40
+"""A text above this length is no chance where it stands in another one."""
 
 LONGEST_AUTHOR: Final = 80
 FUTURE_S: Final = 86_400 + 3600
@@ -65,6 +69,7 @@ def check_trials(site: Site, trials: Sequence[DryRun]) -> list[SiteCheck]:
     ]
     paged = [one for one in trials if one.request.stage is Stage.COMMENT and one.parsed is not None]
     checks = [*_of_lists(site, lists), *_of_rows(site, lists), *_of_threads(threads), *_of_comments(site, threads, paged)]
+    checks += [*_of_ends([one.trial for one in threads])] if site.engine is None else []
     return [one for one in checks if one is not None]
 
 
@@ -88,12 +93,25 @@ def _of_lists(site: Site, lists: Sequence[DryRun]) -> Iterator[SiteCheck | None]
     many = next((f"{n} in {one} and {other}" for one, other, n in met if n >= FEW), "")
     if met and not same:
         yield SiteCheck("a thread stands in one board", not many, many)
+    if site.engine is None:
+        yield from _of_ends(lists)
     addresses = Addresses(site)
     for one in lists if site.list.format is Format.HTML else ():
         if not one.rows and (links := _thread_links(one, addresses)) >= FEW:
             yield SiteCheck(
                 "a board without rows is empty", False, f"{links} threads are linked on {one.request.address}"
             )
+
+
+def _of_ends(pages: Sequence[DryRun]) -> Iterator[SiteCheck]:
+    """Yield what refutes a pager that found no further page."""
+    for one in pages:
+        if one.parsed is None or one.page is None or any(child.page > 1 for child in one.parsed.children):
+            continue
+        links = [] if one.request.page > 1 else further_links(Document(one.page))
+        if links and one.rows:
+            yield SiteCheck("pages without a next one end there", False, f"{links[0]} is linked on {one.page.url}")
+            return
 
 
 def _thread_links(trial: DryRun, addresses: Addresses) -> int:
@@ -181,6 +199,9 @@ def _of_threads(threads: Sequence[ReadThread]) -> Iterator[SiteCheck | None]:
     )
     yield _mostly("threads have the replies that lists count", [fits for fits, _, _ in verdicts], example)
     bodies = [one.post.body for one in threads if one.post.body]
+    mixed = sum(any(len(text := comment.body or "") > LONGEST_NAME and text in (one.post.body or "")
+                    for comment in one.comments) for one in threads)  # fmt: skip
+    yield SiteCheck("a post's text is without its comments", not mixed, f"{mixed} of {len(threads)} fail" * bool(mixed))
     yield _mostly(
         "a post's text is not its title", [one.post.body != one.post.title for one in threads if one.post.body]
     )

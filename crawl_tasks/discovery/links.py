@@ -131,6 +131,13 @@ def _reshaped(links: list[tuple[LexborNode, str]]) -> dict[str, tuple[str, list[
                 found = re.match(_keys_pattern(pattern), path_of(url))
                 if found is not None and not _STRANGERS.search(pattern):
                     shapes[url] = (pattern, list(found.groups()))
+    boards = {path_of(url): one for url, one in shapes.items() if re.fullmatch(r"[^?]*/\*/?", one[0])}
+    for url, (shape, keys) in list(shapes.items()):
+        # A thread below its board: the board's name is a key of the thread's address too.
+        start = next((path for path in boards if path != path_of(url) and shape.startswith(path.rstrip("/") + "/")), None)
+        if start is not None:
+            above, [key] = boards[start][0], boards[start][1][-1:]
+            shapes[url] = (above + shape.removeprefix(start), [key, *keys])
     return shapes
 
 
@@ -145,11 +152,13 @@ def _word_keys(group: set[str], shapes: dict[str, tuple[str, list[str]]]) -> Ite
     for family, members in families.items():
         at = family.index("*")
         found = {shapes[url][0] for url in members.values()}
-        # A name right below the root is a page of its own kind: /login beside /members.
-        is_page = at == len(family) - 1 == 2
-        if len(members) < 2 or is_page or (len(found) == 1 and re.search(r"[#*]", min(found))):
-            continue
         head = re.sub(r"[^-._]*$", "", commonprefix(list(members)))
+        # A name right below the root is a page of its own kind: /login beside /members, /reply/1 beside /report/1.
+        is_page = at == 2 and not head
+        # `board-1-old-cars.html`: three words are a key, but not with the word that all have.
+        is_whole = at == 2 and found == {"".join((*family[:at], "*", *family[at + 1 :]))}
+        if len(members) < 2 or is_page or (len(found) == 1 and re.search(r"[#*]", min(found)) and not is_whole):
+            continue
         end = commonprefix([text[::-1] for text in members])[::-1]
         tail = end[end.rindex(".") :] if re.search(r"\.[a-z]{2,5}$", end) else ""
         # Numbers beside are keys too: that of the board in a thread's address.

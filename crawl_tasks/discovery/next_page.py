@@ -33,6 +33,11 @@ _LEADS = "attr: href, regex: '^[^#]+', as: url"
 GUESS = f"next: {{css: {scalar(', '.join(_NEXT))}, {_LEADS}}}"
 # The number after the current page, which is the one that is no link.
 _FOLLOWS = "//a[preceding-sibling::*[1][not(self::a)] and number(.) = number(preceding-sibling::*[1]) + 1]"
+# Parameters that show the same page in another order or form, or another page.
+_OTHERWISE = re.compile(
+    r"sort|order|dir|view|filter|tab|mode|action|reply|quote|print|lang|sid|theme|style|highlight|do|q|search|day|prefix",
+    re.IGNORECASE,
+)
 _QUERY = re.compile(r"[?&;]([A-Za-z_][\w-]*=)\d+$")
 
 
@@ -62,7 +67,33 @@ def next_of(document: Document, key: str = "", inside: Set[int] = frozenset()) -
             _extends(document.page.url, url) or (key.isdigit() and key in re.findall(r"\d+", url))
         ):  # fmt: skip
             return Step(url, f"next: {{css: {scalar(css)}, {_LEADS}}}")
-    return _by_word(document, key, inside) or _by_numbers(document, inside)
+    return _by_word(document, key, inside) or _by_numbers(document, inside) or _by_address(document, inside)
+
+
+def _by_address(document: Document, inside: Set[int]) -> Step | None:
+    """Find the only link to this page's address with one more parameter, whatever its text."""
+    found = further_links(document, inside)
+    if len(set(found)) != 1:
+        return None
+    mark = _mark_of(document.page.url, found[0])
+    css = scalar(f"a[href*='{mark}']")
+    return Step(found[0], f"next: {{css: {css}, {_LEADS}}}") if mark else None
+
+
+def further_links(document: Document, inside: Set[int] = frozenset()) -> list[str]:
+    """Return addresses outside the records that are this page's with one more parameter, but no order or view."""
+    here = urlsplit(document.page.url)
+    pairs = set(here.query.split("&")) - {""}
+    found = []
+    for node, url in _links(document):
+        there = urlsplit(url)
+        more = set(there.query.split("&")) - {""} - pairs
+        is_same = there.path == here.path and there.netloc == here.netloc and pairs <= set(there.query.split("&"))
+        if is_same and len(more) == 1 and not _is_in(node, inside):
+            name, _, value = next(iter(more)).partition("=")
+            if value and not _OTHERWISE.search(name):
+                found.append(url)
+    return found
 
 
 def _by_word(document: Document, key: str, inside: Set[int]) -> Step | None:

@@ -63,7 +63,7 @@ def propose(probe: HttpProbe, front: Document, found: Findings, language: str = 
         (one, is_inside) for one in comment_hypotheses(samples) for is_inside in (True, False)
     ]
     headings = {one.row: heading_of(one.document) for one in samples}
-    best: tuple[tuple[int, int], Findings] | None = None
+    best: tuple[tuple[int, int, int], Findings] | None = None
     for records, is_inside in hypotheses or [(None, False)]:
         threads = thread_rules(samples, records, listing.rows.titles[0], step, is_post_inside=is_inside)
         lines = list_rules(listing, following, seen.empty, threads.first, headings)
@@ -78,6 +78,8 @@ def find_list(probe: HttpProbe, front: Document) -> Listing | None:
     """Return the best list of threads behind the likeliest kinds of board links, or on the front page itself."""
     kinds = _board_kinds(front)
     boards = {links[0].shape for links in kinds if _names_boards(links[0], front)}
+    # Threads may have addresses below those of boards.
+    boards -= {one for one in boards for other in boards if one != other and one.startswith(other.rstrip("/") + "/")}
     best: Listing | None = None
     for links in kinds[:_MOST_LISTS]:
         if best is not None and _THREAD_WORDS.search(links[0].shape):
@@ -183,14 +185,15 @@ def _threads(probe: HttpProbe, listing: Listing) -> list[ThreadSample]:
     return found
 
 
-def score_of(probe: HttpProbe, text: str) -> tuple[int, int]:
-    """Return how many checks by the forum's pages refute a file (negative), and how many hold."""
+def score_of(probe: HttpProbe, text: str) -> tuple[int, int, int]:
+    """Return how many checks by the forum's pages refute a file (negative), how many hold, and the records read."""
     try:
         site = parse_site(text, "proposal")
         opened = compile_site(site, None)
     except SiteError:
-        return -100, 0
+        return -100, 0, 0
     trials = list(try_site(probe, opened))
     checks = check_trials(site, trials)
     refuted = len(missing_in(trials)) + sum(not one.holds for one in checks)
-    return -refuted, sum(one.holds for one in checks)
+    read = sum(len(one.parsed.items.comments) + len(one.parsed.items.posts) for one in trials if one.parsed)
+    return -refuted, sum(one.holds for one in checks), read

@@ -45,6 +45,12 @@ class ThreadRecords:
         found = find_all(document.root, self.css)
         return joined(found) if self.siblings else found
 
+    @property
+    def later(self) -> str:
+        """The selector of the records behind the first one."""
+        own = re.split(r" (?![^()\[\]]*[)\]])", self.css)[-1]
+        return f"{self.css} ~ {own}"
+
     def is_nested(self, nodes: Sequence[LexborNode]) -> bool:
         """Return whether one record stands inside another."""
         mine = {node.mem_id for node in nodes}

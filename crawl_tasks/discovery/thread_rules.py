@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from selectolax.lexbor import LexborNode
 
@@ -16,6 +17,7 @@ from crawl_tasks.discovery.slots import Moments, Path, Slot, Slots, is_of_author
 from crawl_tasks.discovery.thread_page import ThreadRecords, ThreadSample
 from crawl_tasks.discovery.yaml_rules import CHECK, fields_text, indented, scalar
 from crawl_tasks.parse.document import Document, find_all
+from crawl_tasks.parse.rules.siblings import followers
 
 _HEADINGS = ("h1", "h2", "h3", "[class*=title]", "[class*=subject]")
 # Parts of a body that are not its author's, or not of the post.
@@ -24,6 +26,9 @@ _FOREIGN = (
     " [class*=updated], [class*=actions], [class*=-options], [class*=codehead]"
 )
 _PARENTS = ("data-parent", "data-parent-id", "data-parentid", "data-parent-pid")
+
+
+_Select = Callable[[Sequence[LexborNode], Sequence[LexborNode | None]], str | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +56,8 @@ class _Found:
     rules: dict[str, str]
     authors: Mapping[int, str]
     at: Mapping[int, int]
+    again: Callable[[_Select], dict[str, str]]
+    """Returns the rules with selectors of another kind."""
 
 
 def thread_rules(
@@ -81,11 +88,14 @@ def thread_rules(
     edited = edited_in([node for there in nodes for node in there])
     if is_post_inside and records is not None:
         within = "" if records.siblings else f"{records.css} "
-        post = {name: _within(rule, within) for name, rule in found.rules.items()}
+        if records.siblings:
+            post = found.again(_on_pages(samples, records, nodes))
+        else:
+            post = {name: _within(rule, within) for name, rule in found.rules.items()}
         if within:
             # Not every post was edited: the first note on the page may be another post's.
             css = records.css
-            post["edited_at"] = scalar(f"{css}:not({css} ~ {css}) {edited or f':is({GUESSED})'}")
+            post["edited_at"] = scalar(f"{css}:not({records.later}) {edited or f':is({GUESSED})'}")
         starts = [sum(map(len, nodes[:at])) for at in range(len(nodes))]
         authors, began = ([some.get(at) for at in starts] for some in (found.authors, found.at))
     else:
@@ -109,8 +119,7 @@ def thread_rules(
     every = [node for there in nodes for node in there]
     reply = _reply(records, every, found, edited)
     if is_post_inside:
-        css = f"{records.css} ~ {records.css}"
-        lines += ["  comments:", *_records(records, css, every, found, 4), *fields_text(reply, 4, "reply")]
+        lines += ["  comments:", *_records(records, records.later, every, found, 4), *fields_text(reply, 4, "reply")]
     paged = paged_template(document.page.url, following.url, link.key, "post") if following and not link.has_slug else None
     more = following.line(has_template=bool(paged)) if following else f"{known}{CHECK}: these threads had a single page"
     address = [f"  address: {scalar(paged)}{CHECK}"] if paged else []
@@ -137,12 +146,13 @@ def _fields_of(records: Sequence[LexborNode]) -> _Found:
     moment = moments[0] if moments else None
     apart = [*([author] if author else []), *(one.slot for one in slots.moments())]
     path = slots.body(authors, apart, lambda _: False)
-    return _Found(_rules(slots, author, moment, path, authors, selector_in), authors, moment.at if moment else {})
+    again = partial(_rules, slots, author, moment, path, authors)
+    return _Found(again(selector_in), authors, moment.at if moment else {}, again)
 
 
 def _rules(
     slots: Slots, author: Slot | None, moment: Moments | None, path: Path | None, authors: Mapping[int, str],
-    select: Callable[[Sequence[LexborNode], Sequence[LexborNode | None]], str | None],
+    select: _Select,
 ) -> dict[str, str]:  # fmt: skip
     count = len(slots.records)
     css = select(slots.records, author.targets(count)) if author else None
@@ -196,6 +206,45 @@ def _joint(rest: str, within: str, *, quoted: bool) -> str:
     return scalar(within + plain) + rest[len(plain) :]
 
 
+def _on_pages(samples: Sequence[ThreadSample], records: ThreadRecords, nodes: Sequence[Sequence[LexborNode]]) -> _Select:
+    """Return a function that finds elements of the first record on each page from the top of the page.
+
+    A record of several elements is read in a copy, from which the way leads back to the page.
+    """
+    pairs = [(one.document.root, place) for place, one in enumerate(samples) if nodes[place]]
+    starts = [sum(map(len, nodes[:place])) for _, place in pairs]
+
+    def select(_: Sequence[LexborNode], targets: Sequence[LexborNode | None]) -> str | None:
+        found = []
+        for (root, place), start in zip(pairs, starts, strict=True):
+            whole, target = find_all(root, records.css), targets[start]
+            parts = [whole[0], *followers(whole[0], {node.mem_id for node in whole})]
+            found.append(None if target is None else _original(nodes[place][0], target, parts))
+        return selector_in([root for root, _ in pairs], found)
+
+    return select
+
+
+def _original(box: LexborNode, target: LexborNode, parts: Sequence[LexborNode]) -> LexborNode | None:
+    """Return the element of the page whose copy in a box is the target."""
+    way: list[int] = []
+    node: LexborNode | None = target
+    while node is not None and node.mem_id != box.mem_id:
+        beside = [] if node.parent is None else [one.mem_id for one in node.parent.iter(include_text=False)]
+        way.append(beside.index(node.mem_id))
+        node = node.parent
+    if box.tag == "table":
+        # The parser puts rows into a body of their own.
+        way = way[:-1]
+    if not way:
+        return None
+    found: LexborNode | None = parts[way[-1]] if way[-1] < len(parts) else None
+    for place in way[-2::-1]:
+        inner = [] if found is None else list(found.iter(include_text=False))
+        found = inner[place] if place < len(inner) else None
+    return found
+
+
 def _fields_apart(samples: Sequence[ThreadSample], nodes: Sequence[Sequence[LexborNode]], like: _Found) -> _Found:
     """Find the fields of posts that stand apart from the comments, one on each page."""
     inside = {node.mem_id for there in nodes for node in there}
@@ -212,7 +261,8 @@ def _fields_apart(samples: Sequence[ThreadSample], nodes: Sequence[Sequence[Lexb
     apart = [*([author] if author else []), *(one.slot for one in moments)]
     trails = [slot for slot in slots.all if any(node.tag in ("nav", "footer", "aside") for node in slot.nodes.values())]
     path = slots.body(authors, [*apart, *trails], lambda text: any(one and one in text for one in titles) or text in authors.values())
-    return _Found(_rules(slots, author, moment, path, authors, selector_in), authors, moment.at if moment else {})
+    again = partial(_rules, slots, author, moment, path, authors)
+    return _Found(again(selector_in), authors, moment.at if moment else {}, again)
 
 
 def _title(samples: Sequence[ThreadSample]) -> str | None:

@@ -180,7 +180,7 @@ def content(layout: Drawn) -> Content:
             is_pinned=layout.has("pinned") and place == 2,
         )  # fmt: skip
         key = {"slug": slug, "slug-number": f"{slug}-{thread.key}", "number-slug": f"{thread.key}-{slug}",
-               "number/slug": f"{thread.key}/{slug}"}.get(layout.topic_ids, thread.key)  # fmt: skip
+               "number/slug": f"{thread.key}{'-' if '?' in layout.topic_address else '/'}{slug}"}.get(layout.topic_ids, thread.key)  # fmt: skip
         if any(one.key == key for one in threads):
             continue
         threads.append(Thread(key, slug, board, title, thread.said, thread.views, thread.is_pinned))
