@@ -228,6 +228,21 @@ def _moment(text: str, form: str = "") -> int | None:
     return read_date(text, time.time(), _UTC, formats=(form,) if form else ())
 
 
+def node_at(record: LexborNode, path: Path) -> LexborNode | None:
+    """Return the element at a path of a record."""
+    node: LexborNode | None = record
+    for step in path:
+        seen: Counter[str] = Counter()
+        found = None
+        for child in node.iter(include_text=False) if node is not None else ():
+            kind = _kind(child)
+            if f"{kind} {seen[kind]}" == step:
+                found = child
+            seen[kind] += 1
+        node = found
+    return node
+
+
 def _walk(record: LexborNode, apart: Set[int]) -> Iterator[tuple[Path, LexborNode]]:
     waiting: list[tuple[Path, LexborNode]] = [((), record)]
     while waiting:

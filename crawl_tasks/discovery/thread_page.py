@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from selectolax.lexbor import LexborNode
 
-from crawl_tasks.discovery.links import PageLink
+from crawl_tasks.discovery.links import UUID, PageLink
 from crawl_tasks.discovery.post_ids import PostIds, marked_in
 from crawl_tasks.discovery.repeated_records import goes_on, selector_in, selector_of, upwards
 from crawl_tasks.discovery.timestamps import times_in
 from crawl_tasks.discovery.yaml_rules import scalar
 from crawl_tasks.parse.document import Document, find_all
-from crawl_tasks.parse.rules.siblings import joined
+from crawl_tasks.parse.rules.siblings import followers, joined
 
 MOST_HYPOTHESES = 6
 
@@ -45,6 +46,12 @@ class ThreadRecords:
         found = find_all(document.root, self.css)
         return joined(found) if self.siblings else found
 
+    def parts(self, document: Document) -> list[LexborNode]:
+        """Return the elements of a page that belong to records."""
+        found = find_all(document.root, self.css)
+        mine = {node.mem_id for node in found}
+        return [part for one in found for part in (one, *(followers(one, mine) if self.siblings else ()))]
+
     @property
     def later(self) -> str:
         """The selector of the records behind the first one."""
@@ -62,14 +69,25 @@ def comment_hypotheses(samples: Sequence[ThreadSample]) -> list[ThreadRecords]:
     found: dict[tuple[str, str], ThreadRecords] = {}
     for sample in sorted(samples, key=lambda one: -len(one.document.page.body))[:2]:
         for marked in marked_in(sample.document):
-            one = _records(sample.document, marked)
+            one = _records(sample.document, _of_one_kind(marked), [other.document for other in samples])
             if one is not None and (one.css, one.key) not in found:
                 found[one.css, one.key] = one
     return sorted(found.values(), key=lambda one: -one.score)[:MOST_HYPOTHESES]
 
 
-def _records(document: Document, marked: PostIds) -> ThreadRecords | None:
-    """Return the rules that find the records and their ids again."""
+def _of_one_kind(marked: PostIds) -> PostIds:
+    """Return the marks without one or two records of another tag: the post may stand apart from the comments."""
+    tags = Counter(record.tag for record in marked.records)
+    tag, count = tags.most_common(1)[0]
+    if count < 3 or len(marked.records) - count > 2:
+        return marked
+    kept = [at for at, record in enumerate(marked.records) if record.tag == tag]
+    keys = [marked.keys[at] for at in kept] if marked.keys else []
+    return replace(marked, records=[marked.records[at] for at in kept], nodes=[marked.nodes[at] for at in kept], keys=keys)
+
+
+def _records(document: Document, marked: PostIds, documents: Sequence[Document]) -> ThreadRecords | None:
+    """Return the rules that find the records and their ids again, on the other pages too."""
     css = selector_of(document.root, marked.records)
     if css is None or len({node.mem_id for node in marked.records}) < len(marked.records):
         return None
@@ -78,17 +96,21 @@ def _records(document: Document, marked: PostIds) -> ThreadRecords | None:
     nodes = joined(marked.records) if siblings else marked.records
     place = ""
     if marked.attr and (siblings or not has_own):
-        within = [
-            next((one for one in node.css(f"{mark.tag}[{marked.attr}]") if (one.attributes.get(marked.attr) or "").endswith(key)), None)
-            for node, mark, key in zip(nodes, marked.nodes, marked.keys, strict=True)
-        ]
-        place = selector_in(nodes, within) or ""
+        every = [node for one in documents for node in ThreadRecords(css, siblings=siblings).nodes(one)]
+        place = selector_in(every, [_mark_in(node, marked) for node in every]) or ""
         if not place:
             return None
     if len(find_all(document.root, css)) > len(nodes):
         # Page chrome, or the post, may look like a record and have no id.
         css += f":has({place})" if place and not siblings else f"[{marked.attr}]" if marked.attr and has_own else ""
     return ThreadRecords(css, _key_rule(marked, place), siblings, _score(marked, nodes, siblings=siblings))
+
+
+def _mark_in(record: LexborNode, marked: PostIds) -> LexborNode | None:
+    """Return the element of a record with its id."""
+    form = re.compile(f"{'.*#' * (marked.attr == 'href')}{re.escape(marked.prefix)}({'[0-9]+' if marked.keys[0].isdigit() else UUID.pattern})")
+    found = record.css(f"{marked.nodes[0].tag}[{marked.attr}]")
+    return next((one for one in found if form.fullmatch(one.attributes.get(marked.attr) or "")), None)
 
 
 def _score(marked: PostIds, nodes: Sequence[LexborNode], *, siblings: bool) -> float:

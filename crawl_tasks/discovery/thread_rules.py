@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -12,8 +12,8 @@ from crawl_tasks.discovery.boilerplate import GUESSED, edited_in
 from crawl_tasks.discovery.json_ld_rules import linked_rules, posting_in
 from crawl_tasks.discovery.links import PageLink, identity_of, paged_template, template_of
 from crawl_tasks.discovery.next_page import GUESS, Step, next_of
-from crawl_tasks.discovery.repeated_records import selector_in
-from crawl_tasks.discovery.slots import Moments, Path, Slot, Slots, is_of_author
+from crawl_tasks.discovery.repeated_records import selector_in, upwards
+from crawl_tasks.discovery.slots import Moments, Path, Slot, Slots, is_of_author, node_at
 from crawl_tasks.discovery.thread_page import ThreadRecords, ThreadSample
 from crawl_tasks.discovery.yaml_rules import CHECK, fields_text, indented, scalar
 from crawl_tasks.parse.document import Document, find_all
@@ -25,6 +25,7 @@ _FOREIGN = (
     "blockquote, [class*=quote], [class*=signature], [class*=sig-], [class*=edited], [class*=postedit],"
     " [class*=updated], [class*=actions], [class*=-options], [class*=codehead]"
 )
+_MOST_CUT = 5
 _PARENTS = ("data-parent", "data-parent-id", "data-parentid", "data-parent-pid")
 
 
@@ -59,6 +60,9 @@ class _Found:
     again: Callable[[_Select], dict[str, str]]
     """Returns the rules with selectors of another kind."""
 
+    paths: tuple[Path | None, ...] = (None, None, None)
+    """The paths of author, moment and body."""
+
 
 def thread_rules(
     samples: Sequence[ThreadSample], records: ThreadRecords | None, example: PageLink, of_lists: Step | None, *,
@@ -74,7 +78,7 @@ def thread_rules(
         return ThreadReading([*lines, f"  fields: {{title: h1, body: article}}{CHECK}: no thread could be read"])
     largest = max(samples, key=lambda one: len(one.document.page.body))
     link, document = largest.link, largest.document
-    inside = {node.mem_id for one in samples for node in (find_all(one.document.root, records.css) if records else ())}
+    inside = {node.mem_id for one in samples for node in (records.parts(one.document) if records else ())}
     steps = [(one, step) for one in samples if (step := next_of(one.document, one.link.key, inside)) is not None]
     following = next((step for one, step in steps if one is largest), steps[0][1] if steps else None)
     if steps and following is steps[0][1]:
@@ -99,7 +103,7 @@ def thread_rules(
         starts = [sum(map(len, nodes[:at])) for at in range(len(nodes))]
         authors, began = ([some.get(at) for at in starts] for some in (found.authors, found.at))
     else:
-        whole = _fields_apart(samples, nodes, found)
+        whole = _fields_apart(samples, inside, found)
         post = whole.rules | {"edited_at": scalar(edited or GUESSED)}
         authors, began = ([some.get(at) for at in range(len(samples))] for some in (whole.authors, whole.at))
     first: dict[int, FirstPost] = {}
@@ -147,7 +151,8 @@ def _fields_of(records: Sequence[LexborNode]) -> _Found:
     apart = [*([author] if author else []), *(one.slot for one in slots.moments())]
     path = slots.body(authors, apart, lambda _: False)
     again = partial(_rules, slots, author, moment, path, authors)
-    return _Found(again(selector_in), authors, moment.at if moment else {}, again)
+    paths = (author.path if author else None, moment.slot.path if moment else None, path)
+    return _Found(again(selector_in), authors, moment.at if moment else {}, again, paths)
 
 
 def _rules(
@@ -245,10 +250,16 @@ def _original(box: LexborNode, target: LexborNode, parts: Sequence[LexborNode]) 
     return found
 
 
-def _fields_apart(samples: Sequence[ThreadSample], nodes: Sequence[Sequence[LexborNode]], like: _Found) -> _Found:
+def _fields_apart(samples: Sequence[ThreadSample], inside: Set[int], like: _Found) -> _Found:
     """Find the fields of posts that stand apart from the comments, one on each page."""
-    inside = {node.mem_id for there in nodes for node in there}
     pages = [root for one in samples if (root := one.document.root.css_first("body")) is not None]
+    for cut in range(_MOST_CUT):
+        # A post mostly looks like its comments, but for the cells or terms in which a comment's parts stand.
+        paths = tuple(path[cut:] if path else None for path in like.paths)
+        posts = [_alike(root, inside, paths) for root in pages]
+        there = [(root, post) for root, post in zip(pages, posts, strict=True) if post is not None]
+        if len(there) * 5 >= 4 * len(pages):
+            return _of_slots(Slots([post for _, post in there], inside), paths, [root for root, _ in there])
     slots = Slots(pages, inside)
     titles = {one.link.text for one in samples}
     people = set(like.authors.values())
@@ -260,9 +271,39 @@ def _fields_apart(samples: Sequence[ThreadSample], nodes: Sequence[Sequence[Lexb
     moment = moments[0] if moments else None
     apart = [*([author] if author else []), *(one.slot for one in moments)]
     trails = [slot for slot in slots.all if any(node.tag in ("nav", "footer", "aside") for node in slot.nodes.values())]
-    path = slots.body(authors, [*apart, *trails], lambda text: any(one and one in text for one in titles) or text in authors.values())
+    path = slots.body(
+        authors, [*apart, *trails], lambda text: any(one and one in text for one in titles) or text in authors.values()
+    )
     again = partial(_rules, slots, author, moment, path, authors)
     return _Found(again(selector_in), authors, moment.at if moment else {}, again)
+
+
+def _of_slots(
+    slots: Slots, paths: tuple[Path | None, ...], pages: Sequence[LexborNode]
+) -> _Found:
+    """Find the fields of posts at the paths that they have in comments, with selectors from the top of the page."""
+    author = slots.at(paths[0]) if paths[0] is not None else None
+    moment = next((one for one in slots.moments(0.5) if one.slot.path == paths[1]), None)
+    authors = author.texts() if author else {}
+    again = partial(_rules, slots, author, moment, paths[2], authors)
+    rules = again(lambda _, targets: selector_in(pages, targets))
+    return _Found(rules, authors, moment.at if moment else {}, again)
+
+
+def _alike(page: LexborNode, inside: Set[int], paths: tuple[Path | None, ...]) -> LexborNode | None:
+    """Return the first element outside the comments that has author, moment and body where comments have them."""
+    wanted = [path for path in paths if path is not None]
+    if len(wanted) < 2 or not all(wanted):
+        return None
+    for node in page.css("*"):
+        found = [node_at(node, path) for path in wanted]
+        if all(one is not None and one.text().strip() and not _is_inside(one, inside) for one in found):
+            return node
+    return None
+
+
+def _is_inside(node: LexborNode, others: Set[int]) -> bool:
+    return any(above.mem_id in others for above in upwards(node))
 
 
 def _title(samples: Sequence[ThreadSample]) -> str | None:
