@@ -244,6 +244,8 @@ def _of_comments(site: Site, threads: Sequence[ReadThread], paged: Sequence[DryR
     yield _authors("authors of comments are names", [(one.author, one.body) for one in comments])
     whole = [one for one in comments if one.state not in UNREADABLE]
     if site.engine is None:
+        if len(threads) >= FEW and not comments:
+            yield SiteCheck("threads have comments", False, f"none was read in {len(threads)} threads")
         said = [(thread.post.author, thread.post.created_at, thread.post.body) for thread in threads]
         yield from _of_records("posts", said)
         yield from _of_records("comments", [(one.author, one.created_at, one.body) for one in whole])

@@ -11,7 +11,6 @@ import pytest
 from crawl_tasks.cli.exits import Exit
 from crawl_tasks.demo.forum import DemoForum
 from crawl_tasks.demo.http_server import DemoServer
-from crawl_tasks.discovery.field_guesses import longest_in
 from crawl_tasks.discovery.links import identity_of, paged_template, shape_of
 from crawl_tasks.model import Fetched
 from crawl_tasks.parse.document import Document
@@ -208,14 +207,3 @@ def _keyed_forum() -> dict[str, Answer]:
         "/club/board/bikes/": page(f"<table>{head}{rows}</table><a href='?page=2'>Next</a>".encode()),
         **{f"/club/thread/{key}/": thread for key in keys},
     }
-
-
-def test_how_a_page_is_indented_says_nothing_of_where_its_words_are() -> None:
-    body = f"<div><table><tr><td>A{' ' * 200}title</td></tr></table><p>What was said there.</p></div>"
-    document = Document(Fetched("http://f/1", 200, {}, body.encode(), 0.0))
-    record = document.root.css("div")[0]
-
-    found = longest_in(record, set())
-
-    assert found is not None
-    assert found.text() == "What was said there."
