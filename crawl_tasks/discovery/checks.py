@@ -28,6 +28,9 @@ FEW: Final = 3
 LONGEST_NAME: Final = 40
 """A text above this length is no chance where it stands in another one."""
 
+LONGEST_LABEL: Final = 16
+"""Buttons below a text have fewer letters."""
+
 LONGEST_AUTHOR: Final = 80
 FUTURE_S: Final = 86_400 + 3600
 """A page's dates may be a day ahead: its zone may be wrong by that much."""
@@ -91,7 +94,7 @@ def _of_lists(site: Site, lists: Sequence[DryRun]) -> Iterator[SiteCheck | None]
             yield SiteCheck("every row is a thread", False, lost[0])
     met = [(one, other, len(first[one] & first[other])) for one, other in combinations(first, 2)]
     many = next((f"{n} in {one} and {other}" for one, other, n in met if n >= FEW), "")
-    if met and not same:
+    if met and not same and site.engine is None:
         yield SiteCheck("a thread stands in one board", not many, many)
     if site.engine is None:
         yield from _of_ends(lists)
@@ -274,7 +277,7 @@ def _of_records(kind: str, said: Sequence[tuple[str | None, int | None, str | No
     for place, word in ((0, "begin"), (-1, "end")):
         lines = Counter(re.sub(r"[\d\W]+", "", text.split("\n")[place]) for text in texts if "\n" in text)
         line, count = lines.most_common(1)[0] if lines else ("", 0)
-        if count >= FEW:
+        if count >= FEW and len(line) <= LONGEST_LABEL:
             yield SiteCheck(f"texts of {kind} do not all {word} alike", 2 * count < len(texts),
                             f"{count} of {len(texts)} with {line[:40]!r}")  # fmt: skip
 

@@ -162,8 +162,12 @@ def _word_keys(group: set[str], shapes: dict[str, tuple[str, list[str]]]) -> Ite
         end = commonprefix([text[::-1] for text in members])[::-1]
         tail = end[end.rindex(".") :] if re.search(r"\.[a-z]{2,5}$", end) else ""
         # Numbers beside are keys too: that of the board in a thread's address.
-        before, after = (["#" if part.isdigit() else part for part in some] for some in (family[:at], family[at + 1 :]))
+        before, after = ([_mark_of(part) for part in some] for some in (family[:at], family[at + 1 :]))
         yield "".join((*before, head, "*", tail, *after))
+
+
+def _mark_of(part: str) -> str:
+    return "#" if part.isdigit() else "*" if UUID.fullmatch(part) else part
 
 
 def _keys_pattern(shape: str) -> str:

@@ -184,9 +184,10 @@ def _records(listing: Listing, link: str, bare: Document | None) -> list[str]:
     if len(find_all(root, record)) > len(rows.whole) or (bare is not None and bare.root.css_first(record) is not None):
         # An empty board may show elements like the rows: a heading, or a row that says that there is none.
         record, empty = f"{record}:has({link})", f"{{first_of: [{empty}, {scalar(record)}]}}"
-    if bare is not None and not re.search(EMPTY, lines_of(bare.root.html or "")) and "first_of" not in empty:
+    if bare is not None and not re.search(EMPTY, lines_of(bare.root.html or "")):
+        # The forum has its own words for an empty board, or none.
         around = rows.whole[0].parent
-        box = selector_of(root, [around]) if around is not None and around.tag != "body" else None
+        box = selector_of(root, [around]) if around is not None and around.tag not in ("body", "main") else None
         kept = [css for css in (box, "h1", "h2", "title") if css and bare.root.css_first(css) is not None]
         empty = scalar(kept[0]) if kept else empty
     return [f"  empty: {empty}{CHECK}", f"  record: {scalar(record)}"]

@@ -38,6 +38,7 @@ _OTHERWISE = re.compile(
     r"sort|order|dir|view|filter|tab|mode|action|reply|quote|print|lang|sid|theme|style|highlight|do|q|search|day|prefix",
     re.IGNORECASE,
 )
+_CURSOR = 8
 _QUERY = re.compile(r"[?&;]([A-Za-z_][\w-]*=)\d+$")
 
 
@@ -91,7 +92,8 @@ def further_links(document: Document, inside: Set[int] = frozenset()) -> list[st
         is_same = there.path == here.path and there.netloc == here.netloc and pairs <= set(there.query.split("&"))
         if is_same and len(more) == 1 and not _is_in(node, inside):
             name, _, value = next(iter(more)).partition("=")
-            if value and not _OTHERWISE.search(name):
+            # `go=next` leads to the next thread.
+            if (len(value) >= _CURSOR or re.search(r"\d", value)) and not _OTHERWISE.search(name):
                 found.append(url)
     return found
 

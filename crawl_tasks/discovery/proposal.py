@@ -13,10 +13,11 @@ from crawl_tasks.discovery.dry_run import missing_in, try_site
 from crawl_tasks.discovery.findings import Findings, site_file
 from crawl_tasks.discovery.front_page import heading_of
 from crawl_tasks.discovery.http_probe import HttpProbe
+from crawl_tasks.discovery.json_ld_rules import posting_in
 from crawl_tasks.discovery.links import PageLink, links_of, path_of
 from crawl_tasks.discovery.list_rules import Following, Listing, list_rules
 from crawl_tasks.discovery.next_page import next_of
-from crawl_tasks.discovery.repeated_records import Rows, are_pages, find_rows
+from crawl_tasks.discovery.repeated_records import Rows, are_pages, find_rows, parts_of
 from crawl_tasks.discovery.reply_counts import replies_in
 from crawl_tasks.discovery.thread_page import ThreadRecords, ThreadSample, comment_hypotheses
 from crawl_tasks.discovery.thread_rules import thread_rules
@@ -62,9 +63,11 @@ def propose(probe: HttpProbe, front: Document, found: Findings, language: str = 
     hypotheses: list[tuple[ThreadRecords | None, bool]] = [
         (one, is_inside) for one in comment_hypotheses(samples) for is_inside in (True, False)
     ]
+    if not hypotheses or any(posting_in(one.document) for one in samples):
+        hypotheses.append((None, False))
     headings = {one.row: heading_of(one.document) for one in samples}
     best: tuple[tuple[int, int, int], Findings] | None = None
-    for records, is_inside in hypotheses or [(None, False)]:
+    for records, is_inside in hypotheses:
         threads = thread_rules(samples, records, listing.rows.titles[0], step, is_post_inside=is_inside)
         lines = list_rules(listing, following, seen.empty, threads.first, headings)
         made = replace(found, rules="\n".join(aliased([*lines, *threads.lines])))
@@ -141,7 +144,7 @@ def _names_boards(link: PageLink, front: Document) -> bool:
 
 def _next_page(probe: HttpProbe, listing: Listing) -> Following | None:
     """Return the pager of lists, from another board if this one has a single page."""
-    inside = {record.mem_id for record in (*listing.rows.whole, *listing.rows.records)}
+    inside = parts_of(listing.rows)
     own = listing.boards[0] if listing.boards else None
     found = next_of(listing.document, own.key if own else "", inside)
     if found is not None:
@@ -152,7 +155,7 @@ def _next_page(probe: HttpProbe, listing: Listing) -> Following | None:
         except PageError:
             continue
         rows = find_rows(document, listing.rows.titles[0].shape)
-        found = next_of(document, link.key, {record.mem_id for record in rows.whole} if rows else frozenset())
+        found = next_of(document, link.key, parts_of(rows) if rows else frozenset())
         if found is not None:
             return Following(found, link)
     return None

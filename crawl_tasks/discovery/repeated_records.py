@@ -40,6 +40,12 @@ class Rows:
     siblings: bool = False
 
 
+def parts_of(rows: Rows) -> set[int]:
+    """Return the memory ids of all elements of a page that belong to rows."""
+    mine = {record.mem_id for record in rows.whole}
+    return mine | {part.mem_id for one in rows.whole for part in (followers(one, mine) if rows.siblings else ())}
+
+
 def find_rows(document: Document, known: str = "", least: int = 0) -> Rows | None:
     """Return the likeliest list of threads: many links of one shape, long texts, times or counts beside.
 
@@ -74,6 +80,10 @@ def _rows(links: list[PageLink], least: int) -> Rows | None:
         for record, link in zip(records, best.values(), strict=True)
     ]
     kept = [(one, link) for one, link in zip(alike, best.values(), strict=True) if one.tag == kind[0]]
+    # The newest threads in a sidebar are no rows, even where their elements are of the same tag.
+    ways = [(_in_landmark(one), *_tags_between(link.node, one)) for one, link in kept]
+    way = Counter(ways).most_common(1)[0][0]
+    kept = [one for one, other in zip(kept, ways, strict=True) if other == way]
     whole, titles = [one for one, _ in kept], [link for _, link in kept]
     siblings = goes_on(whole)
     shown = joined(whole) if siblings else whole
@@ -83,6 +93,19 @@ def _rows(links: list[PageLink], least: int) -> Rows | None:
     if siblings:
         titles = [replace(link, node=_again(link, box)) for link, box in zip(titles, shown, strict=True)]
     return Rows(whole, shown, titles, len(kept) * words * (0.2 + lively), siblings)
+
+
+def _in_landmark(node: LexborNode) -> bool:
+    return any(above.tag in ("aside", "nav", "footer") for above in upwards(node))
+
+
+def _tags_between(node: LexborNode, record: LexborNode) -> list[str]:
+    tags = []
+    for above in upwards(node):
+        tags.append(str(above.tag))
+        if above.mem_id == record.mem_id:
+            break
+    return tags
 
 
 def _titles(links: Sequence[PageLink]) -> dict[str, PageLink]:

@@ -24,6 +24,8 @@ _UNSEEN = frozenset(("script", "style", "template", "form", "select", "button", 
 _LONGEST_NAME, _MOST_WORDS, _LONGEST_DATE = 40, 4, 70
 # The least share of a record's words that its body has: a label or two may stand beside.
 _MOST_OF_IT = 0.9
+# `1 reply` and `2 replies` are labels. Short forums repeat more than two bodies.
+_FEWEST_TEXTS = 3
 _UTC = ZoneInfo("UTC")
 _PERSON = re.compile(r"author|user|poster|nick|member|byline|person|fn\b", re.IGNORECASE)
 _TIMES = ("datetime", "title", "data-time", "data-timestamp", "")
@@ -127,16 +129,18 @@ class Slots:
             apart: slots of author, moments and the like.
             skips: whether a text is no part of a body.
         """
+        own = [
+            (slot.path, {at: text for at, text in slot.own_texts().items() if not skips(text)})
+            for slot in self.all
+            if not any(slot.path[: len(one.path)] == one.path for one in apart)
+        ]
+        # In a small forum all may have said the same.
+        some = [(path, said) for path, said in own if self.is_varying(said, authors)] or own
         mass: Counter[Path] = Counter()
-        for slot in self.all:
-            if any(slot.path[: len(one.path)] == one.path for one in apart):
-                continue
-            said = {at: text for at, text in slot.own_texts().items() if not skips(text)}
-            if not self.is_varying(said, authors):
-                continue
-            for end in range(len(slot.path) + 1):
+        for path, said in some:
+            for end in range(len(path) + 1):
                 # One very long text is not to decide.
-                mass[slot.path[:end]] += sum(min(len(text), 300) for text in said.values())
+                mass[path[:end]] += sum(min(len(text), 300) for text in said.values())
         if not mass[()]:
             return None
         best: Path = ()
@@ -153,7 +157,7 @@ class Slots:
         if not texts or (len(texts) < 3 and max(map(len, texts)) < 20):
             return False
         plain = {re.sub(r"[\d\W]+", "", text) for text in texts}
-        if len(texts) > 1 and len(plain) * 2 < len(texts) + 1:
+        if len(plain) < min(len(texts), _FEWEST_TEXTS):
             return False
         if sum(len(text) <= _LONGEST_DATE and _moment(text) is not None for text in texts) * 2 > len(texts):
             return False
@@ -260,8 +264,8 @@ def _walk(record: LexborNode, apart: Set[int]) -> Iterator[tuple[Path, LexborNod
 
 
 def _kind(node: LexborNode) -> str:
-    # Classes with a number are of one element alone.
-    names = [name for name in (node.attributes.get("class") or "").split() if not re.search(r"\d{2}", name)]
+    # Classes such as `post-4711` are of one element alone.
+    names = [name for name in (node.attributes.get("class") or "").split() if not re.search(r"(?:^|[-_])\d+$", name)]
     return ".".join((str(node.tag), *names))
 
 

@@ -194,7 +194,7 @@ def moment_text(moment: Moments, css: str | None, name: str = "created_at") -> d
 
 def _within(rule: str, within: str) -> str:
     """Return a rule with its selector below another one, the first record of the page."""
-    if not within:
+    if not within or within in rule:
         return rule
     if rule.startswith("{css: "):
         quoted = rule[6] == "'"
