@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
 from selectolax.lexbor import LexborNode
 
 from crawl_tasks.discovery.http_probe import HttpProbe
-from crawl_tasks.discovery.links import PageLink, links_of, path_of
-from crawl_tasks.discovery.repeated_records import are_pages, find_rows, upwards
+from crawl_tasks.discovery.links import PageLink, links_of, path_of, place_in
+from crawl_tasks.discovery.repeated_records import are_pages, upwards
 from crawl_tasks.errors import PageError, RefusedAddress
 from crawl_tasks.parse.board_index import FoundBoard
 from crawl_tasks.parse.document import Document
@@ -18,6 +18,8 @@ from crawl_tasks.urls import origin_of
 
 MOST_VISITED = 20
 _LONGEST_TRAIL = 200
+NEAR = 3
+"""Levels by which links to threads are compared: the link, and the elements around it that are of the row."""
 _TRAIL = "[class*=breadcrumb], [class*=crumbs], [aria-label=breadcrumb], [itemtype$=BreadcrumbList]"
 
 
@@ -30,11 +32,12 @@ class BoardScan:
     empty: Document | None = None
 
 
-def scan_boards(probe: HttpProbe, links: tuple[PageLink, ...], front: str, threads: str) -> BoardScan:
+def scan_boards(probe: HttpProbe, links: tuple[PageLink, ...], front: str, titles: Sequence[PageLink]) -> BoardScan:
     """Visit each board once, sub-boards too. A board that cannot be fetched stays as found.
 
-    `threads` is the shape of links to threads.
+    `titles` are the rows of one board: a board without links at such places has no threads, whatever a sidebar shows.
     """
+    threads, places = titles[0].shape, {place_in(one.node)[:NEAR] for one in titles}
     found = {link.key: FoundBoard(link.key, link.text, path_of(link.url)) for link in links}
     left_out: list[str] = []
     empty: Document | None = None
@@ -49,7 +52,8 @@ def scan_boards(probe: HttpProbe, links: tuple[PageLink, ...], front: str, threa
             continue
         except PageError:
             continue
-        if find_rows(document, threads, 1) is None:
+        there = links_of(document, threads).get(threads, [])
+        if not any(place_in(one.node)[:NEAR] in places for one in there):
             empty = empty or document
         for below in _boards_below(document, link, front):
             if below.key not in found and below.url not in left_out:

@@ -99,8 +99,12 @@ def _of_lists(site: Site, lists: Sequence[DryRun]) -> Iterator[SiteCheck | None]
     if site.engine is None:
         yield from _of_ends(lists)
     addresses = Addresses(site)
-    for one in lists if site.list.format is Format.HTML else ():
-        if not one.rows and (links := _thread_links(one, addresses)) >= FEW:
+    linked = [_thread_links(one, addresses) for one in lists] if site.list.format is Format.HTML else []
+    # The newest threads, which every page shows, are no rows.
+    everywhere = set.intersection(*linked) if len(linked) > 1 else set()
+    for one, found in zip(lists, linked, strict=bool(linked)):
+        if not one.rows and len(found - everywhere) >= FEW:
+            links = len(found - everywhere)
             yield SiteCheck(
                 "a board without rows is empty", False, f"{links} threads are linked on {one.request.address}"
             )
@@ -117,11 +121,12 @@ def _of_ends(pages: Sequence[DryRun]) -> Iterator[SiteCheck]:
             return
 
 
-def _thread_links(trial: DryRun, addresses: Addresses) -> int:
-    """Return the number of threads that links of a page name."""
+def _thread_links(trial: DryRun, addresses: Addresses) -> set[str]:
+    """Return the threads that links of a page name."""
+    found: set[str] = set()
     if trial.page is None:
-        return 0
-    document, found = Document(trial.page), set()
+        return found
+    document = Document(trial.page)
     for node in document.root.css("a[href]"):
         try:
             url = document.absolute(node.attributes.get("href") or "")
@@ -130,7 +135,7 @@ def _thread_links(trial: DryRun, addresses: Addresses) -> int:
             continue
         if target is not None and target.stage is Stage.POST:
             found.add(target.key)
-    return len(found)
+    return found
 
 
 def _of_rows(site: Site, lists: Sequence[DryRun]) -> Iterator[SiteCheck | None]:

@@ -7,14 +7,14 @@ from contextlib import suppress
 from dataclasses import replace
 from urllib.parse import urlsplit
 
-from crawl_tasks.discovery.board_scan import scan_boards
+from crawl_tasks.discovery.board_scan import NEAR, scan_boards
 from crawl_tasks.discovery.checks import check_trials
 from crawl_tasks.discovery.dry_run import missing_in, try_site
 from crawl_tasks.discovery.findings import Findings, site_file
 from crawl_tasks.discovery.front_page import heading_of
 from crawl_tasks.discovery.http_probe import HttpProbe
 from crawl_tasks.discovery.json_ld_rules import posting_in
-from crawl_tasks.discovery.links import PageLink, links_of, path_of
+from crawl_tasks.discovery.links import PageLink, links_of, path_of, place_in
 from crawl_tasks.discovery.list_rules import Following, Listing, list_rules
 from crawl_tasks.discovery.next_page import next_of
 from crawl_tasks.discovery.repeated_records import Rows, are_pages, find_rows, parts_of
@@ -48,7 +48,7 @@ def propose(probe: HttpProbe, front: Document, found: Findings, language: str = 
     following = _next_page(probe, listing)
     listing = _with_more_rows(probe, listing, following)
     samples = _threads(probe, listing)
-    seen = scan_boards(probe, listing.boards, front.page.url, listing.rows.titles[0].shape)
+    seen = scan_boards(probe, listing.boards, front.page.url, listing.titles)
     step = following.step if following else None
     pages = [listing.document, *(one.document for one in samples)]
     remark = "no preset knows this program: the rules below are proposals. Run `crawl-tasks try`, then correct them"
@@ -166,11 +166,14 @@ def _with_more_rows(probe: HttpProbe, listing: Listing, following: Following | N
     urls = [following.step.url] if following else []
     urls += [link.url for link in listing.boards[1:_MOST_BOARDS]]
     found: list[Rows] = []
+    places = {place_in(one.node)[:NEAR] for one in listing.rows.titles}
     shape = listing.rows.titles[0].shape
     for url in urls:
         with suppress(PageError):
             rows = find_rows(Document(probe.page(url)), shape)
-            if rows is not None and rows.siblings == listing.rows.siblings:
+            if rows is None or rows.siblings != listing.rows.siblings:
+                continue
+            if {place_in(one.node)[:NEAR] for one in rows.titles} <= places:
                 found.append(rows)
     return replace(listing, further=tuple(found))
 

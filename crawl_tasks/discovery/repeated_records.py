@@ -11,8 +11,7 @@ from urllib.parse import urlsplit
 from selectolax.lexbor import LexborNode
 
 from crawl_tasks.discovery.links import UUID, PageLink, links_of, place_in
-from crawl_tasks.discovery.timestamps import attribute_of, times_in
-from crawl_tasks.discovery.yaml_rules import scalar
+from crawl_tasks.discovery.timestamps import times_in
 from crawl_tasks.parse.document import Document, find_all
 from crawl_tasks.parse.rules.siblings import followers, joined
 
@@ -81,7 +80,8 @@ def _rows(links: list[PageLink], least: int) -> Rows | None:
     ]
     kept = [(one, link) for one, link in zip(alike, best.values(), strict=True) if one.tag == kind[0]]
     # The newest threads in a sidebar are no rows, even where their elements are of the same tag.
-    ways = [(_in_landmark(one), *_tags_between(link.node, one)) for one, link in kept]
+    kept = [one for one in kept if not _in_landmark(one[0])] or kept
+    ways = [tuple(_tags_between(link.node, one)) for one, link in kept]
     way = Counter(ways).most_common(1)[0][0]
     kept = [one for one, other in zip(kept, ways, strict=True) if other == way]
     whole, titles = [one for one, _ in kept], [link for _, link in kept]
@@ -201,17 +201,18 @@ def _below(records: Sequence[LexborNode]) -> Iterator[str]:
         yield " > ".join((*above[1:depth][::-1], f"{parent.tag}:nth-child({place})", tag))
 
 
-def selector_in(records: Sequence[LexborNode], targets: Sequence[LexborNode | None], mark: str = "") -> str | None:
+def selector_in(
+    records: Sequence[LexborNode], targets: Sequence[LexborNode | None], *, misses: float = 0.2
+) -> str | None:
     """Return the selector whose first match in each record is its target, and which finds least in the others.
 
-    `mark` is appended to the selector. A selector that misses one of five targets is none.
+    A selector that misses more than the share `misses` of its targets is none.
     """
     pairs = [(one, target) for one, target in zip(records, targets, strict=True) if target is not None]
     if not pairs:
         return None
     best: tuple[int, str] | None = None
-    for plain in dict.fromkeys((*_candidates([target for _, target in pairs]), *_structural(pairs))):
-        css = plain + mark
+    for css in dict.fromkeys((*_candidates([target for _, target in pairs]), *_structural(pairs))):
         found = [record.css_first(css) for record in records]
         wrong = sum(
             (one is None) != (target is None) or (one is not None and target is not None and one.mem_id != target.mem_id)
@@ -221,7 +222,7 @@ def selector_in(records: Sequence[LexborNode], targets: Sequence[LexborNode | No
             best = (wrong, css)
         if not wrong:
             break
-    return best[1] if best is not None and best[0] * 5 <= len(pairs) else None
+    return best[1] if best is not None and best[0] <= misses * len(pairs) else None
 
 
 def _structural(pairs: Sequence[tuple[LexborNode, LexborNode]]) -> Iterator[str]:
@@ -250,16 +251,6 @@ def _way(record: LexborNode, target: LexborNode) -> list[tuple[str, int, int, in
         steps.append((str(node.tag), at + 1, same, len(beside) - at))
         node = node.parent
     return steps[::-1]
-
-
-def moment_rule(records: Sequence[LexborNode], within: str = "", place: int = 0) -> str | None:
-    """Return a YAML rule that reads the first moment of each record, or the last."""
-    times = [times_in(record) for record in records]
-    least = 1 if place == 0 else 2
-    targets = [one[place] if len(one) >= least else None for one in times]
-    attr = next((attribute_of(node) for node in targets if node is not None and node.tag != "time"), None)
-    css = selector_in(records, targets, f"[{attr}]" if attr else "")
-    return css and (f"{{css: {scalar(within + css)}, attr: {attr}}}" if attr else scalar(within + css))
 
 
 def _candidates(nodes: Sequence[LexborNode]) -> Iterator[str]:

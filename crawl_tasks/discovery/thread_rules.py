@@ -220,18 +220,37 @@ def _on_pages(samples: Sequence[ThreadSample], records: ThreadRecords, nodes: Se
     starts = [sum(map(len, nodes[:place])) for _, place in pairs]
 
     def select(_: Sequence[LexborNode], targets: Sequence[LexborNode | None]) -> str | None:
-        found = []
+        found: list[LexborNode | None] = []
+        around: list[LexborNode | None] = []
         for (root, place), start in zip(pairs, starts, strict=True):
             whole, target = find_all(root, records.css), targets[start]
             parts = [whole[0], *followers(whole[0], {node.mem_id for node in whole})]
-            found.append(None if target is None else _original(nodes[place][0], target, parts))
-        return selector_in([root for root, _ in pairs], found)
+            part, inner = _original(nodes[place][0], target, parts) if target is not None else (None, None)
+            found.append(inner)
+            around.append(part)
+        roots = [root for root, _ in pairs]
+        first = next((one for one in around if one is not None), None)
+        # The element behind the record, or the record itself: what stands elsewhere on the page is not asked.
+        scope = f"{records.css} + {first.tag}" if first is not None and not first.css_matches(records.css) else records.css
+        kept = [(one, inner) for one, inner in zip(around, found, strict=True) if one is not None]
+        css = selector_in([one for one, _ in kept], [inner for _, inner in kept]) if kept else None
+        whole_css = f"{scope} {css}" if css else None
+        if whole_css and all(_is_first(root, whole_css, inner) for root, inner in zip(roots, found, strict=True)):
+            return whole_css
+        return selector_in(roots, found, misses=0)
 
     return select
 
 
-def _original(box: LexborNode, target: LexborNode, parts: Sequence[LexborNode]) -> LexborNode | None:
-    """Return the element of the page whose copy in a box is the target."""
+def _is_first(root: LexborNode, css: str, target: LexborNode | None) -> bool:
+    node = root.css_first(css)
+    return (node.mem_id if node is not None else None) == (target.mem_id if target is not None else None)
+
+
+def _original(
+    box: LexborNode, target: LexborNode, parts: Sequence[LexborNode]
+) -> tuple[LexborNode | None, LexborNode | None]:
+    """Return the part of the page, and the element in the part, whose copy in a box is the target."""
     way: list[int] = []
     node: LexborNode | None = target
     while node is not None and node.mem_id != box.mem_id:
@@ -241,13 +260,12 @@ def _original(box: LexborNode, target: LexborNode, parts: Sequence[LexborNode]) 
     if box.tag == "table":
         # The parser puts rows into a body of their own.
         way = way[:-1]
-    if not way:
-        return None
-    found: LexborNode | None = parts[way[-1]] if way[-1] < len(parts) else None
-    for place in way[-2::-1]:
+    part = parts[way[-1]] if way and way[-1] < len(parts) else None
+    found = part
+    for place in way[-2::-1] if len(way) > 1 else ():
         inner = [] if found is None else list(found.iter(include_text=False))
         found = inner[place] if place < len(inner) else None
-    return found
+    return part, found
 
 
 def _fields_apart(samples: Sequence[ThreadSample], inside: Set[int], like: _Found) -> _Found:
@@ -275,7 +293,7 @@ def _fields_apart(samples: Sequence[ThreadSample], inside: Set[int], like: _Foun
         authors, [*apart, *trails], lambda text: any(one and one in text for one in titles) or text in authors.values()
     )
     again = partial(_rules, slots, author, moment, path, authors)
-    return _Found(again(selector_in), authors, moment.at if moment else {}, again)
+    return _Found(again(partial(selector_in, misses=0)), authors, moment.at if moment else {}, again)
 
 
 def _of_slots(
@@ -286,7 +304,7 @@ def _of_slots(
     moment = next((one for one in slots.moments(0.5) if one.slot.path == paths[1]), None)
     authors = author.texts() if author else {}
     again = partial(_rules, slots, author, moment, paths[2], authors)
-    rules = again(lambda _, targets: selector_in(pages, targets))
+    rules = again(lambda _, targets: selector_in(pages, targets, misses=0))
     return _Found(rules, authors, moment.at if moment else {}, again)
 
 

@@ -53,10 +53,12 @@ def measured(seed: int) -> Outcome:
     whole = content(layout)
     with served(Pages(layout, whole)) as host, TemporaryDirectory() as home:
         result = run("new", host.url, "--name", "made", home=Path(home))
+        if result.exception is not None and not isinstance(result.exception, SystemExit):
+            raise result.exception
         requests = len(host.asked)
         file = Path(home) / "sites" / "made.yaml"
         if not file.exists():
-            return Outcome(seed, Verdict.REFUSED, requests, _reason(result.stderr) or repr(result.exception))
+            return Outcome(seed, Verdict.REFUSED, requests, _reason(result.stderr))
         site = load_site(file)
         wrong = compared(read_whole(compile_site(site, None), one_fetcher(load_settings())), layout, whole)
     if result.exit_code != Exit.OK:
