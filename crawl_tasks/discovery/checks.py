@@ -71,7 +71,12 @@ def check_trials(site: Site, trials: Sequence[DryRun]) -> list[SiteCheck]:
         if post.state not in UNREADABLE
     ]
     paged = [one for one in trials if one.request.stage is Stage.COMMENT and one.parsed is not None]
-    checks = [*_of_lists(site, lists), *_of_rows(site, lists), *_of_threads(threads), *_of_comments(site, threads, paged)]
+    checks = [
+        *_of_lists(site, lists),
+        *_of_rows(site, lists),
+        *_of_threads(threads),
+        *_of_comments(site, threads, paged),
+    ]
     checks += [*_of_ends([one.trial for one in threads])] if site.engine is None else []
     return [one for one in checks if one is not None]
 

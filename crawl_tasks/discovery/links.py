@@ -80,7 +80,7 @@ def links_of(document: Document, known: str = "") -> dict[str, list[PageLink]]:
     reshaped = _reshaped([(node, url) for node, url, _ in there if url != page])
     if known:
         pattern = re.compile(_keys_pattern(known))
-        reshaped |= {url: (known, list(found.groups())) for url in reshaped if (found := pattern.match(path_of(url)))}
+        reshaped |= {url: (known, list(one.groups())) for url in reshaped if (one := pattern.match(path_of(url)))}
     found: dict[str, list[PageLink]] = {}
     for node, url, text in there:
         shape, keys = reshaped.get(url, ("", []))
@@ -89,12 +89,17 @@ def links_of(document: Document, known: str = "") -> dict[str, list[PageLink]]:
     return {shape: _placed(links) for shape, links in found.items()}
 
 
+def kind_of(node: LexborNode) -> str:
+    """Return tag and classes of an element, with # for numbers: `post-4711` is of one element alone."""
+    return ".".join((str(node.tag), *_NUMBERS.sub("#", node.attributes.get("class") or "").split()))
+
+
 def place_in(node: LexborNode) -> tuple[str, ...]:
     """Return tags and classes of an element and those around it: links of one kind stand at one such place."""
     found: list[str] = []
     above: LexborNode | None = node
     while above is not None and above.tag not in ("body", "html") and len(found) < _LEVELS:
-        found.append(f"{above.tag} {above.attributes.get('class') or ''}")
+        found.append(kind_of(above))
         above = above.parent
     return tuple(found)
 
@@ -134,7 +139,9 @@ def _reshaped(links: list[tuple[LexborNode, str]]) -> dict[str, tuple[str, list[
     boards = {path_of(url): one for url, one in shapes.items() if re.fullmatch(r"[^?]*/\*/?", one[0])}
     for url, (shape, keys) in list(shapes.items()):
         # A thread below its board: the board's name is a key of the thread's address too.
-        start = next((path for path in boards if path != path_of(url) and shape.startswith(path.rstrip("/") + "/")), None)
+        start = next(
+            (path for path in boards if path != path_of(url) and shape.startswith(path.rstrip("/") + "/")), None
+        )
         if start is not None:
             above, [key] = boards[start][0], boards[start][1][-1:]
             shapes[url] = (above + shape.removeprefix(start), [key, *keys])
@@ -159,6 +166,13 @@ def _word_keys(group: set[str], shapes: dict[str, tuple[str, list[str]]]) -> Ite
         is_whole = at == 2 and found == {"".join((*family[:at], "*", *family[at + 1 :]))}
         if len(members) < 2 or is_page or (len(found) == 1 and re.search(r"[#*]", min(found)) and not is_whole):
             continue
+        numbers = [re.fullmatch(r"(?P<lead>\d+)[-._].+|.+[-._](?P<trail>\d+)", text) for text in members]
+        if all(numbers) and len({one[0] for one in numbers if one}) == len(members):
+            # A number before or behind a title is the key, whatever the title looks like.
+            kinds = {one.lastgroup for one in numbers if one}
+            if len(kinds) == 1:
+                yield "".join((*family[:at], "#~" if kinds == {"lead"} else "~#", *family[at + 1 :]))
+                continue
         end = commonprefix([text[::-1] for text in members])[::-1]
         tail = end[end.rindex(".") :] if re.search(r"\.[a-z]{2,5}$", end) else ""
         # Numbers beside are keys too: that of the board in a thread's address.

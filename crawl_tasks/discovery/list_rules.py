@@ -68,10 +68,18 @@ def list_rules(
         headings: the titles of these threads on their own pages.
     """
     records, links = listing.records, listing.titles
-    link = selector_in(records, [one.node if one.node.mem_id != record.mem_id else None for one, record in zip(links, records, strict=True)])
+    link = selector_in(
+        records,
+        [one.node if one.node.mem_id != record.mem_id else None for one, record in zip(links, records, strict=True)],
+    )
     title = _title(records, links, headings) or link or "a"
     addresses, has_template = _addresses(listing, following)
-    lines = ["list:", *addresses, *_records(listing, link or title, empty), *(["  siblings: true"] if listing.rows.siblings else [])]
+    lines = [
+        "list:",
+        *addresses,
+        *_records(listing, link or title, empty),
+        *(["  siblings: true"] if listing.rows.siblings else []),
+    ]
     start = f"css: {scalar(link)}, " if link else ""
     # The address without #reply, and what stands between the host and the path of a relative one.
     fields = {"post_id": f"{{{start}attr: href, regex: {scalar(_id_regex(links[0]))}}}"}
@@ -136,7 +144,14 @@ def _moments(slots: Slots, first: Mapping[int, FirstPost]) -> tuple[dict[str, st
     lasts = {row: one.last for row, one in first.items()}
     last = _nearest(rest, lasts) if any(lasts.values()) else None
     if last is None:
-        last = next((one for one in rest if began is None or all(at >= began.at.get(row, 0) - _DAY_S for row, at in one.at.items())), None)
+        last = next(
+            (
+                one
+                for one in rest
+                if began is None or all(at >= began.at.get(row, 0) - _DAY_S for row, at in one.at.items())
+            ),
+            None,
+        )
     if began is None and last is None and found:
         is_latest = any(LATEST.search(words_of(node)) for node in found[0].slot.nodes.values())
         began, last = (None, found[0]) if is_latest or any(first.values()) else (found[0], None)

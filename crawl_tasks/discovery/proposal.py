@@ -182,7 +182,9 @@ def _threads(probe: HttpProbe, listing: Listing) -> list[ThreadSample]:
     """Fetch a few threads: two with most replies, one with fewest, and some between."""
     counts = replies_in(listing.records)
     order = sorted(range(len(counts)), key=lambda at: -counts[at])
-    places = dict.fromkeys(order[at] for at in (0, 1, len(order) // 3, len(order) // 2, -1) if -len(order) <= at < len(order))
+    places = dict.fromkeys(
+        order[at] for at in (0, 1, len(order) // 3, len(order) // 2, -1) if -len(order) <= at < len(order)
+    )
     found = []
     for at in list(places)[:_MOST_THREADS]:
         link = listing.titles[at]

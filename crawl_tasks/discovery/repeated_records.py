@@ -167,7 +167,9 @@ def goes_on(records: Sequence[LexborNode]) -> bool:
 def counts_in(record: LexborNode) -> list[LexborNode]:
     """Return the innermost elements with a count and no other text, perhaps with an icon."""
     found = [
-        node for node in find_all(record, "td, span, div, dd, a, b, strong, em, p") if _COUNT.fullmatch(node.text().strip())
+        node
+        for node in find_all(record, "td, span, div, dd, a, b, strong, em, p")
+        if _COUNT.fullmatch(node.text().strip())
     ]
     return [node for node in found if not any(child.text().strip() for child in node.iter(include_text=False))]
 
@@ -215,7 +217,8 @@ def selector_in(
     for css in dict.fromkeys((*_candidates([target for _, target in pairs]), *_structural(pairs))):
         found = [record.css_first(css) for record in records]
         wrong = sum(
-            (one is None) != (target is None) or (one is not None and target is not None and one.mem_id != target.mem_id)
+            (one is None) != (target is None)
+            or (one is not None and target is not None and one.mem_id != target.mem_id)
             for one, target in zip(found, targets, strict=True)
         )
         if best is None or wrong < best[0]:

@@ -60,7 +60,9 @@ def _agreeing(records: Sequence[LexborNode], known: Mapping[int, int]) -> str | 
         for slot in Slots(records).all:
             texts = slot.texts()
             counts = {at: read_count(text) for at, text in texts.items() if len(text) <= _LONGEST // 2}
-            if len(counts) * 10 < len(records) * 8 or any(at in counts and counts[at] != n + more for at, n in known.items()):
+            if len(counts) * 10 < len(records) * 8 or any(
+                at in counts and counts[at] != n + more for at, n in known.items()
+            ):
                 continue
             if not known.keys() & counts.keys() or any(_many_numbers(text) for text in texts.values()):
                 continue

@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo
 
 from selectolax.lexbor import LexborNode
 
-from crawl_tasks.discovery.links import PEOPLE
+from crawl_tasks.discovery.links import PEOPLE, kind_of
 from crawl_tasks.discovery.vocabulary import REPLIES, VIEWS
 from crawl_tasks.parse.values.dates import read_date
 
@@ -89,7 +89,7 @@ class Slots:
             node = next(iter(slot.nodes.values()))
             above = node.parent
             marks = " ".join(filter(None, (_marks(node), _marks(above) if above is not None else "")))
-            score = 2 * bool(_PERSON.search(marks)) + 2 * bool(PEOPLE.search(node.attributes.get("href") or ""))
+            score = 2.0 * bool(_PERSON.search(marks)) + 2.0 * bool(PEOPLE.search(node.attributes.get("href") or ""))
             score += (len(texts) - len(kinds)) / len(texts) + len(texts) / len(self.records)
             scored.append((score, slot))
         return [slot for _, slot in sorted(scored, key=lambda one: -one[0])]
@@ -184,9 +184,9 @@ class Slots:
         return found
 
 
-def is_of_author(said: Mapping[int, str], authors: Mapping[int, str]) -> bool:
+def is_of_author(said: Mapping[int, str | int], authors: Mapping[int, str]) -> bool:
     """Return whether each author has one text in all records: a signature, a rank, the day of joining."""
-    groups: dict[str, list[str]] = defaultdict(list)
+    groups: dict[str, list[str | int]] = defaultdict(list)
     for at, text in said.items():
         if at in authors:
             groups[authors[at]].append(text)
@@ -239,7 +239,7 @@ def node_at(record: LexborNode, path: Path) -> LexborNode | None:
         seen: Counter[str] = Counter()
         found = None
         for child in node.iter(include_text=False) if node is not None else ():
-            kind = _kind(child)
+            kind = kind_of(child)
             if f"{kind} {seen[kind]}" == step:
                 found = child
             seen[kind] += 1
@@ -257,16 +257,10 @@ def _walk(record: LexborNode, apart: Set[int]) -> Iterator[tuple[Path, LexborNod
         for child in node.iter(include_text=False):
             if child.tag in _UNSEEN or child.mem_id in apart:
                 continue
-            kind = _kind(child)
+            kind = kind_of(child)
             inner.append(((*path, f"{kind} {seen[kind]}"), child))
             seen[kind] += 1
         waiting += reversed(inner)
-
-
-def _kind(node: LexborNode) -> str:
-    # Classes such as `post-4711` are of one element alone.
-    names = [name for name in (node.attributes.get("class") or "").split() if not re.search(r"(?:^|[-_])\d+$", name)]
-    return ".".join((str(node.tag), *names))
 
 
 def _has_inner(slot: Slot) -> bool:

@@ -83,7 +83,9 @@ def _of_one_kind(marked: PostIds) -> PostIds:
         return marked
     kept = [at for at, record in enumerate(marked.records) if record.tag == tag]
     keys = [marked.keys[at] for at in kept] if marked.keys else []
-    return replace(marked, records=[marked.records[at] for at in kept], nodes=[marked.nodes[at] for at in kept], keys=keys)
+    return replace(
+        marked, records=[marked.records[at] for at in kept], nodes=[marked.nodes[at] for at in kept], keys=keys
+    )
 
 
 def _records(document: Document, marked: PostIds, documents: Sequence[Document]) -> ThreadRecords | None:
@@ -108,7 +110,9 @@ def _records(document: Document, marked: PostIds, documents: Sequence[Document])
 
 def _mark_in(record: LexborNode, marked: PostIds) -> LexborNode | None:
     """Return the element of a record with its id."""
-    form = re.compile(f"{'.*#' * (marked.attr == 'href')}{re.escape(marked.prefix)}({'[0-9]+' if marked.keys[0].isdigit() else UUID.pattern})")
+    form = re.compile(
+        f"{'.*#' * (marked.attr == 'href')}{re.escape(marked.prefix)}({'[0-9]+' if marked.keys[0].isdigit() else UUID.pattern})"
+    )
     found = record.css(f"{marked.nodes[0].tag}[{marked.attr}]")
     return next((one for one in found if form.fullmatch(one.attributes.get(marked.attr) or "")), None)
 

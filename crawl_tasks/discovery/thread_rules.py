@@ -101,11 +101,14 @@ def thread_rules(
             css = records.css
             post["edited_at"] = scalar(f"{css}:not({records.later}) {edited or f':is({GUESSED})'}")
         starts = [sum(map(len, nodes[:at])) for at in range(len(nodes))]
-        authors, began = ([some.get(at) for at in starts] for some in (found.authors, found.at))
+        authors, began = [found.authors.get(at) for at in starts], [found.at.get(at) for at in starts]
     else:
         whole = _fields_apart(samples, inside, found)
         post = whole.rules | {"edited_at": scalar(edited or GUESSED)}
-        authors, began = ([some.get(at) for at in range(len(samples))] for some in (whole.authors, whole.at))
+        authors, began = (
+            [whole.authors.get(at) for at in range(len(samples))],
+            [whole.at.get(at) for at in range(len(samples))],
+        )
     first: dict[int, FirstPost] = {}
     at = 0
     for place, sample in enumerate(samples):
@@ -114,7 +117,10 @@ def thread_rules(
         at += len(nodes[place])
         is_whole = not any(one is sample for one, _ in steps)
         first[sample.row] = FirstPost(
-            authors[place] or "", began[place], count if is_whole else None, max(times, default=began[place]) if is_whole else None
+            authors[place] or "",
+            began[place],
+            count if is_whole else None,
+            max(times, default=began[place]) if is_whole else None,
         )
     title = _title(samples)
     lines += fields_text(({"title": title} if title else {}) | post, 2)
@@ -124,7 +130,9 @@ def thread_rules(
     reply = _reply(records, every, found, edited)
     if is_post_inside:
         lines += ["  comments:", *_records(records, records.later, every, found, 4), *fields_text(reply, 4, "reply")]
-    paged = paged_template(document.page.url, following.url, link.key, "post") if following and not link.has_slug else None
+    paged = (
+        paged_template(document.page.url, following.url, link.key, "post") if following and not link.has_slug else None
+    )
     more = following.line(has_template=bool(paged)) if following else f"{known}{CHECK}: these threads had a single page"
     address = [f"  address: {scalar(paged)}{CHECK}"] if paged else []
     lines += [f"  {more}", "comment:", *address, "  first_page: 2", *_records(records, records.css, every, found, 2)]
@@ -211,7 +219,9 @@ def _joint(rest: str, within: str, *, quoted: bool) -> str:
     return scalar(within + plain) + rest[len(plain) :]
 
 
-def _on_pages(samples: Sequence[ThreadSample], records: ThreadRecords, nodes: Sequence[Sequence[LexborNode]]) -> _Select:
+def _on_pages(
+    samples: Sequence[ThreadSample], records: ThreadRecords, nodes: Sequence[Sequence[LexborNode]]
+) -> _Select:
     """Return a function that finds elements of the first record on each page from the top of the page.
 
     A record of several elements is read in a copy, from which the way leads back to the page.
@@ -231,7 +241,9 @@ def _on_pages(samples: Sequence[ThreadSample], records: ThreadRecords, nodes: Se
         roots = [root for root, _ in pairs]
         first = next((one for one in around if one is not None), None)
         # The element behind the record, or the record itself: what stands elsewhere on the page is not asked.
-        scope = f"{records.css} + {first.tag}" if first is not None and not first.css_matches(records.css) else records.css
+        scope = (
+            f"{records.css} + {first.tag}" if first is not None and not first.css_matches(records.css) else records.css
+        )
         kept = [(one, inner) for one, inner in zip(around, found, strict=True) if one is not None]
         css = selector_in([one for one, _ in kept], [inner for _, inner in kept]) if kept else None
         whole_css = f"{scope} {css}" if css else None
@@ -296,9 +308,7 @@ def _fields_apart(samples: Sequence[ThreadSample], inside: Set[int], like: _Foun
     return _Found(again(partial(selector_in, misses=0)), authors, moment.at if moment else {}, again)
 
 
-def _of_slots(
-    slots: Slots, paths: tuple[Path | None, ...], pages: Sequence[LexborNode]
-) -> _Found:
+def _of_slots(slots: Slots, paths: tuple[Path | None, ...], pages: Sequence[LexborNode]) -> _Found:
     """Find the fields of posts at the paths that they have in comments, with selectors from the top of the page."""
     author = slots.at(paths[0]) if paths[0] is not None else None
     moment = next((one for one in slots.moments(0.5) if one.slot.path == paths[1]), None)
@@ -352,9 +362,7 @@ def _records(records: ThreadRecords, css: str, nodes: Sequence[LexborNode], foun
     return indented(lines, by)
 
 
-def _reply(
-    records: ThreadRecords, nodes: Sequence[LexborNode], found: _Found, edited: str | None
-) -> dict[str, str]:
+def _reply(records: ThreadRecords, nodes: Sequence[LexborNode], found: _Found, edited: str | None) -> dict[str, str]:
     names = {name for node in nodes for name in node.attributes}
     parents = [{"parent_id": f"{{attr: {name}}}"} for name in _PARENTS if name in names]
     key = {"comment_id": records.key} if records.key else {}
