@@ -18,8 +18,8 @@ from crawl_tasks.urls import origin_of
 
 MOST_VISITED = 20
 _LONGEST_TRAIL = 200
-NEAR = 3
-"""Levels by which links to threads are compared: the link, and the elements around it that are of the row."""
+NEAR = 2
+"""Levels by which links to threads are compared: the link, and the element around it."""
 _TRAIL = "[class*=breadcrumb], [class*=crumbs], [aria-label=breadcrumb], [itemtype$=BreadcrumbList]"
 
 

@@ -166,17 +166,16 @@ def _word_keys(group: set[str], shapes: dict[str, tuple[str, list[str]]]) -> Ite
         is_whole = at == 2 and found == {"".join((*family[:at], "*", *family[at + 1 :]))}
         if len(members) < 2 or is_page or (len(found) == 1 and re.search(r"[#*]", min(found)) and not is_whole):
             continue
-        numbers = [re.fullmatch(r"(?P<lead>\d+)[-._].+|.+[-._](?P<trail>\d+)", text) for text in members]
-        if all(numbers) and len({one[0] for one in numbers if one}) == len(members):
-            # A number before or behind a title is the key, whatever the title looks like.
-            kinds = {one.lastgroup for one in numbers if one}
-            if len(kinds) == 1:
-                yield "".join((*family[:at], "#~" if kinds == {"lead"} else "~#", *family[at + 1 :]))
-                continue
-        end = commonprefix([text[::-1] for text in members])[::-1]
-        tail = end[end.rindex(".") :] if re.search(r"\.[a-z]{2,5}$", end) else ""
         # Numbers beside are keys too: that of the board in a thread's address.
         before, after = ([_mark_of(part) for part in some] for some in (family[:at], family[at + 1 :]))
+        numbers = [re.fullmatch(r"(?P<lead>\d+)[-._].+|.+[-._](?P<trail>\d+)", text) for text in members]
+        kinds = {one.lastgroup for one in numbers if one}
+        if all(numbers) and len(kinds) == 1:
+            # A number before or behind a title is the key, whatever the title looks like.
+            yield "".join((*before, "#~" if kinds == {"lead"} else "~#", *after))
+            continue
+        end = commonprefix([text[::-1] for text in members])[::-1]
+        tail = end[end.rindex(".") :] if re.search(r"\.[a-z]{2,5}$", end) else ""
         yield "".join((*before, head, "*", tail, *after))
 
 

@@ -64,8 +64,12 @@ class Moments:
 class Slots:
     """The slots of records. `apart` are elements that are no part of a record, such as the records within."""
 
-    def __init__(self, records: Sequence[LexborNode], apart: Set[int] = frozenset()) -> None:
+    def __init__(
+        self, records: Sequence[LexborNode], apart: Set[int] = frozenset(), pages: Mapping[int, str] | None = None
+    ) -> None:
+        """Walk the records. `pages` names the page of each record."""
         self.records = records
+        self._pages = pages or {}
         found: dict[Path, dict[int, LexborNode]] = defaultdict(dict)
         for at, record in enumerate(records):
             for path, node in _walk(record, apart):
@@ -90,7 +94,8 @@ class Slots:
             above = node.parent
             marks = " ".join(filter(None, (_marks(node), _marks(above) if above is not None else "")))
             score = 2.0 * bool(_PERSON.search(marks)) + 2.0 * bool(PEOPLE.search(node.attributes.get("href") or ""))
-            score += (len(texts) - len(kinds)) / len(texts) + len(texts) / len(self.records)
+            # A guest has no link, but the box around the name. Of equals the innermost is the name.
+            score += (len(texts) - len(kinds)) / len(texts) + len(texts) / len(self.records) + len(slot.path) / 100
             scored.append((score, slot))
         return [slot for _, slot in sorted(scored, key=lambda one: -one[0])]
 
@@ -106,8 +111,7 @@ class Slots:
                 said = slot.texts() if not attr else {
                     at: text for at, node in slot.nodes.items() if (text := node.attributes.get(attr))
                 }  # fmt: skip
-                # An element around the moment has its text too.
-                if not attr and _has_inner(slot):
+                if not attr and any(node.css_first("*") is not None for node in slot.nodes.values()):
                     said = slot.own_texts()
                 said = {at: text for at, text in said.items() if len(text) <= _LONGEST_DATE}
                 if len(said) < share * len(self.records):
@@ -161,7 +165,8 @@ class Slots:
             return False
         if sum(len(text) <= _LONGEST_DATE and _moment(text) is not None for text in texts) * 2 > len(texts):
             return False
-        return not is_of_author(said, authors)
+        # `Re: an old lamp` above each reply is a function of the page.
+        return not is_of_author(said, authors) and not is_of_author(said, self._pages)
 
     def at(self, path: Path) -> Slot | None:
         """Return the slot at a path."""
@@ -264,8 +269,11 @@ def _walk(record: LexborNode, apart: Set[int]) -> Iterator[tuple[Path, LexborNod
 
 
 def _has_inner(slot: Slot) -> bool:
-    """Return whether inner elements have texts in most records."""
-    there = [any(one.text().strip() for one in node.iter(include_text=False)) for node in slot.nodes.values()]
+    """Return whether inner elements have a part of the text in most records."""
+    there = [
+        any(0 < len(one.text().strip()) < len(node.text().strip()) for one in node.iter(include_text=False))
+        for node in slot.nodes.values()
+    ]
     return sum(there) * 2 > len(there)
 
 

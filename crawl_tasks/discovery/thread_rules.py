@@ -88,7 +88,7 @@ def thread_rules(
     if posting is not None and records is None:
         return ThreadReading(linked_rules(posting, lines[1], following.next if following and following.next else known))
     nodes = [records.nodes(one.document) if records is not None else [] for one in samples]
-    found = _fields_of([node for there in nodes for node in there])
+    found = _fields_of([(str(page), node) for page, there in enumerate(nodes) for node in there])
     edited = edited_in([node for there in nodes for node in there])
     if is_post_inside and records is not None:
         within = "" if records.siblings else f"{records.css} "
@@ -147,10 +147,12 @@ def _address(link: PageLink) -> str:
     return f"  address: {scalar(template_of(link.url, link.key, 'post'))}"
 
 
-def _fields_of(records: Sequence[LexborNode]) -> _Found:
-    """Find author, body and moment of records."""
+def _fields_of(named: Sequence[tuple[str, LexborNode]]) -> _Found:
+    """Find author, body and moment of records, each with the name of its page."""
+    records = [node for _, node in named]
     mine = {node.mem_id for node in records}
-    slots = Slots(records, {inner.mem_id for node in records for inner in node.css("*") if inner.mem_id in mine})
+    pages = {at: page for at, (page, _) in enumerate(named)}
+    slots = Slots(records, {inner.mem_id for node in records for inner in node.css("*") if inner.mem_id in mine}, pages)
     names = slots.names()
     author = names[0] if names else None
     authors = author.texts() if author else {}
