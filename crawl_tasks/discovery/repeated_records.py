@@ -82,8 +82,9 @@ def _rows(links: list[PageLink], least: int) -> Rows | None:
     # The newest threads in a sidebar are no rows, even where their elements are of the same tag.
     kept = [one for one in kept if not _in_landmark(one[0])] or kept
     ways = [tuple(_tags_between(link.node, one)) for one, link in kept]
-    way = Counter(ways).most_common(1)[0][0]
-    kept = [one for one, other in zip(kept, ways, strict=True) if other == way]
+    way, count = Counter(ways).most_common(1)[0]
+    if count >= least:
+        kept = [one for one, other in zip(kept, ways, strict=True) if other == way]
     whole, titles = [one for one, _ in kept], [link for _, link in kept]
     siblings = goes_on(whole)
     shown = joined(whole) if siblings else whole

@@ -120,7 +120,7 @@ class Slots:
                 read = {at: one for at, text in said.items() if (one := _moment(text, form)) is not None}
                 # One moment in all records is that of the page, or of everybody's joining.
                 is_one = len(read) > 2 and len(set(read.values())) == 1
-                if len(read) >= 0.9 * len(said) and not is_one:
+                if len(read) >= share * len(said) and not is_one:
                     found.append(Moments(slot, attr, form, read))
                     break
         return found

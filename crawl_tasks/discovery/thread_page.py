@@ -110,9 +110,8 @@ def _records(document: Document, marked: PostIds, documents: Sequence[Document])
 
 def _mark_in(record: LexborNode, marked: PostIds) -> LexborNode | None:
     """Return the element of a record with its id."""
-    form = re.compile(
-        f"{'.*#' * (marked.attr == 'href')}{re.escape(marked.prefix)}({'[0-9]+' if marked.keys[0].isdigit() else UUID.pattern})"
-    )
+    before = ".*#" * (marked.attr == "href") + re.escape(marked.prefix)
+    form = re.compile(f"{before}(?:{'[0-9]+' if marked.keys[0].isdigit() else UUID.pattern})")
     found = record.css(f"{marked.nodes[0].tag}[{marked.attr}]")
     return next((one for one in found if form.fullmatch(one.attributes.get(marked.attr) or "")), None)
 

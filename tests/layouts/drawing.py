@@ -9,7 +9,10 @@ from random import Random
 
 from tests.layouts.languages import LANGUAGES, Language
 
-_SLUGS = "oil old engine noisy chain brake winter garden pump boat mast tea lamp sugar screw cover shop summer".split()
+_SLUGS = (
+    "oil", "old", "engine", "noisy", "chain", "brake", "winter", "garden", "pump", "boat", "mast", "tea", "lamp",
+    "sugar", "screw", "cover", "shop", "summer",
+)  # fmt: skip
 _DAY_S = 86_400
 _LETTERS = "23456789abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ"
 BOARD_WORDS = ("forum", "board", "c", "category", "section", "f", "viewforum", "room", "area", "bereich", "razdel", "g")
@@ -124,7 +127,8 @@ def drawn(seed: int) -> Drawn:
         seed, language, pick(("table", "cards", "list", "terms")), rows, posts,
         pick(("telling", "telling", "hashed", "none", "utility")), *addresses, board_ids, topic_ids, reply_ids, dates,
         pick(language.dates), pick(("page", "page", "offset", "cursor", "more", "words")),
-        pick(("column", "words", "words", "icon", "posts", "none")), pick((0, language.zone_hours, language.zone_hours)),
+        pick(("column", "words", "words", "icon", "posts", "none")),
+        pick((0, language.zone_hours, language.zone_hours)),
         pick((8, 10, 15)), pick((6, 8, 10, 12)), flags,
     )  # fmt: skip
 
@@ -179,8 +183,12 @@ def content(layout: Drawn) -> Content:
             _key(random, layout.topic_ids, number), slug, board, title, tuple(said), random.randrange(40, 9000),
             is_pinned=layout.has("pinned") and place == 2,
         )  # fmt: skip
-        key = {"slug": slug, "slug-number": f"{slug}-{thread.key}", "number-slug": f"{thread.key}-{slug}",
-               "number/slug": f"{thread.key}{'-' if '?' in layout.topic_address else '/'}{slug}"}.get(layout.topic_ids, thread.key)  # fmt: skip
+        joint = "-" if "?" in layout.topic_address else "/"
+        keys = {
+            "slug": slug, "slug-number": f"{slug}-{thread.key}", "number-slug": f"{thread.key}-{slug}",
+            "number/slug": f"{thread.key}{joint}{slug}",
+        }  # fmt: skip
+        key = keys.get(layout.topic_ids, thread.key)
         if any(one.key == key for one in threads):
             continue
         threads.append(Thread(key, slug, board, title, thread.said, thread.views, thread.is_pinned))

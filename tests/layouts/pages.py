@@ -150,8 +150,9 @@ class Pages:
         aside = f"<aside><h4>{words.last}</h4><ul>{side}</ul></aside>" if layout.has("sidebar") else ""
         zone = f"UTC{layout.zone_hours:+d}" if layout.zone_hours else "UTC"
         return (
-            f'<!doctype html><html lang="{words.code}"><head><meta charset=utf-8><title>{escape(title)} - Club</title></head>'
-            f'<body><header><a href="/">Club</a> <a href="/login">{words.login}</a> <a href="/members">*</a>{search}</header>'
+            f'<!doctype html><html lang="{words.code}"><head><meta charset=utf-8><title>{escape(title)} - Club</title>'
+            f'</head><body><header><a href="/">Club</a> <a href="/login">{words.login}</a> <a href="/members">*</a>'
+            f"{search}</header>"
             f"<main>{body}</main>{aside}<footer>{zone}</footer></body></html>"
         )
 
@@ -346,7 +347,9 @@ class Pages:
         )
         tools = ""
         if layout.has("buttons"):
-            tools = f'<div{self._class("buttons")}><a href="/reply/{one.key}">{words.reply}</a> <a href="/report/{one.key}">{words.report}</a></div>'
+            links = (("reply", words.reply), ("report", words.report))
+            tools = " ".join(f'<a href="/{path}/{one.key}">{text}</a>' for path, text in links)
+            tools = f"<div{self._class('buttons')}>{tools}</div>"
         body = f"<div{self._class('body')}>{text}</div>"
         post = self._class("post")
         if is_first and layout.has("first apart"):
@@ -354,7 +357,8 @@ class Pages:
         if layout.posts == "table":
             return f"<tr{post}{attrs}><td>{who}</td><td>{when}{body}{note}{sign}{tools}</td></tr>"
         if layout.posts == "rows":
-            return f"<tr{post}{attrs}><td>{who}</td><td>{when}</td></tr><tr><td colspan=2>{body}{note}{sign}{tools}</td></tr>"
+            rest = f"<tr><td colspan=2>{body}{note}{sign}{tools}</td></tr>"
+            return f"<tr{post}{attrs}><td>{who}</td><td>{when}</td></tr>{rest}"
         if layout.posts == "terms":
             return f"<dt{post}{attrs}>{who}{when}</dt><dd>{body}{note}{sign}{tools}</dd>"
         tag = {"cards": "article", "list": "li", "blocks": "div", "tree": "div" if is_first else "li"}[layout.posts]

@@ -12,8 +12,6 @@ from crawl_tasks.cli.exits import Exit
 from crawl_tasks.demo.forum import DemoForum
 from crawl_tasks.demo.http_server import DemoServer
 from crawl_tasks.discovery.links import identity_of, paged_template, shape_of
-from crawl_tasks.model import Fetched
-from crawl_tasks.parse.document import Document
 from crawl_tasks.sites.field_rules import Rule
 from crawl_tasks.sites.loader import load_site
 from tests.unit.command_line import run
@@ -185,7 +183,8 @@ def _keyed_forum() -> dict[str, Answer]:
         "<a href=/club/board/bikes/>Bikes</a> <a href=/club/board/garden/>Garden</a> <a href=/club/login/>Log in</a>"
     )
     rows = "".join(
-        f"<tr><td><a href=/club/thread/{key}/>A long title of a thread</a> <a href=/club/members/7/>{('ben', 'ann', 'ben')[n]}</a>"
+        f"<tr><td><a href=/club/thread/{key}/>A long title of a thread</a> "
+        f"<a href=/club/members/7/>{('ben', 'ann', 'ben')[n]}</a>"
         f"<time datetime=2026-04-2{n}T18:00:00Z>Apr 2{n}</time></td><td>{n}</td></tr>"
         for n, key in enumerate(keys)
     )

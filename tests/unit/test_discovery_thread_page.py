@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from crawl_tasks.discovery.first_post import beginning_of
 
 from crawl_tasks.discovery.boilerplate import buttons_in, edited_in
-from crawl_tasks.discovery.first_post import beginning_of
 from crawl_tasks.discovery.links import links_of
 from crawl_tasks.discovery.list_rules import Listing, list_rules
 from crawl_tasks.discovery.next_page import next_of

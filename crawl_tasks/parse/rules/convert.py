@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from crawl_tasks.errors import ParseError
-from crawl_tasks.parse.document import Document, must, find_all
+from crawl_tasks.parse.document import Document, find_all, must
 from crawl_tasks.parse.markup_limits import check_markup
 from crawl_tasks.parse.values import text as texts
 from crawl_tasks.parse.values.counts import read_count, read_int
