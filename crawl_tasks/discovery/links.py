@@ -73,16 +73,15 @@ def links_of(document: Document, known: str = "") -> dict[str, list[PageLink]]:
         url = document.absolute(node.attributes.get("href") or "")
         text = " ".join(node.text().split())
         if url is not None and text and urlsplit(url).netloc == host:
+            # The name of a reply, behind #, is no part of the page's address.
             there.append((node, url.partition("#")[0], text))
-    # The name of a reply, behind #, is no part of the page's address.
-    page = document.page.url.partition("#")[0]
-    reshaped = _reshaped([(node, url) for node, url, _ in there if url != page])
+    reshaped = _reshaped([(node, url) for node, url, _ in there])
     if known:
         pattern = re.compile(_keys_pattern(known))
         reshaped |= {url: (known, list(one.groups())) for url in reshaped if (one := pattern.match(path_of(url)))}
     found: dict[str, list[PageLink]] = {}
     for node, url, text in there:
-        shape, keys = reshaped.get(url, ("", []))
+        shape, keys = reshaped[url]
         if keys:
             found.setdefault(shape, []).append(PageLink(node, url, shape, tuple(keys), text))
     return {shape: _placed(links) for shape, links in found.items()}

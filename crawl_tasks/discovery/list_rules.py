@@ -174,7 +174,9 @@ def _nearest(found: Sequence[Moments], known: Mapping[int, int | None]) -> Momen
 
 def _is_stable(moments: Moments) -> bool:
     nodes = moments.slot.nodes.values()
-    return all(is_stable((node.attributes.get(moments.attr) if moments.attr else node.text()) or "") for node in nodes)
+    texts = [(node.attributes.get(moments.attr) if moments.attr else node.text()) or "" for node in nodes]
+    # Only the newest are told by `3 hours ago`.
+    return sum(map(is_stable, texts)) * 2 > len(texts)
 
 
 def _addresses(listing: Listing, following: Following | None) -> tuple[list[str], bool]:

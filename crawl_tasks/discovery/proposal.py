@@ -194,7 +194,7 @@ def _threads(probe: HttpProbe, listing: Listing) -> list[ThreadSample]:
 
 
 def score_of(probe: HttpProbe, text: str) -> tuple[int, int, int]:
-    """Return how many checks by the forum's pages refute a file (negative), how many hold, and the records read."""
+    """Return how many checks by the forum's pages refute a file (negative), the records read, and how many checks hold."""
     try:
         site = parse_site(text, "proposal")
         opened = compile_site(site, None)
@@ -204,4 +204,4 @@ def score_of(probe: HttpProbe, text: str) -> tuple[int, int, int]:
     checks = check_trials(site, trials)
     refuted = len(missing_in(trials)) + sum(not one.holds for one in checks)
     read = sum(len(one.parsed.items.comments) + len(one.parsed.items.posts) for one in trials if one.parsed)
-    return -refuted, sum(one.holds for one in checks), read
+    return -refuted, read, sum(one.holds for one in checks)
