@@ -1,4 +1,4 @@
-"""Moments and numbers in the formats of the forum's boards."""
+"""DateSlot and numbers in the formats of the forum's boards."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from crawl_tasks.discovery.list_rules import Following, Listing, list_rules
 from crawl_tasks.discovery.next_page import next_of
 from crawl_tasks.discovery.repeated_records import Rows, are_pages, find_rows, parts_of
 from crawl_tasks.discovery.reply_counts import replies_in
-from crawl_tasks.discovery.thread_page import ThreadRecords, ThreadSample, comment_hypotheses
+from crawl_tasks.discovery.thread_page import FetchedThread, ThreadRecords, comment_hypotheses
 from crawl_tasks.discovery.thread_rules import thread_rules
 from crawl_tasks.discovery.timezone_by_ages import zone_by_ages
 from crawl_tasks.discovery.yaml_rules import aliased
@@ -61,7 +61,10 @@ def propose(probe: HttpProbe, front: Document, found: Findings, language: str = 
         remarks=(*found.remarks, remark),
     )
     hypotheses: list[tuple[ThreadRecords | None, bool]] = [
-        (one, is_inside) for one in comment_hypotheses(samples) for is_inside in (True, False)
+        (one, is_inside)
+        for one in comment_hypotheses(samples)
+        for is_inside in (True, False)
+        if not is_inside or not one.is_behind_post([sample.document for sample in samples])
     ]
     if not hypotheses or any(posting_in(one.document) for one in samples):
         hypotheses.append((None, False))
@@ -178,7 +181,7 @@ def _with_more_rows(probe: HttpProbe, listing: Listing, following: Following | N
     return replace(listing, further=tuple(found))
 
 
-def _threads(probe: HttpProbe, listing: Listing) -> list[ThreadSample]:
+def _threads(probe: HttpProbe, listing: Listing) -> list[FetchedThread]:
     """Fetch a few threads: two with most replies, one with fewest, and some between."""
     counts = replies_in(listing.records)
     order = sorted(range(len(counts)), key=lambda at: -counts[at])
@@ -189,12 +192,12 @@ def _threads(probe: HttpProbe, listing: Listing) -> list[ThreadSample]:
     for at in list(places)[:_MOST_THREADS]:
         link = listing.titles[at]
         with suppress(PageError):
-            found.append(ThreadSample(link, at, Document(probe.page(link.url))))
+            found.append(FetchedThread(link, at, Document(probe.page(link.url))))
     return found
 
 
 def score_of(probe: HttpProbe, text: str) -> tuple[int, int, int]:
-    """Return how many checks by the forum's pages refute a file (negative), the records read, and how many checks hold."""
+    """Return the number of checks that refute a file (negative), of records read, and of checks that hold."""
     try:
         site = parse_site(text, "proposal")
         opened = compile_site(site, None)

@@ -21,7 +21,7 @@ MOST_HYPOTHESES = 6
 
 
 @dataclass(frozen=True, slots=True)
-class ThreadSample:
+class FetchedThread:
     """A thread that was looked at: the link in the list, the number of its row, and the first page."""
 
     link: PageLink
@@ -52,6 +52,20 @@ class ThreadRecords:
         mine = {node.mem_id for node in found}
         return [part for one in found for part in (one, *(followers(one, mine) if self.siblings else ()))]
 
+    def is_behind_post(self, documents: Sequence[Document]) -> bool:
+        """Return whether a moment stands before the first record on all pages: that of a post which stands apart."""
+        return all(self._has_moment_before(one) for one in documents)
+
+    def _has_moment_before(self, document: Document) -> bool:
+        mine = {node.mem_id for node in self.parts(document)}
+        times = {node.mem_id for node in times_in(document.root)}
+        for node in document.root.css("body *"):
+            if node.mem_id in mine:
+                return False
+            if node.mem_id in times:
+                return True
+        return False
+
     @property
     def later(self) -> str:
         """The selector of the records behind the first one."""
@@ -64,7 +78,7 @@ class ThreadRecords:
         return any(above.mem_id in mine for node in nodes for above in upwards(node.parent))
 
 
-def comment_hypotheses(samples: Sequence[ThreadSample]) -> list[ThreadRecords]:
+def comment_hypotheses(samples: Sequence[FetchedThread]) -> list[ThreadRecords]:
     """Return possible comments, likeliest first: most of the page's words, a moment each and, if possible, ids."""
     found: dict[tuple[str, str], ThreadRecords] = {}
     for sample in sorted(samples, key=lambda one: -len(one.document.page.body))[:2]:

@@ -13,8 +13,8 @@ from crawl_tasks.discovery.json_ld_rules import linked_rules, posting_in
 from crawl_tasks.discovery.links import PageLink, identity_of, paged_template, template_of
 from crawl_tasks.discovery.next_page import GUESS, Step, next_of
 from crawl_tasks.discovery.repeated_records import selector_in, upwards
-from crawl_tasks.discovery.slots import Moments, Path, Slot, Slots, is_of_author, node_at
-from crawl_tasks.discovery.thread_page import ThreadRecords, ThreadSample
+from crawl_tasks.discovery.slots import DateSlot, Path, Slot, Slots, is_of_author, node_at
+from crawl_tasks.discovery.thread_page import FetchedThread, ThreadRecords
 from crawl_tasks.discovery.yaml_rules import CHECK, fields_text, indented, scalar
 from crawl_tasks.parse.document import Document, find_all
 from crawl_tasks.parse.rules.siblings import followers
@@ -65,7 +65,7 @@ class _Found:
 
 
 def thread_rules(
-    samples: Sequence[ThreadSample], records: ThreadRecords | None, example: PageLink, of_lists: Step | None, *,
+    samples: Sequence[FetchedThread], records: ThreadRecords | None, example: PageLink, of_lists: Step | None, *,
     is_post_inside: bool = True,
 ) -> ThreadReading:  # fmt: skip
     """Propose `post` and `comment` by a hypothesis: which elements are records, and whether the post is the first.
@@ -166,7 +166,7 @@ def _fields_of(named: Sequence[tuple[str, LexborNode]]) -> _Found:
 
 
 def _rules(
-    slots: Slots, author: Slot | None, moment: Moments | None, path: Path | None, authors: Mapping[int, str],
+    slots: Slots, author: Slot | None, moment: DateSlot | None, path: Path | None, authors: Mapping[int, str],
     select: _Select,
 ) -> dict[str, str]:  # fmt: skip
     count = len(slots.records)
@@ -191,7 +191,7 @@ def _rules(
     return rules
 
 
-def moment_text(moment: Moments, css: str | None, name: str = "created_at") -> dict[str, str]:
+def moment_text(moment: DateSlot, css: str | None, name: str = "created_at") -> dict[str, str]:
     """Return the rule of a moment, none without a selector."""
     if css is None:
         return {}
@@ -222,7 +222,7 @@ def _joint(rest: str, within: str, *, quoted: bool) -> str:
 
 
 def _on_pages(
-    samples: Sequence[ThreadSample], records: ThreadRecords, nodes: Sequence[Sequence[LexborNode]]
+    samples: Sequence[FetchedThread], records: ThreadRecords, nodes: Sequence[Sequence[LexborNode]]
 ) -> _Select:
     """Return a function that finds elements of the first record on each page from the top of the page.
 
@@ -282,7 +282,7 @@ def _original(
     return part, found
 
 
-def _fields_apart(samples: Sequence[ThreadSample], inside: Set[int], like: _Found) -> _Found:
+def _fields_apart(samples: Sequence[FetchedThread], inside: Set[int], like: _Found) -> _Found:
     """Find the fields of posts that stand apart from the comments, one on each page."""
     pages = [root for one in samples if (root := one.document.root.css_first("body")) is not None]
     for cut in range(_MOST_CUT):
@@ -336,7 +336,7 @@ def _is_inside(node: LexborNode, others: Set[int]) -> bool:
     return any(above.mem_id in others for above in upwards(node))
 
 
-def _title(samples: Sequence[ThreadSample]) -> str | None:
+def _title(samples: Sequence[FetchedThread]) -> str | None:
     """Return the selector of the heading with the text of the thread's link, else of any heading."""
     targets = [_heading(one.document, one.link.text) for one in samples]
     css = selector_in([one.document.root for one in samples], targets)

@@ -1,4 +1,4 @@
-"""Moments and numbers as forums write them."""
+"""DateSlot and numbers as forums write them."""
 
 from __future__ import annotations
 
