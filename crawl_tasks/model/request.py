@@ -91,7 +91,8 @@ class Request(NamedTuple):
     a chain, which stops where nothing is new. With `only_if_named`, a request is admitted only if the thread was named
     before: such a request tells of news in a thread that another board lists. With `is_again`, a request is admitted
     whatever the guard says. With `is_hidden`, the list says that the post is deleted: a known post is not requested
-    until the list no longer says so. `wait_s` is the time between admission and fetch, in seconds.
+    until the list no longer says so. With `is_stored`, the database has the page with that revision, which counts for a
+    guard of mode `database` alone. `wait_s` is the time between admission and fetch, in seconds.
     """
 
     site: str
@@ -108,6 +109,7 @@ class Request(NamedTuple):
     is_hidden: bool = False
     is_again: bool = False
     wait_s: int = 0
+    is_stored: bool = False
 
     @property
     def meta(self) -> dict[str, object]:
