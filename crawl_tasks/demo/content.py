@@ -39,7 +39,7 @@ class Board:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A comment. DateSlot are seconds since the epoch, here and below."""
+    """A comment. Moments are seconds since the epoch, here and below."""
 
     comment_id: str
     parent_id: str | None

@@ -1,4 +1,4 @@
-"""DateSlot and numbers in the formats of the forum's boards."""
+"""Moments and numbers in the formats of the forum's boards."""
 
 from __future__ import annotations
 

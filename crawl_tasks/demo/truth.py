@@ -21,7 +21,7 @@ class TrueForum(NamedTuple):
 class TruePost(NamedTuple):
     """A post as its page and its rows show it. A deleted one (`state`) has the fields of rows only, and no `body`.
 
-    DateSlot are seconds since the epoch, multiples of `precision_s`. `forum_ids` has the home board first.
+    Moments are seconds since the epoch, multiples of `precision_s`. `forum_ids` has the home board first.
     """
 
     post_id: str

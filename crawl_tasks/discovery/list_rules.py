@@ -12,7 +12,7 @@ from crawl_tasks.discovery.links import PageLink, identity_of, paged_template, t
 from crawl_tasks.discovery.next_page import GUESS, Step
 from crawl_tasks.discovery.repeated_records import Rows, selector_in, selector_of
 from crawl_tasks.discovery.reply_counts import count_rules, words_of
-from crawl_tasks.discovery.slots import DateSlot, Slots
+from crawl_tasks.discovery.slots import MomentSlot, Slots
 from crawl_tasks.discovery.thread_rules import FirstPost, moment_text
 from crawl_tasks.discovery.vocabulary import EMPTY, LATEST
 from crawl_tasks.discovery.yaml_rules import CHECK, fields_text, scalar
@@ -162,7 +162,7 @@ def _moments(slots: Slots, first: Mapping[int, FirstPost]) -> tuple[dict[str, st
     return rules, last is not None and _is_stable(last)
 
 
-def _nearest(found: Sequence[DateSlot], known: Mapping[int, int | None]) -> DateSlot | None:
+def _nearest(found: Sequence[MomentSlot], known: Mapping[int, int | None]) -> MomentSlot | None:
     """Return the moments that are those of the threads' own pages, to a day."""
     there = {row: at for row, at in known.items() if at is not None}
     for one in found:
@@ -172,7 +172,7 @@ def _nearest(found: Sequence[DateSlot], known: Mapping[int, int | None]) -> Date
     return None
 
 
-def _is_stable(moments: DateSlot) -> bool:
+def _is_stable(moments: MomentSlot) -> bool:
     nodes = moments.slot.nodes.values()
     texts = [(node.attributes.get(moments.attr) if moments.attr else node.text()) or "" for node in nodes]
     # Only the newest are told by `3 hours ago`.

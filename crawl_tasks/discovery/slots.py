@@ -52,7 +52,7 @@ class Slot:
 
 
 @dataclass(frozen=True, slots=True)
-class DateSlot:
+class MomentSlot:
     """A slot of moments: the attribute with the moment ("" for the text), a strptime format if needed, the moments."""
 
     slot: Slot
@@ -103,7 +103,7 @@ class Slots:
         read = [_moment(text) is not None for text in slot.texts().values()]
         return sum(read) * 2 > len(read)
 
-    def moments(self, share: float = 0.8) -> list[DateSlot]:
+    def moments(self, share: float = 0.8) -> list[MomentSlot]:
         """Return slots of moments, in the order of the page."""
         found = []
         for slot in self._often(share):
@@ -121,7 +121,7 @@ class Slots:
                 # One moment in all records is that of the page, or of everybody's joining.
                 is_one = len(read) > 2 and len(set(read.values())) == 1
                 if len(read) >= share * len(said) and not is_one:
-                    found.append(DateSlot(slot, attr, form, read))
+                    found.append(MomentSlot(slot, attr, form, read))
                     break
         return found
 

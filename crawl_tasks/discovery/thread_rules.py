@@ -13,7 +13,7 @@ from crawl_tasks.discovery.json_ld_rules import linked_rules, posting_in
 from crawl_tasks.discovery.links import PageLink, identity_of, paged_template, template_of
 from crawl_tasks.discovery.next_page import GUESS, Step, next_of
 from crawl_tasks.discovery.repeated_records import selector_in, upwards
-from crawl_tasks.discovery.slots import DateSlot, Path, Slot, Slots, is_of_author, node_at
+from crawl_tasks.discovery.slots import MomentSlot, Path, Slot, Slots, is_of_author, node_at
 from crawl_tasks.discovery.thread_page import FetchedThread, ThreadRecords
 from crawl_tasks.discovery.yaml_rules import CHECK, fields_text, indented, scalar
 from crawl_tasks.parse.document import Document, find_all
@@ -166,7 +166,7 @@ def _fields_of(named: Sequence[tuple[str, LexborNode]]) -> _Found:
 
 
 def _rules(
-    slots: Slots, author: Slot | None, moment: DateSlot | None, path: Path | None, authors: Mapping[int, str],
+    slots: Slots, author: Slot | None, moment: MomentSlot | None, path: Path | None, authors: Mapping[int, str],
     select: _Select,
 ) -> dict[str, str]:  # fmt: skip
     count = len(slots.records)
@@ -191,7 +191,7 @@ def _rules(
     return rules
 
 
-def moment_text(moment: DateSlot, css: str | None, name: str = "created_at") -> dict[str, str]:
+def moment_text(moment: MomentSlot, css: str | None, name: str = "created_at") -> dict[str, str]:
     """Return the rule of a moment, none without a selector."""
     if css is None:
         return {}

@@ -141,7 +141,7 @@ def test_a_site_in_its_quiet_hours_is_not_late(healthy: Snapshot) -> None:
 # ---- Over time -------------------------------------------------------------------------------------------------
 
 
-class DateSlot:
+class Moments:
     """Gives the snapshots that a test sets."""
 
     def __init__(self, now: Snapshot) -> None:
@@ -160,12 +160,12 @@ class DateSlot:
 
 
 @pytest.fixture
-def moments(healthy: Snapshot) -> DateSlot:
-    return DateSlot(healthy)
+def moments(healthy: Snapshot) -> Moments:
+    return Moments(healthy)
 
 
 @pytest.fixture
-def herald(client: redis.Redis, inbox: Inbox, moments: DateSlot) -> Callable[..., Notifier]:
+def herald(client: redis.Redis, inbox: Inbox, moments: Moments) -> Callable[..., Notifier]:
     frontier = Frontier(client, "test")
 
     def make(repeat_ms: int = HOUR_MS, hold_ms: int = 0) -> Notifier:
@@ -181,7 +181,7 @@ def told(inbox: Inbox) -> list[tuple[str, str]]:
 
 
 def test_an_alert_is_told_once_when_it_begins_and_once_when_it_ends(
-    herald: Callable[..., Notifier], moments: DateSlot, inbox: Inbox
+    herald: Callable[..., Notifier], moments: Moments, inbox: Inbox
 ) -> None:
     first, second = herald(), herald()
     moments.pass_by(1000, produced_at_ms=0)
@@ -196,7 +196,7 @@ def test_an_alert_is_told_once_when_it_begins_and_once_when_it_ends(
     assert told(inbox) == [("begins", "CrawlBeatSilent"), ("ended", "CrawlBeatSilent")]
 
 
-def test_an_alert_that_lasts_is_told_again(herald: Callable[..., Notifier], moments: DateSlot, inbox: Inbox) -> None:
+def test_an_alert_that_lasts_is_told_again(herald: Callable[..., Notifier], moments: Moments, inbox: Inbox) -> None:
     watch = herald(repeat_ms=0)
     moments.pass_by(1000, produced_at_ms=0)
 
@@ -208,7 +208,7 @@ def test_an_alert_that_lasts_is_told_again(herald: Callable[..., Notifier], mome
     assert since[0] == since[1]
 
 
-def test_what_is_over_soon_is_not_told(herald: Callable[..., Notifier], moments: DateSlot, inbox: Inbox) -> None:
+def test_what_is_over_soon_is_not_told(herald: Callable[..., Notifier], moments: Moments, inbox: Inbox) -> None:
     watch = herald(hold_ms=HOLD_MS)
     moments.pass_by(1000, produced_at_ms=0)
     watch.look()
@@ -225,7 +225,7 @@ def test_what_is_over_soon_is_not_told(herald: Callable[..., Notifier], moments:
 
 
 def test_a_restart_neither_ends_nor_repeats_what_goes_on(
-    herald: Callable[..., Notifier], moments: DateSlot, inbox: Inbox
+    herald: Callable[..., Notifier], moments: Moments, inbox: Inbox
 ) -> None:
     before = herald(hold_ms=0)
     before.look()
@@ -240,7 +240,7 @@ def test_a_restart_neither_ends_nor_repeats_what_goes_on(
 
 
 def test_an_alert_that_could_not_be_told_is_told_at_the_next_look(
-    herald: Callable[..., Notifier], moments: DateSlot, inbox: Inbox
+    herald: Callable[..., Notifier], moments: Moments, inbox: Inbox
 ) -> None:
     watch = herald()
     moments.pass_by(1000, produced_at_ms=0)
@@ -259,7 +259,7 @@ def test_an_alert_that_could_not_be_told_is_told_at_the_next_look(
 
 
 def test_a_redis_that_does_not_answer_is_told_once(
-    herald: Callable[..., Notifier], moments: DateSlot, inbox: Inbox
+    herald: Callable[..., Notifier], moments: Moments, inbox: Inbox
 ) -> None:
     watch = herald()
     well, moments.now = moments.now, None
