@@ -19,6 +19,7 @@ CrawlError
     │   ├── NoTurn               retry   nothing was sent: the site rests, or the lease was lost
     │   ├── Gone                 gone    404, 410: an answer, not a failure
     │   ├── AccessDenied         park    401, 403, 407, 451, a login wall
+    │   ├── LoginRefused         retry   the forum does not take our login, or no login is left today
     │   ├── Challenged           park    a captcha, or another wall against robots, in the place of the page
     │   ├── RobotsUnavailable    retry   robots.txt answers 5xx or not at all: disallowed for now (RFC 9309, 2.3.1.4)
     │   ├── RobotsRefused        bury    robots.txt disallows the address
@@ -28,6 +29,7 @@ CrawlError
     │   ├── TooLarge             bury    over the limit on wire or decoded bytes
     │   ├── RefusedAddress       bury    scheme, port, private network: not an address we go to
     │   └── BadEncoding          bury    a content encoding or type we do not read
+    ├── ArchiveFailed            retry   the site's archive cannot be written: nothing is fetched for now
     ├── ParseError               park    the page does not match the site file, and waits for a mended rule
     ├── Hung                     park    the work on the page did not end within its lease
     └── Crashed                  park    our code or a site's function failed, and waits for a mended one
@@ -194,6 +196,14 @@ class AccessDenied(FetchError):
     says_nothing = True
 
 
+class LoginRefused(FetchError):
+    """The forum does not take the login of the site file, or no login is left today."""
+
+    scope = Scope.SITE
+    reason = "login"
+    rests_site = True
+
+
 class Challenged(FetchError):
     """A captcha or another bot wall stands in the place of the page."""
 
@@ -260,6 +270,14 @@ class BadEncoding(FetchError):
 
     fate = Fate.BURY
     reason = "undecodable"
+
+
+class ArchiveFailed(PageError):
+    """The archive of the site cannot be written. No page counts without its record there, so nothing is fetched."""
+
+    scope = Scope.NOTHING
+    reason = "archive"
+    retry_after_s = 30.0
 
 
 class ParseError(PageError):

@@ -48,6 +48,18 @@ class Settings(BaseModel):
     database_url: str = Field(
         "", repr=False, description="SQLAlchemy URL of the store. Empty: SQLite, crawl.db in state_dir."
     )
+    archive_dir: Path = Field(
+        Path(), description="Directory of the WARC files of sites with `archive: true`. Empty: archive in state_dir."
+    )
+    archive_file_bytes: int = Field(
+        256 << 20, ge=1 << 20, le=1 << 40, description="Size in bytes from which an archive goes on in a new file."
+    )
+    archive_file_s: float = Field(
+        3600, ge=1, le=604_800, description="Age in seconds from which an archive goes on in a new file."
+    )
+    archive_free_bytes: int = Field(
+        256 << 20, ge=0, description="Room in bytes on the archive's disk below which its sites are not fetched."
+    )
     sites_dir: Path = Field(Path("config/sites"), description="Directory of the site files.")
     contact: str | None = Field(
         None, description="Address or page where a forum's operator reaches you; required for public sites."
@@ -62,6 +74,11 @@ class Settings(BaseModel):
         SecretStr(""),
         description="Proxy to fetch through where the site file names none: http://..., socks5://... or socks5h://...;"
         " user and password may stand in it.",
+    )
+    session_key: SecretStr = Field(
+        SecretStr(""),
+        description="Seals the sessions of sites behind a login in Redis: 32 random characters or more, the same in all"
+        " processes that fetch.",
     )
     store_batch: int = Field(500, ge=1, le=5000, description="Pages stored in one transaction at most.")
     store_at: int = Field(250, ge=1, le=5000, description="Waiting pages at which the store is called at once.")
@@ -141,6 +158,8 @@ class Settings(BaseModel):
             url = running.read_text("utf-8").strip() if running.is_file() else "redis://127.0.0.1:6379/0"
             # The model is frozen for everybody else.
             object.__setattr__(self, "redis_url", url)
+        if self.archive_dir == Path():
+            object.__setattr__(self, "archive_dir", self.state_dir / "archive")
         if not self.database_url:
             object.__setattr__(self, "database_url", f"sqlite:///{self.state_dir / 'crawl.db'}")
         return self
@@ -206,4 +225,4 @@ def reference() -> str:
 
 
 def _default(value: object) -> str:
-    return f"`{value}`" if value not in ("", None, SecretStr("")) else "none"
+    return f"`{value}`" if value not in ("", None, Path(), SecretStr("")) else "none"

@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterator
 from importlib import metadata
+from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
@@ -96,14 +97,14 @@ def _packages() -> Iterator[Fact | Problem]:
     yield Fact("crawl_tasks", metadata.version("crawl_tasks"))
 
 
-def _directory(state_dir: Path) -> Fact | Problem:
+def _directory(directory: Path, least_bytes: int = LEAST_DISK_BYTES) -> Fact | Problem:
     # The first crawl makes the directory. Until then its nearest existing parent decides.
-    there = next(path for path in (state_dir.absolute(), *state_dir.absolute().parents) if path.exists())
-    if shutil.disk_usage(there).free < LEAST_DISK_BYTES:
+    there = next(path for path in (directory.absolute(), *directory.absolute().parents) if path.exists())
+    if shutil.disk_usage(there).free < least_bytes:
         return kinds.DISK_FULL.problem(path=there)
     if there.is_dir() and os.access(there, os.W_OK | os.X_OK):
-        return Fact("state", f"{state_dir} is writable")
-    return kinds.STATE_DIRECTORY.problem(path=state_dir, parent=there)
+        return Fact("state", f"{directory} is writable")
+    return kinds.STATE_DIRECTORY.problem(path=directory, parent=there)
 
 
 def open_files() -> Fact | Problem:
@@ -130,6 +131,10 @@ def _sites(settings: Settings) -> Iterator[Fact | Problem]:
         return
     yield Fact("sites", f"{', '.join(site.name for site in sites)} in {settings.sites_dir}")
     yield _contact(sites, settings.contact)
+    if archived := [site.name for site in sites if site.archive]:
+        if find_spec("warcio") is None:
+            yield kinds.ARCHIVE_PACKAGE.problem(sites=", ".join(archived))
+        yield _directory(settings.archive_dir, settings.archive_free_bytes)
 
 
 def examine_published(settings: Settings, snapshot: Snapshot) -> Iterator[Problem]:

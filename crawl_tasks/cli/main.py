@@ -31,6 +31,7 @@ COMMANDS = {
     "shell": ("shell", "Fetch a page and look at it from a Python prompt."),
     "sites": ("sites", "Check the site files and publish them to the workers, list, flush and remove sites."),
     "seed": ("seed", "Ask for boards, posts or addresses to be fetched."),
+    "reread": ("reread", "Read archived pages by today's rules, and correct what is stored."),
     "export": ("export", "Write posts and comments as JSON Lines, CSV or Parquet."),
     "search": ("search", "Show the newest posts and comments with some words."),
     "schedule": ("schedule", "Show and change when boards are scanned."),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime
 
 import click
@@ -46,11 +46,12 @@ def remove(name: str, *, data: bool, yes: bool, why: str) -> None:
         chosen_sites(frontier, (name,))
     if not yes:
         click.confirm(f"Remove {name}{' and all that is stored of it' if data else ''}?", abort=True)
-    with _database_of(settings, frontier, name, is_needed=data) as store:
+    with database_of(settings, frontier, name) if data else nullcontext() as store:
         frontier.sites.remove(name, operator(why))
         Admin(frontier).restore.wipe(name)
         if store is not None:
-            _store_rest(frontier, store, name)
+            later = f"crawl-tasks sites remove {name} --data"
+            store_waiting(frontier, store, f"{name} is removed, but its last pages are not stored; later: {later}")
             store.erase(name)
     store_decisions(settings, frontier)
     click.echo(f"{name} is removed{', with all that was stored of it' if data else '; what is stored of it stays'}")
@@ -88,36 +89,31 @@ def flush(name: str, *, guard: bool, queue: bool, yes: bool, why: str) -> None:
 
 
 @contextmanager
-def _database_of(settings: Settings, frontier: Frontier, name: str, *, is_needed: bool) -> Iterator[Store | None]:
-    """Yield the database of this ledger, or None where it is not needed.
+def database_of(settings: Settings, frontier: Frontier, name: str) -> Iterator[Store]:
+    """Yield the database of this ledger.
 
     Raises:
         ConfigError: the database is another ledger's.
         StoreError: it cannot be used.
     """
-    if not is_needed:
-        yield None
-        return
     with Store(settings.database_url) as store:
         if store.epoch() not in (None, Admin(frontier).restore.epoch()):
-            raise ConfigError(f"{name}: CRAWL_DATABASE_URL is not the database of this crawl; nothing was removed")
+            raise ConfigError(f"{name}: CRAWL_DATABASE_URL is not the database of this crawl; nothing was changed")
         yield store
 
 
-def _store_rest(frontier: Frontier, store: Store, name: str) -> None:
-    """Store what waits in the outbox now. Later pages are none of the removed site.
+def store_waiting(frontier: Frontier, store: Store, failure: str) -> None:
+    """Store what waits in the outbox now.
 
     Raises:
-        StoreError: the pages are not stored in time.
+        StoreError: the pages are not stored in time. The message is that of the failure.
     """
     newest, deadline = frontier.outbox.newest(), time.monotonic() + OUTBOX_WAIT_S
     consumer = OutboxConsumer(frontier, lambda: store, batch=500, worth=1)
     while frontier.outbox.has_until(newest):
         consumer.run()
         if time.monotonic() > deadline:
-            raise StoreError(
-                f"{name} is removed, but its last pages are not stored; later: crawl-tasks sites remove {name} --data"
-            )
+            raise StoreError(failure)
         time.sleep(0.1)
 
 

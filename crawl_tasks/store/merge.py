@@ -35,7 +35,7 @@ def merge(shape: Shape, one: Row, two: Row) -> tuple[Row, list[Replaced]]:
         The row, and the values of tracked fields that lost to another value.
     """
     at, end, stamps = shape.key_size, shape.end, shape.stamps_at
-    (seen_one, first_one), (seen_two, first_two) = _times(shape, one), _times(shape, two)
+    (seen_one, first_one), (seen_two, first_two) = times_of(shape, one), times_of(shape, two)
     # From here on `two` is the later row.
     if seen_one > seen_two:
         return merge(shape, two, one)
@@ -121,7 +121,7 @@ def _said(text: Value, stamps: Stamps, seen_at: float) -> dict[str, _Said]:
     }
 
 
-def _times(shape: Shape, row: Row) -> tuple[float, float]:
+def times_of(shape: Shape, row: Row) -> tuple[float, float]:
     """Return seen_at and first_seen_at."""
     return row[shape.key_size], row[shape.end]  # type: ignore[return-value]  # these two columns hold floats
 

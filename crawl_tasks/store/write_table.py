@@ -171,7 +171,7 @@ def _versions(gathered: Gathered) -> list[Row]:
         for loser in gathered.losers[key]:
             if loser.value == row[shape.columns.index(loser.field)]:
                 continue
-            version = _version_key(shape, key, loser)
+            version = version_key(shape, key, loser)
             known = found.get(version)
             if known is None or known.seen_at < loser.seen_at:
                 found[version] = loser
@@ -181,9 +181,10 @@ def _versions(gathered: Gathered) -> list[Row]:
 def _new_values(shape: Shape, key: Key, stored: Row, merged: Row) -> list[Key]:
     """Return the keys of the versions whose value is the current one again."""
     changed = [index for index in shape.tracked_at if stored[index] is not None and stored[index] != merged[index]]
-    return [_version_key(shape, key, Replaced(shape.columns[index], merged[index], 0.0)) for index in changed]
+    return [version_key(shape, key, Replaced(shape.columns[index], merged[index], 0.0)) for index in changed]
 
 
-def _version_key(shape: Shape, key: Key, loser: Replaced) -> Key:
+def version_key(shape: Shape, key: Key, loser: Replaced) -> Key:
+    """Return the key of the version that a value of a row is."""
     kind, (site, post_id, comment_id) = ("post", (*key, "")) if shape is POSTS else ("comment", key)
     return (site, kind, post_id, comment_id, loser.field, digest(loser.value))

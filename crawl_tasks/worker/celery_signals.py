@@ -163,9 +163,12 @@ def stop_ticker(**_: object) -> None:
 
 @signals.worker_shutdown.connect
 @signals.worker_process_shutdown.connect
-def finish_hooks(**_: object) -> None:
-    """Wait a moment for the hooks: the last events, as the end of a crawl, would else be lost with the process."""
+def finish(**_: object) -> None:
+    """Wait a moment for the hooks, whose last events would else be lost with the process. Complete the archive."""
     runtime().hooks.finish(GRACE_S)
+    # Only a fetching worker has one, as above.
+    if "archive" in vars(runtime()):
+        runtime().archive.close()
 
 
 @signals.setup_logging.connect

@@ -9,14 +9,18 @@ from collections.abc import Callable
 
 from crawl_tasks.errors import Challenged, ParseError
 from crawl_tasks.fetch.bot_walls import bot_wall_in
-from crawl_tasks.model import Comment, Fetched, Items, Lease, Parsed, Post
+from crawl_tasks.model import Comment, Fetched, Items, Lease, Parsed, Post, Request, Stage
 from crawl_tasks.model.own_counters import count
 from crawl_tasks.registry.site_registry import CompiledSite
+from crawl_tasks.sites.addresses import Addresses
 
 log = logging.getLogger(__name__)
 
 _PARTICULAR = re.compile(r"'(?:[^'\\]|\\.)*'|\"[^\"]*\"|\d+")
 _MOST_REMARKS = 100
+
+BEHIND_LOGIN = "behind_login"
+"""The name of that mark in `extra`."""
 
 
 def read_page(
@@ -34,9 +38,30 @@ def read_page(
     parsed = _parse(site, lease, page)
     for note in parsed.notes:
         _remark(site, lease, note)
+    if page.is_behind_login:
+        parsed = parsed._replace(items=_marked(parsed.items))
     if site.priority_of is not None:
         parsed = _prioritized(site, lease, parsed)
     return parsed if site.pipeline is None else site.pipeline.process(lease.request, parsed, tell_drop)
+
+
+def _marked(items: Items) -> Items:
+    """Return items with the mark of those that only members see, which the store and exports keep."""
+    return items._replace(
+        posts=tuple(one._replace(extra={**(one.extra or {}), BEHIND_LOGIN: "true"}) for one in items.posts),
+        comments=tuple(one._replace(extra={**(one.extra or {}), BEHIND_LOGIN: "true"}) for one in items.comments),
+    )
+
+
+def gone_items(request: Request, addresses: Addresses, seen_at: float) -> Items:
+    """Return the items of a page that does not exist: a post that is deleted, nothing for other pages."""
+    if request.stage is not Stage.POST or not addresses.is_own_key(request.stage, request.key):
+        return Items(request.site)
+    post = Post(
+        request.key, seen_at=seen_at, url=request.address, state="deleted",
+        revision=request.revision or None, is_page=True,
+    )  # fmt: skip
+    return Items(request.site, posts=(post,))
 
 
 def _prioritized(site: CompiledSite, lease: Lease, parsed: Parsed) -> Parsed:

@@ -26,21 +26,22 @@ from crawl_tasks.errors import (
     RedisUnreachable,
 )
 from crawl_tasks.fetch.fetcher import Fetcher
-from crawl_tasks.fetch.http_status import age_s, moment
 from crawl_tasks.fetch.revalidation import validator_of
 from crawl_tasks.fetch.throttle import Throttle
+from crawl_tasks.fetch.web_archive import Archive
 from crawl_tasks.frontier.frontier import Frontier, NoLease
 from crawl_tasks.frontier.kept_pages import KeptPage
 from crawl_tasks.frontier.replies import CommitResult, FailResult, NextPage
 from crawl_tasks.frontier.retry import NO_RETRY, Verdict, judge
 from crawl_tasks.frontier.slot_throttle import NoDelayThrottle, SlotThrottle
 from crawl_tasks.logs import OutageLog, page_at_hand
-from crawl_tasks.model import Comment, Effort, Fetched, Items, Lease, Parsed, Post, Request, Stage, State
+from crawl_tasks.model import Comment, Effort, Lease, Parsed, Post, Request, Stage, State
 from crawl_tasks.registry.site_registry import CompiledSite, SiteRegistry
 from crawl_tasks.sites.addresses import Addresses
 from crawl_tasks.worker.attempt_timer import AttemptTimer, LeasedPage
 from crawl_tasks.worker.hook_runner import HookRunner
-from crawl_tasks.worker.page_reading import read_page
+from crawl_tasks.worker.page_fetch import PageFetch, now, seen_at
+from crawl_tasks.worker.page_reading import gone_items, read_page
 from crawl_tasks.worker.task_message import TaskMessage, request_of, validate
 from crawl_tasks.worker.task_result import Outcome, TaskResult
 
@@ -79,12 +80,14 @@ class PageTask:
         fetcher: Fetcher,
         hooks: HookRunner | None = None,
         mark_stored: Callable[[Parsed], Parsed] = lambda parsed: parsed,
+        archive: Archive | None = None,
     ) -> None:
         self._frontier = frontier
         self._mark_stored = mark_stored
         self._hooks = hooks or HookRunner()
         self._sites = sites
         self._fetcher = fetcher
+        self._fetch = PageFetch(fetcher, archive)
         self._crawl_delays: dict[str, float] = {}
         self.in_hand: dict[int, LeasedPage] = {}
         """The pages in hand, by thread."""
@@ -155,9 +158,7 @@ class PageTask:
         if (request := site.current(lease.request)) is not lease.request:
             lease = lease._replace(request=request)
             page_at_hand.set(lease)
-        page = self._fetcher.fetch(lease.request, site.policy, lease.validator, timer.throttle)
-        timer.fetched(page)
-        page = _dated(page, lease, timer)
+        page = self._fetch.fetch(lease, site, timer)
         self._write(lease, timer, lambda: self._apply_crawl_delay(lease, site))
         # The reason of the earlier attempt may be that this page costs its worker more than a lease, or its life.
         if lease.attempt > 1 and not self._write(lease, timer, lambda: self._frontier.note_parsing(lease)):
@@ -221,7 +222,7 @@ class PageTask:
             try:
                 return verb()
             except RedisUnreachable as error:
-                if _now(lease, timer) + ASK_AGAIN_S > lease.deadline_ms / 1000:
+                if now(lease, timer) + ASK_AGAIN_S > lease.deadline_ms / 1000:
                     raise
                 self._outage.fail(error)
                 time.sleep(ASK_AGAIN_S)
@@ -250,9 +251,8 @@ class PageTask:
         effort = timer.effort(error.status)
         if error.fate is Fate.GONE or ends_walk(lease.request, error):
             headers = error.headers if timer.page is None else timer.page.headers
-            # Ordered by the token of the lease, as every observation is: a worker's own clock may be wrong.
-            seen_at = lease.token / 1000 - age_s(headers, _now(lease, timer))
-            return TaskResult(self._gone(lease, effort, seen_at, is_there_less=error.fate is Fate.GONE))
+            at = seen_at(headers, lease, timer)
+            return TaskResult(self._gone(lease, effort, at, is_there_less=error.fate is Fate.GONE))
         # Only a retry needs the policy of the site. A site that cannot be compiled must still be able to park pages.
         is_retry = error.fate is Fate.RETRY
         terms = self._sites.open(lease.request.site, lease.site_version).retry if is_retry else NO_RETRY
@@ -286,21 +286,15 @@ class PageTask:
         self._hooks.tell(site.name, site.hooks, "page_failed", request=lease.request, **told)
         self._hooks.tell_idle(site.name, site.hooks, failed.idle)
 
-    def _gone(self, lease: Lease, effort: Effort, seen_at: float, *, is_there_less: bool) -> str:
+    def _gone(self, lease: Lease, effort: Effort, at: float, *, is_there_less: bool) -> str:
         """Commit a page that does not exist: its request is done, and a post is marked as deleted."""
         request = lease.request
         site = self._sites.open(request.site, lease.site_version)
         addresses = site.addresses
-        is_post = request.stage is Stage.POST and addresses.is_own_key(request.stage, request.key)
-        post = Post(
-            request.key, seen_at=seen_at, url=request.address, state="deleted",
-            revision=request.revision or None, is_page=True,
-        )  # fmt: skip
-        posts = (post,) if is_post else ()
         # A thread that shrank ends on an earlier page now, and the comments written since may stand there.
         before = _page_before(request, addresses) if is_there_less else ()
         tail = request.page - 1 if request.stage is Stage.COMMENT and is_there_less else 0
-        parsed, is_post_page = Parsed(Items(request.site, posts=posts), before, tail), request.stage is Stage.POST
+        parsed, is_post_page = Parsed(gone_items(request, addresses, at), before, tail), request.stage is Stage.POST
         receipt = self._frontier.commit(lease, parsed, f"gone:{request.stage.value}", effort, is_gone=is_post_page)
         log.info("page is gone")
         if receipt is None:
@@ -313,18 +307,6 @@ class PageTask:
         site = self._sites.latest(message.site)
         admission = self._frontier.admit(message.site, [request_of(message, site)])
         return Outcome.ADMITTED if admission.new else Outcome.KNOWN
-
-
-def _dated(page: Fetched, lease: Lease, timer: AttemptTimer) -> Fetched:
-    """Return a page with times by the clock of Redis, so that a worker with a wrong clock orders like all others."""
-    now = _now(lease, timer)
-    age = age_s(page.headers, now)
-    return page._replace(at_s=moment(page.headers, now), age_s=age, seen_at=lease.token / 1000 - age)
-
-
-def _now(lease: Lease, timer: AttemptTimer) -> float:
-    """Return the present by the clock of Redis, in seconds since the epoch."""
-    return lease.at_ms / 1000 + timer.elapsed_s()
 
 
 def _page_before(request: Request, addresses: Addresses) -> tuple[Request, ...]:

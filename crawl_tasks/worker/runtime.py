@@ -22,6 +22,7 @@ from crawl_tasks.worker.hook_runner import HookRunner
 from crawl_tasks.worker.store_task import OutboxConsumer
 
 if TYPE_CHECKING:
+    from crawl_tasks.fetch.web_archive import Archive
     from crawl_tasks.model import Parsed
     from crawl_tasks.registry.site_registry import SiteRegistry
     from crawl_tasks.worker.database_guard import DatabaseGuard
@@ -76,6 +77,7 @@ class Runtime:
     def page_task(self) -> PageTask:
         """The page task, with its HTTP client."""
         from crawl_tasks.fetch.fetcher import build_fetcher  # noqa: PLC0415 (as above)
+        from crawl_tasks.fetch.login_sessions import Sessions  # noqa: PLC0415 (as above)
         from crawl_tasks.worker.page_task import PageTask  # noqa: PLC0415
 
         settings = self.settings
@@ -84,8 +86,9 @@ class Runtime:
             ca_file=settings.ca_file,
             proxy=settings.proxy.get_secret_value(),
             shelf=self.frontier.robots,
+            sessions=Sessions(self.frontier.logins, settings.session_key.get_secret_value()),
         )
-        return PageTask(self.frontier, self.sites, fetcher, self.hooks, self._mark_stored)
+        return PageTask(self.frontier, self.sites, fetcher, self.hooks, self._mark_stored, self.archive)
 
     def _mark_stored(self, parsed: Parsed) -> Parsed:
         return self._database_guard.mark(parsed)
@@ -97,6 +100,19 @@ class Runtime:
         from crawl_tasks.worker.database_guard import DatabaseGuard  # noqa: PLC0415
 
         return DatabaseGuard(lambda: Store(self.settings.database_url).open())
+
+    @cached_property
+    def archive(self) -> Archive:
+        """The archive of what sites answered."""
+        from crawl_tasks.fetch.web_archive import Archive  # noqa: PLC0415 (as above)
+
+        settings = self.settings
+        return Archive(
+            settings.archive_dir,
+            file_bytes=settings.archive_file_bytes,
+            file_s=settings.archive_file_s,
+            free_bytes=settings.archive_free_bytes,
+        )
 
     def watch_hangs(
         self,

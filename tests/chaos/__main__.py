@@ -12,13 +12,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from crawl_tasks.errors import CrawlError
-from tests.chaos import beside, calls, deliveries, fuzz, keys, kills, manners, outages, poison, servers, stops
+from tests.chaos import archived, beside, calls, deliveries, fuzz, keys, kills, manners, outages, poison, servers, stops
 from tests.chaos.rows import SCALES, Row, Scale, table
 
 Part = Callable[[Scale, int], list[Row]]
 
 PARTS: dict[str, Part] = {
     "kills": kills.run,
+    "archive": archived.run,
     "calls": calls.run,
     "deliveries": deliveries.run,
     "stops": stops.run,

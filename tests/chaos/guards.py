@@ -76,8 +76,16 @@ GUARDS = (
         "differ",
     ),
     Guard(
+        "a part of a record is cut off by the next start",
+        "crawl_tasks/fetch/web_archive.py",
+        "                file.truncate(size)\n",
+        "",
+        "archive",
+        "cannot be read|is not read to its end",
+    ),
+    Guard(
         "a lease is refused while another worker holds it",
-        f"{LUA}/request/lease.lua",
+        f"{LUA}/lib/lease.lua",
         "if token ~= '0' then return {-3} end",
         "",
         "deliveries",
@@ -231,7 +239,7 @@ GUARDS = (
     ),
     Guard(
         "the window is held where a lease is given",
-        f"{LUA}/request/lease.lua",
+        f"{LUA}/lib/lease.lua",
         "redis.call('ZCARD', site.key .. ':leased') >= site.window and -5",
         "false and -5",
         "tests/frontier/test_life_of_a_request.py",

@@ -105,10 +105,10 @@ class Gauntlet:
             self.faults.append(f"a {child.role} worker ended by itself with {child.code}")
 
 
-def orders(kills: int, seed: int) -> list[Order]:
+def orders(kills: int, seed: int, points: tuple[KillPoint, ...] = POINTS) -> list[Order]:
     """Order so many deaths at each point, each after a random number of passes, in random order, rare ones first."""
     chance = random.Random(seed)
-    drawn = [(point, chance.randint(1, point.passes)) for point in POINTS for _ in range(kills)]
+    drawn = [(point, chance.randint(1, point.passes)) for point in points for _ in range(kills)]
     chance.shuffle(drawn)
     return sorted(drawn, key=lambda order: order[0].is_rare, reverse=True)
 

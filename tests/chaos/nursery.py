@@ -31,7 +31,7 @@ from crawl_tasks.celery import app
 from crawl_tasks.model import Request, Stage
 from crawl_tasks.worker.runtime import runtime
 from tests.chaos.haste import hasten
-from tests.chaos.points import POINTS, Fuse, Role, poison_pages, watch_end_of_sleep
+from tests.chaos.points import ARCHIVE_POINTS, POINTS, Fuse, Role, poison_pages, watch_end_of_sleep
 
 PRELOADED = (
     celery.apps.beat,
@@ -85,7 +85,7 @@ def run_child(order: dict[str, object]) -> None:
     if order.get("hasty", True):
         hasten()
     if order.get("point"):
-        point = next(point for point in POINTS if point.name == order["point"])
+        point = next(point for point in (*POINTS, *ARCHIVE_POINTS) if point.name == order["point"])
         fuse = Fuse(name, int(str(order["passes"])), signal.Signals[str(order["signal"])], report)
         point.arm(fuse)
         watch_end_of_sleep(fuse)

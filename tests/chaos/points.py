@@ -20,6 +20,7 @@ from enum import StrEnum
 from typing import Any
 
 from crawl_tasks.broker.transport import Channel
+from crawl_tasks.fetch import web_archive
 from crawl_tasks.fetch.requests import client as requests_client
 from crawl_tasks.frontier.scripts import Scripts, Verb
 from crawl_tasks.model import Lease, Request, Stage
@@ -192,6 +193,18 @@ def _in_body(strike: Fuse) -> None:
     requests_client._wire = dying
 
 
+def _in_record(strike: Fuse) -> None:
+    append = web_archive._WarcFile.append
+
+    def dying(self: Any, data: bytes) -> int:
+        if strike.is_next():
+            os.write(self._file, data[: len(data) // 2])
+        strike()
+        return append(self, data)
+
+    web_archive._WarcFile.append = dying
+
+
 def _by_client(requests: Callable[[Fuse], None], curl: Callable[[Fuse], None]) -> Callable[[Fuse], None]:
     """Die in the HTTP client that the settings name."""
     return lambda strike: {"requests": requests, "curl": curl}[load_settings().http_client](strike)
@@ -246,6 +259,7 @@ POINTS = (
     KillPoint("before the commit", Role.FETCH, _before(f"{FRONTIER}.commit")),
     KillPoint("commit done, reply not read", Role.FETCH, _sent(Verb.COMMIT)),
     KillPoint("after the commit", Role.FETCH, _after(f"{FRONTIER}.commit")),
+    KillPoint("next page leased, its task not begun", Role.FETCH, _before("worker.page_chain:ChainPool._go_on")),
     KillPoint("before a failure is written", Role.FETCH, _before(f"{FRONTIER}.fail"), 1, is_rare=True),
     KillPoint("failure written, reply not read", Role.FETCH, _sent(Verb.FAIL), 1, is_rare=True),
     KillPoint("before the acknowledgement", Role.FETCH, _before("broker.transport:QoS.ack")),
@@ -262,4 +276,16 @@ POINTS = (
     KillPoint("store: committed, not yet acknowledged", Role.STORE, _before(f"{OUTBOX}.ack"), 3),
     KillPoint("store: acknowledged, reply not read", Role.STORE, _sent(Verb.ACK_OUTBOX), 3),
     KillPoint("beat: message sent, schedule not saved", Role.BEAT, _after("+celery.beat:Scheduler.apply_async"), 3),
+)
+
+ARCHIVE = "fetch.web_archive"
+ARCHIVE_POINTS = (
+    KillPoint("archive: before a file is made", Role.FETCH, _before(f"{ARCHIVE}:_WarcFile.__init__"), 2),
+    KillPoint("archive: file made, nothing written", Role.FETCH, _after(f"{ARCHIVE}:_WarcFile.__init__"), 2),
+    KillPoint("archive: in the middle of a page's records", Role.FETCH, _in_record),
+    KillPoint("archive: written, not yet on disk", Role.FETCH, _before(f"{ARCHIVE}:_WarcFile.sync")),
+    KillPoint("archive: on disk, page not committed", Role.FETCH, _after(f"{ARCHIVE}:Archive.write")),
+    KillPoint("archive: page committed", Role.FETCH, _after(f"{FRONTIER}.commit")),
+    KillPoint("archive: before a file is completed", Role.FETCH, _before(f"{ARCHIVE}:_complete"), 2),
+    KillPoint("archive: file completed", Role.FETCH, _after(f"{ARCHIVE}:_complete"), 2),
 )

@@ -104,7 +104,7 @@ class Reader:
     def __init__(self, world: World) -> None:
         self._world = world
         world.forum()
-        text = (ROOT / "config" / "sites" / "demo.yaml").read_text("utf-8")
+        text = (ROOT / "config" / "sites" / "demo.yaml").read_text("utf-8") + "archive: true\n"
         sites = world.directory / "config" / "sites"
         sites.mkdir(parents=True)
         self._file = sites / "demo.yaml"

@@ -25,11 +25,11 @@ def test_every_kill_point_is_a_place_that_there_is() -> None:
     arm_all = """
 import signal
 from tests.chaos.haste import hasten
-from tests.chaos.points import POINTS, Fuse, watch_end_of_sleep
+from tests.chaos.points import ARCHIVE_POINTS, POINTS, Fuse, watch_end_of_sleep
 fuse = Fuse("nobody", 0, signal.SIGKILL, 1)
 hasten()
 watch_end_of_sleep(fuse)
-for point in POINTS:
+for point in (*POINTS, *ARCHIVE_POINTS):
     point.arm(fuse)
 """
     done = subprocess.run([sys.executable, "-c", arm_all], cwd=ROOT, capture_output=True, text=True, check=False)

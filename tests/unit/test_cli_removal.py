@@ -152,7 +152,7 @@ def test_data_is_not_deleted_in_the_database_of_another_crawl(command: Command, 
 
     said = command("sites", "remove", "one", "--data", "--yes")
 
-    assert (said.exit_code, "nothing was removed" in said.stderr) == (Exit.USAGE, True)
+    assert (said.exit_code, "nothing was changed" in said.stderr) == (Exit.USAGE, True)
     assert frontier.sites.names() == ["one", "two"]
 
 

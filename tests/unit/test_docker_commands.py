@@ -52,7 +52,7 @@ post: {address: "/p/{post}", parser: "my_forum:parse_list"}
 
 def mounts(service: dict[str, Any]) -> dict[str, str]:
     """Return the sources of read-only directories by their place in the container."""
-    return {mount["target"]: mount["source"] for mount in service["volumes"] if mount["read_only"]}
+    return {mount["target"]: mount["source"] for mount in service["volumes"] if mount.get("read_only")}
 
 
 def test_publish_checks_the_sites_and_functions_that_are_mounted(tmp_path: Path) -> None:

@@ -258,6 +258,18 @@ def test_damaged_json_is_a_site_error(text: str | bytes) -> None:
         read_site(text)
 
 
+@pytest.mark.parametrize(
+    "more",
+    ["on_response: pack.mod:look\n", "prepare_request: pack.mod:sign\n", "read_from: file:///srv/dump\n"],
+)
+def test_an_archive_would_hold_secrets_of_some_sites_and_is_refused(more: str) -> None:
+    parse_site(GOOD + more, "f.yaml")
+
+    assert f"archive does not go with {more.partition(':')[0]}; leave one out" in complaint(
+        f"{GOOD}{more}archive: true\n"
+    )
+
+
 def test_a_relocated_site_may_be_fetched_only_from_there() -> None:
     site = load_site(DEMO).relocated("http://127.0.0.1:4321/")
 

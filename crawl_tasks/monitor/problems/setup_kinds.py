@@ -17,10 +17,14 @@ PACKAGE_VERSION = Kind(
 )  # fmt: skip
 STATE_DIRECTORY = Kind(
     "CrawlStateDirectory", Severity.CRITICAL, "{path} cannot be written",
-    "mend the permissions of {parent}, or set CRAWL_STATE_DIR",
+    "mend the permissions of {parent}, or set CRAWL_STATE_DIR, of the archive CRAWL_ARCHIVE_DIR",
 )  # fmt: skip
 DISK_FULL = Kind(
     "CrawlDiskFull", Severity.CRITICAL, "the disk of {path} is full", "free some space; nothing is lost meanwhile",
+)  # fmt: skip
+ARCHIVE_PACKAGE = Kind(
+    "CrawlArchivePackage", Severity.CRITICAL, "{sites} shall be archived, and warcio is not installed",
+    "pip install 'crawl-tasks[archive]'",
 )  # fmt: skip
 FEW_FILES = Kind(
     "CrawlFewFiles", Severity.CRITICAL,
@@ -67,6 +71,7 @@ CLOCK_SKEW = Kind(
 )  # fmt: skip
 
 SETUP_KINDS = (
-    PYTHON_OLD, RUNS_AS_ROOT, PACKAGE_VERSION, STATE_DIRECTORY, DISK_FULL, FEW_FILES, SITE_FILE, NO_SITE_FILE,
-    SITE_ELSEWHERE, NO_CONTACT, DATABASE_DOWN, REDIS_OLD, REDIS_EVICTS, REDIS_FORGETS, REDIS_HIDDEN, CLOCK_SKEW,
+    PYTHON_OLD, RUNS_AS_ROOT, PACKAGE_VERSION, STATE_DIRECTORY, DISK_FULL, ARCHIVE_PACKAGE, FEW_FILES, SITE_FILE,
+    NO_SITE_FILE, SITE_ELSEWHERE, NO_CONTACT, DATABASE_DOWN, REDIS_OLD, REDIS_EVICTS, REDIS_FORGETS, REDIS_HIDDEN,
+    CLOCK_SKEW,
 )  # fmt: skip

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from crawl_tasks.errors import AccessDenied, Hung, ParseError
+from crawl_tasks.errors import AccessDenied, ArchiveFailed, Hung, ParseError
 from crawl_tasks.frontier.histogram import Histogram
 from crawl_tasks.model import Stage
 from crawl_tasks.monitor.site_snapshot import SiteSnapshot
@@ -27,6 +27,7 @@ class SiteMarks:
     failed: int
     unreadable: int
     denied: int
+    unarchived: int
     hung: int
     done: int
     items: int
@@ -59,6 +60,7 @@ def _marks_of_site(site: SiteSnapshot) -> SiteMarks:
         failed=sum(failed.values()),
         unreadable=failed.get(ParseError.reason, 0),
         denied=failed.get(AccessDenied.reason, 0),
+        unarchived=failed.get(ArchiveFailed.reason, 0),
         hung=failed.get(Hung.reason, 0),
         done=site.counts.done,
         items=site.items,
@@ -99,6 +101,7 @@ def _growth(now: SiteMarks, before: SiteMarks) -> SiteMarks:
         failed=now.failed - before.failed,
         unreadable=now.unreadable - before.unreadable,
         denied=now.denied - before.denied,
+        unarchived=now.unarchived - before.unarchived,
         hung=now.hung - before.hung,
         done=now.done - before.done,
         items=now.items - before.items,

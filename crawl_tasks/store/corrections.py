@@ -1,0 +1,286 @@
+"""Corrections: a site's rows as they would be, had today's rules read the archived pages from the beginning.
+
+The pages are read into a scratch database, by the merge of every store. There stand the values, versions and times that
+today's rules find. A stored value is known by its time: that of the page which showed the value. So the values of the
+archived pages are taken out of the stored rows, and those of the scratch database are merged with the rest. Values of
+pages that are not in the archive stay. So do the marks of full passes, which no single page shows.
+"""
+
+from __future__ import annotations
+
+import json
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, Final, cast
+
+from sqlalchemy import Column, Connection, Select, Table, delete, select, tuple_
+
+from crawl_tasks.model import Items
+from crawl_tasks.store import tables
+from crawl_tasks.store.merge import Replaced, merge, times_of
+from crawl_tasks.store.rows import COMMENTS, FORUMS, POSTS, Key, Row, Shape, Value, digest, extra_json
+from crawl_tasks.store.stamps import Stamps, extra_name, pack, unpack
+from crawl_tasks.store.statements import Statements
+from crawl_tasks.store.upsert import Store
+from crawl_tasks.store.write_table import PORTION, version_key
+
+_PAGES: Final = 200
+"""Pages that are written to the scratch database in one transaction."""
+
+_KIND, _FIELD, _VALUE = (tables.names_of(tables.versions).index(name) for name in ("kind", "field", "value"))
+
+_Versions = dict[Key, tuple[Value, float]]
+"""Versions by key, each with its value and the last time seen."""
+
+
+class Timestamps:
+    """A set of times, 8 bytes each."""
+
+    def __init__(self) -> None:
+        self._times = array("d")
+        self._is_sorted = True
+
+    def add(self, time: float) -> None:
+        """Add a time."""
+        self._times.append(time)
+        self._is_sorted = False
+
+    def __contains__(self, time: float) -> bool:
+        if not self._is_sorted:
+            self._times, self._is_sorted = array("d", sorted(self._times)), True
+        at = bisect_left(self._times, time)
+        return at < len(self._times) and self._times[at] == time
+
+
+@dataclass(slots=True)
+class MergeCounts:
+    """The numbers of rows that were added, that got another value in some field, and that no page shows any more."""
+
+    added: int = 0
+    changed: int = 0
+    removed: int = 0
+
+
+class Corrections:
+    """The corrections of one site: first all pages are added, then the database is corrected.
+
+    Each portion of rows is one transaction, beside other writers. A correction that was cut off is begun anew.
+    """
+
+    def __init__(self, store: Store, scratch: Store, site: str) -> None:
+        self._store, self._scratch, self._site = store, scratch, site
+        self._statements = Statements(store.database.engine.dialect)
+        self._covered = Timestamps()
+        self._waiting: list[Items] = []
+        self._rows = MergeCounts()
+        self._is_indexed = False
+
+    def add(self, seen_at: float, items: Items) -> None:
+        """Add an archived page by the time of its observation, with what today's rules read there."""
+        self._covered.add(seen_at)
+        self._waiting.append(items)
+        if len(self._waiting) >= _PAGES:
+            self._write_scratch()
+
+    def post_at(self, address: str) -> str | None:
+        """Return the id of the one post that has an address, by the pages that were added before the first call."""
+        if not self._is_indexed:
+            self._write_scratch()
+            with self._scratch.database.writing() as connection:
+                connection.exec_driver_sql("CREATE INDEX posts_by_url ON posts (url)")
+            self._is_indexed = True
+        with self._scratch.database.reading() as connection:
+            query = select(tables.posts.c.post_id).where(tables.posts.c.url == address).limit(2)
+            found = connection.execute(query).scalars().all()
+        return found[0] if len(found) == 1 else None
+
+    def apply(self) -> MergeCounts:
+        """Correct the rows of the site."""
+        self._write_scratch()
+        # In the order of every writer. Rows that no page shows come last, since others are found by their keys.
+        for shape in (FORUMS, POSTS, COMMENTS):
+            for rows in _portions(self._scratch.database.stream(_of_site(shape, self._site, *shape.columns))):
+                self._correct(shape, rows)
+            key = [column.name for column in shape.table.primary_key]
+            for rows in _portions(self._store.database.stream(_of_site(shape, self._site, *key, "first_seen_at"))):
+                some = [shape.key_of(row) for row in rows if cast("float", row[-1]) in self._covered]
+                if some:
+                    self._remove(shape, some)
+        return self._rows
+
+    def _write_scratch(self) -> None:
+        self._scratch.write(self._waiting)
+        self._waiting = []
+
+    def _correct(self, shape: Shape, rows: Sequence[Row]) -> None:
+        """Write a portion of rows of the scratch database, merged with what else is stored of them."""
+        read = {shape.key_of(row): row for row in rows}
+        keys = sorted(read)
+        with self._scratch.database.reading() as connection:
+            found = _versions_of(connection, shape, keys)
+            boards = _memberships_of(connection, keys) if shape is POSTS else []
+        with self._store.database.writing() as connection:
+            change = self._statements.next_change(connection) if shape.tracked else None
+            self._rows.added += self._statements.add(connection, shape.table, [read[key] for key in keys], change)
+            stored = {shape.key_of(row): row for row in self._statements.find(connection, shape, keys)}
+            versions = _versions_of(connection, shape, keys)
+            kept = {one: told for one, told in versions.items() if self._stays(one, told)}
+            rewritten: list[Row] = []
+            for key, before in stored.items():
+                row, losers = self._corrected(shape, before, read[key])
+                for lost in losers:
+                    _keep_later(found, version_key(shape, key, lost), (lost.value, lost.seen_at))
+                if row != before:
+                    rewritten.append(row)
+                    self._rows.changed += row[shape.content] != before[shape.content]
+                self._drop_current(shape, row, found, kept)
+            if rewritten:
+                self._statements.replace(connection, shape.table, rewritten, change)
+            for one, told in found.items():
+                _keep_later(kept, one, told)
+            self._write_versions(connection, versions, kept)
+            if shape is POSTS:
+                alone = [key for key, row in stored.items() if self._is_of_archive_alone(shape, row)]
+                _delete(connection, tables.memberships, alone)
+                if boards:
+                    self._statements.add(connection, tables.memberships, boards)
+
+    def _corrected(self, shape: Shape, stored: Row, read: Row) -> tuple[Row, list[Replaced]]:
+        """Return a stored row as it should be, and the values that it supersedes."""
+        rest = without(shape, stored, self._covered)
+        row, losers = (read, list[Replaced]()) if rest is None else merge(shape, rest, read)
+        first = times_of(shape, stored)[1]
+        if first not in self._covered and first < times_of(shape, row)[1]:
+            row = (*row[: shape.end], first, *row[shape.end + 1 :])
+        return row, losers
+
+    @staticmethod
+    def _drop_current(shape: Shape, row: Row, *versions: _Versions) -> None:
+        """Leave out the versions that a row's current values are."""
+        for name, at in zip(shape.tracked, shape.tracked_at, strict=True):
+            for some in versions:
+                some.pop(version_key(shape, shape.key_of(row), Replaced(name, row[at], 0.0)), None)
+
+    def _write_versions(self, connection: Connection, stored: _Versions, wanted: _Versions) -> None:
+        if dropped := [one for one, told in stored.items() if wanted.get(one) != told]:
+            self._statements.drop_versions(connection, dropped)
+        if made := [(*one, *told) for one, told in wanted.items() if stored.get(one) != told]:
+            self._statements.keep_versions(connection, made)
+
+    def _remove(self, shape: Shape, keys: Sequence[Key]) -> None:
+        """Take the archived pages out of the rows of these keys that today's rules find on none of them."""
+        with self._scratch.database.reading() as connection:
+            found = set(map(tuple, connection.execute(_rows_in(shape.table, keys, *shape.table.primary_key))))
+        if not (missing := [key for key in keys if key not in found]):
+            return
+        with self._store.database.writing() as connection:
+            stored = list(self._statements.find(connection, shape, missing))
+            gone = [shape.key_of(row) for row in stored if self._is_of_archive_alone(shape, row)]
+            left = [
+                rest for row in stored if (rest := without(shape, row, self._covered)) and shape.key_of(row) not in gone
+            ]
+            versions, removed = _versions_of(connection, shape, missing), _versions_of(connection, shape, gone)
+            kept = {one: told for one, told in versions.items() if one not in removed and self._stays(one, told)}
+            for row in left:
+                self._drop_current(shape, row, kept)
+            self._write_versions(connection, versions, kept)
+            if left:
+                change = self._statements.next_change(connection) if shape.tracked else None
+                self._statements.replace(connection, shape.table, left, change)
+            for table in (shape.table, *([tables.memberships] if shape is POSTS else [])):
+                _delete(connection, table, gone)
+        self._rows.removed += len(gone)
+
+    def _is_of_archive_alone(self, shape: Shape, stored: Row) -> bool:
+        """Return whether archived pages alone showed a row. A mark of a full pass says only that no page did."""
+        if any(time not in self._covered for time in times_of(shape, stored)):
+            return False
+        rest = without(shape, stored, self._covered)
+        values = () if rest is None else zip(shape.names, rest[shape.key_size + 1 : shape.end], strict=True)
+        return all(one is None or _is_mark(shape, name, one) for name, one in values)
+
+    def _stays(self, version: Key, told: tuple[Value, float]) -> bool:
+        value, seen_at = told
+        shape = POSTS if version[_KIND] == "post" else COMMENTS
+        return seen_at not in self._covered or _is_mark(shape, version[_FIELD], value)
+
+
+def without(shape: Shape, row: Row, covered: Timestamps) -> Row | None:
+    """Return a row without the values of covered times, None if no other page showed the row."""
+    seen_at, first = times_of(shape, row)
+    stamps = unpack(row[shape.stamps_at])
+    times: dict[str, float] = {}
+    sources: dict[str, str] = {}
+    values = list(row[shape.key_size + 1 : shape.end])
+    for index, (name, value) in enumerate(zip(shape.names, values, strict=True)):
+        if name == "extra" and shape.joins_extra and isinstance(value, str):
+            every = stamps.times.get("extra", seen_at)
+            told = {one: stamps.times.get(extra_name(one), every) for one in json.loads(value)}
+            left = {one: said for one, said in json.loads(value).items() if told[one] not in covered}
+            values[index] = extra_json(left) if left else None
+            times |= {extra_name(one): told[one] for one in left}
+            sources = {one: source for one, source in stamps.sources.items() if one in left}
+        elif value is not None:
+            at = stamps.times.get(name, seen_at)
+            if at in covered and not _is_mark(shape, name, value):
+                values[index] = None
+            else:
+                times[name] = at
+    if seen_at in covered:
+        if not times:
+            return None
+        seen_at = max(times.values())
+    older = {name: at for name, at in times.items() if at != seen_at}
+    own = frozenset(name for name in stamps.own if name in times)
+    first = min(times.values(), default=seen_at) if first in covered else first
+    rest = (*row[: shape.key_size], seen_at, *values, first, pack(Stamps(older, own, sources)))
+    # The hash stands last, behind the columns that are read for it.
+    return (*rest, digest(*shape.tracked_of(rest))) if shape.tracked else rest
+
+
+def _is_mark(shape: Shape, name: str, value: Value) -> bool:
+    """Return whether a full pass may have given this value, dated at the first of its pages."""
+    return shape is COMMENTS and name == "state" and value == "deleted"
+
+
+def _keep_later(versions: _Versions, version: Key, told: tuple[Value, float]) -> None:
+    if version not in versions or versions[version][1] < told[1]:
+        versions[version] = told
+
+
+def _portions(rows: Iterable[Row]) -> Iterator[list[Row]]:
+    rest = iter(rows)
+    while some := list(islice(rest, PORTION)):
+        yield some
+
+
+def _of_site(shape: Shape, site: str, *names: str) -> Select[Any]:
+    """Return a query for columns of a site's rows, by key."""
+    columns, keys = shape.table.c, list(shape.table.primary_key)
+    return select(*(columns[name] for name in names)).where(columns.site == site).order_by(*keys)
+
+
+def _rows_in(table: Table, keys: Sequence[Key], *columns: Column[Any]) -> Select[Any]:
+    """Return a query for the rows of a table whose first columns are one of these keys."""
+    leading = tuple_(*list(table.primary_key)[: len(keys[0])])
+    return select(*columns).where(leading.in_(keys))
+
+
+def _delete(connection: Connection, table: Table, keys: Sequence[Key]) -> None:
+    if keys:
+        connection.execute(delete(table).where(tuple_(*list(table.primary_key)[: len(keys[0])]).in_(keys)))
+
+
+def _versions_of(connection: Connection, shape: Shape, keys: Sequence[Key]) -> _Versions:
+    if not shape.tracked or not keys:
+        return {}
+    owners = [version_key(shape, key, Replaced("", None, 0.0))[:_FIELD] for key in keys]
+    found = connection.execute(_rows_in(tables.versions, owners, *tables.versions.c))
+    return {row[:_VALUE]: row[_VALUE:] for row in map(tuple, found)}
+
+
+def _memberships_of(connection: Connection, keys: Sequence[Key]) -> list[Row]:
+    return list(map(tuple, connection.execute(_rows_in(tables.memberships, keys, *tables.memberships.c))))

@@ -1,0 +1,80 @@
+"""The fetch of a leased page: times by the clock of Redis, and the records in the archive of its site."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from crawl_tasks.errors import ArchiveFailed, PageError
+from crawl_tasks.fetch.fetcher import Fetcher
+from crawl_tasks.fetch.http_status import age_s, moment
+from crawl_tasks.fetch.warc_records import RequestResponse, description
+from crawl_tasks.fetch.web_archive import Archive
+from crawl_tasks.model import Fetched, Lease
+from crawl_tasks.registry.site_registry import CompiledSite
+from crawl_tasks.worker.attempt_timer import AttemptTimer
+
+
+class PageFetch:
+    """Fetches leased pages. Thread-safe. Without an archive, no page of a site that wants one is fetched."""
+
+    def __init__(self, fetcher: Fetcher, archive: Archive | None = None) -> None:
+        self._fetcher = fetcher
+        self._archive = archive
+
+    def fetch(self, lease: Lease, site: CompiledSite, timer: AttemptTimer) -> Fetched:
+        """Return a page. Of a site with an archive, the page's records are on disk then, and those of a failure too.
+
+        Raises:
+            PageError: the page could not be fetched, or not be archived.
+        """
+        if not site.site.archive:
+            return self._fetch(lease, site, timer)
+        if self._archive is None:
+            raise ArchiveFailed("this process has no archive")
+        self._archive.check()
+        with self._fetcher.recording() as exchanges:
+            try:
+                page = self._fetch(lease, site, timer)
+            except PageError as error:
+                if exchanges:
+                    # A refusal, or a page that is gone, is an answer. Without a status, the last exchange is no page.
+                    found = Fetched(exchanges[-1].url, error.status, error.headers, b"", 0.0)
+                    self._write(lease, site, timer, exchanges, found if error.status else None)
+                raise
+        self._write(lease, site, timer, exchanges, page)
+        return page
+
+    def _fetch(self, lease: Lease, site: CompiledSite, timer: AttemptTimer) -> Fetched:
+        page = self._fetcher.fetch(lease.request, site.policy, lease.validator, timer.throttle)
+        timer.fetched(page)
+        return _dated(page, lease, timer)
+
+    def _write(
+        self,
+        lease: Lease,
+        site: CompiledSite,
+        timer: AttemptTimer,
+        exchanges: list[RequestResponse],
+        page: Fetched | None,
+    ) -> None:
+        told = None if page is None else description(lease, _dated(page, lease, timer))
+        if self._archive is not None:
+            self._archive.write(site.site.name, exchanges, told, now=now(lease, timer), secret=site.site.secret_headers)
+
+
+def _dated(page: Fetched, lease: Lease, timer: AttemptTimer) -> Fetched:
+    """Return a page with times by the clock of Redis, so that a worker with a wrong clock orders like all others."""
+    at = now(lease, timer)
+    return page._replace(
+        at_s=moment(page.headers, at), age_s=age_s(page.headers, at), seen_at=seen_at(page.headers, lease, timer)
+    )
+
+
+def seen_at(headers: Mapping[str, str], lease: Lease, timer: AttemptTimer) -> float:
+    """Return the time of an observation, in seconds: ordered by the token of the lease, less its time in a cache."""
+    return lease.token / 1000 - age_s(headers, now(lease, timer))
+
+
+def now(lease: Lease, timer: AttemptTimer) -> float:
+    """Return the present by the clock of Redis, in seconds since the epoch."""
+    return lease.at_ms / 1000 + timer.elapsed_s()
