@@ -16,7 +16,7 @@ from crawl_tasks.cli.sites import checked_sites
 from crawl_tasks.cli.try_ import open_probe as open_site_probe
 from crawl_tasks.errors import ConfigError, CrawlError
 from crawl_tasks.model import Fetched, Request
-from crawl_tasks.parse.document import Document
+from crawl_tasks.parse.document import Document, find_all
 from crawl_tasks.registry.site_registry import CompiledSite, compile_site
 from crawl_tasks.settings import Settings, load_settings
 
@@ -63,7 +63,7 @@ def offers(page: Fetched, opened: CompiledSite | None, request: Request | None) 
     document = Document(page, opened.site.encoding if opened else None)
 
     def css(selector: str, attr: str | None = None) -> list[str | None]:
-        found = document.root.css(selector)
+        found = find_all(document.root, selector)
         return [one.attributes.get(attr) if attr else " ".join(one.text().split()) for one in found]
 
     def xpath(path: str) -> list[str]:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
 from selectolax.lexbor import LexborNode
 
 from crawl_tasks.discovery.http_probe import HttpProbe
-from crawl_tasks.discovery.links import PageLink, links_of, path_of
-from crawl_tasks.discovery.repeated_records import are_pages, find_rows, upwards
+from crawl_tasks.discovery.links import PageLink, links_of, path_of, place_in
+from crawl_tasks.discovery.repeated_records import are_pages, upwards
 from crawl_tasks.errors import PageError, RefusedAddress
 from crawl_tasks.parse.board_index import FoundBoard
 from crawl_tasks.parse.document import Document
@@ -18,6 +18,8 @@ from crawl_tasks.urls import origin_of
 
 MOST_VISITED = 20
 _LONGEST_TRAIL = 200
+NEAR = 2
+"""Levels by which links to threads are compared: the link, and the element around it."""
 _TRAIL = "[class*=breadcrumb], [class*=crumbs], [aria-label=breadcrumb], [itemtype$=BreadcrumbList]"
 
 
@@ -30,8 +32,12 @@ class BoardScan:
     empty: Document | None = None
 
 
-def scan_boards(probe: HttpProbe, links: tuple[PageLink, ...], front: str) -> BoardScan:
-    """Visit each board once, sub-boards too. A board that cannot be fetched stays as found."""
+def scan_boards(probe: HttpProbe, links: tuple[PageLink, ...], front: str, titles: Sequence[PageLink]) -> BoardScan:
+    """Visit each board once, sub-boards too. A board that cannot be fetched stays as found.
+
+    `titles` are the rows of one board: a board without links at such places has no threads, whatever a sidebar shows.
+    """
+    threads, places = titles[0].shape, {place_in(one.node)[:NEAR] for one in titles}
     found = {link.key: FoundBoard(link.key, link.text, path_of(link.url)) for link in links}
     left_out: list[str] = []
     empty: Document | None = None
@@ -46,7 +52,8 @@ def scan_boards(probe: HttpProbe, links: tuple[PageLink, ...], front: str) -> Bo
             continue
         except PageError:
             continue
-        if find_rows(document) is None:
+        there = links_of(document, threads).get(threads, [])
+        if not any(place_in(one.node)[:NEAR] in places for one in there):
             empty = empty or document
         for below in _boards_below(document, link, front):
             if below.key not in found and below.url not in left_out:
@@ -57,7 +64,7 @@ def scan_boards(probe: HttpProbe, links: tuple[PageLink, ...], front: str) -> Bo
 
 def _boards_below(document: Document, board: PageLink, front: str) -> list[PageLink]:
     """Return the links of a board's page to sub-boards: same shape as the board's own, but no pager and no way back."""
-    alike = [replace(link, place=board.place) for link in links_of(document).get(board.shape, [])]
+    alike = [replace(link, place=board.place) for link in links_of(document, board.shape).get(board.shape, [])]
     if not alike or are_pages(alike):
         return []
     trail = {node.mem_id for node in _trail_of(document, front)}

@@ -10,10 +10,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Final, NamedTuple
 
 from crawl_tasks.discovery.dry_run import DryRun
+from crawl_tasks.discovery.next_page import further_links
 from crawl_tasks.errors import RefusedAddress
 from crawl_tasks.model import UNREADABLE, Comment, Post, Stage
 from crawl_tasks.parse.document import Document
@@ -23,6 +24,12 @@ from crawl_tasks.sites.stages import Format
 
 FEW: Final = 3
 """Rows from which on a likeness is no chance."""
+
+LONGEST_NAME: Final = 40
+"""A text above this length is no chance where it stands in another one."""
+
+LONGEST_LABEL: Final = 16
+"""Buttons below a text have fewer letters."""
 
 LONGEST_AUTHOR: Final = 80
 FUTURE_S: Final = 86_400 + 3600
@@ -64,7 +71,13 @@ def check_trials(site: Site, trials: Sequence[DryRun]) -> list[SiteCheck]:
         if post.state not in UNREADABLE
     ]
     paged = [one for one in trials if one.request.stage is Stage.COMMENT and one.parsed is not None]
-    checks = [*_of_lists(site, lists), *_of_rows(site, lists), *_of_threads(threads), *_of_comments(threads, paged)]
+    checks = [
+        *_of_lists(site, lists),
+        *_of_rows(site, lists),
+        *_of_threads(threads),
+        *_of_comments(site, threads, paged),
+    ]
+    checks += [*_of_ends([one.trial for one in threads])] if site.engine is None else []
     return [one for one in checks if one is not None]
 
 
@@ -80,19 +93,45 @@ def _of_lists(site: Site, lists: Sequence[DryRun]) -> Iterator[SiteCheck | None]
         known = len(_ids(second) & first[second.request.key])
         text = f"{known} of {len(_ids(second))} threads stand on the page before"
         yield SiteCheck("the next page lists further threads", 2 * known < len(_ids(second)), text if known else "")
+    for one in lists:
+        lost = [note for note in one.parsed.notes if "left out" in note] if one.parsed is not None else []
+        if lost and site.engine is None:
+            yield SiteCheck("every row is a thread", False, lost[0])
+    met = [(one, other, len(first[one] & first[other])) for one, other in combinations(first, 2)]
+    many = next((f"{n} in {one} and {other}" for one, other, n in met if n >= FEW), "")
+    if met and not same and site.engine is None:
+        yield SiteCheck("a thread stands in one board", not many, many)
+    if site.engine is None:
+        yield from _of_ends(lists)
     addresses = Addresses(site)
-    for one in lists if site.list.format is Format.HTML else ():
-        if not one.rows and (links := _thread_links(one, addresses)) >= FEW:
+    linked = [_thread_links(one, addresses) for one in lists] if site.list.format is Format.HTML else []
+    # The newest threads, which every page shows, are no rows.
+    everywhere = set.intersection(*linked) if len(linked) > 1 else set()
+    for one, found in zip(lists, linked, strict=bool(linked)):
+        if not one.rows and len(found - everywhere) >= FEW:
+            links = len(found - everywhere)
             yield SiteCheck(
                 "a board without rows is empty", False, f"{links} threads are linked on {one.request.address}"
             )
 
 
-def _thread_links(trial: DryRun, addresses: Addresses) -> int:
-    """Return the number of threads that links of a page name."""
+def _of_ends(pages: Sequence[DryRun]) -> Iterator[SiteCheck]:
+    """Yield what refutes a pager that found no further page."""
+    for one in pages:
+        if one.parsed is None or one.page is None or any(child.page > 1 for child in one.parsed.children):
+            continue
+        links = [] if one.request.page > 1 else further_links(Document(one.page))
+        if links and one.rows:
+            yield SiteCheck("pages without a next one end there", False, f"{links[0]} is linked on {one.page.url}")
+            return
+
+
+def _thread_links(trial: DryRun, addresses: Addresses) -> set[str]:
+    """Return the threads that links of a page name."""
+    found: set[str] = set()
     if trial.page is None:
-        return 0
-    document, found = Document(trial.page), set()
+        return found
+    document = Document(trial.page)
     for node in document.root.css("a[href]"):
         try:
             url = document.absolute(node.attributes.get("href") or "")
@@ -101,7 +140,7 @@ def _thread_links(trial: DryRun, addresses: Addresses) -> int:
             continue
         if target is not None and target.stage is Stage.POST:
             found.add(target.key)
-    return len(found)
+    return found
 
 
 def _of_rows(site: Site, lists: Sequence[DryRun]) -> Iterator[SiteCheck | None]:
@@ -173,6 +212,9 @@ def _of_threads(threads: Sequence[ReadThread]) -> Iterator[SiteCheck | None]:
     )
     yield _mostly("threads have the replies that lists count", [fits for fits, _, _ in verdicts], example)
     bodies = [one.post.body for one in threads if one.post.body]
+    mixed = sum(any(len(text := comment.body or "") > LONGEST_NAME and text in (one.post.body or "")
+                    for comment in one.comments) for one in threads)  # fmt: skip
+    yield SiteCheck("a post's text is without its comments", not mixed, f"{mixed} of {len(threads)} fail" * bool(mixed))
     yield _mostly(
         "a post's text is not its title", [one.post.body != one.post.title for one in threads if one.post.body]
     )
@@ -192,15 +234,15 @@ def _letters(text: str) -> str:
 
 
 def _fits(thread: ReadThread, count: int) -> bool:
-    """Return whether the comments read may be all of the replies counted. Some may have come or gone meanwhile."""
+    """Return whether the comments read may be all of the replies counted. One may have come or gone meanwhile."""
     read = len(thread.comments)
     parsed = thread.trial.parsed
     if parsed is not None and any(child.stage is Stage.COMMENT for child in parsed.children):
-        return read <= count + max(2, count // 4)
-    return abs(read - count) <= max(2, count // 4) and (read > 0 or count < FEW)
+        return 0 < read <= count + 1
+    return abs(read - count) <= (count > 2 * FEW)
 
 
-def _of_comments(threads: Sequence[ReadThread], paged: Sequence[DryRun]) -> Iterator[SiteCheck | None]:
+def _of_comments(site: Site, threads: Sequence[ReadThread], paged: Sequence[DryRun]) -> Iterator[SiteCheck | None]:
     for thread in threads:
         yield from _of_thread_comments(thread)
     first = {one.row.post_id: {comment.comment_id for comment in one.comments} for one in threads}
@@ -214,6 +256,12 @@ def _of_comments(threads: Sequence[ReadThread], paged: Sequence[DryRun]) -> Iter
     comments += [row for one in paged for row in one.rows if isinstance(row, Comment)]
     yield _authors("authors of comments are names", [(one.author, one.body) for one in comments])
     whole = [one for one in comments if one.state not in UNREADABLE]
+    if site.engine is None:
+        if len(threads) >= FEW and not comments:
+            yield SiteCheck("threads have comments", False, f"none was read in {len(threads)} threads")
+        said = [(thread.post.author, thread.post.created_at, thread.post.body) for thread in threads]
+        yield from _of_records("posts", said)
+        yield from _of_records("comments", [(one.author, one.created_at, one.body) for one in whole])
     if len(whole) >= FEW:
         yield _mostly("comments have texts", [bool(one.body or one.body_html) for one in whole])
         bodies = Counter(one.body for one in whole if one.body)
@@ -221,6 +269,27 @@ def _of_comments(threads: Sequence[ReadThread], paged: Sequence[DryRun]) -> Iter
             text, times = bodies.most_common(1)[0]
             yield SiteCheck("comments have texts of their own", 2 * times < len(whole) or times < FEW,
                         f"{times} of {len(whole)} are {text[:60]!r}" if times >= FEW else "")  # fmt: skip
+
+
+def _of_records(kind: str, said: Sequence[tuple[str | None, int | None, str | None]]) -> Iterator[SiteCheck | None]:
+    """Yield checks of proposed rules by author, time and text of records: none is missing, and none is in another."""
+    if len(said) < FEW:
+        return
+    for name, there in (("an author", [one for one, _, _ in said]), ("a time", [at for _, at, _ in said])):
+        lost = there.count(None)
+        yield SiteCheck(f"{kind} show {name}", lost * 10 < len(said), f"{lost} of {len(said)} do not" if lost else "")
+    times = {at for _, at, _ in said if at is not None}
+    yield SiteCheck(f"{kind} have times of their own", len(times) > 1 or not times)
+    texts = [text for _, _, text in said if text]
+    named = sum(author is not None and text is not None and author in text for author, _, text in said)
+    text = f"{named} of {len(said)} hold the name of their author" if named else ""
+    yield SiteCheck(f"texts of {kind} are without their authors", 2 * named <= len(said), text)
+    for place, word in ((0, "begin"), (-1, "end")):
+        lines = Counter(re.sub(r"[\d\W]+", "", text.split("\n")[place]) for text in texts if "\n" in text)
+        line, count = lines.most_common(1)[0] if lines else ("", 0)
+        if count >= FEW and len(line) <= LONGEST_LABEL:
+            yield SiteCheck(f"texts of {kind} do not all {word} alike", 2 * count < len(texts),
+                            f"{count} of {len(texts)} with {line[:40]!r}")  # fmt: skip
 
 
 def _of_thread_comments(thread: ReadThread) -> Iterator[SiteCheck | None]:
@@ -235,6 +304,12 @@ def _of_thread_comments(thread: ReadThread) -> Iterator[SiteCheck | None]:
                 )
                 return
         seen.add(one.comment_id)
+    parsed = thread.trial.parsed
+    count = thread.row.reply_count
+    has_more = parsed is not None and any(child.stage is Stage.COMMENT for child in parsed.children)
+    if count is not None and len(thread.comments) + FEW < count and not has_more:
+        yield SiteCheck("a long thread leads to its further pages", False,
+                        f"{len(thread.comments)} of {count} read on {thread.trial.request.address}")  # fmt: skip
     began = thread.post.created_at
     times = [one.created_at for one in thread.comments if one.created_at is not None]
     if began is not None and len(times) >= FEW:

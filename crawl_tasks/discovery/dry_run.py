@@ -125,10 +125,11 @@ def try_site(probe: HttpProbe, opened: CompiledSite) -> Iterator[DryRun]:
 
 
 def try_boards(probe: HttpProbe, opened: CompiledSite) -> Iterator[DryRun]:
-    """Try the first page of a few boards."""
-    for board in opened.site.boards[:MOST_BOARDS]:
+    """Try the first page of a few boards, and of those whose page is here already."""
+    for place, board in enumerate(opened.site.boards):
         address = opened.address(Stage.LIST, board.id, 1)
-        yield attempt(probe, opened, Request(opened.site.name, Stage.LIST, board.id, address))
+        if place < MOST_BOARDS or probe.has(address):
+            yield attempt(probe, opened, Request(opened.site.name, Stage.LIST, board.id, address))
 
 
 def missing_in(trials: Sequence[DryRun]) -> list[str]:

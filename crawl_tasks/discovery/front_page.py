@@ -25,6 +25,12 @@ def title_of(front: Document) -> str:
     return re.split(r" [-|–—·] ", whole)[0] if len(whole) > 60 else whole
 
 
+def heading_of(document: Document) -> str:
+    """Return the text of a page's first heading, empty without one."""
+    node = document.root.css_first("h1, h2")
+    return " ".join(node.text().split()) if node is not None else ""
+
+
 def language_of(front: Document) -> str:
     """Return the language in the page's `lang` attribute, empty without one."""
     found = _LANGUAGE.search(front.source[:5000])

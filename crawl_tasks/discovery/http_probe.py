@@ -27,6 +27,10 @@ class HttpProbe:
         """Every requested address, in order."""
         return list(self._seen)
 
+    def has(self, url: str) -> bool:
+        """Return whether a page is here already, so that it costs no request."""
+        return isinstance(self._seen.get(url), Fetched)
+
     def page(self, url: str) -> Fetched:
         """Return a page, which is fetched at most once.
 

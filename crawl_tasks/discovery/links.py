@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
@@ -11,10 +12,15 @@ from selectolax.lexbor import LexborNode
 from crawl_tasks.parse.document import Document
 
 _NUMBERS = re.compile(r"(\d+)")
+# A cursor such as `cm93Ojg` has digits between letters: no page number.
+_COUNTED = re.compile(r"(?<![A-Za-z0-9]{5})(\d+)(?![A-Za-z0-9])")
 _WORDS = re.compile(r"[^\W\d_]{2,}")
 UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{24,}")
 _MARKS = re.compile(r"(#|\*|~-(?=#)|~)")
 # A session id differs at every visit, so it is no part of an address.
+_PARTS = re.compile(r"([/?&=])")
+# Levels of elements that tell the place of a link: more would tell the rows of a table apart.
+_LEVELS = 6
 _SESSION = re.compile(r"[0-9a-f]{24,}")
 _STRANGERS = re.compile(
     r"user|member|profile|people|login|register|signup|search|tag|static|private|help|about|faq|feed|rss|terms|privacy"
@@ -59,22 +65,41 @@ class PageLink:
         return f"{self.node.tag} {self.node.attributes.get('class') or ''}"
 
 
-def links_of(document: Document) -> dict[str, list[PageLink]]:
-    """Return the links with a text that stay on the host, by shape."""
+def links_of(document: Document, known: str = "") -> dict[str, list[PageLink]]:
+    """Return the links with a text that stay on the host, by shape. Addresses of the shape `known` have that shape."""
     host = urlsplit(document.page.url).netloc
     there = []
     for node in document.root.css("a[href]"):
         url = document.absolute(node.attributes.get("href") or "")
         text = " ".join(node.text().split())
         if url is not None and text and urlsplit(url).netloc == host:
-            there.append((node, url, text))
-    reshaped = _reshaped({url for _, url, _ in there})
+            # The name of a reply, behind #, is no part of the page's address.
+            there.append((node, url.partition("#")[0], text))
+    reshaped = _reshaped([(node, url) for node, url, _ in there])
+    if known:
+        pattern = re.compile(_keys_pattern(known))
+        reshaped |= {url: (known, list(one.groups())) for url in reshaped if (one := pattern.match(path_of(url)))}
     found: dict[str, list[PageLink]] = {}
     for node, url, text in there:
         shape, keys = reshaped[url]
         if keys:
             found.setdefault(shape, []).append(PageLink(node, url, shape, tuple(keys), text))
     return {shape: _placed(links) for shape, links in found.items()}
+
+
+def kind_of(node: LexborNode) -> str:
+    """Return tag and classes of an element, with # for numbers: `post-4711` is of one element alone."""
+    return ".".join((str(node.tag), *_NUMBERS.sub("#", node.attributes.get("class") or "").split()))
+
+
+def place_in(node: LexborNode) -> tuple[str, ...]:
+    """Return tags and classes of an element and those around it: links of one kind stand at one such place."""
+    found: list[str] = []
+    above: LexborNode | None = node
+    while above is not None and above.tag not in ("body", "html") and len(found) < _LEVELS:
+        found.append(kind_of(above))
+        above = above.parent
+    return tuple(found)
 
 
 def _placed(links: list[PageLink]) -> list[PageLink]:
@@ -86,33 +111,86 @@ def _placed(links: list[PageLink]) -> list[PageLink]:
     return [replace(link, place=place) for link in links]
 
 
-def _reshaped(urls: set[str]) -> dict[str, tuple[str, list[str]]]:
+def _reshaped(links: list[tuple[LexborNode, str]]) -> dict[str, tuple[str, list[str]]]:
     """Return the shapes of a page's addresses, corrected by comparison of several addresses.
 
     `/forum/bikes-3/` has a title where `/forum/boilers-and-pumps-2/` stands beside, and `/board/bikes/` has a key where
-    `/board/garden/` does.
+    `/board/garden/` does. `?id=old-cars` and `?id=x7Kq2` have keys where links at one place differ in nothing else.
     """
+    urls = {url for _, url in links}
     shapes = {url: shape_of(url) for url in urls}
     titled = {shape for shape, _ in shapes.values() if "~#" in shape}
-    siblings: dict[str, set[str]] = {}
-    for url in urls:
-        where = urlsplit(url)
-        parent, _, name = where.path.rstrip("/").rpartition("/")
-        if parent and name and not where.query:
-            siblings.setdefault(parent, set()).add(url)
-    for url, (shape, keys) in list(shapes.items()):
+    for url, (shape, _) in list(shapes.items()):
         loose: list[str] = []
         titles = _shape(url, loose, loosely=True)
         if titles != shape and titles in titled:
             shapes[url] = (titles, loose)
-            continue
-        alike = siblings.get(urlsplit(url).path.rstrip("/").rpartition("/")[0], set())
-        plain = not keys and url in alike
-        if plain and len(alike) > 1 and not any(_STRANGERS.search(urlsplit(one).path) for one in alike):
-            path = urlsplit(url).path
-            parent, _, name = path.rstrip("/").rpartition("/")
-            shapes[url] = (f"{parent}/*{path[len(path.rstrip('/')) :]}", [name])
+    groups: dict[tuple[str, ...], set[str]] = {}
+    for node, url in links:
+        groups.setdefault(place_in(node), set()).add(url)
+    for group in sorted(groups.values(), key=len, reverse=True):
+        for pattern in _word_keys(group, shapes):
+            for url in urls:
+                found = re.match(_keys_pattern(pattern), path_of(url))
+                if found is not None and not _STRANGERS.search(pattern):
+                    shapes[url] = (pattern, list(found.groups()))
+    boards = {path_of(url): one for url, one in shapes.items() if re.fullmatch(r"[^?]*/\*/?", one[0])}
+    for url, (shape, keys) in list(shapes.items()):
+        # A thread below its board: the board's name is a key of the thread's address too.
+        start = next(
+            (path for path in boards if path != path_of(url) and shape.startswith(path.rstrip("/") + "/")), None
+        )
+        if start is not None:
+            above, [key] = boards[start][0], boards[start][1][-1:]
+            shapes[url] = (above + shape.removeprefix(start), [key, *keys])
     return shapes
+
+
+def _word_keys(group: set[str], shapes: dict[str, tuple[str, list[str]]]) -> Iterator[str]:
+    """Yield shapes for addresses at one place of a page that differ in one part, whose numbers do not explain that."""
+    families: dict[tuple[str, ...], dict[str, str]] = {}
+    for url in group:
+        parts = _PARTS.split(path_of(url))
+        for at in range(0, len(parts), 2):
+            if parts[at]:
+                families.setdefault((*parts[:at], "*", *parts[at + 1 :]), {})[parts[at]] = url
+    for family, members in families.items():
+        at = family.index("*")
+        found = {shapes[url][0] for url in members.values()}
+        head = re.sub(r"[^-._]*$", "", _shared(members))
+        # A name right below the root is a page of its own kind: /login beside /members, /reply/1 beside /report/1.
+        is_page = at == 2 and not head
+        # `board-1-old-cars.html`: three words are a key, but not with the word that all have.
+        is_whole = at == 2 and found == {"".join((*family[:at], "*", *family[at + 1 :]))}
+        if len(members) < 2 or is_page or (len(found) == 1 and re.search(r"[#*]", min(found)) and not is_whole):
+            continue
+        # Numbers beside are keys too: that of the board in a thread's address.
+        before, after = ([_mark_of(part) for part in some] for some in (family[:at], family[at + 1 :]))
+        numbers = [re.fullmatch(r"(?P<lead>\d+)[-._].+|.+[-._](?P<trail>\d+)", text) for text in members]
+        kinds = {one.lastgroup for one in numbers if one}
+        if all(numbers) and len(kinds) == 1:
+            # A number before or behind a title is the key, whatever the title looks like.
+            yield "".join((*before, "#~" if kinds == {"lead"} else "~#", *after))
+            continue
+        end = _shared([text[::-1] for text in members])[::-1]
+        tail = end[end.rindex(".") :] if re.search(r"\.[a-z]{2,5}$", end) else ""
+        yield "".join((*before, head, "*", tail, *after))
+
+
+def _shared(texts: Collection[str]) -> str:
+    """Return the longest beginning that texts share."""
+    one, other = min(texts), max(texts)
+    return one[: next((at for at, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]), len(one))]
+
+
+def _mark_of(part: str) -> str:
+    return "#" if part.isdigit() else "*" if UUID.fullmatch(part) else part
+
+
+def _keys_pattern(shape: str) -> str:
+    """Return a regex with a group for each key of a shape."""
+    marks = {"#": r"(\d+)", "*": "([^/?&#]+)", "~": "[^/?]*", "~-": "[^/?]*[-._]"}
+    return "^" + "".join(marks.get(part) or re.escape(part) for part in _MARKS.split(shape.replace("~#", "~-#"))) + "$"
 
 
 def shape_of(url: str) -> tuple[str, list[str]]:
@@ -167,7 +245,7 @@ def identity_of(shape: str, group: str, place: int = 0) -> str:
     seen = 0
     for part in _MARKS.split(shape.replace("~#", "~-#")):
         if part in ("#", "*"):
-            inner = r"\d+" if part == "#" else "[^/?]+"
+            inner = r"\d+" if part == "#" else "[^/?&#]+"
             written.append(f"(?P<{group}>{inner})" if seen == place else inner)
             seen += 1
         else:
@@ -195,7 +273,7 @@ def template_of(url: str, key: str, name: str) -> str:
 
 def paged_template(first: str, following: str, key: str, name: str) -> str | None:
     """Return the template for addresses like page 2, `following`, None without a page number in them."""
-    tokens, before = _NUMBERS.split(path_of(following)), _NUMBERS.split(path_of(first))
+    tokens, before = _COUNTED.split(path_of(following)), _COUNTED.split(path_of(first))
     numbers = range(1, len(tokens), 2)
     at_key = next((place for place in numbers if tokens[place] == key), None)
     if at_key is None and key.isdigit():

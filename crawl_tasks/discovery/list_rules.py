@@ -1,20 +1,23 @@
-"""List rules: proposed rules for the list pages of an unknown program, from one such page."""
+"""List rules: proposed rules for the list pages of an unknown program, by what threads say of their own rows."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from crawl_tasks.discovery.first_post import FirstPost
+from selectolax.lexbor import LexborNode
+
 from crawl_tasks.discovery.links import PageLink, identity_of, paged_template, template_of
 from crawl_tasks.discovery.next_page import GUESS, Step
-from crawl_tasks.discovery.repeated_records import Rows, moment_rule, selector_in, selector_of
+from crawl_tasks.discovery.repeated_records import Rows, selector_in, selector_of
 from crawl_tasks.discovery.reply_counts import count_rules, words_of
-from crawl_tasks.discovery.thread_page import author_in
-from crawl_tasks.discovery.timestamps import moment_of, times_in
+from crawl_tasks.discovery.slots import MomentSlot, Slots
+from crawl_tasks.discovery.thread_rules import FirstPost, moment_text
 from crawl_tasks.discovery.vocabulary import EMPTY, LATEST
 from crawl_tasks.discovery.yaml_rules import CHECK, fields_text, scalar
-from crawl_tasks.parse.document import Document
+from crawl_tasks.parse.document import Document, find_all
+from crawl_tasks.parse.values.dates import is_stable
 from crawl_tasks.parse.values.text import lines as lines_of
 
 _DAY_S = 86_400
@@ -22,11 +25,25 @@ _DAY_S = 86_400
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """A list page, and the boards of the same kind, its own first. No boards for a front page."""
+    """A list page, and the boards of the same kind, its own first. No boards for a front page.
+
+    `further` are the rows of other list pages, on which rules are tried too.
+    """
 
     document: Document
     rows: Rows
     boards: tuple[PageLink, ...] = ()
+    further: tuple[Rows, ...] = ()
+
+    @property
+    def records(self) -> list[LexborNode]:
+        """The rows of all pages."""
+        return [record for rows in (self.rows, *self.further) for record in rows.records]
+
+    @property
+    def titles(self) -> list[PageLink]:
+        """The titles of all rows."""
+        return [link for rows in (self.rows, *self.further) for link in rows.titles]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,25 +55,45 @@ class Following:
 
 
 def list_rules(
-    listing: Listing,
-    following: Following | None,
-    empty: Document | None = None,
-    known: FirstPost | None = None,
-) -> list[str]:
-    """Propose `list`. `empty` is the page of a board without threads, `known` the first post of one of the threads."""
-    rows = listing.rows
-    title = selector_in(rows.records, [link.node for link in rows.titles]) or "a"
+    listing: Listing, following: Following | None, empty: Document | None, first: Mapping[int, FirstPost],
+    headings: Mapping[int, str],
+) -> list[str]:  # fmt: skip
+    """Propose `list`.
+
+    Args:
+        listing: the rows.
+        following: the pager.
+        empty: the page of a board without threads.
+        first: the first posts of some threads, by the number of the row.
+        headings: the titles of these threads on their own pages.
+    """
+    records, links = listing.records, listing.titles
+    link = selector_in(
+        records,
+        [one.node if one.node.mem_id != record.mem_id else None for one, record in zip(links, records, strict=True)],
+    )
+    title = _title(records, links, headings) or link or "a"
     addresses, has_template = _addresses(listing, following)
-    lines = ["list:", *addresses, *_records(listing, title, empty), *(["  siblings: true"] if rows.siblings else [])]
-    fields = {"post_id": f"{{css: {scalar(title)}, attr: href, regex: {scalar(_id_regex(rows.titles[0]))}}}"}
-    if rows.titles[0].has_slug:
-        fields["url"] = f"{{css: {scalar(title)}, attr: href}}"
-    author = _author_rule(rows, known)
+    lines = [
+        "list:",
+        *addresses,
+        *_records(listing, link or title, empty),
+        *(["  siblings: true"] if listing.rows.siblings else []),
+    ]
+    start = f"css: {scalar(link)}, " if link else ""
+    # The address without #reply, and what stands between the host and the path of a relative one.
+    fields = {"post_id": f"{{{start}attr: href, regex: {scalar(_id_regex(links[0]))}}}"}
+    if links[0].has_slug:
+        fields["url"] = f"{{{start}attr: href, regex: '^[^#]+', as: url}}"
+    slots = Slots(records)
+    author = _author(slots, [one.node for one in links], first)
     fields |= {"title": scalar(title), **({"author": author} if author else {})}
-    fields |= count_rules(rows.records, known) | _moments(rows, known)
+    fields |= count_rules(records, {row: one.replies for row, one in first.items() if one.replies is not None})
+    moments, is_stable_last = _moments(slots, first)
+    fields |= moments
     lines += fields_text(fields, 2)
     # A count alone misses a thread that lost one reply and got another.
-    signs = [name for name in ("reply_count", "last_reply_at") if name in fields]
+    signs = [name for name in ("reply_count", "last_reply_at") if name in fields and (name[0] == "r" or is_stable_last)]
     lines += [f"  revision: [{', '.join(signs)}]"] if signs else []
     more = (
         following.step.line(has_template=has_template) if following else f"{GUESS}{CHECK}: no board had a second page"
@@ -64,18 +101,82 @@ def list_rules(
     return [*lines, f"  {more}"]
 
 
-def _author_rule(rows: Rows, known: FirstPost | None) -> str | None:
-    """Return the rule of the authors, unless a known thread's own page names another author than its row."""
-    css = author_in(rows.records, [link.node for link in rows.titles])
-    node = known.row.css_first(css) if known is not None and css else None
-    if css is None or known is None or not known.author or node is None:
-        return css and scalar(css)
-    said, before = " ".join(node.text().split()), ""
-    if said != known.author:
-        before = said.removesuffix(known.author).strip()
-        if not said.endswith(known.author) or not before:
+def _title(records: Sequence[LexborNode], links: Sequence[PageLink], headings: Mapping[int, str]) -> str | None:
+    """Return the selector of titles where a link holds more than its title, as a linked card does."""
+    targets: list[LexborNode | None] = [None] * len(records)
+    for row, heading in headings.items():
+        if links[row].text == heading or not heading:
             return None
-    return f"{{css: {scalar(css)}, regex: {scalar(f'^{re.escape(before)} *(.+)$')}}}" if before else scalar(css)
+        inner = [one for one in links[row].node.css("*") if " ".join(one.text().split()) == heading]
+        targets[row] = inner[-1] if inner else None
+    rows = [row for row, target in enumerate(targets) if target is not None]
+    return selector_in([records[row] for row in rows], [targets[row] for row in rows]) if rows else None
+
+
+def _author(slots: Slots, titles: Sequence[LexborNode], first: Mapping[int, FirstPost]) -> str | None:
+    """Return the rule of the authors, none if the threads' own pages name other people."""
+    count = len(slots.records)
+    linked = {node.mem_id for node in titles}
+    known = {row: one.author for row, one in first.items() if one.author}
+    scored = []
+    for place, slot in enumerate(slots.names()):
+        texts = slot.texts()
+        if any(node.mem_id in linked for node in slot.nodes.values()):
+            continue
+        pairs = [(texts[row], author) for row, author in known.items() if row in texts]
+        equal = sum(one == author for one, author in pairs)
+        ends = [one.removesuffix(author).strip() for one, author in pairs if one.endswith(author)]
+        scored.append((max(equal, len(ends) - 0.5), -place, slot, ends[0] if not equal and ends else ""))
+    best = max(scored, key=lambda one: one[:2], default=None)
+    if best is None or (known and best[0] * 5 < 4 * len(known)):
+        return None
+    css = selector_in(slots.records, best[2].targets(count))
+    if css is None:
+        return None
+    return f"{{css: {scalar(css)}, regex: {scalar(f'^{re.escape(best[3])} *(.+)$')}}}" if best[3] else scalar(css)
+
+
+def _moments(slots: Slots, first: Mapping[int, FirstPost]) -> tuple[dict[str, str], bool]:
+    """Return the rules of the moments of rows, and whether the last reply's is the same text tomorrow."""
+    found = slots.moments(0.6)
+    began = _nearest(found, {row: one.at for row, one in first.items()})
+    rest = [one for one in found if one is not began]
+    lasts = {row: one.last for row, one in first.items()}
+    last = _nearest(rest, lasts) if any(lasts.values()) else None
+    if last is None:
+        last = next(
+            (
+                one
+                for one in rest
+                if began is None or all(at >= began.at.get(row, 0) - _DAY_S for row, at in one.at.items())
+            ),
+            None,
+        )
+    if began is None and last is None and found:
+        is_latest = any(LATEST.search(words_of(node)) for node in found[0].slot.nodes.values())
+        began, last = (None, found[0]) if is_latest or any(first.values()) else (found[0], None)
+    rules: dict[str, str] = {}
+    for name, one in (("created_at", began), ("last_reply_at", last)):
+        if one is not None:
+            rules |= moment_text(one, selector_in(slots.records, one.slot.targets(len(slots.records))), name)
+    return rules, last is not None and _is_stable(last)
+
+
+def _nearest(found: Sequence[MomentSlot], known: Mapping[int, int | None]) -> MomentSlot | None:
+    """Return the moments that are those of the threads' own pages, to a day."""
+    there = {row: at for row, at in known.items() if at is not None}
+    for one in found:
+        pairs = [(one.at[row], at) for row, at in there.items() if row in one.at]
+        if pairs and all(abs(row - at) <= _DAY_S for row, at in pairs):
+            return one
+    return None
+
+
+def _is_stable(moments: MomentSlot) -> bool:
+    nodes = moments.slot.nodes.values()
+    texts = [(node.attributes.get(moments.attr) if moments.attr else node.text()) or "" for node in nodes]
+    # Only the newest are told by `3 hours ago`.
+    return sum(map(is_stable, texts)) * 2 > len(texts)
 
 
 def _addresses(listing: Listing, following: Following | None) -> tuple[list[str], bool]:
@@ -93,38 +194,20 @@ def _addresses(listing: Listing, following: Following | None) -> tuple[list[str]
     return lines, bool(paged)
 
 
-def _records(listing: Listing, title: str, bare: Document | None) -> list[str]:
+def _records(listing: Listing, link: str, bare: Document | None) -> list[str]:
     root, rows = listing.document.root, listing.rows
     record = selector_of(root, rows.whole) or str(rows.whole[0].tag)
     empty = f"{{css: body, text: lines, regex: {scalar(EMPTY)}}}"
-    if len(root.css(record)) > len(rows.whole) or (bare is not None and bare.root.css_first(record) is not None):
+    if len(find_all(root, record)) > len(rows.whole) or (bare is not None and bare.root.css_first(record) is not None):
         # An empty board may show elements like the rows: a heading, or a row that says that there is none.
-        record, empty = f"{record}:has({title})", f"{{first_of: [{empty}, {scalar(record)}]}}"
-    if bare is not None and not re.search(EMPTY, lines_of(bare.root.html or "")) and "first_of" not in empty:
+        record, empty = f"{record}:has({link})", f"{{first_of: [{empty}, {scalar(record)}]}}"
+    if bare is not None and not re.search(EMPTY, lines_of(bare.root.html or "")):
+        # The forum has its own words for an empty board, or none.
         around = rows.whole[0].parent
-        box = selector_of(root, [around]) if around is not None and around.tag != "body" else None
+        box = selector_of(root, [around]) if around is not None and around.tag not in ("body", "main") else None
         kept = [css for css in (box, "h1", "h2", "title") if css and bare.root.css_first(css) is not None]
         empty = scalar(kept[0]) if kept else empty
     return [f"  empty: {empty}{CHECK}", f"  record: {scalar(record)}"]
-
-
-def _moments(rows: Rows, known: FirstPost | None) -> dict[str, str]:
-    first, last = moment_rule(rows.records), moment_rule(rows.records, place=-1)
-    if first and not last and (LATEST.search(first) or _are_latest(rows) or (known and _is_later(known))):
-        first, last = None, first
-    return {name: rule for name, rule in (("created_at", first), ("last_reply_at", last)) if rule}
-
-
-def _are_latest(rows: Rows) -> bool:
-    times = [times_in(record) for record in rows.records]
-    return all(not one or LATEST.search(words_of(one[0])) for one in times)
-
-
-def _is_later(known: FirstPost) -> bool:
-    """Return whether the moment in a thread's row lies a day or more after the first post."""
-    times = times_in(known.row)
-    said = moment_of(times[0]) if times else None
-    return said is not None and known.at is not None and said - known.at > _DAY_S
 
 
 def _id_regex(link: PageLink) -> str:

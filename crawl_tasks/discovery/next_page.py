@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from selectolax.lexbor import LexborNode
 
 from crawl_tasks.discovery.links import shape_of
-from crawl_tasks.discovery.repeated_records import selector_of
+from crawl_tasks.discovery.repeated_records import selector_of, upwards
 from crawl_tasks.discovery.vocabulary import ARROWS, NEXT
 from crawl_tasks.discovery.yaml_rules import CHECK, scalar
-from crawl_tasks.parse.document import Document
+from crawl_tasks.parse.document import Document, find_all
 
 _NEXT = (
     "a[rel~=next]",
@@ -33,6 +33,12 @@ _LEADS = "attr: href, regex: '^[^#]+', as: url"
 GUESS = f"next: {{css: {scalar(', '.join(_NEXT))}, {_LEADS}}}"
 # The number after the current page, which is the one that is no link.
 _FOLLOWS = "//a[preceding-sibling::*[1][not(self::a)] and number(.) = number(preceding-sibling::*[1]) + 1]"
+# Parameters that show the same page in another order or form, or another page.
+_OTHERWISE = re.compile(
+    r"sort|order|dir|view|filter|tab|mode|action|reply|quote|print|lang|sid|theme|style|highlight|do|q|search|day|prefix",
+    re.IGNORECASE,
+)
+_CURSOR = 8
 _QUERY = re.compile(r"[?&;]([A-Za-z_][\w-]*=)\d+$")
 
 
@@ -49,44 +55,101 @@ class Step:
         return self.pages if has_template and self.pages else self.next or GUESS + CHECK
 
 
-def next_of(document: Document, key: str = "") -> Step | None:
+def next_of(document: Document, key: str = "", inside: Set[int] = frozenset()) -> Step | None:
     """Return the way to the next page: by a link with a mark or a word, else by the numbers of a pager.
 
-    `key` is the id of the page's thread or board. A link without this id may lead to the next thread.
+    `key` is the id of the page's thread or board. A link without this id may lead to the next thread. `inside` are the
+    page's records, whose links are no pager.
     """
     for css in _NEXT:
         node = document.root.css_first(css)
         url = document.absolute(node.attributes.get("href") or "") if node is not None else None
-        if url is not None and _leads(document, url) and _is_of(key, url):
+        if node is not None and url is not None and not _is_in(node, inside) and _leads(document, url) and (
+            _extends(document.page.url, url) or (key.isdigit() and key in re.findall(r"\d+", url))
+        ):  # fmt: skip
             return Step(url, f"next: {{css: {scalar(css)}, {_LEADS}}}")
-    return _by_word(document, key) or _by_numbers(document)
+    return _by_word(document, key, inside) or _by_numbers(document, inside) or _by_address(document, inside)
 
 
-def _by_word(document: Document, key: str) -> Step | None:
+def _by_address(document: Document, inside: Set[int]) -> Step | None:
+    """Find the only link to this page's address with one more parameter, whatever its text."""
+    found = further_links(document, inside)
+    if len(set(found)) != 1:
+        return None
+    mark = _mark_of(document.page.url, found[0])
+    css = scalar(f"a[href*='{mark}']")
+    return Step(found[0], f"next: {{css: {css}, {_LEADS}}}") if mark else None
+
+
+def further_links(document: Document, inside: Set[int] = frozenset()) -> list[str]:
+    """Return addresses outside the records that are this page's with one more parameter, but no order or view."""
+    here = urlsplit(document.page.url)
+    pairs = set(here.query.split("&")) - {""}
+    found = []
+    for node, url in _links(document):
+        there = urlsplit(url)
+        more = set(there.query.split("&")) - {""} - pairs
+        is_same = there.path == here.path and there.netloc == here.netloc and pairs <= set(there.query.split("&"))
+        if is_same and len(more) == 1 and not _is_in(node, inside):
+            name, _, value = next(iter(more)).partition("=")
+            # `go=next` leads to the next thread.
+            if (len(value) >= _CURSOR or re.search(r"\d", value)) and not _OTHERWISE.search(name):
+                found.append(url)
+    return found
+
+
+def _by_word(document: Document, key: str, inside: Set[int]) -> Step | None:
     named = [
         (" ".join(node.text().split()), url)
         for node, url in _links(document)
-        if _leads(document, url) and _is_of(key, url)
+        if not _is_in(node, inside) and _leads(document, url)
     ]
     for pattern in (NEXT, ARROWS):
         for word, url in named:
-            if pattern.fullmatch(word):
-                path = f"//a[normalize-space()={json.dumps(word, ensure_ascii=False)}]"
+            is_of = _extends(document.page.url, url)
+            is_of = is_of or (pattern is NEXT and key.isdigit() and key in re.findall(r"\d+", url))
+            if is_of and pattern.fullmatch(word):
+                mark = _mark_of(document.page.url, url)
+                lies = f"[contains(@href, {json.dumps(mark)})]" if mark else ""
+                path = f"//a[normalize-space()={json.dumps(word, ensure_ascii=False)}]{lies}"
                 return Step(url, f"next: {{xpath: {scalar(path)}, {_LEADS}}}")
     return None
 
 
-def _by_numbers(document: Document) -> Step | None:
+def _extends(here: str, url: str) -> bool:
+    """Return whether an address is this page's with more behind: a number, an offset, a cursor."""
+    one, other = urlsplit(here), urlsplit(url)
+    pairs, further = set(one.query.split("&")) - {""}, set(other.query.split("&")) - {""}
+    if one.path == other.path:
+        return pairs <= further and pairs != further
+    plain, there = (re.sub(r"\d+", "#", path) for path in (one.path, other.path))
+    numbers = re.findall(r"\d+", one.path)
+    is_same = numbers[:1] == re.findall(r"\d+", other.path)[:1]
+    stem = re.sub(r"\.\w+$", "", one.path.rstrip("/"))
+    return (plain == there and len(numbers) > 1 and is_same) or (len(stem) > 1 and other.path.startswith(stem))
+
+
+def _mark_of(here: str, url: str) -> str:
+    """Return the name of the parameter that the next page's address has and this one's has not."""
+    names = [pair.partition("=")[0] for pair in urlsplit(here).query.split("&")]
+    further = (pair.partition("=")[0] for pair in urlsplit(url).query.split("&"))
+    return next((f"{name}=" for name in further if name and name not in names), "")
+
+
+def _is_in(node: LexborNode, inside: Set[int]) -> bool:
+    return any(above.mem_id in inside for above in upwards(node))
+
+
+def _by_numbers(document: Document, inside: Set[int]) -> Step | None:
     """Find `1 2 3`: links of one shape to this page with other numbers, with page numbers as texts."""
     pagers: dict[str, list[tuple[LexborNode, str]]] = {}
     for node, url in _links(document):
-        if re.fullmatch(r"\W*\d{1,5}\W*", node.text().strip()):
+        if re.fullmatch(r"\W*\d{1,5}\W*", node.text().strip()) and not _is_in(node, inside):
             pagers.setdefault(shape_of(url)[0], []).append((node, url))
-    here = urlsplit(document.page.url).path
     for links in pagers.values():
         second = next((url for node, url in links if node.text().strip(" []()") == "2"), None)
         css = _pager_css(document, [node for node, _ in links])
-        if second is None or not _is_beside(here, second):
+        if second is None or not _extends(document.page.url, second):
             continue
         link = f"next: {{xpath: {scalar(_FOLLOWS)}, {_LEADS}}}" if document.xml.xpath(_FOLLOWS) else ""
         pages = f"pages: {{css: {scalar(css)}, all: true}}" if css else ""
@@ -100,16 +163,10 @@ def _pager_css(document: Document, nodes: list[LexborNode]) -> str | None:
     names = {found[1] for node in nodes if (found := _QUERY.search(node.attributes.get("href") or ""))}
     named = f"a[href*='{names.pop()}']" if len(names) == 1 else None
     for css in filter(None, (selector_of(document.root, nodes), named)):
-        shown = document.root.css(css)
+        shown = find_all(document.root, css)
         if shown and all(re.fullmatch(r"\W*\d{1,5}\W*", node.text().strip()) for node in shown):
             return css
     return None
-
-
-def _is_beside(here: str, url: str) -> bool:
-    """Return whether an address is this page's with another number: a pager in a row belongs to the row's thread."""
-    there = urlsplit(url).path
-    return re.sub(r"\d+", "#", there).startswith(re.sub(r"\d+", "#", here).rstrip("/")) or there == here
 
 
 def _links(document: Document) -> Iterator[tuple[LexborNode, str]]:
@@ -117,11 +174,6 @@ def _links(document: Document) -> Iterator[tuple[LexborNode, str]]:
         url = document.absolute(node.attributes.get("href") or "")
         if url is not None:
             yield node, url
-
-
-def _is_of(key: str, url: str) -> bool:
-    """Return whether an address contains a key. Only numbers are checked: words may be spelled otherwise there."""
-    return not key.isdigit() or key in re.findall(r"\d+", url)
 
 
 def _leads(document: Document, url: str) -> bool:

@@ -46,9 +46,24 @@ def marked_in(document: Document) -> Iterator[PostIds]:
         if len(found) > 1:
             nodes = list(found.values())
             yield PostIds(_records(nodes), nodes, list(found), attr, prefix)
+    yield from _alike(document)
     moments = [node for node in times_in(document.root) if len(node.text()) < _FEW * 4]
     if len(moments) > 1:
         yield PostIds(_apart(moments), moments, [])
+
+
+def _alike(document: Document) -> Iterator[PostIds]:
+    """Yield elements of one tag and class, or of one parent, with words and a moment each."""
+    groups: dict[tuple[str, str], list[LexborNode]] = {}
+    for node in document.root.css("div, li, article, section, tr, dt, table"):
+        text = node.text().strip()
+        if len(text) >= _FEW and times_in(node):
+            above = node.parent
+            names = node.attributes.get("class") or f"in {above.tag} {above.attributes.get('class')}" if above else ""
+            groups.setdefault((str(node.tag), names), []).append(node)
+    for nodes in groups.values():
+        if len(nodes) > 1:
+            yield PostIds(nodes, nodes, [])
 
 
 def _numbers_of(node: LexborNode, document: Document) -> Iterator[tuple[str, str, str]]:

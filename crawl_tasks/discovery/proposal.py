@@ -7,65 +7,85 @@ from contextlib import suppress
 from dataclasses import replace
 from urllib.parse import urlsplit
 
-from selectolax.lexbor import LexborNode
-
-from crawl_tasks.discovery.board_scan import scan_boards
-from crawl_tasks.discovery.findings import Findings
-from crawl_tasks.discovery.first_post import beginning_of
+from crawl_tasks.discovery.board_scan import NEAR, scan_boards
+from crawl_tasks.discovery.checks import check_trials
+from crawl_tasks.discovery.dry_run import missing_in, try_site
+from crawl_tasks.discovery.findings import Findings, site_file
+from crawl_tasks.discovery.front_page import heading_of
 from crawl_tasks.discovery.http_probe import HttpProbe
-from crawl_tasks.discovery.links import PageLink, links_of, path_of
+from crawl_tasks.discovery.json_ld_rules import posting_in
+from crawl_tasks.discovery.links import PageLink, links_of, path_of, place_in
 from crawl_tasks.discovery.list_rules import Following, Listing, list_rules
 from crawl_tasks.discovery.next_page import next_of
-from crawl_tasks.discovery.repeated_records import are_pages, find_rows
+from crawl_tasks.discovery.repeated_records import Rows, are_pages, find_rows, parts_of
 from crawl_tasks.discovery.reply_counts import replies_in
-from crawl_tasks.discovery.thread_page import find_comments
+from crawl_tasks.discovery.thread_page import FetchedThread, ThreadRecords, comment_hypotheses
 from crawl_tasks.discovery.thread_rules import thread_rules
 from crawl_tasks.discovery.timezone_by_ages import zone_by_ages
 from crawl_tasks.discovery.yaml_rules import aliased
-from crawl_tasks.errors import PageError
+from crawl_tasks.errors import PageError, SiteError
 from crawl_tasks.parse.board_index import FoundBoard
 from crawl_tasks.parse.document import Document
+from crawl_tasks.registry.site_registry import compile_site
+from crawl_tasks.sites.loader import parse_site
 
-_Sample = tuple[LexborNode, tuple[PageLink, Document]]
 _MOST_LISTS = 3
 _MOST_BOARDS = 3
-_MOST_THREADS = 4
+_MOST_THREADS = 5
 _BOARD_WORDS = re.compile(r"board|forum|list|categor|node|bbs|section|fid=|/c/|/f/", re.IGNORECASE)
 _THREAD_WORDS = re.compile(r"thread|topic|post|showthread|/t/|/d/|[?&](?:tid|t)=", re.IGNORECASE)
 
 
 def propose(probe: HttpProbe, front: Document, found: Findings, language: str = "") -> Findings:
-    """Add proposed boards and rules to the findings, nothing without a list of threads."""
+    """Add proposed boards and rules to the findings, nothing without a list of threads.
+
+    Which elements are posts, and whether the first of them is the thread's own, are hypotheses: each makes a file, and
+    the file that the pages refute least is taken.
+    """
     listing = find_list(probe, front)
     if listing is None:
         return found
     following = _next_page(probe, listing)
-    row, thread = _thread(probe, listing, following) or (None, None)
-    seen = scan_boards(probe, listing.boards, front.page.url)
-    boards = seen.boards or (FoundBoard("front", None, path_of(front.page.url)),)
-    by_address = not listing.boards or listing.boards[0].has_slug
+    listing = _with_more_rows(probe, listing, following)
+    samples = _threads(probe, listing)
+    seen = scan_boards(probe, listing.boards, front.page.url, listing.titles)
     step = following.step if following else None
-    elsewhere = " ".join(listing.document.root.text().split())
-    of_threads = thread_rules(thread, listing.rows.titles[0], step, elsewhere)
-    known = beginning_of(row, thread, elsewhere) if row is not None and thread is not None else None
-    lines = aliased([*list_rules(listing, following, seen.empty, known), *of_threads])
-    pages = [listing.document, *([thread[1]] if thread else [])]
+    pages = [listing.document, *(one.document for one in samples)]
     remark = "no preset knows this program: the rules below are proposals. Run `crawl-tasks try`, then correct them"
-    return replace(
+    found = replace(
         found,
         zone=found.zone or zone_by_ages(pages, language=language),
-        boards=boards,
+        boards=seen.boards or (FoundBoard("front", None, path_of(front.page.url)),),
         left_out=seen.left_out,
-        has_board_addresses=by_address,
-        rules="\n".join(lines),
+        has_board_addresses=not listing.boards or listing.boards[0].has_slug,
         remarks=(*found.remarks, remark),
     )
+    hypotheses: list[tuple[ThreadRecords | None, bool]] = [
+        (one, is_inside)
+        for one in comment_hypotheses(samples)
+        for is_inside in (True, False)
+        if not is_inside or not one.is_behind_post([sample.document for sample in samples])
+    ]
+    if not hypotheses or any(posting_in(one.document) for one in samples):
+        hypotheses.append((None, False))
+    headings = {one.row: heading_of(one.document) for one in samples}
+    best: tuple[tuple[int, int, int], Findings] | None = None
+    for records, is_inside in hypotheses:
+        threads = thread_rules(samples, records, listing.rows.titles[0], step, is_post_inside=is_inside)
+        lines = list_rules(listing, following, seen.empty, threads.first, headings)
+        made = replace(found, rules="\n".join(aliased([*lines, *threads.lines])))
+        score = score_of(probe, site_file(made))
+        if best is None or score > best[0]:
+            best = (score, made)
+    return best[1] if best is not None else found
 
 
 def find_list(probe: HttpProbe, front: Document) -> Listing | None:
     """Return the best list of threads behind the likeliest kinds of board links, or on the front page itself."""
     kinds = _board_kinds(front)
     boards = {links[0].shape for links in kinds if _names_boards(links[0], front)}
+    # Threads may have addresses below those of boards.
+    boards -= {one for one in boards for other in boards if one != other and one.startswith(other.rstrip("/") + "/")}
     best: Listing | None = None
     for links in kinds[:_MOST_LISTS]:
         if best is not None and _THREAD_WORDS.search(links[0].shape):
@@ -99,6 +119,10 @@ def _listing_of(probe: HttpProbe, links: list[PageLink], boards: set[str]) -> Li
         elif rows.titles[0].shape in boards | {link.shape}:
             left = [one for one in left if one.looks != link.looks]
         else:
+            # A thread below its board: the board's name is a key of the thread's address too.
+            own = path_of(link.url)
+            if "*" in link.shape and len(own) > 2 and rows.titles[0].shape.startswith(own):
+                rows = find_rows(document, link.shape + rows.titles[0].shape.removeprefix(own)) or rows
             # In the order of the front page, whichever board was read.
             return Listing(document, rows, (link, *(one for one in links if one in left)))
     return None
@@ -123,38 +147,64 @@ def _names_boards(link: PageLink, front: Document) -> bool:
 
 def _next_page(probe: HttpProbe, listing: Listing) -> Following | None:
     """Return the pager of lists, from another board if this one has a single page."""
-    found = next_of(listing.document)
+    inside = parts_of(listing.rows)
+    own = listing.boards[0] if listing.boards else None
+    found = next_of(listing.document, own.key if own else "", inside)
     if found is not None:
-        return Following(found, listing.boards[0] if listing.boards else None)
+        return Following(found, own)
     for link in listing.boards[1 : 1 + _MOST_BOARDS]:
         try:
-            found = next_of(Document(probe.page(link.url)))
+            document = Document(probe.page(link.url))
         except PageError:
             continue
+        rows = find_rows(document, listing.rows.titles[0].shape)
+        found = next_of(document, link.key, parts_of(rows) if rows else frozenset())
         if found is not None:
             return Following(found, link)
     return None
 
 
-def _thread(probe: HttpProbe, listing: Listing, following: Following | None) -> _Sample | None:
-    """Fetch the thread with most replies on two list pages, or the first of a few if no row shows a count.
+def _with_more_rows(probe: HttpProbe, listing: Listing, following: Following | None) -> Listing:
+    """Return the listing with the rows of further pages: page 2, and the first pages of other boards."""
+    urls = [following.step.url] if following else []
+    urls += [link.url for link in listing.boards[1:_MOST_BOARDS]]
+    found: list[Rows] = []
+    places = {place_in(one.node)[:NEAR] for one in listing.rows.titles}
+    shape = listing.rows.titles[0].shape
+    for url in urls:
+        with suppress(PageError):
+            rows = find_rows(Document(probe.page(url)), shape)
+            if rows is None or rows.siblings != listing.rows.siblings:
+                continue
+            if {place_in(one.node)[:NEAR] for one in rows.titles} <= places:
+                found.append(rows)
+    return replace(listing, further=tuple(found))
 
-    Returns:
-        The thread's row, from the page that lists the thread, with link and page.
-    """
-    rows = list(zip(listing.rows.records, listing.rows.titles, strict=True))
-    if following is not None:
+
+def _threads(probe: HttpProbe, listing: Listing) -> list[FetchedThread]:
+    """Fetch a few threads: two with most replies, one with fewest, and some between."""
+    counts = replies_in(listing.records)
+    order = sorted(range(len(counts)), key=lambda at: -counts[at])
+    places = dict.fromkeys(
+        order[at] for at in (0, 1, len(order) // 3, len(order) // 2, -1) if -len(order) <= at < len(order)
+    )
+    found = []
+    for at in list(places)[:_MOST_THREADS]:
+        link = listing.titles[at]
         with suppress(PageError):
-            more = find_rows(Document(probe.page(following.step.url)))
-            if more is not None and more.titles[0].shape == rows[0][1].shape:
-                rows += zip(more.records, more.titles, strict=True)
-    found: _Sample | None = None
-    counts = replies_in([record for record, _ in rows])
-    order = sorted(range(len(rows)), key=lambda at: counts[at], reverse=True)
-    for row, link in [rows[at] for at in order[:_MOST_THREADS]]:
-        with suppress(PageError):
-            page = Document(probe.page(link.url))
-            if find_comments(page) is not None:
-                return row, (link, page)
-            found = found or (row, (link, page))
+            found.append(FetchedThread(link, at, Document(probe.page(link.url))))
     return found
+
+
+def score_of(probe: HttpProbe, text: str) -> tuple[int, int, int]:
+    """Return the number of checks that refute a file (negative), of records read, and of checks that hold."""
+    try:
+        site = parse_site(text, "proposal")
+        opened = compile_site(site, None)
+    except SiteError:
+        return -100, 0, 0
+    trials = list(try_site(probe, opened))
+    checks = check_trials(site, trials)
+    refuted = len(missing_in(trials)) + sum(not one.holds for one in checks)
+    read = sum(len(one.parsed.items.comments) + len(one.parsed.items.posts) for one in trials if one.parsed)
+    return -refuted, read, sum(one.holds for one in checks)

@@ -10,10 +10,9 @@ from urllib.parse import urlsplit
 
 from selectolax.lexbor import LexborNode
 
-from crawl_tasks.discovery.links import UUID, PageLink, links_of
-from crawl_tasks.discovery.timestamps import attribute_of, times_in
-from crawl_tasks.discovery.yaml_rules import scalar
-from crawl_tasks.parse.document import Document
+from crawl_tasks.discovery.links import UUID, PageLink, links_of, place_in
+from crawl_tasks.discovery.timestamps import times_in
+from crawl_tasks.parse.document import Document, find_all
 from crawl_tasks.parse.rules.siblings import followers, joined
 
 _DEEPEST = 40
@@ -40,9 +39,20 @@ class Rows:
     siblings: bool = False
 
 
-def find_rows(document: Document) -> Rows | None:
-    """Return the likeliest list of threads: many links of one shape, long texts, times or counts beside."""
-    found = [rows for links in links_of(document).values() if (rows := _rows(links)) is not None]
+def parts_of(rows: Rows) -> set[int]:
+    """Return the memory ids of all elements of a page that belong to rows."""
+    mine = {record.mem_id for record in rows.whole}
+    return mine | {part.mem_id for one in rows.whole for part in (followers(one, mine) if rows.siblings else ())}
+
+
+def find_rows(document: Document, known: str = "", least: int = 0) -> Rows | None:
+    """Return the likeliest list of threads: many links of one shape, long texts, times or counts beside.
+
+    With `known`, the shape of threads, only links of this shape count, and `least` rows or two are enough.
+    """
+    kinds = links_of(document, known)
+    chosen = [kinds.get(known, [])] if known else kinds.values()
+    found = [rows for links in chosen if links and (rows := _rows(links, least or (2 if known else 3))) is not None]
     return max(found, key=lambda rows: rows.score, default=None)
 
 
@@ -51,14 +61,11 @@ def are_pages(links: list[PageLink]) -> bool:
     return sum(link.text.isdigit() for link in links) * 2 > len(links)
 
 
-def _rows(links: list[PageLink]) -> Rows | None:
+def _rows(links: list[PageLink], least: int) -> Rows | None:
     if links[0].is_stranger or are_pages(links):
         return None
-    best: dict[str, PageLink] = {}
-    for link in links:
-        if link.key not in best or len(link.text) > len(best[link.key].text):
-            best[link.key] = link
-    if len(best) < 3:
+    best = _titles(links)
+    if len(best) < least:
         return None
     keys: dict[int, set[str]] = {}
     for link in links:
@@ -72,6 +79,12 @@ def _rows(links: list[PageLink]) -> Rows | None:
         for record, link in zip(records, best.values(), strict=True)
     ]
     kept = [(one, link) for one, link in zip(alike, best.values(), strict=True) if one.tag == kind[0]]
+    # The newest threads in a sidebar are no rows, even where their elements are of the same tag.
+    kept = [one for one in kept if not _in_landmark(one[0])] or kept
+    ways = [tuple(_tags_between(link.node, one)) for one, link in kept]
+    way, count = Counter(ways).most_common(1)[0]
+    if count >= least:
+        kept = [one for one, other in zip(kept, ways, strict=True) if other == way]
     whole, titles = [one for one, _ in kept], [link for _, link in kept]
     siblings = goes_on(whole)
     shown = joined(whole) if siblings else whole
@@ -81,6 +94,36 @@ def _rows(links: list[PageLink]) -> Rows | None:
     if siblings:
         titles = [replace(link, node=_again(link, box)) for link, box in zip(titles, shown, strict=True)]
     return Rows(whole, shown, titles, len(kept) * words * (0.2 + lively), siblings)
+
+
+def _in_landmark(node: LexborNode) -> bool:
+    return any(above.tag in ("aside", "nav", "footer") for above in upwards(node))
+
+
+def _tags_between(node: LexborNode, record: LexborNode) -> list[str]:
+    tags = []
+    for above in upwards(node):
+        tags.append(str(above.tag))
+        if above.mem_id == record.mem_id:
+            break
+    return tags
+
+
+def _titles(links: Sequence[PageLink]) -> dict[str, PageLink]:
+    """Return for each key the link that is the title: those at one place of the page with longest texts.
+
+    `Re: an old lamp` leads to the last reply, and has the text of the title within.
+    """
+    places: dict[tuple[str, ...], dict[str, PageLink]] = {}
+    for link in links:
+        places.setdefault(place_in(link.node), {}).setdefault(link.key, link)
+    found: dict[str, PageLink] = {}
+    for there in sorted(places.values(), key=lambda one: -sum(min(len(link.text), 60) for link in one.values())):
+        for key, link in there.items():
+            other = found.get(key)
+            if other is None or (link.text and link.text != other.text and link.text in other.text):
+                found[key] = link
+    return {link.key: found[link.key] for link in links}
 
 
 def _again(link: PageLink, box: LexborNode) -> LexborNode:
@@ -125,7 +168,9 @@ def goes_on(records: Sequence[LexborNode]) -> bool:
 def counts_in(record: LexborNode) -> list[LexborNode]:
     """Return the innermost elements with a count and no other text, perhaps with an icon."""
     found = [
-        node for node in record.css("td, span, div, dd, a, b, strong, em, p") if _COUNT.fullmatch(node.text().strip())
+        node
+        for node in find_all(record, "td, span, div, dd, a, b, strong, em, p")
+        if _COUNT.fullmatch(node.text().strip())
     ]
     return [node for node in found if not any(child.text().strip() for child in node.iter(include_text=False))]
 
@@ -134,7 +179,7 @@ def selector_of(root: LexborNode, records: Sequence[LexborNode]) -> str | None:
     """Return a selector that finds these elements on the page, and as few others as possible."""
     wanted = {record.mem_id for record in records}
     best: tuple[int, str] | None = None
-    for css in _candidates(records):
+    for css in (*_candidates(records), *_below(records)):
         found = {node.mem_id for node in root.css(css)}
         apart = len(found ^ wanted)
         if best is None or apart < best[0]:
@@ -144,30 +189,72 @@ def selector_of(root: LexborNode, records: Sequence[LexborNode]) -> str | None:
     return best[1] if best is not None and best[0] <= max(2, len(wanted) // 2) else None
 
 
-def selector_in(records: Sequence[LexborNode], targets: Sequence[LexborNode | None], mark: str = "") -> str | None:
-    """Return a selector whose first match in each record is its target, in four of five records.
+def _below(records: Sequence[LexborNode]) -> Iterator[str]:
+    """Yield selectors by the elements around the records' common parent, for a page with like elements elsewhere."""
+    parents = {one.parent.mem_id: one.parent for one in records if one.parent is not None}
+    tags = {str(one.tag) for one in records}
+    if len(parents) != 1 or len(tags) != 1:
+        return
+    parent, [tag] = next(iter(parents.values())), tags
+    above = [str(one.tag) for one in upwards(parent)]
+    for depth in range(1, min(len(above), 4) + 1):
+        yield " > ".join((*above[:depth][::-1], tag))
+    place = place_of(parent)
+    for depth in range(1, min(len(above), 4) + 1):
+        yield " > ".join((*above[1:depth][::-1], f"{parent.tag}:nth-child({place})", tag))
 
-    `mark` is appended to the selector.
+
+def selector_in(
+    records: Sequence[LexborNode], targets: Sequence[LexborNode | None], *, misses: float = 0.2
+) -> str | None:
+    """Return the selector whose first match in each record is its target, and which finds least in the others.
+
+    A selector that misses more than the share `misses` of its targets is none.
     """
     pairs = [(one, target) for one, target in zip(records, targets, strict=True) if target is not None]
-    if not pairs or len(pairs) * 2 < len(records):
+    if not pairs:
         return None
-    for plain in _candidates([target for _, target in pairs]):
-        css = plain + mark
-        hits = sum((found := one.css_first(css)) is not None and found.mem_id == target.mem_id for one, target in pairs)
-        if hits >= 0.8 * len(pairs):
-            return css
-    return None
+    best: tuple[int, str] | None = None
+    for css in dict.fromkeys((*_candidates([target for _, target in pairs]), *_structural(pairs))):
+        found = [record.css_first(css) for record in records]
+        wrong = sum(
+            (one is None) != (target is None)
+            or (one is not None and target is not None and one.mem_id != target.mem_id)
+            for one, target in zip(found, targets, strict=True)
+        )
+        if best is None or wrong < best[0]:
+            best = (wrong, css)
+        if not wrong:
+            break
+    return best[1] if best is not None and best[0] <= misses * len(pairs) else None
 
 
-def moment_rule(records: Sequence[LexborNode], within: str = "", place: int = 0) -> str | None:
-    """Return a YAML rule that reads the first moment of each record, or the last."""
-    times = [times_in(record) for record in records]
-    least = 1 if place == 0 else 2
-    targets = [one[place] if len(one) >= least else None for one in times]
-    attr = next((attribute_of(node) for node in targets if node is not None and node.tag != "time"), None)
-    css = selector_in(records, targets, f"[{attr}]" if attr else "")
-    return css and (f"{{css: {scalar(within + css)}, attr: {attr}}}" if attr else scalar(within + css))
+def _structural(pairs: Sequence[tuple[LexborNode, LexborNode]]) -> Iterator[str]:
+    """Yield selectors by positions of elements, as the way from the record to its target in a few records."""
+    ways = dict.fromkeys(tuple(_way(record, target)) for record, target in pairs[:12])
+    for way in list(ways)[:4]:
+        for depth in range(1, len(way) + 1):
+            part = way[-depth:]
+            yield " > ".join(f"{tag}:nth-child({place})" for tag, place, _, _ in part)
+            yield " > ".join((*(tag for tag, _, _, _ in part[:-1]), f"{part[-1][0]}:nth-child({part[-1][1]})"))
+            yield " > ".join((*(f"{tag}:nth-child({place})" for tag, place, _, _ in part[:-1]), part[-1][0]))
+            yield " > ".join((*(tag for tag, _, _, _ in part[:-1]), f"{part[-1][0]}:nth-last-child({part[-1][3]})"))
+            yield " > ".join(f"{tag}:nth-of-type({same})" for tag, _, same, _ in part)
+        record = pairs[0][0]
+        yield " > ".join((str(record.tag), *(f"{tag}:nth-child({place})" for tag, place, _, _ in way)))
+
+
+def _way(record: LexborNode, target: LexborNode) -> list[tuple[str, int, int, int]]:
+    """Return tag, position, position among its kind, and position from the end of each element down to the target."""
+    steps: list[tuple[str, int, int, int]] = []
+    node: LexborNode | None = target
+    while node is not None and node.mem_id != record.mem_id and len(steps) < _DEEPEST:
+        beside = [] if node.parent is None else list(node.parent.iter(include_text=False))
+        at = next((place for place, one in enumerate(beside) if one.mem_id == node.mem_id), 0)
+        same = sum(one.tag == node.tag for one in beside[: at + 1])
+        steps.append((str(node.tag), at + 1, same, len(beside) - at))
+        node = node.parent
+    return steps[::-1]
 
 
 def _candidates(nodes: Sequence[LexborNode]) -> Iterator[str]:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from selectolax.lexbor import LexborNode
 
-from crawl_tasks.discovery.first_post import FirstPost
 from crawl_tasks.discovery.repeated_records import counts_in, place_of, selector_in, upwards
+from crawl_tasks.discovery.slots import Slots
 from crawl_tasks.discovery.timestamps import attribute_of
 from crawl_tasks.discovery.vocabulary import LATEST, POSTS, REPLIES, VIEWS
 from crawl_tasks.discovery.yaml_rules import scalar
+from crawl_tasks.parse.document import find_all
 from crawl_tasks.parse.values.counts import read_count
 
 # Fewer rows may all have a reply by chance, so they do not show that the first post counts.
@@ -25,24 +26,54 @@ _LABELLED = re.compile(
 )
 
 
-def count_rules(records: Sequence[LexborNode], known: FirstPost | None = None) -> dict[str, str]:
-    """Return the YAML rules of reply and view counts. A number without a name is taken for the replies.
+def count_rules(records: Sequence[LexborNode], known: Mapping[int, int]) -> dict[str, str]:
+    """Return the YAML rules of reply and view counts.
 
-    If the row of a `known` thread counts one reply more than its page has, the first post is counted too.
+    `known` are the replies that the pages of some threads have, by the number of the row. A number that agrees with
+    them, or is by one more in all, counts the replies. Without one, a name or the only number does.
     """
     named = {
         name: selector_in(records, [_named(record, words) for record in records])
         for name, words in (("reply_count", REPLIES), ("view_count", VIEWS))
     }
     worded = {name: _worded_rule(records, words) for name, words in (("reply_count", REPLIES), ("view_count", VIEWS))}
-    if not any(named.values()) and not any(worded.values()):
+    counted = _agreeing(records, known)
+    if not counted and not any(named.values()) and not any(worded.values()):
         named["reply_count"] = selector_in(records, [_unnamed(record) for record in records])
     rules = {name: rule for name, rule in worded.items() if rule}
     rules |= {name: scalar(css) for name, css in named.items() if css}
     css = named["reply_count"]
-    if css and (_counts_the_post([record.css_first(css) for record in records]) or _is_one_more(css, known)):
+    if css and _counts_the_post([record.css_first(css) for record in records]):
         rules["reply_count"] = f"{{css: {scalar(css)}, plus: -1}}"
+    if counted:
+        rules["reply_count"] = counted
+        if rules.get("view_count") == counted:
+            del rules["view_count"]
     return rules
+
+
+def _agreeing(records: Sequence[LexborNode], known: Mapping[int, int]) -> str | None:
+    """Return the rule of a number that agrees with the replies of all known threads, or is by one more in all."""
+    if not any(known.values()):
+        return None
+    for more in (0, 1):
+        for slot in Slots(records).all:
+            texts = slot.texts()
+            counts = {at: read_count(text) for at, text in texts.items() if len(text) <= _LONGEST // 2}
+            if len(counts) * 10 < len(records) * 8 or any(
+                at in counts and counts[at] != n + more for at, n in known.items()
+            ):
+                continue
+            if not known.keys() & counts.keys() or any(_many_numbers(text) for text in texts.values()):
+                continue
+            css = selector_in(records, slot.targets(len(records)))
+            if css is not None:
+                return f"{{css: {scalar(css)}, plus: -1}}" if more else scalar(css)
+    return None
+
+
+def _many_numbers(text: str) -> bool:
+    return len(re.findall(r"\d+", text.replace(",", "").replace(".", ""))) != 1
 
 
 def _counts_the_post(nodes: Sequence[LexborNode | None]) -> bool:
@@ -50,13 +81,6 @@ def _counts_the_post(nodes: Sequence[LexborNode | None]) -> bool:
     there = [node for node in nodes if node is not None]
     counts = [read_count(node.text()) or 0 for node in there]
     return len(counts) >= _ENOUGH and min(counts) > 0 and all(POSTS.search(_heading_of(node)) for node in there)
-
-
-def _is_one_more(css: str, known: FirstPost | None) -> bool:
-    node = known.row.css_first(css) if known is not None else None
-    if known is None or known.replies is None or node is None:
-        return False
-    return read_count(node.text()) == known.replies + 1
 
 
 def replies_in(records: Sequence[LexborNode]) -> list[int]:
@@ -85,7 +109,7 @@ def _worded(record: LexborNode, words: re.Pattern[str]) -> tuple[LexborNode, str
     """Return the innermost element with a matching word before a number, the word and the number."""
     pattern = re.compile(rf"([^\W\d]*(?:{words.pattern})[^\W\d]*){_NUMBER}", re.IGNORECASE)
     found = None
-    for node in record.css("td, span, div, dd, p, li, small"):
+    for node in find_all(record, "td, span, div, dd, p, li, small"):
         text = node.text()
         is_count = len(" ".join(text.split())) <= _LONGEST and attribute_of(node) is None and not LATEST.search(text)
         match = pattern.search(text) if is_count else None
@@ -116,7 +140,7 @@ def _unnamed(record: LexborNode) -> LexborNode | None:
 def _labelled_in(record: LexborNode) -> list[LexborNode]:
     found = [
         node
-        for node in record.css("td, span, div, dd, a, b, strong, em, p, li, small")
+        for node in find_all(record, "td, span, div, dd, a, b, strong, em, p, li, small")
         if _LABELLED.fullmatch(node.text().strip()) and attribute_of(node) is None
     ]
     inner = {above.mem_id for node in found for above in upwards(node.parent)}

@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 
 from selectolax.lexbor import LexborNode
 
+from crawl_tasks.parse.document import find_all
 from crawl_tasks.parse.values.dates import read_date
 
 _MARKED = "time, [datetime], [itemprop=dateCreated]"
@@ -21,12 +22,12 @@ _UTC = ZoneInfo("UTC")
 
 def times_in(record: LexborNode) -> list[LexborNode]:
     """Return the innermost elements that are moments: by their markup, else by their text, else by their class."""
-    marked = record.css(_MARKED)
+    marked = find_all(record, _MARKED)
     if marked:
         return [node for node in marked if node.tag == "time" or node.css_first(_MARKED) in (None, node)]
     said = [node for node in record.css("*") if node.tag not in ("script", "style") and attribute_of(node) is not None]
     inner = [node for node in said if not any(node.mem_id != one.mem_id and _holds(node, one) for one in said)]
-    return inner or [node for node in record.css(_NAMED) if node.css_first(_NAMED) in (None, node)]
+    return inner or [node for node in find_all(record, _NAMED) if node.css_first(_NAMED) in (None, node)]
 
 
 def attribute_of(node: LexborNode) -> str | None:

@@ -31,11 +31,15 @@ EMPTY = (
 )
 # A word alone or with a noun: `Next`, `next page`, `older posts`. Arrows may stand beside.
 _NEXT = (
-    r"next|older|more|show more|load more|view more|weiter|nächste|ältere|suivant|suivants|plus anciens|siguiente|más"
-    r"|successiv|avanti|próxima|seguinte|volgende|następna|далее|следующая|вперёд|ещё"
+    r"next|older|more|show more|load more|view more|weiter|nächste|ältere|mehr(?: laden| anzeigen)?|suivante?s?"
+    r"|plus anciens|voir plus|charger plus|siguiente|más"
+    r"|successiv|avanti|próxima|seguinte|volgende|następna|далее|следующая|вперёд|(?:показать |загрузить )?ещё"
 )
 # No `topic` or `thread` in the singular: the next topic is another one.
 _OF = r"page|posts?|topics|threads|discussions|comments?|replies|entries|seite|beiträge|themen|page|página|страница"
-_EAST = "下一页|下一頁|下页|下頁|后一页|後一頁|次へ|次のページ|次の\\d*件|もっと見る|다음|다음 페이지|更多|加载更多"
+_EAST = (
+    "下一页|下一頁|下页|下頁|后一页|後一頁|更多|加载更多|查看更多|次へ|次のページ|次の\\d*件|もっと見る|さらに読み込む"
+    "|다음|다음 페이지"
+)
 NEXT = re.compile(rf"\W*(?:(?:{_NEXT})(?: (?:{_OF}))?|{_EAST})\W*", re.IGNORECASE)
 ARROWS = re.compile(r"[›»>→]+")

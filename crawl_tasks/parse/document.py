@@ -147,3 +147,9 @@ def must(value: _T | None) -> _T:
     if value is None:
         raise ParseError("the parser gave no document")
     return value
+
+
+def find_all(scope: LexborNode, css: str) -> list[LexborNode]:
+    """Return the matches of a selector, each once: the parser reports one for each selector of a list that fits it."""
+    found = scope.css(css)
+    return list({node.mem_id: node for node in found}.values()) if "," in css else found

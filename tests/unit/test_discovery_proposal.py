@@ -11,10 +11,7 @@ import pytest
 from crawl_tasks.cli.exits import Exit
 from crawl_tasks.demo.forum import DemoForum
 from crawl_tasks.demo.http_server import DemoServer
-from crawl_tasks.discovery.field_guesses import longest_in
 from crawl_tasks.discovery.links import identity_of, paged_template, shape_of
-from crawl_tasks.model import Fetched
-from crawl_tasks.parse.document import Document
 from crawl_tasks.sites.field_rules import Rule
 from crawl_tasks.sites.loader import load_site
 from tests.unit.command_line import run
@@ -165,8 +162,8 @@ def _titled_forum() -> dict[str, Answer]:
         for n in (11, 12, 13)
     )
     posts = "".join(
-        f'<div class="card post" id="{n + 70}"><div class=user>ann</div>'
-        "<small class=muted>on April 24, 2026, 6 p.m.</small>"
+        f'<div class="card post" id="{n + 70}"><div class=user>{("ann", "ben", "cy", "ann")[n]}</div>'
+        f"<small class=muted>on April {24 + n}, 2026, 6 p.m.</small>"
         f'<div class="text"><blockquote>somebody said</blockquote>the words of reply {n}</div></div>'
         for n in range(4)
     )
@@ -186,20 +183,29 @@ def _keyed_forum() -> dict[str, Answer]:
         "<a href=/club/board/bikes/>Bikes</a> <a href=/club/board/garden/>Garden</a> <a href=/club/login/>Log in</a>"
     )
     rows = "".join(
-        f"<tr><td><a href=/club/thread/{key}/>A long title of a thread</a> <a href=/club/members/7/>ben</a>"
-        f"<time datetime=2026-04-24T18:00:00Z>Apr 24</time></td><td>{n}</td></tr>"
+        f"<tr><td><a href=/club/thread/{key}/>A long title of a thread</a> "
+        f"<a href=/club/members/7/>{('ben', 'ann', 'ben')[n]}</a>"
+        f"<time datetime=2026-04-2{n}T18:00:00Z>Apr 2{n}</time></td><td>{n}</td></tr>"
         for n, key in enumerate(keys)
     )
     own = (
-        "<div class=box><time datetime=2026-04-24T18:00:00Z></time><div class=user>ben</div>"
+        "<div class=box><time datetime=2026-04-2%sT18:00:00Z></time><div class=user>%s</div>"
         "<div class=text>%s</div></div>"
     )
-    later = "".join(own.replace("<div", f"<div id=post-{key}", 1) % f"words of a reply {key}" for key in keys[1:])
+    later = "".join(
+        own.replace("<div", f"<div id=post-{key}", 1) % (n, who, f"words of a reply {key}")
+        for n, (key, who) in enumerate(zip(keys[1:], ("ann", "cy"), strict=True), 5)
+    )
 
     def thread(visit: Visit) -> None:
         first = "page=2" not in visit.target
         last = "<a href='?page=1'>1</a><a href='#'>Next</a>"
-        body = "<h1>A long title</h1>" + own % "the words of the post itself" + later + "<a href='?page=2'>Next</a>"
+        body = (
+            "<h1>A long title</h1>"
+            + own % (4, "ben", "the words of the post itself")
+            + later
+            + "<a href='?page=2'>Next</a>"
+        )
         visit.reply((body if first else later.replace("0123456789a", "0123456789b") + last).encode())
 
     return {
@@ -208,14 +214,3 @@ def _keyed_forum() -> dict[str, Answer]:
         "/club/board/bikes/": page(f"<table>{head}{rows}</table><a href='?page=2'>Next</a>".encode()),
         **{f"/club/thread/{key}/": thread for key in keys},
     }
-
-
-def test_how_a_page_is_indented_says_nothing_of_where_its_words_are() -> None:
-    body = f"<div><table><tr><td>A{' ' * 200}title</td></tr></table><p>What was said there.</p></div>"
-    document = Document(Fetched("http://f/1", 200, {}, body.encode(), 0.0))
-    record = document.root.css("div")[0]
-
-    found = longest_in(record, set())
-
-    assert found is not None
-    assert found.text() == "What was said there."

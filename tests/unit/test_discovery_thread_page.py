@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
+from zoneinfo import ZoneInfo
+
 import pytest
 
-from crawl_tasks.discovery.boilerplate import buttons_in, edited_in
-from crawl_tasks.discovery.first_post import beginning_of
+from crawl_tasks.discovery.boilerplate import edited_in
 from crawl_tasks.discovery.links import links_of
 from crawl_tasks.discovery.list_rules import Listing, list_rules
 from crawl_tasks.discovery.next_page import next_of
 from crawl_tasks.discovery.repeated_records import find_rows
 from crawl_tasks.discovery.reply_counts import count_rules, replies_in
-from crawl_tasks.discovery.thread_rules import thread_rules
+from crawl_tasks.discovery.thread_page import FetchedThread, ThreadRecords, comment_hypotheses
+from crawl_tasks.discovery.thread_rules import FirstPost, thread_rules
+from crawl_tasks.discovery.timestamps import times_in
 from crawl_tasks.model import Fetched
-from crawl_tasks.parse.document import Document
+from crawl_tasks.parse.document import Document, find_all
+from crawl_tasks.parse.values.dates import read_date
 
 HEAD = "<tr><th colspan=2>Subject</th><th>Views</th><th>{}</th></tr>"
-BODY = '<div class="body">say {}<p class="note">{}</p><div class="options"><a class="go">Reply</a> <a>x</a></div></div>'
 
 
 def page(html: str) -> Document:
     return Document(Fetched("http://forum.example/read?4,71", 200, {}, html.encode(), 1_700_000_000.0))
-
-
-def test_buttons_in_bodies_are_told_by_saying_the_same_in_all() -> None:
-    bodies = page("".join(BODY.format(at, f"note {at}") for at in range(4))).root.css("div.body")
-
-    assert buttons_in(bodies) == ["div.options"]
-    assert buttons_in(bodies[:2]) == []
 
 
 @pytest.mark.parametrize(
@@ -43,7 +39,7 @@ def test_a_column_is_known_by_its_heading_even_below_a_wide_one(heading: str, le
     rows = "".join(row.format(at, at + least) for at in range(12))
     records = page(f"<table>{HEAD.format(heading)}{rows}</table>").root.css("tr.r")
 
-    assert count_rules(records) == {"reply_count": rule, "view_count": "'td:nth-child(3)'"}
+    assert count_rules(records, {}) == {"reply_count": rule, "view_count": "'td:nth-child(3)'"}
 
 
 def test_links_to_the_pages_of_a_thread_beside_its_title_count_nothing() -> None:
@@ -52,7 +48,7 @@ def test_links_to_the_pages_of_a_thread_beside_its_title_count_nothing() -> None
     rows = "".join(row.format(at, pages if at < 4 else "", at) for at in range(12))
     records = page(f"<ul>{rows}</ul>").root.css("li")
 
-    assert count_rules(records) == {"reply_count": "div.c"}
+    assert count_rules(records, {}) == {"reply_count": "div.c"}
     assert replies_in(records) == list(range(12))
 
 
@@ -92,42 +88,67 @@ def test_a_note_of_an_edit_is_known_by_what_it_says_where_no_other_post_has_one(
 
 
 @pytest.mark.parametrize(
-    ("began", "count", "field", "rule"),
+    ("began", "replies", "field", "rule"),
     [
         ("2025-04-03 10:00", 2, "created_at", "reply_count: td.count"),
         ("2025-03-01 10:00", 2, "last_reply_at", "reply_count: td.count"),
-        ("2025-03-01 10:00", 3, "last_reply_at", "reply_count: {css: td.count, plus: -1}"),
+        ("2025-03-01 10:00", 1, "last_reply_at", "reply_count: {css: td.count, plus: -1}"),
     ],
 )
 def test_what_a_row_counts_and_when_is_told_by_the_page_of_its_thread(
-    began: str, count: int, field: str, rule: str
+    began: str, replies: int, field: str, rule: str
 ) -> None:
-    row = "<tr class=r><td><a class=t href=/t/{0}/>Words on {0}</a><td class=count>{1}<td class=at>2025-04-0{0} 10:00"
-    listing = page(f"<table>{''.join(row.format(at, count) for at in range(3, 9))}</table>")
+    row = "<tr class=r><td><a class=t href=/t/{0}/>Words on {0}</a><td class=count>2<td class=at>2025-04-0{0} 10:00"
+    listing = page(f"<table>{''.join(row.format(at) for at in range(3, 9))}</table>")
     rows = find_rows(listing)
-    post = "<div class=post id=p{0}><b class=author>ann</b><i class=at>{1}</i><p>Some words about it, {0}</p></div>"
-    thread = page("".join(post.format(at, f"{began[:-1]}{at}") for at in range(1, 4)))
+    at = read_date(began, 0, ZoneInfo("UTC"))
     assert rows is not None
 
-    known = beginning_of(rows.records[0], (rows.titles[0], thread))
-    rules = "\n".join(list_rules(Listing(listing, rows), None, None, known))
+    rules = "\n".join(list_rules(Listing(listing, rows), None, None, {0: FirstPost("ann", at, replies)}, {}))
 
     assert f"{field}: td.at" in rules
     assert rule in rules
 
 
-def test_a_first_post_of_few_words_is_read_as_the_replies_are() -> None:
-    card = (
-        "<div class=card {}><time datetime=2025-04-03T10:0{}>then</time><div class=thread><div class=who>"
-        "<a href=/members/7>ann</a><p>Joined in the spring of 2019, has written 82 posts</p></div>"
-        "<div class=main><div class=content>{}</div></div></div></div>"
+def thread(number: int, replies: int) -> FetchedThread:
+    """Make a thread whose posts have a panel that is a function of the author, and whose pages have a heading each."""
+    who = ("ann", "Bob Stone", "cy")
+    post = (
+        "<div class=card id=p{0}><time datetime=2025-04-{1:02}T10:00>then</time><div class=side><b>{2}</b>"
+        "<p>Joined in 201{3}</p></div><h4>Re: Title {4}</h4><div class=x>{5} words of its own</div>"
+        "<div class=foot>My own words, always: {2}</div></div>"
     )
-    replies = "".join(
-        card.format(f"id=post-{at}", at, f"Number {at} has more words than the first, " * 4) for at in range(5)
+    posts = "".join(
+        post.format(number * 100 + at, at + 1, who[at % 3], len(who[at % 3]), number, "abcdefgh"[at] * 9)
+        for at in range(replies + 1)
     )
-    thread = page(f"<a href=/t/71>A title</a><h1>A title</h1>{card.format('', 9, 'It is the seal, I think.')}{replies}")
-    link = links_of(thread)["/t/#"][0]
+    document = page(f"<a href=/t/{number}>Title {number}</a><h1>Title {number}</h1>{posts}")
+    return FetchedThread(links_of(document)["/t/#"][0], number, document)
 
-    rules = "\n".join(thread_rules((link, thread), link, None))
 
-    assert "body: {css: div.content," in rules.partition("comment")[0]
+def test_functions_of_the_author_and_of_the_page_are_no_part_of_a_body() -> None:
+    samples = [thread(number, replies) for number, replies in ((1, 6), (2, 3), (3, 4))]
+    records = comment_hypotheses(samples)[0]
+
+    found = thread_rules(samples, records, samples[0].link, None, is_post_inside=True)
+
+    assert "author: 'div.card div.side > b'" in "\n".join(found.lines)
+    assert "body: {css: div.card div.x," in "\n".join(found.lines)
+    assert {row: one.replies for row, one in found.first.items()} == {1: 6, 2: 3, 3: 4}
+
+
+def test_a_moment_before_the_records_is_that_of_a_post_apart() -> None:
+    inside = thread(1, 3)
+    apart = page(f"<article>by ann, <time>2025-04-01 10:00</time></article>{inside.document.source}")
+    records = ThreadRecords("div.card")
+
+    assert not records.is_behind_post([inside.document])
+    assert records.is_behind_post([apart])
+    assert not records.is_behind_post([apart, inside.document])
+
+
+def test_an_element_counts_once_whatever_selectors_of_a_list_fit_it() -> None:
+    document = page("<time datetime=2025-04-01T10:00>then</time>")
+
+    assert len(find_all(document.root, "time, [datetime]")) == 1
+    assert len(times_in(document.root)) == 1

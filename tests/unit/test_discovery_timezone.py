@@ -23,7 +23,12 @@ def page(*times: str) -> Document:
         (["<span title='2023-11-15 06:08'>5 minutes ago</span>"], "Asia/Shanghai", "1 time told"),
         (["<span title='2023-11-15 06:08'>5 分钟前</span>"] * 2, "Asia/Shanghai", "2 times told"),
         (["<time datetime='2023-11-14T21:00:00Z'>2023-11-14 16:00</time>"], "Etc/GMT+5", "fit no other"),
-        (["<time datetime='2023-11-14T21:00:00+00:00' title='15.11.2023 02:30'>x</time>"], None, ""),
+        (
+            ["<time datetime='2023-11-14T21:00:00+00:00' title='15.11.2023 02:30'>x</time>"],
+            "Asia/Kolkata",
+            "fit no other",
+        ),
+        (["<time datetime='2023-11-14T21:00:00+00:00' title='15/11/2023 02:30'>x</time>"], None, ""),
         (["<time datetime='2023-11-14T21:00:00Z'>2023-11-15 02:30</time>"], "Asia/Kolkata", "fit no other"),
         (
             [

@@ -15,7 +15,7 @@ import jmespath
 from lxml import etree, html
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from crawl_tasks.parse.document import Document, must
+from crawl_tasks.parse.document import Document, find_all, must
 from crawl_tasks.parse.json_ld import Json
 from crawl_tasks.parse.rules.convert import (
     FALSE,
@@ -132,7 +132,7 @@ def _by_all(rule: Rule, take: Take, shape: Convert, *, each: bool) -> Reader:
     css, join, default = rule.css or "", rule.join, rule.default
 
     def read(where: Where, document: Document) -> Plain:
-        nodes = where.css(css) if isinstance(where, LexborNode) else []
+        nodes = find_all(where, css) if isinstance(where, LexborNode) else []
         raw = [text for text in map(take, nodes) if text]
         if each:
             return join.join(str(one) for one in (shape(text, document) for text in raw) if one is not None) or default

@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from crawl_tasks.errors import ParseError
-from crawl_tasks.parse.document import Document, must
+from crawl_tasks.parse.document import Document, find_all, must
 from crawl_tasks.parse.markup_limits import check_markup
 from crawl_tasks.parse.values import text as texts
 from crawl_tasks.parse.values.counts import read_count, read_int
@@ -76,7 +76,8 @@ def take_of(rule: Rule, want: Want) -> Take:
         elif node.css_first(drop) is None:
             return take(node)
         rest = node.clone()
-        for part in rest.css(drop):
+        # Inner ones first: an element is gone with the one around it.
+        for part in reversed(find_all(rest, drop)):
             part.decompose()
         return take(rest)
 

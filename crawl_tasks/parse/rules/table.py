@@ -15,7 +15,7 @@ import jmespath
 from lxml import etree
 from selectolax.lexbor import LexborNode
 
-from crawl_tasks.parse.document import Document
+from crawl_tasks.parse.document import Document, find_all
 from crawl_tasks.parse.rules.compile import CompiledRule, Where, found_by_xpath
 from crawl_tasks.parse.rules.siblings import joined
 from crawl_tasks.sites.field_rules import Plain, Rule
@@ -155,8 +155,7 @@ def finder_of(rule: Rule) -> Callable[[Where, Document], list[Where]]:
     """Return a compiled rule that finds records."""
     if rule.css is not None:
         css = rule.css
-        each = _distinct if "," in css else list
-        return lambda where, _: each(where.css(css)) if isinstance(where, LexborNode) else []
+        return lambda where, _: list(find_all(where, css)) if isinstance(where, LexborNode) else []
     if rule.xpath is not None:
         find = etree.XPath(rule.xpath)
         return lambda where, document: [
@@ -178,8 +177,3 @@ def first_of(rule: Rule) -> Callable[[Where, Document], Where]:
         return lambda where, _: where.css_first(css) if isinstance(where, LexborNode) else None
     find = finder_of(rule)
     return lambda where, document: next(iter(find(where, document)), None)
-
-
-def _distinct(nodes: list[LexborNode]) -> list[Where]:
-    """Return nodes without repeats. The parser reports an element twice that two selectors of a list match."""
-    return list({node.mem_id: node for node in nodes}.values())

@@ -37,6 +37,8 @@ _DMY_WORDS = re.compile(
     r"(?<!\d)(\d{1,2})(?:st|nd|rd|th|er|\.|º)?[\s-]+(?:de )?([^\W\d_]{3,10})\.?,?[\s-]+(?:de )?(\d{4})(?!\d)"
 )
 _MDY_WORDS = re.compile(r"\b([a-z]{3,9})\.?\s+(\d{1,2})(?:st|nd|rd|th)?,?\s+(\d{4})(?!\d)")
+# With dots the day stands first everywhere. Strokes say nothing of the order.
+_DMY = re.compile(r"(?<![\d.])(\d{1,2})\.(\d{1,2})\.(\d{4}|\d{2}(?=\D))(?!\.?\d)")
 _OFFSET = re.compile(r"\d\s*(?:(?:utc|gmt)?\s?([+-])(\d{2}):?(\d{2})\b|(?:z|utc|gmt)\b)")
 _PREFIX = re.compile(
     r"^\s*(?:posted|created|joined|edited|last|on|at|by|发表于|發表於|发布于|编辑于|于|[:：,，\s]+)+\s*", re.I
@@ -192,6 +194,10 @@ def _day(plain: str, now: datetime) -> tuple[tuple[int, int, int], int] | None:
         month = month_of(found[word]) if found else None
         if found and month is not None:
             return (int(found[3]), month, int(found[date])), found.end()
+    found = _DMY.search(plain)
+    if found:
+        year = int(found[3])
+        return (year + 2000 * (year < 70) + 1900 * (70 <= year < 100), int(found[2]), int(found[1])), found.end()
     found = _MD.search(plain)
     if found:
         month, date = int(found[1]), int(found[2])

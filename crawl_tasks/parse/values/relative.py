@@ -29,11 +29,23 @@ _FIGURES = {
 _FIGURES |= {"十": 10, "a": 1, "an": 1, "one": 1, "half a": 0.5, "half an": 0.5, "几": 3, "幾": 3}
 _NOW = re.compile(r"刚刚|刚才|剛剛|剛才|方才|just now|moments? ago|たった今")
 _CHINESE_AGO = re.compile(
-    r"(?P<number>\d{1,5}|[半一二两兩三四五六七八九十几幾])\s*(?:个|個|多)?(?P<half>半)?\s*"
+    r"(?P<number>\d{1,5}|[半一二两兩三四五六七八九十几幾])\s*(?:个|個|多|[かカヵヶケ箇])?(?P<half>半)?\s*"
     r"(?P<unit>秒|分|小时|小時|时|時|钟头|鐘頭|天|日|周|週|星期|礼拜|月|年)(?:钟|鐘|間)?(?P<halved>半)?\s*(?:之|以)?前"
 )
 _ENGLISH_AGO = re.compile(
     r"\b(?P<number>\d{1,5}|half an?|an?|one)\s*(?P<unit>second|sec|minute|min|hour|hr|day|week|month|year)s?\.?\s+ago\b"
+)
+# `vor 3 Tagen`, `il y a 3 jours`, `3 дня назад`: the stems of the units, which decline.
+_STEMS = {
+    "sekund": 1, "second": 1, "секунд": 1, "minut": 60, "минут": 60, "stunde": 3600, "heure": 3600, "час": 3600,
+    "tag": 86400, "jour": 86400, "день": 86400, "дня": 86400, "дней": 86400, "woche": 604800, "semaine": 604800,
+    "недел": 604800, "monat": 2592000, "mois": 2592000, "месяц": 2592000, "jahr": 31536000, "an": 31536000,
+    "год": 31536000, "лет": 31536000,
+}  # fmt: skip
+_STEM = "|".join(_STEMS)
+_ELSEWHERE_AGO = re.compile(
+    rf"\b(?:vor|il y a) (?P<number>\d{{1,5}}|einem|einer|une?) (?P<unit>{_STEM})[a-zé]{{0,2}}\b"
+    rf"|\b(?P<count>\d{{1,5}}) (?P<stem>{_STEM})[а-я]{{0,2}} назад\b"
 )
 DAYS = {
     "今天": 0, "今日": 0, "today": 0, "昨天": 1, "昨日": 1, "yesterday": 1, "前天": 2, "前日": 2, "大前天": 3,
@@ -42,7 +54,7 @@ _DAY = re.compile(r"今天|今日|昨天|昨日|大前天|前天|前日|\btoday\
 _WEEKDAY = re.compile(r"(上)?(?:个|個)?(?:周|週|星期|礼拜)([一二三四五六日天])")
 _ENGLISH_WEEKDAY = re.compile(r"\b(?:last )?(mon|tue|wed|thu|fri|sat|sun)[a-z]*\b")
 _TIME = re.compile(
-    r"(上午|下午|凌晨|清晨|早上|早晨|中午|傍晚|晚上|午後|午前|夜里|am|pm)?\s*(\d{1,2})(?::|时|時|点|點)(\d{2})?"
+    r"(上午|下午|凌晨|清晨|早上|早晨|中午|傍晚|晚上|午後|午前|夜里|am|pm)?\s*(\d{1,2})(?::|时|時|点|點|h(?=\d\d))(\d{2})?"
     r"(?:(?::|分)(\d{2}))?(?:秒|分)?(?:\.\d+)?\s*([ap]\.?m\b)?"
 )
 # Hours as English says them without minutes: `6 p.m.`, `noon`.
@@ -53,7 +65,7 @@ _MORNING = ("上午", "凌晨", "清晨", "早上", "早晨", "午前", "am", "a
 
 def is_relative(plain: str) -> bool:
     """Return whether a cleaned text counts from now."""
-    return any(form.search(plain) for form in (_NOW, _CHINESE_AGO, _ENGLISH_AGO, _DAY, _WEEKDAY)) or (
+    return any(form.search(plain) for form in (_NOW, _CHINESE_AGO, _ENGLISH_AGO, _ELSEWHERE_AGO, _DAY, _WEEKDAY)) or (
         _ENGLISH_WEEKDAY.search(plain) is not None and re.search(r"\d{4}", plain) is None
     )
 
@@ -71,6 +83,10 @@ def read_relative(plain: str, now: datetime) -> datetime | None:
         if found.re is _CHINESE_AGO and (found["half"] or found["halved"]):
             number += 0.5
         return _ago(now, number * UNIT_S[found["unit"]])
+    found = _ELSEWHERE_AGO.search(plain)
+    if found:
+        text = found["number"] or found["count"]
+        return _ago(now, (int(text) if text.isdigit() else 1) * _STEMS[found["unit"] or found["stem"]])
     found = _DAY.search(plain)
     if found:
         return _at(_days_back(now, DAYS[found[0]]), plain[found.end() :])

@@ -1,0 +1,282 @@
+"""Slots of repeated records: elements at one place in each record, and the meaning of their texts (wrapper induction).
+
+A text alone says little. Texts of one slot in all records of several pages say more: authors recur, bodies do not, what
+is a function of the author (a signature, a number of posts) is no body, and labels are everywhere the same.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
+from zoneinfo import ZoneInfo
+
+from selectolax.lexbor import LexborNode
+
+from crawl_tasks.discovery.links import PEOPLE, kind_of
+from crawl_tasks.discovery.vocabulary import REPLIES, VIEWS
+from crawl_tasks.parse.values.dates import read_date
+
+Path = tuple[str, ...]
+_UNSEEN = frozenset(("script", "style", "template", "form", "select", "button", "textarea", "noscript", "svg"))
+_LONGEST_NAME, _MOST_WORDS, _LONGEST_DATE = 40, 4, 70
+# The least share of a record's words that its body has: a label or two may stand beside.
+_MOST_OF_IT = 0.9
+# `1 reply` and `2 replies` are labels. Short forums repeat more than two bodies.
+_FEWEST_TEXTS = 3
+_UTC = ZoneInfo("UTC")
+_PERSON = re.compile(r"author|user|poster|nick|member|byline|person|fn\b", re.IGNORECASE)
+_TIMES = ("datetime", "title", "data-time", "data-timestamp", "")
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """One place in records: the element there by the number of the record."""
+
+    path: Path
+    nodes: Mapping[int, LexborNode]
+
+    def texts(self) -> dict[int, str]:
+        """Return the texts by record, on one line each."""
+        return {at: " ".join(node.text().split()) for at, node in self.nodes.items()}
+
+    def own_texts(self) -> dict[int, str]:
+        """Return the texts outside of inner elements."""
+        return {at: said for at, node in self.nodes.items() if (said := " ".join(node.text(deep=False).split()))}
+
+    def targets(self, count: int) -> list[LexborNode | None]:
+        """Return the element of each of `count` records."""
+        return [self.nodes.get(at) for at in range(count)]
+
+
+@dataclass(frozen=True, slots=True)
+class MomentSlot:
+    """A slot of moments: the attribute with the moment ("" for the text), a strptime format if needed, the moments."""
+
+    slot: Slot
+    attr: str
+    form: str
+    at: Mapping[int, int]
+
+
+class Slots:
+    """The slots of records. `apart` are elements that are no part of a record, such as the records within."""
+
+    def __init__(
+        self, records: Sequence[LexborNode], apart: Set[int] = frozenset(), pages: Mapping[int, str] | None = None
+    ) -> None:
+        """Walk the records. `pages` names the page of each record."""
+        self.records = records
+        self._pages = pages or {}
+        found: dict[Path, dict[int, LexborNode]] = defaultdict(dict)
+        for at, record in enumerate(records):
+            for path, node in _walk(record, apart):
+                found[path][at] = node
+        self.all = [Slot(path, nodes) for path, nodes in found.items()]
+
+    def _often(self, share: float) -> Iterator[Slot]:
+        return (slot for slot in self.all if len(slot.nodes) >= share * len(self.records))
+
+    def names(self, share: float = 0.8) -> list[Slot]:
+        """Return slots of short texts that may be authors, likeliest first."""
+        scored = []
+        for slot in self._often(share):
+            texts = slot.texts()
+            kinds = Counter(texts.values())
+            is_one = len(kinds) == 1 and len(texts) > 2
+            if is_one or sum(map(is_name, texts.values())) < 0.9 * len(texts) or _has_inner(slot):
+                continue
+            if all(REPLIES.search(text) or VIEWS.search(text) for text in kinds) or self._are_moments(slot):
+                continue
+            node = next(iter(slot.nodes.values()))
+            above = node.parent
+            marks = " ".join(filter(None, (_marks(node), _marks(above) if above is not None else "")))
+            score = 2.0 * bool(_PERSON.search(marks)) + 2.0 * bool(PEOPLE.search(node.attributes.get("href") or ""))
+            # A guest has no link, but the box around the name. Of equals the innermost is the name.
+            score += (len(texts) - len(kinds)) / len(texts) + len(texts) / len(self.records) + len(slot.path) / 100
+            scored.append((score, slot))
+        return [slot for _, slot in sorted(scored, key=lambda one: -one[0])]
+
+    def _are_moments(self, slot: Slot) -> bool:
+        read = [_moment(text) is not None for text in slot.texts().values()]
+        return sum(read) * 2 > len(read)
+
+    def moments(self, share: float = 0.8) -> list[MomentSlot]:
+        """Return slots of moments, in the order of the page."""
+        found = []
+        for slot in self._often(share):
+            for attr in _TIMES:
+                said = slot.texts() if not attr else {
+                    at: text for at, node in slot.nodes.items() if (text := node.attributes.get(attr))
+                }  # fmt: skip
+                if not attr and any(node.css_first("*") is not None for node in slot.nodes.values()):
+                    said = slot.own_texts()
+                said = {at: text for at, text in said.items() if len(text) <= _LONGEST_DATE}
+                if len(said) < share * len(self.records):
+                    continue
+                form = form_of(list(said.values()))
+                read = {at: one for at, text in said.items() if (one := _moment(text, form)) is not None}
+                # One moment in all records is that of the page, or of everybody's joining.
+                is_one = len(read) > 2 and len(set(read.values())) == 1
+                if len(read) >= share * len(said) and not is_one:
+                    found.append(MomentSlot(slot, attr, form, read))
+                    break
+        return found
+
+    def body(self, authors: Mapping[int, str], apart: Sequence[Slot], skips: Callable[[str], bool]) -> Path | None:
+        """Return the path of the element with nearly all words that are of this record alone, None without words.
+
+        Args:
+            authors: the author of each record.
+            apart: slots of author, moments and the like.
+            skips: whether a text is no part of a body.
+        """
+        own = [
+            (slot.path, {at: text for at, text in slot.own_texts().items() if not skips(text)})
+            for slot in self.all
+            if not any(slot.path[: len(one.path)] == one.path for one in apart)
+        ]
+        # In a small forum all may have said the same.
+        some = [(path, said) for path, said in own if self.is_varying(said, authors)] or own
+        mass: Counter[Path] = Counter()
+        for path, said in some:
+            for end in range(len(path) + 1):
+                # One very long text is not to decide.
+                mass[path[:end]] += sum(min(len(text), 300) for text in said.values())
+        if not mass[()]:
+            return None
+        best: Path = ()
+        while True:
+            inner = [path for path in mass if len(path) == len(best) + 1 and path[:-1] == best]
+            most = max(inner, key=mass.__getitem__, default=None)
+            if most is None or mass[most] < _MOST_OF_IT * mass[()]:
+                return best
+            best = most
+
+    def is_varying(self, said: Mapping[int, str], authors: Mapping[int, str]) -> bool:
+        """Return whether texts are of each record alone: no labels, no function of the author, no moments."""
+        texts = list(said.values())
+        if not texts or (len(texts) < 3 and max(map(len, texts)) < 20):
+            return False
+        plain = {re.sub(r"[\d\W]+", "", text) for text in texts}
+        if len(plain) < min(len(texts), _FEWEST_TEXTS):
+            return False
+        if sum(len(text) <= _LONGEST_DATE and _moment(text) is not None for text in texts) * 2 > len(texts):
+            return False
+        # `Re: an old lamp` above each reply is a function of the page.
+        return not is_of_author(said, authors) and not is_of_author(said, self._pages)
+
+    def at(self, path: Path) -> Slot | None:
+        """Return the slot at a path."""
+        return next((slot for slot in self.all if slot.path == path), None)
+
+    def chrome(self, path: Path, authors: Mapping[int, str]) -> list[Slot]:
+        """Return the outermost slots below a path that are labels, buttons, or functions of the author."""
+        found: list[Slot] = []
+        for slot in sorted(self.all, key=lambda one: len(one.path)):
+            is_below = len(slot.path) > len(path) and slot.path[: len(path)] == path
+            if not is_below or any(slot.path[: len(one.path)] == one.path for one in found):
+                continue
+            texts = slot.texts()
+            plain = {re.sub(r"\d+", "", text) for text in texts.values()}
+            often = len(texts) >= max(3, 0.8 * len(self.records))
+            if not any(texts.values()):
+                continue
+            if (often and len(plain) == 1) or (len(texts) > 2 and is_of_author(texts, authors)):
+                found.append(slot)
+        return found
+
+
+def is_of_author(said: Mapping[int, str | int], authors: Mapping[int, str]) -> bool:
+    """Return whether each author has one text in all records: a signature, a rank, the day of joining."""
+    groups: dict[str, list[str | int]] = defaultdict(list)
+    for at, text in said.items():
+        if at in authors:
+            groups[authors[at]].append(text)
+    several = [texts for texts in groups.values() if len(texts) > 1]
+    return bool(several) and sum(len(texts) for texts in several) > 2 and all(len(set(one)) == 1 for one in several)
+
+
+def is_name(text: str) -> bool:
+    """Return whether a text may be the name of a person."""
+    return (
+        0 < len(text) <= _LONGEST_NAME
+        and len(text.split()) <= _MOST_WORDS
+        and any(char.isalpha() for char in text)
+        and not any(char in text for char in "?!:;，。？！：")
+        and not (any(char.isdigit() for char in text) and (REPLIES.search(text) or VIEWS.search(text)))
+    )
+
+
+def form_of(texts: Sequence[str]) -> str:
+    """Return the strptime format of dates with strokes, whose order only several dates tell, else an empty text."""
+    found = [re.search(r"(?<!\d)(\d{1,2})/(\d{1,2})/(\d{4}|\d\d)(?!\d)", text) for text in texts]
+    days = [one for one in found if one]
+    if not days or len(days) * 10 < len(texts) * 9:
+        return ""
+    is_day_first = any(int(one[1]) > 12 for one in days)
+    if is_day_first == any(int(one[2]) > 12 for one in days):
+        return ""
+    sample = texts[found.index(days[0])].lower()
+    year = "%Y" if len(days[0][3]) == 4 else "%y"
+    form = sample.replace(days[0][0], f"%d/%m/{year}" if is_day_first else f"%m/%d/{year}")
+    form = re.sub(r"\d{1,2}h\d\d", "%Hh%M", form)
+    has_half = re.search(r"\d\s?[ap]m\b", form)
+    form = re.sub(r"\d{1,2}:\d\d:\d\d", "%I:%M:%S" if has_half else "%H:%M:%S", form)
+    form = re.sub(r"\d{1,2}:\d\d", "%I:%M" if has_half else "%H:%M", form)
+    return re.sub(r"(?<=[MS])(\s?)[ap]m\b", r"\1%p", form)
+
+
+def _moment(text: str, form: str = "") -> int | None:
+    if not any(char.isdigit() for char in text) and len(text) > 20:
+        return None
+    if text.isdigit() and len(text) != 10:
+        return None
+    return read_date(text, time.time(), _UTC, formats=(form,) if form else ())
+
+
+def node_at(record: LexborNode, path: Path) -> LexborNode | None:
+    """Return the element at a path of a record."""
+    node: LexborNode | None = record
+    for step in path:
+        seen: Counter[str] = Counter()
+        found = None
+        for child in node.iter(include_text=False) if node is not None else ():
+            kind = kind_of(child)
+            if f"{kind} {seen[kind]}" == step:
+                found = child
+            seen[kind] += 1
+        node = found
+    return node
+
+
+def _walk(record: LexborNode, apart: Set[int]) -> Iterator[tuple[Path, LexborNode]]:
+    waiting: list[tuple[Path, LexborNode]] = [((), record)]
+    while waiting:
+        path, node = waiting.pop()
+        yield path, node
+        seen: Counter[str] = Counter()
+        inner = []
+        for child in node.iter(include_text=False):
+            if child.tag in _UNSEEN or child.mem_id in apart:
+                continue
+            kind = kind_of(child)
+            inner.append(((*path, f"{kind} {seen[kind]}"), child))
+            seen[kind] += 1
+        waiting += reversed(inner)
+
+
+def _has_inner(slot: Slot) -> bool:
+    """Return whether inner elements have a part of the text in most records."""
+    there = [
+        any(0 < len(one.text().strip()) < len(node.text().strip()) for one in node.iter(include_text=False))
+        for node in slot.nodes.values()
+    ]
+    return sum(there) * 2 > len(there)
+
+
+def _marks(node: LexborNode) -> str:
+    names = ("class", "rel", "itemprop", "id")
+    return " ".join(filter(None, (node.attributes.get(name) for name in names)))

@@ -1,0 +1,379 @@
+"""The pages of a made-up forum: its content in the markup that its layout says."""
+
+from __future__ import annotations
+
+import base64
+import re
+import time
+from datetime import UTC, datetime, timedelta, timezone
+from hashlib import blake2b
+from html import escape
+from random import Random
+
+from tests.layouts.drawing import Content, Drawn, Reply, Section, Thread
+from tests.programs.host import Answer, Ask, page
+
+# Names that real forums use, by part of the page; a layout takes one of each.
+_NAMES = {
+    "row": ("topic-row", "discussion-item", "thread-line", "listitem", "zeile", "subject-row"),
+    "title": ("topic-title", "subject", "headline", "thread-name", "betreff", "caption"),
+    "author": ("username", "nick", "poster-name", "avtor", "byline-user", "member-name"),
+    "date": ("timestamp", "when", "posted-on", "date", "zeit", "data"),
+    "count": ("replies", "num", "answers", "stat-replies", "reply-total", "zahl"),
+    "views": ("views", "hits", "seen", "stat-views", "reads", "blick"),
+    "last": ("lastpost", "latest", "last-activity", "recent", "freshness", "letzter"),
+    "post": ("post", "message", "reply-item", "comment", "beitrag", "entry"),
+    "body": ("post-content", "message-text", "prose", "markdown", "inhalt", "entry-body"),
+    "panel": ("author-info", "userpanel", "poster", "profile-box", "sidebar-user", "nutzer"),
+    "signature": ("signature", "sig", "post-signature", "user-sig", "signature", "sig-line"),
+    "edited": ("edited", "edit-note", "last-edit", "changed", "post-edited", "modified"),
+    "buttons": ("actions", "tools", "post-buttons", "controls", "links", "toolbar"),
+    "pager": ("pagination", "pages", "pager", "page-nav", "seiten", "paginator"),
+    "board": ("board", "forum-row", "node-item", "category-row", "bereich", "subforum"),
+    "badge": ("badge", "role", "rank", "flair", "rang", "usertitle"),
+    "quote": ("quote", "quotation", "quoted", "bbquote", "zitat", "reply-quote"),
+}
+_UTILITY = ("flex gap-2", "p-4 rounded border", "text-sm muted", "grid", "mt-2 flex", "font-bold", "block w-full")
+
+
+class Pages:
+    """A forum that is being shown."""
+
+    def __init__(self, layout: Drawn, content: Content) -> None:
+        self.layout, self._content = layout, content
+        self._random = Random(f"names {layout.seed}")
+        self._names = {role: self._random.choice(names) for role, names in _NAMES.items()}
+        self._zone = timezone(timedelta(hours=layout.zone_hours))
+        self._words = layout.language
+
+    def answer(self, ask: Ask) -> Answer:
+        address = ask.path + "?" * bool(ask.query) + "&".join(f"{name}={value}" for name, value in ask.query.items())
+        if address == "/":
+            return page(self.front())
+        for board in self._content.boards:
+            start = self._start(self.board_url(board), address, self.layout.per_list)
+            if start is not None:
+                there = self._content.listed(board.key)
+                return page(self.listing(board, there, start)) if start == 0 or start < len(there) else page("", 404)
+        for thread in self._content.threads:
+            start = self._start(self.topic_url(thread), address, self.layout.per_thread)
+            if start is not None:
+                return page(self.thread(thread, start)) if start < len(thread.said) else page("", 404)
+        return page(f"<title>?</title><p>{escape(ask.path)}</p>", 200 if "login" in address else 404)
+
+    def board_url(self, board: Section) -> str:
+        return self.layout.board_address.format(board=board.key)
+
+    def topic_url(self, thread: Thread) -> str:
+        return self.layout.topic_address.format(board=thread.board.key, topic=thread.key)
+
+    # Addresses of further pages
+
+    def _start(self, first: str, address: str, size: int) -> int | None:
+        if address == first:
+            return 0
+        if not address.startswith(first + ("&" if "?" in first else "?")):
+            return None
+        found = re.fullmatch(r"(page|start|after|skip)=([\w=-]+)", address[len(first) + 1 :])
+        if found is None:
+            return None
+        if found[1] == "after":
+            return next((at for at in range(0, 1000, size) if found[2] == _cursor(at)), None)
+        return (int(found[2]) - 1) * size if found[1] == "page" else int(found[2])
+
+    def _further(self, first: str, start: int, size: int) -> str:
+        joint = "&" if "?" in first else "?"
+        if self.layout.pager in ("offset", "more"):
+            return f"{first}{joint}{'start' if self.layout.pager == 'offset' else 'skip'}={start}"
+        if self.layout.pager == "cursor":
+            return f"{first}{joint}after={_cursor(start)}"
+        return f"{first}{joint}page={start // size + 1}"
+
+    def _pager(self, first: str, start: int, size: int, total: int) -> str:
+        if total <= size:
+            return ""
+        layout, words, more = self.layout, self._words, start + size < total
+        url = self._further(first, start + size, size)
+        at = layout.seed // 7
+        if layout.pager in ("more", "cursor"):
+            text = words.more[at % 3] if layout.pager == "more" else words.following[at % 3]
+            return f'<div{self._class("pager")}><a href="{escape(url)}">{text}</a></div>' if more else ""
+        if layout.pager == "words" or not layout.has("numbers"):
+            last = f'<a href="{escape(url)}">{words.following[at % 3]}</a>' if more else ""
+            if layout.pager == "words":
+                return f"<nav{self._class('pager')}>{last}</nav>"
+        else:
+            last = ""
+        cells = [
+            f"<b>{number + 1}</b>" if number * size == start else
+            f'<a href="{escape(self._further(first, number * size, size) if number else first)}">{number + 1}</a>'
+            for number in range(-(-total // size))
+        ]  # fmt: skip
+        return f"<nav{self._class('pager')}>{' '.join(cells)} {last}</nav>"
+
+    # Parts
+
+    def _class(self, role: str) -> str:
+        kind = self.layout.classes
+        if kind == "none":
+            return ""
+        digest = blake2b(f"{self.layout.seed} {role}".encode(), digest_size=3).hexdigest()
+        if kind == "hashed":
+            return f' class="css-{digest}"'
+        if kind == "utility":
+            return f' class="{_UTILITY[int(digest, 16) % len(_UTILITY)]}"'
+        return f' class="{self._names[role]}"'
+
+    def _date(self, at: int, role: str = "date") -> str:
+        layout, moment = self.layout, datetime.fromtimestamp(at, self._zone)
+        shown = self._words.date(moment, layout.form)
+        if ":" not in layout.form and "h%M" not in layout.form:
+            shown += f" {moment:%H:%M}"
+        if layout.dates == "datetime":
+            return f'<time datetime="{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}">{escape(shown)}</time>'
+        ago = self._words.relative(int(time.time()) - at)
+        if layout.dates == "title":
+            return f'<span{self._class(role)} title="{escape(shown)}">{ago}</span>'
+        return f"<span{self._class(role)}>{ago if layout.dates == 'relative' else escape(shown)}</span>"
+
+    def _person(self, name: str, role: str = "author") -> str:
+        if self.layout.has("profile links"):
+            number = int(blake2b(name.encode(), digest_size=2).hexdigest(), 16)
+            return f'<a{self._class(role)} href="/user/{number}">{escape(name)}</a>'
+        return f"<span{self._class(role)}>{escape(name)}</span>"
+
+    def _frame(self, title: str, body: str) -> str:
+        layout, words = self.layout, self._words
+        search = '<form action="/search"><input name=q></form>' if layout.has("search") else ""
+        latest = sorted(self._content.threads, key=lambda one: -one.said[-1].at)[:5]
+        side = "".join(f'<li><a href="{escape(self.topic_url(one))}">{escape(one.title)}</a></li>' for one in latest)
+        aside = f"<aside><h4>{words.last}</h4><ul>{side}</ul></aside>" if layout.has("sidebar") else ""
+        zone = f"UTC{layout.zone_hours:+d}" if layout.zone_hours else "UTC"
+        return (
+            f'<!doctype html><html lang="{words.code}"><head><meta charset=utf-8><title>{escape(title)} - Club</title>'
+            f'</head><body><header><a href="/">Club</a> <a href="/login">{words.login}</a> <a href="/members">*</a>'
+            f"{search}</header>"
+            f"<main>{body}</main>{aside}<footer>{zone}</footer></body></html>"
+        )
+
+    def _trail(self, board: Section, *, with_board: bool) -> str:
+        if not self.layout.has("trail"):
+            return ""
+        own = f' » <a href="{escape(self.board_url(board))}">{escape(board.title)}</a>' if with_board else ""
+        return f'<div><a href="/">Club</a>{own}</div>'
+
+    # Pages
+
+    def front(self) -> str:
+        shown = [board for board in self._content.boards if not board.parent]
+        layout, cells = self.layout, []
+        for board in shown:
+            cells.append(self._board(board))
+        kind = layout.front
+        if kind == "table":
+            head = f"<tr><th>{self._words.topic}</th><th></th></tr>" if layout.has("headings") else ""
+            return self._frame("Club", f"<h1>Club</h1><table>{head}{''.join(cells)}</table>")
+        around = {"cards": "div", "list": "ul", "terms": "dl"}[kind]
+        return self._frame("Club", f"<h1>Club</h1><{around}>{''.join(cells)}</{around}>")
+
+    def _board(self, board: Section) -> str:
+        layout, threads = self.layout, self._content.listed(board.key)
+        link = f'<a href="{escape(self.board_url(board))}">{escape(board.title)}</a>'
+        about = f"<p>{escape(self._words.lines[0])}</p>" if layout.has("description") else ""
+        posts = sum(len(one.said) for one in threads)
+        count = f"<span>{len(threads)}</span> / <span>{posts}</span>" if layout.has("front counts") else ""
+        last = ""
+        if layout.has("front last") and threads:
+            newest = max(threads, key=lambda one: one.said[-1].at)
+            last = (
+                f'<div{self._class("last")}><a href="{escape(self.topic_url(newest))}">{escape(newest.title)}</a> '
+                f"{self._person(newest.said[-1].author)} {self._date(newest.said[-1].at)}</div>"
+            )
+        if layout.front == "table":
+            return f"<tr{self._class('board')}><td>{link}{about}</td><td>{count}</td><td>{last}</td></tr>"
+        if layout.front == "terms":
+            return f"<dt{self._class('board')}>{link}</dt><dd>{about}{count}{last}</dd>"
+        tag = "li" if layout.front == "list" else "section"
+        return f"<{tag}{self._class('board')}><h3>{link}</h3>{about}{count}{last}</{tag}>"
+
+    def listing(self, board: Section, threads: list[Thread], start: int) -> str:
+        layout, words = self.layout, self._words
+        rows = "".join(map(self._row, threads[start : start + layout.per_list]))
+        subs = [one for one in self._content.boards if one.parent == board.key and start == 0]
+        below = "".join(f'<a href="{escape(self.board_url(one))}">{escape(one.title)}</a>' for one in subs)
+        pager = self._pager(self.board_url(board), start, layout.per_list, len(threads))
+        if not rows:
+            shown = f"<p>{words.empty}</p>"
+        elif layout.rows == "table":
+            shown = f"<table>{self._heads()}{rows}</table>"
+        else:
+            around = {"cards": "div", "list": "ul", "blocks": "section", "terms": "dl"}[layout.rows]
+            shown = f"<{around}>{rows}</{around}>"
+        sub = f"<div>{below}</div>" if below else ""
+        return self._frame(
+            board.title, f"{self._trail(board, with_board=False)}<h1>{escape(board.title)}</h1>{sub}{shown}{pager}"
+        )
+
+    def _heads(self) -> str:
+        layout, words = self.layout, self._words
+        if not (layout.has("headings") or layout.counts in ("column", "posts")):
+            return ""
+        cells = [words.topic]
+        cells += [words.author] if layout.has("row author") and not layout.has("title apart") else []
+        cells += [] if layout.counts == "none" else [words.posts if layout.counts == "posts" else words.replies[1]]
+        cells += [words.views] if layout.has("views") else []
+        cells += [words.last] if layout.has("last") else []
+        return f"<tr>{''.join(f'<th>{one}</th>' for one in cells)}</tr>"
+
+    def _count(self, thread: Thread) -> str:
+        layout, words, count = self.layout, self._words, len(thread.said) - 1
+        if layout.counts == "none":
+            return ""
+        if layout.counts == "posts" and layout.rows == "table":
+            text = str(count + 1)
+        elif layout.counts == "words":
+            text = f"{count} {words.replies[count != 1]}"
+        else:
+            text = str(count)
+        return f"<span{self._class('count')}>{text}</span>"
+
+    def _row(self, thread: Thread) -> str:
+        layout, words, first, last = self.layout, self._words, thread.said[0], thread.said[-1]
+        url = escape(self.topic_url(thread))
+        pinned = f"<b>{words.pinned}</b> " if thread.is_pinned else ""
+        title = f'<a{self._class("title")} href="{url}">{escape(thread.title)}</a>'
+        if layout.has("mini pager") and len(thread.said) > layout.per_thread and layout.pager in ("page", "offset"):
+            size = layout.per_thread
+            title += f' <small><a href="{escape(self._further(self.topic_url(thread), size, size))}">2</a></small>'
+        who = self._person(first.author) if layout.has("row author") else ""
+        when = self._date(first.at) if layout.has("row date") and who else ""
+        by = f"<div>{words.by} {who} {when}</div>" if who else ""
+        views = ""
+        if layout.has("views"):
+            named = layout.rows != "table" or not self._heads()
+            views = f"<span{self._class('views')}>{thread.views}{f' {words.views}' if named else ''}</span>"
+        newest = ""
+        if layout.has("last"):
+            name = f"{words.by} {self._person(last.author)}" if layout.has("last author") else ""
+            jump = f'<a href="{url}#last">{"Re: " + escape(thread.title) if layout.has("re") else "»"}</a>'
+            label = "" if layout.rows == "table" and self._heads() else f"{words.last}: "
+            newest = f"<span{self._class('last')}>{label}{self._date(last.at)} {name} {jump}</span>"
+        count, start = self._count(thread), self._class("row")
+        if layout.rows == "table":
+            cells = [f"{pinned}{title}{by if layout.has('title apart') else ''}"]
+            cells += [f"{who} {when}"] if who and not layout.has("title apart") else []
+            cells += [count] if count else []
+            cells += [views] if views else []
+            cells += [newest] if newest else []
+            return f"<tr{start}>{''.join(f'<td>{one}</td>' for one in cells)}</tr>"
+        rest = f"{by}<div>{count} {views}</div>{newest}"
+        if layout.rows == "terms":
+            return f"<dt{start}>{pinned}{title}</dt><dd>{rest}</dd>"
+        if layout.has("whole card") and not layout.has("profile links") and not layout.has("last"):
+            head = f"<h3{self._class('title')}>{escape(thread.title)}</h3>"
+            return f'<a{start} href="{url}">{pinned}{head}{rest}</a>'
+        tag = {"cards": "article", "list": "li", "blocks": "div"}[layout.rows]
+        return f"<{tag}{start}>{pinned}<h3>{title}</h3>{rest}</{tag}>"
+
+    def thread(self, thread: Thread, start: int) -> str:
+        layout = self.layout
+        url, said = self.topic_url(thread), thread.said
+        if layout.posts == "tree":
+            top = self._post(thread, said[0], 0)
+            shown = f"{top}<ul>{self._branch(thread, said[0])}</ul>"
+            pager = ""
+        else:
+            part = said[start : start + layout.per_thread]
+            before, pager = "", self._pager(url, start, layout.per_thread, len(said))
+            if layout.has("first repeated") and start and layout.has("first apart"):
+                before = self._post(thread, said[0], 0)
+            elif layout.has("first apart") and not start:
+                before, part = self._post(thread, said[0], 0), part[1:]
+            around = {
+                "table": "table",
+                "rows": "table",
+                "cards": "div",
+                "list": "ol",
+                "blocks": "section",
+                "terms": "dl",
+            }
+            tag = around[layout.posts]
+            records = "".join(self._post(thread, one, said.index(one)) for one in part)
+            shown = f"{before}<{tag}>{records}</{tag}>" if records else before
+        form = f"<form><textarea></textarea><button>{self._words.reply}</button></form>" if layout.has("form") else ""
+        trail = self._trail(thread.board, with_board=True)
+        back = f'<p><a href="{escape(self.board_url(thread.board))}">«</a></p>' if layout.has("back link") else ""
+        head = f"<h1>{escape(thread.title)}</h1>"
+        return self._frame(thread.title, f"{trail}{head}{shown}{pager}{form}{back}")
+
+    def _branch(self, thread: Thread, parent: Reply) -> str:
+        first, parts = thread.said[0], []
+        for one in thread.said[1:]:
+            if (one.parent or first) is parent:
+                inner = self._branch(thread, one)
+                parts.append(self._post(thread, one, thread.said.index(one), f"<ul>{inner}</ul>" if inner else ""))
+        return "".join(parts)
+
+    def _post(self, thread: Thread, one: Reply, place: int, inner: str = "") -> str:
+        layout, words, is_first = self.layout, self._words, place == 0
+        attrs, anchor = "", ""
+        permalink = f"#{place + 1}"
+        if layout.reply_ids in ("id", "uuid"):
+            attrs = f' id="{"topic" if is_first and layout.has("other first id") else "p"}-{one.key}"'
+        elif layout.reply_ids == "data":
+            attrs = f' data-{("post-id", "id", "mid")[layout.seed % 3]}="{one.key}"'
+        elif layout.reply_ids == "name":
+            anchor = f'<a name="{one.key}"></a>'
+        elif layout.reply_ids == "link":
+            anchor = f'<a href="{escape(self.topic_url(thread))}#{one.key}">{permalink}</a>'
+        elif layout.reply_ids == "place":
+            anchor = f"<span>{permalink}</span>"
+        picture = '<img src="/a.png" alt="">' if layout.has("avatars") else ""
+        panel = ""
+        if layout.has("panel"):
+            day = self._words.date(
+                datetime.fromtimestamp(1_500_000_000, UTC), layout.form.partition("%H")[0].rstrip(" ,à")
+            )
+            panel = f"<div>{words.joined}: {escape(day)}</div><div>{words.posts}: {len(one.author) * 37}</div>"
+        badge = f"<em{self._class('badge')}>Admin</em>" if layout.has("badge") and one.author.endswith("k") else ""
+        who = f"<div{self._class('panel')}>{picture}{self._person(one.author)}{badge}{panel}</div>"
+        when = f"<div>{anchor}{self._date(one.at)}</div>"
+        text = self._body(one)
+        note = ""
+        if layout.has("edits") and one.edited_at:
+            note = f"<div{self._class('edited')}>{words.edited} {self._date(one.edited_at)}</div>"
+        sign = (
+            f"<div{self._class('signature')}>-- <br>{escape(one.author)} + 73</div>" if layout.has("signature") else ""
+        )
+        tools = ""
+        if layout.has("buttons"):
+            links = (("reply", words.reply), ("report", words.report))
+            tools = " ".join(f'<a href="/{path}/{one.key}">{text}</a>' for path, text in links)
+            tools = f"<div{self._class('buttons')}>{tools}</div>"
+        body = f"<div{self._class('body')}>{text}</div>"
+        post = self._class("post")
+        if is_first and layout.has("first apart"):
+            return f"<article{attrs}>{who}{when}{body}{note}{sign}{tools}</article>"
+        if layout.posts == "table":
+            return f"<tr{post}{attrs}><td>{who}</td><td>{when}{body}{note}{sign}{tools}</td></tr>"
+        if layout.posts == "rows":
+            rest = f"<tr><td colspan=2>{body}{note}{sign}{tools}</td></tr>"
+            return f"<tr{post}{attrs}><td>{who}</td><td>{when}</td></tr>{rest}"
+        if layout.posts == "terms":
+            return f"<dt{post}{attrs}>{who}{when}</dt><dd>{body}{note}{sign}{tools}</dd>"
+        tag = {"cards": "article", "list": "li", "blocks": "div", "tree": "div" if is_first else "li"}[layout.posts]
+        return f"<{tag}{post}{attrs}>{who}{when}{body}{note}{sign}{tools}{inner}</{tag}>"
+
+    def _body(self, one: Reply) -> str:
+        quote = ""
+        if self.layout.has("quotes") and one.is_quoting and one.parent is not None:
+            said = f"<cite>{escape(one.parent.author)} {self._words.wrote}</cite> {escape(one.parent.lines[0])}"
+            quote = f"<blockquote>{said}</blockquote>"
+        lines = map(escape, one.lines)
+        return quote + (
+            "<br>".join(lines) if self.layout.has("breaks") else "".join(f"<p>{line}</p>" for line in lines)
+        )
+
+
+def _cursor(start: int) -> str:
+    return base64.urlsafe_b64encode(f"row:{start}".encode()).decode()
