@@ -96,6 +96,7 @@ PRELUDE: Final = (
     "lib/guard",
     "lib/admission",
     "lib/scan",
+    "lib/pings",
     "lib/boards",
     "lib/circuit_breaker",
     "lib/fair_share",

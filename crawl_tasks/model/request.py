@@ -91,7 +91,8 @@ class Request(NamedTuple):
     a chain, which stops where nothing is new. With `only_if_named`, a request is admitted only if the thread was named
     before: such a request tells of news in a thread that another board lists. With `is_again`, a request is admitted
     whatever the guard says. With `is_hidden`, the list says that the post is deleted: a known post is not requested
-    until the list no longer says so. `wait_s` is the time between admission and fetch, in seconds.
+    until the list no longer says so. With `is_ping`, a front page shows a board with this revision, which begins with
+    the time of the last post: the board is due where that is news. `wait_s` is the time between admission and fetch, in seconds.
     """
 
     site: str
@@ -107,6 +108,7 @@ class Request(NamedTuple):
     source: str = ""
     is_hidden: bool = False
     is_again: bool = False
+    is_ping: bool = False
     wait_s: int = 0
 
     @property

@@ -36,6 +36,7 @@ SECTIONS: tuple[tuple[str, type[BaseModel]], ...] = (
     ("post", stages.PostSpec),
     ("post.comments", stages.Records),
     ("comment", stages.CommentSpec),
+    ("front", board_index_spec.FrontSpec),
     ("hooks", event_hooks.Hooks),
     ("items", item_steps.ItemStep),
     ("items.drop", item_steps.Unwanted),

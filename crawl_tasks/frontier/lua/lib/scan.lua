@@ -117,8 +117,14 @@ local function check_news(site, listed, posted, seen, now)
   if not seen.news_at then  -- the first scan of a board shows its past
     local is_first = redis.call('SISMEMBER', site.key .. ':unscanned', listed[1]) == 1
     seen.news_at = is_first and 0 or tonumber(redis.call('HGET', site.key, 'news_at') or 0)
+    seen.ping = tonumber(redis.call('HGET', board_key(site, listed[1]), 'ping') or -1)
   end
   local unit = posted % 60 == 0 and 60 or 1  -- many forums show minutes
+  if posted * 1000 <= seen.ping then
+    tally_news(site, 'found')
+    seen.pinged = (seen.pinged or 0) + 1
+    return true
+  end
   if posted > 0 and (posted + unit) * 1000 < seen.news_at then
     tally_news(site, 'missed')
     return false
@@ -237,6 +243,14 @@ local function gather_items(key, seen, is_over)
   end
 end
 
+-- Give a front page the items that scans found by its pings since its last look.
+local function take_pinged(site, seen)
+  local pinged = redis.call('HGET', site.key, 'pinged')
+  if not pinged then return end
+  seen.scan.items = seen.scan.items + pinged
+  redis.call('HDEL', site.key, 'pinged')
+end
+
 -- End a list page. A board's scan is over when none of its list requests is open, and the next one is planned: by the priced
 -- policy, or by the simple one, where a scan that found something halves the board's interval and one that found nothing
 -- lengthens it by half, within the bounds of the site. `seen` holds the new items of the page.
@@ -249,16 +263,21 @@ function close_scan(site, payload, level, fresh, now, seen)
     if site.is_walked then redis.call('HINCRBY', key, 'slid', fresh) end
   end
   if site.freshness ~= '' then gather_items(key, seen, open <= 0) end
+  if seen.pinged then redis.call('HINCRBY', site.key, 'pinged', seen.pinged) end
   if open > 0 then return end
-  local v = redis.call('HMGET', key, 'interval_ms', 'min_ms', 'max_ms', 'fresh', 'started_at', 'history')
+  local v = redis.call('HMGET', key, 'interval_ms', 'min_ms', 'max_ms', 'fresh', 'started_at', 'history', 'ping')
   local id, interval, least, most = cjson.decode(payload)[1], nil, tonumber(v[2]), tonumber(v[3])
   if site.freshness ~= '' then
+    if is_news(site, id) then take_pinged(site, seen) end
     interval = priced_interval(site, id, key, v[6], least, most, seen, now)
   else
     interval = math.floor(math.max(least, math.min(most, v[1] * (tonumber(v[4] or 0) > 0 and 0.5 or 1.5))))
   end
   redis.call('HSET', key, 'interval_ms', interval, 'scanned_at', now, 'last_fresh', v[4] or 0, 'fresh', 0, 'open', 0)
-  plan_scan(site, id, tonumber(v[5] or now) + interval, interval, least == most)
+  local started = tonumber(v[5] or now)
+  local is_pinged = v[7] and tonumber(v[7]) > started
+  if v[7] and not is_pinged then redis.call('HDEL', key, 'ping') end
+  plan_scan(site, id, is_pinged and now or started + interval, interval, least == most)
   if site.freshness ~= '' and is_news(site, id) then redis.call('HSET', site.key, 'news_at', v[5] or now) end
   redis.call('SREM', site.key .. ':unscanned', id)
   redis.call('ZREM', site.key .. ':overdue', id)

@@ -18,7 +18,7 @@
 -- ARGV 13: times of the last reply in seconds since the epoch, one for each line, 0 for unknown, or ''. For a list's next page
 --   the time of the oldest row of this one, where the rows stand in the order of their last replies
 -- ARGV 14: 1 to name the lines that the guard knew, else 0
--- ARGV 15..: lines
+-- ARGV 15..: lines. Those of a front page are pings, and none of them is admitted
 -- RETURNS 0: {0, new, known, released, 1 when the site is idle now, else 0, place of each named line among the lines, from 0 ...}
 -- RETURNS -1: the site is not published
 -- RETURNS -2: the lease is not the caller's any more, and nothing was changed
@@ -51,7 +51,9 @@ local listed, times = stage == 'list' and cjson.decode(payload), stage == 'list'
 local seen = {scan = new_scan(), hours = {}}
 if listed then begin_list_page(site, listed, level, times, now) end
 local filtered = {}
-for i = 15, #ARGV do
+local is_front = listed and string.find(ARGV[15] or '', '^%S+ %^ ')
+if is_front then ping_boards(site, ARGV, 15, now) end
+for i = is_front and #ARGV + 1 or 15, #ARGV do
   if has_cap and found + site.fresh >= site.daily_new then  -- a crawler trap: lines left out stay unknown
     tally(site, 'capped:daily_new', #ARGV - i + 1)
     is_capped = true

@@ -61,6 +61,7 @@ end
 local function reserve_scan(site, v, due)
   local requests = budget_of(site)
   site.scan_at = math.max(site.scan_at or tonumber(redis.call('HGET', site.key, 'scan_at') or 0), now - BURST)
+  if v.ping then return reserve_ping(site, now, BURST) end
   local at = math.max(now, site.scan_at)
   site.scan_at = site.scan_at + HOUR / requests
   if v.history then
@@ -71,7 +72,7 @@ local function reserve_scan(site, v, due)
   return at
 end
 
-local BOARD = {'line', 'open', 'interval_ms', 'scan', 'walked', 'walk', 'slot', 'history', 'min_ms', 'max_ms'}
+local BOARD = {'line', 'open', 'interval_ms', 'scan', 'walked', 'walk', 'slot', 'history', 'min_ms', 'max_ms', 'ping'}
 local function read_board(site, id, key)
   if site.has_pending then apply_board(site.name, id, now) end
   local values, v = redis.call('HMGET', key, unpack(BOARD)), {}
