@@ -92,7 +92,8 @@ class Request(NamedTuple):
     before: such a request tells of news in a thread that another board lists. With `is_again`, a request is admitted
     whatever the guard says. With `is_hidden`, the list says that the post is deleted: a known post is not requested
     until the list no longer says so. With `is_ping`, a front page shows a board with this revision, which begins with
-    the time of the last post: the board is due where that is news. `wait_s` is the time between admission and fetch, in seconds.
+    the time of the last post: the board is due where that is news. `wait_s` is the time between admission and fetch, in
+    seconds.
     """
 
     site: str

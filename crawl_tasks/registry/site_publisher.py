@@ -26,7 +26,7 @@ LEASE_GRACE_S = 15.0
 """Time for parsing and the commit, in seconds. A lease lasts as long as this and the deadline of an attempt."""
 
 NEWS_SHARE = {BoardKind.NEWS: 0.85, BoardKind.FRONT: 0.4}
-"""The most of the budget of list requests that such pages take. A front page leaves most to the boards that it names."""
+"""The most of the budget of list requests that such pages take. A front page leaves more to the boards it names."""
 
 NEWS_PART = 0.25
 """The interval of such a page, as a part of the goal. At a half, the threads of one look queue at the gate."""

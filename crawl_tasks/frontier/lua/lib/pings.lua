@@ -3,6 +3,7 @@
 -- that were seen last, by board. `ping_at` of the site is the time from which the budget allows one more scan for a ping.
 -- EXPORTS: ping_boards reserve_ping
 
+local MOST_PINGS = 100  -- of one look. The next one compares the other boards again
 local PINGED = {'line', 'newest', 'started_at', 'held', 'min_ms', 'max_ms', 'ping'}
 
 -- Return whether a board's own scans have seen its last post, of a time in seconds, 0 for unknown.
@@ -16,6 +17,7 @@ end
 
 -- Make a board due whose counts changed. Return whether its counts may be kept: a board before its first scan is compared again.
 local function ping(site, id, posted, is_known, now)
+  if site.news >= MOST_PINGS then return false end
   local key = board_key(site, id)
   local v = redis.call('HMGET', key, unpack(PINGED))
   if not v[1] or v[4] or v[5] == v[6] then return true end
@@ -38,7 +40,9 @@ function ping_boards(site, lines, from, now)
       ids[#ids + 1], shown[#shown + 1] = said[1], said[3]
     end
     local known = redis.call('HMGET', front, unpack(ids))
-    for i, id in ipairs(ids) do
+    for place = 1, #ids do
+      local i = (place + now) % #ids + 1  -- no board is always among the last
+      local id = ids[i]
       local posted, counts = string.match(shown[i], '^(%d+)|(.*)$')
       if known[i] ~= counts and ping(site, id, tonumber(posted), known[i], now) then
         kept[#kept + 1], kept[#kept + 2] = id, counts

@@ -4,7 +4,7 @@
 -- behind them the boards that are pages of all news.
 -- `pulse` holds "<price> <items> <hours> <rate> <rate found in time>": the site's price, and sums over its boards' histories.
 -- `busy` holds the items of each hour of day. `scan_at` is the time from which the budget allows one more list request, ms.
--- A board's `history` holds "<items> <hours> <heat> <at> <rate> <interval>", in hours.
+-- A board's `history` holds "<items> <hours> <heat> <at> <rate> <interval>", in hours, and `pace` "<lag in hours> <cost>".
 -- `by_due` orders the boards of such a site by due time, for scans ahead of time. It may name boards that have left, or hold
 -- times that a person has changed since. `boards` alone says which boards are due.
 -- EXPORTS: HOUR new_scan budget_of read_pulse write_pulse uniform_interval recount_pulse meets_goal note_item plan_scan
@@ -33,17 +33,18 @@ function write_pulse(site, pulse)
     string.format('%.6g %.10g %.10g %.10g %.10g', pulse.price, pulse.items, pulse.hours, pulse.rate, pulse.met))
 end
 
-local function read_history(text)
+local function read_history(text, pace)
   local items, hours, heat, at, rate, interval = string.match(text or '', '^(%S+) (%S+) (%S+) (%S+) (%S+) (%S+)$')
+  local lag, cost = string.match(pace or '', '^(%S+) (%S+)$')
   return {items = tonumber(items or 0), hours = tonumber(hours or 0), heat = tonumber(heat or 0), at = tonumber(at or 0),
-    rate = tonumber(rate or 0), interval = tonumber(interval or 1)}
+    rate = tonumber(rate or 0), interval = tonumber(interval or 1), lag = tonumber(lag or 0), cost = tonumber(cost or 1)}
 end
 
 -- Return the hours in which all boards of a site would be scanned once, at an equal share of the budget.
 function uniform_interval(site, requests) return math.max(1, redis.call('SCARD', site.key .. ':boards')) / requests end
 
 -- Return the part of a board's items that is found within the goal.
-local function in_time(history, goal) return history.rate * math.min(1, goal / history.interval) end
+local function in_time(history, goal) return history.rate * math.min(1, goal / math.max(1e-6, history.interval + history.lag)) end
 
 local function has_news(site) return string.find(site.freshness, '^%S+ %S+ ') ~= nil end
 
@@ -70,8 +71,8 @@ function recount_pulse(site, cursor, sums, most)
   local pulse = {items = tonumber(items or 0), hours = tonumber(hours or 0), rate = tonumber(rate or 0), met = tonumber(met or 0)}
   local page = redis.call('SSCAN', site.key .. ':boards', cursor, 'COUNT', most)
   for _, id in ipairs(page[2]) do
-    local text = redis.call('HGET', board_key(site, id), 'history')
-    if text then add_to_pulse(site, id, pulse, read_history(text), goal, 1) end
+    local v = redis.call('HMGET', board_key(site, id), 'history', 'pace')
+    if v[1] then add_to_pulse(site, id, pulse, read_history(v[1], v[2]), goal, 1) end
   end
   if page[1] == '0' then
     pulse.price = read_pulse(site, uniform_interval(site, requests)).price
@@ -152,7 +153,7 @@ end
 -- Return a board's next interval by the priced policy, ms.
 local function priced_interval(site, id, key, text, least, most, seen, now)
   local requests, goal = budget_of(site)
-  local uniform, before = uniform_interval(site, requests), read_history(text)
+  local uniform, before = uniform_interval(site, requests), read_history(text, seen.pace)
   local pulse = read_pulse(site, uniform)
   local terms = {least = least / HOUR, most = math.min(most / HOUR, MOST_GAP * uniform), busy = busy_sums(count_busy(site, seen.hours))}
   local after = observe(before, seen.scan, terms, now / HOUR)
@@ -163,14 +164,16 @@ local function priced_interval(site, id, key, text, least, most, seen, now)
   after.rate = rate_of(after, terms)
   if before.at == 0 then scale_price(site, pulse, after.rate) end
   terms.price = pulse.price
-  after.interval = next_interval(after, terms)
+  local pace = {lag = 0, cost = 1}
+  if before.at > 0 then pace = paced(before, before.interval, now / HOUR - before.at, seen.reading, seen.is_unchanged) end
+  after.interval, after.lag = next_interval(after, terms, pace.cost), pace.lag
   if before.at > 0 then add_to_pulse(site, id, pulse, before, goal, -1) end
   add_to_pulse(site, id, pulse, after, goal, 1)
   -- A goal that is met with room to spare: the price rises, and requests are spared.
   if goal > 0 and pulse.met >= 0.98 * pulse.rate then pulse.price = moved_price(pulse.price, uniform * requests, 1, 16) end
   write_pulse(site, pulse)
-  redis.call('HSET', key, 'history', string.format('%.5g %.5g %.5g %.10g %.5g %.5g',
-    after.items, after.hours, after.heat, after.at, after.rate, after.interval))
+  redis.call('HSET', key, 'pace', string.format('%.3g %.3g', pace.lag, pace.cost), 'history', string.format(
+    '%.5g %.5g %.5g %.10g %.5g %.5g', after.items, after.hours, after.heat, after.at, after.rate, after.interval))
   return math.max(least, math.min(most, math.floor(after.interval * HOUR + 0.5)))
 end
 
@@ -243,12 +246,24 @@ local function gather_items(key, seen, is_over)
   end
 end
 
--- Give a front page the items that scans found by its pings since its last look.
+-- Give a front page the items that scans found by its pings since its last look, and their mean wait for these scans.
 local function take_pinged(site, seen)
-  local pinged = redis.call('HGET', site.key, 'pinged')
-  if not pinged then return end
-  seen.scan.items = seen.scan.items + pinged
+  local items, wait = string.match(redis.call('HGET', site.key, 'pinged') or '', '^(%d+) (%d+)$')
+  if not items then return end
+  seen.scan.items, seen.reading = seen.scan.items + items, seen.reading + wait / items / HOUR
   redis.call('HDEL', site.key, 'pinged')
+end
+
+local function note_pinged(site, seen, now)
+  local items, wait = string.match(redis.call('HGET', site.key, 'pinged') or '0 0', '^(%d+) (%d+)$')
+  wait = wait + seen.pinged * math.max(0, now - seen.ping)
+  redis.call('HSET', site.key, 'pinged', string.format('%d %.0f', items + seen.pinged, wait))
+end
+
+-- Give a site's budget back what a scan cost less whose page had not changed.
+local function refund_scan(site)
+  local requests = budget_of(site)
+  redis.call('HINCRBY', site.key, 'scan_at', -math.floor((1 - UNCHANGED_COST) * HOUR / requests))
 end
 
 -- End a list page. A board's scan is over when none of its list requests is open, and the next one is planned: by the priced
@@ -263,18 +278,20 @@ function close_scan(site, payload, level, fresh, now, seen)
     if site.is_walked then redis.call('HINCRBY', key, 'slid', fresh) end
   end
   if site.freshness ~= '' then gather_items(key, seen, open <= 0) end
-  if seen.pinged then redis.call('HINCRBY', site.key, 'pinged', seen.pinged) end
+  if seen.pinged then note_pinged(site, seen, now) end
   if open > 0 then return end
-  local v = redis.call('HMGET', key, 'interval_ms', 'min_ms', 'max_ms', 'fresh', 'started_at', 'history', 'ping')
+  local v = redis.call('HMGET', key, 'interval_ms', 'min_ms', 'max_ms', 'fresh', 'started_at', 'history', 'ping', 'pace')
   local id, interval, least, most = cjson.decode(payload)[1], nil, tonumber(v[2]), tonumber(v[3])
+  local started = tonumber(v[5] or now)
   if site.freshness ~= '' then
+    seen.pace, seen.reading = v[8], (now - started) / HOUR
     if is_news(site, id) then take_pinged(site, seen) end
+    if seen.is_unchanged then refund_scan(site) end
     interval = priced_interval(site, id, key, v[6], least, most, seen, now)
   else
     interval = math.floor(math.max(least, math.min(most, v[1] * (tonumber(v[4] or 0) > 0 and 0.5 or 1.5))))
   end
   redis.call('HSET', key, 'interval_ms', interval, 'scanned_at', now, 'last_fresh', v[4] or 0, 'fresh', 0, 'open', 0)
-  local started = tonumber(v[5] or now)
   local is_pinged = v[7] and tonumber(v[7]) > started
   if v[7] and not is_pinged then redis.call('HDEL', key, 'ping') end
   plan_scan(site, id, is_pinged and now or started + interval, interval, least == most)

@@ -48,7 +48,7 @@ local today = has_cap and day_at(site.offsets, now) or 0
 local is_capped, is_unchanged = false, ARGV[7] == 'unchanged:list'
 local found = has_cap and spent_on(site.found, today) or 0
 local listed, times = stage == 'list' and cjson.decode(payload), stage == 'list' and numbers_in(ARGV[13])
-local seen = {scan = new_scan(), hours = {}}
+local seen = {scan = new_scan(), hours = {}, is_unchanged = is_unchanged}
 if listed then begin_list_page(site, listed, level, times, now) end
 local filtered = {}
 local is_front = listed and string.find(ARGV[15] or '', '^%S+ %^ ')
