@@ -150,6 +150,15 @@ local function scale_price(site, pulse, rate)
   pulse.price = pulse.price * (pulse.rate + rate) / (math.max(0, known) + 1) / math.max(LEAST_RATE, mean)
 end
 
+-- Return the mean rate towards which a board's own is drawn: that of the site's boards. A page of all news is like no board, and
+-- nothing is hidden beside it before a board's scan has shown so.
+local function mean_beside(site, id, pulse, before, after)
+  if is_news(site, id) then return after.hours > 0 and after.items / after.hours or MEAN end
+  local hours = pulse.hours + after.hours - before.hours
+  if hours > 0 then return (pulse.items + after.items - before.items) / hours end
+  return has_news(site) and 0 or MEAN
+end
+
 -- Return a board's next interval by the priced policy, ms.
 local function priced_interval(site, id, key, text, least, most, seen, now)
   local requests, goal = budget_of(site)
@@ -159,8 +168,7 @@ local function priced_interval(site, id, key, text, least, most, seen, now)
   local after = observe(before, seen.scan, terms, now / HOUR)
   -- The past of a board says how much is posted there. Beside a page of all news, its own scans find what that page hides.
   if before.at == 0 and has_news(site) and not is_news(site, id) then after.items, after.hours, after.heat = 0, 0, 0 end
-  local hours = pulse.hours + after.hours - before.hours
-  terms.mean = hours > 0 and (pulse.items + after.items - before.items) / hours or MEAN
+  terms.mean = mean_beside(site, id, pulse, before, after)
   after.rate = rate_of(after, terms)
   if before.at == 0 then scale_price(site, pulse, after.rate) end
   terms.price = pulse.price
