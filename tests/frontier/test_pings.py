@@ -10,7 +10,9 @@ import redis
 from crawl_tasks.errors import SiteError
 from crawl_tasks.frontier.admin.admin import Admin
 from crawl_tasks.frontier.admin.board_schedule import Act
+from crawl_tasks.frontier.entry import read_entry
 from crawl_tasks.frontier.inspect.inspector import Inspector
+from crawl_tasks.model import Request
 from crawl_tasks.sites.loader import parse_site
 from tests.frontier.small_crawl import RULES, SmallCrawl
 
@@ -73,8 +75,24 @@ def look(crawl: SmallCrawl) -> list[str]:
     return paths + crawl.work()
 
 
+def open_requests(client: redis.Redis) -> list[Request]:
+    held = client.hgetall("test:s:demo:open")
+    return [read_entry("demo", rid + b" " + entry.partition(b" ")[2])[2] for rid, entry in held.items()]
+
+
 def due_in_s(crawl: SmallCrawl, board: str) -> float:
     return (float(crawl.client.zscore("test:boards", f"demo {board}") or 0) - crawl.frontier.clock_ms()) / 1000
+
+
+def test_a_scan_for_a_ping_goes_before_others(crawl: SmallCrawl, client: redis.Redis) -> None:
+    begun(crawl)
+    client.hset("test:s:demo:board:2", "ping", 1)
+    client.zadd("test:boards", {"demo 1": 0, "demo 2": 0, "demo 3": 0})
+    client.hdel("test:s:demo", "scan_at")
+    crawl.frontier.produce()
+
+    levels = {request.key: request.priority for request in open_requests(client)}
+    assert levels == {"1": 5, "2": 6, "3": 5}
 
 
 @BOTH

@@ -147,7 +147,8 @@ end
 local function scale_price(site, pulse, rate)
   local known = redis.call('SCARD', site.key .. ':boards') - redis.call('SCARD', site.key .. ':unscanned')
   local mean = known > 0 and pulse.rate / known or MEAN
-  pulse.price = pulse.price * (pulse.rate + rate) / (math.max(0, known) + 1) / math.max(LEAST_RATE, mean)
+  local with = (pulse.rate + rate) / (math.max(0, known) + 1)
+  pulse.price = pulse.price * math.max(LEAST_RATE, with) / math.max(LEAST_RATE, mean)
 end
 
 -- Return the mean rate towards which a board's own is drawn: that of the site's boards. A page of all news is like no board, and
