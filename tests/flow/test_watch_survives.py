@@ -6,7 +6,7 @@ import sqlite3
 import sys
 from collections import Counter
 from contextlib import closing
-from threading import Thread
+from threading import Event, Thread
 
 import pytest
 
@@ -50,9 +50,12 @@ def rates(world: World) -> dict[str, float]:
 
 
 def stored(world: World) -> Counter[str]:
-    with closing(sqlite3.connect(f"file:{world.directory}/crawl.db?mode=ro", uri=True)) as connection:
-        rows = connection.execute("select post_id from posts where body is not null").fetchall()
-        return Counter(row[0] for row in (*rows, *connection.execute("select comment_id from comments")))
+    try:
+        with closing(sqlite3.connect(f"file:{world.directory}/crawl.db?mode=ro", uri=True)) as connection:
+            rows = connection.execute("select post_id from posts where body is not null").fetchall()
+            return Counter(row[0] for row in (*rows, *connection.execute("select comment_id from comments")))
+    except sqlite3.OperationalError:  # no database, or no tables yet
+        return Counter()
 
 
 def all_is_stored(world: World, forum: LiveForum) -> bool:
@@ -65,9 +68,11 @@ def test_a_watch_goes_on_after_dead_workers_two_beats_and_an_emptied_redis(world
         world.workers()
         start_beat(world, "beat0")
         start_beat(world, "beat1")
-        eventually(lambda: not world.client.exists("crawl:s:demo:unscanned") and all_is_stored(world, forum))
+        eventually(lambda: is_watched_since(world, 0))
+        eventually(lambda: all_is_stored(world, forum))
         quiet = Counter(path for _, path in forum.log if path.startswith("/thread"))
-        posting = Thread(target=forum.post, args=(3600,))
+        is_over = Event()
+        posting = Thread(target=post_until, args=(forum, is_over))
         posting.start()
         try:
             wait_for_scans(world)
@@ -76,35 +81,42 @@ def test_a_watch_goes_on_after_dead_workers_two_beats_and_an_emptied_redis(world
             for victim in ("list0", "detail0", "beat0"):
                 eventually(lambda: world.client.scard("crawl:s:demo:scanning"))
                 world.kill(victim)
-                wait_for_death = world.frontier.clock_ms()
+                killed_ms = world.frontier.clock_ms()
                 if victim == "beat0":
                     start_beat(world, victim)
                 else:
                     world.worker(victim, victim.rstrip("0"))
-                eventually(lambda at=wait_for_death: is_watched_since(world, at))
-            assert rates(world).keys() == learned.keys()
+                eventually(lambda at=killed_ms: is_watched_since(world, at))
+            assert rates(world)["front"] >= learned["front"]
 
+            known = stored(world).total()
             world.client.flushall()
             said = world.run("recover", *RECOVER)
             emptied_ms = world.frontier.clock_ms()
             back = rates(world)
             eventually(lambda: is_watched_since(world, emptied_ms), every_s=0.1)
         finally:
-            forum.stop()
+            is_over.set()
             posting.join()
         eventually(lambda: all_is_stored(world, forum), every_s=0.1)
         eventually(world.is_idle, every_s=0.01)
         world.frontier.sites.pause("demo")
 
         assert "requests are open again" in said
-        busiest = max(forum.rates, key=forum.rates.__getitem__)
-        assert back[busiest] > 0
-        assert back["front"] > 100
+        # The front page shows what was posted on all boards, of which the database knows the last week. Hours that are
+        # long ago count less: 168 of them are 97.
+        assert back["front"] == pytest.approx(known / 97, rel=0.2)
+        assert back.keys() == learned.keys()
         # A thread without a new post is not read again, whoever died.
         touched = {str(item.thread) for item in forum.items[forum.past :]}
         asked = Counter(path for _, path in forum.log if path.startswith("/thread"))
         assert {path for path, count in asked.items() if count > quiet[path]} <= {f"/thread/{one}" for one in touched}
         assert set(stored(world).values()) == {1}
+
+
+def post_until(forum: LiveForum, is_over: Event) -> None:
+    while not is_over.is_set():
+        forum.post(0.5)
 
 
 def is_watched_since(world: World, at_ms: int) -> bool:
