@@ -40,9 +40,9 @@ def find_news_page(
         reason = news_reason(_posts(_tried(probe, site, BoardKind.NEWS, path, contact)), _posts(listed))
         if reason:
             return NewsPage(BoardKind.NEWS, path, reason)
-    # The boards were found on one of them, which is not asked for again.
+    # The boards were mostly found on one of them, which is not asked for again.
     known = [path for path in index.address if site.base + path in probe.asked]
-    for path in known if site.front is not None else ():
+    for path in (known or index.address[:1]) if site.front is not None else ():
         trial = _tried(probe, site, BoardKind.FRONT, path, contact)
         reason = front_reason(trial.parsed.children if trial.parsed else (), listed.request.key, _posts(listed))
         if reason:
