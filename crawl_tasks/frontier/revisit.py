@@ -49,10 +49,10 @@ UNCHANGED_COST: Final = 0.5
 gate's rate: at half the price they cannot take more than all of it."""
 
 RECENT: Final = 0.25
-"""The weight of the last scan in a board's lag and cost."""
+"""The weight of the last scan in a board's lag and cost, and in the wait for scans by a front page."""
 
-MOST_LAG: Final = 0.9
-"""The most that a lag is, in intervals. A scan after a longer stop tells nothing of the next one."""
+LEAST_LAG, MOST_LAG = -0.9, 3.0
+"""The bounds of a lag, in intervals. A scan after a longer stop tells nothing of the next one."""
 
 HOURS: Final = 24
 
@@ -172,8 +172,7 @@ def price_of(board: BoardHistory, rate: float, busy: tuple[float, ...], wait_h: 
 
 def paced(pace: Pace, planned_h: float, passed_h: float, reading_h: float, *, is_unchanged: bool) -> Pace:
     """Return the pace after a scan that ended `passed_h` after the one before, in place of `planned_h`."""
-    most = MOST_LAG * planned_h
-    lag = max(-most, min(most, passed_h - planned_h + reading_h))
+    lag = max(LEAST_LAG * planned_h, min(MOST_LAG * planned_h, passed_h - planned_h + reading_h))
     cost = UNCHANGED_COST if is_unchanged else 1.0
     return Pace(pace.lag_h + (lag - pace.lag_h) * RECENT, pace.cost + (cost - pace.cost) * RECENT)
 

@@ -4,13 +4,14 @@
 -- `history` is a board's {items, hours, heat, at}, `scan` the new items of a scan as {items, heat, past, oldest}, `terms` a
 -- site's {price, mean, least, most, busy}. Times are hours since the epoch.
 -- `pace` is a board's {lag, cost}.
--- EXPORTS: EXPONENT EARLY MOST_GAP LEAST_RATE UNCHANGED_COST add_item busy_sums observe rate_of next_interval moved_price paced
+-- EXPORTS: EXPONENT EARLY MOST_GAP LEAST_RATE RECENT UNCHANGED_COST add_item busy_sums observe rate_of next_interval moved_price paced
 
 EXPONENT, EARLY, MOST_GAP, LEAST_RATE, UNCHANGED_COST = 3.5, 0.8, 24, 1e-4, 0.5
 local HALF_LIFE, HOT, HOT_WEIGHT = 96, 0.75, 1.5
 local PRIOR, PRIOR_ITEMS, PRIOR_PART, PRIOR_SHARE = 3, 1.5, 1 / 16, 0.3
 local QUIET, STEPS = 0.2, 12
-local RECENT, MOST_LAG = 0.25, 0.9
+local LEAST_LAG, MOST_LAG = -0.9, 3
+RECENT = 0.25
 
 -- Add an item of an age in hours to the new items of a scan.
 function add_item(scan, age)
@@ -69,7 +70,7 @@ end
 
 -- Return the pace after a scan that ended so many hours after the one before, in place of those planned.
 function paced(pace, planned, passed, reading, is_unchanged)
-  local lag = math.max(-MOST_LAG * planned, math.min(MOST_LAG * planned, passed - planned + reading))
+  local lag = math.max(LEAST_LAG * planned, math.min(MOST_LAG * planned, passed - planned + reading))
   local cost = is_unchanged and UNCHANGED_COST or 1
   return {lag = pace.lag + (lag - pace.lag) * RECENT, cost = pace.cost + (cost - pace.cost) * RECENT}
 end

@@ -255,18 +255,20 @@ local function gather_items(key, seen, is_over)
   end
 end
 
--- Give a front page the items that scans found by its pings since its last look, and their mean wait for these scans.
+-- Note the items that a scan found by the ping of a front page, and how long they waited for it.
+local function note_pinged(site, seen, now)
+  local items, wait = string.match(redis.call('HGET', site.key, 'pinged') or '', '^(%d+) (%d+)$')
+  local last = math.max(0, now - seen.ping)
+  wait = wait and wait + (last - wait) * RECENT or last
+  redis.call('HSET', site.key, 'pinged', string.format('%d %.0f', (items or 0) + seen.pinged, wait))
+end
+
+-- Give a front page the items that scans found by its pings since its last look. Reading takes as long as their wait.
 local function take_pinged(site, seen)
   local items, wait = string.match(redis.call('HGET', site.key, 'pinged') or '', '^(%d+) (%d+)$')
   if not items then return end
-  seen.scan.items, seen.reading = seen.scan.items + items, seen.reading + wait / items / HOUR
-  redis.call('HDEL', site.key, 'pinged')
-end
-
-local function note_pinged(site, seen, now)
-  local items, wait = string.match(redis.call('HGET', site.key, 'pinged') or '0 0', '^(%d+) (%d+)$')
-  wait = wait + seen.pinged * math.max(0, now - seen.ping)
-  redis.call('HSET', site.key, 'pinged', string.format('%d %.0f', items + seen.pinged, wait))
+  seen.scan.items, seen.reading = seen.scan.items + items, seen.reading + wait / HOUR
+  redis.call('HSET', site.key, 'pinged', '0 ' .. wait)
 end
 
 -- Give a site's budget back what a scan cost less whose page had not changed.
