@@ -1,25 +1,18 @@
--- Shared by every script, behind admission.lua: the end of a board's scan, and the time of the next one.
+-- Shared by every script, behind news.lua: the end of a board's scan, and the time of the next one.
 --
--- A site with the priced policy has a budget. `freshness` holds "<list requests an hour> <goal in hours, 0 for none>", and
--- behind them the boards that are pages of all news.
+-- A site with the priced policy has a budget. `freshness` is described in news.lua.
 -- `pulse` holds "<price> <items> <hours> <rate> <rate found in time>": the site's price, and sums over its boards' histories.
 -- `busy` holds the items of each hour of day. `scan_at` is the time from which the budget allows one more list request, ms.
 -- A board's `history` holds "<items> <hours> <heat> <at> <rate> <interval>", in hours, and `pace` "<lag in hours> <cost>".
 -- `by_due` orders the boards of such a site by due time, for scans ahead of time. It may name boards that have left, or hold
 -- times that a person has changed since. `boards` alone says which boards are due.
--- EXPORTS: HOUR new_scan budget_of read_pulse write_pulse uniform_interval recount_pulse meets_goal note_item plan_scan
+-- EXPORTS: new_scan read_pulse write_pulse uniform_interval recount_pulse meets_goal note_item plan_scan
 -- EXPORTS: begin_list_page close_scan learn_past
 
-HOUR = 3600000
-local MOST_BUSY, MOST_NEWS = 5000, 500
+local MOST_BUSY = 5000
 local MEAN = 0.5  -- items an hour of a board of which nothing is known
 
 function new_scan() return {items = 0, heat = 0, past = 0, oldest = 0} end
-
-function budget_of(site)
-  local requests, goal = string.match(site.freshness, '^(%S+) (%S+)')
-  return tonumber(requests), tonumber(goal)
-end
 
 -- Return the site's price and sums.
 function read_pulse(site, uniform)
@@ -45,11 +38,6 @@ function uniform_interval(site, requests) return math.max(1, redis.call('SCARD',
 
 -- Return the part of a board's items that is found within the goal.
 local function in_time(history, goal) return history.rate * math.min(1, goal / math.max(1e-6, history.interval + history.lag)) end
-
-local function has_news(site) return string.find(site.freshness, '^%S+ %S+ ') ~= nil end
-
--- Return whether a board is a page of all news.
-local function is_news(site, id) return string.find(site.freshness .. ' ', ' ' .. id .. ' ', 1, true) ~= nil end
 
 -- Add what a board gives to the site's sums, or take it away with -1. The mean of the boards, items by hours, is what their own
 -- scans find: without what the page of all news finds for them.
@@ -96,42 +84,6 @@ local function count_busy(site, hours)
     redis.call('HSET', site.key, 'busy', table.concat(counts, ' '))
   end
   return counts
-end
-
--- Count lately found items, so that what was long ago counts for little.
-local function tally_news(site, field)
-  tally(site, 'news:' .. field, 1)
-  local v = redis.call('HMGET', site.key .. ':stats', 'news:found', 'news:missed')
-  local found, missed = tonumber(v[1] or 0), tonumber(v[2] or 0)
-  if found + missed < MOST_NEWS then return end
-  redis.call('HSET', site.key .. ':stats', 'news:found', math.floor(found / 2), 'news:missed', math.floor(missed / 2))
-end
-
--- Count what the page of all news found, and what a board's scan found although that page had been read since it was posted.
--- Return whether that page is still to show an item: one that was posted since, while it is read as often as the goal asks for.
-local function check_news(site, listed, posted, seen, now)
-  if not has_news(site) then return false end
-  if is_news(site, listed[1]) then
-    tally_news(site, 'found')
-    return false
-  end
-  if not seen.news_at then  -- the first scan of a board shows its past
-    local is_first = redis.call('SISMEMBER', site.key .. ':unscanned', listed[1]) == 1
-    seen.news_at = is_first and 0 or tonumber(redis.call('HGET', site.key, 'news_at') or 0)
-    seen.ping = tonumber(redis.call('HGET', board_key(site, listed[1]), 'ping') or -1)
-  end
-  local unit = posted % 60 == 0 and 60 or 1  -- many forums show minutes
-  if posted * 1000 <= seen.ping then
-    tally_news(site, 'found')
-    seen.pinged = (seen.pinged or 0) + 1
-    return true
-  end
-  if posted > 0 and (posted + unit) * 1000 < seen.news_at then
-    tally_news(site, 'missed')
-    return false
-  end
-  local _, goal = budget_of(site)
-  return posted > 0 and now - seen.news_at < goal * HOUR
 end
 
 -- Note the posting time of a new item of a list page, in seconds since the epoch, 0 where the page shows none. What the page of all
@@ -253,22 +205,6 @@ local function gather_items(key, seen, is_over)
   elseif is_over and items then
     redis.call('HDEL', key, 'scan_items')
   end
-end
-
--- Note the items that a scan found by the ping of a front page, and how long they waited for it.
-local function note_pinged(site, seen, now)
-  local items, wait = string.match(redis.call('HGET', site.key, 'pinged') or '', '^(%d+) (%d+)$')
-  local last = math.max(0, now - seen.ping)
-  wait = wait and wait + (last - wait) * RECENT or last
-  redis.call('HSET', site.key, 'pinged', string.format('%d %.0f', (items or 0) + seen.pinged, wait))
-end
-
--- Give a front page the items that scans found by its pings since its last look. Reading takes as long as their wait.
-local function take_pinged(site, seen)
-  local items, wait = string.match(redis.call('HGET', site.key, 'pinged') or '', '^(%d+) (%d+)$')
-  if not items then return end
-  seen.scan.items, seen.reading = seen.scan.items + items, seen.reading + wait / HOUR
-  redis.call('HSET', site.key, 'pinged', '0 ' .. wait)
 end
 
 -- Give a site's budget back what a scan cost less whose page had not changed.
