@@ -79,6 +79,12 @@ class Settings(BaseModel):
         max_length=200,
         description="Key of others' start entries; may hold {site}. Empty: PREFIX:start, and PREFIX:start:SITE.",
     )
+    chain: int = Field(
+        16,
+        ge=0,
+        le=1000,
+        description="Pages that a thread takes after its first one without the event loop of its worker; 0: none.",
+    )
     start_batch: int = Field(100, ge=1, le=5000, description="Start entries taken at a time.")
     idle_exit_s: float = Field(
         0,

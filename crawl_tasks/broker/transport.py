@@ -13,10 +13,11 @@ tests/flow holds every one of them against a real worker.
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from importlib import resources
 from queue import Empty
 from time import monotonic, sleep, time
-from typing import Any
+from typing import Any, ClassVar
 
 from kombu.transport import redis as stock
 from kombu.transport import virtual
@@ -33,9 +34,6 @@ log = logging.getLogger(__name__)
 
 MAX_TAKEN = 64
 """The most messages taken in one call, so that one worker does not take all from the others."""
-
-REFILL = 4
-"""A 1/REFILL of the prefetch must be free before a poll: several messages in one call, not one after every task."""
 
 PAGE_S = 0.0015
 """The least time that a page takes a process, in seconds, with any number of threads.
@@ -55,18 +53,28 @@ REFUSED_MOST_S = 30.0
 class QoS(stock.QoS):
     """The messages taken and not yet acknowledged. Hints are counted here only, never in Redis."""
 
+    refill: ClassVar[int] = 4
+    """A 1/refill of the prefetch must be free before a poll: several messages in one call, not one after every task."""
+
+    elsewhere: ClassVar[Callable[[], int]] = staticmethod(int)
+    """Returns the number of messages at work that this channel did not take, or has acknowledged already."""
+
     def outstanding(self) -> int:
         """Return the number of messages that are being worked on or wait in this process."""
-        return len(self._delivered or ()) - len(self._dirty or ())
+        return len(self._delivered or ()) - len(self._dirty or ()) + self.elsewhere()
 
     def can_consume(self) -> bool:
         """Return whether to take messages now."""
         limit: int = self.prefetch_count
-        return not limit or limit - self.outstanding() >= max(1, limit // REFILL)
+        return not limit or limit - self.outstanding() >= max(1, limit // self.refill)
+
+    def can_consume_max_estimate(self) -> int | None:
+        """Return the number of messages to take now, None for any."""
+        return max(0, self.prefetch_count - self.outstanding()) if self.prefetch_count else None
 
     def pause_s(self) -> float:
         """Return the seconds without need for a poll while tasks are at work."""
-        return min(PAGE_S * max(1, self.prefetch_count // REFILL), GATHER_MOST_S) if self.outstanding() else 0.0
+        return min(PAGE_S * max(1, self.prefetch_count // self.refill), GATHER_MOST_S) if self.outstanding() else 0.0
 
     def append(self, message: virtual.Message, delivery_tag: str) -> None:
         """Count a message. receive.lua has recorded all but hints already."""

@@ -22,6 +22,7 @@ from crawl_tasks.frontier.replies import (
     FailResult,
     IdleState,
     Moment,
+    NextPage,
     NoLease,
     Tick,
     ints,
@@ -90,10 +91,14 @@ class Frontier:
         reply = self.scripts.call(Verb.LEASE, site, rid, self.clock.ready_ms, self.clock.slack_ms)
         if reply[0] != 0:
             return NoLease(reply[0])
+        return self._lease_of(site, reply, asked_at)
+
+    def _lease_of(self, site: str, reply: list[object], asked_at: float) -> Lease:
+        """Return the lease that a reply of lease.lua gives."""
         _, token, attempt, entry, version, tail, deadline_ms, validator, delay_ms, *when = cast(
             "tuple[int, bytes, int, bytes, bytes, int, bytes, bytes, int, int, int, int]", reply
         )
-        _, _, request = read_entry(site, entry)
+        rid, _, request = read_entry(site, entry)
         return Lease(
             rid=rid,
             token=int(token),
@@ -163,6 +168,7 @@ class Frontier:
         *,
         is_gone: bool = False,
         names_filtered: bool = False,
+        queues: Sequence[str] = (),
     ) -> CommitResult | None:
         """End a lease with the result of its page. Return None if the lease was lost, and nothing was changed then.
 
@@ -172,10 +178,14 @@ class Frontier:
             outcome: a counter to raise beside `done`.
             effort: what the attempt cost, to be counted.
             validator: what the page is known by to its server; the board's next scan asks by it.
-            names_filtered: name the children that the guard knew, at most a thousand.
+            names_filtered: name the children that the guard knew.
             is_gone: the forum says that there is no such page: the guard asks for it again when it is listed again.
+            queues: take the next message of one of these queues, and lease its page.
         """
         items = parsed.items
+        if queues:
+            self.clock.settle(self._clock_us)
+        asked_at = time.monotonic()
         reply = self.scripts.call(
             Verb.COMMIT,
             lease.request.site,
@@ -192,12 +202,19 @@ class Frontier:
             guard_word(lease.request) if is_gone else "",
             _last_replies(parsed) if lease.request.stage is Stage.LIST else "",
             int(names_filtered),
+            f"{self.clock.ready_ms} {self.clock.slack_ms} {' '.join(queues)}" if queues else "",
             *map(line_of, parsed.children),
         )
         if reply[0] != 0:
             return None
-        _, new, known, released, idle, *filtered = cast("list[int]", reply)
-        return CommitResult(new, known, released, tuple(parsed.children[place] for place in filtered), IdleState(idle))
+        counted = cast("tuple[int, int, int, int, int, list[int], object]", reply)
+        _, new, known, released, idle, filtered, *rest = counted
+        following = None
+        if rest:
+            message, site, its_lease = cast("tuple[bytes, bytes, list[object]]", rest)
+            following = NextPage(message, self._lease_of(site.decode(), its_lease, asked_at))
+        named = tuple(parsed.children[place] for place in filtered)
+        return CommitResult(new, known, released, named, IdleState(idle), following)
 
     def fail(self, lease: Lease, verdict: Verdict, effort: Effort | None = None) -> FailResult | None:
         """End a lease without a result. Return None if the lease was lost, and nothing was changed then."""

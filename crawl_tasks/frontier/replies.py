@@ -7,7 +7,7 @@ from enum import Enum, IntEnum, StrEnum
 from typing import NamedTuple, cast
 
 from crawl_tasks.errors import ConfigError
-from crawl_tasks.model import Request, State
+from crawl_tasks.model import Lease, Request, State
 
 
 class NoLease(Enum):
@@ -48,14 +48,25 @@ class IdleState(IntEnum):
     ENDED = 2
 
 
+class NextPage(NamedTuple):
+    """The next page of a chain: its message, taken off its queue, and its lease."""
+
+    message: bytes
+    lease: Lease
+
+
 class CommitResult(NamedTuple):
-    """Counts of a commit: children admitted and known, messages released. `filtered` names known ones, if asked."""
+    """Counts of a commit: children admitted and known, messages released.
+
+    `filtered` names known ones, and `next` is the next page of the caller's queues, each if asked and there.
+    """
 
     new: int
     known: int
     released: int
     filtered: tuple[Request, ...] = ()
     idle: IdleState = IdleState.OPEN
+    next: NextPage | None = None
 
 
 class FailResult(NamedTuple):

@@ -104,6 +104,7 @@ PRELUDE: Final = (
     "lib/slots",
     "lib/release",
     "lib/http_validator",
+    "lib/lease",
     "lib/idle",
 )
 """The library in front of every verb, in this order."""

@@ -6,9 +6,11 @@ import json
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from pathlib import Path
+from typing import Any
 
 from crawl_tasks.store.upsert import Store
 
@@ -133,8 +135,17 @@ def spelled(text: Value) -> str | None:
 
 
 def requests_by_path(log_file: Path) -> Counter[str]:
-    """Return the number of requests by path from the forum's access log, robots.txt excepted."""
+    """Return the number of requests by path from the forum's access log, robots.txt excepted.
+
+    A page that is gone counts once: each list that shows it again is a reason to look again.
+    """
     if not log_file.is_file():
         return Counter()
-    rows = (json.loads(line) for line in log_file.read_text("utf-8").splitlines())
-    return Counter(row["path"] for row in rows if row["path"] != "/robots.txt")
+    rows = [json.loads(line) for line in log_file.read_text("utf-8").splitlines()]
+    paths = Counter(row["path"] for row in rows if row["path"] != "/robots.txt")
+    return paths - _looks_again(rows)
+
+
+def _looks_again(rows: Sequence[Mapping[str, Any]]) -> Counter[str]:
+    gone = Counter(row["path"] for row in rows if row["status"] in {HTTPStatus.NOT_FOUND, HTTPStatus.GONE})
+    return gone - Counter(gone.keys())

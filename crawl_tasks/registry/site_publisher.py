@@ -147,6 +147,8 @@ def terms_of(site: Site) -> dict[str, str | int]:
         "order": "".join(getattr(site.order, stage.value)[0] for stage in Stage),
         "guard": "".join(getattr(site.guard, stage.value)[0] for stage in Stage),
         "rolling_ms": site.guard_window_s * 1000,
+        "guard_length": site.guard_length,
+        "guard_hits": site.guard_hits,
         "guard_capacity": site.guard_capacity,
         "breaker_after": site.breaker.after,
         "breaker_percent": site.breaker.percent,

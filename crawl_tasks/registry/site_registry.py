@@ -21,6 +21,7 @@ from crawl_tasks.model import Request, Stage
 from crawl_tasks.parse.site_parser import SiteParser, compile_parser
 from crawl_tasks.proxy import Proxy, read_proxy
 from crawl_tasks.sites.addresses import Addresses
+from crawl_tasks.sites.crawl_policy import GuardMode
 from crawl_tasks.sites.functions import find_function
 from crawl_tasks.sites.item_steps import ItemStep
 from crawl_tasks.sites.old_addresses import OldAddresses
@@ -47,6 +48,11 @@ class CompiledSite:
     pipeline: ItemPipeline | None = None
     priority_of: Callable[[Request, Request], int] | None = None
     remarked: set[str] = field(default_factory=set, compare=False)
+
+    @property
+    def asks_database(self) -> bool:
+        """Return whether the database is the guard of a stage."""
+        return GuardMode.DATABASE in (self.site.guard.post, self.site.guard.comment)
 
     def current(self, request: Request) -> Request:
         """Return a request with the address of this version, where an earlier version gave its address.

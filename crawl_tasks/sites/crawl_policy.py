@@ -32,6 +32,7 @@ class GuardMode(StrEnum):
     EXACT = "exact"
     ROLLING = "rolling"
     BLOOM = "bloom"
+    DATABASE = "database"
     OFF = "off"
 
 
@@ -120,6 +121,13 @@ class Guards(Part):
     list: GuardMode = Field(default=GuardMode.ROLLING, description="Guard of list pages.")
     post: GuardMode = Field(default=GuardMode.EXACT, description="Guard of posts.")
     comment: GuardMode = Field(default=GuardMode.EXACT, description="Guard of comment pages.")
+
+    @field_validator("list")
+    @classmethod
+    def _is_in_redis(cls, mode: GuardMode) -> GuardMode:
+        # The database learns of a page seconds after its commit: too late for the pages of one scan.
+        require(mode is not GuardMode.DATABASE, "the database guards no lists; say {post: database, comment: database}")
+        return mode
 
 
 class Breaker(Part):

@@ -120,10 +120,22 @@ class Site(Part):
         default=Priorities(), description="0 to 9, by stage; one number sets all three."
     )
     guard: Annotated[Guards, BeforeValidator(one_word_for_all)] = Field(
-        default=Guards(), description="exact, rolling, bloom or off, by stage; one word sets all three."
+        default=Guards(), description="exact, rolling, bloom, database or off, by stage; one word sets all three."
     )
     guard_window_s: Whole = Field(
         default=86_400, ge=60, le=31_536_000, description="Seconds a rolling guard remembers."
+    )
+    guard_length: Whole = Field(
+        default=0,
+        ge=0,
+        le=100_000_000,
+        description="Addresses of a stage that a rolling guard remembers, whatever their age; 0: by time.",
+    )
+    guard_hits: Whole = Field(
+        default=0,
+        ge=0,
+        le=1_000_000,
+        description="Unchanged listings of a page after which an exact or rolling guard lets it pass again; 0: never.",
     )
     guard_capacity: Whole = Field(
         default=1_000_000,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -18,6 +18,7 @@ from crawl_tasks.store.tables import comments, forums, posts, requests, versions
 from crawl_tasks.store.upsert import Store
 
 _HOUR_S = 3600
+_KEYS_AT_ONCE = 500
 
 Query = TypeVar("Query", bound=Select[Any])  # Select is invariant: a bound must leave its columns open
 
@@ -78,6 +79,25 @@ def remembered(store: Store, site: str) -> Iterator[KnownRequests]:
             reach=reach,
         )  # fmt: skip
         yield KnownRequests(request, revision != row.done, row.done_at or 0, row.wanted_at or 0)
+
+
+def with_stored(store: Store, requested: Sequence[Request]) -> tuple[Request, ...]:
+    """Return the requests of one site, those marked as stored that were admitted or done with their revision before.
+
+    A request without a revision is stored if its page is.
+    """
+    table, keys = requests.c, sorted({request.key for request in requested})
+    query = select(table.stage, table.key, table.page, func.coalesce(table.wanted, table.done))
+    found: dict[tuple[str, str, int], str] = {}
+    with store.database.reading() as connection:
+        for start in range(0, len(keys), _KEYS_AT_ONCE):
+            of_keys = query.where(table.site == requested[0].site, table.key.in_(keys[start : start + _KEYS_AT_ONCE]))
+            found.update(((stage, key, page), last) for stage, key, page, last in connection.execute(of_keys))
+    revisions = [found.get((request.stage.value, request.key, request.page)) for request in requested]
+    return tuple(
+        request._replace(is_stored=True) if last is not None and request.revision in {"", last} else request
+        for request, last in zip(requested, revisions, strict=True)
+    )
 
 
 def posting_hours(store: Store, site: str, since: int, until: int) -> dict[str, Counter[int]]:

@@ -15,13 +15,14 @@ from celery.worker.consumer import Consumer
 from kombu.transport.virtual import Message
 
 from crawl_tasks.broker.celery_request import TaskRequest
-from crawl_tasks.broker.transport import Channel
+from crawl_tasks.broker.transport import Channel, QoS
 from crawl_tasks.errors import BackendError, ConfigError, TaskFailed
 from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.logs import OutageLog, configure_logs
 from crawl_tasks.queues import DETAIL, DETAIL_QUEUES, LIST_QUEUE, STORE_QUEUE
 from crawl_tasks.worker.hook_runner import GRACE_S
 from crawl_tasks.worker.options import has_processes, refuse
+from crawl_tasks.worker.page_chain import ChainPool
 from crawl_tasks.worker.runtime import runtime
 from crawl_tasks.worker.task_result import TaskResult
 
@@ -116,6 +117,16 @@ def start_ticker(sender: Consumer, **_: object) -> None:
     if _FETCHING.intersection(queues) and not has_processes(sender.pool):
         threads = sender.controller.concurrency  # type: ignore[attr-defined]  # the stubs lack it
         runtime().watch_hangs(threads=threads, end=lambda: os.kill(os.getpid(), signal.SIGTERM), tell=tell_hung)
+    if isinstance(sender.pool, ChainPool):
+        _begin_chains(sender, sender.pool)
+
+
+def _begin_chains(consumer: Consumer, pool: ChainPool) -> None:
+    QoS.refill, QoS.elsewhere = pool.limit, staticmethod(lambda: pool.busy)
+    if (most := runtime().settings.chain) and _FETCHING.intersection(consumer.app.amqp.queues.consume_from):
+        page_task = runtime().page_task
+        pool.serve(consumer, most, page_task.give_back)
+        page_task.chain = pool
 
 
 def tell_hung(thread: int, result: TaskResult) -> None:

@@ -17,6 +17,7 @@ from click.core import ParameterSource
 
 from crawl_tasks.errors import SettingsError
 from crawl_tasks.queues import CONTROL_QUEUE, DETAIL, DETAIL_QUEUES, LIST_QUEUE, QUEUES
+from crawl_tasks.worker.page_chain import ChainPool
 
 POOL = "threads"
 PROCESSES = "prefork"
@@ -63,6 +64,10 @@ def choose_pool(sender: Any, **_: object) -> None:  # noqa: ANN401 (a WorkContro
         refuse(f"-P {name}: the pool is not supported; leave -P out for threads, or write -P {PROCESSES}")
     if has_processes(chosen):
         return
+    if chosen is get_implementation(POOL):
+        sender.pool_cls = ChainPool
+        # Each thread takes its next page by itself, so that no message need wait in this process.
+        sender.prefetch_multiplier = 1
     if scale := sender.options.get("autoscale"):
         most, least = scale
         refuse(

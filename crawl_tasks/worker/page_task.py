@@ -10,8 +10,8 @@ import logging
 import random
 import threading
 import time
-from collections.abc import Callable
-from typing import TypeVar
+from collections.abc import Callable, Sequence
+from typing import Protocol, TypeVar
 
 from crawl_tasks.errors import (
     AccessDenied,
@@ -20,6 +20,7 @@ from crawl_tasks.errors import (
     Crashed,
     CrawlError,
     Fate,
+    NoTurn,
     PageError,
     RedirectRefused,
     RedisUnreachable,
@@ -30,7 +31,7 @@ from crawl_tasks.fetch.revalidation import validator_of
 from crawl_tasks.fetch.throttle import Throttle
 from crawl_tasks.frontier.frontier import Frontier, NoLease
 from crawl_tasks.frontier.kept_pages import KeptPage
-from crawl_tasks.frontier.replies import CommitResult, FailResult
+from crawl_tasks.frontier.replies import CommitResult, FailResult, NextPage
 from crawl_tasks.frontier.retry import NO_RETRY, Verdict, judge
 from crawl_tasks.frontier.slot_throttle import NoDelayThrottle, SlotThrottle
 from crawl_tasks.logs import OutageLog, page_at_hand
@@ -55,19 +56,39 @@ MOST_CRAWL_DELAY_S = 3600.0
 """The longest delay of a site file, in seconds. A longer Crawl-delay of a robots.txt is cut to this."""
 
 
+class Chain(Protocol):
+    """The chains of a pool's threads, see page_chain.py."""
+
+    def queues(self) -> Sequence[str]:
+        """Return the queues of which this thread may take the next page, or none."""
+
+    def hand_over(self, page: NextPage) -> None:
+        """Remember the next page of this thread."""
+
+    def lease_of(self, site: str, rid: int) -> Lease | None:
+        """Return the lease that a chain has taken for this thread's page, once."""
+
+
 class PageTask:
     """The page task of a fetching worker. Thread-safe."""
 
     def __init__(
-        self, frontier: Frontier, sites: SiteRegistry, fetcher: Fetcher, hooks: HookRunner | None = None
+        self,
+        frontier: Frontier,
+        sites: SiteRegistry,
+        fetcher: Fetcher,
+        hooks: HookRunner | None = None,
+        mark_stored: Callable[[Parsed], Parsed] = lambda parsed: parsed,
     ) -> None:
         self._frontier = frontier
+        self._mark_stored = mark_stored
         self._hooks = hooks or HookRunner()
         self._sites = sites
         self._fetcher = fetcher
         self._crawl_delays: dict[str, float] = {}
         self.in_hand: dict[int, LeasedPage] = {}
         """The pages in hand, by thread."""
+        self.chain: Chain | None = None
         self._outage = OutageLog(log, "Redis failed, leases run out and pages come back")
 
     def handle(self, message: TaskMessage) -> TaskResult:
@@ -95,7 +116,7 @@ class PageTask:
 
     def process(self, site: str, rid: int) -> TaskResult:
         """Carry one page from lease to commit, and return the result."""
-        lease = self._frontier.lease(site, rid)
+        lease = (self.chain and self.chain.lease_of(site, rid)) or self._frontier.lease(site, rid)
         if isinstance(lease, NoLease):
             log.debug("no lease", extra={"site": site, "rid": rid, "refusal": lease.name})
             return TaskResult(lease.name.lower())
@@ -147,6 +168,8 @@ class PageTask:
             self._hooks.tell(name, hooks, "item_dropped", request=lease.request, item=item, reason=reason)
 
         parsed, outcome = read_page(site, lease, page, tell_drop if hooks.item_dropped else None), ""
+        if site.asks_database:
+            parsed = self._mark_stored(parsed)
         if page.is_unchanged or parsed.is_cut:
             outcome = f"{'unchanged' if page.is_unchanged else 'cut'}:{lease.request.stage.value}"
         validator = validator_of(lease.request, page, parsed) if site.site.revalidate else ""
@@ -155,11 +178,16 @@ class PageTask:
         effort = timer.effort()
 
         def commit() -> CommitResult | None:
-            return self._frontier.commit(lease, parsed, outcome, effort, validator, names_filtered=names_filtered)
+            queues = self.chain.queues() if self.chain else ()
+            return self._frontier.commit(
+                lease, parsed, outcome, effort, validator, names_filtered=names_filtered, queues=queues
+            )
 
         receipt = self._write(lease, timer, commit)
         if receipt is None:
             return self._lost()
+        if self.chain and receipt.next:
+            self.chain.hand_over(receipt.next)
         for request in receipt.filtered:
             if is_debugged:
                 log.debug("request filtered, the guard knows it", extra={"filtered": request.address})
@@ -212,6 +240,10 @@ class PageTask:
         if self._crawl_delays.get(request.site) != asked_s or lease.delay_ms < round(asked_s * 1000):
             self._frontier.sites.set_crawl_delay(request.site, asked_s)
             self._crawl_delays[request.site] = asked_s
+
+    def give_back(self, lease: Lease) -> None:
+        """Return the lease of a page that was not begun: it comes again, and no attempt is counted."""
+        self._frontier.fail(lease, judge(NoTurn("the task was revoked"), lease.attempt, NO_RETRY, 0.0))
 
     def fail(self, lease: Lease, error: PageError, timer: AttemptTimer) -> TaskResult:
         """End the lease of a page that failed, and return the outcome."""

@@ -219,3 +219,78 @@ def older(name: bytes, windows: int) -> bytes:
     table, _, rest = name.partition(b"@")
     window, _, place = rest.partition(b":")
     return b"%b@%d:%b" % (table, int(window) - windows, place)
+
+
+def buckets(client: redis.Redis) -> int:
+    """Count the keys that hold addresses."""
+    return len(list(client.scan_iter("test:s:demo:seen:*", count=1000)))
+
+
+def test_a_rolling_guard_by_length_knows_the_last_addresses_and_forgets_those_two_windows_back(
+    frontier: Frontier, publish: Callable[..., None]
+) -> None:
+    publish(guard="rrr", guard_length=1000)
+    for start in range(1, 3001, 100):
+        assert frontier.admit("demo", posts(100, start)).new == 100
+
+    assert frontier.admit("demo", posts(1000, 2001)).known == 1000
+    assert frontier.admit("demo", posts(1000, 1)).new == 1000
+    assert list(Admin(frontier).audit.guard("demo")) == []
+
+
+def test_a_rolling_guard_by_length_takes_no_more_memory_however_many_it_saw(
+    frontier: Frontier, client: redis.Redis, publish: Callable[..., None]
+) -> None:
+    publish(guard="rrr", guard_length=2000)
+    most = 0
+    for start in range(1, 20_001, 500):
+        frontier.admit("demo", posts(500, start))
+        most = max(most, buckets(client))
+
+    # Three windows of 16 buckets, of which one grows while another goes.
+    assert 32 <= most <= 49
+    assert client.hlen("test:s:demo:seen") <= 6
+
+
+def test_a_rolling_guard_by_length_drops_what_a_longer_one_held(
+    frontier: Frontier, client: redis.Redis, publish: Callable[..., None]
+) -> None:
+    publish(guard="rrr", guard_length=5000)
+    for start in range(1, 10_001, 500):
+        frontier.admit("demo", posts(500, start))
+    publish(guard="rrr", guard_length=500)
+    for start in range(10_001, 14_001, 100):
+        frontier.admit("demo", posts(100, start))
+
+    assert buckets(client) <= 12
+
+
+@pytest.mark.parametrize("guard", ["eee", "rrr"])
+def test_an_unchanged_page_is_requested_again_at_every_so_many_th_listing(
+    frontier: Frontier, client: redis.Redis, publish: Callable[..., None], guard: str
+) -> None:
+    publish(guard=guard, guard_hits=3)
+
+    new = [frontier.admit("demo", [post(1), post(2)][: 1 + n // 5]).new for n in range(10)]
+
+    # Post 1 is listed ten times, post 2 from the sixth listing on.
+    assert new == [1, 0, 0, 1, 0, 1, 1, 0, 1, 1]
+    assert list(Admin(frontier).audit.guard("demo")) == []
+
+
+def test_a_changed_page_does_not_wait_for_its_hits(frontier: Frontier, publish: Callable[..., None]) -> None:
+    publish(guard="eee", guard_hits=3)
+
+    new = [frontier.admit("demo", [listed(count)]).new for count in ("25", "25", "26", "26", "26", "27")]
+
+    assert new == [1, 0, 1, 0, 1, 1]
+
+
+def test_the_database_as_guard_lets_all_pass_but_what_is_marked_as_stored(
+    frontier: Frontier, client: redis.Redis, publish: Callable[..., None]
+) -> None:
+    publish(guard="rdd")
+
+    assert [frontier.admit("demo", [post(1)]).new for _ in range(2)] == [1, 1]
+    assert frontier.admit("demo", [post(1)._replace(is_stored=True)]).known == 1
+    assert buckets(client) == 0

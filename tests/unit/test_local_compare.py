@@ -94,7 +94,16 @@ def test_spelling_brings_white_space_and_accents_to_one_form() -> None:
 
 def test_requests_are_counted_by_path_without_robots(tmp_path: Path) -> None:
     log = tmp_path / "log"
-    log.write_text("".join(f'{{"path": "{path}"}}\n' for path in ("/robots.txt", "/post/1", "/post/1", "/list/1/1")))
+    answers = (
+        ("/robots.txt", 200),
+        ("/post/1", 200),
+        ("/post/1", 500),
+        ("/list/1/1", 200),
+        ("/post/2", 410),
+        ("/post/2", 410),
+    )
+    log.write_text("".join(f'{{"path": "{path}", "status": {status}}}\n' for path, status in answers))
 
-    assert requests_by_path(log) == {"/post/1": 2, "/list/1/1": 1}
+    # A page that is gone is looked at again when it is listed again.
+    assert requests_by_path(log) == {"/post/1": 2, "/list/1/1": 1, "/post/2": 1}
     assert requests_by_path(tmp_path / "none") == {}

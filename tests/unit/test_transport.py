@@ -6,7 +6,7 @@ import pytest
 from kombu import Connection
 from kombu.transport import virtual
 
-from crawl_tasks.broker.transport import PAGE_S, REFILL, QoS
+from crawl_tasks.broker.transport import PAGE_S, QoS
 
 
 def busy(prefetch: int, taken: int) -> QoS:
@@ -24,6 +24,6 @@ def test_a_worker_without_work_looks_at_once() -> None:
 def test_a_busy_worker_never_waits_until_its_threads_have_nothing_left(prefetch: int) -> None:
     qos = busy(prefetch, taken=prefetch)
 
-    left = prefetch - prefetch // REFILL
+    left = prefetch - prefetch // QoS.refill
 
     assert 0 < 2 * qos.pause_s() < left * PAGE_S

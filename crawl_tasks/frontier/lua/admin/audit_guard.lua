@@ -14,8 +14,11 @@ local name, first = ARGV[2], tonumber(ARGV[3])
 local v = redis.call('HMGET', site.key .. ':seen', name .. ':n', name .. ':m')
 local n, m = tonumber(v[1] or 0), tonumber(v[2] or 1)
 local window = tonumber(string.match(name, '@(%d+)$'))
-local span = string.sub(name, 1, 5) == 'full-' and site.full > 0 and site.full or site.rolling
-local current = window and math.floor(now_ms() / span)
+local is_full = string.sub(name, 1, 5) == 'full-'
+local current = window and math.floor(now_ms() / (is_full and site.full > 0 and site.full or site.rolling))
+if window and site.length > 0 and not is_full then  -- windows by length are counted
+  current = tonumber(redis.call('HGET', site.key .. ':seen', string.match(name, '^(.*)@') .. ':w') or 1)
+end
 if window and window ~= current and window ~= current - 1 then return {1, 0, 0, 0} end  -- or of another span
 
 local key, counted = site.key .. ':seen:' .. name .. ':', 0

@@ -52,6 +52,12 @@ local function write_bucket(t, key, text)
   if t.expires then redis.call('SET', key, text, 'PXAT', t.expires) else redis.call('SET', key, text) end
 end
 
+-- Drop buckets of the window that nobody reads any more: as many for each new bucket as make it vanish while this window fills.
+local function drop_retired(t)
+  local share = math.ceil(t.retired_m * BUCKET / t.length)
+  for b = (t.m - 1) * share, math.min(t.m * share, t.retired_m) - 1 do redis.call('UNLINK', t.retired .. b) end
+end
+
 local function split_bucket(t)
   local from, to = t.m - t.round, t.m
   local text = redis.call('GET', t.key .. from) or ''
@@ -67,6 +73,7 @@ local function split_bucket(t)
   write_bucket(t, t.key .. to, table.concat(move) .. SPARES)
   t.m = t.m + 1
   if t.m == t.round * 2 then t.round = t.m end
+  if t.retired then drop_retired(t) end
 end
 
 -- Look an address up in a table. Return its mark, nil for an unknown one, and its place: tag, key, bucket, first byte there.
@@ -147,6 +154,29 @@ local function guard_prune(site, name, window)
   end
 end
 
+-- Return the number of a rolling guard's window by length. The next one begins when the present one is full. Of the window
+-- that is forgotten then, the number of buckets stays until the next one ends, as they are dropped little by little.
+local function window_by_length(site, name)
+  local key = site.key .. ':seen'
+  local window = tonumber(redis.call('HGET', key, name .. ':w') or 1)
+  if tonumber(redis.call('HGET', key, name .. '@' .. window .. ':n') or 0) < site.length then return window end
+  redis.call('HSET', key, name .. ':w', window + 1)
+  redis.call('HDEL', key, name .. '@' .. (window - 1) .. ':n', name .. '@' .. (window - 2) .. ':m')
+  return window + 1
+end
+
+-- Return the tables of two windows of as many addresses as the guard is long.
+local function tables_by_length(site, name)
+  local window = window_by_length(site, name)
+  local current, retired = guard_table(site, name .. '@' .. window), name .. '@' .. (window - 2)
+  local buckets = redis.call('HGET', site.key .. ':seen', retired .. ':m')
+  if buckets then
+    current.length, current.retired, current.retired_m = site.length, site.key .. ':seen:' .. retired .. ':', tonumber(buckets)
+    if current.n == 0 then drop_retired(current) end
+  end
+  return current, guard_table(site, name .. '@' .. (window - 1))
+end
+
 -- Return the tables of two windows. Only the current one gets new addresses, and seeing a known address prolongs nothing.
 local function rolling_tables(site, name, span, now)
   local window = math.floor(now / span)
@@ -166,6 +196,8 @@ local function guard_of(site, stage, now, is_full)
   guard = {mode = is_full and 'r' or stage_letter(site.guard, stage)}
   if is_full then
     guard.t, guard.older = rolling_tables(site, name .. suffix, site.full > 0 and site.full or site.rolling, now)
+  elseif guard.mode == 'r' and site.length > 0 then
+    guard.t, guard.older = tables_by_length(site, stage .. suffix)
   elseif guard.mode == 'r' then
     guard.t, guard.older = rolling_tables(site, stage .. suffix, site.rolling, now)
   elseif guard.mode == 'e' then
@@ -238,21 +270,31 @@ end
 -- scan that sees the revision too requests the page at once.
 local function note_pass(site, stage, high, low, mark, now)
   local guard, revision = guard_of(site, stage, now, false), revision_of(mark)
-  if revision == 0 or guard.mode == 'o' or guard.mode == 'b' then return end
+  if revision == 0 or guard.mode == 'o' or guard.mode == 'd' or guard.mode == 'b' then return end
   local known, tag, key, text, at = look_up(guard.t, guard.older, high, low)
   if not known or revision_of(known) == revision or revision_of(known) >= GONE then return end
   write_mark(guard.t, ASKED * SOURCES + known % SOURCES, tag, key, text, at)
 end
 
+-- Return whether to request a page again that is listed unchanged: 'again' at every so many-th listing, where the site says so.
+-- The count has an entry of its own, as that of a board, which none has as the 16th.
+local function is_hit_enough(site, t, older, high, low)
+  local count, tag, key, text, at = look_up_source(t, older, high, low, SOURCES)
+  local hits = count and count + 1 or 1
+  write_mark(t, hits < site.hits and hits or 0, tag, key, text, at)
+  return hits >= site.hits and 'again'
+end
+
 -- Pass a request through the guard. Return whether to make it, and whether its thread was named before. A request is made
 -- for a new address, or for another revision than that of the last request. A page that was gone is 'again' and no news.
--- Flag "-" means that its list calls the page deleted: of a known page only the revision is noted.
+-- Flag "-" means that its list calls the page deleted: of a known page only the revision is noted. Flag "*" means that the
+-- database, which is the guard of mode 'd', has the page with that revision.
 -- Where two boards list one thread, the mark of each is compared with the last mark of the same board. Otherwise a board
 -- that keeps showing an old count would have the thread fetched at every scan of both.
 function guard_admits(site, stage, word, now, flag)
   local is_full = flag == '~'
   local guard = guard_of(site, stage, now, is_full)
-  if guard.mode == 'o' then return true, true end
+  if guard.mode == 'o' or guard.mode == 'd' then return flag ~= '*', true end
   local high, low, mark = numbers_of(word)
   local t, older = guard.t, guard.older
   if guard.mode == 'b' then return bloom_admits(site, t, high, low, mark, flag) end
@@ -269,7 +311,9 @@ function guard_admits(site, stage, word, now, flag)
     write_mark(t, listed, tag, key, text, at)
     return is_due and 'again', true
   end
-  if revision == 0 or revision == last then return false, true end
+  if revision == 0 or revision == last then
+    return site.hits > 0 and flag ~= '-' and stage ~= 'list' and not is_full and is_hit_enough(site, t, older, high, low), true
+  end
   local is_other = source ~= 0 and listed_by ~= 0 and source ~= listed_by
   if is_other then
     local own = look_up_source(t, older, high, low, source)
@@ -286,7 +330,7 @@ end
 -- Remember that a page is gone. One that comes back may have the same revision in its list, and is requested all the same.
 function guard_gone(site, stage, word, now)
   local guard = guard_of(site, stage, now, false)
-  if guard.mode == 'o' or guard.mode == 'b' then return end
+  if guard.mode == 'o' or guard.mode == 'd' or guard.mode == 'b' then return end
   local high, low, mark = numbers_of(word)
   local known, tag, key, text, at = look_up(guard.t, guard.older, high, low)
   known = known or mark
@@ -299,7 +343,7 @@ end
 -- Return whether an address was entered, of exact and rolling guards with any revision. Changes nothing.
 function guard_holds(site, stage, word, now)
   local guard = guard_of(site, stage, now, false)
-  if guard.mode == 'o' then return true end
+  if guard.mode == 'o' or guard.mode == 'd' then return true end
   local high, low, mark = numbers_of(word)
   if guard.mode == 'b' then
     return bloom_holds(site, guard.t, high, low, revision_of(mark), math.floor(guard.t.n / site.capacity) + 1)

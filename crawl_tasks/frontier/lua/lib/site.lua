@@ -39,7 +39,7 @@ end
 
 local FIELDS = {
   'version', 'window', 'delay_ms', 'lease_ms', 'max_attempts', 'max_backlog', 'paused', 'draining', 'next_at', 'admitted', 'order',
-  'guard', 'rolling_ms', 'levels:list', 'levels:post', 'levels:comment', 'guard_capacity', 'full_pass_ms',
+  'guard', 'rolling_ms', 'guard_length', 'guard_hits', 'levels:list', 'levels:post', 'levels:comment', 'guard_capacity', 'full_pass_ms',
   'shut:list', 'shut:post', 'shut:comment', 'breaker_after', 'breaker_percent', 'probe_ms',
   'slow', 'slow_ms', 'crawl_delay_ms', 'daily_budget', 'spent', 'quiet', 'offsets',
   'weights', 'credit', 'daily_new', 'found', 'brood', 'lead', 'freshness', 'withdrawn', 'flushes', 'failed_in_a_row',
@@ -84,7 +84,7 @@ function load_site(name)
     lease = number('lease_ms'),
     max_attempts = number('max_attempts'), max_backlog = number('max_backlog'), rid = number('admitted', 0),
     order = v.order, guard = v.guard, rolling = number('rolling_ms'), capacity = number('guard_capacity', 1000000),
-    full = number('full_pass_ms', 0), 
+    length = number('guard_length', 0), hits = number('guard_hits', 0), full = number('full_pass_ms', 0), 
     levels = {list = v['levels:list'] or '', post = v['levels:post'] or '', comment = v['levels:comment'] or ''},
     open_breakers = {list = v['shut:list'], post = v['shut:post'], comment = v['shut:comment']},
     breaker_after = number('breaker_after', 5), breaker_percent = number('breaker_percent', 75), probe = number('probe_ms', 900000),
@@ -92,7 +92,7 @@ function load_site(name)
   }
 end
 
--- `order` and `guard` hold one letter a stage, in the order of STAGES: f(ifo) l(ifo), and e(xact) r(olling) b(loom) o(ff).
+-- `order` and `guard` hold one letter a stage, in the order of STAGES: f(ifo) l(ifo), and e(xact) r(olling) b(loom) d(atabase) o(ff).
 STAGE_AT = {list = 1, post = 2, comment = 3}
 function stage_letter(word, stage) return string.sub(word, STAGE_AT[stage], STAGE_AT[stage]) end
 

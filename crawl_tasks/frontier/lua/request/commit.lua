@@ -18,8 +18,10 @@
 -- ARGV 13: times of the last reply in seconds since the epoch, one for each line, 0 for unknown, or ''. For a list's next page
 --   the time of the oldest row of this one, where the rows stand in the order of their last replies
 -- ARGV 14: 1 to name the lines that the guard knew, else 0
--- ARGV 15..: lines. Those of a front page are pings, and none of them is admitted
--- RETURNS 0: {0, new, known, released, 1 when the site is idle now, else 0, place of each named line among the lines, from 0 ...}
+-- ARGV 15: for the next page of a chain the terms of lease_next(), or ''
+-- ARGV 16..: lines. Those of a front page are pings, and none of them is admitted
+-- RETURNS 0: {0, new, known, released, 1 when the site is idle now, else 0, {place of each named line among the lines, from 0 ...},
+--   the message of the next page, its site, the reply of lease.lua}, without the last three where there is no next page
 -- RETURNS -1: the site is not published
 -- RETURNS -2: the lease is not the caller's any more, and nothing was changed
 
@@ -43,7 +45,7 @@ local now = now_ms()
 local stage, level, payload = string.match(entry, '^%d+ (%a+) (%d) %d+ %S+ (.*)$')
 
 local trail = {string.format('%.0f', now), entry}
-local has_cap = site.daily_new > 0 and #ARGV >= 15
+local has_cap = site.daily_new > 0 and #ARGV >= 16
 local today = has_cap and day_at(site.offsets, now) or 0
 local is_capped, is_unchanged = false, ARGV[7] == 'unchanged:list'
 local found = has_cap and spent_on(site.found, today) or 0
@@ -51,19 +53,19 @@ local listed, times = stage == 'list' and cjson.decode(payload), stage == 'list'
 local seen = {scan = new_scan(), hours = {}, is_unchanged = is_unchanged}
 if listed then begin_list_page(site, listed, level, times, now) end
 local filtered = {}
-local is_front = listed and string.find(ARGV[15] or '', '^%S+ %^ ')
-if is_front then ping_boards(site, ARGV, 15, now) end
-for i = is_front and #ARGV + 1 or 15, #ARGV do
+local is_front = listed and string.find(ARGV[16] or '', '^%S+ %^ ')
+if is_front then ping_boards(site, ARGV, 16, now) end
+for i = is_front and #ARGV + 1 or 16, #ARGV do
   if has_cap and found + site.fresh >= site.daily_new then  -- a crawler trap: lines left out stay unknown
     tally(site, 'capped:daily_new', #ARGV - i + 1)
     is_capped = true
     break
   end
   local news, known = site.news, site.known
-  site.row_at = times and times[i - 14] or 0
+  site.row_at = times and times[i - 15] or 0
   local line = admit_line(site, ARGV[i], now)
   if line then trail[#trail + 1] = line
-  elseif ARGV[14] == '1' and site.known > known then filtered[#filtered + 1] = i - 15 end
+  elseif ARGV[14] == '1' and site.known > known then filtered[#filtered + 1] = i - 16 end
   if site.counts_items and site.news > news then note_item(site, seen, listed, site.row_at, now) end
 end
 if has_cap and site.fresh > 0 then
@@ -96,4 +98,6 @@ local worth = tonumber(ARGV[6])
 if redis.call('XLEN', P .. ':outbox') >= worth and untaken() >= worth then call_store(now) end
 local released = release(site, now)
 local is_idle = site.fresh + released == 0 and idle_state(site) > 0
-return {0, site.fresh, site.known, released, is_idle and 1 or 0, unpack(filtered, 1, math.min(#filtered, CHUNK))}
+local reply = {0, site.fresh, site.known, released, is_idle and 1 or 0, filtered}
+if ARGV[15] ~= '' then reply[7], reply[8], reply[9] = lease_next(site, now, ARGV[15]) end
+return reply

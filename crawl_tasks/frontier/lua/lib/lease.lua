@@ -1,0 +1,88 @@
+-- Shared by every script, behind http_validator.lua: leases, and the next page of a chain. Defines functions, changes nothing
+-- by itself.
+-- EXPORTS: lease_request lease_next
+
+-- Lease a released request of a site, or return it to its ready list where the gate refuses it. Return the reply of lease.lua.
+-- `ready` are the ms until the caller can send, `slack` those by which the caller may send late.
+function lease_request(site, rid, now, ready, slack)
+  local held = redis.call('HGET', site.key .. ':open', rid)
+  if not held then return {-2} end
+  local token, stage, level, attempt, rest = string.match(held, '^(%d+) (%a+) (%d) (%d+) (.*)$')
+  if token ~= '0' then return {-3} end
+
+  local refusal = (site.paused and -4)
+    or (redis.call('ZCARD', site.key .. ':leased') >= site.window and -5)
+    or (site.next_at > now + (site.delay > 0 and AHEAD or 0) and -6)
+    or (store_is_behind() and -7)
+    or ((probe_at(site, stage) or 0) > now and -8)
+  if refusal then
+    tally(site, 'refused:' .. refusal, 1)
+    redis.call('ZREM', site.key .. ':released:' .. stage, rid)
+    redis.call('HDEL', site.key .. ':open', rid)
+    return_ready(site, rid .. ' ' .. stage .. ' ' .. level .. ' ' .. attempt .. ' ' .. rest)
+    schedule_look(site, math.max(site.next_at - site.lead, now + (refusal == -7 and 1000 or 50)))
+    note_change(site)
+    return {refusal}
+  end
+
+  if site.open_breakers[stage] then
+    -- The next probe, if this one's worker dies. At a site that refuses requests the result of a probe plans the next one.
+    local wait = refusal_of(site, stage) and math.min(site.probe, 2 * site.lease) or site.probe
+    plan_probe(site, stage, now + wait, rid)
+  end
+  attempt = attempt + 1
+  local begins, ends = math.max(site.next_at, now + ready), 0
+  if site.daily_budget > 0 then spend(site, site.delay > 0 and begins or now) end
+  -- A token is a time or above, so that a Redis that lost its last writes gives no token a second time, and so that tokens
+  -- order the observations made under them.
+  token = string.format('%.0f', math.max(now, (redis.call('HGET', site.key, 'fence') or 0) + 1))
+  redis.call('HSET', site.key, 'fence', token)
+  redis.call('HINCRBY', site.key, 'attempts', 1)
+  local entry = stage .. ' ' .. level .. ' ' .. attempt .. ' ' .. rest
+  redis.call('HSET', site.key .. ':open', rid, token .. ' ' .. entry)
+  local released_at = tonumber(redis.call('ZSCORE', site.key .. ':released:' .. stage, rid) or now)
+  measure(P .. ':stats', 'wait:' .. stage, TIMES_MS, math.max(0, now - math.floor(released_at)))
+  redis.call('ZREM', site.key .. ':released:' .. stage, rid)
+  if site.delay > 0 then
+    learn_lead(site, now, released_at, ready)
+    ends = reserve(site, token, begins, math.min(slack, site.delay / 2))
+  end
+  local deadline = site.delay > 0 and ends + site.lease or now + site.lease
+  redis.call('ZADD', site.key .. ':leased', deadline, rid)
+  schedule_look(site, deadline)
+  note_change(site)
+  local tail, payload = 0, string.match(rest, '^%S+ (.*)$')
+  if stage ~= 'list' then
+    local id = cjson.decode(payload)[1]
+    tail = tonumber(redis.call('HGET', site.key .. ':tail:' .. string.sub(id, 1, -3), id) or 0)
+  end
+  local validator = find_validator(site, stage, payload, attempt, now)
+  return {0, token, attempt, rid .. ' ' .. entry, site.version, tail, string.format('%.0f', deadline), validator,
+    math.ceil(site.delay), now_us(), math.ceil(begins), math.floor(ends)}
+end
+
+local MOST_REFUSED = 3  -- messages of sites that stand still, after which a chain ends
+
+-- Take the oldest message off the first of some queues that has one, and lease its request, in the name of the worker that
+-- commits a page. `terms` are "<ready> <slack> <queue> <queue> ..". Return the message, its site and the reply of lease.lua, or
+-- nothing.
+-- A message that the frontier did not write stays: receive.lua records such messages, so that no crash loses them.
+function lease_next(site, now, terms)
+  local ready, slack, queues = string.match(terms, '^(%S+) (%S+) (.*)$')
+  local refused = 0
+  for queue in string.gmatch(queues, '%S+') do
+    while refused < MOST_REFUSED do
+      local message = redis.call('RPOP', queue)
+      if not message then break end
+      local name, rid = string.match(message, '"body":"%[%[%],{\\"site\\":\\"([%w_-]+)\\",\\"rid\\":(%d+)}')
+      if not name or not string.find(message, '"crawl_at":', 1, true) then
+        redis.call('RPUSH', queue, message)
+        break
+      end
+      local its_site = name == site.name and site or load_site(name)
+      local reply = its_site and lease_request(its_site, rid, now, ready, slack)
+      if reply and reply[1] == 0 then return message, name, reply end
+      refused = refused + 1
+    end
+  end
+end

@@ -1,0 +1,102 @@
+"""The database as duplicate guard: what is stored is not asked for again, and Redis holds nothing of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import redis
+
+from crawl_tasks.errors import SiteError, StoreError
+from crawl_tasks.fetch.fetcher import Fetcher, build_client
+from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.frontier.inspect.inspector import Inspector
+from crawl_tasks.registry.site_registry import SiteRegistry
+from crawl_tasks.sites.loader import parse_site
+from crawl_tasks.store.upsert import Store
+from crawl_tasks.worker.database_guard import DatabaseGuard
+from crawl_tasks.worker.page_task import PageTask
+from tests.frontier.small_crawl import RULES, SmallCrawl
+
+GUARD = "boards: [1]\nguard: {post: database, comment: database}\n"
+PAGER = "<i class=pages>3</i>"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with Store(f"sqlite:///{tmp_path}/crawl.db") as store:
+        yield store
+
+
+@pytest.fixture
+def history(crawl: SmallCrawl, frontier: Frontier, store: Store) -> SmallCrawl:
+    """A crawl of two threads, one of three comment pages, guarded by the database that stores it."""
+    guard = DatabaseGuard(lambda: store)
+    crawl.pages = PageTask(
+        frontier, SiteRegistry(frontier, None), Fetcher(build_client("requests")), mark_stored=guard.mark
+    )
+    crawl.publish(GUARD)
+    crawl.forum.board("1", 1, "10 0", "11 0")
+    crawl.forum.thread("10", more=PAGER)
+    crawl.forum.thread("11")
+    for number in (2, 3):
+        crawl.forum.pages[f"/comment/10/{number}"] = f"<div class=c data-id={number}><p class=say>b</p></div>"
+    return crawl
+
+
+def posts_and_comments(paths: list[str]) -> list[str]:
+    return sorted(path for path in paths if not path.startswith("/list/"))
+
+
+def test_what_is_stored_is_not_asked_for_again_and_what_changed_is(
+    history: SmallCrawl, store: Store, client: redis.Redis
+) -> None:
+    first = history.scan()
+    history.store_into(store)
+    second = history.scan()
+    history.forum.board("1", 1, "10 0", "11 1", "12 0")
+    history.forum.thread("12")
+    third = history.scan()
+
+    assert posts_and_comments(first) == ["/comment/10/2", "/comment/10/3", "/post/10", "/post/11"]
+    assert posts_and_comments(second) == []
+    assert posts_and_comments(third) == ["/post/11", "/post/12"]
+    assert not [key for key in client.keys("test:s:demo:seen:*") if b":list" not in key]
+    assert Inspector(history.frontier).count_requests("demo").imbalance() == ""
+
+
+def test_what_was_listed_and_never_read_is_asked_for_once(history: SmallCrawl, store: Store) -> None:
+    history.forum.statuses["/post/11"] = 500
+    history.scan()
+    history.store_into(store)
+    open_before = history.forum.asked.count("/post/11")
+
+    again = history.scan()
+
+    # The request waits for its retry in the ledger, so that the listing makes no second one.
+    assert (open_before, again.count("/post/11")) == (1, 0)
+    assert Inspector(history.frontier).count_requests("demo").imbalance() == ""
+
+
+def test_without_the_database_each_request_is_new_and_no_page_fails(
+    history: SmallCrawl, frontier: Frontier, store: Store, caplog: pytest.LogCaptureFixture
+) -> None:
+    def connect() -> Store:
+        raise StoreError("store: cannot be reached")
+
+    history.scan()
+    history.store_into(store)
+    guard = DatabaseGuard(connect)
+    history.pages = PageTask(
+        frontier, SiteRegistry(frontier, None), Fetcher(build_client("requests")), mark_stored=guard.mark
+    )
+
+    assert "/post/11" in history.scan()
+    assert "its guard takes each request for a new one" in caplog.text
+    assert Inspector(history.frontier).count_requests("demo").imbalance() == ""
+
+
+def test_lists_cannot_be_guarded_by_the_database() -> None:
+    with pytest.raises(SiteError, match="the database guards no lists"):
+        parse_site(RULES + "boards: [1]\nguard: database\n", "demo.yaml")
