@@ -1,21 +1,19 @@
 -- Receive up to k messages from the queues. Hints need no record: the frontier sends a lost one again. Messages of other
 -- programs are recorded in `unacked` in the same instant, so that no crash can lose them between queue and record.
--- KEYS 1: unacked hash, KEYS 2: unacked index, then the queues' bells, then the lists in the order to serve them
+-- A worker with empty queues waits for a wake-up, of which each queue has at most one. Here the caller passes it on where it
+-- leaves messages, and takes it where it leaves none. So a message wakes one worker, however many wait.
+-- KEYS 1: unacked hash, KEYS 2: unacked index, then the queues' wake-ups, then the lists in the order to serve them: those
+--   of all queues for the first priority, then those for the next one, ...
 -- ARGV 1: time of the caller, seconds
 -- ARGV 2: k
 -- ARGV 3: kombu's separator between queue and priority step
 -- ARGV 4: mark of a hint in the raw text
--- ARGV 5: number of bells
--- RETURNS 0: {0, {last id of each bell}, {queue, {messages}, ...}}
+-- ARGV 5: number of queues
+-- RETURNS 0: {0, {queue, {messages}, ...}}
 
-local left, bells = tonumber(ARGV[2]), tonumber(ARGV[5])
-local ids, taken = {}, {}
-for i = 3, 2 + bells do
-  local last = redis.call('XREVRANGE', KEYS[i], '+', '-', 'COUNT', 1)
-  ids[#ids + 1] = last[1] and last[1][1] or '0-0'
-end
-local lists = #KEYS - 2 - bells
-local pop = {unpack(KEYS, 3 + bells)}
+local left, queues, taken = tonumber(ARGV[2]), tonumber(ARGV[5]), {}
+local lists = #KEYS - 2 - queues
+local pop = {unpack(KEYS, 3 + queues)}
 pop[lists + 1], pop[lists + 2] = 'RIGHT', 'COUNT'
 while left > 0 do
   pop[lists + 3] = left
@@ -36,4 +34,13 @@ while left > 0 do
   taken[#taken + 1], taken[#taken + 2] = queue, popped[2]
   left = left - #popped[2]
 end
-return {0, ids, taken}
+if left > 0 then  -- all lists are empty
+  redis.call('UNLINK', unpack(KEYS, 3, 2 + queues))
+  return {0, taken}
+end
+for i = 1, queues do
+  for list = 2 + queues + i, #KEYS, queues do
+    if redis.call('EXISTS', KEYS[list]) == 1 and redis.call('EXISTS', KEYS[2 + i]) == 0 then redis.call('LPUSH', KEYS[2 + i], 1) end
+  end
+end
+return {0, taken}

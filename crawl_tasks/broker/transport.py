@@ -3,8 +3,8 @@
 Stock kombu takes a message with BRPOP and records the message in `unacked` by a second call. A worker that dies in
 between has lost the message. Here one script does both, for up to k messages at a time, and our own hints are not
 recorded at all: the frontier sends a lost one again. Keys and payloads are kombu's, so stock workers can share the
-queues. A worker with empty queues waits on their bells, small streams that every sender renews. Programs that publish
-by stock kombu ring no bell and are noticed within `bell_block_ms`.
+queues. A worker with empty queues waits for their wake-ups, lists of at most one element that every sender fills: one
+message wakes one worker. Programs that publish by stock kombu wake nobody and are noticed within `wake_block_s`.
 
 Overrides private names of kombu 5.7 (`_brpop_start`, `_brpop_read`, `_put`, `_restore`): the version is pinned and
 tests/flow holds every one of them against a real worker.
@@ -28,7 +28,7 @@ from redis.exceptions import NoScriptError, ResponseError
 
 from crawl_tasks.broker.message import Message, is_hint, readable
 from crawl_tasks.frontier.envelope import HINT_MARK
-from crawl_tasks.frontier.keys import bell
+from crawl_tasks.frontier.keys import wake_up
 
 log = logging.getLogger(__name__)
 
@@ -117,19 +117,18 @@ class QoS(stock.QoS):
 
 
 class Channel(stock.Channel):
-    """A channel that polls by receive.lua while there is work and by XREAD on the bells while there is none."""
+    """A channel that polls by receive.lua while there is work and by BLPOP of the wake-ups while there is none."""
 
     QoS = QoS
     Message = Message
     redis_prefix = "crawl"
-    bell_block_ms = 500
-    from_transport_options = (*stock.Channel.from_transport_options, "redis_prefix", "bell_block_ms")
+    wake_block_s = 2
+    from_transport_options = (*stock.Channel.from_transport_options, "redis_prefix", "wake_block_s")
 
     _sha: str | None = None
     _is_waiting = False
     _is_idle = False
     _refused_since: float | None = None
-    _bell_ids: dict[str, str]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 (kombu's signature)
         self._keys_of: dict[tuple[str, ...], tuple[list[str], list[str]]] = {}
@@ -147,34 +146,32 @@ class Channel(stock.Channel):
         if not queues:
             return
         connection = self.client.connection
-        bells, lists = self._keys_of.get(queues) or self._name_keys(queues)
+        wake_ups, lists = self._keys_of.get(queues) or self._name_keys(queues)
         if self._is_idle:
-            ids = [self._bell_ids.get(name, "$") for name in bells]
-            command: list[object] = ["XREAD", "BLOCK", self.bell_block_ms, "STREAMS", *bells, *ids]
+            command: list[object] = ["BLPOP", *wake_ups, self.wake_block_s]
         else:
             free = self.qos.can_consume_max_estimate()
             count = MAX_TAKEN if free is None else max(1, min(free, MAX_TAKEN))
-            keys = [self.unacked_key, self.unacked_index_key, *bells, *lists]
+            keys = [self.unacked_key, self.unacked_index_key, *wake_ups, *lists]
             command = ["EVALSHA", self._receive_sha(), len(keys), *keys]
-            command += [repr(time()), count, self.sep, HINT_MARK, len(bells)]
-            self._polled_bells = bells
+            command += [repr(time()), count, self.sep, HINT_MARK, len(queues)]
         self._is_waiting, self._is_idle = self._is_idle, False
         self._in_poll = connection
         self._brpop_sent_at = monotonic()
         connection.send_command(*command)
 
     def _name_keys(self, queues: tuple[str, ...]) -> tuple[list[str], list[str]]:
-        """Return the bells and the lists of queues, in the order to serve them, which changes with every message."""
-        bells = [bell(self.redis_prefix, queue) for queue in queues]
+        """Return the wake-ups and the lists of queues, in the order to serve them, which changes with every message."""
+        wake_ups = [wake_up(self.redis_prefix, queue) for queue in queues]
         lists = [self._q_for_pri(queue, step) for step in self.priority_steps for queue in queues]
         # There are as many entries as orders of a worker's queues: 120 at most.
-        self._keys_of[queues] = bells, lists
-        return bells, lists
+        self._keys_of[queues] = wake_ups, lists
+        return wake_ups, lists
 
     def _brpop_read(self, **options: object) -> bool:
         client = self.client
         try:
-            reply = client.parse_response(client.connection, "XREAD" if self._is_waiting else "EVALSHA")
+            reply = client.parse_response(client.connection, "BLPOP" if self._is_waiting else "EVALSHA")
         # Redis was restarted and has forgotten the script.
         except NoScriptError:
             self._sha = None
@@ -190,8 +187,7 @@ class Channel(stock.Channel):
         self._refused_since = None
         if self._is_waiting:
             raise Empty
-        _, ids, taken = reply
-        self._bell_ids = dict(zip(self._polled_bells, map(bytes_to_str, ids), strict=True))
+        _, taken = reply
         if not taken:
             self._is_idle = True
             raise Empty
@@ -258,7 +254,8 @@ class Channel(stock.Channel):
     def _put(self, queue: str, message: dict[str, Any], **kwargs: Any) -> None:  # noqa: ANN401 (kombu's signature)
         super()._put(queue, message, **kwargs)
         with self.conn_or_acquire() as client:
-            client.xadd(bell(self.redis_prefix, queue), {"n": 1}, maxlen=1, approximate=False)
+            client.lpush(wake_up(self.redis_prefix, queue), 1)
+            client.ltrim(wake_up(self.redis_prefix, queue), 0, 0)
 
 
 class SentinelChannel(Channel, stock.SentinelChannel):

@@ -12,7 +12,7 @@ P is the prefix (setting `redis_prefix`), S a site's name, G one of list, post, 
 | P:fulls              | zset   | "site board" -> time of the next look at the board's full pass, ms                 |
 | P:outbox             | stream | items of pages waiting for the store, group `store`, deleted when none wait        |
 | P:shelf              | stream | rejected items: unreadable or refused by the store, with the reason, at most 1000  |
-| P:bell:QUEUE         | stream | one entry, replaced with each message put on QUEUE                                 |
+| P:wake:QUEUE         | list   | one element where QUEUE has messages that no worker was woken for                  |
 | P:refused            | list   | rejected messages and start entries, with the reason, the newest 1000              |
 | P:start, P:start:S   | any    | start entries of other programs: a list, set or sorted set (CRAWL_START_KEY)       |
 | P:claims             | zset   | claim -> time at which a worker claimed a start entry, ms                          |
@@ -128,6 +128,6 @@ class Keys:
         return f"{self.prefix}:s:{site}:{state}"
 
 
-def bell(prefix: str, queue: str) -> str:
+def wake_up(prefix: str, queue: str) -> str:
     """Return the key of the stream that wakes idle workers of a queue."""
-    return f"{prefix}:bell:{queue}"
+    return f"{prefix}:wake:{queue}"

@@ -90,7 +90,7 @@ def test_remote_control_of_threads_confirms_nothing_that_it_does_not_do(world: W
     }
     unknown, detail = ask(world, "add_consumer", queue="details"), ask(world, "add_consumer", queue="detail")
 
-    assert ask(world, "stats")["pool"]["implementation"] == "celery.concurrency.thread:TaskPool"
+    assert ask(world, "stats")["pool"]["implementation"] == "crawl_tasks.worker.page_chain:ChainPool"
     assert "gate.delay_s" in answers["rate_limit"]["error"]
     assert "gate.deadline_s" in answers["time_limit"]["error"]
     assert all("-c said" in answers[command]["error"] for command in ("pool_grow", "pool_shrink"))

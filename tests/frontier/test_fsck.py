@@ -113,7 +113,7 @@ def test_a_crawl_in_full_swing_has_no_flaw(frontier: Frontier, store: Store, sit
 
 FORGETTABLE = [
     "alive",
-    "bell:",
+    "wake:",
     "changes",
     "recent",
     "refused",

@@ -51,7 +51,7 @@ def test_the_store_is_called_once_when_enough_pages_wait_and_by_a_tick_for_the_r
     client.delete("store")  # a store worker has come, and left something
     soon = calling.tick("me")
     calls.append(client.llen("store"))
-    client.delete("test:bell:store")  # that it was called is long ago
+    client.hdel("test:stats", "store_called_at")  # that it was called is long ago
     calling.tick("me")
     calls.append(client.llen("store"))
 

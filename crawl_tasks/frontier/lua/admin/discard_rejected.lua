@@ -13,7 +13,7 @@ local function put_back(head, content)
   if string.sub(head, 1, 7) ~= 'start: ' then
     local queue = string.match(head, '^%S+')
     redis.call('LPUSH', queue, content)
-    redis.call('XADD', P .. ':bell:' .. queue, 'MAXLEN', 1, '*', 'n', 1)
+    wake(queue)
     return
   end
   local kind = redis.call('TYPE', ARGV[2]).ok

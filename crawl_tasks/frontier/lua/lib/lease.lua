@@ -64,16 +64,20 @@ end
 local MOST_REFUSED = 3  -- messages of sites that stand still, after which a chain ends
 
 -- Take the oldest message off the first of some queues that has one, and lease its request, in the name of the worker that
--- commits a page. `terms` are "<ready> <slack> <queue> <queue> ..". Return the message, its site and the reply of lease.lua, or
+-- commits a page. `terms` are "<ready> <slack> <queue> <queue> ..", or ''. Return the message, its site and the reply of lease.lua, or
 -- nothing.
 -- A message that the frontier did not write stays: receive.lua records such messages, so that no crash loses them.
 function lease_next(site, now, terms)
+  if terms == '' then return end
   local ready, slack, queues = string.match(terms, '^(%S+) (%S+) (.*)$')
   local refused = 0
   for queue in string.gmatch(queues, '%S+') do
     while refused < MOST_REFUSED do
       local message = redis.call('RPOP', queue)
-      if not message then break end
+      if not message then
+        redis.call('UNLINK', P .. ':wake:' .. queue)
+        break
+      end
       local name, rid = string.match(message, '"body":"%[%[%],{\\"site\\":\\"([%w_-]+)\\",\\"rid\\":(%d+)}')
       if not name or not string.find(message, '"crawl_at":', 1, true) then
         redis.call('RPUSH', queue, message)
@@ -81,7 +85,11 @@ function lease_next(site, now, terms)
       end
       local its_site = name == site.name and site or load_site(name)
       local reply = its_site and lease_request(its_site, rid, now, ready, slack)
-      if reply and reply[1] == 0 then return message, name, reply end
+      if reply and reply[1] == 0 then
+        -- No other worker need wake up for a queue that is empty now.
+        if redis.call('EXISTS', queue) == 0 then redis.call('UNLINK', P .. ':wake:' .. queue) end
+        return message, name, reply
+      end
       refused = refused + 1
     end
   end

@@ -1,14 +1,21 @@
 -- Shared by every script, behind slots.lua: releases, leases, dead letters. Defines functions, changes nothing by itself.
--- EXPORTS: call_store untaken store_due count_stored store_is_behind has_ready memory_is_short release spend end_lease
+-- EXPORTS: wake call_store untaken store_due count_stored store_is_behind has_ready memory_is_short release spend end_lease
 -- EXPORTS: bury drop_request revive refuse_start
 
 -- Release --------------------------------------------------------------------------------------------------
+
+-- Wake one worker that waits for messages of a queue, if one waits. It wakes the next one where it leaves messages.
+function wake(queue)
+  local key = P .. ':wake:' .. queue
+  if redis.call('EXISTS', key) == 0 then redis.call('LPUSH', key, 1) end
+end
 
 -- Call the store task, unless a call waits in its queue.
 function call_store(now)
   if redis.call('LLEN', 'store') > 0 then return end
   redis.call('LPUSH', 'store', (string.gsub(HINTS.store, '@AT@', string.format('%.0f', now))))
-  redis.call('XADD', P .. ':bell:store', 'MAXLEN', 1, '*', 'n', 1)
+  redis.call('HSET', P .. ':stats', 'store_called_at', string.format('%.0f', now))
+  wake('store')
 end
 
 -- Count the pages that no store worker has taken. Taken ones are no reason for another call: each commit would call again.
@@ -18,11 +25,10 @@ function untaken()
   return all - (taken[1] or 0)
 end
 
--- Return the time to call the store for any waiting page: some time after the last call, which the bell recorded.
+-- Return the time to call the store for any waiting page: some time after the last call.
 local STORE_EVERY_MS = 500
 function store_due()
-  local rung = redis.call('XREVRANGE', P .. ':bell:store', '+', '-', 'COUNT', 1)[1]
-  return rung and tonumber(string.match(rung[1], '^%d+')) + STORE_EVERY_MS or 0
+  return (redis.call('HGET', P .. ':stats', 'store_called_at') or -STORE_EVERY_MS) + STORE_EVERY_MS
 end
 
 -- Count pages that have left the outbox. A site that is being rebuilt counts from its publication on.
@@ -94,7 +100,7 @@ local function release_stage(site, stage, most, now, lane)
     end
   end
   for _, entry in ipairs(held_back) do return_tried(site, entry) end
-  if count > 0 then redis.call('XADD', P .. ':bell:' .. stage, 'MAXLEN', 1, '*', 'n', count) end
+  if count > 0 then wake(stage) end
   return count
 end
 

@@ -98,6 +98,4 @@ local worth = tonumber(ARGV[6])
 if redis.call('XLEN', P .. ':outbox') >= worth and untaken() >= worth then call_store(now) end
 local released = release(site, now)
 local is_idle = site.fresh + released == 0 and idle_state(site) > 0
-local reply = {0, site.fresh, site.known, released, is_idle and 1 or 0, filtered}
-if ARGV[15] ~= '' then reply[7], reply[8], reply[9] = lease_next(site, now, ARGV[15]) end
-return reply
+return {0, site.fresh, site.known, released, is_idle and 1 or 0, filtered, lease_next(site, now, ARGV[15])}
