@@ -158,7 +158,7 @@ def test_pings_beyond_the_budget_wait_for_their_slots_and_push_other_scans_back(
     slots = [client.hget(f"test:s:demo:board:{board}", "slot") for board in ("1", "2", "3")]
     waits = sorted(float(slot) - crawl.frontier.clock_ms() for slot in slots if slot)
     assert len(waits) == 2
-    assert waits[1] - waits[0] == pytest.approx(10_000, abs=1)
+    assert waits[1] - waits[0] == pytest.approx(10_000, abs=1000)
     assert float(client.hget("test:s:demo", "scan_at") or 0) >= float(client.hget("test:s:demo", "ping_at") or 0)
 
 
