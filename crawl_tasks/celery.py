@@ -96,7 +96,8 @@ def build_app(settings: Settings) -> Celery:
         worker_prefetch_multiplier=2,
         worker_disable_rate_limits=True,
         worker_hijack_root_logger=False,
-        worker_concurrency=16,
+        # Threads mostly wait for forums: a polite site holds one for its latency in each delay.
+        worker_concurrency=32,
         worker_soft_shutdown_timeout=10.0,
         event_queue_expires=60.0,
         beat_schedule_filename=str(settings.state_dir / "beat-schedule"),

@@ -80,7 +80,7 @@ class Settings(BaseModel):
         description="Key of others' start entries; may hold {site}. Empty: PREFIX:start, and PREFIX:start:SITE.",
     )
     chain: int = Field(
-        16,
+        32,
         ge=0,
         le=1000,
         description="Pages that a thread takes after its first one without the event loop of its worker; 0: none.",

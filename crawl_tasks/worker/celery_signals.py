@@ -123,9 +123,9 @@ def start_ticker(sender: Consumer, **_: object) -> None:
 
 def _begin_chains(consumer: Consumer, pool: ChainPool) -> None:
     QoS.refill, QoS.elsewhere = pool.limit, staticmethod(lambda: pool.busy)
-    if (most := runtime().settings.chain) and _FETCHING.intersection(consumer.app.amqp.queues.consume_from):
+    if _FETCHING.intersection(consumer.app.amqp.queues.consume_from):
         page_task = runtime().page_task
-        pool.serve(consumer, most, page_task.give_back)
+        pool.serve(consumer, runtime().settings.chain, page_task.give_back)
         page_task.chain = pool
 
 

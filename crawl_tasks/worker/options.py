@@ -18,6 +18,7 @@ from click.core import ParameterSource
 from crawl_tasks.errors import SettingsError
 from crawl_tasks.queues import CONTROL_QUEUE, DETAIL, DETAIL_QUEUES, LIST_QUEUE, QUEUES
 from crawl_tasks.worker.page_chain import ChainPool
+from crawl_tasks.worker.runtime import runtime
 
 POOL = "threads"
 PROCESSES = "prefork"
@@ -64,7 +65,7 @@ def choose_pool(sender: Any, **_: object) -> None:  # noqa: ANN401 (a WorkContro
         refuse(f"-P {name}: the pool is not supported; leave -P out for threads, or write -P {PROCESSES}")
     if has_processes(chosen):
         return
-    if chosen is get_implementation(POOL):
+    if chosen is get_implementation(POOL) and runtime().settings.chain:
         sender.pool_cls = ChainPool
         # Each thread takes its next page by itself, so that no message need wait in this process.
         sender.prefetch_multiplier = 1

@@ -2,8 +2,8 @@
 
 So a page costs one round trip, and the place that it leaves in its site's window is filled at once. Each page remains
 a task of its own for Celery: the thread hands the message to the strategy of its task, as the event loop does, and the
-pool runs the task in the same thread. A chain ends after so many pages, without a next page, where another message
-waits in this process, and when the worker is asked to end.
+pool runs the task in the same thread. A chain ends after so many pages, without a next page, and when the worker is
+asked to end. Messages do not wait in this process: the event loop takes one for each thread that is free.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from celery.concurrency.base import apply_target
@@ -44,7 +43,6 @@ class ChainPool(TaskPool):
     `most` is the number of pages of a chain, 0 for none. `give_back` returns the lease of a page that was revoked.
     """
 
-    executor: ThreadPoolExecutor  # which the stubs lack
     most = 0
     give_back: Callable[[Lease], object]
 
@@ -66,7 +64,7 @@ class ChainPool(TaskPool):
     def queues(self) -> Sequence[str]:
         """Return the queues of which this thread may take the next page, in turn, or none."""
         is_ending = not self.most or state.should_stop is not None or state.should_terminate is not None
-        if is_ending or self._thread.left <= 0 or self._consumer is None or self.executor._work_queue.qsize():
+        if is_ending or self._thread.left <= 0 or self._consumer is None:
             return ()
         # A queue of many pages must not hide the others from the chains.
         served = [name for name in self._consumer.app.amqp.queues.consume_from if name in _FETCHED]

@@ -96,6 +96,7 @@ def test_a_few_comments_that_are_back_are_no_alert(healthy: Snapshot, stats: dic
         ({"refusal": "it is a read-only replica"}, "CrawlRedisRefuses"),
         ({"shelved": 1}, "CrawlShelved"),
         ({"halted": "Redis was emptied"}, "CrawlHalted"),
+        ({"counters": {"wait:post:11": 60}}, "CrawlThreadsFew"),
     ],
 )
 def test_an_alert_of_the_installation_fires(healthy: Snapshot, change: dict, name: str) -> None:

@@ -21,6 +21,11 @@ STORE_LATE_S = 120
 A page waits half a second for the store, and the pages of a store worker that died wait for 60 s.
 """
 
+WAIT_S = 1
+"""Median wait of a released request for a thread, in seconds, from which on the threads are too few."""
+
+WAITS_LEAST = 50
+
 
 def _halted(window: Window) -> Iterator[tuple[str, Fields]]:
     if reason := window.snapshot.health.halted:
@@ -71,6 +76,14 @@ def _unserved(window: Window) -> Iterator[tuple[str, Fields]]:
         # Workers of `list` serve `control` too, so the remedy of both is a worker of `list`.
         if not window.snapshot.workers_of(queue):
             yield queue, {"queue": LIST_QUEUE if queue == CONTROL_QUEUE else queue}
+
+
+def _threads_few(window: Window) -> Iterator[tuple[str, Fields]]:
+    for stage, before in (window.before.waits if window.before is not None else {}).items():
+        waits = window.snapshot.times("wait", stage).since(before)
+        wait_s = (waits.quantile(0.5) or 0) / 1000
+        if waits.count >= WAITS_LEAST and wait_s > WAIT_S:
+            yield stage.value, {"duration": duration(wait_s)}
 
 
 def _no_site(window: Window) -> Iterator[tuple[str, Fields]]:
@@ -149,6 +162,13 @@ INSTALLATION_KINDS = (
          "crawl-tasks failed list --kind item says why; when it is mended: crawl-tasks failed retry --kind item",
          condition=_rejected, rule=AlertRule("crawl_shelf_pages > 0", "2m")),
     BEAT_SILENT, NO_WORKER,
+    Kind("CrawlThreadsFew", Severity.WARNING,
+         "half of the {subject} pages wait longer than {duration} for a thread, though their sites let them go",
+         "more threads (-c) or more workers of this queue: sites x (latency + 0.02 s) / the longer of delay and"
+         " latency",
+         "stage", _threads_few, takes_window=True,
+         rule=AlertRule("histogram_quantile(0.5, sum by (stage, le) (rate(crawl_queue_wait_seconds_bucket[15m])))"
+                        f" > {WAIT_S}", "10m", {"duration": "{{ $value | humanizeDuration }}"})),
     Kind("CrawlExporterDown", Severity.CRITICAL,
          "the exporter or Redis does not answer: no other alert can be judged",
          "start crawl-tasks exporter; see its log, and whether Redis answers (crawl-tasks check)",

@@ -8,6 +8,7 @@ from functools import cached_property
 
 from crawl_tasks.errors import AccessDenied, Hung, ParseError
 from crawl_tasks.frontier.histogram import Histogram
+from crawl_tasks.model import Stage
 from crawl_tasks.monitor.site_snapshot import SiteSnapshot
 from crawl_tasks.monitor.snapshot import Snapshot
 
@@ -42,11 +43,13 @@ class Marks:
     at_ms: int
     outbox: int
     sites: Mapping[str, SiteMarks]
+    waits: Mapping[Stage, Histogram]
 
 
 def marks_of(snapshot: Snapshot) -> Marks:
     """Return the counters of a snapshot."""
-    return Marks(snapshot.at_ms, snapshot.outbox, {site.name: _marks_of_site(site) for site in snapshot.sites})
+    waits = {stage: snapshot.times("wait", stage) for stage in Stage}
+    return Marks(snapshot.at_ms, snapshot.outbox, {site.name: _marks_of_site(site) for site in snapshot.sites}, waits)
 
 
 def _marks_of_site(site: SiteSnapshot) -> SiteMarks:
