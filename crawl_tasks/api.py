@@ -11,6 +11,9 @@ the step names them. A step returns the item, several items, or `DropItem`.
     def parse(request: Request, soup: BeautifulSoup) -> Iterator[Post | Comment]: ...
     def step(item: Post | Comment) -> Post | Comment | DropItem: ...
 
+`prepare_request` takes `http`, `request` and `site`, and returns the `HttpRequest` to send. `on_response` takes `page`,
+`request` and `site`, and returns the page.
+
 Errors tell the crawler the fate of a page: `Gone` counts the page as answered, `ParseError` parks the page until the
 rules are mended, `AccessDenied` and `Challenged` name a wall, `SlowDown` makes the whole site wait.
 """
@@ -19,8 +22,9 @@ from __future__ import annotations
 
 from crawl_tasks.errors import AccessDenied, Challenged, Gone, PageError, ParseError, SlowDown
 from crawl_tasks.items.steps import DropItem
-from crawl_tasks.model import Comment, Fetched, Forum, Items, Parsed, Post, Priority, Request, Stage
+from crawl_tasks.model import Comment, Fetched, Forum, HttpRequest, Items, Parsed, Post, Priority, Request, Stage
 from crawl_tasks.model.own_counters import count
+from crawl_tasks.sites.request_headers import forum_secret
 from crawl_tasks.sites.schema import Site
 
 __all__ = [
@@ -31,6 +35,7 @@ __all__ = [
     "Fetched",
     "Forum",
     "Gone",
+    "HttpRequest",
     "Items",
     "PageError",
     "ParseError",
@@ -42,4 +47,5 @@ __all__ = [
     "SlowDown",
     "Stage",
     "count",
+    "forum_secret",
 ]

@@ -19,6 +19,7 @@ CrawlError
     │   ├── NoTurn               retry   nothing was sent: the site rests, or the lease was lost
     │   ├── Gone                 gone    404, 410: an answer, not a failure
     │   ├── AccessDenied         park    401, 403, 407, 451, a login wall
+    │   ├── LoginRefused         retry   the forum does not take our login, or no login is left today
     │   ├── Challenged           park    a captcha, or another wall against robots, in the place of the page
     │   ├── RobotsUnavailable    retry   robots.txt answers 5xx or not at all: disallowed for now (RFC 9309, 2.3.1.4)
     │   ├── RobotsRefused        bury    robots.txt disallows the address
@@ -192,6 +193,14 @@ class AccessDenied(FetchError):
     fate = Fate.PARK
     reason = "access_denied"
     says_nothing = True
+
+
+class LoginRefused(FetchError):
+    """The forum does not take the login of the site file, or no login is left today."""
+
+    scope = Scope.SITE
+    reason = "login"
+    rests_site = True
 
 
 class Challenged(FetchError):

@@ -63,6 +63,11 @@ class Settings(BaseModel):
         description="Proxy to fetch through where the site file names none: http://..., socks5://... or socks5h://...;"
         " user and password may stand in it.",
     )
+    session_key: SecretStr = Field(
+        SecretStr(""),
+        description="Seals the sessions of sites behind a login in Redis: 32 random characters or more, the same in all"
+        " processes that fetch.",
+    )
     store_batch: int = Field(500, ge=1, le=5000, description="Pages stored in one transaction at most.")
     store_at: int = Field(250, ge=1, le=5000, description="Waiting pages at which the store is called at once.")
     outbox_max: int = Field(

@@ -125,8 +125,8 @@ def discover(probe: HttpProbe, place: SiteAddress, name: str, engine: str | None
     url = discovery.place.url
     if asks_for_login(discovery.front):
         raise AccessDenied(
-            f"{url} asks for a login and shows guests no boards; a member's cookie goes into secret_headers, "
-            "see docs/site-files.md"
+            f"{url} asks for a login and shows guests no boards; `login` in a site file reads them as a member, "
+            "see docs/access.md"
         )
     if proposed.remarks:
         raise ParseError(f"{url}: no boards are shown to guests. {'; '.join(proposed.remarks)}")

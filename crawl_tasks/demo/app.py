@@ -11,7 +11,7 @@ from crawl_tasks.demo.access_log import AccessLog
 from crawl_tasks.demo.fault_injection import MOVED, wrong_answer
 from crawl_tasks.demo.faults import Fault, FaultPlan
 from crawl_tasks.demo.forum import HTML, Answer, DemoForum
-from crawl_tasks.demo.http_request import HttpRequest
+from crawl_tasks.demo.http_request import DemoRequest
 from crawl_tasks.demo.mutation import Mutation
 
 _CONTROL = "/_control/"
@@ -48,7 +48,7 @@ class DemoApp:
         self._write_truth()
         return news
 
-    def answer(self, call: HttpRequest) -> tuple[bytes, Fault | None]:
+    def answer(self, call: DemoRequest) -> tuple[bytes, Fault | None]:
         """Return a whole response, and the fault that struck, if any."""
         if call.method not in ("GET", "HEAD"):
             return self.forum.pack(Answer(405, {"content-type": HTML, "allow": "GET, HEAD"}, b"")), None
@@ -57,7 +57,7 @@ class DemoApp:
         wrong = wrong_answer(fault, call, self.forum.render(target)) if fault else None
         return self._aged(self.forum.pack(wrong) if wrong else self.forum.wire(target)), fault
 
-    def control(self, call: HttpRequest) -> bytes | None:
+    def control(self, call: DemoRequest) -> bytes | None:
         """Return the response of the control API, None for a request to the forum."""
         if not call.target.startswith(_CONTROL) or not self._token or call.token != self._token:
             return None
@@ -66,7 +66,7 @@ class DemoApp:
         except ValueError as error:
             return self.forum.pack(Answer(400, {"content-type": "text/plain; charset=utf-8"}, f"{error}\n".encode()))
 
-    def _serve_control(self, call: HttpRequest) -> Answer:
+    def _serve_control(self, call: DemoRequest) -> Answer:
         match call.method, call.target.removeprefix(_CONTROL):
             case "POST", "mutate":
                 news = self.mutate()

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from crawl_tasks.demo.faults import Fault, FaultKind
 from crawl_tasks.demo.forum import HTML, Answer
-from crawl_tasks.demo.http_request import HttpRequest
+from crawl_tasks.demo.http_request import DemoRequest
 
 PLAYED = frozenset(
     {FaultKind.SLOW_HEADERS, FaultKind.SLOW_BODY, FaultKind.TRUNCATED, FaultKind.ENDLESS, FaultKind.HANG_UP}
@@ -32,7 +32,7 @@ class Pipe(Protocol):
         """Close at once. Queued bytes are lost."""
 
 
-def wrong_answer(fault: Fault, call: HttpRequest, right: Answer) -> Answer | None:
+def wrong_answer(fault: Fault, call: DemoRequest, right: Answer) -> Answer | None:
     """Return the wrong answer in place of `right`, None for a fault that `play` performs."""
     match fault.kind:
         case FaultKind.TOO_MANY:

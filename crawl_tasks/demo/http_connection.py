@@ -10,7 +10,7 @@ from crawl_tasks.demo.app import DemoApp
 from crawl_tasks.demo.fault_injection import PLAYED, SPOILING, play
 from crawl_tasks.demo.faults import Fault
 from crawl_tasks.demo.forum import head
-from crawl_tasks.demo.http_request import BadRequestError, HttpRequest, read_call
+from crawl_tasks.demo.http_request import BadRequestError, DemoRequest, read_call
 
 
 class HttpConnection(asyncio.Protocol):
@@ -86,7 +86,7 @@ class HttpConnection(asyncio.Protocol):
             self._buffer = self._buffer[length:]
             self._take(call)
 
-    def _take(self, call: HttpRequest) -> None:
+    def _take(self, call: DemoRequest) -> None:
         """Answer a request, now or after the latency."""
         reply = self._app.control(call)
         if reply is not None:
@@ -98,7 +98,7 @@ class HttpConnection(asyncio.Protocol):
         else:
             self._respond(call, self._visit, is_late=False)
 
-    def _respond(self, call: HttpRequest, visit: LoggedRequest, is_late: bool) -> None:
+    def _respond(self, call: DemoRequest, visit: LoggedRequest, is_late: bool) -> None:
         wire, fault = self._app.answer(call)
         visit.status = int(wire[9:12])
         visit.fault = "" if fault is None else fault.kind.value
@@ -111,14 +111,14 @@ class HttpConnection(asyncio.Protocol):
         if is_late:
             self._advance()
 
-    async def _misbehave(self, call: HttpRequest, visit: LoggedRequest, fault: Fault, wire: bytes) -> None:
+    async def _misbehave(self, call: DemoRequest, visit: LoggedRequest, fault: Fault, wire: bytes) -> None:
         await play(fault, wire, self)
         self._leave(visit)
         if fault.kind in SPOILING or not call.keeps:
             self._close()
         self._advance()
 
-    def _send(self, call: HttpRequest, wire: bytes) -> None:
+    def _send(self, call: DemoRequest, wire: bytes) -> None:
         if call.method == "HEAD":
             wire = wire[: wire.index(b"\r\n\r\n") + 4]
         if call.keeps:

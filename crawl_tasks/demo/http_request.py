@@ -16,7 +16,7 @@ _ABSOLUTE = re.compile(r"(?i)http://[^/?]*")
 
 
 @dataclass(frozen=True, slots=True)
-class HttpRequest:
+class DemoRequest:
     """One request. `target` is path and query. `keeps` means that the connection stays open afterwards."""
 
     method: str
@@ -39,7 +39,7 @@ class BadRequestError(Exception):
         self.status = status
 
 
-def read_call(buffer: bytes) -> tuple[HttpRequest, int] | None:
+def read_call(buffer: bytes) -> tuple[DemoRequest, int] | None:
     """Return the first request in a buffer and its length in bytes, None for an incomplete one.
 
     Raises:
@@ -60,12 +60,12 @@ def read_call(buffer: bytes) -> tuple[HttpRequest, int] | None:
     # The usual request: without a body, nothing else needs a search.
     if method in ("GET", "HEAD") and b"content-length" not in headers and b"transfer-encoding" not in headers:
         token = _TOKEN.search(raw) if b"x-demo-token" in headers else None
-        return HttpRequest(method, target, keeps, token[1].decode() if token else ""), end + 4
+        return DemoRequest(method, target, keeps, token[1].decode() if token else ""), end + 4
     stop = end + 4 + _body_length(headers)
     if len(buffer) < stop:
         return None
     token = _TOKEN.search(raw)
-    return HttpRequest(method, target, keeps, token[1].decode() if token else "", buffer[end + 4 : stop]), stop
+    return DemoRequest(method, target, keeps, token[1].decode() if token else "", buffer[end + 4 : stop]), stop
 
 
 def _request_line(line: bytes) -> tuple[str, str, bytes]:

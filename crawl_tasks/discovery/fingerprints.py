@@ -95,8 +95,8 @@ def _told(signs: Fingerprints, document: Document) -> Iterator[tuple[int, str]]:
         line = next((f"{key}: {value}" for key, value in headers.items() if re.search(pattern, f"{key}: {value}")), "")
         if line:
             yield weight, f"answers with {line[:60]}"
-    # Several Set-Cookie headers arrive joined by commas.
-    cookies = re.findall(r"(?:^|,\s*)([^\s=;,]+)=", headers.get("set-cookie", ""))
+    # Several Set-Cookie headers arrive on a line each.
+    cookies = re.findall(r"^([^\s=;,]+)=", headers.get("set-cookie", ""), re.MULTILINE)
     for pattern, weight in signs.cookies.items():
         cookie = next((one for one in cookies if re.search(pattern, one)), "")
         if cookie:

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from crawl_tasks.fetch.login_sessions import LoginPolicy
+from crawl_tasks.fetch.throttle import Clock
+from crawl_tasks.model import Fetched, HttpRequest, Request
 from crawl_tasks.proxy import Proxy
+
+Build = Callable[[Request, dict[str, str]], HttpRequest]
+Prepare = Callable[[Request, HttpRequest], HttpRequest]
+OnResponse = Callable[[Request, Fetched], Fetched]
+ReadFrom = Callable[[Request, Clock, int], bytes]
 
 _PRODUCT = re.compile(r"(?:.*?\bcompatible;\s*)?([A-Za-z_][A-Za-z0-9_\-]*)")
 
@@ -23,6 +31,8 @@ class FetchPolicy:
     alone may lie in a private network. `robots_agent` is the name to look for in robots.txt (empty: the product name of
     `user_agent`). `headers` may hold secrets. They go to `origin` only (empty: the origin of the requested page),
     except for those that say nothing about us. `proxy` replaces the installation's (None: the installation's).
+    `build` makes the request for a page, `prepare` changes each one, `on_response` sees each page first: None for none.
+    `read_from` reads pages in place of the network.
     """
 
     user_agent: str
@@ -37,12 +47,24 @@ class FetchPolicy:
     robots_agent: str = ""
     origin: str = ""
     proxy: Proxy | None = None
+    build: Build | None = None
+    prepare: Prepare | None = None
+    on_response: OnResponse | None = None
+    read_from: ReadFrom | None = None
+    cookies: bool = False
+    login: LoginPolicy | None = None
 
-    def headers_for(self, origin: str, first: str) -> dict[str, str]:
-        """Return the site's headers that may go to an origin. `first` is the origin of the requested page."""
+    def request_for(self, request: Request) -> HttpRequest:
+        """Return the request for a page, with all headers of the site."""
+        headers = dict(self.headers)
+        return HttpRequest(request.address, headers) if self.build is None else self.build(request, headers)
+
+    def headers_for(self, origin: str, first: str, headers: Mapping[str, str] | None = None) -> dict[str, str]:
+        """Return the `headers` (the site's) that may go to an origin. `first` is the origin of the requested page."""
+        headers = self.headers if headers is None else headers
         if origin == (self.origin or first):
-            return dict(self.headers)
-        return {name: value for name, value in self.headers.items() if name.lower() in _HARMLESS}
+            return dict(headers)
+        return {name: value for name, value in headers.items() if name.lower() in _HARMLESS}
 
     @property
     def product(self) -> str:

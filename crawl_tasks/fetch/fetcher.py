@@ -4,38 +4,34 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
 
 from crawl_tasks.errors import (
     AccessDenied,
-    BadRedirect,
     Challenged,
     FetchError,
+    NoTurn,
     PageError,
-    RedirectRefused,
-    RobotsRefused,
     ServerError,
     SettingsError,
     SlowDown,
 )
-from crawl_tasks.fetch.address_guard import AddressGuard, Destination
-from crawl_tasks.fetch.body import ACCEPTED, decode
+from crawl_tasks.fetch.address_guard import AddressGuard
+from crawl_tasks.fetch.body import decode
 from crawl_tasks.fetch.bot_walls import bot_wall_in
-from crawl_tasks.fetch.fetch_policy import FetchPolicy
-from crawl_tasks.fetch.http_client import Client, Limits, RawResponse, left
-from crawl_tasks.fetch.http_status import age_s, failure, moment, next_hop
+from crawl_tasks.fetch.fetch_policy import FetchPolicy, ReadFrom
+from crawl_tasks.fetch.http_client import Client, Limits
+from crawl_tasks.fetch.http_status import age_s, failure, moment
+from crawl_tasks.fetch.login_sessions import LoginPolicy, Send, Session, Sessions
 from crawl_tasks.fetch.resolver import Resolver
 from crawl_tasks.fetch.revalidation import NOT_MODIFIED, conditions
-from crawl_tasks.fetch.robots import PARSED_BYTES, Robots, RobotsStore
+from crawl_tasks.fetch.robots import RobotsStore
+from crawl_tasks.fetch.sender import Sender, Terms
 from crawl_tasks.fetch.throttle import NO_THROTTLE, Clock, Throttle
-from crawl_tasks.model import Fetched, Request
+from crawl_tasks.model import Fetched, HttpRequest, Request
 from crawl_tasks.proxy import DIRECT, Proxy, read_proxy
-from crawl_tasks.urls import origin_of
 
-_PAGES = "text/html,application/xhtml+xml,application/json;q=0.9,*/*;q=0.5"
-_ROBOTS_LIMITS = Limits(wire_bytes=PARSED_BYTES, body_bytes=PARSED_BYTES, cut=True)
-# RFC 9309, 2.3.1.2: at least five redirects of a robots.txt are followed.
-_ROBOTS_HOPS = 5
+MOST_SESSIONS = 3
+"""Sessions that one attempt uses. A guest's page is never taken for a member's: a hidden thread would count as gone."""
 
 
 def build_client(name: str, *, threads: int = 32, ca_file: str = "") -> Client:
@@ -59,7 +55,13 @@ def build_client(name: str, *, threads: int = 32, ca_file: str = "") -> Client:
 
 
 def build_fetcher(
-    name: str, *, threads: int = 32, ca_file: str = "", proxy: str = "", shelf: RobotsStore | None = None
+    name: str,
+    *,
+    threads: int = 32,
+    ca_file: str = "",
+    proxy: str = "",
+    shelf: RobotsStore | None = None,
+    sessions: Sessions | None = None,
 ) -> Fetcher:
     """Make a fetcher with the client of that name.
 
@@ -69,12 +71,13 @@ def build_fetcher(
         ca_file: certificates to trust in place of certifi's.
         proxy: for the sites that name none.
         shelf: robots.txt files shared by all processes.
+        sessions: sessions shared by all processes.
 
     Raises:
         SettingsError: there is no such client or file, or the proxy is none.
     """
     through = read_proxy(proxy, "CRAWL_PROXY")
-    return Fetcher(build_client(name, threads=threads, ca_file=ca_file), proxy=through, shelf=shelf)
+    return Fetcher(build_client(name, threads=threads, ca_file=ca_file), proxy=through, shelf=shelf, sessions=sessions)
 
 
 class Fetcher:
@@ -86,6 +89,7 @@ class Fetcher:
         resolver: Resolver | None = None,
         proxy: Proxy = DIRECT,
         shelf: RobotsStore | None = None,
+        sessions: Sessions | None = None,
     ) -> None:
         """Make a fetcher.
 
@@ -94,10 +98,11 @@ class Fetcher:
             resolver: finds addresses (the system's if left out).
             proxy: for the sites that name none.
             shelf: robots.txt files shared by all processes (each process has its own if left out).
+            sessions: sessions of the sites behind a login (this process' own if left out).
         """
-        self._client = client
-        self._guard = AddressGuard(resolver or Resolver(), proxy)
-        self._robots = Robots(self._ask_robots, shelf=shelf)
+        self._sender = Sender(client, AddressGuard(resolver or Resolver(), proxy), shelf)
+        self._sessions = sessions or Sessions(None, "")
+        self._guests: dict[str, Session] = {}
 
     def fetch(
         self, request: Request, policy: FetchPolicy, validator: str = "", turn: Throttle = NO_THROTTLE
@@ -114,119 +119,128 @@ class Fetcher:
         Raises:
             FetchError: a subclass for each kind of failure, whose `fate` decides about the request.
         """
-        began = time.monotonic()
+        clock = Clock(time.monotonic() + policy.deadline_s, turn)
+        if policy.read_from is not None:
+            return _page_of(self._read(request, policy, policy.read_from, clock))
+        if policy.login is not None:
+            return self._fetch_as_member(request, policy, policy.login, clock, validator)
+        visitor = self._guests.setdefault(request.site, Session()) if policy.cookies else None
+        return _page_of(self._exchange(request, policy, clock, validator=validator, session=visitor))
+
+    def _fetch_as_member(
+        self, request: Request, policy: FetchPolicy, login: LoginPolicy, clock: Clock, validator: str
+    ) -> Fetched:
+        """Fetch a page as a member. Renew the session if the page may be a guest's, and the check page is one."""
+
+        def send(session: Session) -> Send:
+            return lambda http: _page_of(self._exchange(request, policy, clock, http=http, session=session))
+
+        session = self._sessions.session(request.site, login, send)
+        try:
+            for _ in range(MOST_SESSIONS):
+                answer = self._exchange(request, policy, clock, validator=validator, session=session)
+                if not login.may_be_guest(answer[0]) or self._sessions.is_member(login, send(session)):
+                    return session.hide_in(_page_of(answer))._replace(is_behind_login=True)
+                session = self._sessions.renew(request.site, login, session, send)
+            raise NoTurn(f"{MOST_SESSIONS} sessions ended within one attempt")
+        except PageError as error:
+            error.args = (session.hide(str(error)),)
+            raise
+
+    def _exchange(
+        self,
+        request: Request,
+        policy: FetchPolicy,
+        clock: Clock,
+        *,
+        http: HttpRequest | None = None,
+        validator: str = "",
+        session: Session | None = None,
+    ) -> Answer:
+        """Send the request for a page, or another one (`http`) on its behalf. Return the answer and what it means."""
+        began, waited_s = time.monotonic(), clock.turn.waited_s
         limits = Limits(policy.max_wire_bytes, policy.max_body_bytes)
-        clock = Clock(began + policy.deadline_s, turn)
-        url, raw = self._follow(request.address, policy, clock, limits, conditions(validator))
+        terms = Terms(request, policy, clock, limits, session)
+        if http is None:
+            own = policy.request_for(request)
+            url, raw = self._sender.follow(terms, request.address, own, conditions(validator))
+        else:
+            url, raw = self._sender.follow(terms, http.url, http)
         now = time.time()
         # The validator went to the first address only: behind a redirect a 304 answers a question that nobody asked.
         is_unchanged = raw.status == NOT_MODIFIED and validator != "" and url == request.address
-        error = None if is_unchanged else failure(url, raw.status, raw.headers, now)
-        if error is not None:
-            met = _wall_of(error, url, raw, limits)
-            met.status, met.headers = raw.status, raw.headers
-            raise met
-        return Fetched(
+        is_page = 200 <= raw.status < 300
+        encoding = raw.headers.get("content-encoding", "")
+        page = Fetched(
             url=url,
             status=raw.status,
             headers=raw.headers,
-            body=b"" if is_unchanged else decode(raw.wire, raw.headers.get("content-encoding", ""), limits),
+            body=decode(raw.wire, encoding, limits) if is_page else _lenient(raw.wire, encoding, limits),
             at_s=moment(raw.headers, now),
-            elapsed_ms=int((time.monotonic() - began - turn.waited_s) * 1000),
+            elapsed_ms=int((time.monotonic() - began - clock.turn.waited_s + waited_s) * 1000),
             wire_bytes=len(raw.wire),
             is_unchanged=is_unchanged,
             age_s=age_s(raw.headers, now),
         )
+        return _judged(page if http is not None else _seen(request, policy, page), now)
+
+    def _read(self, request: Request, policy: FetchPolicy, read_from: ReadFrom, clock: Clock) -> Answer:
+        """Read a page from elsewhere than the network, at the pace of the site and within its limits."""
+        began, waited_s, now = time.monotonic(), clock.turn.waited_s, time.time()
+        clock.turn.begin()
+        clock.turn.confirm()
+        clock.turn.sent(time.monotonic())
+        body = read_from(request, clock, policy.max_body_bytes)
+        took_s = time.monotonic() - began - clock.turn.waited_s + waited_s
+        page = Fetched(request.address, 200, {}, body, now, int(took_s * 1000), len(body))
+        return _judged(_seen(request, policy, page), now)
 
     def crawl_delay_s(self, url: str, policy: FetchPolicy) -> float | None:
         """Return the Crawl-delay of the address's robots.txt in seconds, as far as this process has read the file."""
-        return self._robots.crawl_delay_s(url, policy)
+        return self._sender.robots.crawl_delay_s(url, policy)
 
     def close(self) -> None:
         """Close every connection."""
-        self._client.close()
-
-    def _follow(
-        self, url: str, policy: FetchPolicy, clock: Clock, limits: Limits, asked: dict[str, str]
-    ) -> tuple[str, RawResponse]:
-        """Send, and follow redirects. Every hop is checked, and only the first has the headers of `asked`."""
-        seen = [url]
-        first = origin = origin_of(url)
-        while True:
-            there = self._guard.check(url, policy, left(clock.deadline, "looking its host up"))
-            self._check_robots(seen, policy, clock)
-            headers = policy.headers_for(origin, first)
-            if len(seen) == 1:
-                headers |= asked
-            raw = self._send(url, policy, headers, clock, limits, there)
-            target = next_hop(url, raw.status, raw.headers)
-            if target is None:
-                return url, raw
-            url = _within(seen, target, policy.max_redirects)
-            origin = origin_of(url)
-
-    def _check_robots(self, seen: list[str], policy: FetchPolicy, clock: Clock) -> None:
-        try:
-            self._robots.check(seen[-1], policy, clock)
-        except RobotsRefused as error:
-            if len(seen) == 1:
-                raise
-            raise RedirectRefused(f"{seen[0]} redirects to {seen[-1]}: {error}") from error
-
-    def _ask_robots(self, url: str, policy: FetchPolicy, clock: Clock) -> tuple[int, bytes]:
-        """Fetch a robots.txt, whose redirects may lead to any public host (RFC 9309, 2.3.1.2)."""
-        seen = [url]
-        while True:
-            seconds = left(clock.deadline, "looking its host up")
-            there = self._guard.check(url, policy, seconds, any_host=len(seen) > 1)
-            # No first origin: a robots.txt needs no login, so secrets go along only where `policy.origin` says so.
-            headers = policy.headers_for(origin_of(url), "")
-            raw = self._send(url, policy, headers, clock, _ROBOTS_LIMITS, there)
-            target = next_hop(url, raw.status, raw.headers, downgrade=True)
-            if target is None:
-                # The body of an error is not read: no wrong encoding there may make the file count as unreachable.
-                encoding = raw.headers.get("content-encoding", "") if 200 <= raw.status < 300 else ""
-                return raw.status, decode(raw.wire, encoding, _ROBOTS_LIMITS)
-            url = _within(seen, target, _ROBOTS_HOPS)
-
-    def _send(
-        self,
-        url: str,
-        policy: FetchPolicy,
-        headers: Mapping[str, str],
-        clock: Clock,
-        limits: Limits,
-        there: Destination,
-    ) -> RawResponse:
-        clock.turn.begin()
-        # A site file may spell the name in any case: two Accept headers would contradict each other.
-        accept = {} if "accept" in map(str.lower, headers) else {"Accept": _PAGES}
-        sent = {"User-Agent": policy.user_agent, **accept, "Accept-Encoding": ACCEPTED, **headers}
-        return self._client.send(
-            url, headers=sent, deadline=clock.deadline, limits=limits, destination=there, turn=clock.turn
-        )
+        self._sender.close()
 
 
-def _wall_of(error: PageError, url: str, raw: RawResponse, limits: Limits) -> PageError:
+Answer = tuple[Fetched, PageError | None]
+"""A page, and the error that its status means."""
+
+
+def _seen(request: Request, policy: FetchPolicy, page: Fetched) -> Fetched:
+    return page if policy.on_response is None else policy.on_response(request, page)
+
+
+def _judged(page: Fetched, now: float) -> Answer:
+    error = None if page.is_unchanged else failure(page.url, page.status, page.headers, now)
+    if error is not None:
+        error = _wall_of(error, page)
+        error.status, error.headers = page.status, page.headers
+    return page, error
+
+
+def _page_of(answer: Answer) -> Fetched:
+    page, error = answer
+    if error is not None:
+        raise error
+    return page
+
+
+def _lenient(wire: bytes, encoding: str, limits: Limits) -> bytes:
+    """Return the body of an error, which may be cut, as far as it can be read."""
+    try:
+        return decode(wire, encoding, limits)
+    except FetchError:
+        return b""
+
+
+def _wall_of(error: PageError, page: Fetched) -> PageError:
     """Return the bot wall that a refusal really is: neither waiting nor a login would help there."""
     if not isinstance(error, (AccessDenied, ServerError, SlowDown)):
         return error
-    try:
-        body = decode(raw.wire, raw.headers.get("content-encoding", ""), limits)
-    except FetchError:
-        body = b""
-    wall = bot_wall_in(raw.headers, body)
-    return error if wall is None else Challenged(f"{url} answered {raw.status} with a challenge ({wall})")
-
-
-def _within(seen: list[str], target: str, hops: int) -> str:
-    """Note a hop. A repeated address is a loop, because no cookie could change the answer."""
-    if target in seen:
-        raise BadRedirect(f"{seen[-1]} redirects to {target}, where this attempt has been: a loop")
-    if len(seen) > hops:
-        raise BadRedirect(f"{seen[0]} redirects more than {hops} times, at last to {target}")
-    seen.append(target)
-    return target
+    wall = bot_wall_in(page.headers, page.body)
+    return error if wall is None else Challenged(f"{page.url} answered {page.status} with a challenge ({wall})")
 
 
 __all__ = ["FetchPolicy", "Fetcher", "build_client", "build_fetcher"]

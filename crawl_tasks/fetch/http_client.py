@@ -1,6 +1,6 @@
 """The HTTP client: one request, one response, and the promises that hold for every library behind.
 
-A client follows no redirect, keeps no cookie, reads no environment and no .netrc, and verifies TLS.
+A client sends GET and POST, follows no redirect, keeps no cookie, reads no environment and no .netrc, and verifies TLS.
 """
 
 from __future__ import annotations
@@ -53,8 +53,9 @@ class Client(Protocol):
         limits: Limits,
         destination: Destination,
         turn: Throttle = NO_THROTTLE,
+        body: bytes | None = None,
     ) -> RawResponse:
-        """Send a GET to one of the addresses of the destination and read the whole response.
+        """Send a request to one of the addresses of the destination and read the whole response.
 
         Args:
             url: normalised.
@@ -63,6 +64,7 @@ class Client(Protocol):
             limits: of the response.
             destination: checked addresses of the url's host. No other address is connected to.
             turn: asked when the connection is there, right before the request is sent.
+            body: makes the request a POST.
 
         Raises:
             FetchError: a subclass for each kind of failure. Nothing else escapes, except the errors of `turn`.
@@ -86,8 +88,13 @@ def left(deadline: float, doing: str) -> float:
     return seconds
 
 
+def separator(name: str) -> str:
+    """Return the text between repeated headers: a comma, or a newline for Set-Cookie (RFC 9110, 5.3)."""
+    return "\n" if name == "set-cookie" else ", "
+
+
 def folded(pairs: Iterable[tuple[str, str]], limits: Limits) -> dict[str, str]:
-    """Return header lines as a mapping: names in lower case, repeated ones joined by commas (RFC 9110, 5.3).
+    """Return header lines as a mapping: names in lower case, repeated ones joined (see `separator`).
 
     Raises:
         TooLarge: the headers are over the limit.
@@ -97,7 +104,7 @@ def folded(pairs: Iterable[tuple[str, str]], limits: Limits) -> dict[str, str]:
     for name, value in pairs:
         size += len(name) + len(value) + 4
         known = name.lower()
-        headers[known] = f"{headers[known]}, {value}" if known in headers else value
+        headers[known] = f"{headers[known]}{separator(known)}{value}" if known in headers else value
     if size > limits.header_bytes:
         raise TooLarge(f"the response has more than {limits.header_bytes} bytes of headers")
     return headers

@@ -8,7 +8,8 @@ from email.utils import parsedate_to_datetime
 from functools import lru_cache
 
 from crawl_tasks.errors import AccessDenied, BadRedirect, BadStatus, Gone, PageError, ServerError, SlowDown
-from crawl_tasks.urls import normalize
+from crawl_tasks.model import HttpRequest
+from crawl_tasks.urls import normalize, origin_of
 
 MAX_RETRY_AFTER_S = 86_400.0
 # Clocks that are kept right differ by seconds. A page with a wrong Date would shift all its relative times.
@@ -55,11 +56,11 @@ def retry_after_s(headers: Mapping[str, str], now: float) -> float | None:
     text = headers.get("retry-after", "").strip()
     if text.isascii() and text.isdigit():
         return min(float(text[:12]), MAX_RETRY_AFTER_S)
-    until = _date(text)
+    until = date_of(text)
     if until is None:
         return None
     # A date is compared with the Date of the same answer: a wrong clock of the server cancels out.
-    there = _date(headers.get("date", ""))
+    there = date_of(headers.get("date", ""))
     return min(max(until - (now if there is None else there), 0.0), MAX_RETRY_AFTER_S)
 
 
@@ -86,7 +87,7 @@ def age_s(headers: Mapping[str, str], now: float) -> float:
 
 def _made(headers: Mapping[str, str], now: float) -> tuple[float, float] | None:
     """Return Date and Age of an answer, None if their sum is not near now."""
-    there = _date(headers.get("date", ""))
+    there = date_of(headers.get("date", ""))
     if there is None:
         return None
     text = headers.get("age", "").strip()
@@ -118,6 +119,22 @@ def next_hop(url: str, status: int, headers: Mapping[str, str], *, downgrade: bo
     return target
 
 
+def redirected(http: HttpRequest, status: int, target: str) -> HttpRequest:
+    """Return the request for the target of a redirect. A body goes along by 307 and 308, to the same origin only.
+
+    Raises:
+        BadRedirect: the body would go to another origin.
+    """
+    if http.body is None:
+        return http._replace(url=target)
+    if status in (307, 308):
+        if origin_of(target) != origin_of(http.url):
+            raise BadRedirect(f"a POST is redirected to {target[:200]}: its body goes to no other origin")
+        return http._replace(url=target)
+    kept = {name: value for name, value in http.headers.items() if name.lower() != "content-type"}
+    return HttpRequest(target, kept)
+
+
 def _as_utf8(text: str) -> str:
     """Return a header value as UTF-8 where its bytes, read as Latin-1 before, are UTF-8 in truth."""
     try:
@@ -127,7 +144,7 @@ def _as_utf8(text: str) -> str:
 
 
 @lru_cache(maxsize=64)
-def _date(text: str) -> float | None:
+def date_of(text: str) -> float | None:
     """Return a date in seconds since the epoch. Cached: all answers of a second share one, and parsing takes 20 us."""
     try:
         when = parsedate_to_datetime(text)

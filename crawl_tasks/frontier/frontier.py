@@ -14,6 +14,7 @@ from crawl_tasks.errors import NoTurn
 from crawl_tasks.frontier.entry import guard_word, line_of, read_entry
 from crawl_tasks.frontier.kept_pages import KeptPages
 from crawl_tasks.frontier.keys import Keys
+from crawl_tasks.frontier.login_store import LoginStore
 from crawl_tasks.frontier.outbox import Outbox
 from crawl_tasks.frontier.replies import (
     Admission,
@@ -62,6 +63,7 @@ class Frontier:
         self.start_queue = StartQueue(client, self.scripts)
         self.kept_pages = KeptPages(client, self.scripts, self.keys)
         self.robots = RobotsCache(self.scripts, self.keys)
+        self.logins = LoginStore(self.scripts)
         self.outbox = Outbox(client, self.scripts, self.keys)
         self._store_at = store_at
 

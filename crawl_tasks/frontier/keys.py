@@ -39,6 +39,7 @@ P is the prefix (setting `redis_prefix`), S a site's name, G one of list, post, 
 |                      |        | gate, while it is not `run`, publisher: host:directory of the file, withdrawn: 1   |
 |                      |        | while that directory has no such file, flushes of the guard, old_addresses: those  |
 |                      |        | of earlier versions of the file, as JSON, failed_in_a_row: failures since a page,  |
+|                      |        | login: since and reason, while no login succeeds,                                  |
 |                      |        | publications, signature and board_count: of the last one (boards.lua)              |
 | P:s:S:stats          | hash   | counters and histograms of the site, for monitoring                                |
 | P:s:S:recent         | list   | "at stage status ms outcome address" of the last attempts, newest first, 20 to 39  |
@@ -52,6 +53,7 @@ P is the prefix (setting `redis_prefix`), S a site's name, G one of list, post, 
 | P:s:S:suspects:G     | list   | rids of the requests that tripped the circuit breaker of the stage, oldest first   |
 | P:s:S:kept:G         | zset   | rid -> time at which the page was kept, ms                                         |
 | P:s:S:pages:G        | hash   | rid -> unreadable page, packed, at most 10                                         |
+| P:s:S:session        | hash   | the session behind the login, sealed, and the turn at it: begin_login.lua           |
 | P:s:S:dead           | hash   | the same as `parked`, for requests given up                                        |
 | P:s:S:seen           | hash   | for each guard table: addresses n, buckets m                                       |
 | P:s:S:seen:TABLE:BUCKET | string | hashes of addresses with the last revisions, see guard.lua. Of bloom a bitmap   |

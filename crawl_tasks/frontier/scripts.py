@@ -84,6 +84,8 @@ class Verb(StrEnum):
     REMOVE_SITE = "site/remove_site"
     WITHDRAW = "site/withdraw"
     RUN_ONLY = "site/run_only"
+    BEGIN_LOGIN = "site/begin_login"
+    END_LOGIN = "site/end_login"
 
 
 PRELUDE: Final = (

@@ -21,10 +21,12 @@ from crawl_tasks.model.items import (
     Sweep,
     Visit,
 )
+from crawl_tasks.model.login_turn import LoginTurn, TurnState
 from crawl_tasks.model.request import (
     FULL_REACH,
     Effort,
     Fetched,
+    HttpRequest,
     Lease,
     Priority,
     Reach,
@@ -49,9 +51,11 @@ __all__ = [
     "Extra",
     "Fetched",
     "Forum",
+    "HttpRequest",
     "Items",
     "Kind",
     "Lease",
+    "LoginTurn",
     "Operator",
     "Parsed",
     "Post",
@@ -63,5 +67,6 @@ __all__ = [
     "State",
     "StoredChange",
     "Sweep",
+    "TurnState",
     "Visit",
 ]

@@ -120,6 +120,19 @@ class Request(NamedTuple):
         return dict(json.loads(self.reach.meta)) if self.reach.meta else {}
 
 
+class HttpRequest(NamedTuple):
+    """A request as it is sent: a GET, or a POST where there is a `body`. A function changes it by `_replace`."""
+
+    url: str
+    headers: Mapping[str, str]
+    body: bytes | None = None
+
+    @property
+    def method(self) -> str:
+        """The HTTP method."""
+        return "GET" if self.body is None else "POST"
+
+
 class SlotSpan(NamedTuple):
     """A slot of a throttled site, reserved at `given_at`, to send from `opens_at` to `shuts_at` (`time.monotonic`)."""
 
@@ -162,6 +175,8 @@ class Fetched(NamedTuple):
     clock. Relative dates on the page count from `at_s`. `age_s` is the time that the page lay in a cache, in seconds,
     by the response's headers where these are credible. `seen_at` orders observations: the lease's token in seconds,
     less `age_s`. No clock of the forum or of a worker is part of `seen_at`.
+
+    `is_behind_login` tells that the page was asked for as a member.
     """
 
     url: str
@@ -174,6 +189,7 @@ class Fetched(NamedTuple):
     is_unchanged: bool = False
     age_s: float = 0.0
     seen_at: float = 0.0
+    is_behind_login: bool = False
 
 
 class Effort(NamedTuple):

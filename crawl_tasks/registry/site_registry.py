@@ -7,7 +7,6 @@ import threading
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import cast
 from urllib.parse import urlsplit
 
@@ -20,12 +19,14 @@ from crawl_tasks.items.pipeline import ItemPipeline
 from crawl_tasks.model import Request, Stage
 from crawl_tasks.parse.site_parser import SiteParser, compile_parser
 from crawl_tasks.proxy import Proxy, read_proxy
+from crawl_tasks.registry.login_steps import login_policy
+from crawl_tasks.registry.site_requests import prepare_function, reader_of, request_builder, response_function
 from crawl_tasks.sites.addresses import Addresses
 from crawl_tasks.sites.crawl_policy import GuardMode
 from crawl_tasks.sites.functions import find_function
 from crawl_tasks.sites.item_steps import ItemStep
 from crawl_tasks.sites.old_addresses import OldAddresses
-from crawl_tasks.sites.request_headers import HEADER_VALUE
+from crawl_tasks.sites.request_headers import HEADER_VALUE, forum_variable
 from crawl_tasks.sites.schema import Site
 from crawl_tasks.sites.site_json import read_site
 from crawl_tasks.urls import origin_of
@@ -81,21 +82,6 @@ def user_agent(site: Site, contact: str | None) -> str:
     return f"{named} (+{contact})" if contact and contact not in named else named
 
 
-def forum_variable(environment: Mapping[str, str], name: str) -> str:
-    """Return a variable FORUM_..., or the content of the file that the same name with _FILE names. Empty if unset.
-
-    Raises:
-        ConfigError: the file cannot be read.
-    """
-    file = environment.get(f"{name}_FILE")
-    if not file:
-        return environment.get(name, "").strip()
-    try:
-        return Path(file).read_text("utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{name}_FILE: {file} cannot be read: {error}") from error
-
-
 def secret_headers(site: Site, environment: Mapping[str, str]) -> dict[str, str]:
     """Return the headers whose values stand in environment variables.
 
@@ -136,10 +122,11 @@ def compile_site(
     """Return a site with compiled parser and policies. The `steps` of the whole crawl come before those of the site."""
     gate = site.gate
     steps += site.items
+    headers = site.headers | secret_headers(site, os.environ)
     policy = FetchPolicy(
         user_agent=user_agent(site, contact),
         origin=origin_of(site.base),
-        headers=site.headers | secret_headers(site, os.environ),
+        headers=headers,
         deadline_s=gate.deadline_s,
         max_wire_bytes=gate.max_wire_bytes,
         max_body_bytes=gate.max_body_bytes,
@@ -148,6 +135,12 @@ def compile_site(
         private_hosts=frozenset(site.private_hosts),
         robots=site.robots,
         proxy=site_proxy(site, os.environ),
+        build=request_builder(site),
+        prepare=prepare_function(site),
+        on_response=response_function(site),
+        read_from=reader_of(site),
+        cookies=site.cookies,
+        login=login_policy(site, headers),
     )
     retry = RetryPolicy(gate.max_attempts, gate.retry_base_s, gate.retry_max_s)
     pipeline = ItemPipeline(steps, site) if steps else None

@@ -7,8 +7,7 @@ from typing import Annotated, Final, Self
 
 from pydantic import Field, StringConstraints, field_validator, model_validator
 
-from crawl_tasks.sites.field_rules import Part
-from crawl_tasks.sites.stages import require
+from crawl_tasks.sites.field_rules import Part, require
 
 Line = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f\x7f]+$", max_length=300)]
 

@@ -6,8 +6,8 @@ from typing import Annotated, Self
 
 from pydantic import Field, StringConstraints, field_validator, model_validator
 
-from crawl_tasks.sites.field_rules import Part, Pattern
-from crawl_tasks.sites.stages import FieldName, Format, require, suggest
+from crawl_tasks.sites.field_rules import Part, Pattern, require
+from crawl_tasks.sites.stages import FieldName, Format, suggest
 
 INDEX_FIELDS = ("board", "url", "title", "parent")
 Path = Annotated[str, StringConstraints(pattern=r"^/[!-~]*$", max_length=1000)]

@@ -8,8 +8,7 @@ from typing import Annotated, Self
 from pydantic import Field, StringConstraints, field_validator, model_validator
 
 from crawl_tasks.model import Stage
-from crawl_tasks.sites.field_rules import Part
-from crawl_tasks.sites.stages import require
+from crawl_tasks.sites.field_rules import Part, require
 
 Whole = Annotated[int, Field(strict=True)]
 Seconds = Annotated[float, Field(strict=True)]

@@ -39,6 +39,12 @@ class TextMode(StrEnum):
     LINES = "lines"
 
 
+def require(holds: bool, complaint: str) -> None:
+    """Raise ValueError with the complaint unless the condition holds."""
+    if not holds:
+        raise ValueError(complaint)
+
+
 Plain = str | int | float | bool | None
 
 

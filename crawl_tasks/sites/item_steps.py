@@ -18,8 +18,8 @@ from pydantic import (
 from crawl_tasks.errors import SettingsError
 from crawl_tasks.model import Comment, Post
 from crawl_tasks.sites import syntax
-from crawl_tasks.sites.field_rules import Part
-from crawl_tasks.sites.stages import FunctionName, require, suggest
+from crawl_tasks.sites.field_rules import Part, require
+from crawl_tasks.sites.stages import FunctionName, suggest
 
 TEXTS = ("title", "author", "body")
 _FIELDS = frozenset(Post._fields) | frozenset(Comment._fields)

@@ -16,7 +16,9 @@ from crawl_tasks.sites import (
     field_rules,
     item_steps,
     presets,
+    request_body,
     schema,
+    site_login,
     stages,
 )
 
@@ -32,11 +34,13 @@ SECTIONS: tuple[tuple[str, type[BaseModel]], ...] = (
     ("priority", crawl_policy.Priorities),
     ("guard", crawl_policy.Guards),
     ("Every stage", stages.StageSpec),
+    ("body", request_body.Body),
     ("list", stages.ListSpec),
     ("post", stages.PostSpec),
     ("post.comments", stages.Records),
     ("comment", stages.CommentSpec),
     ("front", board_index_spec.FrontSpec),
+    ("login", site_login.SiteLogin),
     ("hooks", event_hooks.Hooks),
     ("items", item_steps.ItemStep),
     ("items.drop", item_steps.Unwanted),

@@ -40,18 +40,21 @@ from crawl_tasks.sites.crawl_policy import (
     one_word_for_all,
 )
 from crawl_tasks.sites.event_hooks import Hooks
-from crawl_tasks.sites.field_rules import Part
+from crawl_tasks.sites.field_rules import Part, require
 from crawl_tasks.sites.item_steps import Step
 from crawl_tasks.sites.request_headers import VARIABLE, Headers, SecretHeaders
-from crawl_tasks.sites.stages import CommentSpec, FunctionName, ListSpec, PostSpec, StageSpec, require
-from crawl_tasks.sites.template import check_addresses
-from crawl_tasks.urls import normalize
+from crawl_tasks.sites.site_login import SiteLogin
+from crawl_tasks.sites.stages import FUNCTION, CommentSpec, FunctionName, ListSpec, PostSpec, StageSpec
+from crawl_tasks.sites.template import check_addresses, normalize_below
+from crawl_tasks.urls import normalize, origin_of
 
 # Words that queues, keys and commands use already.
 _RESERVED = "all celery comment config control default detail list none post site sites store unacked work"
 RESERVED_NAMES = frozenset(_RESERVED.split())
 _HOST = re.compile(r"(?=.{1,253}\Z)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*")
 _HOST_PORT = re.compile(r"(\[[0-9a-f:]+\]|[a-z0-9.-]+):([1-9][0-9]{0,4})")
+# Not http: that is the fetcher's own, under the address guard.
+_PLACE = re.compile(r"file:///\S+|(?!https?:|file:|local:)[a-z][a-z0-9+.-]{1,20}://\S+")
 _LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Z][A-Za-z]{1,3})?")
 
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_-]{0,31}$")]
@@ -94,6 +97,22 @@ class Site(Part):
         default={},
         max_length=10,
         description="Request headers whose value is in a variable FORUM_... of the processes that fetch.",
+    )
+    cookies: Flag = Field(
+        default=False, description="Keep its cookies for the life of a process, and send them to their origin."
+    )
+    login: SiteLogin | None = Field(default=None, description="Fetch as a member, as docs/access.md tells.")
+    prepare_request: FunctionName | None = Field(
+        default=None, description="package.module:function that changes each request before it is sent."
+    )
+    on_response: FunctionName | None = Field(
+        default=None, description="package.module:function that sees each answer first, changes or refuses it."
+    )
+    read_from: str | None = Field(
+        default=None,
+        max_length=1000,
+        description="Read its pages from a dump, file:///DIRECTORY or as s3://BUCKET/PATH (fsspec), or by a"
+        " package.module:function.",
     )
     proxy: str | None = Field(
         default=None,
@@ -289,6 +308,15 @@ class Site(Part):
             raise ValueError(f"is no charset: {value!r}; as gb18030") from None
         return value
 
+    @field_validator("read_from")
+    @classmethod
+    def _source_is_one(cls, value: str | None) -> str | None:
+        # fsspec chains systems by "::". One of them could be the network.
+        is_place = bool(_PLACE.fullmatch(value or "")) and "::" not in (value or "")
+        is_known = value is None or is_place or bool(re.fullmatch(FUNCTION, value))
+        require(is_known, f"is no source of pages: {value!r}; as file:///srv/dump, s3://bucket/path or module:function")
+        return value
+
     @field_validator("proxy")
     @classmethod
     def _proxy_is_no_secret(cls, value: str | None) -> str | None:
@@ -319,6 +347,9 @@ class Site(Part):
         has_front = any(board.kind is BoardKind.FRONT for board in self.own_boards)
         require(self.front is not None or not has_front, "front is missing: it says how to read boards of kind front")
         check_addresses(self.stages, self.base)
+        for key, address in (("form", self.login.form or "/"), ("check", self.login.check)) if self.login else ():
+            is_own = origin_of(normalize_below(self.base, address)) == origin_of(self.base)
+            require(is_own, f"login.{key} must lie at {origin_of(self.base)}, which alone gets the session")
         return self
 
 

@@ -10,8 +10,10 @@ from typing import Annotated, Self
 from pydantic import AfterValidator, Field, StringConstraints, field_validator, model_validator
 
 from crawl_tasks.sites import syntax
-from crawl_tasks.sites.field_rules import Part, Pattern, Rule, Sign
+from crawl_tasks.sites.field_rules import Part, Pattern, Rule, Sign, require
 from crawl_tasks.sites.fields import misfit
+from crawl_tasks.sites.request_body import Body
+from crawl_tasks.sites.request_headers import Headers
 
 MAX_PAGES = 100_000
 
@@ -47,15 +49,9 @@ def _fit(fields: dict[str, Rule]) -> dict[str, Rule]:
     return fields
 
 
-def require(holds: bool, complaint: str) -> None:
-    """Raise ValueError with the complaint unless the condition holds."""
-    if not holds:
-        raise ValueError(complaint)
-
-
 Template = Annotated[str, StringConstraints(min_length=1, max_length=1000)]
-_FUNCTION = r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*$"
-FunctionName = Annotated[str, StringConstraints(pattern=_FUNCTION, max_length=200)]
+FUNCTION = r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*$"
+FunctionName = Annotated[str, StringConstraints(pattern=FUNCTION, max_length=200)]
 FieldName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
 Fields = Annotated[dict[FieldName, Pattern], AfterValidator(_fit)]
 
@@ -81,6 +77,12 @@ class StageSpec(Part):
     )
     identity: tuple[str, ...] = Field(
         default=(), description="Regexes with groups board or post, page or offset, that read an address back."
+    )
+    body: Body | None = Field(
+        default=None, description="Ask by POST with this body; parameters of `address` with braces are not sent then."
+    )
+    headers: Headers = Field(
+        default={}, max_length=50, description="Request headers of these pages, above the site's of the same name."
     )
     format: Format = Field(
         default=Format.HTML,

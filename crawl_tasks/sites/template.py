@@ -7,9 +7,11 @@ file is ever run as a format string.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from urllib.parse import quote
+
+from pydantic import JsonValue
 
 from crawl_tasks.errors import RefusedAddress
 from crawl_tasks.model import Stage
@@ -126,8 +128,30 @@ def check_addresses(stages: Mapping[Stage, StageSpec], base: str) -> None:
         by_link = has_page or any(one.next is not None and one.next.as_ is As.URL for one in tellers)
         if stage is not Stage.POST and spec.parser is None and not by_link and any(map(_has_pages, tellers)):
             raise ValueError(f"{stage}.address needs {{page}} or {{offset:N}}, or next must be a link (as: url)")
+        for text in _texts([*spec.body.form.values(), spec.body.json_value]) if spec.body else ():
+            _check_placeholders(text, stage)
         for text in spec.identity:
             _check_identity(text, stage, has_step=any(template.step for template in templates))
+
+
+def _texts(value: JsonValue) -> Iterator[str]:
+    """Yield the texts of a JSON value."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list):
+        for inner in value:
+            yield from _texts(inner)
+    elif isinstance(value, str):
+        yield value
+
+
+def _check_placeholders(text: str, stage: Stage) -> None:
+    # GraphQL has braces of its own: only words of placeholders are looked at.
+    for found in re.finditer(r"\{(board|post|page|offset:[^{}]*)\}", text):
+        name = found[1]
+        is_page = name == "page" or _OFFSET.fullmatch(name)
+        if name != key_name(stage) and (stage is Stage.POST or not is_page):
+            raise ValueError(f"{stage}.body: may not have {{{name[:40]}}}; use {_allowed(stage)}")
 
 
 def _tellers(stage: Stage, stages: Mapping[Stage, StageSpec]) -> list[StageSpec]:

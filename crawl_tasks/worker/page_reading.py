@@ -18,6 +18,9 @@ log = logging.getLogger(__name__)
 _PARTICULAR = re.compile(r"'(?:[^'\\]|\\.)*'|\"[^\"]*\"|\d+")
 _MOST_REMARKS = 100
 
+BEHIND_LOGIN = "behind_login"
+"""The name of that mark in `extra`."""
+
 
 def read_page(
     site: CompiledSite, lease: Lease, page: Fetched, tell_drop: Callable[[Post | Comment, str], None] | None = None
@@ -34,9 +37,19 @@ def read_page(
     parsed = _parse(site, lease, page)
     for note in parsed.notes:
         _remark(site, lease, note)
+    if page.is_behind_login:
+        parsed = parsed._replace(items=_marked(parsed.items))
     if site.priority_of is not None:
         parsed = _prioritized(site, lease, parsed)
     return parsed if site.pipeline is None else site.pipeline.process(lease.request, parsed, tell_drop)
+
+
+def _marked(items: Items) -> Items:
+    """Return items with the mark of those that only members see, which the store and exports keep."""
+    return items._replace(
+        posts=tuple(one._replace(extra={**(one.extra or {}), BEHIND_LOGIN: "true"}) for one in items.posts),
+        comments=tuple(one._replace(extra={**(one.extra or {}), BEHIND_LOGIN: "true"}) for one in items.comments),
+    )
 
 
 def _prioritized(site: CompiledSite, lease: Lease, parsed: Parsed) -> Parsed:

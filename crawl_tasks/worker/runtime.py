@@ -76,6 +76,7 @@ class Runtime:
     def page_task(self) -> PageTask:
         """The page task, with its HTTP client."""
         from crawl_tasks.fetch.fetcher import build_fetcher  # noqa: PLC0415 (as above)
+        from crawl_tasks.fetch.login_sessions import Sessions  # noqa: PLC0415 (as above)
         from crawl_tasks.worker.page_task import PageTask  # noqa: PLC0415
 
         settings = self.settings
@@ -84,6 +85,7 @@ class Runtime:
             ca_file=settings.ca_file,
             proxy=settings.proxy.get_secret_value(),
             shelf=self.frontier.robots,
+            sessions=Sessions(self.frontier.logins, settings.session_key.get_secret_value()),
         )
         return PageTask(self.frontier, self.sites, fetcher, self.hooks, self._mark_stored)
 

@@ -19,7 +19,7 @@ from crawl_tasks.demo.faults import Fault, FaultKind, FaultPlan
 from crawl_tasks.demo.forum import HTML, Answer
 from crawl_tasks.demo.generator import stream
 from crawl_tasks.demo.http_connection import HttpConnection
-from crawl_tasks.demo.http_request import HttpRequest
+from crawl_tasks.demo.http_request import DemoRequest
 from tests.changing.fronts import FrontEnd, Gateway
 from tests.changing.history import History
 from tests.changing.pages import Shown, show
@@ -62,10 +62,10 @@ class House:
         """Return the present as a header has it."""
         return formatdate(time.time(), usegmt=True)
 
-    def control(self, call: HttpRequest) -> None:
+    def control(self, call: DemoRequest) -> None:
         """Say that there is no control desk."""
 
-    def answer(self, call: HttpRequest) -> tuple[bytes, Fault | None]:
+    def answer(self, call: DemoRequest) -> tuple[bytes, Fault | None]:
         """Return a whole response, and the fault that struck, if any."""
         now, front = time.time(), self._gateway.next()
         if call.method not in ("GET", "HEAD"):

@@ -77,7 +77,7 @@ GUARDS = (
     ),
     Guard(
         "a lease is refused while another worker holds it",
-        f"{LUA}/request/lease.lua",
+        f"{LUA}/lib/lease.lua",
         "if token ~= '0' then return {-3} end",
         "",
         "deliveries",
@@ -231,7 +231,7 @@ GUARDS = (
     ),
     Guard(
         "the window is held where a lease is given",
-        f"{LUA}/request/lease.lua",
+        f"{LUA}/lib/lease.lua",
         "redis.call('ZCARD', site.key .. ':leased') >= site.window and -5",
         "false and -5",
         "tests/frontier/test_life_of_a_request.py",

@@ -246,6 +246,7 @@ POINTS = (
     KillPoint("before the commit", Role.FETCH, _before(f"{FRONTIER}.commit")),
     KillPoint("commit done, reply not read", Role.FETCH, _sent(Verb.COMMIT)),
     KillPoint("after the commit", Role.FETCH, _after(f"{FRONTIER}.commit")),
+    KillPoint("next page leased, its task not begun", Role.FETCH, _before("worker.page_chain:ChainPool._go_on")),
     KillPoint("before a failure is written", Role.FETCH, _before(f"{FRONTIER}.fail"), 1, is_rare=True),
     KillPoint("failure written, reply not read", Role.FETCH, _sent(Verb.FAIL), 1, is_rare=True),
     KillPoint("before the acknowledgement", Role.FETCH, _before("broker.transport:QoS.ack")),

@@ -13,7 +13,9 @@ import redis
 
 from crawl_tasks.local.redis_server import RedisServer, find_server, free_port
 from crawl_tasks.registry.site_publisher import publish_site
+from crawl_tasks.sites.loader import parse_site
 from tests.flow.world import CELERY, ROOT, World
+from tests.members_forum import PASSWORD, MembersForum
 from tests.unit.small_proxy import SmallProxy
 from tests.waiting import PATIENCE_S, eventually
 
@@ -51,6 +53,8 @@ def guarded(tmp_path: Path, proxy: SmallProxy) -> Iterator[World]:
             "CRAWL_ALERT_DINGTALK_SECRET": f"{PLANTED}-dingtalk",
             "CRAWL_SITES_DIR": str(ROOT / "config" / "sites"),
             "FORUM_COOKIE": f"session={PLANTED}-cookie",
+            "FORUM_DEMO_PASSWORD": PASSWORD,
+            "CRAWL_SESSION_KEY": f"{PLANTED}-key-of-more-than-32-characters",
             "CRAWL_PROXY": f"http://ann:{PLANTED}-proxy@{proxy.place}",
         }
         try:
@@ -73,6 +77,9 @@ def test_no_secret_shows_in_logs_messages_ledger_or_output_and_the_restricted_us
     world = guarded
     site = world.forum("--fault", "error /post/1000.* times=1", "--fault", "redirect_private /comment/1000.*")
     publish_with_secret(world, site.base)
+    members = MembersForum()
+    rules = members.rules().replace("name: demo", "name: members")
+    publish_site(world.frontier, parse_site(rules, "members.yaml"), contact=None)
     world.start("events", *CELERY, "events", "--dump")
     world.start("list", *CELERY, "worker", "-Q", "list", "-n", "list@%h", "-l", "debug", "-E")
     world.environment["CRAWL_LOG_FORMAT"] = "json"
@@ -83,6 +90,7 @@ def test_no_secret_shows_in_logs_messages_ledger_or_output_and_the_restricted_us
 
     eventually(lambda: world.count_requests().done > 100 and world.count_requests().open == 0, every_s=0.1)
     eventually(lambda: "cannot store" in world.log_of("rest"))
+    eventually(lambda: {visit.target for visit in members.server.visits} >= {"/post/1", "/post/2", "/post/3"})
     asked = set(proxy.asked)  # before `sites check` publishes the site of another address
     started = [world.start(f"command{n}", *CRAWL_TASKS, *words.split()) for n, words in enumerate(COMMANDS)]
     for number, process in enumerate(started):  # some fail, as they must: what they print is what counts
@@ -91,7 +99,9 @@ def test_no_secret_shows_in_logs_messages_ledger_or_output_and_the_restricted_us
     for page in ("", "metrics", "api/snapshot", "site/demo"):
         eventually(lambda page=page: save(world, port, page))
 
-    assert asked == {site.base.removeprefix("http://")}
+    members.server.stop()
+    assert asked == {site.base.removeprefix("http://"), members.server.place}
+    assert members.logins == [PASSWORD]
     assert "fetch_post" in world.log_of("events")
     assert world.frontier.outbox.size() > 100
     assert [str(path) for path in world.directory.rglob("*") if path.is_file() and shows(path)] == []

@@ -16,7 +16,7 @@ from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.frontier.redis_client import open_client
 from crawl_tasks.frontier.retry import Verdict
 from crawl_tasks.local.redis_server import RedisServer
-from crawl_tasks.model import Items, Lease, Parsed, Request, SlotSpan, Stage, State
+from crawl_tasks.model import HttpRequest, Items, Lease, Parsed, Request, SlotSpan, Stage, State
 from crawl_tasks.worker.attempt_timer import AttemptTimer, LeasedPage
 from crawl_tasks.worker.hang_watch import HangWatch, is_overdue
 from crawl_tasks.worker.task_message import TaskMessage
@@ -27,6 +27,7 @@ from tests.waiting import PATIENCE_S, eventually
 
 HERE = "tests.frontier.test_hung_pages"
 HANGS = RULES.replace("  fields: {title: h1, body: .body}\n  pages: .pages", f"  parser: {HERE}:hangs")
+HANGS_BEFORE = f"{RULES}prepare_request: {HERE}:hangs_before\n"
 GATE = threading.Event()
 """The function of the site returns when this is set."""
 BEGUN = threading.Event()
@@ -38,6 +39,11 @@ def hangs(request: Request) -> Parsed:
         BEGUN.set()
         GATE.wait()
     return Parsed(Items(request.site))
+
+
+def hangs_before(request: Request, http: HttpRequest) -> HttpRequest:
+    hangs(request)
+    return http
 
 
 @pytest.fixture(autouse=True)
@@ -75,6 +81,26 @@ def test_a_page_that_hangs_fails_alone_within_its_lease_and_its_late_result_is_r
     assert caplog.messages.count("lease lost before the commit, the page is somebody else's now") == 1
     assert (Inspector(crawl.frontier).count_requests("demo").done, watch.has_lost_most()) == (1, False)
     assert [page.rid for page in crawl.frontier.kept_pages.kept("demo", Stage.POST)] == [failed.rid]
+
+
+def test_a_request_that_is_prepared_for_ever_costs_its_page_alone(crawl: SmallCrawl, client: redis.Redis) -> None:
+    site = crawl.publish(rules=HANGS_BEFORE)
+    client.hset("test:s:demo", "lease_ms", 2000)
+    crawl.forum.thread("1")
+    crawl.forum.thread("2")
+    crawl.frontier.admit("demo", [post(n)._replace(address=f"{site.base}/post/{n}") for n in (1, 2)])
+    watch = HangWatch(crawl.pages, threads=2, end=lambda: None)
+    worker = threading.Thread(target=crawl.work)
+
+    worker.start()
+    eventually(lambda: watch.look() or parked(crawl.frontier))
+    [failed], asked = parked(crawl.frontier), list(crawl.forum.asked)
+    GATE.set()
+    worker.join()
+
+    assert (failed.request.key, failed.reason, asked) == ("1", "hung", [])
+    assert "in hangs_before, line " in failed.details
+    assert Inspector(crawl.frontier).count_requests("demo").done == 1
 
 
 def test_a_page_whose_result_waits_for_redis_does_not_hang(

@@ -22,12 +22,15 @@ class Visit:
     headers: dict[str, str]
     connection: int
     keep: bool = True
+    method: str = "GET"
+    body: bytes = b""
 
     def send(self, data: bytes) -> None:
         self.sock.sendall(data)
 
     def reply(self, body: bytes = b"", status: str = "200 OK", **headers: str) -> None:
-        lines = "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in headers.items())
+        dated = {"Date": self.server.date} if self.server.date else {}
+        lines = "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in {**dated, **headers}.items())
         self.send(f"HTTP/1.1 {status}\r\nContent-Length: {len(body)}\r\n{lines}\r\n".encode("latin-1") + body)
 
     def drip(self, data: bytes, every_s: float = 0.02) -> None:
@@ -63,6 +66,7 @@ class HostileServer:
         self._otherwise = otherwise or not_found
         self.visits: list[Visit] = []
         self.connections = 0
+        self.date = ""
         self.stopped = threading.Event()
         self._open: set[socket.socket] = set()
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=128)
@@ -101,9 +105,10 @@ class HostileServer:
 
     def _serve(self, sock: socket.socket, number: int) -> None:
         with sock, contextlib.suppress(OSError):
-            for head in _heads(sock):
+            for head, body in _requests(sock):
                 line, *rest = head.decode("latin-1").split("\r\n")
-                visit = Visit(self, sock, line.split(" ")[1], _fields(rest), number)
+                method, target = line.split(" ")[:2]
+                visit = Visit(self, sock, target, _fields(rest), number, method=method, body=body)
                 self.visits.append(visit)
                 self.routes.get(visit.target.partition("?")[0], self._otherwise)(visit)
                 if not visit.keep:
@@ -143,7 +148,7 @@ def redirect(location: str, status: int = 302) -> Answer:
     return page(b"moved", f"{status} Moved", Location=location)
 
 
-def _heads(sock: socket.socket) -> Iterator[bytes]:
+def _requests(sock: socket.socket) -> Iterator[tuple[bytes, bytes]]:
     buffer = b""
     while True:
         while b"\r\n\r\n" not in buffer:
@@ -152,4 +157,11 @@ def _heads(sock: socket.socket) -> Iterator[bytes]:
                 return
             buffer += data
         head, _, buffer = buffer.partition(b"\r\n\r\n")
-        yield head
+        length = int(_fields(head.decode("latin-1").split("\r\n")).get("content-length", "0"))
+        while len(buffer) < length:
+            data = sock.recv(65536)
+            if not data:
+                return
+            buffer += data
+        yield head, buffer[:length]
+        buffer = buffer[length:]

@@ -19,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawl_tasks.demo.forum import DemoForum
-from crawl_tasks.demo.http_request import MAX_HEAD_BYTES, BadRequestError, HttpRequest, read_call
+from crawl_tasks.demo.http_request import MAX_HEAD_BYTES, BadRequestError, DemoRequest, read_call
 from crawl_tasks.demo.http_server import DemoServer
 from tests.waiting import PATIENCE_S, eventually
 
@@ -139,7 +139,7 @@ def test_what_is_no_get_is_refused_and_the_connection_closed(server: DemoServer,
 def test_absolute_target_is_read() -> None:
     sent = b"GET http://127.0.0.1:1/list/1/1?a=b HTTP/1.1\r\nHost: x\r\n\r\n"
 
-    assert read_call(sent + b"rest") == (HttpRequest("GET", "/list/1/1?a=b", keeps=True), len(sent))
+    assert read_call(sent + b"rest") == (DemoRequest("GET", "/list/1/1?a=b", keeps=True), len(sent))
 
 
 def test_part_of_a_call_is_not_yet_a_call() -> None:

@@ -14,7 +14,7 @@ PAGES: dict[str, tuple[str, dict[str, str]]] = {
     "phpbb": (
         '<body id="phpbb" class="section-index"><a href="./viewforum.php?f=2&amp;sid=0f">General</a>'
         '<div class="copyright">Powered by <a href="https://www.phpbb.com/">phpBB</a>&reg;</div>',
-        {"set-cookie": "phpbb3_ab12_u=1; path=/, phpbb3_ab12_sid=0f; path=/"},
+        {"set-cookie": "phpbb3_ab12_u=1; path=/\nphpbb3_ab12_sid=0f; path=/"},
     ),
     "mybb": (
         '<script src="/jscripts/general.js?ver=1821"></script><a href="forumdisplay.php?fid=2">General</a>'

@@ -44,8 +44,9 @@ class CurlClient:
         limits: Limits,
         destination: Destination,
         turn: Throttle = NO_THROTTLE,
+        body: bytes | None = None,
     ) -> RawResponse:
-        """Send a GET. See `Client.send`."""
+        """Send a request. See `Client.send`."""
         idle = self._direct if destination.way is None else self._idle_for(destination.way.proxy)
         try:
             # pop() and append() of a deque are atomic: a request takes no lock for them.
@@ -53,7 +54,7 @@ class CurlClient:
         except IndexError:
             transfer = Transfer(self._ca_file)
         try:
-            return transfer.send(url, headers, deadline, limits, destination, turn)
+            return transfer.send(url, headers, deadline, limits, destination, turn, body)
         finally:
             idle.append(transfer)
 

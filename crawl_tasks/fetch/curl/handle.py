@@ -40,6 +40,7 @@ class Handle:
         self._most_bytes = 0
         self._aim: tuple[str, int, str] | None = None
         self._proxy = ""
+        self._body: bytes | None = None
         options = {
             # libcurl may end slow name lookups by SIGALRM, which is not safe with threads.
             pycurl.NOSIGNAL: 1,
@@ -69,8 +70,8 @@ class Handle:
         for option, value in options.items():
             self.curl.setopt(option, value)
 
-    def set_request(self, url: str, headers: Mapping[str, str], most_bytes: int) -> None:
-        """Set the URL, the headers and the greatest Content-Length that is accepted, in bytes (0: any)."""
+    def set_request(self, url: str, headers: Mapping[str, str], most_bytes: int, body: bytes | None) -> None:
+        """Set the URL, the headers, the greatest Content-Length that is accepted (in bytes, 0: any) and the body."""
         self.curl.setopt(pycurl.URL, url)
         if headers != self._headers:
             # "name;" sends a header without a value, while "name:" would remove the header (libcurl's syntax).
@@ -80,6 +81,12 @@ class Handle:
         if most_bytes != self._most_bytes:
             self.curl.setopt(pycurl.MAXFILESIZE_LARGE, most_bytes)
             self._most_bytes = most_bytes
+        if body != self._body:
+            if body is None:
+                self.curl.setopt(pycurl.HTTPGET, 1)
+            else:
+                self.curl.setopt(pycurl.POSTFIELDS, body)
+            self._body = body
 
     def set_route(self, destination: Destination, peer: str, target: str) -> None:
         """Set the route of the next connection: `peer` is the target itself or the proxy that leads to the target."""

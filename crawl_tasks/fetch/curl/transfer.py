@@ -11,7 +11,7 @@ import pycurl
 from crawl_tasks.errors import CrawlError, DeadlineExceeded, RefusedAddress, TooLarge, Truncated, Unreachable
 from crawl_tasks.fetch.address_guard import Destination
 from crawl_tasks.fetch.curl.handle import CONNECTIONS, Handle
-from crawl_tasks.fetch.http_client import Limits, RawResponse, check_ended, left
+from crawl_tasks.fetch.http_client import Limits, RawResponse, check_ended, left, separator
 from crawl_tasks.fetch.throttle import NO_THROTTLE, Throttle
 
 # Sockets remembered by a handle: more than it has connections, so that none in use is forgotten.
@@ -42,12 +42,13 @@ class Transfer:
         limits: Limits,
         destination: Destination,
         turn: Throttle,
+        body: bytes | None,
     ) -> RawResponse:
         """Try the addresses one after the other until one accepts. Each gets a share of the remaining time."""
         self._turn = turn
         self._peers = destination.way.addresses if destination.way else destination.addresses
         # Without a limit where the body may be cut: libcurl would refuse a longer Content-Length outright.
-        self._handle.set_request(url, headers, 0 if limits.cut else limits.wire_bytes)
+        self._handle.set_request(url, headers, 0 if limits.cut else limits.wire_bytes, body)
         routes = _routes(destination)
         for tried, (peer, target) in enumerate(routes):
             self._forget(limits)
@@ -179,7 +180,7 @@ class Transfer:
 def read_head(raw: bytes | bytearray) -> tuple[int, dict[str, str]] | None:
     """Return status and headers of the last head, None for a head without the empty line at the end.
 
-    Names of headers are in lower case, repeated ones joined by commas.
+    Names of headers are in lower case, repeated ones joined (see `separator`).
 
     Args:
         raw: all lines as received: interim responses (1xx) before, trailers behind.
@@ -193,7 +194,7 @@ def read_head(raw: bytes | bytearray) -> tuple[int, dict[str, str]] | None:
     for line in lines:
         name, _, value = line.partition(":")
         name, value = name.strip().lower(), value.strip()
-        headers[name] = f"{headers[name]}, {value}" if name in headers else value
+        headers[name] = f"{headers[name]}{separator(name)}{value}" if name in headers else value
     # libcurl lets through no status line of another shape.
     status = first[9:12]
     return int(status) if status.isdecimal() else 0, headers

@@ -67,10 +67,14 @@ class RequestsClient:
         limits: Limits,
         destination: Destination,
         turn: Throttle = NO_THROTTLE,
+        body: bytes | None = None,
     ) -> RawResponse:
-        """Send a GET. See `Client.send`."""
+        """Send a request. See `Client.send`."""
         request = PreparedRequest()
-        request.method, request.url, request.headers = "GET", url, CaseInsensitiveDict(headers)
+        request.url, request.headers, request.body = url, CaseInsensitiveDict(headers), body
+        request.method = "GET" if body is None else "POST"
+        if body is not None:
+            request.headers["Content-Length"] = str(len(body))
         seconds = left(deadline, "asking")
         with self._watchdog.guard(deadline) as guard:
             # The path starts at the first slash behind `https://` (8 characters) or `http://` and a host.

@@ -47,6 +47,7 @@ class PinnedConnection(HTTPConnection):
         super().__init__(*args, **kwargs)  # type: ignore[arg-type]  # the pool's own arguments, handed through
         self._current = current
         self._peer = ""
+        self._is_confirmed = False
 
     def _new_conn(self) -> socket.socket:
         attempt = self._current.attempt
@@ -58,20 +59,25 @@ class PinnedConnection(HTTPConnection):
     def request(self, *args: object, **kwargs: object) -> None:
         """Send, over an open connection only if its peer is still an allowed target."""
         attempt = self._current.attempt
+        self._is_confirmed = False
         # The name may have changed its addresses since: an idle connection to an old one must not be used again.
         if self.sock is not None and self._peer not in attempt.destination.targets:
             self.close()
         if self.sock is not None:
             attempt.guard.hold(self.sock)
-        super().request("GET", attempt.target, *args[2:], **kwargs)  # type: ignore[arg-type]  # handed through
+        super().request(str(args[0]), attempt.target, *args[2:], **kwargs)  # type: ignore[arg-type]  # handed through
 
-    def send(self, data: bytes) -> None:  # type: ignore[override]  # a GET has nothing else to send
-        """Send the head of the request after the throttle agrees. Nothing is left to do then but the kernel's send."""
+    def send(self, data: bytes) -> None:  # type: ignore[override]  # head and body are bytes here
+        """Send a part of the request, after the throttle agrees to the first. Only the kernel's send is left then."""
         if self.sock is None:
             self.connect()
-        self._current.attempt.turn.confirm()
+        turn, is_first = self._current.attempt.turn, not self._is_confirmed
+        if is_first:
+            turn.confirm()
+            self._is_confirmed = True
         super().send(data)
-        self._current.attempt.turn.sent(time.monotonic())
+        if is_first:
+            turn.sent(time.monotonic())
 
 
 class PinnedSecureConnection(PinnedConnection, HTTPSConnection):

@@ -122,6 +122,13 @@ def denied(grown: SiteMarks) -> Fields | None:
     return {"count": grown.denied, "span": "15 minutes"} if grown.denied >= DENIED_LEAST else None
 
 
+def login_refused(site: SiteSnapshot) -> Fields | None:
+    """Return the reason why no login succeeds."""
+    # "<since> <reason>" (end_login.lua)
+    line = site.counts.fields.get("login")
+    return {"reason": line.partition(" ")[2]} if line else None
+
+
 def hanging(grown: SiteMarks) -> Fields | None:
     """Return the number of pages that hung."""
     return {"count": grown.hung, "span": "15 minutes"} if grown.hung else None

@@ -49,6 +49,7 @@ _LATE = f"""crawl_boards{{state="late"}} > 0
 _UNREADABLE = f"""{_increase('crawl_failures_total{reason="parse"}', "30m")}
 > {conditions.UNREADABLE_SHARE} * {_ATTEMPTS}"""
 _DENIED = f"""{_increase('crawl_failures_total{reason="access_denied"}', "30m")} >= {conditions.DENIED_LEAST}"""
+_LOGIN_REFUSED = f"""{_increase('crawl_failures_total{reason="login"}', "30m")} > 0"""
 _STALE = f"""histogram_quantile(0.95, sum by (site, le) (increase(crawl_freshness_seconds_bucket[1h])))
 > {conditions.STALE_S}"""
 _TURNS_LATE = _share_of_attempts("crawl_late_slots_total", conditions.LATE_SHARE, conditions.LATE_OF_LEAST)
@@ -101,13 +102,18 @@ SITE_KINDS = (
          "the forum may not want us: crawl-tasks pause {subject}, ask its operator, or log in by the site file",
          "site", of_growth(conditions.denied), takes_window=True,
          rule=AlertRule(_DENIED, fields=_HALF_AN_HOUR)),
+    Kind("CrawlLoginRefused", Severity.CRITICAL, "no login succeeds, its pages wait: {reason}",
+         "mend the secrets (FORUM_...) or login in the site file; crawl-tasks try {subject} logs in anew", "site",
+         of_site(conditions.login_refused),
+         rule=AlertRule(_LOGIN_REFUSED, fields={"reason": "crawl-tasks status {{ $labels.site }} says why"})),
     Kind("CrawlQuarantined", Severity.CRITICAL,
          "the circuit breaker of {stage} pages is open: they cannot be read, and wait",
          "crawl-tasks try {subject} --kept shows what is read; mend the site file, then crawl-tasks try"
          " {subject} --kept --revive", "site", of_site(conditions.unreadable_stages),
          rule=AlertRule("crawl_breaker_open == 1 unless crawl_site_refuses == 1", fields=_STAGE)),
     Kind("CrawlSiteRefuses", Severity.WARNING,
-         "the site refuses {stage} pages for now (429, 503, no robots.txt): they wait, and a probe goes now and then",
+         "the site refuses {stage} pages for now (429, 503, no robots.txt, no login): they wait, and a probe goes now"
+         " and then",
          "nothing, if it is busy: all goes on by itself; else lengthen gate.delay_s, or ask its operator. crawl-tasks"
          " try {subject} shows how it answers", "site", of_site(conditions.refused_stages),
          rule=AlertRule("crawl_site_refuses == 1", "2m", _STAGE)),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from crawl_tasks.errors import AccessDenied, Hung, ParseError
+from crawl_tasks.errors import AccessDenied, Hung, LoginRefused, ParseError
 from crawl_tasks.frontier.frontier import NoLease
 from crawl_tasks.frontier.histogram import Histogram
 from crawl_tasks.model import Kind, Stage
@@ -25,7 +25,7 @@ GATE = [(f"refused:{refusal.value}", refusal.name.lower()) for refusal in REFUSA
 STAGES = [(stage, f'stage="{stage.value}"') for stage in Stage]
 
 # An increase counts from the first sample on: a rule would not see the failures with which a counter begins.
-ALERTED = {error.reason: 0 for error in (Hung, ParseError, AccessDenied)}
+ALERTED = {error.reason: 0 for error in (Hung, ParseError, AccessDenied, LoginRefused)}
 CHANGES = ("new", "filled", "changed", "unchanged")
 ITEM_LABELS = [
     (f"{kind.value}:{change}", labels(kind=kind.value, change=change)) for kind in Kind for change in CHANGES

@@ -1,0 +1,278 @@
+"""The sessions of sites behind a login: opened once for all workers, renewed when the forum shows a guest's pages.
+
+A session is sealed before it leaves the process, by a key that Redis does not have. A login's requests are a page's
+requests: they pass the guard, robots.txt and the throttle.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import json
+import re
+import secrets as randomness
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, Protocol
+from urllib.parse import unquote
+
+from crawl_tasks.errors import ConfigError, Fate, LoginRefused, NoTurn, PageError
+from crawl_tasks.fetch.cookie_jar import SiteCookies, StoredCookie
+from crawl_tasks.model import Fetched, HttpRequest, LoginTurn, TurnState
+from crawl_tasks.urls import origin_of
+
+if TYPE_CHECKING:
+    from cryptography.fernet import Fernet
+
+Send = Callable[[HttpRequest], Fetched]
+"""Sends a request of a login, with the cookies so far, and follows redirects."""
+
+REFUSED_REST_S: Final = 900.0
+"""Seconds before the next login after a refused one. Forums lock an account after a few wrong passwords."""
+BUSY_WAIT_S: Final = 5.0
+
+# Other cookies, such as a time zone or the time of the last visit, may stand on a page as something else.
+_IS_RANDOM = re.compile(r"(?=.*[0-9])(?=.*[A-Za-z])").match
+_LEAST_SECRET = 12
+_LEAST_PASSWORD = 8
+_HIDDEN = "***"
+
+
+@dataclass(frozen=True, slots=True)
+class LoginPolicy:
+    """The login of one site version.
+
+    `log_in` sends what is needed and returns the headers of a member. `cookies` are those that a file gives. `check` is
+    the request for the page that shows whether we are a member, by `is_member`. `may_be_guest` tells a page that makes
+    that check necessary. `secrets` reads the secrets anew at each login. `name` identifies site and login. The login of
+    a worker counts as lost after `lost_after_s`.
+    """
+
+    name: str
+    origin: str
+    log_in: Callable[[Send], Mapping[str, str]]
+    cookies: Callable[[], tuple[StoredCookie, ...]]
+    check: HttpRequest
+    is_member: Callable[[Fetched], bool]
+    may_be_guest: Callable[[Fetched], bool]
+    secrets: Callable[[], tuple[str, ...]]
+    most_a_day: int
+    lost_after_s: float = 120.0
+
+
+@dataclass(slots=True)
+class Session:
+    """The state of a visitor: cookies, and a member's headers. `token` is empty for a guest's."""
+
+    cookies: SiteCookies = field(default_factory=SiteCookies)
+    token: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    secrets: tuple[str, ...] = ()
+    origin: str = ""
+
+    def headers_with(self, http: HttpRequest) -> dict[str, str]:
+        """Return the headers of a request, with the session's own: cookies by origin, others to the site's only."""
+        own = self.headers if origin_of(http.url) == self.origin else {}
+        replaced = {name.lower() for name in own} | {"cookie"}
+        headers = {name: value for name, value in http.headers.items() if name.lower() not in replaced} | dict(own)
+        given = (value for name, value in http.headers.items() if name.lower() == "cookie")
+        if cookies := "; ".join(filter(None, (*given, self.cookies.header(http.url)))):
+            headers["Cookie"] = cookies
+        return headers
+
+    def _hidden(self) -> list[str]:
+        values = [one.value for one in self.cookies.of(self.origin) if _IS_RANDOM(one.value)]
+        values += [value.removeprefix("Bearer ") for value in self.headers.values()]
+        found = [text for value in values for text in {value, unquote(value)} if len(text) >= _LEAST_SECRET]
+        return [*(one for one in self.secrets if len(one) >= _LEAST_PASSWORD), *found]
+
+    def hide_in(self, page: Fetched) -> Fetched:
+        """Return a page without the secrets of the session."""
+        body, url = page.body, self.hide(page.url)
+        for text in self._hidden():
+            if (raw := text.encode()) in body:
+                body = body.replace(raw, _HIDDEN.encode())
+        headers = {name: self.hide(value) for name, value in page.headers.items() if name != "set-cookie"}
+        return page._replace(url=url, headers=headers, body=body)
+
+    def hide(self, text: str) -> str:
+        """Return a text without the secrets of the session."""
+        for secret in self._hidden():
+            text = text.replace(secret, _HIDDEN)
+        return text
+
+
+class SessionStore(Protocol):
+    """Sessions that processes share, and the turns at a login. See frontier/login_store.py."""
+
+    def begin(self, site: str, caller: str, ended: str, *, fingerprint: str, most: int, lost_s: float) -> LoginTurn:
+        """Return a turn to log in, or the open session."""
+        ...
+
+    def end(
+        self, site: str, token: str, outcome: str, *, sealed: bytes = b"", reason: str = "", rest_s: float = 0
+    ) -> bool:
+        """End a login, and return whether its token still holds."""
+        ...
+
+
+class OwnSessions:
+    """Sessions of one process alone, which looks at a page or two. A refused login is not tried again."""
+
+    def __init__(self) -> None:
+        self._refused: dict[str, str] = {}
+
+    def begin(self, site: str, caller: str, ended: str, *, fingerprint: str, most: int, lost_s: float) -> LoginTurn:
+        """Return a turn to log in."""
+        if site in self._refused:
+            return LoginTurn(TurnState.REFUSED, wait_s=REFUSED_REST_S, reason=self._refused[site])
+        return LoginTurn(TurnState.GRANTED, caller)
+
+    def end(
+        self, site: str, token: str, outcome: str, *, sealed: bytes = b"", reason: str = "", rest_s: float = 0
+    ) -> bool:
+        """Remember a refusal."""
+        if outcome == "refused":
+            self._refused[site] = reason
+        return True
+
+
+class Sessions:
+    """The sessions of a process. Thread-safe: a session is replaced as a whole."""
+
+    def __init__(self, store: SessionStore | None, key: str) -> None:
+        """Make the sessions.
+
+        Args:
+            store: shared by all processes (none if left out).
+            key: seals the sessions.
+        """
+        self._store: SessionStore = store or OwnSessions()
+        self._key = key if store else randomness.token_hex()
+        self._open: dict[str, tuple[str, Session]] = {}
+
+    def session(self, site: str, login: LoginPolicy, send: Callable[[Session], Send]) -> Session:
+        """Return the session of a site, opened now if there is none.
+
+        Raises:
+            LoginRefused: the forum does not take the login, or no login is left today.
+            NoTurn: another worker logs in now.
+            PageError: a page of the login could not be fetched.
+            ConfigError: a secret or the key is missing.
+        """
+        known = self._open.get(site)
+        return known[1] if known and known[0] == login.name else self._opened(site, login, "", send)
+
+    def renew(self, site: str, login: LoginPolicy, ended: Session, send: Callable[[Session], Send]) -> Session:
+        """Return a session in place of one that has ended. Raises what `session` raises."""
+        known = self._open.get(site)
+        if known is not None and known[0] == login.name and known[1].token != ended.token:
+            return known[1]
+        return self._opened(site, login, ended.token, send)
+
+    def is_member(self, login: LoginPolicy, send: Send) -> bool:
+        """Return whether the forum shows a member's page. Raises the errors of a page that may be fetched later."""
+        try:
+            return login.is_member(send(login.check))
+        except PageError as error:
+            if error.fate is Fate.RETRY:
+                raise
+            return False
+
+    def _opened(self, site: str, login: LoginPolicy, ended: str, send: Callable[[Session], Send]) -> Session:
+        self._seal()
+        secrets = login.secrets()
+        fingerprint = self._fingerprint(login, secrets)
+        while True:
+            turn = self._store.begin(
+                site,
+                randomness.token_hex(8),
+                ended,
+                fingerprint=fingerprint,
+                most=login.most_a_day,
+                lost_s=login.lost_after_s,
+            )
+            if turn.state is not TurnState.OPEN:
+                break
+            session = self._unsealed(turn, login, secrets)
+            if session is not None:
+                return self._kept(site, login, session)
+            # Sealed by another key: as good as ended.
+            ended = turn.token
+        if turn.state is TurnState.BUSY:
+            busy = NoTurn("another worker logs in now")
+            busy.retry_after_s = min(turn.wait_s, BUSY_WAIT_S)
+            raise busy
+        if turn.state is not TurnState.GRANTED:
+            spent = f"all {login.most_a_day} logins of today are used up"
+            reason = turn.reason if turn.state is TurnState.REFUSED else spent
+            raise LoginRefused(f"{reason}; the next login may come in {turn.wait_s:.0f} s")
+        return self._logged_in(site, login, turn, secrets, send)
+
+    def _logged_in(
+        self, site: str, login: LoginPolicy, turn: LoginTurn, secrets: tuple[str, ...], send: Callable[[Session], Send]
+    ) -> Session:
+        session = Session(token=turn.token, secrets=secrets, origin=login.origin)
+        outcome, sealed, reason = "failed", b"", ""
+        try:
+            session.cookies.replace(login.origin, login.cookies())
+            session.headers = login.log_in(send(session))
+            if not login.is_member(send(session)(login.check)):
+                raise LoginRefused(f"the login gave a page without the sign of success: {login.check.url}")
+            outcome, sealed = "opened", self._sealed(login, session)
+        except PageError as error:
+            error.args = (session.hide(str(error)),)
+            if error.fate is Fate.RETRY and not isinstance(error, LoginRefused):
+                raise
+            outcome, reason = "refused", " ".join(str(error).split())[:300]
+            raise LoginRefused(reason) from None
+        finally:
+            holds = self._store.end(site, turn.token, outcome, sealed=sealed, reason=reason, rest_s=REFUSED_REST_S)
+        if not holds:
+            raise NoTurn("the login took so long that another worker began one")
+        return self._kept(site, login, session)
+
+    def _kept(self, site: str, login: LoginPolicy, session: Session) -> Session:
+        self._open[site] = (login.name, session)
+        return session
+
+    def _fingerprint(self, login: LoginPolicy, secrets: tuple[str, ...]) -> str:
+        """Return what changes with the login or a secret. Without the key nobody can try passwords on it."""
+        told = "\0".join((login.name, *secrets)).encode()
+        return hmac.new(self._key.encode(), told, hashlib.sha256).hexdigest()[:32]
+
+    def _sealed(self, login: LoginPolicy, session: Session) -> bytes:
+        cookies = session.cookies.of(login.origin)
+        told = {"login": login.name, "headers": dict(session.headers), "cookies": cookies}
+        return self._seal().encrypt(json.dumps(told).encode())
+
+    def _unsealed(self, turn: LoginTurn, login: LoginPolicy, secrets: tuple[str, ...]) -> Session | None:
+        """Return the session of another process, None for one that was sealed by another key or for another site."""
+        from cryptography.fernet import InvalidToken  # noqa: PLC0415 (only for sites behind a login)
+
+        try:
+            told = json.loads(self._seal().decrypt(turn.sealed))
+        except InvalidToken:
+            return None
+        if told["login"] != login.name:
+            return None
+        session = Session(token=turn.token, headers=told["headers"], secrets=secrets, origin=login.origin)
+        session.cookies.replace(login.origin, (StoredCookie(*one) for one in told["cookies"]))
+        return session
+
+    def _seal(self) -> Fernet:
+        if len(self._key) < LEAST_KEY:
+            raise ConfigError(
+                f"a site has a login: set CRAWL_SESSION_KEY to {LEAST_KEY} random characters or more in all processes"
+                " that fetch, as from `openssl rand -hex 32`"
+            )
+        try:
+            from cryptography.fernet import Fernet  # noqa: PLC0415 (as above)
+        except ImportError:
+            raise ConfigError("a site has a login: pip install 'crawl-tasks[login]'") from None
+        return Fernet(base64.urlsafe_b64encode(hashlib.sha256(self._key.encode()).digest()))
+
+
+LEAST_KEY: Final = 32
+"""Characters of the key that seals sessions."""

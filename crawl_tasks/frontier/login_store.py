@@ -1,0 +1,49 @@
+"""The sessions of sites behind a login, sealed, and the turns at a login: one at a time over all workers."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from crawl_tasks.frontier.replies import unpublished
+from crawl_tasks.frontier.scripts import Scripts, Verb
+from crawl_tasks.model import LoginTurn, TurnState
+
+
+class LoginStore:
+    """The sessions on one Redis. Thread-safe. Every call may raise RedisUnreachable or BackendError."""
+
+    def __init__(self, scripts: Scripts) -> None:
+        self._scripts = scripts
+
+    def begin(self, site: str, caller: str, ended: str, *, fingerprint: str, most: int, lost_s: float) -> LoginTurn:
+        """Return a turn to log in, or the session that is open.
+
+        Args:
+            site: whose login it is.
+            caller: a random word, by which a call that is sent twice begins one login.
+            ended: the token of the session that the caller knows as ended, empty for none.
+            fingerprint: of the credentials.
+            most: logins in a day.
+            lost_s: seconds after which a login that has not ended counts as lost.
+
+        Raises:
+            ConfigError: no such site is published.
+        """
+        reply = self._scripts.call(
+            Verb.BEGIN_LOGIN, site, caller, ended or "0", fingerprint, most, round(lost_s * 1000)
+        )
+        code, *told = reply
+        if code == -1:
+            raise unpublished(site)
+        state = TurnState(cast("int", code))
+        if state in (TurnState.GRANTED, TurnState.OPEN):
+            token, *sealed = cast("list[bytes]", told)
+            return LoginTurn(state, token.decode(), b"".join(sealed))
+        wait_ms, *reason = cast("tuple[int, bytes]", told)
+        return LoginTurn(state, wait_s=wait_ms / 1000, reason=b"".join(reason).decode())
+
+    def end(
+        self, site: str, token: str, outcome: str, *, sealed: bytes = b"", reason: str = "", rest_s: float = 0
+    ) -> bool:
+        """End a login as `opened`, `refused` or `failed`. Return whether the token still holds."""
+        return self._scripts.call(Verb.END_LOGIN, site, token, outcome, sealed, reason, round(rest_s * 1000))[0] == 0

@@ -1,0 +1,29 @@
+"""The turn at a login: what a worker that needs a session of a site is told."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import NamedTuple
+
+
+class TurnState(IntEnum):
+    """The state of a site's login, with the codes of begin_login.lua."""
+
+    GRANTED = 0
+    OPEN = 1
+    BUSY = 2
+    REFUSED = 3
+    SPENT = 4
+
+
+class LoginTurn(NamedTuple):
+    """The reply to a worker. `token` is the fencing token of the login or of the open session.
+
+    `sealed` is the open session, `wait_s` the time before another turn may come, in seconds.
+    """
+
+    state: TurnState
+    token: str = ""
+    sealed: bytes = b""
+    wait_s: float = 0.0
+    reason: str = ""
