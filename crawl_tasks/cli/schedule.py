@@ -106,7 +106,7 @@ def _show_expected(frontier: Frontier, site: str) -> None:
     expected = take_snapshot(frontier, [site]).sites[0].expected
     if expected is None:
         return
-    rates = [(board.rate_h, board.interval_ms / 1000) for board in Inspector(frontier).boards(site)]
+    rates = [(board.rate_h, board.gap_s) for board in Inspector(frontier).boards(site)]
     median, most = (expected_delay_s(rates, share) for share in (0.5, SHARE))
     if median is not None:
         click.echo(
@@ -138,7 +138,7 @@ def _rate(board: BoardState) -> str:
 def _freshness(board: BoardState) -> str:
     if not board.ages.count:
         return ""
-    return f", posts stored after {duration(board.ages.quantile(0.5))} / {duration(board.ages.quantile(0.95))}"
+    return f", stored after {duration(board.ages.quantile(0.5))} / {duration(board.ages.quantile(0.95))}"
 
 
 def _origin(board: BoardState) -> str:

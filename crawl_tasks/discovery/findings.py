@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from crawl_tasks.discovery.dry_run import DryRun
 from crawl_tasks.discovery.fingerprints import EngineMatch
-from crawl_tasks.discovery.news_page import NEWS
+from crawl_tasks.discovery.news_page import NewsPage
 from crawl_tasks.discovery.site_address import SiteAddress
 from crawl_tasks.discovery.timezone import Zone
 from crawl_tasks.parse.board_index import FoundBoard
@@ -18,8 +18,8 @@ from crawl_tasks.parse.board_index import FoundBoard
 class Findings:
     """The results. `rules` is YAML for a program without preset. `prefix` is the path of the forum's directory.
 
-    With `has_board_addresses` no template produces the boards' addresses, and the file names each. `news` is the path
-    of a page of all news, and the reason why it is one, both empty without one.
+    With `has_board_addresses` no template produces the boards' addresses, and the file names each. `news` is a page
+    that tells of all boards.
     """
 
     name: str
@@ -34,7 +34,7 @@ class Findings:
     trial: DryRun | None = None
     has_board_addresses: bool = False
     rules: str = ""
-    news: tuple[str, str] = ("", "")
+    news: NewsPage | None = None
     remarks: tuple[str, ...] = field(default=())
 
 
@@ -84,11 +84,11 @@ def _board_line(board: FoundBoard, has_address: bool) -> str:
 
 
 def _news(found: Findings) -> list[str]:
-    path, reason = found.news
-    if not path:
+    if found.news is None:
         return []
-    remark = f"  # The newest replies of all boards are found here: {_plain(reason)}."
-    return [remark, f"  - {{id: {NEWS}, kind: news, address: {_quoted(path)}}}"]
+    kind, path, reason = found.news
+    remark = f"  # News on all boards are found here first: {_plain(reason)}."
+    return [remark, f"  - {{id: {kind}, kind: {kind}, address: {_quoted(path)}}}"]
 
 
 def _key(text: str) -> str:

@@ -1,40 +1,68 @@
-"""The news page: a page of the newest replies over all boards, named by the preset and tried by the rules for lists."""
+"""The page that tells of all boards: one of the newest replies, else the front page with counts, both tried."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
 from crawl_tasks.discovery.dry_run import DryRun, attempt
 from crawl_tasks.discovery.http_probe import HttpProbe
 from crawl_tasks.model import Post, Request, Stage
 from crawl_tasks.registry.site_registry import compile_site
 from crawl_tasks.sites.board import Board, BoardKind
+from crawl_tasks.sites.board_index_spec import IndexSpec
 from crawl_tasks.sites.schema import Site
-
-NEWS = "news"
-"""The id of the board that is the news page."""
 
 MOST_TRIED = 2
 ORDERED = 0.8
 """The least share of neighbours with the newer reply first. Pinned threads, and replies meanwhile, break the order."""
+STALE_S = 3600
+"""The most that a front page may be behind a board's list. Forums round "1 hour ago" down."""
+
+
+class NewsPage(NamedTuple):
+    """A page that tells of all boards, and the reason why it is one. The kind is its id too."""
+
+    kind: BoardKind
+    path: str
+    reason: str
 
 
 def find_news_page(
-    probe: HttpProbe, site: Site, paths: Sequence[str], listed: DryRun, contact: str | None
-) -> tuple[str, str]:
-    """Return the path of the first page of all news that the rules read, and the reason why it is one, else two empty.
+    probe: HttpProbe, site: Site, index: IndexSpec, listed: DryRun, contact: str | None
+) -> NewsPage | None:
+    """Return the first page of all news that the rules read, else the front page if its rows have counts.
 
-    `paths` are the candidates of the preset, and `listed` is the dry run of a board's page, with rows.
+    `index` names the candidates, and `listed` is the dry run of a board's page, with rows.
     """
-    for path in paths[:MOST_TRIED]:
-        board = Board(id=NEWS, kind=BoardKind.NEWS, address=path)
-        opened = compile_site(site.model_copy(update={"named_boards": (board,)}), contact)
-        trial = attempt(probe, opened, Request(site.name, Stage.LIST, NEWS, site.base + path))
-        reason = news_reason(_posts(trial), _posts(listed))
+    for path in index.news[:MOST_TRIED]:
+        reason = news_reason(_posts(_tried(probe, site, BoardKind.NEWS, path, contact)), _posts(listed))
         if reason:
-            return path, reason
-    return "", ""
+            return NewsPage(BoardKind.NEWS, path, reason)
+    # The boards were mostly found on one of them, which is not asked for again.
+    known = [path for path in index.address if site.base + path in probe.asked]
+    for path in (known or index.address[:1]) if site.front is not None else ():
+        trial = _tried(probe, site, BoardKind.FRONT, path, contact)
+        reason = front_reason(trial.parsed.children if trial.parsed else (), listed.request.key, _posts(listed))
+        if reason:
+            return NewsPage(BoardKind.FRONT, path, reason)
+    return None
+
+
+def _tried(probe: HttpProbe, site: Site, kind: BoardKind, path: str, contact: str | None) -> DryRun:
+    board = Board(id=kind.value, kind=kind, address=path)
+    opened = compile_site(site.model_copy(update={"named_boards": (board,)}), contact)
+    return attempt(probe, opened, Request(site.name, Stage.LIST, board.id, site.base + path))
+
+
+def front_reason(pings: Sequence[Request], key: str, board: Sequence[Post]) -> str:
+    """Return why a front page tells of all boards, empty if it does not. `board` are the rows of the board `key`."""
+    posted = {ping.key: int(ping.revision.partition("|")[0]) for ping in pings}
+    newest = max((row.last_reply_at or 0 for row in board), default=0)
+    if len(posted) < 2 or key not in posted or 0 < posted[key] < newest - STALE_S:
+        return ""
+    return f"{len(posted)} boards with counts of their posts"
 
 
 def news_reason(rows: Sequence[Post], board: Sequence[Post]) -> str:

@@ -31,8 +31,8 @@ def line_of(request: Request, flag: str = "") -> str:
     whole = "" if flag else request.reach.whole
     if not flag:
         flag = "~" if whole else "?" if request.only_if_new else "=" if request.only_if_named else "!"
-        if flag == "!" and (request.is_again or request.is_hidden):
-            flag = "+" if request.is_again else "-"
+        if flag == "!" and (request.is_again or request.is_hidden or request.is_ping):
+            flag = "+" if request.is_again else "-" if request.is_hidden else "^"
         if flag == "!" and request.is_stored:
             flag = "*"
     word = guard_word(request, f"~{whole}" if whole else "!" if flag == "-" else "")

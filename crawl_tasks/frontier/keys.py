@@ -33,7 +33,8 @@ P is the prefix (setting `redis_prefix`), S a site's name, G one of list, post, 
 | P:stats              | hash   | produced_at, and histograms over all sites: NAME:STAGE:BUCKET and NAME:STAGE:sum   |
 | P:s:S                | hash   | version, terms (window, delay_ms, ...), gate (next_at, paused, crawl_delay_ms,     |
 |                      |        | slow, spent, found, credit, brood, turn, lead: backoff, quiet_hours, fair_share,   |
-|                      |        | backlog_limit, slots), budget and rates (freshness, pulse, busy, scan_at: scan),   |
+|                      |        | backlog_limit, slots), budget and rates (freshness, pulse, busy, scan_at: scan,    |
+|                      |        | ping_at, pinged: news),                                                            |
 |                      |        | breaker (shut:G, readings:G: circuit_breaker), counters, decision: that of the     |
 |                      |        | gate, while it is not `run`, publisher: host:directory of the file, withdrawn: 1   |
 |                      |        | while that directory has no such file, flushes of the guard, old_addresses: those  |
@@ -62,6 +63,7 @@ P is the prefix (setting `redis_prefix`), S a site's name, G one of list, post, 
 | P:s:S:unscanned      | set    | boards before the end of the first scan, whose walk may go on behind it            |
 | P:s:S:overdue        | zset   | board that was due and could not be scanned -> due time, ms                        |
 | P:s:S:by_due         | zset   | board -> due time in ms, of a site that scans ahead of time (scan.lua)             |
+| P:s:S:front          | hash   | board -> counts that a front page showed last: news.lua                            |
 | P:s:S:pending        | hash   | boards of the last publication that are not applied yet: boards.lua                |
 | P:s:S:staged:NAME    | hash   | the same of a publication that has not ended, for minutes                          |
 | P:s:S:board:B        | hash   | line of page 1, interval_ms and bounds, scan, open, started_at, scanned_at,        |
@@ -69,7 +71,7 @@ P is the prefix (setting `redis_prefix`), S a site's name, G one of list, post, 
 |                      |        | walk_open, full_open: open pages of walks and full passes, walk: pages with news   |
 |                      |        | of the last walk, slack, slid: see goes_on(), newest, known_until: times of the    |
 |                      |        | newest row of this scan and of the one before, validator: http_validator.lua,      |
-|                      |        | history, scan_items, slot: scan.lua.                                               |
+|                      |        | history, pace, scan_items, slot: scan.lua, ping: news.lua.                         |
 |                      |        | Of a board that left the file only the counts, until all list pages have ended     |
 
 A site that version 1 began has two more guard keys, P:s:S:guard and P:s:S:g:TABLE:BUCKET: see was_seen_before().

@@ -40,7 +40,7 @@ class Outbox:
         Args:
             pages: the ids of the pages, by site.
             gains: statistics to raise, by site.
-            ages: packed ages of posts when they were stored, by site and board.
+            ages: packed ages of items when they were stored, by site and board.
         """
         ids = {site: [one.decode() for one in some] for site, some in pages.items()}
         reply = self._scripts.call(

@@ -44,6 +44,16 @@ MOST_GAP: Final = 24.0
 STEPS: Final = 12
 """Steps of bisection for an interval: the last one is below a percent."""
 
+UNCHANGED_COST: Final = 0.5
+"""The price of a scan whose page had not changed (304), where a whole page is 1. By default lists have half of the
+gate's rate: at half the price they cannot take more than all of it."""
+
+RECENT: Final = 0.25
+"""The weight of the last scan in a board's lag and cost, and in the wait for scans by a front page."""
+
+LEAST_LAG, MOST_LAG = -0.9, 3.0
+"""The bounds of a lag, in intervals. A scan after a longer stop tells nothing of the next one."""
+
 HOURS: Final = 24
 
 ALIKE: Final = tuple(map(float, range(HOURS + 1)))
@@ -60,6 +70,16 @@ class BoardHistory(NamedTuple):
     hours: float = 0.0
     heat: float = 0.0
     at_h: float = 0.0
+
+
+class Pace(NamedTuple):
+    """The scans of a board as they were: hours behind the plan in the mean, reading included, and the cost of one.
+
+    Scans ahead of time have a negative lag.
+    """
+
+    lag_h: float = 0.0
+    cost: float = 1.0
 
 
 class Scan(NamedTuple):
@@ -150,14 +170,21 @@ def price_of(board: BoardHistory, rate: float, busy: tuple[float, ...], wait_h: 
     return (steady + HOT_WEIGHT * hot) * wait_h
 
 
-def interval(board: BoardHistory, terms: SiteTerms) -> float:
-    """Return the hours until the next scan: the least wait that costs the site's price, within the bounds."""
+def paced(pace: Pace, planned_h: float, passed_h: float, reading_h: float, *, is_unchanged: bool) -> Pace:
+    """Return the pace after a scan that ended `passed_h` after the one before, in place of `planned_h`."""
+    lag = max(LEAST_LAG * planned_h, min(MOST_LAG * planned_h, passed_h - planned_h + reading_h))
+    cost = UNCHANGED_COST if is_unchanged else 1.0
+    return Pace(pace.lag_h + (lag - pace.lag_h) * RECENT, pace.cost + (cost - pace.cost) * RECENT)
+
+
+def interval(board: BoardHistory, terms: SiteTerms, cost: float = 1.0) -> float:
+    """Return the hours until the next scan: the least wait that is worth the scan's cost, within the bounds."""
     rate = rate_of(board, terms)
     rate *= rate / (rate + QUIET * max(LEAST_RATE, terms.mean_rate))
     low, high = math.log(terms.least_h), math.log(max(terms.least_h, terms.most_h))
     for _ in range(STEPS):
         middle = (low + high) / 2
-        if price_of(board, rate, terms.busy, math.exp(middle)) < terms.price:
+        if price_of(board, rate, terms.busy, math.exp(middle)) < terms.price * cost:
             low = middle
         else:
             high = middle

@@ -97,6 +97,7 @@ PRELUDE: Final = (
     "lib/decisions",
     "lib/guard",
     "lib/admission",
+    "lib/news",
     "lib/scan",
     "lib/boards",
     "lib/circuit_breaker",

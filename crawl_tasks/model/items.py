@@ -225,8 +225,9 @@ class StoredChange(NamedTuple):
     """The counts of one stored batch of a site's posts or comments. `unchanged` ones were seen again.
 
     `filled` counts the posts known from a list whose page was stored now. `posted` holds the posting times, where
-    known, of items whose text was stored for the first time, and `by_board` the same for posts whose board is known.
-    `restored` counts the items among `changed` that were deleted and can be read again.
+    known, of items whose text was stored for the first time. `by_board` holds the same of posts, and of the last week's
+    comments, where their board is known. `restored` counts the items among `changed` that were deleted and can be read
+    again.
     """
 
     site: str

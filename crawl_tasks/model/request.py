@@ -91,8 +91,10 @@ class Request(NamedTuple):
     a chain, which stops where nothing is new. With `only_if_named`, a request is admitted only if the thread was named
     before: such a request tells of news in a thread that another board lists. With `is_again`, a request is admitted
     whatever the guard says. With `is_hidden`, the list says that the post is deleted: a known post is not requested
-    until the list no longer says so. With `is_stored`, the database has the page with that revision, which counts for a
-    guard of mode `database` alone. `wait_s` is the time between admission and fetch, in seconds.
+    until the list no longer says so. With `is_ping`, a front page shows a board with this revision, which begins with
+    the time of the last post: the board is due where that is news. With `is_stored`, the database has the page with
+    that revision, which counts for a guard of mode `database` alone. `wait_s` is the time between admission and fetch,
+    in seconds.
     """
 
     site: str
@@ -108,6 +110,7 @@ class Request(NamedTuple):
     source: str = ""
     is_hidden: bool = False
     is_again: bool = False
+    is_ping: bool = False
     wait_s: int = 0
     is_stored: bool = False
 

@@ -1,19 +1,24 @@
-"""The board index: from a forum's front page to the boards on that page, by the index rules of a preset."""
+"""Front pages: the boards there, by the index rules of a preset, and pings of what each row shows of its board."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from crawl_tasks.errors import RefusedAddress
-from crawl_tasks.model import Fetched, Stage
-from crawl_tasks.parse.context import ParseContext, is_key
+from crawl_tasks.errors import ParseError, RefusedAddress
+from crawl_tasks.model import Fetched, Items, Parsed, Request, Stage
+from crawl_tasks.parse.context import ParseContext, is_key, tidy
 from crawl_tasks.parse.document import Document
 from crawl_tasks.parse.rules.compile import compile_rule
-from crawl_tasks.parse.rules.table import TableReader
-from crawl_tasks.sites.board_index_spec import IndexSpec
-from crawl_tasks.sites.field_rules import As, Plain, Rule
+from crawl_tasks.parse.rules.table import Table, TableReader
+from crawl_tasks.sites.board_index_spec import COUNTS, FrontSpec, IndexSpec
+from crawl_tasks.sites.field_rules import As, Plain
 from crawl_tasks.sites.schema import Site
 from crawl_tasks.sites.stages import Format
+
+MOST_SHOWN = 1000
+"""Boards that one front page tells of: Redis compares so many in 6 ms."""
+_KINDS = {"url": As.URL, "below": As.URL, "last_post_at": As.DATE}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +50,7 @@ class IndexReader:
         self._site = site
         self._context = ParseContext(site)
         self._is_json = spec.format is Format.JSON
-        columns = {
-            name: compile_rule(rule, self._context.want(_kind_of(name, rule), stage=Stage.LIST), at_page=False)
-            for name, rule in spec.fields.items()
-        }
-        self._table = TableReader(spec.record, columns, nested=False)
+        self._rows = _reader_of(self._context, spec)
         self._zone = compile_rule(spec.timezone, self._context.want(), at_page=True).read if spec.timezone else None
         self._zone_apart = spec.timezone_at
         self._zone_is_json = spec.timezone is not None and spec.timezone.json_path is not None
@@ -62,12 +63,10 @@ class IndexReader:
         """
         document = Document(page, self._site.encoding, self._site.drop_params)
         where = document.json if self._is_json else document.root
-        table = self._table.read(where, document)
         found: dict[str, FoundBoard] = {}
         left_out: list[str] = []
-        for place in range(len(table.records)):
-            row = {name: _text(column[place]) for name, column in table.columns.items()}
-            key = row.get("board") or self._key_in(row.get("url"))
+        for row in _rows_of(self._rows.read(where, document)):
+            key = row.get("board") or _key_in(self._context, row.get("url"))
             if key is not None and is_key(key):
                 found.setdefault(key, FoundBoard(key, row.get("title"), row.get("url"), row.get("parent")))
             elif row.get("url"):
@@ -88,16 +87,61 @@ class IndexReader:
             return None
         return _text(self._zone(document.json if self._zone_is_json else document.root, document))
 
-    def _key_in(self, url: str | None) -> str | None:
-        try:
-            target = self._context.addresses.read(url) if url else None
-        except RefusedAddress:
-            return None
-        return target.key if target is not None and target.stage is Stage.LIST else None
+
+class FrontReader:
+    """Reader of the boards of kind front of one site."""
+
+    def __init__(self, context: ParseContext, spec: FrontSpec) -> None:
+        self._context = context
+        self._is_json = spec.format is Format.JSON
+        self._rows = _reader_of(context, spec)
+
+    def read(self, request: Request, document: Document) -> Parsed:
+        """Return a ping for each board of the page: the counts of its row, or of the row that counts it too.
+
+        Raises:
+            ParseError: No row names a board.
+        """
+        table = self._rows.read(document.json if self._is_json else document.root, document)
+        own: dict[str, str] = {}
+        below: dict[str, str] = {}
+        for row in _rows_of(table):
+            counts = tidy("|".join(row[name] or "" for name in COUNTS if name in row))
+            revision = f"{row.get('last_post_at') or 0}|{counts}"
+            key = row.get("board") or _key_in(self._context, row.get("url"))
+            if key is not None and is_key(key) and counts.strip("|"):
+                own.setdefault(key, revision)
+                keys = (_key_in(self._context, url) for url in (row.get("below") or "").split())
+                below.update((one, revision) for one in keys if one is not None)
+        if not own:
+            raise ParseError(f"{request.site}: front: no row shows counts of a board, mend it; {request.address}")
+        shown, notes = list((below | own).items()), table.notes
+        if len(shown) > MOST_SHOWN:
+            notes += (f"{len(shown)} boards on one page: only the first {MOST_SHOWN} are looked at",)
+        pings = (request._replace(key=key, revision=revision, is_ping=True) for key, revision in shown[:MOST_SHOWN])
+        return Parsed(Items(request.site), tuple(pings), notes=notes, is_cut=bool(notes))
 
 
-def _kind_of(name: str, rule: Rule) -> As:
-    return rule.as_ or (As.URL if name == "url" else As.TEXT)
+def _reader_of(context: ParseContext, spec: IndexSpec | FrontSpec) -> TableReader:
+    columns = {
+        name: compile_rule(rule, context.want(rule.as_ or _KINDS.get(name, As.TEXT), stage=Stage.LIST), at_page=False)
+        for name, rule in spec.fields.items()
+    }
+    return TableReader(spec.record, columns, nested=False)
+
+
+def _rows_of(table: Table) -> Iterator[dict[str, str | None]]:
+    for place in range(len(table.records)):
+        yield {name: _text(column[place]) for name, column in table.columns.items()}
+
+
+def _key_in(context: ParseContext, url: str | None) -> str | None:
+    """Return the board that an address names, None for another address."""
+    try:
+        target = context.addresses.read(url) if url else None
+    except RefusedAddress:
+        return None
+    return target.key if target is not None and target.stage is Stage.LIST else None
 
 
 def _text(value: Plain) -> str | None:

@@ -13,6 +13,7 @@ from lxml import etree
 from crawl_tasks.errors import ParseError, RefusedAddress
 from crawl_tasks.model import Items, Parsed, Post, Request, Stage
 from crawl_tasks.model.surrogates import whole_xml
+from crawl_tasks.parse.board_index import FrontReader
 from crawl_tasks.parse.context import ParseContext, tidy
 from crawl_tasks.parse.document import Document
 from crawl_tasks.sites.addresses import Target
@@ -34,11 +35,13 @@ class Link(NamedTuple):
 
 
 class HubReader:
-    """Reader of the boards of one site that are hubs, feeds or sitemaps."""
+    """Reader of the boards of one site that are no lists: front pages, hubs, feeds and sitemaps."""
 
     def __init__(self, context: ParseContext) -> None:
         self._context = context
         self.kinds = {board.id: board.kind for board in context.site.own_boards if board.kind not in LISTS}
+        front = context.site.front
+        self._front = FrontReader(context, front) if front is not None else None
         # A list writes the revision of a thread in another way. Beside lists a hub therefore only names threads, or
         # each of the two would take the other's revision for news.
         self._has_revisions = len(self.kinds) == context.site.board_count
@@ -50,6 +53,8 @@ class HubReader:
             ParseError: The page is no feed or sitemap, or no link leads to a post.
         """
         kind = self.kinds[request.key]
+        if kind is BoardKind.FRONT and self._front is not None:
+            return self._front.read(request, document)
         if kind is BoardKind.HUB:
             return self._parsed(request, document, list(_anchors(document)))
         root = _xml(request, document, self._context.site.gate.max_body_bytes)

@@ -25,7 +25,7 @@ from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.revisit import Scan, scan_of
 from crawl_tasks.model import Stage
 from crawl_tasks.registry.site_publisher import publish_site
-from crawl_tasks.sites.schema import BoardKind, Site
+from crawl_tasks.sites.schema import TELLS_ALL, Site
 from crawl_tasks.sites.site_json import read_site
 from crawl_tasks.store.queries import KnownRequests, posting_hours, remembered
 from crawl_tasks.store.upsert import Store
@@ -186,7 +186,7 @@ class Rebuild:
         now_s = self._frontier.clock_ms() // 1000
         past = posting_hours(self._store, site.name, now_s - PAST_H * 3600, now_s)
         everywhere = sum(past.values(), Counter[int]())
-        return past | {board.id: everywhere for board in site.own_boards if board.kind is BoardKind.NEWS and everywhere}
+        return past | {board.id: everywhere for board in site.own_boards if board.kind in TELLS_ALL and everywhere}
 
 
 def _learned(past: Mapping[str, Counter[int]], board: str, at_ms: int) -> tuple[Scan | None, list[int]]:

@@ -18,18 +18,18 @@ from crawl_tasks.sites.addresses import Addresses
 from crawl_tasks.sites.crawl_policy import Freshness, Schedule
 from crawl_tasks.sites.old_addresses import OldAddresses
 from crawl_tasks.sites.quiet_hours import minutes, offsets
-from crawl_tasks.sites.schema import Board, BoardKind, Site
+from crawl_tasks.sites.schema import TELLS_ALL, Board, BoardKind, Site
 from crawl_tasks.sites.site_json import dump_site, read_site
 from crawl_tasks.sites.start_entry import first_page
 
 LEASE_GRACE_S = 15.0
 """Time for parsing and the commit, in seconds. A lease lasts as long as this and the deadline of an attempt."""
 
-NEWS_SHARE = 0.85
-"""The most of the budget of list requests that pages of all news take."""
+NEWS_SHARE = {BoardKind.NEWS: 0.85, BoardKind.FRONT: 0.4}
+"""The most of the budget of list requests that such pages take. A front page leaves more to the boards it names."""
 
 NEWS_PART = 0.25
-"""The interval of a page of all news, as a part of the goal. At a half, the threads of one look queue at the gate."""
+"""The interval of such a page, as a part of the goal. At a half, the threads of one look queue at the gate."""
 
 _SAMPLE = 20
 """Boards whose terms stand for all in a signature."""
@@ -160,11 +160,11 @@ def terms_of(site: Site) -> dict[str, str | int]:
 
 
 def _budget_and_goal(site: Site) -> str:
-    """Return list requests an hour, the goal in hours and the news pages, or nothing for another schedule."""
+    """Return list requests an hour, the goal in hours and the pages that tell of all boards, or nothing."""
     if site.revisits_by is not Schedule.PRICED:
         return ""
     freshness = site.freshness or Freshness()
-    news = "".join(f" {board.id}" for board in site.own_boards if board.kind is BoardKind.NEWS)
+    news = "".join(f" {board.id}" for board in site.own_boards if board.kind in TELLS_ALL)
     return f"{_requests_s(site) * 3600:g} {freshness.goal_s / 3600:g}{news}"
 
 
@@ -173,11 +173,11 @@ def _requests_s(site: Site) -> float:
     return (site.freshness or Freshness()).requests_s or gate_s / 2
 
 
-def _news_interval_s(site: Site) -> float:
+def _news_interval_s(site: Site, kind: BoardKind) -> float:
     """Return the seconds between two looks at a page of all news: a quarter of the goal, or what the budget allows."""
     # The rest of the budget stays with the boards, whose own scans show what the page hides.
-    pages = sum(board.kind is BoardKind.NEWS for board in site.own_boards)
-    return max(1.0, NEWS_PART * (site.freshness or Freshness()).goal_s, pages / (NEWS_SHARE * _requests_s(site)))
+    pages = sum(board.kind in TELLS_ALL for board in site.own_boards)
+    return max(1.0, NEWS_PART * (site.freshness or Freshness()).goal_s, pages / (NEWS_SHARE[kind] * _requests_s(site)))
 
 
 def board_terms(site: Site) -> list[BoardTerms]:
@@ -219,8 +219,8 @@ def _terms_of_board(site: Site, board: Board, addresses: Addresses) -> BoardTerm
             min_s = min(min_s, (board.goal_s or (site.freshness or Freshness()).goal_s) / 2)
         if board.goal_s is not None:
             min_s, start_s, max_s = (min(one, board.goal_s) for one in (min_s, start_s, max_s))
-    if site.revisits_by is Schedule.PRICED and board.kind is BoardKind.NEWS:
-        start_s = min_s = max_s = _news_interval_s(site)
+    if site.revisits_by is Schedule.PRICED and board.kind in NEWS_SHARE:
+        start_s = min_s = max_s = _news_interval_s(site, board.kind)
     if board.interval_s is not None:
         start_s = min_s = max_s = board.interval_s
     return BoardTerms(board.id, line_of(scan), round(start_s * 1000), round(min_s * 1000), round(max_s * 1000))

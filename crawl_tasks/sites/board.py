@@ -1,4 +1,4 @@
-"""A board of a site file: a list of threads, a page of all news, or a page that only links to threads."""
+"""A board of a site file: a list of threads, a page that tells of all boards, or one that only links to threads."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ class BoardKind(StrEnum):
 
     LIST = "list"
     NEWS = "news"
+    FRONT = "front"
     HUB = "hub"
     FEED = "feed"
     SITEMAP = "sitemap"
@@ -24,6 +25,9 @@ class BoardKind(StrEnum):
 
 LISTS: Final = frozenset({BoardKind.LIST, BoardKind.NEWS})
 """The kinds whose pages are read by the site's `list` rules."""
+
+TELLS_ALL: Final = frozenset({BoardKind.NEWS, BoardKind.FRONT})
+"""The kinds whose pages tell of news on all boards."""
 
 
 class Board(Part):
@@ -49,7 +53,8 @@ class Board(Part):
     kind: BoardKind = Field(
         default=BoardKind.LIST,
         description="list; news: a list of the newest replies over all boards, whose rows belong to the boards they "
-        "name; or a page that only links to threads: hub, feed, sitemap.",
+        "name; front: a front page, whose counts tell which boards have news; or a page that only links to threads: "
+        "hub, feed, sitemap.",
     )
 
     @field_validator("id", "parent", mode="before")

@@ -1,4 +1,4 @@
-"""The front page in a preset: the addresses to try, the rules that find the boards there, and the pages of all news."""
+"""Front pages: in a preset the rules that find the boards, in a site those that read the counts of each board."""
 
 from __future__ import annotations
 
@@ -11,6 +11,29 @@ from crawl_tasks.sites.stages import FieldName, Format, suggest
 
 INDEX_FIELDS = ("board", "url", "title", "parent")
 Path = Annotated[str, StringConstraints(pattern=r"^/[!-~]*$", max_length=1000)]
+
+
+FRONT_FIELDS = ("board", "url", "below", "topics", "posts", "last_post", "last_post_at")
+COUNTS = ("topics", "posts", "last_post")
+
+
+class FrontSpec(Part):
+    """How to read boards of kind front. One record is one board, with counts that change when the board does."""
+
+    format: Format = Field(default=Format.HTML, description="html, or json for an API.")
+    record: Pattern = Field(description="Finds the rows.")
+    fields: dict[FieldName, Pattern] = Field(
+        description="board (its id) or url; below: addresses of the boards that the row counts too, joined by a blank; "
+        "topics, posts and last_post: texts that change when the board does; last_post_at."
+    )
+
+    @model_validator(mode="after")
+    def _can_be_read(self) -> Self:
+        for name in self.fields:
+            require(name in FRONT_FIELDS, f"fields.{name} is not known{suggest(name, FRONT_FIELDS)}")
+        require("board" in self.fields or "url" in self.fields, "needs fields.board or fields.url")
+        require(not self.fields.keys().isdisjoint(COUNTS), f"needs one of fields.{', fields.'.join(COUNTS)}")
+        return self
 
 
 class IndexSpec(Part):

@@ -39,6 +39,7 @@ SECTIONS: tuple[tuple[str, type[BaseModel]], ...] = (
     ("post", stages.PostSpec),
     ("post.comments", stages.Records),
     ("comment", stages.CommentSpec),
+    ("front", board_index_spec.FrontSpec),
     ("login", site_login.SiteLogin),
     ("hooks", event_hooks.Hooks),
     ("items", item_steps.ItemStep),

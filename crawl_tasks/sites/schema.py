@@ -20,7 +20,8 @@ from pydantic import BeforeValidator, Field, StringConstraints, field_validator,
 from crawl_tasks.errors import ConfigError, RefusedAddress
 from crawl_tasks.model import Stage
 from crawl_tasks.proxy import read_proxy
-from crawl_tasks.sites.board import LISTS, Board, BoardKind, Line, from_id
+from crawl_tasks.sites.board import LISTS, TELLS_ALL, Board, BoardKind, Line, from_id
+from crawl_tasks.sites.board_index_spec import FrontSpec
 from crawl_tasks.sites.board_list import boards_of, own_places, size_of, unpack
 from crawl_tasks.sites.crawl_policy import (
     Breaker,
@@ -173,6 +174,7 @@ class Site(Part):
     comment: CommentSpec | None = Field(
         default=None, description="How to read comment pages; left out, there are none."
     )
+    front: FrontSpec | None = Field(default=None, description="How to read boards of kind front.")
     min_items_per_minute: Seconds = Field(
         default=0.0, ge=0, le=1_000_000, description="Fewer items a minute, over 15 minutes, raise an alert; 0: none."
     )
@@ -343,6 +345,8 @@ class Site(Part):
                 any(one.next or one.pages or one.total for one in pagers),
                 "post.pages: nothing says whether there are more comment pages; give pages, total or next",
             )
+        has_front = any(board.kind is BoardKind.FRONT for board in self.own_boards)
+        require(self.front is not None or not has_front, "front is missing: it says how to read boards of kind front")
         check_addresses(self.stages, self.base)
         for key, address in (("form", self.login.form or "/"), ("check", self.login.check)) if self.login else ():
             is_own = origin_of(normalize_below(self.base, address)) == origin_of(self.base)
@@ -363,4 +367,4 @@ def _place(value: str) -> str:
     return f"{where.scheme}://{where.netloc}{where.path.rstrip('/')}"
 
 
-__all__ = ["LISTS", "Board", "BoardKind", "GuardMode", "Order", "Site"]
+__all__ = ["LISTS", "TELLS_ALL", "Board", "BoardKind", "GuardMode", "Order", "Site"]

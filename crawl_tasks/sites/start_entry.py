@@ -16,7 +16,7 @@ import orjson
 from crawl_tasks.errors import ConfigError, SiteError
 from crawl_tasks.model import FULL_REACH, Priority, Reach, Request, Stage
 from crawl_tasks.sites.addresses import Addresses
-from crawl_tasks.sites.schema import Board, BoardKind, Site
+from crawl_tasks.sites.schema import TELLS_ALL, Board, Site
 from crawl_tasks.urls import normalize
 
 MOST_PAGES = 100_000
@@ -54,7 +54,7 @@ def first_page(site: Site, board: Board, addresses: Addresses, revision: str) ->
     if address is None:
         raise SiteError(f"site {site.name}: board {board.id} has no address; give list.address, or the board's own")
     priority = site.priority.list if board.priority is None else board.priority
-    if board.kind is BoardKind.NEWS and board.priority is None:
+    if board.kind in TELLS_ALL and board.priority is None:
         # One look at all boards goes before looks at single ones, and so do the threads that it finds.
         priority = min(9, priority + 1)
     return Request(site.name, Stage.LIST, board.id, address, page=1, revision=revision, priority=priority)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from pydantic import BaseModel, ValidationError
 
-from crawl_tasks.sites import crawl_policy, event_hooks, item_steps, schema, stages
+from crawl_tasks.sites import board_index_spec, crawl_policy, event_hooks, item_steps, schema, stages
 from crawl_tasks.sites.field_rules import Rule
 from crawl_tasks.sites.yaml_tree import Path, Tree
 
@@ -24,6 +24,7 @@ _SECTIONS: dict[str, type[BaseModel]] = {
     "post": stages.PostSpec,
     "comment": stages.CommentSpec,
     "comments": stages.Records,
+    "front": board_index_spec.FrontSpec,
     "hooks": event_hooks.Hooks,
     "items": item_steps.ItemStep,
 }

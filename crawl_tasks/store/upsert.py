@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from types import TracebackType
 from typing import Final, Self
 
@@ -25,7 +26,7 @@ from crawl_tasks.store.future_rows import AHEAD_S, bring_back, find_ahead, newes
 from crawl_tasks.store.rows import request_rows
 from crawl_tasks.store.sanitize import clean, storable
 from crawl_tasks.store.statements import Statements
-from crawl_tasks.store.write_table import WriteCounts, settle
+from crawl_tasks.store.write_table import PORTION, WriteCounts, settle
 
 # Errors of a batch with a value that the model does not allow, or that the encoder does not take.
 _OF_VALUES: Final = (TypeError, AttributeError, ValueError, OverflowError)
@@ -185,6 +186,8 @@ class Store:
             if batch.memberships:
                 self._statements.add(connection, tables.memberships, sorted(batch.memberships))
             comments = settle(connection, self._statements, batch.comments, change)
+            for site, counts in comments.items():
+                counts.locate(_boards_of(connection, site, counts.by_thread))
             followed = follow_up(connection, pages)
             gone = settle(connection, self._statements, gather(followed.gone).comments, change)
             if batch.visits:
@@ -206,6 +209,17 @@ def _add(tallies: dict[str, WriteCounts], more: Mapping[str, WriteCounts]) -> No
     for site, tally in more.items():
         known = tallies.setdefault(site, WriteCounts())
         known.rows, known.changed = known.rows + tally.rows, known.changed + tally.changed
+
+
+def _boards_of(connection: Connection, site: str, threads: Iterable[str]) -> dict[str, str]:
+    """Return the known boards of threads."""
+    found: dict[str, str] = {}
+    ids = iter(sorted(threads))
+    while some := list(islice(ids, PORTION)):
+        at = tables.posts.c
+        query = select(at.post_id, at.forum_id).where(at.site == site, at.post_id.in_(some), at.forum_id.is_not(None))
+        found.update((thread, str(board)) for thread, board in connection.execute(query))
+    return found
 
 
 def _gains(kind: Kind, tallies: Mapping[str, WriteCounts]) -> Iterator[StoredChange]:

@@ -7,7 +7,7 @@ rows, then the stored ones, by key. So no two writers ever wait for each other i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from operator import itemgetter
@@ -18,7 +18,7 @@ from sqlalchemy import Connection
 from crawl_tasks.model import UNREADABLE
 from crawl_tasks.store.batch import Gathered
 from crawl_tasks.store.merge import Replaced, merge
-from crawl_tasks.store.rows import POSTS, Key, Row, Shape, digest
+from crawl_tasks.store.rows import COMMENTS, POSTS, Key, Row, Shape, digest
 from crawl_tasks.store.statements import Statements
 
 # No key has a NUL, so joined keys sort like the tuples, and compare in one step.
@@ -26,6 +26,7 @@ _BY_TEXT: Final = "\0".join
 _SITE_OF: Final = itemgetter(0)
 # Rows of one insert: only portions that hold a known row are read back.
 PORTION: Final = 250
+WEEK_S: Final = 604_800
 
 
 @dataclass(slots=True)
@@ -33,8 +34,9 @@ class WriteCounts:
     """Counts of a site's rows of one table, filled while the transaction goes on.
 
     `filled` rows were known from a list only and got their text. `posted` has the posting times of rows whose text is
-    stored for the first time, and `by_board` the same of posts whose board is known. `restored` rows, of those that
-    changed, were deleted and are readable again.
+    stored for the first time, and `by_board` the same of posts whose board is known, and of the last week's
+    comments (`by_thread`) whose board `locate` knows. `restored` rows, of those that changed, were deleted and
+    are readable again.
     """
 
     rows: int = 0
@@ -44,6 +46,7 @@ class WriteCounts:
     restored: int = 0
     posted: list[int] = field(default_factory=list)
     by_board: dict[str, list[int]] = field(default_factory=dict)
+    by_thread: dict[str, list[int]] = field(default_factory=dict)
 
     def note_posted(self, shape: Shape, rows: Sequence[Row]) -> None:
         """Note the known posting times of rows whose text is stored for the first time."""
@@ -60,6 +63,17 @@ class WriteCounts:
             for row, time in zip(rows, times, strict=True):
                 if row[board_at] is not None and time is not None:
                     self.by_board.setdefault(str(row[board_at]), []).append(time)
+        elif shape is COMMENTS:
+            for row, time in zip(rows, times, strict=True):
+                # Older ones tell when the crawl began. Their boards need not be looked up.
+                if time is not None and time > float(str(row[shape.key_size])) - WEEK_S:
+                    self.by_thread.setdefault(str(row[1]), []).append(time)
+
+    def locate(self, boards: Mapping[str, str]) -> None:
+        """Add the times of comments to those of their boards, by the board of each thread."""
+        for thread, times in self.by_thread.items():
+            if thread in boards:
+                self.by_board.setdefault(boards[thread], []).extend(times)
 
 
 def settle(

@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
-from operator import attrgetter
+from operator import add, attrgetter
 from typing import Protocol
 
 from crawl_tasks.errors import BackendError, ConfigError, DataRejected
@@ -161,7 +161,7 @@ class OutboxConsumer:
         return counted
 
     def _ages(self, gains: Iterable[StoredChange]) -> dict[str, dict[str, list[int]]]:
-        """Return the ages of stored posts by site and board, of posts written since the site is watched."""
+        """Return the ages of stored items by site and board, of items written since the site is watched."""
         counted: dict[str, dict[str, list[int]]] = {}
         now = time.time()
         for gain in gains:
@@ -169,7 +169,8 @@ class OutboxConsumer:
             for board, posted in gain.by_board.items():
                 ages = [max(0.0, now - at) for at in posted if at >= since]
                 if ages:
-                    counted.setdefault(gain.site, {})[board] = packed(AGES_S, ages)
+                    of_site, more = counted.setdefault(gain.site, {}), packed(AGES_S, ages)
+                    of_site[board] = list(map(add, of_site.get(board, [0] * len(more)), more))
         return counted
 
     def _keep_sites(self, store: Sink, names: set[str]) -> None:

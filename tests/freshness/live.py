@@ -30,8 +30,8 @@ BOARDS, RATE_S, GATE_S = 50, 0.5, 2.0
 SITE = "live"
 PAGES_A_SCAN = 1.3
 """List pages of a scan in the mean, as a scan with news walks on. Scans at fixed intervals know no budget."""
-LOOK_S, DRAIN_S = 0.1, 60.0
-"""Seconds between two looks at the database, and after the last measured post."""
+LOOK_S = 0.1
+"""Seconds between two looks at the database."""
 
 POLICIES = {
     "fixed": "schedule: fixed\ninterval: {{min_s: 1, start_s: {uniform:g}, max_s: 86400}}",
@@ -39,18 +39,19 @@ POLICIES = {
     "adaptive": "schedule: adaptive\ninterval: {{min_s: 15, start_s: {uniform:g}, max_s: 900}}",
     "priced": "freshness: {{goal_s: {goal:g}, requests_s: {budget:g}}}\ninterval: {{min_s: 1, start_s: {uniform:g}}}",
 }
-POLICIES["news"] = POLICIES["priced"]
+POLICIES["news"] = POLICIES["front"] = POLICIES["priced"]
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A run: seconds of posting unmeasured and measured, list requests a second, goal in seconds, and the seed.
+    """A run: seconds of posting measured, before and after, list requests a second, goal in seconds, and the seed.
 
     With `history`, the first crawl of so many threads a board goes on while the forum is watched.
     """
 
     seconds: float = 240.0
     warm_up_s: float = 90.0
+    drain_s: float = 60.0
     budget_s: float = 1.0
     goal_s: float = 10.0
     seed: int = 1
@@ -64,8 +65,8 @@ class Plan:
     def site_file(self, policy: str, *, is_open: bool) -> str:
         """Return the site file. An open gate is for the first crawl."""
         boards = [str(number + 1) for number in range(BOARDS)]
-        if policy == "news":
-            boards.append("{id: news, kind: news, address: /news}")
+        if policy in ("news", "front"):
+            boards.append(f"{{id: {policy}, kind: {policy}, address: /{policy}}}")
         terms = POLICIES[policy].format(uniform=self.uniform_s, goal=self.goal_s, budget=self.budget_s)
         gate = "{window: 16, delay_s: 0}" if is_open else f"{{window: 4, delay_s: {1 / GATE_S:g}}}"
         return f"{RULES}gate: {gate}\nboards: [{', '.join(boards)}]\n{terms}\n"
@@ -136,7 +137,7 @@ class Run:
         self.forum.post(self.plan.seconds)
         end, last = time.time(), len(self.forum.items)
         # What is posted meanwhile is not measured. It keeps the scans as busy as before.
-        self.forum.post(DRAIN_S)
+        self.forum.post(self.plan.drain_s)
         stopped.set()
         for thread in threads:
             thread.join()
@@ -162,7 +163,7 @@ class Run:
     def _watch_boards(self, stopped: Event) -> None:
         while not stopped.wait(5.0):
             boards = Inspector(self.world.frontier).boards(SITE)
-            self.looks.append({board.board: (board.rate_h, board.interval_ms / 1000) for board in boards})
+            self.looks.append({board.board: (board.rate_h, board.gap_s) for board in boards})
 
     def _result(self, begin: float, end: float, first: int, last: int) -> Result:
         paths = [path for at, path in self.forum.log if begin <= at < end]
@@ -177,7 +178,7 @@ class Run:
             listed_to_row=[(item.stored or now) - (item.listed or now) for item in items],
             missing=sum(item.stored is None for item in items),
         )
-        if self.policy in ("priced", "news"):
+        if POLICIES[self.policy] == POLICIES["priced"]:
             predicted = [expected_delay_s(list(look.values()), SHARE) for look in self.looks]
             result.predicted_s = _mean([one for one in predicted if one is not None])
         if self.policy == "priced":  # beside a page of all news it is not the board's own scan that counts
@@ -238,6 +239,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.freshness.live", description=__doc__)
     parser.add_argument("--seconds", type=float, default=Plan.seconds, help="measured seconds (default: %(default)s)")
     parser.add_argument("--warm-up", type=float, default=Plan.warm_up_s, help="seconds before (default: %(default)s)")
+    parser.add_argument("--drain", type=float, default=Plan.drain_s, help="seconds after (default: %(default)s)")
     parser.add_argument("--policies", default=",".join(POLICIES), help="(default: %(default)s)")
     parser.add_argument("--seed", type=int, default=Plan.seed, help="of the forum (default: %(default)s)")
     parser.add_argument(
@@ -247,7 +249,7 @@ def main() -> None:
     names = said.policies.split(",")
     if unknown := set(names) - POLICIES.keys():
         parser.error(f"there is no policy {', '.join(sorted(unknown))}; there are {', '.join(POLICIES)}")
-    plan = Plan(seconds=said.seconds, warm_up_s=said.warm_up, seed=said.seed, history=said.history)
+    plan = Plan(said.seconds, said.warm_up, said.drain, seed=said.seed, history=said.history)
     head = ["policy", "lists/s", "requests/s", "items", "listed p50 · p95 · p99 · mean, s"]
     head += ["fetched", "row", "listed to row", "not found", "predicted p95 until listed, s"]
     sys.stdout.write(f"| {' | '.join(head)} |\n{'|---' * len(head)}|\n")

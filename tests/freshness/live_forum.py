@@ -31,6 +31,9 @@ list:
   fields: {post_id: {attr: data-id}, title: a, reply_count: .replies, last_reply_at: time}
   revision: [reply_count]
   next: a.next
+front:
+  record: .board
+  fields: {board: {attr: data-id}, posts: .posts, last_post_at: time}
 post:
   address: /thread/{post}
   fields: {title: h1, forum_id: {css: h1, attr: data-board}, body: .body, created_at: h1 + time}
@@ -121,9 +124,11 @@ class LiveForum:
         """Return a page, and log the request. None means there is no such page."""
         with self._lock:
             self.log.append((time.time(), path))
-            found = re.fullmatch(r"/(board|thread)/(\d+)(?:/(\d+))?|/(news)", path)
+            found = re.fullmatch(r"/(board|thread)/(\d+)(?:/(\d+))?|/(news)|/(front)", path)
             if found is None:
                 return None
+            if found[5]:
+                return self._front()
             if found[4]:
                 newest = nlargest(NEWS_ROWS, self._threads, key=lambda thread: self._threads[thread][-1].number)
                 return self._rows(newest)
@@ -135,6 +140,17 @@ class LiveForum:
             more = len(order) > begin + ROWS
             link = f"<a class=next href=/board/{found[2]}/{int(found[3]) + 1}>more</a>" if more else ""
             return self._rows(order[begin : begin + ROWS]) + link
+
+    def _front(self) -> str:
+        newest: dict[str, Item] = {}
+        posts: dict[str, int] = dict.fromkeys(self.rates, 0)
+        for item in self.items:
+            newest[item.board] = item
+            posts[item.board] += 1
+        return "".join(
+            f"<div class=board data-id={board}><i class=posts>{count}</i>{_time(newest[board].posted)}</div>"
+            for board, count in posts.items()
+        )
 
     def _rows(self, threads: list[int]) -> str:
         rows = []

@@ -122,3 +122,40 @@ def test_a_reply_that_the_news_page_is_still_to_show_is_not_taken_for_hidden(
 
     assert round(float(client.hget("test:s:demo:board:1", "history").split()[0])) == counted
     assert "news:missed" not in Inspector(crawl.frontier).count_requests("demo").stats
+
+
+def test_in_the_first_hour_the_news_page_has_its_own_rate_and_boards_hide_nothing_yet(
+    crawl: SmallCrawl, client: redis.Redis
+) -> None:
+    begun(crawl)
+    for replies in range(4, 9):
+        news(crawl, f"7 {replies}", "8 0")
+        crawl.forum.board("1", 1, f"7 {replies}", "8 0")
+        only(client, crawl, "news")
+    only(client, crawl, "1")
+
+    items, hours, _, _, rate, _ = map(float, client.hget("test:s:demo:board:news", "history").split())
+    hidden = float(client.hget("test:s:demo:board:1", "history").split()[4])
+
+    assert rate == pytest.approx(items / hours, rel=0.3)
+    assert hidden < 0.001
+
+
+def test_the_price_of_many_boards_that_hide_nothing_lets_them_wait(crawl: SmallCrawl, client: redis.Redis) -> None:
+    boards = [str(number) for number in range(1, 31)]
+    crawl.publish(SITE.replace("[1,", f"[{', '.join(boards)},"))
+    for board in boards:
+        crawl.forum.board(board, 1)
+    news(crawl)
+    crawl.scan()
+    rates = [
+        float(said.split()[4]) for board in boards if (said := client.hget(f"test:s:demo:board:{board}", "history"))
+    ]
+    crawl.client.hdel("test:s:demo", "scan_at")
+    crawl.scan()
+
+    assert len(rates) > 1
+    assert max(rates) < 0.001
+    # 30 boards and 100 requests a second: an equal share is a scan in 0.3 s.
+    price = float(client.hget("test:s:demo", "pulse").split()[0])
+    assert price > 1e-6 * 0.5 * (0.3 / 3600) ** 3.5

@@ -11,10 +11,13 @@ import redis
 from crawl_tasks.frontier.admin.admin import Admin
 from crawl_tasks.frontier.admin.board_schedule import Act
 from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.frontier.inspect.inspector import Inspector
+from crawl_tasks.frontier.revisit import UNCHANGED_COST, BoardHistory, SiteTerms, interval
 from crawl_tasks.model import Items, Parsed, Post
 from crawl_tasks.monitor.progress import plain_text
 from crawl_tasks.monitor.snapshot import take_snapshot
 from tests.frontier.by_hand import board, lease, post, released
+from tests.frontier.small_crawl import SmallCrawl
 
 DAY_MS = 86_400_000
 GOAL_H = 1.0
@@ -192,3 +195,49 @@ def test_status_shows_goal_and_expectation(frontier: Frontier, client: redis.Red
     client.hset("test:s:demo", "pulse", "1 10 5 40 10")
 
     assert "  fresh    25% of new replies are expected within 30 min" in plain_text(take_snapshot(frontier, ["demo"]))
+
+
+def test_a_scan_whose_page_had_not_changed_costs_half_of_the_budget_of_another(
+    crawl: SmallCrawl, client: redis.Redis
+) -> None:
+    crawl.publish("boards: [1]\nfreshness: {goal_s: 60, requests_s: 0.1}\n")
+    crawl.forum.board("1", 1, "7 0 2026-01-01 10:00:01")
+    crawl.forum.thread("7")
+    crawl.forum.etags["/list/1/1"] = '"a"'
+
+    def cost_of_a_scan() -> float:
+        client.hdel("test:s:demo", "scan_at")
+        crawl.scan()
+        return float(client.hget("test:s:demo", "scan_at")) - crawl.frontier.clock_ms()
+
+    whole, unchanged = cost_of_a_scan(), cost_of_a_scan()
+
+    assert len(crawl.forum.asked_if) == 1
+    assert whole - unchanged == pytest.approx(5000, abs=200)
+    assert client.hget("test:s:demo:board:1", "pace").split()[1] == b"0.875"
+
+
+def test_a_board_whose_scans_cost_half_is_scanned_more_often() -> None:
+    terms = SiteTerms(price=5.0, mean_rate=1.0, least_h=0.001, most_h=100.0)
+    board = BoardHistory(items=20, hours=20, at_h=490_000)
+
+    assert interval(board, terms, cost=UNCHANGED_COST) < 0.9 * interval(board, terms)
+
+
+def test_scans_that_come_late_lower_the_share_that_is_expected_in_time(
+    frontier: Frontier, client: redis.Redis, watch: Watch
+) -> None:
+    watch(board("1", 60_000, 60_000, 60_000), freshness=f"60 {1 / 60}")
+    scan_all(frontier, client, {"1": [30] * 20})
+    at_first = float(client.hget("test:s:demo", "pulse").split()[4])
+    history = client.hget("test:s:demo:board:1", "history").split()
+    history[3] = b"%.10g" % (float(history[3]) - 1 / 30)  # two minutes ago, where one was planned
+    client.hset("test:s:demo:board:1", "history", b" ".join(history))
+
+    scan_all(frontier, client, {"1": [30] * 20})
+
+    rate, in_time = map(float, client.hget("test:s:demo", "pulse").split()[3:])
+    assert at_first > 0
+    assert in_time / rate == pytest.approx(0.8, abs=0.01)
+    [state] = Inspector(frontier).boards("demo")
+    assert state.gap_s == pytest.approx(75, abs=1)

@@ -9,12 +9,15 @@ import pytest
 import redis
 
 from crawl_tasks.frontier.revisit import (
+    UNCHANGED_COST,
     BoardHistory,
+    Pace,
     SiteTerms,
     busy_sums,
     interval,
     moved_price,
     observe,
+    paced,
     rate_of,
     scan_of,
 )
@@ -28,7 +31,9 @@ for i, step in ipairs(steps) do
   local t = {price = step.price, mean = step.mean, least = step.least, most = step.most, busy = busy_sums(step.counts)}
   local h = observe({items = step.items, hours = step.hours, heat = step.heat, at = step.at}, scan, t, step.now)
   answers[i] = string.format('%.12g %.12g %.12g %.12g %.12g %.12g', h.items, h.hours, h.heat, rate_of(h, t),
-    next_interval(h, t), moved_price(step.price, 50, step.late, 2))
+    next_interval(h, t, step.cost), moved_price(step.price, 50, step.late, 2))
+  local pace = paced({lag = step.lag, cost = step.cost}, step.planned, step.passed, step.reading, step.unchanged)
+  answers[i] = answers[i] .. string.format(' %.12g %.12g', pace.lag, pace.cost)
 end
 return answers
 """
@@ -50,6 +55,12 @@ def step(draw: random.Random) -> dict[str, object]:
         "at": draw.choice([0.0, now - draw.expovariate(1 / most)]),
         "now": now,
         "late": draw.uniform(-3, 3),
+        "lag": draw.uniform(-1, 1),
+        "cost": draw.uniform(UNCHANGED_COST, 1),
+        "planned": draw.choice([0.001, 1]),
+        "passed": draw.expovariate(draw.choice([1000, 1])),
+        "reading": draw.uniform(0, 0.1),
+        "unchanged": draw.choice([False, True]),
     }
 
 
@@ -65,5 +76,7 @@ def test_lua_and_python_give_the_same_intervals(seed: int, client: redis.Redis) 
         before = BoardHistory(one["items"], one["hours"], one["heat"], one["at"])
         after = observe(before, scan_of(one["ages"]), terms, one["now"])
         moved = moved_price(one["price"], 50, one["late"], 2)
-        wanted = (*after[:3], rate_of(after, terms), interval(after, terms), moved)
+        spans = one["planned"], one["passed"], one["reading"]
+        pace = paced(Pace(one["lag"], one["cost"]), *spans, is_unchanged=one["unchanged"])
+        wanted = (*after[:3], rate_of(after, terms), interval(after, terms, one["cost"]), moved, *pace)
         assert [float(word) for word in answer.split()] == pytest.approx(wanted, rel=1e-9, abs=1e-12)

@@ -49,7 +49,7 @@ def test_a_forum_that_a_portal_links_to_is_found(tmp_path: Path) -> None:
     assert result.exit_code == Exit.OK, result.output
     site = load_site(tmp_path / "sites" / "club.yaml")
     assert (site.engine, site.base) == ("smf", f"{host.url}/forum")
-    assert [board.id for board in site.boards] == ["1", "2", "3"]
+    assert [board.id for board in site.boards] == ["1", "2", "3", "front"]
 
 
 @pytest.mark.parametrize("address", ["/community", "/community/", "/community/index.php"])

@@ -60,6 +60,13 @@ class Case:
     below: str = ""
     shows_parents: bool = True
 
+    @property
+    def front(self) -> str:
+        """Return the front page where `new` takes it in place of a page of all news."""
+        if self.engine == "smf" and self.below:
+            return "/index.php"
+        return "/" if self.engine in ("smf", "vbulletin4") else ""
+
 
 def by_slug(slug: str) -> int:
     return next(one.number for one in CONTENT.boards if one.slug == slug)
@@ -154,6 +161,7 @@ def found_by_new(host: Host, case: Case, home: Path) -> Site:
     found = {case.board(one.id) for one in site.boards if one.kind is BoardKind.LIST}
     assert (site.engine, found) == (case.engine, boards), result.stderr
     assert [one.address for one in site.boards if one.kind is BoardKind.NEWS] == [case.news][: bool(case.news)]
+    assert [one.address for one in site.boards if one.kind is BoardKind.FRONT] == [case.front][: bool(case.front)]
     return site
 
 
@@ -188,4 +196,5 @@ def test_new_try_and_a_crawl_need_nothing_but_the_address(
     assert len(survey) <= MOST_PAGES
     assert max(Counter(one.path for one in first).values()) == 1
     assert sum(300 <= one.status < 400 for one in first) == case.redirects
-    assert not [one.path for one in second if not re.search(case.lists, one.path)]
+    others = [one.path for one in second if not re.search(case.lists, one.path)]
+    assert others == [f"{case.below}{case.front}"][: bool(case.front)]

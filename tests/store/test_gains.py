@@ -133,3 +133,22 @@ def test_the_watchers_are_told_what_was_restored(client: redis.Redis, tmp_path: 
     [site] = take_snapshot(frontier).sites
 
     assert (site.stat("comment:changed"), site.stat("comment:restored"), site.stat("post:restored")) == (2, 1, 0)
+
+
+def test_comments_count_for_the_board_of_their_thread_whenever_that_was_stored(store: Store) -> None:
+    now = 1_000_000.0
+    thread = Post("1", now, "board", body="text", is_page=True)
+    store.write([Items("a", posts=(thread,))])
+
+    def said(post: str, number: str, ago_s: int) -> Comment:
+        return Comment(post, number, now, body="text", created_at=int(now) - ago_s)
+
+    told = store.write([
+        Items("a", posts=(thread._replace(post_id="2", forum_id="other"),), comments=(said("2", "20", 30),)),
+        Items("a", comments=(said("1", "10", 40), said("1", "11", 700_000), said("unknown", "30", 50))),
+    ]).gains  # fmt: skip
+
+    boards = {gain.kind: dict(gain.by_board) for gain in told}
+    assert boards[Kind.COMMENT] == {"board": [int(now) - 40], "other": [int(now) - 30]}
+    again = store.write([Items("a", comments=(said("1", "10", 40),))]).gains
+    assert [dict(gain.by_board) for gain in again] == [{}]

@@ -99,6 +99,24 @@ def test_another_page_does_not(
     assert len([path for path in forum.paths() if path == ACTIVE]) == (0 if robots else 1)
 
 
+@pytest.mark.parametrize(("hour", "is_taken"), [("10", True), ("08", False)], ids=["with its last post", "stale"])
+def test_a_front_page_with_counts_takes_the_place_of_a_news_page(
+    tmp_path: Path, forum: HostileServer, hour: str, is_taken: bool
+) -> None:
+    last = f'<dd class="lastpost"><time datetime="2024-05-01T{hour}:00:00+00:00">May</time></dd>'
+    row = f'<li class="row"><dl><a class="forumtitle" href="./viewforum.php?f={{}}">B</a><dd class="posts">3</dd>{last}'
+    text = b'<body id="phpbb"><ul class="topiclist forums">%s%s</ul>' % (row.format(2).encode(), row.format(5).encode())
+    forum.routes["/forum/"] = page(text + FRONT.rpartition(b"</ul>")[2])
+    listed = LIST.replace(b"</dl></li>", b'<dd class="lastpost"><time datetime="2024-05-01T10:00:00Z">May</time></dd>')
+    forum.routes["/forum/viewforum.php"] = page(listed)
+
+    said = run("new", f"{forum.base}/forum/", "-o", "-", home=tmp_path)
+
+    assert ('  - {id: front, kind: front, address: "/"}' in said.stdout) is is_taken
+    assert ("2 boards with counts of their posts" in said.stderr) is is_taken
+    assert len([path for path in forum.paths() if path == "/forum/"]) == 1
+
+
 def test_no_page_is_asked_for_twice_and_few_in_all(tmp_path: Path, forum: HostileServer) -> None:
     run("new", f"{forum.base}/forum/", home=tmp_path)
 

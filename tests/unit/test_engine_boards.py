@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from crawl_tasks.model import Stage
+from crawl_tasks.model import Items, Stage
 from tests.unit.presets import Preset
 
 PAGES = {
@@ -35,6 +35,55 @@ PAGES = {
       <div id=forum5 class=main-item><h3 class=hn><a href="/viewforum.php?id=5">Talk</a></h3></div>
       <div class="main-item redirect"><h3>Link to <a href="https://elsewhere.example/">Link</a></h3></div></div>""",
 }
+FRONTS = {
+    "phpbb": """<ul class="topiclist forums"><li class=row><dl><a class=forumtitle
+      href="./viewforum.php?f=4&sid=0">G</a>
+      <a class="subforum read" href="./viewforum.php?f=5&sid=0">Talk</a><dd class=topics>8</dd><dd
+      class=posts>POSTS</dd>
+      <dd class=lastpost><a href="./viewtopic.php?p=LAST&sid=SID">x</a><time
+      datetime="2024-06-19T14:17:00Z">x</time></dd>
+      </dl></li><li class=row><dl><a class=forumtitle href="https://elsewhere.example/">Link</a></dl></li></ul>""",
+    "mybb": """<table><tr><td class=trow1></td><td class=trow1><strong><a href="forumdisplay.php?fid=4">G</a></strong>
+      <div class=smalltext><div class="subforumicon x"></div><a href="forumdisplay.php?fid=5">Talk</a></div></td>
+      <td class=trow1>8</td><td class=trow1>POSTS</td><td class=trow1><a
+      href="showthread.php?tid=LAST&amp;action=lastpost">x</a>
+      <span title="06-19-2024, 02:17 PM">1 hour ago</span></td></tr></table>""",
+    "discuz": """<table class=fl_tb><tr><td><h2><a href="forum-4-1.html">G</a><em>(2)</em></h2></td>
+      <td class=fl_i><span>8</span><span> / POSTS</span></td><td class=fl_by><cite><span title="2024-6-19 22:17">1
+      小时前</span>
+      <a href="home.php">userLAST</a></cite></td></tr></table>""",
+    "nodebb": """<li component="categories/category"><h2 class=title><a href="/category/4/g">G</a></h2>
+      <ul><li class=category-children-item><a href="/category/5/talk">Talk</a></li></ul><div class="meta stats">
+      <div><span title=8>8</span></div><div><span title=POSTS>1k</span></div></div>
+      <a class=timeago href="/post/LAST" title="2024-06-19T14:17:00.000Z"></a></li>""",
+    "smf": """<div id=board_4 class=up_contain><a class=board_on></a><a class=subject
+      href="/index.php?board=4.0">G</a>
+      <div class=board_stats><p>Posts: POSTS<br>Topics: 8</p></div><div class=lastpost><a
+      href="/index.php?topic=3.msgLAST#new">x</a></div><div class=children><a
+      href="/index.php?board=5.0">Talk</a></div></div>
+      <div id=board_6 class=up_contain><a class=board_redirect></a><a class=subject
+      href="/index.php?board=6.0">L</a></div>""",
+    "vbulletin4": """<li class="forumbit_post L2"><h2 class=forumtitle><a href="forumdisplay.php?4-G">G</a></h2>
+      <ul class=forumstats><li>Threads: 8</li><li>Posts: POSTS</li></ul><div class=forumlastpost><a
+      href="showthread.php?3-x&amp;p=LAST#postLAST">x</a></div>
+      <ol><li class=subforum><a href="forumdisplay.php?5-Talk">Talk</a></li></ol></li>""",
+    "xenforo": """<div class="node node--forum"><h3 class=node-title><a href="/forums/g.4/">G</a></h3>
+      <a class="subNodeLink subNodeLink--forum" href="/forums/talk.5/">Talk</a><div
+      class=node-stats><dl><dd>POSTS</dd></dl></div>
+      <div class=node-extra><a href="/threads/x.3/post-LAST" class=node-extra-title>x</a>
+      <time datetime="2024-06-19T14:17:00+0000">x</time></div></div>""",
+    "fluxbb": """<div id=brdmain><div class=blocktable><table><tr><td class=tcl><h3><a
+      href="viewforum.php?id=4">G</a></h3>
+      <td class=tc2>8</td><td class=tc3>POSTS</td><td class=tcr><a
+      href="viewtopic.php?pid=LAST#pLAST">x</a></tr></table>
+      </div></div>""",
+    "punbb": """<div class="main-content main-category"><div id=forum4 class=main-item><h3><a
+      href="/viewforum.php?id=4">G</a></h3>
+      <ul><li class=info-topics>8</li><li class=info-posts>POSTS</li><li class=info-lastpost>
+      <a href="/viewtopic.php?pid=LAST#pLAST">x</a></li></ul></div></div>""",
+}
+NO_SUB_BOARDS = {"discuz", "fluxbb", "punbb"}
+NO_TIMES = {"smf", "vbulletin4", "fluxbb", "punbb"}
 SMF_ROW = """<div id=messageindex><div id=topic_container><div class=windowbg><div class=board_icon>
 <img src="/images/post/xx.png"></div><div class=info><span id=msg_9><a href="/index.php?topic=12.0">Title</a></span>
 <p class=floatleft>Started by <a href="/index.php?action=profile;u=3">ann</a></p></div></div></div></div>"""
@@ -52,6 +101,29 @@ OLD_POST = """<div class=windowbg><div class=post_wrapper><div class=poster><h4>
 </div><div class=post><div class=inner id=msg_ID>
 <div class=quoteheader><a href="/index.php?topic=12.msg101#msg101">Quote
 </a></div><blockquote>old</blockquote>say ID</div></div></div></div></div>"""
+
+
+@pytest.mark.parametrize("engine", sorted(FRONTS))
+def test_a_row_of_a_front_page_tells_of_its_board_and_those_below_whenever_posts_or_last_post_change(
+    engine: str,
+) -> None:
+    preset = Preset(engine, "boards: [4, 5, {id: front, kind: front, address: /front}]\n")
+
+    def shown(posts: str, last: str, sid: str = "1") -> dict[str, str]:
+        page = FRONTS[engine].replace("POSTS", posts).replace("LAST", last).replace("SID", sid)
+        parsed = preset.parse(Stage.LIST, "front", page)
+        assert parsed.items == Items("forum")
+        assert all(child.is_ping for child in parsed.children)
+        return {child.key: child.revision for child in parsed.children}
+
+    before, again = shown("1,000", "70"), shown("1,000", "70", "2")
+    keys = {"4"} if engine in NO_SUB_BOARDS else {"4", "5"}
+
+    assert before == again
+    assert before.keys() == keys
+    assert {one.partition("|")[0] for one in before.values()} == {"0" if engine in NO_TIMES else "1718806620"}
+    for other in (shown("1,001", "70"), shown("1,000", "71")):
+        assert not set(before.values()) & set(other.values())
 
 
 @pytest.mark.parametrize("engine", sorted(PAGES))

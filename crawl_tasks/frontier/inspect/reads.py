@@ -19,7 +19,7 @@ PRIORITY_STEPS = (3, 6, 9)
 """The priority steps of kombu, each with a list. Step 0 has the queue's own name."""
 
 _CHUNK = 200
-_BOARD_FIELDS = ["scanned_at", "open", "interval_ms", "min_ms", "max_ms", "fixed_ms", "ages", "held", "history"]
+_BOARD_FIELDS = ["scanned_at", "open", "interval_ms", "min_ms", "max_ms", "fixed_ms", "ages", "held", "history", "pace"]
 _MOST_PROCESSES = 1000
 _MOST_FORGOTTEN = 1000
 NO_AGES = unpacked(AGES_S, "")
@@ -29,9 +29,10 @@ NO_AGES = unpacked(AGES_S, "")
 class BoardState:
     """The state of a board. Times are of Redis' clock, and `scanned_at_ms` is 0 before the end of the first scan.
 
-    `rate_h` is the expected number of new items an hour by the priced schedule, 0 by another one.
+    `rate_h` is the expected number of new items an hour by the priced schedule, and `lag_s` the mean time of the last
+    scans behind that schedule, reading included. Both are 0 by another one.
     `fixed_ms` is an operator's interval, else 0. A held board has no `due_at_ms`. `ages` are the seconds from posting
-    to storing of the board's posts.
+    to storing of the board's posts and comments.
     """
 
     board: str
@@ -45,6 +46,12 @@ class BoardState:
     is_held: bool = False
     ages: Histogram = NO_AGES
     rate_h: float = 0.0
+    lag_s: float = 0.0
+
+    @property
+    def gap_s(self) -> float:
+        """Return the expected seconds between two scans, as they were of late."""
+        return max(0.001, self.interval_ms / 1000 + self.lag_s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +186,7 @@ def read_boards(scripts: Scripts, site: str) -> list[BoardState]:
 
 
 def _board_state(board: str, due: str, *fields: str) -> BoardState:
-    *times, ages, held, history = fields
+    *times, ages, held, history, pace = fields
     scanned, open_pages, interval, least, most, fixed = (int(float(value or 0)) for value in times)
     return BoardState(
         board,
@@ -193,6 +200,7 @@ def _board_state(board: str, due: str, *fields: str) -> BoardState:
         is_held=bool(held),
         ages=unpacked(AGES_S, ages) if ages else NO_AGES,
         rate_h=float(history.split()[4]) if history else 0.0,  # scan.lua
+        lag_s=float(pace.split()[0]) * 3600 if pace else 0.0,
     )
 
 

@@ -128,8 +128,9 @@ SITE_KINDS = (
          rule=AlertRule(_STALE, "15m", {"duration": "{{ $value | humanizeDuration }}"})),
     Kind("CrawlGoalMissed", Severity.WARNING,
          "{share} of new replies are expected within the goal of {duration}; 95 % need {count} list requests a second",
-         "crawl-tasks schedule list {subject} shows what is late; watch a page of all news (boards: kind: news), raise"
-         " freshness.requests_s and the gate, or set a larger goal_s", "site", of_site(conditions.goal_missed),
+         "crawl-tasks schedule list {subject} shows what is late; watch a page of all news (boards: kind: news or"
+         " front), raise freshness.requests_s and the gate, or set a larger goal_s",
+         "site", of_site(conditions.goal_missed),
          rule=AlertRule(_GOAL_MISSED, "30m", {**_SHARE, "duration": "goal_s", "count": "more"})),
     Kind("CrawlNewsHides", Severity.WARNING,
          "the page of all news hid {share} of the new replies, which the boards' own scans found",

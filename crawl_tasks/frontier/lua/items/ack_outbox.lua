@@ -2,7 +2,7 @@
 -- FLAGS: allow-oom
 -- KEYS 1: key prefix
 -- ARGV 1: counts of stored rows, as JSON: {site: {name of a statistic: number}}
--- ARGV 2: ages of posts by board, as JSON: {site: {board: [number by bucket of AGES_S ..., sum]}}
+-- ARGV 2: ages of items by board, as JSON: {site: {board: [number by bucket of AGES_S ..., sum]}}
 -- ARGV 3: ids of the pages, as JSON: {site: [id]}
 -- RETURNS 0: {0, pages that nobody has taken yet, each site whose crawl has ended by this ...}
 

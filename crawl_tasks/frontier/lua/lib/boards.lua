@@ -104,6 +104,7 @@ local function take_out(name, id)
   end
   for _, set in ipairs({':boards', ':unscanned', ':scanning'}) do redis.call('SREM', key .. set, id) end
   redis.call('ZREM', key .. ':overdue', id)
+  redis.call('HDEL', key .. ':front', id)
   redis.call('ZREM', P .. ':boards', name .. ' ' .. id)
   redis.call('ZREM', P .. ':fulls', name .. ' ' .. id)
 end

@@ -3,12 +3,15 @@
 --
 -- `history` is a board's {items, hours, heat, at}, `scan` the new items of a scan as {items, heat, past, oldest}, `terms` a
 -- site's {price, mean, least, most, busy}. Times are hours since the epoch.
--- EXPORTS: EXPONENT EARLY MOST_GAP LEAST_RATE add_item busy_sums observe rate_of next_interval moved_price
+-- `pace` is a board's {lag, cost}.
+-- EXPORTS: EXPONENT EARLY MOST_GAP LEAST_RATE RECENT UNCHANGED_COST add_item busy_sums observe rate_of next_interval moved_price paced
 
-EXPONENT, EARLY, MOST_GAP, LEAST_RATE = 3.5, 0.8, 24, 1e-4
+EXPONENT, EARLY, MOST_GAP, LEAST_RATE, UNCHANGED_COST = 3.5, 0.8, 24, 1e-4, 0.5
 local HALF_LIFE, HOT, HOT_WEIGHT = 96, 0.75, 1.5
 local PRIOR, PRIOR_ITEMS, PRIOR_PART, PRIOR_SHARE = 3, 1.5, 1 / 16, 0.3
 local QUIET, STEPS = 0.2, 12
+local LEAST_LAG, MOST_LAG = -0.9, 3
+RECENT = 0.25
 
 -- Add an item of an age in hours to the new items of a scan.
 function add_item(scan, age)
@@ -65,14 +68,21 @@ local function price_of(history, rate, busy, wait)
   return (steady + HOT_WEIGHT * hot) * wait
 end
 
--- Return the hours until the next scan: the least wait that costs the price, within the bounds.
-function next_interval(history, terms)
+-- Return the pace after a scan that ended so many hours after the one before, in place of those planned.
+function paced(pace, planned, passed, reading, is_unchanged)
+  local lag = math.max(LEAST_LAG * planned, math.min(MOST_LAG * planned, passed - planned + reading))
+  local cost = is_unchanged and UNCHANGED_COST or 1
+  return {lag = pace.lag + (lag - pace.lag) * RECENT, cost = pace.cost + (cost - pace.cost) * RECENT}
+end
+
+-- Return the hours until the next scan: the least wait that is worth the scan's cost, within the bounds.
+function next_interval(history, terms, cost)
   local rate = rate_of(history, terms)
   rate = rate * rate / (rate + QUIET * math.max(LEAST_RATE, terms.mean))
   local low, high = math.log(terms.least), math.log(math.max(terms.least, terms.most))
   for _ = 1, STEPS do
     local middle = (low + high) / 2
-    if price_of(history, rate, terms.busy, math.exp(middle)) < terms.price then low = middle else high = middle end
+    if price_of(history, rate, terms.busy, math.exp(middle)) < terms.price * cost then low = middle else high = middle end
   end
   return math.exp(high)
 end

@@ -1,25 +1,18 @@
--- Shared by every script, behind admission.lua: the end of a board's scan, and the time of the next one.
+-- Shared by every script, behind news.lua: the end of a board's scan, and the time of the next one.
 --
--- A site with the priced policy has a budget. `freshness` holds "<list requests an hour> <goal in hours, 0 for none>", and
--- behind them the boards that are pages of all news.
+-- A site with the priced policy has a budget. `freshness` is described in news.lua.
 -- `pulse` holds "<price> <items> <hours> <rate> <rate found in time>": the site's price, and sums over its boards' histories.
 -- `busy` holds the items of each hour of day. `scan_at` is the time from which the budget allows one more list request, ms.
--- A board's `history` holds "<items> <hours> <heat> <at> <rate> <interval>", in hours.
+-- A board's `history` holds "<items> <hours> <heat> <at> <rate> <interval>", in hours, and `pace` "<lag in hours> <cost>".
 -- `by_due` orders the boards of such a site by due time, for scans ahead of time. It may name boards that have left, or hold
 -- times that a person has changed since. `boards` alone says which boards are due.
--- EXPORTS: HOUR new_scan budget_of read_pulse write_pulse uniform_interval recount_pulse meets_goal note_item plan_scan
+-- EXPORTS: new_scan read_pulse write_pulse uniform_interval recount_pulse meets_goal note_item plan_scan
 -- EXPORTS: begin_list_page close_scan learn_past
 
-HOUR = 3600000
-local MOST_BUSY, MOST_NEWS = 5000, 500
+local MOST_BUSY = 5000
 local MEAN = 0.5  -- items an hour of a board of which nothing is known
 
 function new_scan() return {items = 0, heat = 0, past = 0, oldest = 0} end
-
-function budget_of(site)
-  local requests, goal = string.match(site.freshness, '^(%S+) (%S+)')
-  return tonumber(requests), tonumber(goal)
-end
 
 -- Return the site's price and sums.
 function read_pulse(site, uniform)
@@ -33,22 +26,18 @@ function write_pulse(site, pulse)
     string.format('%.6g %.10g %.10g %.10g %.10g', pulse.price, pulse.items, pulse.hours, pulse.rate, pulse.met))
 end
 
-local function read_history(text)
+local function read_history(text, pace)
   local items, hours, heat, at, rate, interval = string.match(text or '', '^(%S+) (%S+) (%S+) (%S+) (%S+) (%S+)$')
+  local lag, cost = string.match(pace or '', '^(%S+) (%S+)$')
   return {items = tonumber(items or 0), hours = tonumber(hours or 0), heat = tonumber(heat or 0), at = tonumber(at or 0),
-    rate = tonumber(rate or 0), interval = tonumber(interval or 1)}
+    rate = tonumber(rate or 0), interval = tonumber(interval or 1), lag = tonumber(lag or 0), cost = tonumber(cost or 1)}
 end
 
 -- Return the hours in which all boards of a site would be scanned once, at an equal share of the budget.
 function uniform_interval(site, requests) return math.max(1, redis.call('SCARD', site.key .. ':boards')) / requests end
 
 -- Return the part of a board's items that is found within the goal.
-local function in_time(history, goal) return history.rate * math.min(1, goal / history.interval) end
-
-local function has_news(site) return string.find(site.freshness, '^%S+ %S+ ') ~= nil end
-
--- Return whether a board is a page of all news.
-local function is_news(site, id) return string.find(site.freshness .. ' ', ' ' .. id .. ' ', 1, true) ~= nil end
+local function in_time(history, goal) return history.rate * math.min(1, goal / math.max(1e-6, history.interval + history.lag)) end
 
 -- Add what a board gives to the site's sums, or take it away with -1. The mean of the boards, items by hours, is what their own
 -- scans find: without what the page of all news finds for them.
@@ -70,8 +59,8 @@ function recount_pulse(site, cursor, sums, most)
   local pulse = {items = tonumber(items or 0), hours = tonumber(hours or 0), rate = tonumber(rate or 0), met = tonumber(met or 0)}
   local page = redis.call('SSCAN', site.key .. ':boards', cursor, 'COUNT', most)
   for _, id in ipairs(page[2]) do
-    local text = redis.call('HGET', board_key(site, id), 'history')
-    if text then add_to_pulse(site, id, pulse, read_history(text), goal, 1) end
+    local v = redis.call('HMGET', board_key(site, id), 'history', 'pace')
+    if v[1] then add_to_pulse(site, id, pulse, read_history(v[1], v[2]), goal, 1) end
   end
   if page[1] == '0' then
     pulse.price = read_pulse(site, uniform_interval(site, requests)).price
@@ -97,36 +86,6 @@ local function count_busy(site, hours)
   return counts
 end
 
--- Count lately found items, so that what was long ago counts for little.
-local function tally_news(site, field)
-  tally(site, 'news:' .. field, 1)
-  local v = redis.call('HMGET', site.key .. ':stats', 'news:found', 'news:missed')
-  local found, missed = tonumber(v[1] or 0), tonumber(v[2] or 0)
-  if found + missed < MOST_NEWS then return end
-  redis.call('HSET', site.key .. ':stats', 'news:found', math.floor(found / 2), 'news:missed', math.floor(missed / 2))
-end
-
--- Count what the page of all news found, and what a board's scan found although that page had been read since it was posted.
--- Return whether that page is still to show an item: one that was posted since, while it is read as often as the goal asks for.
-local function check_news(site, listed, posted, seen, now)
-  if not has_news(site) then return false end
-  if is_news(site, listed[1]) then
-    tally_news(site, 'found')
-    return false
-  end
-  if not seen.news_at then  -- the first scan of a board shows its past
-    local is_first = redis.call('SISMEMBER', site.key .. ':unscanned', listed[1]) == 1
-    seen.news_at = is_first and 0 or tonumber(redis.call('HGET', site.key, 'news_at') or 0)
-  end
-  local unit = posted % 60 == 0 and 60 or 1  -- many forums show minutes
-  if posted > 0 and (posted + unit) * 1000 < seen.news_at then
-    tally_news(site, 'missed')
-    return false
-  end
-  local _, goal = budget_of(site)
-  return posted > 0 and now - seen.news_at < goal * HOUR
-end
-
 -- Note the posting time of a new item of a list page, in seconds since the epoch, 0 where the page shows none. What the page of all
 -- news is still to show is no part of what it hides.
 function note_item(site, seen, listed, posted, now)
@@ -140,31 +99,42 @@ end
 local function scale_price(site, pulse, rate)
   local known = redis.call('SCARD', site.key .. ':boards') - redis.call('SCARD', site.key .. ':unscanned')
   local mean = known > 0 and pulse.rate / known or MEAN
-  pulse.price = pulse.price * (pulse.rate + rate) / (math.max(0, known) + 1) / math.max(LEAST_RATE, mean)
+  local with = (pulse.rate + rate) / (math.max(0, known) + 1)
+  pulse.price = pulse.price * math.max(LEAST_RATE, with) / math.max(LEAST_RATE, mean)
+end
+
+-- Return the mean rate towards which a board's own is drawn: that of the site's boards. A page of all news is like no board, and
+-- nothing is hidden beside it before a board's scan has shown so.
+local function mean_beside(site, id, pulse, before, after)
+  if is_news(site, id) then return after.hours > 0 and after.items / after.hours or MEAN end
+  local hours = pulse.hours + after.hours - before.hours
+  if hours > 0 then return (pulse.items + after.items - before.items) / hours end
+  return has_news(site) and 0 or MEAN
 end
 
 -- Return a board's next interval by the priced policy, ms.
 local function priced_interval(site, id, key, text, least, most, seen, now)
   local requests, goal = budget_of(site)
-  local uniform, before = uniform_interval(site, requests), read_history(text)
+  local uniform, before = uniform_interval(site, requests), read_history(text, seen.pace)
   local pulse = read_pulse(site, uniform)
   local terms = {least = least / HOUR, most = math.min(most / HOUR, MOST_GAP * uniform), busy = busy_sums(count_busy(site, seen.hours))}
   local after = observe(before, seen.scan, terms, now / HOUR)
   -- The past of a board says how much is posted there. Beside a page of all news, its own scans find what that page hides.
   if before.at == 0 and has_news(site) and not is_news(site, id) then after.items, after.hours, after.heat = 0, 0, 0 end
-  local hours = pulse.hours + after.hours - before.hours
-  terms.mean = hours > 0 and (pulse.items + after.items - before.items) / hours or MEAN
+  terms.mean = mean_beside(site, id, pulse, before, after)
   after.rate = rate_of(after, terms)
   if before.at == 0 then scale_price(site, pulse, after.rate) end
   terms.price = pulse.price
-  after.interval = next_interval(after, terms)
+  local pace = {lag = 0, cost = 1}
+  if before.at > 0 then pace = paced(before, before.interval, now / HOUR - before.at, seen.reading, seen.is_unchanged) end
+  after.interval, after.lag = next_interval(after, terms, pace.cost), pace.lag
   if before.at > 0 then add_to_pulse(site, id, pulse, before, goal, -1) end
   add_to_pulse(site, id, pulse, after, goal, 1)
   -- A goal that is met with room to spare: the price rises, and requests are spared.
   if goal > 0 and pulse.met >= 0.98 * pulse.rate then pulse.price = moved_price(pulse.price, uniform * requests, 1, 16) end
   write_pulse(site, pulse)
-  redis.call('HSET', key, 'history', string.format('%.5g %.5g %.5g %.10g %.5g %.5g',
-    after.items, after.hours, after.heat, after.at, after.rate, after.interval))
+  redis.call('HSET', key, 'pace', string.format('%.3g %.3g', pace.lag, pace.cost), 'history', string.format(
+    '%.5g %.5g %.5g %.10g %.5g %.5g', after.items, after.hours, after.heat, after.at, after.rate, after.interval))
   return math.max(least, math.min(most, math.floor(after.interval * HOUR + 0.5)))
 end
 
@@ -237,6 +207,12 @@ local function gather_items(key, seen, is_over)
   end
 end
 
+-- Give a site's budget back what a scan cost less whose page had not changed.
+local function refund_scan(site)
+  local requests = budget_of(site)
+  redis.call('HINCRBY', site.key, 'scan_at', -math.floor((1 - UNCHANGED_COST) * HOUR / requests))
+end
+
 -- End a list page. A board's scan is over when none of its list requests is open, and the next one is planned: by the priced
 -- policy, or by the simple one, where a scan that found something halves the board's interval and one that found nothing
 -- lengthens it by half, within the bounds of the site. `seen` holds the new items of the page.
@@ -249,16 +225,23 @@ function close_scan(site, payload, level, fresh, now, seen)
     if site.is_walked then redis.call('HINCRBY', key, 'slid', fresh) end
   end
   if site.freshness ~= '' then gather_items(key, seen, open <= 0) end
+  if seen.pinged then note_pinged(site, seen, now) end
   if open > 0 then return end
-  local v = redis.call('HMGET', key, 'interval_ms', 'min_ms', 'max_ms', 'fresh', 'started_at', 'history')
+  local v = redis.call('HMGET', key, 'interval_ms', 'min_ms', 'max_ms', 'fresh', 'started_at', 'history', 'ping', 'pace')
   local id, interval, least, most = cjson.decode(payload)[1], nil, tonumber(v[2]), tonumber(v[3])
+  local started = tonumber(v[5] or now)
   if site.freshness ~= '' then
+    seen.pace, seen.reading = v[8], (now - started) / HOUR
+    if is_news(site, id) then take_pinged(site, seen) end
+    if seen.is_unchanged then refund_scan(site) end
     interval = priced_interval(site, id, key, v[6], least, most, seen, now)
   else
     interval = math.floor(math.max(least, math.min(most, v[1] * (tonumber(v[4] or 0) > 0 and 0.5 or 1.5))))
   end
   redis.call('HSET', key, 'interval_ms', interval, 'scanned_at', now, 'last_fresh', v[4] or 0, 'fresh', 0, 'open', 0)
-  plan_scan(site, id, tonumber(v[5] or now) + interval, interval, least == most)
+  local is_pinged = v[7] and tonumber(v[7]) > started
+  if v[7] and not is_pinged then redis.call('HDEL', key, 'ping') end
+  plan_scan(site, id, is_pinged and now or started + interval, interval, least == most)
   if site.freshness ~= '' and is_news(site, id) then redis.call('HSET', site.key, 'news_at', v[5] or now) end
   redis.call('SREM', site.key .. ':unscanned', id)
   redis.call('ZREM', site.key .. ':overdue', id)

@@ -14,6 +14,7 @@
 --   "=" an echo, only if its thread was named before
 --   "-" its list calls the page deleted
 --   "+" whatever the guard says
+--   "^" never: a ping of a front page, see news.lua
 -- In `open` the entry stands without its rid, behind the token of its lease (0: released, nobody holds it).
 -- EXPORTS: P STAGES CHUNK BACKFILL MOST_LOOKS GRACE COMING now_ms now_us numbers_in gate_opens_at load_site STAGE_AT
 -- EXPORTS: stage_letter ready_key ready_keys tally measure fetch_ms_of count_effort note_change schedule_look

@@ -19,7 +19,7 @@
 --   the time of the oldest row of this one, where the rows stand in the order of their last replies
 -- ARGV 14: 1 to name the lines that the guard knew, else 0
 -- ARGV 15: for the next page of a chain the terms of lease_next(), or ''
--- ARGV 16..: lines
+-- ARGV 16..: lines. Those of a front page are pings, and none of them is admitted
 -- RETURNS 0: {0, new, known, released, 1 when the site is idle now, else 0, {place of each named line among the lines, from 0 ...},
 --   the message of the next page, its site, the reply of lease.lua}, without the last three where there is no next page
 -- RETURNS -1: the site is not published
@@ -50,10 +50,12 @@ local today = has_cap and day_at(site.offsets, now) or 0
 local is_capped, is_unchanged = false, ARGV[7] == 'unchanged:list'
 local found = has_cap and spent_on(site.found, today) or 0
 local listed, times = stage == 'list' and cjson.decode(payload), stage == 'list' and numbers_in(ARGV[13])
-local seen = {scan = new_scan(), hours = {}}
+local seen = {scan = new_scan(), hours = {}, is_unchanged = is_unchanged}
 if listed then begin_list_page(site, listed, level, times, now) end
 local filtered = {}
-for i = 16, #ARGV do
+local is_front = listed and string.find(ARGV[16] or '', '^%S+ %^ ')
+if is_front then ping_boards(site, ARGV, 16, now) end
+for i = is_front and #ARGV + 1 or 16, #ARGV do
   if has_cap and found + site.fresh >= site.daily_new then  -- a crawler trap: lines left out stay unknown
     tally(site, 'capped:daily_new', #ARGV - i + 1)
     is_capped = true

@@ -40,9 +40,14 @@ local function is_first(site, id)
   return site.has_unscanned and redis.call('SISMEMBER', site.key .. ':unscanned', id) == 1
 end
 
-local function as_backfill(line)
-  return (string.gsub(line, '^(%S+ %p list )(%d)', function(head, level) return head .. math.min(BACKFILL, level) end))
+local function with_level(line, change)
+  return (string.gsub(line, '^(%S+ %p list )(%d)', function(head, level) return head .. change(tonumber(level)) end))
 end
+
+local function as_backfill(level) return math.min(BACKFILL, level) end
+
+-- What a page of all news tells goes before what may be news.
+local function as_pinged(level) return level > BACKFILL and math.min(9, level + 1) or level end
 
 -- Begin a board's scan. `v` holds its line, scan, walked and interval_ms. A scan that went far is followed by a walk, which
 -- begins at the end of this one.
@@ -50,7 +55,7 @@ local function begin_scan(site, id, name, key, v)
   local scan, walked, line = tonumber(v.scan or 0) + 1, tonumber(v.walked or 0), v.line
   if walked > 1 then redis.call('HSET', key, 'walk', math.max(walked, tonumber(v.walk or 0))) end
   redis.call('HSET', key, 'scan', scan, 'started_at', now, 'fresh', 0, 'walked', 0)
-  if is_first(site, id) then line = as_backfill(line) end
+  if is_first(site, id) then line = with_level(line, as_backfill) elseif v.ping then line = with_level(line, as_pinged) end
   admit_line(site, (string.gsub(line, '@SCAN@', tostring(scan))), now, true)
   plan_scan(site, id, now + v.interval_ms, v.interval_ms, v.min_ms == v.max_ms)
   admitted = admitted + 1
@@ -61,6 +66,7 @@ end
 local function reserve_scan(site, v, due)
   local requests = budget_of(site)
   site.scan_at = math.max(site.scan_at or tonumber(redis.call('HGET', site.key, 'scan_at') or 0), now - BURST)
+  if v.ping then return reserve_ping(site, now, BURST) end
   local at = math.max(now, site.scan_at)
   site.scan_at = site.scan_at + HOUR / requests
   if v.history then
@@ -71,7 +77,7 @@ local function reserve_scan(site, v, due)
   return at
 end
 
-local BOARD = {'line', 'open', 'interval_ms', 'scan', 'walked', 'walk', 'slot', 'history', 'min_ms', 'max_ms'}
+local BOARD = {'line', 'open', 'interval_ms', 'scan', 'walked', 'walk', 'slot', 'history', 'min_ms', 'max_ms', 'ping'}
 local function read_board(site, id, key)
   if site.has_pending then apply_board(site.name, id, now) end
   local values, v = redis.call('HMGET', key, unpack(BOARD)), {}

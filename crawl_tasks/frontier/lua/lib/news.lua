@@ -1,0 +1,132 @@
+-- Shared by every script, behind admission.lua: pages that tell of all boards, and the pings of front pages, which show counts for
+-- each board. A board whose counts changed is due at once: its `ping` is the time of that look, ms, until a scan that began
+-- later ends.
+--
+-- `freshness` of a site holds "<list requests an hour> <goal in hours, 0 for none>", and behind them the boards that tell of all
+-- boards. `news_at` is the time of the last look at one. `front` holds the counts that were seen last, by board. `ping_at` is the
+-- time from which the budget allows one more scan for a ping, and `pinged` holds "<items> <wait>": those that scans for pings
+-- found since the last look, and the mean time in ms that these scans were waited for.
+-- EXPORTS: HOUR budget_of has_news is_news check_news note_pinged take_pinged ping_boards reserve_ping
+
+HOUR = 3600000
+local MOST_NEWS = 500
+local MOST_PINGS = 100  -- of one look. The next one compares the other boards again
+local PINGED = {'line', 'newest', 'started_at', 'held', 'min_ms', 'max_ms'}
+
+function budget_of(site)
+  local requests, goal = string.match(site.freshness, '^(%S+) (%S+)')
+  return tonumber(requests), tonumber(goal)
+end
+
+function has_news(site) return string.find(site.freshness, '^%S+ %S+ ') ~= nil end
+
+-- Return whether a board is a page of all news.
+function is_news(site, id) return string.find(site.freshness .. ' ', ' ' .. id .. ' ', 1, true) ~= nil end
+
+-- Count lately found items, so that what was long ago counts for little.
+local function tally_news(site, field)
+  tally(site, 'news:' .. field, 1)
+  local v = redis.call('HMGET', site.key .. ':stats', 'news:found', 'news:missed')
+  local found, missed = tonumber(v[1] or 0), tonumber(v[2] or 0)
+  if found + missed < MOST_NEWS then return end
+  redis.call('HSET', site.key .. ':stats', 'news:found', math.floor(found / 2), 'news:missed', math.floor(missed / 2))
+end
+
+-- Count what the page of all news found, and what a board's scan found although that page had been read since it was posted.
+-- Return whether that page is still to show an item: one that was posted since, while it is read as often as the goal asks for.
+function check_news(site, listed, posted, seen, now)
+  if not has_news(site) then return false end
+  if is_news(site, listed[1]) then
+    tally_news(site, 'found')
+    return false
+  end
+  if not seen.news_at then  -- the first scan of a board shows its past
+    local is_first = redis.call('SISMEMBER', site.key .. ':unscanned', listed[1]) == 1
+    seen.news_at = is_first and 0 or tonumber(redis.call('HGET', site.key, 'news_at') or 0)
+    seen.ping = tonumber(redis.call('HGET', board_key(site, listed[1]), 'ping') or -1)
+  end
+  local unit = posted % 60 == 0 and 60 or 1  -- many forums show minutes
+  if posted * 1000 <= seen.ping then
+    tally_news(site, 'found')
+    seen.pinged = (seen.pinged or 0) + 1
+    return true
+  end
+  if posted > 0 and (posted + unit) * 1000 < seen.news_at then
+    tally_news(site, 'missed')
+    return false
+  end
+  local _, goal = budget_of(site)
+  return posted > 0 and now - seen.news_at < goal * HOUR
+end
+
+-- Note the items that a scan found by the ping of a front page, and how long they waited for it.
+function note_pinged(site, seen, now)
+  local items, wait = string.match(redis.call('HGET', site.key, 'pinged') or '', '^(%d+) (%d+)$')
+  local last = math.max(0, now - seen.ping)
+  wait = wait and wait + (last - wait) * RECENT or last
+  redis.call('HSET', site.key, 'pinged', string.format('%d %.0f', (items or 0) + seen.pinged, wait))
+end
+
+-- Give a front page the items that scans found by its pings since its last look. Reading takes as long as their wait.
+function take_pinged(site, seen)
+  local items, wait = string.match(redis.call('HGET', site.key, 'pinged') or '', '^(%d+) (%d+)$')
+  if not items then return end
+  seen.scan.items, seen.reading = seen.scan.items + items, seen.reading + wait / HOUR
+  redis.call('HSET', site.key, 'pinged', '0 ' .. wait)
+end
+
+-- Return whether a board's own scans have seen its last post, of a time in seconds, 0 for unknown.
+local function was_seen(v, posted, is_known)
+  local newest, unit = tonumber(v[2] or 0), posted % 60 == 0 and 60 or 1  -- many forums show minutes
+  local is_before = (posted + unit) * 1000 <= tonumber(v[3] or 0)  -- no other post of the same second followed the scan
+  if posted == 0 then return false end
+  if newest > 0 then return posted < newest or (posted == newest and is_before) end
+  return not is_known and is_before
+end
+
+-- Make a board due whose counts changed. Return whether its counts may be kept: a board before its first scan is compared again.
+local function ping(site, id, posted, is_known, now)
+  if site.news >= MOST_PINGS then return false end
+  local key = board_key(site, id)
+  local v = redis.call('HMGET', key, unpack(PINGED))
+  if not v[1] or v[4] or v[5] == v[6] then return true end
+  if redis.call('SISMEMBER', site.key .. ':unscanned', id) == 1 then return false end
+  if was_seen(v, posted, is_known) then return true end
+  redis.call('HSET', key, 'ping', now)
+  redis.call('ZADD', P .. ':boards', 'XX', 'LT', now, site.name .. ' ' .. id)
+  tally(site, 'pings', 1)
+  site.news = site.news + 1
+  return true
+end
+
+-- Compare the lines of a front page, from a place on, with its last look.
+function ping_boards(site, lines, from, now)
+  local front = site.key .. ':front'
+  for first = from, #lines, CHUNK do
+    local ids, shown, kept = {}, {}, {}
+    for i = first, math.min(first + CHUNK - 1, #lines) do
+      local said = cjson.decode(string.match(lines[i], '^%S+ %p %a+ %d %S+ (.*)$'))
+      ids[#ids + 1], shown[#shown + 1] = said[1], said[3]
+    end
+    local known = redis.call('HMGET', front, unpack(ids))
+    for place = 1, #ids do
+      local i = (place + now) % #ids + 1  -- no board is always among the last
+      local id = ids[i]
+      local posted, counts = string.match(shown[i], '^(%d+)|(.*)$')
+      if known[i] ~= counts and ping(site, id, tonumber(posted), known[i], now) then
+        kept[#kept + 1], kept[#kept + 2] = id, counts
+      end
+    end
+    for i = 1, #kept, CHUNK do redis.call('HSET', front, unpack(kept, i, math.min(i + CHUNK - 1, #kept))) end
+  end
+end
+
+-- Return the time at which the budget allows the next scan for a ping, and reserve it. Scans without one wait behind.
+function reserve_ping(site, now, burst)
+  local each = HOUR / budget_of(site)
+  site.ping_at = math.max(site.ping_at or tonumber(redis.call('HGET', site.key, 'ping_at') or 0), now - burst)
+  local at = math.max(now, site.ping_at)
+  site.ping_at, site.scan_at = site.ping_at + each, site.scan_at + each
+  redis.call('HSET', site.key, 'ping_at', string.format('%.0f', site.ping_at))
+  return at
+end
