@@ -19,6 +19,7 @@ from crawl_tasks.errors import RefusedAddress
 from crawl_tasks.model import UNREADABLE, Comment, Post, Stage
 from crawl_tasks.parse.document import Document
 from crawl_tasks.sites.addresses import Addresses
+from crawl_tasks.sites.board import LISTS
 from crawl_tasks.sites.schema import Site
 from crawl_tasks.sites.stages import Format
 
@@ -61,7 +62,13 @@ class ReadThread(NamedTuple):
 
 def check_trials(site: Site, trials: Sequence[DryRun]) -> list[SiteCheck]:
     """Return the checks for which the pages that were tried hold enough."""
-    lists = [one for one in trials if one.request.stage is Stage.LIST and one.parsed is not None]
+    # A front page has boards in the place of threads.
+    others = {board.id for board in site.own_boards if board.kind not in LISTS}
+    lists = [
+        one
+        for one in trials
+        if one.request.stage is Stage.LIST and one.parsed is not None and one.request.key not in others
+    ]
     rows = {row.post_id: row for one in lists for row in one.rows if isinstance(row, Post)}
     threads = [
         ReadThread(rows[one.request.key], one, post, one.parsed.items.comments)
@@ -214,7 +221,9 @@ def _of_threads(threads: Sequence[ReadThread]) -> Iterator[SiteCheck | None]:
     bodies = [one.post.body for one in threads if one.post.body]
     mixed = sum(any(len(text := comment.body or "") > LONGEST_NAME and text in (one.post.body or "")
                     for comment in one.comments) for one in threads)  # fmt: skip
-    yield SiteCheck("a post's text is without its comments", not mixed, f"{mixed} of {len(threads)} fail" * bool(mixed))
+    if any(one.comments for one in threads):
+        text = f"{mixed} of {len(threads)} fail" if mixed else ""
+        yield SiteCheck("a post's text is without its comments", not mixed, text)
     yield _mostly(
         "a post's text is not its title", [one.post.body != one.post.title for one in threads if one.post.body]
     )
@@ -259,7 +268,11 @@ def _of_comments(site: Site, threads: Sequence[ReadThread], paged: Sequence[DryR
     if site.engine is None:
         if len(threads) >= FEW and not comments:
             yield SiteCheck("threads have comments", False, f"none was read in {len(threads)} threads")
-        said = [(thread.post.author, thread.post.created_at, thread.post.body) for thread in threads]
+        # The store has what either page shows.
+        said = [
+            (one.post.author or one.row.author, one.post.created_at or one.row.created_at, one.post.body)
+            for one in threads
+        ]
         yield from _of_records("posts", said)
         yield from _of_records("comments", [(one.author, one.created_at, one.body) for one in whole])
     if len(whole) >= FEW:
