@@ -122,7 +122,7 @@ class Channel(stock.Channel):
     QoS = QoS
     Message = Message
     redis_prefix = "crawl"
-    wake_block_s = 2
+    wake_block_s = 1
     from_transport_options = (*stock.Channel.from_transport_options, "redis_prefix", "wake_block_s")
 
     _sha: str | None = None

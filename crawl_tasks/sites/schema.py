@@ -345,7 +345,8 @@ class Site(Part):
                 any(one.next or one.pages or one.total for one in pagers),
                 "post.pages: nothing says whether there are more comment pages; give pages, total or next",
             )
-        has_front = any(board.kind is BoardKind.FRONT for board in self.own_boards)
+        # Not own_boards, which is kept: the boards of a list come later.
+        has_front = any(board.kind is BoardKind.FRONT for board in self.named_boards)
         require(self.front is not None or not has_front, "front is missing: it says how to read boards of kind front")
         check_addresses(self.stages, self.base)
         for key, address in (("form", self.login.form or "/"), ("check", self.login.check)) if self.login else ():

@@ -80,8 +80,9 @@ local function was_seen(v, posted, is_known)
   local newest, unit = tonumber(v[2] or 0), posted % 60 == 0 and 60 or 1  -- many forums show minutes
   local is_before = (posted + unit) * 1000 <= tonumber(v[3] or 0)  -- no other post of the same second followed the scan
   if posted == 0 then return false end
-  if newest > 0 then return posted < newest or (posted == newest and is_before) end
-  return not is_known and is_before
+  -- At the first look, a post from before the scan was seen by it, or stands in a board below, whose posts the row counts too.
+  if not is_known and is_before then return true end
+  return newest > 0 and (posted < newest or (posted == newest and is_before))
 end
 
 -- Make a board due whose counts changed. Return whether its counts may be kept: a board before its first scan is compared again.
