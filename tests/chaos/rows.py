@@ -25,7 +25,7 @@ class Scale:
 
 SCALES = {
     "short": Scale(
-        "short", kills=2, step=4, redis=2, repeats=1, innocents=1, urls=10_000, pages=1_000, messages=1_000, moments=1
+        "short", kills=2, step=7, redis=2, repeats=1, innocents=1, urls=10_000, pages=1_000, messages=1_000, moments=1
     ),
     "middle": Scale(
         "middle",

@@ -79,9 +79,9 @@ end
 local function was_seen(v, posted, is_known)
   local newest, unit = tonumber(v[2] or 0), posted % 60 == 0 and 60 or 1  -- many forums show minutes
   local is_before = (posted + unit) * 1000 <= tonumber(v[3] or 0)  -- no other post of the same second followed the scan
-  if posted == 0 then return false end
   -- At the first look, a post from before the scan was seen by it, or stands in a board below, whose posts the row counts too.
-  if not is_known and is_before then return true end
+  if not is_known and (posted == 0 or is_before) then return true end
+  if posted == 0 then return false end
   return newest > 0 and (posted < newest or (posted == newest and is_before))
 end
 
