@@ -262,3 +262,17 @@ def test_a_front_page_of_a_thousand_boards_is_compared_in_several_looks(crawl: S
 
     assert due == [100] * 10 + [0]
     assert client.hget("test:s:demo", "cut:list") == b"11"
+
+
+def test_lost_counts_cost_no_scan_and_the_next_change_is_seen(crawl: SmallCrawl, client: redis.Redis) -> None:
+    begun(crawl)
+    assert client.delete("test:s:demo:front") == 1
+
+    without = look(crawl)
+    crawl.forum.board("2", 1, "8 1")
+    front(crawl, f"1 10 {OLD}", f"2 21 {now_text(crawl)}", f"3 30 {OLD}")
+    changed = look(crawl)
+
+    assert without == ["/"]
+    assert changed[:2] == ["/", "/list/2/1"]
+    assert Inspector(crawl.frontier).count_requests("demo").imbalance() == ""
