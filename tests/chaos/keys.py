@@ -35,8 +35,8 @@ GOAL = "each ends as the crawl without harm, or does so after what `check --deep
 NAMES = {"P": "crawl", "S": "demo", "ORIGIN": ".*", "G": "(list|post|comment)", "L": r"\d"}
 QUEUES = (LIST_QUEUE, *DETAIL_QUEUES, STORE_QUEUE)
 UNSEEN = {"P:s:S:pending", "P:s:S:staged:NAME", "P:s:S:session", "P:s:S:front"}
-"""Keys of a publication of more than fifty boards (tests/frontier/test_publication.py), of a login (test_login.py there), and
-of a front page (test_pings.py there)."""
+"""Keys of a publication of more than fifty boards (tests/frontier/test_publication.py), of a login (test_login.py
+there) and of a front page (test_pings.py there)."""
 STILL_S = 1.0  # of no move, and somebody looks; longer than any wait of a crawl in haste
 GRACE_MS = 150
 
