@@ -18,6 +18,7 @@ from sqlalchemy.exc import DBAPIError
 from crawl_tasks.errors import DataRejected
 from crawl_tasks.model import Decision, Items, Kind, Request, StoredChange
 from crawl_tasks.store import tables
+from crawl_tasks.store.author_rows import AuthorCache
 from crawl_tasks.store.batch import gather
 from crawl_tasks.store.database import Database, explained
 from crawl_tasks.store.deletions import follow_up
@@ -55,6 +56,7 @@ class Store:
     def __init__(self, url: str, *, busy_timeout_s: float = 30.0) -> None:
         self.database = Database(url, busy_timeout_s=busy_timeout_s)
         self._statements = Statements(self.database.engine.dialect)
+        self.authors = AuthorCache()
         self._is_open = False
 
     def open(self, *, create: bool = True) -> Self:
@@ -129,6 +131,7 @@ class Store:
 
     def erase(self, site: str) -> None:
         """Delete the items of a site, with their versions, and all else but the decisions of operators."""
+        self.authors.clear()
         with explained(self.database.url), self.database.writing() as connection:
             forget(connection, [site], [one for one in tables.metadata.sorted_tables if one is not tables.decisions])
 
@@ -178,6 +181,7 @@ class Store:
     def _attempt(self, pages: Sequence[Items]) -> Written:
         with self.database.writing() as connection:
             batch = gather(pages)
+            authors = self.authors.unknown(pages)
             has_texts = batch.posts.rows or batch.comments.rows or any(page.swept for page in pages)
             # A batch of visits alone takes no change: a change is a lock that all other writers wait for.
             change = self._statements.next_change(connection) if has_texts else None
@@ -190,8 +194,11 @@ class Store:
                 counts.locate(_boards_of(connection, site, counts.by_thread))
             followed = follow_up(connection, pages)
             gone = settle(connection, self._statements, gather(followed.gone).comments, change)
+            if authors:
+                self._statements.keep_authors(connection, authors)
             if batch.visits:
                 self._statements.note(connection, request_rows(batch.visits))
+        self.authors.note(authors)
         _add(comments, gone)
         gains = (*_gains(Kind.POST, posts), *_gains(Kind.COMMENT, comments))
         return Written(*_totals(posts), *_totals(comments), gains, tuple(followed.asked))
