@@ -17,10 +17,12 @@ from crawl_tasks.logs import configure_logs
 from crawl_tasks.monitor.problems.generated_files import rules_file
 from crawl_tasks.monitor.snapshots import Snapshots
 from crawl_tasks.monitor.web.actions import Actions
+from crawl_tasks.monitor.web.item_pages import ItemPages
 from crawl_tasks.monitor.web.login import Login
 from crawl_tasks.monitor.web.server import ExporterServer
 from crawl_tasks.monitor.web.snapshot_cache import SnapshotCache
 from crawl_tasks.settings import load_settings
+from crawl_tasks.store.item_reader import ItemReader
 
 PORT = 9817
 
@@ -80,7 +82,8 @@ def command(listen: tuple[str, int], files: Path | None, flower: str) -> None:
     snapshots = SnapshotCache(Snapshots(frontier).look)
     try:
         login, hosts = Login(settings.web_password), settings.web_hosts.split()
-        server = ExporterServer(listen, snapshots, Actions(frontier), login, flower, hosts)
+        items = ItemPages(ItemReader(settings.database_url, settings.state_dir / "search.db"))
+        server = ExporterServer(listen, snapshots, Actions(frontier), login, flower, hosts, items)
     except OSError as error:
         raise ConfigError(f"--listen {listen[0]}:{listen[1]}: {error.strerror}; {_remedy(error)}") from error
     configure_logs(settings.log_format)

@@ -68,7 +68,7 @@ class AuthorCache:
             if fresh := set(shown) - known:
                 # All items of a page have its time.
                 seen_at = (page.comments or page.posts)[0].seen_at
-                found += ((page.site, key, name, seen_at) for one, name in fresh if (key := _key_of(one, name)))
+                found += ((page.site, key, name, seen_at) for one, name in fresh if (key := key_of(one, name)))
         return sorted(found, key=itemgetter(0, 1, 3))
 
     def note(self, written: Sequence[AuthorRow]) -> None:
@@ -87,7 +87,7 @@ class AuthorCache:
             known.add((key, name))
 
 
-def _key_of(author_id: str | None, name: str | None) -> str:
+def key_of(author_id: str | None, name: str | None) -> str:
     """Return the key of an author, empty for nobody and for a name that is longer than any key."""
     key = (f"{NAME_SIGN}{name}" if name else "") if author_id is None else author_id
     return key if len(key) <= ID_LENGTH else ""

@@ -17,13 +17,14 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from ipaddress import ip_address
 from urllib.parse import parse_qs, urlsplit
 
-from crawl_tasks.errors import BackendError, ConfigError
+from crawl_tasks.errors import BackendError, ConfigError, StoreError
 from crawl_tasks.monitor.report import site_detail, snapshot_row
 from crawl_tasks.monitor.site_snapshot import SiteSnapshot
 from crawl_tasks.monitor.snapshot import Snapshot
 from crawl_tasks.monitor.web.actions import Actions
 from crawl_tasks.monitor.web.exposition import Writer
-from crawl_tasks.monitor.web.layout import WebUser, frame, login_page
+from crawl_tasks.monitor.web.item_pages import ItemPages
+from crawl_tasks.monitor.web.layout import STYLE_SOURCE, WebUser, frame, login_page
 from crawl_tasks.monitor.web.login import Login
 from crawl_tasks.monitor.web.metrics import FAMILIES
 from crawl_tasks.monitor.web.overview import MOST_ROWS, REFRESH_S, overview
@@ -42,7 +43,7 @@ ALL_ROWS = 1_000_000
 # from it, load nothing, send no form elsewhere, and show no page inside a foreign one (clickjacking).
 SAFE = {
     "Cache-Control": "no-store",
-    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'self';"
+    "Content-Security-Policy": f"default-src 'none'; style-src {STYLE_SOURCE}; img-src data:; form-action 'self';"
     " base-uri 'none'; frame-ancestors 'none'",
     "Referrer-Policy": "same-origin",
     "X-Content-Type-Options": "nosniff",
@@ -66,12 +67,14 @@ class ExporterServer(ThreadingHTTPServer):
 
     def __init__(
         self, address: tuple[str, int], snapshots: SnapshotCache, actions: Actions, login: Login, flower: str = "",
-        hosts: Iterable[str] = (),
+        hosts: Iterable[str] = (), items: ItemPages | None = None,
     ) -> None:  # fmt: skip
         super().__init__(address, Handler)
         self.hosts = frozenset({address[0].lower(), *map(str.lower, hosts)})
         self.snapshots, self.actions, self.login, self.flower = snapshots, actions, login, flower
         self.writer = Writer(FAMILIES)
+        # Stored texts may come from behind a login. Whoever can reach the machine sees numbers, and no text.
+        self.items, self.is_private = items, is_loopback(address[0])
 
     def serve(self) -> None:
         """Serve until interrupted, and keep the history in a thread meanwhile."""
@@ -117,6 +120,8 @@ class Handler(BaseHTTPRequestHandler):
             answer = make() if self._is_ours() else self._misdirected()
         except ConfigError as error:
             answer = self._refusal(str(error), HTTPStatus.NOT_FOUND)
+        except StoreError as error:
+            answer = self._refusal(str(error), HTTPStatus.SERVICE_UNAVAILABLE)
         except BackendError as error:
             log.error("cannot look", extra={"error": str(error)})
             text = "Redis does not answer; is it running? The exporter's log says more."
@@ -142,7 +147,7 @@ class Handler(BaseHTTPRequestHandler):
     def _refusal(self, text: str, status: HTTPStatus, refresh_s: int = 0) -> HttpAnswer:
         """Return an error: for programs a line, for people a page, which reloads by itself after `refresh_s`."""
         # Only these two paths are pages for people. Metrics, API and health check are for programs.
-        if urlsplit(self.path).path.strip("/").split("/")[0] not in ("", "site"):
+        if urlsplit(self.path).path.strip("/").split("/")[0] not in ("", "site", "posts"):
             return HttpAnswer(f"{text}\n", TEXT, status)
         body = f'<p class="said bad">{escape(text)}</p><p><a href="/">All sites</a></p>'
         return HttpAnswer(frame("(!) crawl_tasks", body, self._user(), refresh_s), status=status)
@@ -158,6 +163,8 @@ class Handler(BaseHTTPRequestHandler):
                 return HttpAnswer(overview(snapshots.now(), snapshots.history, self._user(), rows))
             case ["site", name]:
                 return self._site(name)
+            case ["posts", *path]:
+                return self._items(path, {name: values[-1] for name, values in parse_qs(url.query).items()})
             case ["metrics"]:
                 return HttpAnswer(self.server.writer.write(snapshots.now()), TEXT)
             case ["api", "snapshot"]:
@@ -169,8 +176,19 @@ class Handler(BaseHTTPRequestHandler):
                 return HttpAnswer("ok\n", TEXT)
             case ["login"]:
                 return HttpAnswer(login_page(self._user()))
+        return self._missing()
+
+    def _missing(self) -> HttpAnswer:
         body = '<p>There is no such page. <a href="/">All sites</a></p>'
         return HttpAnswer(frame("not found", body, self._user()), status=HTTPStatus.NOT_FOUND)
+
+    def _items(self, path: list[str], query: dict[str, str]) -> HttpAnswer:
+        server, user = self.server, self._user()
+        if not (user.is_in or (server.is_private and not user.may_log_in)):
+            text = "Stored texts are for who has logged in: set CRAWL_WEB_PASSWORD, then log in."
+            return self._refusal(text, HTTPStatus.FORBIDDEN)
+        page = server.items.page(path, query, user) if server.items is not None else None
+        return self._missing() if page is None else HttpAnswer(page)
 
     def _site_json(self, name: str) -> HttpAnswer:
         actions = self.server.actions
@@ -262,6 +280,11 @@ class Handler(BaseHTTPRequestHandler):
     def log_message(self, format: str, *args: object) -> None:
         """Log a request at DEBUG: a scrape every few seconds would drown the rest."""
         log.debug(format, *args)
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether a host is this machine alone."""
+    return host == "localhost" or (is_address(host) and ip_address(host).is_loopback)
 
 
 def is_address(host: str) -> bool:
