@@ -27,7 +27,7 @@ from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.frontier.retry import Verdict
 from crawl_tasks.model import Effort, Items, Lease, Parsed, Request, Stage, State
 from crawl_tasks.monitor.snapshot import Snapshot, take_snapshot
-from crawl_tasks.monitor.web.actions import Actions
+from crawl_tasks.monitor.web.actions import FAILED_ROWS, Actions
 from crawl_tasks.monitor.web.login import Login
 from crawl_tasks.monitor.web.server import ExporterServer
 from crawl_tasks.monitor.web.snapshot_cache import SnapshotCache
@@ -164,6 +164,22 @@ def test_the_page_of_a_site_shows_boards_pages_in_hand_and_reasons(base: str) ->
     assert "<button>pause" not in page
     assert page.index("Last pages") < page.index(">80 ms<") < page.index(">0 items<")
     assert '<span class="bad">parse</span>' in page
+
+
+def test_thousands_of_failed_requests_are_shown_page_by_page(
+    base: str, frontier: Frontier, client: redis.Redis
+) -> None:
+    [entry] = client.hvals("test:s:busy-forum:dead")
+    for begin in range(0, 10_000, 1000):
+        client.hset("test:s:busy-forum:dead", mapping={f"{50_000 + begin + more}": entry for more in range(1000)})
+
+    first = ask(f"{base}/site/busy-forum/failed?state=dead")[1]
+    last = ask(f"{base}/site/busy-forum/failed?state=dead&page=51")[1]
+    other = ask(f"{base}/site/busy-forum/failed?state=dead&reason=parse")[1]
+
+    assert [text.count("it answered &lt;b&gt;418") for text in (first, last, other)] == [FAILED_ROWS, 1, 0]
+    assert ("page=2" in first, "page=52" in last, "page=50" in last) == (True, False, True)
+    assert ask(f"{base}/site/nowhere/failed")[0] == 404
 
 
 def test_the_json_of_a_site_has_its_boards_pages_and_reasons(base: str) -> None:

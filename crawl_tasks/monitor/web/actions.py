@@ -18,6 +18,7 @@ log = logging.getLogger(__name__)
 
 MOST_BOARDS = 300
 MOST_FAILED = 50
+FAILED_ROWS = 200
 RETRIED_AT_ONCE = 1000
 _OPERATOR = Operator("the status page")
 
@@ -51,6 +52,11 @@ class Actions:
             for one in islice(self._admin.failed.requests.list(Selection(site, state)), MOST_FAILED)
         ]
         return sorted(found, key=lambda one: -one.at_ms)
+
+    def failed_page(self, chosen: Selection, page: int) -> list[FailedRequest]:
+        """Return a page of a site's failed requests, from 1, in the order of the ledger: Redis keeps none by time."""
+        found = self._admin.failed.requests.list(chosen)
+        return list(islice(found, (page - 1) * FAILED_ROWS, page * FAILED_ROWS))
 
     def do(self, verb: str, site: str) -> None:
         """Run the command of a button.

@@ -66,7 +66,7 @@ class ItemPages:
         site = query.get("site", "")
         before = None
         if "id" in query:
-            before = (_number(query, "at", 0), query.get("of", ""), query["id"])
+            before = (number_in(query, "at", 0), query.get("of", ""), query["id"])
         found = self._reader.newest(site, time.time() + _TOLERANCE_S, before)
         older = ""
         if len(found) == PAGE_ROWS:
@@ -80,7 +80,7 @@ class ItemPages:
         form = self._form({"q": words, "site": site, "author": author, "days": days})
         if not words:
             return "search", f"{form}<p>Words, “whole phrases”, beginn* and -without.</p>"
-        until = _number(query, "until", 0)
+        until = number_in(query, "until", 0)
         selection = RowSelection(
             sites=[site] if site else [],
             authors=[author] if author else [],
@@ -97,13 +97,13 @@ class ItemPages:
     def _author(self, query: Mapping[str, str]) -> tuple[str, str]:
         site, key = query.get("site", ""), query.get("key", "")
         name = self._reader.author_name(site, key) or key.removeprefix("@")
-        found = self._reader.by_author(site, key, _number(query, "until", 0) or None)
+        found = self._reader.by_author(site, key, number_in(query, "until", 0) or None)
         older = _older(found.items, "author", {"site": site, "key": key})
         heading = f"<h2>{_name(name)} <span class=quiet>on {escape(site)}</span></h2>"
         return name, f"{self._form({'site': site})}{_partial(found)}{heading}{_list(found.items)}{_pages(older)}"
 
     def _thread(self, query: Mapping[str, str]) -> tuple[str, str]:
-        site, post_id, page = query.get("site", ""), query.get("id", ""), max(1, _number(query, "page", 1))
+        site, post_id, page = query.get("site", ""), query.get("id", ""), max(1, number_in(query, "page", 1))
         thread = self._reader.thread(site, post_id, page)
         if thread is None:
             raise ConfigError(f"no post {post_id[:40]!r} of {site[:40]!r} is stored")
@@ -266,6 +266,7 @@ def _address(path: str, **query: str) -> str:
     return escape(f"/posts{f'/{path}' if path else ''}?{urlencode({name: one for name, one in query.items() if one})}")
 
 
-def _number(query: Mapping[str, str], name: str, default: int) -> int:
+def number_in(query: Mapping[str, str], name: str, default: int) -> int:
+    """Return a number of a query, the default for what is none."""
     text = query.get(name, "")
     return int(text) if text.isascii() and text.isdigit() and len(text) < 12 else default

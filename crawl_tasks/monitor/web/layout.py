@@ -53,7 +53,7 @@ ol.items,ol.tree{list-style:none;margin:0;padding:0}.items .items{margin-left:12
 .item{background:var(--card);border:1px solid var(--edge);border-radius:8px;padding:6px 12px;margin:0 0 5px;
 overflow-wrap:anywhere}.item h2,.item h3{font-size:15px;margin:0}.item p{margin:1px 0}article.item h2{font-size:18px}
 .text{white-space:pre-wrap;unicode-bidi:plaintext;overflow:hidden;overflow-wrap:anywhere;max-width:80ch;margin:2px 0}
-.d1{margin-left:20px}.d2{margin-left:40px}.d3{margin-left:60px}.d4{margin-left:80px}.d5{margin-left:100px}
+time{white-space:nowrap}.d1{margin-left:20px}.d2{margin-left:40px}.d3{margin-left:60px}.d4{margin-left:80px}.d5{margin-left:100px}
 .d6{margin-left:120px}.item:target{border-color:var(--line)}
 details{margin-top:4px}summary{cursor:pointer;color:var(--line)}.pages{margin:12px 0;display:block}
 .fill{fill:var(--line)}

@@ -18,17 +18,19 @@ from ipaddress import ip_address
 from urllib.parse import parse_qs, urlsplit
 
 from crawl_tasks.errors import BackendError, ConfigError, StoreError
+from crawl_tasks.frontier.admin.failed import Selection
+from crawl_tasks.model import State
 from crawl_tasks.monitor.report import site_detail, snapshot_row
 from crawl_tasks.monitor.site_snapshot import SiteSnapshot
 from crawl_tasks.monitor.snapshot import Snapshot
 from crawl_tasks.monitor.web.actions import Actions
 from crawl_tasks.monitor.web.exposition import Writer
-from crawl_tasks.monitor.web.item_pages import ItemPages
+from crawl_tasks.monitor.web.item_pages import ItemPages, number_in
 from crawl_tasks.monitor.web.layout import STYLE_SOURCE, WebUser, frame, login_page
 from crawl_tasks.monitor.web.login import Login
 from crawl_tasks.monitor.web.metrics import FAMILIES
 from crawl_tasks.monitor.web.overview import MOST_ROWS, REFRESH_S, overview
-from crawl_tasks.monitor.web.site_page import site_page
+from crawl_tasks.monitor.web.site_page import failed_page, site_page
 from crawl_tasks.monitor.web.snapshot_cache import SnapshotCache
 
 log = logging.getLogger(__name__)
@@ -163,8 +165,10 @@ class Handler(BaseHTTPRequestHandler):
                 return HttpAnswer(overview(snapshots.now(), snapshots.history, self._user(), rows))
             case ["site", name]:
                 return self._site(name)
+            case ["site", name, "failed"]:
+                return self._failed(name, _query(url.query))
             case ["posts", *path]:
-                return self._items(path, {name: values[-1] for name, values in parse_qs(url.query).items()})
+                return self._items(path, _query(url.query))
             case ["metrics"]:
                 return HttpAnswer(self.server.writer.write(snapshots.now()), TEXT)
             case ["api", "snapshot"]:
@@ -217,6 +221,13 @@ class Handler(BaseHTTPRequestHandler):
             failed=actions.failed_requests(name),
         )
         return HttpAnswer(page)
+
+    def _failed(self, name: str, query: dict[str, str]) -> HttpAnswer:
+        site = self._named(self.server.snapshots.now(), name)
+        state = State.PARKED if query.get("state") == State.PARKED.value else State.DEAD
+        reason, page = query.get("reason", ""), max(1, number_in(query, "page", 1))
+        failed = self.server.actions.failed_page(Selection(name, state, reason), page)
+        return HttpAnswer(failed_page(site, self._user(), failed, state=state, reason=reason, page=page))
 
     # -- forms -------------------------------------------------------------------------------------------
 
@@ -280,6 +291,10 @@ class Handler(BaseHTTPRequestHandler):
     def log_message(self, format: str, *args: object) -> None:
         """Log a request at DEBUG: a scrape every few seconds would drown the rest."""
         log.debug(format, *args)
+
+
+def _query(text: str) -> dict[str, str]:
+    return {name: values[-1] for name, values in parse_qs(text).items()}
 
 
 def is_loopback(host: str) -> bool:
