@@ -114,7 +114,10 @@ class Settings(BaseModel):
         description="Steps that all sites' items pass first: function names, or a JSON list as `items` of a site file.",
     )
     web_password: str = Field(
-        "", repr=False, description="Password for acting on the exporter's status page. Empty: the page only shows."
+        "",
+        repr=False,
+        description="Password for acting on the exporter's status page and reading stored texts. "
+        "Empty: the page only shows, and texts on loopback alone.",
     )
     web_hosts: str = Field(
         "",

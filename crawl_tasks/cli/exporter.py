@@ -70,7 +70,7 @@ def command(listen: tuple[str, int], files: Path | None, flower: str) -> None:
     """Serve a status page at /, metrics for Prometheus at /metrics, the snapshot as JSON at /api/snapshot.
 
     The exporter only watches: killed, it changes nothing for the crawl. Pausing, resuming and retrying in the page take
-    the password of CRAWL_WEB_PASSWORD. Without a password the page only shows.
+    the password of CRAWL_WEB_PASSWORD. Without a password the page only shows, and stored texts on loopback alone.
     """
     if files is not None:
         write_files(files)

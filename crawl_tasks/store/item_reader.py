@@ -56,7 +56,7 @@ class StoredItem(NamedTuple):
     parent_id: str | None
 
 
-class FormerValue(NamedTuple):
+class ItemVersion(NamedTuple):
     """A former title, body or state of a post, whose `comment_id` is empty, or of a comment."""
 
     comment_id: str
@@ -70,7 +70,7 @@ class StoredThread(NamedTuple):
 
     post: StoredItem
     comments: Sequence[tuple[int, StoredItem]]
-    former: Sequence[FormerValue]
+    former: Sequence[ItemVersion]
     all_comments: int
 
 
@@ -131,7 +131,7 @@ class ItemReader:
             _VERSION.comment_id.in_(["", *depths]),
         )
         with closing(self._opened().database.stream(versions.order_by(_VERSION.seen_at))) as rows:
-            former = [FormerValue(*row) for row in rows]
+            former = [ItemVersion(*row) for row in rows]
         return StoredThread(found[0], shown, former, len(ordered))
 
     def author_name(self, site: str, key: str) -> str | None:

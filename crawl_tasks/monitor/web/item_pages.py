@@ -20,8 +20,8 @@ from crawl_tasks.monitor.web.layout import WebUser, frame
 from crawl_tasks.store.item_reader import (
     PAGE_ROWS,
     THREAD_ROWS,
-    FormerValue,
     ItemReader,
+    ItemVersion,
     SearchResult,
     StoredItem,
     StoredThread,
@@ -107,7 +107,7 @@ class ItemPages:
         thread = self._reader.thread(site, post_id, page)
         if thread is None:
             raise ConfigError(f"no post {post_id[:40]!r} of {site[:40]!r} is stored")
-        former = defaultdict[str, list[FormerValue]](list)
+        former = defaultdict[str, list[ItemVersion]](list)
         for one in thread.former:
             former[one.comment_id].append(one)
         places = {one.comment_id: (f"c{place}", one.author) for place, (_, one) in enumerate(thread.comments)}
@@ -163,7 +163,7 @@ def _to_thread(one: StoredItem) -> str:
 
 
 def _comment(
-    depth: int, one: StoredItem, former: Sequence[FormerValue], places: Mapping[str | None, tuple[str, str | None]]
+    depth: int, one: StoredItem, former: Sequence[ItemVersion], places: Mapping[str | None, tuple[str, str | None]]
 ) -> str:
     place, _ = places[one.comment_id]
     answers = ""
@@ -187,7 +187,7 @@ def _by(one: StoredItem) -> str:
     return f"{name} · {seen}{_moment(_time_of(one))}{edited}{state}"
 
 
-def _former(values: Sequence[FormerValue]) -> str:
+def _former(values: Sequence[ItemVersion]) -> str:
     if not values:
         return ""
     shown = "".join(
