@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import gc
+from contextlib import closing
 from importlib import resources
 from pathlib import Path
 
@@ -80,14 +81,14 @@ def command(listen: tuple[str, int], files: Path | None, flower: str) -> None:
     # A snapshot of 1,000 sites is many small objects without cycles, which the collector would walk over for nothing.
     gc.set_threshold(50_000, 20, 100)
     snapshots = SnapshotCache(Snapshots(frontier).look)
+    reader = ItemReader(settings.database_url, settings.state_dir / "search.db")
     try:
         login, hosts = Login(settings.web_password), settings.web_hosts.split()
-        items = ItemPages(ItemReader(settings.database_url, settings.state_dir / "search.db"))
-        server = ExporterServer(listen, snapshots, Actions(frontier), login, flower, hosts, items)
+        server = ExporterServer(listen, snapshots, Actions(frontier), login, flower, hosts, ItemPages(reader))
     except OSError as error:
         raise ConfigError(f"--listen {listen[0]}:{listen[1]}: {error.strerror}; {_remedy(error)}") from error
     configure_logs(settings.log_format)
-    with Interrupts(), server:
+    with Interrupts(), server, closing(reader):
         click.echo(f"http://{listen[0]}:{server.server_address[1]}/; Ctrl-C ends it")
         server.serve()
 

@@ -90,6 +90,13 @@ class ItemReader:
         self._store: Store | None = None
         self._update: threading.Thread | None = None
 
+    def close(self) -> None:
+        """Close the database. The next read opens it again."""
+        with self._lock:
+            if self._store is not None:
+                self._store.close()
+            self._store = None
+
     def sites(self) -> list[str]:
         """Return the sites of which a file was published."""
         with self._opened().database.reading() as connection:

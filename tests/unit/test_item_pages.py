@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from html import escape
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -28,6 +29,7 @@ from crawl_tasks.store.upsert import Store
 from tests.serving import serving
 from tests.store.rows import page
 from tests.unit.test_web_pages import CHROMIUM, PASSWORD, ask, browse
+from tests.waiting import eventually
 
 NOW = int(time.time())
 HOSTILE = """</div></textarea><script>document.title = "owned"</script><svg onload="document.title='owned'">
@@ -72,9 +74,11 @@ def reading(
 ) -> Iterator[str]:
     with Store(f"sqlite:///{directory}/items.db") as store:
         fill(store, canary)
-    items = ItemPages(ItemReader(f"sqlite:///{directory}/items.db", directory / "search.db"))
     actions = Actions(Frontier(client, "test"))
-    with serving(ExporterServer(("127.0.0.1", 0), SnapshotCache(away), actions, login, items=items)) as url:
+    with (
+        closing(ItemReader(f"sqlite:///{directory}/items.db", directory / "search.db")) as reader,
+        serving(ExporterServer(("127.0.0.1", 0), SnapshotCache(away), actions, login, items=ItemPages(reader))) as url,
+    ):
         yield url
 
 
@@ -84,9 +88,17 @@ def base(client: redis.Redis, tmp_path: Path) -> Iterator[str]:
 
 
 def shown(base: str, path: str) -> str:
-    status, text, _ = ask(f"{base}{path}")
-    assert status == 200, text
-    return text
+    """Return a page, once the search index has all rows."""
+    pages: list[str] = []
+
+    def is_whole() -> bool:
+        status, text, _ = ask(f"{base}{path}")
+        assert status == 200, text
+        pages.append(text)
+        return "is taking in rows" not in text
+
+    eventually(is_whole)
+    return pages[-1]
 
 
 def titles(text: str) -> list[str]:
