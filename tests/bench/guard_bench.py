@@ -64,7 +64,7 @@ def measure(name: str, terms: dict[str, str | int], count: int, url: str, file: 
         before, size_before = client.info("memory")["used_memory"], file.stat().st_size
 
         def admitted(batch: list[Request]) -> int:
-            new = frontier.admit(SITE, with_stored(store, batch) if is_stored else batch).new
+            new = frontier.admit(SITE, with_stored(store, batch, [Stage.POST]) if is_stored else batch).new
             client.delete(f"{SITE}:s:{SITE}:ready:post:5")
             if is_stored:
                 store.write([Items(SITE, visits=tuple(map(visit_of, batch)))])
