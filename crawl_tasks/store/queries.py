@@ -99,7 +99,7 @@ def with_stored(store: Store, requested: Sequence[Request], stages: Collection[S
     )
 
 
-def _last_revisions(site: str, stage: Stage, keys: Sequence[str]) -> Iterator[Select[tuple[str, int, str]]]:
+def _last_revisions(site: str, stage: Stage, keys: Sequence[str]) -> Iterator[Select[Any]]:
     # One stage a query: the primary key begins with site and stage, and without a stage all rows of a site are read.
     table = requests.c
     query = select(table.key, table.page, func.coalesce(table.wanted, table.done))

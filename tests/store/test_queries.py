@@ -36,7 +36,8 @@ def test_stored_requests_are_found_by_the_primary_key(tmp_path: Path) -> None:
         with_stored(store, asked, [Stage.POST, Stage.COMMENT])
 
     with closing(sqlite3.connect(tmp_path / "crawl.db")) as database:
-        plans = [database.execute(f"EXPLAIN QUERY PLAN {sql}", values).fetchone()[3] for sql, values in said if "FROM requests" in sql]
+        queries = [(f"EXPLAIN QUERY PLAN {sql}", values) for sql, values in said if "FROM requests" in sql]
+        plans = [database.execute(*query).fetchone()[3] for query in queries]
     assert len(plans) == 2
     assert all("(site=? AND stage=? AND key=?)" in plan for plan in plans), plans
 
