@@ -86,21 +86,16 @@ def main() -> None:
     count = parser.parse_args().addresses
     print("| guard | Redis, bytes an address | database | known, asked for again | new, not asked for, of a million |")
     print("|---|---|---|---|---|")
-    with tempfile.TemporaryDirectory() as directory:
-        server = RedisServer(Path(directory))
-        server.start()
-        try:
-            with redis.Redis.from_url(server.url) as client:
-                client.config_set("appendonly", "no")
-                client.config_set("lazyfree-lazy-user-del", "no")
-                # A script that runs for the first time costs memory of its own.
-                warm = Frontier(client, SITE)
-                warm.sites.publish(SITE, "1", "{}", TERMS, [])
-                warm.admit(SITE, next(requests(0, CALL)))
-            for number, (name, terms) in enumerate(modes(count).items()):
-                print(measure(name, terms, count, server.url, Path(directory) / f"{number}.db"), flush=True)
-        finally:
-            server.stop()
+    with tempfile.TemporaryDirectory() as directory, RedisServer(Path(directory)) as server:
+        with redis.Redis.from_url(server.url) as client:
+            client.config_set("appendonly", "no")
+            client.config_set("lazyfree-lazy-user-del", "no")
+            # A script that runs for the first time costs memory of its own.
+            warm = Frontier(client, SITE)
+            warm.sites.publish(SITE, "1", "{}", TERMS, [])
+            warm.admit(SITE, next(requests(0, CALL)))
+        for number, (name, terms) in enumerate(modes(count).items()):
+            print(measure(name, terms, count, server.url, Path(directory) / f"{number}.db"), flush=True)
 
 
 if __name__ == "__main__":
