@@ -38,9 +38,12 @@ def main() -> int:
 
 
 def _crawl(plan: Plan) -> Result:
-    with TemporaryDirectory(prefix="crawl-isolation-") as name, RedisServer(Path(name)) as server:
-        with open_client(server.url, "") as client:
-            return crawl(client, plan)
+    with (
+        TemporaryDirectory(prefix="crawl-isolation-") as name,
+        RedisServer(Path(name)) as server,
+        open_client(server.url, "") as client,
+    ):
+        return crawl(client, plan)
 
 
 sys.exit(main())
