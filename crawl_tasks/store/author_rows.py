@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
-from operator import itemgetter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import repeat
+from operator import attrgetter, itemgetter
 from typing import Final
 
 from sqlalchemy import ColumnElement, Table, func, literal
@@ -24,14 +25,10 @@ _MOST_KNOWN: Final = 50_000
 # Rows that another process deleted, as the removal of a site does, are made again after this time.
 _FORGET_S: Final = 600.0
 
-_Shown = tuple[str | None, str | None]
-"""An author as a page shows one: id and name."""
-
 AuthorRow = tuple[str, str, str | None, float]
 """A row of table `authors`."""
 
-_OF_POST: Final = itemgetter(Post._fields.index("author_id"), Post._fields.index("author"))
-_OF_COMMENT: Final = itemgetter(Comment._fields.index("author_id"), Comment._fields.index("author"))
+_Items = Sequence[Post] | Sequence[Comment]
 
 
 def author_key(table: Table) -> ColumnElement[str]:
@@ -48,8 +45,8 @@ class AuthorCache:
 
     def clear(self) -> None:
         """Forget all: their rows may be gone."""
-        self._known: defaultdict[str, set[_Shown]] = defaultdict(set)
-        self._names: dict[tuple[str, str], str | None] = {}
+        self._guests: defaultdict[str, set[str | None]] = defaultdict(set)
+        self._names: defaultdict[str, dict[str, str | None]] = defaultdict(dict)
         self._forgotten_at, self._count = self._clock(), 0
 
     def unknown(self, pages: Iterable[Items]) -> list[AuthorRow]:
@@ -58,18 +55,30 @@ class AuthorCache:
         They have the order of the keys, in which all writers take them, and then that of the observations. Of posts
         that only lists showed none is taken: a list often leaves out the id that the post's page shows.
         """
-        found: list[AuthorRow] = []
+        posts, comments = defaultdict[str, list[Post]](list), defaultdict[str, list[Comment]](list)
         for page in pages:
-            known = self._known[page.site]
-            shown = [_OF_POST(post) for post in page.posts if post.is_page or post.body is not None]
-            # Nearly all pages show none but known authors: that is one call.
-            if page.comments and not known.issuperset(map(_OF_COMMENT, page.comments)):
-                shown += map(_OF_COMMENT, page.comments)
-            if fresh := set(shown) - known:
-                # All items of a page have its time.
-                seen_at = (page.comments or page.posts)[0].seen_at
-                found += ((page.site, key, name, seen_at) for one, name in fresh if (key := key_of(one, name)))
+            comments[page.site] += page.comments
+            posts[page.site] += (post for post in page.posts if post.is_page or post.body is not None)
+        found = [row for site, some in comments.items() for row in self._unknown_of(site, some)]
+        found += [row for site, some in posts.items() for row in self._unknown_of(site, some)]
         return sorted(found, key=itemgetter(0, 1, 3))
+
+    def _unknown_of(self, site: str, items: _Items) -> Iterator[AuthorRow]:
+        if not items:
+            return
+        ids, names = (list(map(attrgetter(field), items)) for field in ("author_id", "author"))
+        guests, members = self._guests[site], self._names[site]
+        # Once for every comment of the crawl: by column, and without pairs where a forum shows no ids.
+        shown = set(zip(ids, names, strict=True)) if any(ids) else zip(repeat(None), set(names) - guests)
+        fresh = [
+            (one, name)
+            for one, name in shown
+            if (name not in guests if one is None else one not in members or members[one] != name)
+        ]
+        if not fresh:
+            return
+        seen = dict(zip(zip(ids, names, strict=True), map(attrgetter("seen_at"), items), strict=True))
+        yield from ((site, key, name, seen[one, name]) for one, name in fresh if (key := key_of(one, name)))
 
     def note(self, written: Sequence[AuthorRow]) -> None:
         """Take authors for known, once they are committed."""
@@ -77,14 +86,10 @@ class AuthorCache:
             self.clear()
         self._count += len(written)
         for site, key, name, _ in written:
-            known = self._known[site]
             if name is not None and key == f"{NAME_SIGN}{name}":
-                known.add((None, name))
-                continue
-            # A former name that comes back is news again.
-            known.discard((key, self._names.get((site, key))))
-            self._names[site, key] = name
-            known.add((key, name))
+                self._guests[site].add(name)
+            else:
+                self._names[site][key] = name
 
 
 def key_of(author_id: str | None, name: str | None) -> str:

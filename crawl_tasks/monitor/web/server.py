@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from html import escape
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from ipaddress import ip_address
 from urllib.parse import parse_qs, urlsplit
 
 from crawl_tasks.errors import BackendError, ConfigError, StoreError
@@ -25,6 +24,7 @@ from crawl_tasks.monitor.site_snapshot import SiteSnapshot
 from crawl_tasks.monitor.snapshot import Snapshot
 from crawl_tasks.monitor.web.actions import Actions
 from crawl_tasks.monitor.web.exposition import Writer
+from crawl_tasks.monitor.web.host_names import is_local_name, is_loopback
 from crawl_tasks.monitor.web.item_pages import ItemPages, number_in
 from crawl_tasks.monitor.web.layout import STYLE_SOURCE, WebUser, frame, login_page
 from crawl_tasks.monitor.web.login import Login
@@ -136,7 +136,7 @@ class Handler(BaseHTTPRequestHandler):
         Addresses and names without a dot are nobody's domain.
         """
         name = (urlsplit(f"//{self.headers.get('Host', '')}").hostname or "").rstrip(".")
-        return "." not in name or name.endswith(".localhost") or is_address(name) or name in self.server.hosts
+        return is_local_name(name) or name in self.server.hosts
 
     def _misdirected(self) -> HttpAnswer:
         self.close_connection = True
@@ -295,17 +295,3 @@ class Handler(BaseHTTPRequestHandler):
 
 def _query(text: str) -> dict[str, str]:
     return {name: values[-1] for name, values in parse_qs(text).items()}
-
-
-def is_loopback(host: str) -> bool:
-    """Return whether a host is this machine alone."""
-    return host == "localhost" or (is_address(host) and ip_address(host).is_loopback)
-
-
-def is_address(host: str) -> bool:
-    """Return whether a host is a literal address."""
-    try:
-        ip_address(host)
-    except ValueError:
-        return False
-    return True
