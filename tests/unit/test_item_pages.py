@@ -19,9 +19,9 @@ from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.model import Comment, Post
 from crawl_tasks.monitor.snapshot import Snapshot
 from crawl_tasks.monitor.web.actions import Actions
-from crawl_tasks.monitor.web.host_names import is_loopback
 from crawl_tasks.monitor.web.item_pages import ItemPages
 from crawl_tasks.monitor.web.layout import STYLE
+from crawl_tasks.monitor.web.local_addresses import is_loopback
 from crawl_tasks.monitor.web.login import Login
 from crawl_tasks.monitor.web.server import ExporterServer
 from crawl_tasks.monitor.web.snapshot_cache import SnapshotCache

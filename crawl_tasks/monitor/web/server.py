@@ -24,9 +24,9 @@ from crawl_tasks.monitor.site_snapshot import SiteSnapshot
 from crawl_tasks.monitor.snapshot import Snapshot
 from crawl_tasks.monitor.web.actions import Actions
 from crawl_tasks.monitor.web.exposition import Writer
-from crawl_tasks.monitor.web.host_names import is_local_name, is_loopback
 from crawl_tasks.monitor.web.item_pages import ItemPages, number_in
 from crawl_tasks.monitor.web.layout import STYLE_SOURCE, WebUser, frame, login_page
+from crawl_tasks.monitor.web.local_addresses import is_local_name, is_loopback
 from crawl_tasks.monitor.web.login import Login
 from crawl_tasks.monitor.web.metrics import FAMILIES
 from crawl_tasks.monitor.web.overview import MOST_ROWS, REFRESH_S, overview
