@@ -200,6 +200,7 @@ class Browser:
         self._is_sandboxed = is_sandboxed and os.geteuid() != 0
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread = threading.Thread()
         self._launched: asyncio.Task[_Process] | None = None
         self._pages: set[_BrowserPage] = set()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -244,12 +245,14 @@ class Browser:
             with suppress(Exception):
                 asyncio.run_coroutine_threadsafe(self._end(), loop).result(CLOSE_S)
             loop.call_soon_threadsafe(loop.stop)
+            self._thread.join(CLOSE_S)
 
     def _running(self) -> asyncio.AbstractEventLoop:
         with self._lock:
             if self._loop is None:
                 self._loop = asyncio.new_event_loop()
-                threading.Thread(target=self._loop.run_forever, name="browser", daemon=True).start()
+                self._thread = threading.Thread(target=_run, args=(self._loop,), name="browser", daemon=True)
+                self._thread.start()
                 self._loop.call_soon_threadsafe(self._spawn, self._watch_memory())
             return self._loop
 
@@ -341,10 +344,12 @@ class Browser:
             await process.end()
 
     async def _end(self) -> None:
-        for task in self._tasks:
-            task.cancel()
         if self._launched is not None:
             await (await self._launched).end()
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in others:
+            task.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
 
     async def _watch_memory(self) -> None:
         """End each process of Chromium that grows over the limit, and its page with it."""
@@ -403,6 +408,11 @@ async def _document(page: _BrowserPage, tab: Page, cdp: CDPSession) -> bytes:
     if text is None or len(body) > page.most_bytes:
         raise TooLarge(f"{page.url}: the drawn document has more than {page.most_bytes} bytes")
     return body
+
+
+def _run(loop: asyncio.AbstractEventLoop) -> None:
+    loop.run_forever()
+    loop.close()
 
 
 def _settle(future: asyncio.Future[PageAnswer | None], answer: PageAnswer | None) -> None:
