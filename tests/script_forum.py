@@ -28,12 +28,17 @@ const said = (into, one) => {
 const comments = all => all.forEach(one => said(put(app, 'div', 'comment', '', {id: one.id}), one));
 const ask = path => fetch(path, {headers: {'X-App': '1'}}).then(answer => answer.json());
 const draw = {
+  '': () => ask('/api/boards').then(boards => boards.forEach(one => {
+    put(put(app, 'h2', 'board', ''), 'a', '', one.title).href = `/list/${one.id}/1`;
+  })),
   list: () => ask(`/api/boards/${key}?page=${page}`).then(board => {
     board.threads.forEach(one => {
       const row = put(app, 'div', 'thread', '', {id: one.id, replies: one.replies});
-      put(row, 'a', 'title', one.title);
+      put(row, 'a', 'title', one.title).href = `/post/${one.id}`;
+      put(row, 'span', 'by', one.author);
+      put(row, 'time', 'at', one.created_at);
     });
-    if (board.has_more) put(app, 'a', 'next', 'more');
+    if (board.has_more) put(app, 'a', 'next', 'Next').href = `/list/${key}/${+page + 1}`;
     put(app, 'p', 'drawn', '');
   }),
   post: () => ask(`/api/threads/${key}`).then(thread => {
@@ -139,11 +144,10 @@ class ScriptForum:
             return
         page = int(parse_qs(where.query).get("page", ["1"])[0])
         match where.path.split("/")[2:]:
+            case ["boards"]:
+                told: object = [{"id": "1", "title": "General"}]
             case ["boards", "1"]:
-                rows = [
-                    {"id": key, "title": one["title"], "replies": len(one["comments"])}
-                    for key, one in self.threads.items()
-                ]
+                rows = [one | {"id": key, "replies": len(one["comments"])} for key, one in self.threads.items()]
                 told = {"threads": _of(rows, page), "has_more": len(rows) > page * PER_PAGE}
             case ["threads", key]:
                 thread = self.threads[key]
@@ -151,6 +155,9 @@ class ScriptForum:
                 told = {name: value for name, value in thread.items() if name != "comments"} | {"pages": pages}
             case ["threads", key, "comments"]:
                 told = {"comments": _of(self.threads[key]["comments"], page)}
+            case _:
+                visit.reply(b"{}", "404 Not Found", Content_Type="application/json")
+                return
         visit.reply(json.dumps(told).encode(), Content_Type="application/json")
 
 
