@@ -135,10 +135,10 @@ class _BrowserPage:
         return 0.0 if self.waiting else time.monotonic() - self.active_at
 
     def end(self) -> None:
-        """Answer no request any more."""
+        """Refuse the requests that wait for an answer, and all that come."""
         self.is_over = True
         for future in self.waiting:
-            future.cancel()
+            _settle(future, None)
 
     async def reply(self, route: Route, page: Page) -> None:
         """Have the page's thread answer a request of its main frame, and refuse all others."""
@@ -149,7 +149,7 @@ class _BrowserPage:
             is_own = request.resource_type in _KINDS and request.frame == page.main_frame
         self.count += is_own
         # A page may go away at any moment, and then there is nobody to answer.
-        with suppress(Exception, asyncio.CancelledError):
+        with suppress(Exception):
             if self.is_over or not is_own or self.count > MOST_REQUESTS:
                 await route.abort("blockedbyclient")
                 return

@@ -1,4 +1,4 @@
-"""The script frame: a page that holds nothing but scripts, whose text a browser must draw before rules can be found."""
+"""Rendering for a discovery: a page of nothing but scripts is drawn by a browser before rules are looked for."""
 
 from __future__ import annotations
 
