@@ -189,6 +189,7 @@ class _Process:
 
     async def end(self) -> None:
         """End the driver, which ends Chromium when its pipe closes, also one that does not answer any more."""
+        self.is_stuck = True
         await asyncio.wait_for(self.playwright.stop(), CLOSE_S)
 
 
@@ -274,6 +275,8 @@ class Browser:
         except CrawlError:
             raise
         except Exception as error:  # noqa: BLE001 (the driver's: a lost connection, a closed page)
+            if process is not None and context is None:
+                process.is_stuck = True
             raise BrowserFailed(f"{page.url}: {_reason(error)}") from None
         finally:
             page.end()

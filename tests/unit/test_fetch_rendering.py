@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 
 import psutil
 import pytest
@@ -321,18 +322,32 @@ def test_a_browser_that_is_killed_costs_the_page_and_no_other(draw: Draw, forum:
     assert told(draw("tell('alive')")) == ["alive"]
 
 
-def test_many_pages_get_a_fresh_browser_in_between(draw: Draw, monkeypatch: pytest.MonkeyPatch) -> None:
+def chromiums() -> set[int]:
+    """Return the main processes of Chromium below this one."""
+    found = set()
+    for one in psutil.Process().children(recursive=True):
+        with suppress(psutil.Error):
+            if "chrom" in one.name() and "--type=" not in " ".join(one.cmdline()):
+                found.add(one.pid)
+    return found
+
+
+def test_many_pages_get_a_fresh_browser_in_between(
+    draw: Draw, forum: HostileServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(browser, "MOST_DRAWN", 1)
+    seen: list[set[int]] = []
 
-    def mains() -> set[int]:
-        every = psutil.Process().children(recursive=True)
-        return {one.pid for one in every if "chrom" in one.name() and "--type=" not in " ".join(one.cmdline())}
+    def note(visit: Visit) -> None:
+        seen.append(chromiums())
+        visit.reply(b"")
 
-    draw("tell(1)")
-    first = mains()
-    draw("tell(2)")
+    forum.routes["/note"] = note
+    draw("fetch('/note')")
+    draw("fetch('/note')")
 
-    eventually(lambda: mains() and not mains() & first)
+    assert seen[1] - seen[0]
+    eventually(lambda: not seen[0] & chromiums())
 
 
 # ---- Rules of the site file ----------------------------------------------------------------------------------------
