@@ -15,6 +15,7 @@ from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.frontier.outbox import read_items
 from crawl_tasks.frontier.retry import Verdict
 from crawl_tasks.model import Comment, Items, Lease, Parsed, Post, Request, Stage, State
+from crawl_tasks.queues import QUEUES
 from tests.frontier.by_hand import NOTHING, lease, post, posts, released
 from tests.frontier.passing_time import at_once, end_messages
 from tests.waiting import eventually
@@ -357,3 +358,19 @@ def test_a_page_that_waits_when_the_file_begins_to_ask_for_a_browser_goes_to_its
     frontier.commit(held, NOTHING)
 
     assert released(client, "render") == [5]
+
+
+def test_the_browsers_queue_is_watched_only_where_something_uses_it(
+    frontier: Frontier, client: redis.Redis, publish: Callable[..., None]
+) -> None:
+    def watched() -> bool:
+        return "render" in Inspector(frontier).health(QUEUES).queues
+
+    assert not watched()
+    publish(rendered="nyn")
+    frontier.admit("demo", posts(1))
+    assert watched()
+    client.delete("render")
+    assert not watched()
+    frontier.heartbeat("here:1", ["render"])
+    assert watched()

@@ -157,6 +157,14 @@ def test_with_users_every_process_comes_to_redis_under_its_name() -> None:
     assert "set REDIS_CRAWL_PASSWORD" in compose(*beside).text
 
 
+def test_the_users_of_redis_may_use_every_queue() -> None:
+    rights = re.findall(r"^user (?:crawl|flower) .+$", (DOCKER / "users.conf").read_text("utf-8"), re.MULTILINE)
+
+    assert len(rights) == 2
+    for right in rights:
+        assert set(re.findall(r"~([a-z]+)\*", right)) >= set(QUEUES)
+
+
 def test_every_variable_of_the_example_is_used_by_compose() -> None:
     text = (DOCKER / ".env.example").read_text("utf-8")
     offered = set(re.findall(r"^#?([A-Z_]+)=", text, re.MULTILINE))
