@@ -80,6 +80,10 @@ class Settings(BaseModel):
         description="Seals the sessions of sites behind a login in Redis: 32 random characters or more, the same in all"
         " processes that fetch.",
     )
+    render_sandbox: bool = Field(
+        True,
+        description="Draw pages in Chromium's own sandbox, which root has not. 0 where a container is the sandbox.",
+    )
     store_batch: int = Field(500, ge=1, le=5000, description="Pages stored in one transaction at most.")
     store_at: int = Field(250, ge=1, le=5000, description="Waiting pages at which the store is called at once.")
     outbox_max: int = Field(

@@ -18,6 +18,7 @@ from crawl_tasks.cli.require_ledger import require_ledger
 from crawl_tasks.cli.site_removal import removed_sites
 from crawl_tasks.cli.sites import publisher_of
 from crawl_tasks.errors import BackendError, ConfigError
+from crawl_tasks.fetch.browser import missing
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.frontier.inspect.reads import BoardState
@@ -132,7 +133,10 @@ def start_processes(local: LocalEnvironment, plan: Plan) -> str:
         # Before the first worker: open requests of other sites would be fetched at once.
         limit = OnlySites(local.frontier, [site.name for site in plan.sites], lambda _: None)
         limit.renew(take_snapshot(local.frontier).processes, ())
-        for job in worker_jobs(plan.workers, with_events=plan.has_flower):
+        has_browser = any(site.rendered for site in plan.sites)
+        if has_browser and (lack := missing()):
+            raise ConfigError(lack)
+        for job in worker_jobs(plan.workers, with_events=plan.has_flower, has_browser=has_browser):
             local.supervisor.start(job)
         # Beat would also scan all other boards that are due, and the walk would have no end.
         if not plan.is_limited:

@@ -16,6 +16,7 @@ from crawl_tasks.cli.safe_text import printable
 from crawl_tasks.cli.site_removal import flush, list_, remove, without_removed
 from crawl_tasks.discovery.replay import Difference, cases_of, replay
 from crawl_tasks.errors import ConfigError, SiteError
+from crawl_tasks.fetch.browser import missing
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.items.pipeline import ItemPipeline
 from crawl_tasks.model import Stage
@@ -57,7 +58,7 @@ def check(name: str | None, publish: bool) -> None:
     sites = checked_sites(settings, (name,) if name else ())
     for site in sites:
         click.echo(describe(site))
-        for line in (*doubles(site), *unfit_revision(site)):
+        for line in (*doubles(site), *unfit_revision(site), *undrawn(site)):
             click.echo(f"{site.name}: {line}", err=True)
     check_cases(settings, sites)
     if publish:
@@ -189,6 +190,12 @@ def _claim_hosts(site: Site, owners: dict[str, Site], path: Path) -> None:
                 f"{path}: base: {host} is the host of site {owner.name} too, and it would be asked at the pace of both;"
                 " put the boards into one file"
             )
+
+
+def undrawn(site: Site) -> list[str]:
+    """Return a warning for a site with pages that cannot be drawn on this machine."""
+    lack = missing() if site.rendered else ""
+    return [f"here no worker can serve the queue render: {lack}"] if lack else []
 
 
 def doubles(site: Site) -> list[str]:

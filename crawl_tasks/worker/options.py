@@ -16,7 +16,7 @@ from celery.worker import WorkController
 from click.core import ParameterSource
 
 from crawl_tasks.errors import SettingsError
-from crawl_tasks.queues import CONTROL_QUEUE, DETAIL, DETAIL_QUEUES, LIST_QUEUE, QUEUES
+from crawl_tasks.queues import CONTROL_QUEUE, DETAIL, DETAIL_QUEUES, LIST_QUEUE, QUEUES, RENDER_QUEUE
 from crawl_tasks.worker.page_chain import ChainPool
 from crawl_tasks.worker.runtime import runtime
 
@@ -94,19 +94,31 @@ def name_queues(instance: WorkController, **_: object) -> None:
     """Let `-Q detail` stand for the queues post and comment, and let `-Q list` serve the queue control as well.
 
     The messages of beat are work for list workers: they look for due boards. So a crawl needs list and detail workers,
-    a store worker and beat, and no worker for control.
+    a store worker and beat, and no worker for control. A worker of all queues leaves out `render` where it cannot draw
+    pages.
 
     Raises:
-        SystemExit: there is no such queue. Celery would wait there for ever.
+        SystemExit: there is no such queue, where Celery would wait for ever, or pages cannot be drawn here.
     """
     queues = instance.app.amqp.queues
     consumed = set(queues.consume_from)
     for name in sorted(consumed):
         if reason := unknown_queue(name):
             refuse(f"-Q {name}: {reason}")
+    if RENDER_QUEUE in consumed and (lack := _lack_of_browser()):
+        if consumed != set(QUEUES):
+            refuse(f"-Q {RENDER_QUEUE}: {lack}")
+        queues.deselect(RENDER_QUEUE)
     if DETAIL in consumed:
         queues.deselect(DETAIL)
         for name in DETAIL_QUEUES:
             queues.select_add(name)
     if LIST_QUEUE in consumed:
         queues.select_add(CONTROL_QUEUE)
+
+
+def _lack_of_browser() -> str:
+    # A worker of other queues must not pay for what fetches pages.
+    from crawl_tasks.fetch.browser import missing  # noqa: PLC0415
+
+    return missing()

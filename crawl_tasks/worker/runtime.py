@@ -87,6 +87,7 @@ class Runtime:
             proxy=settings.proxy.get_secret_value(),
             shelf=self.frontier.robots,
             sessions=Sessions(self.frontier.logins, settings.session_key.get_secret_value()),
+            is_sandboxed=settings.render_sandbox,
         )
         return PageTask(self.frontier, self.sites, fetcher, self.hooks, self._mark_stored, self.archive)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from crawl_tasks.monitor.humanize import duration
 from crawl_tasks.monitor.problems.kinds import AlertRule, Fields, Kind, Severity
 from crawl_tasks.monitor.problems.window import Window
-from crawl_tasks.queues import CONTROL_QUEUE, LIST_QUEUE, QUEUES
+from crawl_tasks.queues import CONTROL_QUEUE, LIST_QUEUE
 
 MEMORY_SHARE = 0.8
 OUTBOX_LEAST = 1000
@@ -72,7 +72,7 @@ def _beat_silent(window: Window) -> Iterator[tuple[str, Fields]]:
 
 
 def _unserved(window: Window) -> Iterator[tuple[str, Fields]]:
-    for queue in QUEUES:
+    for queue in window.snapshot.queues:
         # Workers of `list` serve `control` too, so the remedy of both is a worker of `list`.
         if not window.snapshot.workers_of(queue):
             yield queue, {"queue": LIST_QUEUE if queue == CONTROL_QUEUE else queue}
