@@ -20,6 +20,9 @@ P is the prefix (setting `redis_prefix`), S a site's name, G one of list, post, 
 | P:starts             | hash   | counters of start entries: claimed, new, known, refused                            |
 | P:epoch              | string | time of the first publication. The database has a copy, which tells a lost Redis   |
 | P:halt               | string | reason why all sites stand still, absent while they do not                         |
+| P:leaving            | hash   | site -> "token cell" of a move to that cell that has not ended: begin_move.lua     |
+| P:moved              | hash   | site -> cell it has moved to: an old process must not publish it here again        |
+| P:arriving           | hash   | site -> token of the move that brings it here                                      |
 | P:only               | set    | sites of a `run` that serves this Redis alone: the others stand still, for seconds |
 | P:rebuilder          | string | recovery lock: the process that rebuilds lost ledgers                              |
 | P:ticker             | string | leader lock: the process that ticks                                                |
@@ -100,6 +103,7 @@ class Keys:
         self.epoch = f"{prefix}:epoch"
         self.halt = f"{prefix}:halt"
         self.only = f"{prefix}:only"
+        self.leaving = f"{prefix}:leaving"
         self.alive = f"{prefix}:alive"
         self.serves = f"{prefix}:serves"
         self.reads = f"{prefix}:reads"

@@ -145,6 +145,22 @@ class Sites:
         names = cast(list[bytes], self._client.hkeys(self._keys.sites))
         return sorted(name.decode() for name in names)
 
+    @explained("site")
+    def is_published(self, site: str) -> bool:
+        """Return whether a site is published here."""
+        return bool(self._client.hexists(self._keys.sites, site))
+
+    @explained("decisions")
+    def has_decisions(self, site: str) -> bool:
+        """Return whether an operator decided anything about a site here."""
+        return bool(self._client.exists(self._keys.decisions(site)))
+
+    @explained("sites that move")
+    def leaving(self) -> dict[str, str]:
+        """Return the sites that are moving to other cells, each with the name of that cell."""
+        moves = cast("dict[bytes, bytes]", self._client.hgetall(self._keys.leaving))
+        return {name.decode(): move.decode().partition(" ")[2] for name, move in moves.items()}
+
     @explained("watched_since_ms")
     def watched_since_ms(self, site: str) -> int:
         """Return the time of a site's first publication in ms of Redis' clock, 0 without one."""
