@@ -102,16 +102,17 @@ def database_of(settings: Settings, frontier: Frontier, name: str) -> Iterator[S
         yield store
 
 
-def store_waiting(frontier: Frontier, store: Store, failure: str) -> None:
-    """Store what waits in the outbox now.
+def store_waiting(frontier: Frontier, store: Store | None, failure: str) -> None:
+    """Store what waits in the outbox now, without a store by waiting for the store workers.
 
     Raises:
         StoreError: the pages are not stored in time. The message is that of the failure.
     """
     newest, deadline = frontier.outbox.newest(), time.monotonic() + OUTBOX_WAIT_S
-    consumer = OutboxConsumer(frontier, lambda: store, batch=500, worth=1)
+    consumer = OutboxConsumer(frontier, lambda: store, batch=500, worth=1) if store is not None else None
     while frontier.outbox.has_until(newest):
-        consumer.run()
+        if consumer is not None:
+            consumer.run()
         if time.monotonic() > deadline:
             raise StoreError(failure)
         time.sleep(0.1)

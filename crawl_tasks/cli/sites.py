@@ -14,6 +14,7 @@ from crawl_tasks.cli.help_text import examples
 from crawl_tasks.cli.operator import operator, store_decisions
 from crawl_tasks.cli.require_ledger import require_ledger
 from crawl_tasks.cli.safe_text import printable
+from crawl_tasks.cli.site_move import move
 from crawl_tasks.cli.site_removal import flush, list_, remove, without_removed
 from crawl_tasks.discovery.replay import Difference, cases_of, replay
 from crawl_tasks.errors import BackendError, ConfigError, RedisUnreachable, SiteError
@@ -37,10 +38,11 @@ _SUFFIXES = (".yaml", ".yml")
 
 @click.group(epilog=examples("crawl-tasks sites check", "crawl-tasks sites list", "crawl-tasks sites remove demo"))
 def command() -> None:
-    """Check the site files and publish them to the workers, list, flush and remove sites."""
+    """Check the site files and publish them to the workers, list, flush, move and remove sites."""
 
 
 command.add_command(list_)
+command.add_command(move)
 command.add_command(flush)
 command.add_command(remove)
 
