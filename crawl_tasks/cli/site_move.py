@@ -80,7 +80,8 @@ def _move(settings: Settings, site: str, source: Frontier, target: Frontier) -> 
 
 def _wait_until_quiet(settings: Settings, site: str, source: Frontier, mover: SiteMove) -> None:
     """Wait until nothing of a site is fetched or unstored, and freeze the site."""
-    if source.sites.is_frozen(site):
+    # An earlier mover came so far.
+    if not source.sites.is_published(site):
         return
     while True:
         while mover.begin():

@@ -4,16 +4,14 @@
 -- KEYS 1: key prefix
 -- ARGV 1: site
 -- ARGV 2: token of the mover
--- RETURNS 0: {0, 0}, also when it was frozen before
+-- RETURNS 0: {0, 0}, also when it was frozen before, or has left already
 -- RETURNS 1: {1, 0}, another mover has taken over
 -- RETURNS 2: {2, requests leased}, which must end first
--- RETURNS -1: the site is not published
 
 if not holds_move('leaving', ARGV[1], ARGV[2]) then return {1, 0} end
 local key = P .. ':s:' .. ARGV[1]
-if redis.call('EXISTS', key .. ':frozen') == 1 then return {0, 0} end
 local site = load_site(ARGV[1])
-if not site then return {-1, 0} end
+if not site or redis.call('HEXISTS', P .. ':sites', ARGV[1]) == 0 then return {0, 0} end
 local leased = redis.call('ZCARD', key .. ':leased')
 if leased > 0 then return {2, leased} end
 for _, stage in ipairs(STAGES) do
