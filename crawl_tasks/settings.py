@@ -52,7 +52,7 @@ class Settings(BaseModel):
     cell: str = Field(
         "",
         description="The cell that a Celery process serves, where CRAWL_REDIS_URL names several. Each has workers and a"
-        " beat of its own. Commands of crawl-tasks serve all.",
+        " beat of its own. All other commands reach all cells.",
     )
     redis_master: str = Field("mymaster", description="Name of the master at the Sentinels of a sentinel:// URL.")
     redis_prefix: str = Field(

@@ -14,8 +14,8 @@ from crawl_tasks.cli.help_text import examples
 from crawl_tasks.cli.operator import operator, store_decisions
 from crawl_tasks.cli.require_ledger import require_ledger
 from crawl_tasks.cli.safe_text import printable
-from crawl_tasks.cli.site_move import move
 from crawl_tasks.cli.site_removal import flush, list_, remove, without_removed
+from crawl_tasks.cli.site_transfer import move
 from crawl_tasks.discovery.replay import Difference, cases_of, replay
 from crawl_tasks.errors import BackendError, ConfigError, RedisUnreachable, SiteError
 from crawl_tasks.frontier.cells import Cells

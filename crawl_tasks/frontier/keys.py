@@ -20,7 +20,7 @@ P is the prefix (setting `redis_prefix`), S a site's name, G one of list, post, 
 | P:starts             | hash   | counters of start entries: claimed, new, known, refused                            |
 | P:epoch              | string | time of the first publication. The database has a copy, which tells a lost Redis   |
 | P:halt               | string | reason why all sites stand still, absent while they do not                         |
-| P:leaving            | hash   | site -> "token cell" of a move to that cell that has not ended: begin_move.lua     |
+| P:leaving            | hash   | site -> "token cell" of a move to that cell, until it ends: begin_transfer.lua      |
 | P:moved              | hash   | site -> cell it has moved to: an old process must not publish it here again        |
 | P:arriving           | hash   | site -> token of the move that brings it here                                      |
 | P:only               | set    | sites of a `run` that serves this Redis alone: the others stand still, for seconds |

@@ -12,7 +12,7 @@ import redis
 from crawl_tasks.errors import ConfigError
 from crawl_tasks.frontier.admin.admin import Admin
 from crawl_tasks.frontier.admin.failed import Selection
-from crawl_tasks.frontier.admin.site_move import SiteMove
+from crawl_tasks.frontier.admin.transfer import SiteTransfer
 from crawl_tasks.frontier.cells import Cells, home_of
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.inspect.inspector import Inspector
@@ -84,11 +84,12 @@ def settled(frontier: Frontier) -> Frontier:
     frontier.sites.pause("demo", Operator("ann", "asked to"))
     frontier.sites.resume("demo", Operator("ann", "went well"))
     frontier.outbox.ack({"demo": [page for page, _ in frontier.outbox.read("store", 10)]})
+    frontier.client.setbit("test:s:demo:seen:bitmap", 9_000_000, 1)
     return frontier
 
 
 def move(source: Frontier, target: Frontier, site: str = "demo") -> None:
-    mover = SiteMove(site, source, target)
+    mover = SiteTransfer(site, source, target)
     mover.begin()
     assert mover.freeze()
     mover.arrive()
@@ -152,7 +153,7 @@ def test_a_page_in_hand_ends_before_its_site_moves(cells: list[Frontier]) -> Non
     one.admit("demo", posts(2))
     held, waiting = released(one.client)
     page = lease(one, held)
-    mover = SiteMove("demo", one, two)
+    mover = SiteTransfer("demo", one, two)
 
     assert mover.begin() == 1
     assert not mover.freeze()
@@ -180,7 +181,7 @@ def test_a_message_that_stayed_behind_finds_nothing(cells: list[Frontier]) -> No
 def test_a_process_that_does_not_know_the_new_cell_cannot_begin_the_site_anew(cells: list[Frontier]) -> None:
     one, two, _ = cells
     one.sites.publish("demo", "v1", "{}", TERMS, [])
-    mover = SiteMove("demo", one, two)
+    mover = SiteTransfer("demo", one, two)
 
     mover.begin()
     with pytest.raises(ConfigError, match="has moved to another cell, or is on its way"):
@@ -198,7 +199,7 @@ def test_a_process_that_does_not_know_the_new_cell_cannot_begin_the_site_anew(ce
 def test_a_mover_that_was_overtaken_changes_nothing_any_more(cells: list[Frontier]) -> None:
     one, two, three = cells
     settled(one)
-    first, second = SiteMove("demo", one, two), SiteMove("demo", one, two)
+    first, second = SiteTransfer("demo", one, two), SiteTransfer("demo", one, two)
     first.begin()
     assert first.freeze()
     second.begin()
@@ -219,13 +220,13 @@ def test_a_site_goes_on_where_it_was_when_the_other_cell_is_given_up(cells: list
     one, two, _ = cells
     settled(one)
     due = dict(one.client.zrange("test:boards", 0, -1, withscores=True))
-    mover = SiteMove("demo", one, two)
+    mover = SiteTransfer("demo", one, two)
     mover.begin()
     assert mover.freeze()
     one.client.zadd("test:boards", {"demo b7": 0}, xx=True)
     one.produce()  # a board that is due leaves the schedule, where its site is frozen
 
-    again = SiteMove("demo", one, one)
+    again = SiteTransfer("demo", one, one)
     again.begin()
     again.stay()
     again.end()
@@ -317,7 +318,7 @@ def test_a_site_is_found_in_the_cell_where_it_lives_and_a_new_one_goes_by_the_ha
     assert every.of("demo") is other
     assert every.misplaced() == {"demo": other}
 
-    mover = SiteMove("demo", other, home)
+    mover = SiteTransfer("demo", other, home)
     mover.begin()
     assert mover.freeze()
     with pytest.raises(ConfigError, match="on its way to another cell"):

@@ -104,6 +104,7 @@ def test_a_cell_that_does_not_answer_holds_up_its_own_sites_only(installation: I
     in_a = [name for name in NAMES if name not in in_b]
     installation.keep_in_database()
 
+    assert json.loads(installation.run("status", "--json", b=DEAD).output)["cells"] == {"a": True, "b": False}
     status = installation.run("status", b=DEAD)
     assert status.exit_code == Exit.OK
     assert f"b: this cell does not answer: its {len(in_b)} sites ({', '.join(in_b[:3])}" in status.output

@@ -16,7 +16,7 @@ from crawl_tasks.cli.operator import store_decisions
 from crawl_tasks.cli.site_removal import database_of, store_waiting
 from crawl_tasks.errors import ConfigError, CrawlError, StoreError
 from crawl_tasks.frontier.admin.admin import Admin
-from crawl_tasks.frontier.admin.site_move import SiteMove
+from crawl_tasks.frontier.admin.transfer import SiteTransfer
 from crawl_tasks.frontier.cells import Cells, home_of
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.recovery.rebuild import RIGHT_MS
@@ -62,7 +62,7 @@ def _target_of(cells: Cells, site: str, source: Frontier) -> Frontier:
 def _move(settings: Settings, site: str, source: Frontier, target: Frontier) -> None:
     began, keys = time.monotonic(), 0
     with _locked(source, target) as renew:
-        mover = SiteMove(site, source, target, renew)
+        mover = SiteTransfer(site, source, target, renew)
         mover.begin()
         if source is target:
             mover.stay()
@@ -78,7 +78,7 @@ def _move(settings: Settings, site: str, source: Frontier, target: Frontier) -> 
     click.echo(f"{site}: {where}, {keys} keys, stood still for {time.monotonic() - began:.1f} s")
 
 
-def _wait_until_quiet(settings: Settings, site: str, source: Frontier, mover: SiteMove) -> None:
+def _wait_until_quiet(settings: Settings, site: str, source: Frontier, mover: SiteTransfer) -> None:
     """Wait until nothing of a site is fetched or unstored, and freeze the site."""
     # An earlier mover came so far.
     if not source.sites.is_published(site):

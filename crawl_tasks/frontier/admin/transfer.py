@@ -25,7 +25,7 @@ _SCANS = {"hash": "HSCAN", "set": "SSCAN", "zset": "ZSCAN"}
 
 
 class _Part(NamedTuple):
-    """A part of a key: its name behind the prefix, type, expiry in ms or 0, elements of a list before it, values."""
+    """A part of a key: name behind the prefix, type, expiry in ms or 0, elements or bytes before it, values."""
 
     name: str
     kind: str
@@ -39,7 +39,7 @@ class _Part(NamedTuple):
         return self.name, self.kind, self.expires_ms, self.before, len(self.values), *self.values
 
 
-class SiteMove:
+class SiteTransfer:
     """A move of one site by one mover. Every call may raise RedisUnreachable or BackendError.
 
     The target may be the source: then a site that an earlier mover held or froze goes on where it is.
@@ -66,7 +66,9 @@ class SiteMove:
                 f"site {self._site!r} is published in the cells {' and '.join(places)}, as by a process with another"
                 " CRAWL_REDIS_URL; remove it, then publish it again"
             )
-        code, leased, _ = ints(self._source.scripts.call(Verb.BEGIN_MOVE, self._site, self._token, self._target.cell))
+        code, leased, _ = ints(
+            self._source.scripts.call(Verb.BEGIN_TRANSFER, self._site, self._token, self._target.cell)
+        )
         if code != 0:
             raise ConfigError(f"site {self._site!r} is not published in the cell {self._source.cell}")
         return leased
@@ -86,7 +88,7 @@ class SiteMove:
 
     def arrive(self) -> int:
         """Copy the frozen site to the target, publish it there, and return the number of its keys."""
-        code = ints(self._target.scripts.call(Verb.BEGIN_ARRIVAL, self._site, self._token))[0]
+        code = ints(self._target.scripts.call(Verb.RECEIVE_SITE, self._site, self._token))[0]
         if code == 2:
             raise ConfigError(f"site {self._site!r} has not left the cell {self._target.cell} yet; move it again")
         # A mover before was cut off behind its arrival.
@@ -127,15 +129,28 @@ class SiteMove:
             kinds = cast("list[bytes]", self._read([("TYPE", self._key(name)) for name in some]))
             expiries = cast("list[int]", self._read([("PEXPIRETIME", self._key(name)) for name in some]))
             texts = [name for name, kind in zip(some, kinds, strict=True) if kind == b"string"]
-            values = dict(zip(texts, self._read([("GET", self._key(name)) for name in texts]), strict=True))
+            # Thousands of short ones, and a bitmap of many megabytes.
+            heads = self._read([("GETRANGE", self._key(name), 0, _BYTES_AT_ONCE - 1) for name in texts])
+            first = dict(zip(texts, cast("list[bytes]", heads), strict=True))
             for name, kind, expires_ms in zip(some, kinds, expiries, strict=True):
-                if kind == b"string" and (value := cast("bytes | None", values[name])) is not None:
-                    yield _Part(name, "string", max(0, expires_ms), 0, [value])
+                if kind == b"string":
+                    yield from self._pieces(name, max(0, expires_ms), first[name])
                 elif kind == b"list":
                     yield from self._elements(name, max(0, expires_ms))
                 elif kind.decode() in _SCANS:
                     for page in self._scan(name, _SCANS[kind.decode()]):
                         yield _Part(name, kind.decode(), max(0, expires_ms), 0, page)
+
+    def _pieces(self, name: str, expires_ms: int, piece: bytes) -> Iterator[_Part]:
+        """Yield a string from its first piece on."""
+        before = 0
+        while piece:
+            yield _Part(name, "string", expires_ms, before, [piece])
+            before += len(piece)
+            if len(piece) < _BYTES_AT_ONCE:
+                return
+            [rest] = self._read([("GETRANGE", self._key(name), before, before + _BYTES_AT_ONCE - 1)])
+            piece = cast(bytes, rest)
 
     def _elements(self, name: str, expires_ms: int) -> Iterator[_Part]:
         before = 0
