@@ -174,6 +174,15 @@ class Sites:
         moves = cast("dict[bytes, bytes]", self._client.hgetall(self._keys.leaving))
         return {name.decode(): move.decode().partition(" ")[2] for name, move in moves.items()}
 
+    def require_no_move(self, site: str) -> None:
+        """Let the callers for a site that is being moved come again.
+
+        Raises:
+            BackendError: the site is on its way to another cell.
+        """
+        if site in self.leaving():
+            raise BackendError(f"site {site!r} is on its way to another cell")
+
     @explained("watched_since_ms")
     def watched_since_ms(self, site: str) -> int:
         """Return the time of a site's first publication in ms of Redis' clock, 0 without one."""

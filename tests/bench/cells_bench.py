@@ -49,8 +49,8 @@ def held_to(share: float, pid: int) -> Iterator[None]:
     group = Path(f"/sys/fs/cgroup/cpu/cells-bench-{pid}")
     group.mkdir()
     try:
-        (group / "cpu.cfs_period_us").write_text("10000")
-        (group / "cpu.cfs_quota_us").write_text(str(round(10_000 * share)))
+        (group / "cpu.cfs_period_us").write_text("40000")
+        (group / "cpu.cfs_quota_us").write_text(str(round(40_000 * share)))
         (group / "cgroup.procs").write_text(str(pid))
         yield
     finally:

@@ -9,7 +9,7 @@ from contextlib import suppress
 import pytest
 import redis
 
-from crawl_tasks.errors import ConfigError
+from crawl_tasks.errors import BackendError, ConfigError
 from crawl_tasks.frontier.admin.admin import Admin
 from crawl_tasks.frontier.admin.failed import Selection
 from crawl_tasks.frontier.admin.transfer import SiteTransfer
@@ -20,10 +20,12 @@ from crawl_tasks.frontier.replies import NoLease
 from crawl_tasks.frontier.retry import Verdict
 from crawl_tasks.frontier.scripts import Verb
 from crawl_tasks.local.redis_server import RedisServer
-from crawl_tasks.model import Operator, Parsed, State
+from crawl_tasks.model import Operator, Parsed, Stage, State
 from crawl_tasks.recovery.fsck import Check
+from crawl_tasks.schedule.start_requests import StartRequests
 from crawl_tasks.sites.loader import parse_site
 from crawl_tasks.sites.site_json import dump_site
+from crawl_tasks.worker.task_message import TaskMessage
 from tests.frontier.by_hand import NOTHING, TERMS, board, lease, post, posts, released
 from tests.frontier.small_crawl import RULES, SmallCrawl, small_forum
 
@@ -176,6 +178,24 @@ def test_a_message_that_stayed_behind_finds_nothing(cells: list[Frontier]) -> No
     move(one, two)
 
     assert one.lease("demo", rid) is NoLease.UNPUBLISHED
+
+
+def test_what_another_program_asks_for_waits_while_the_site_moves(cells: list[Frontier]) -> None:
+    one, two, _ = cells
+    with small_forum() as forum:
+        crawl = SmallCrawl(one.client, one, forum)
+        crawl.publish()
+        message = TaskMessage("demo", Stage.POST, key="7")
+        mover = SiteTransfer("demo", one, two)
+        mover.begin()
+        assert mover.freeze()
+
+        with pytest.raises(BackendError, match="on its way to another cell"):
+            crawl.pages.handle(message)
+        one.client.lpush("test:start", '{"site": "demo", "post": "7"}')
+        with pytest.raises(BackendError, match="on its way to another cell"):
+            StartRequests(one, "test:start").drain()
+        assert (one.client.zcard("test:claims"), one.client.llen("test:refused")) == (1, 0)
 
 
 def test_a_process_that_does_not_know_the_new_cell_cannot_begin_the_site_anew(cells: list[Frontier]) -> None:
