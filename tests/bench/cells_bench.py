@@ -2,8 +2,8 @@
 
     python -m tests.bench.cells_bench [--rounds 4] [--pages 4000] [--drivers 4] [--share 0.1]
 
-Each driver works on a site of its own: admit, lease, and commits that hand over the next page. In turn all sites are
-in one cell, and divided between two. On a machine with few cores the drivers are the limit, and the CPU a page tells
+Each driver works on a site of its own: admit, lease, and commits that hand over the next page. Each Redis has so many
+drivers, in turn one Redis and two. On a machine with few cores the drivers are the limit, and the CPU a page tells
 what another cell would bring. With --share each server gets so much of a core (cgroups, as root): Redis is the limit.
 """
 
@@ -89,12 +89,12 @@ def one_round(directory: Path, cells: int, drivers: int, pages: int, share: floa
     for server in servers:
         server.start()
     try:
-        with ExitStack() as stack, ProcessPoolExecutor(drivers) as pool:
+        with ExitStack() as stack, ProcessPoolExecutor(drivers * cells) as pool:
             for server in servers:
                 stack.enter_context(held_to(share, server.pid))
             before = [cpu_of(server) for server in servers]
             began = time.perf_counter()
-            work = [pool.submit(drive, servers[i % cells].url, f"s{i}", pages) for i in range(drivers)]
+            work = [pool.submit(drive, servers[i % cells].url, f"s{i}", pages) for i in range(drivers * cells)]
             done = [sum(one.result() for one in work[cell::cells]) for cell in range(cells)]
             took = time.perf_counter() - began
         cpu = [cpu_of(server) - one for server, one in zip(servers, before, strict=True)]

@@ -87,6 +87,8 @@ def settled(frontier: Frontier) -> Frontier:
     frontier.sites.resume("demo", Operator("ann", "went well"))
     frontier.outbox.ack({"demo": [page for page, _ in frontier.outbox.read("store", 10)]})
     frontier.client.setbit("test:s:demo:seen:bitmap", 9_000_000, 1)
+    frontier.client.sadd("test:s:demo:overrun", 1)
+    frontier.client.expire("test:s:demo:overrun", 3600)
     return frontier
 
 
@@ -131,6 +133,7 @@ def test_a_site_moves_with_all_that_redis_holds_of_it(cells: list[Frontier]) -> 
     assert counts.imbalance() == ""
     assert dict(two.client.zrange("test:boards", 0, -1, withscores=True)) == pytest.approx(due)
     assert Check(two, None).run() == []
+    assert two.client.exists("test:epoch")
     assert contents(one) == {}
     assert one.sites.names() == []
 
@@ -256,20 +259,53 @@ def test_a_site_goes_on_where_it_was_when_the_other_cell_is_given_up(cells: list
     assert Check(one, None).run() == []
 
 
-def cut_off(calls: int, frontiers: list[Frontier], *, is_after: bool) -> None:
-    """Kill whoever calls verbs on some frontiers at their call of this number, before or after it took effect."""
-    left = calls
+def test_what_a_mover_who_was_cut_off_left_behind_is_no_part_of_the_site(cells: list[Frontier]) -> None:
+    one, two, _ = cells
+    settled(one)
+    movers = [Frontier(frontier.client, "test", cell=frontier.cell) for frontier in (one, two)]
+    cut_off(Verb.THAW_SITE, movers)
+    with pytest.raises(Killed):
+        move(*movers)
+    assert two.client.exists("test:s:demo:ready:post:5")
+
+    stays = SiteTransfer("demo", one, one)
+    stays.begin()
+    stays.stay()
+    one.sites.flush_queue("demo")
+    one.outbox.ack({"demo": [page for page, _ in one.outbox.read("store", 10_000)]})
+    move(one, two)
+
+    assert Inspector(two).count_requests("demo").open == 0
+    assert Check(two, None).run() == []
+
+
+def test_a_part_of_a_list_that_is_sent_again_is_not_written_twice(cells: list[Frontier]) -> None:
+    _, two, _ = cells
+    two.scripts.call(Verb.RECEIVE_SITE, "demo", "token")
+    to = "demo", "token", "arriving", "s:demo:x", "list", 0
+
+    for before, values in ((0, "ab"), (0, "ab"), (2, "c"), (2, "c")):
+        two.scripts.call(Verb.COPY_KEYS, *to, before, len(values), *values)
+    again = two.scripts.call(Verb.COPY_KEYS, *to, 7, 1, "d")
+
+    assert two.client.lrange("test:s:demo:x", 0, -1) == [b"a", b"b", b"c"]
+    assert again == [2]
+
+
+def cut_off(at: int | Verb, frontiers: list[Frontier], *, is_after: bool = False) -> None:
+    """Kill whoever calls verbs on some frontiers at their call of this number or verb, before or after its effect."""
+    made = 0
 
     def cut(frontier: Frontier) -> None:
-        real = type(frontier.scripts).call.__get__(frontier.scripts)
+        real = frontier.scripts.call
 
         def call(verb: Verb, *args: str | bytes | int) -> list[object]:
-            nonlocal left
-            left -= 1
-            if left == 0 and not is_after:
+            nonlocal made
+            made += 1
+            if at in (made, verb) and not is_after:
                 raise Killed
-            reply: list[object] = real(verb, *args)
-            if left == 0:
+            reply = real(verb, *args)
+            if at in (made, verb):
                 raise Killed
             return reply
 

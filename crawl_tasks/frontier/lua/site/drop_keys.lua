@@ -7,10 +7,9 @@
 -- ARGV 4: name of the cell that the site has moved to, to end the move, else ''
 -- ARGV 5..: keys behind the prefix
 -- RETURNS 0: {0}
--- RETURNS 1: {1}, another mover has taken over, or the site is published here
+-- RETURNS 1: {1}, another mover has taken over, or the move has ended
 
-local is_here = redis.call('HEXISTS', P .. ':sites', ARGV[1]) == 1
-if is_here or not holds_move(ARGV[3], ARGV[1], ARGV[2]) then return {1} end
+if not holds_move(ARGV[3], ARGV[1], ARGV[2]) then return {1} end
 for i = 5, #ARGV do redis.call('UNLINK', P .. ':' .. ARGV[i]) end
 if ARGV[4] ~= '' then
   redis.call('HDEL', P .. ':leaving', ARGV[1])
