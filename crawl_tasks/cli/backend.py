@@ -95,8 +95,8 @@ def chosen_sites(cells: Cells, names: tuple[str, ...]) -> dict[str, Frontier]:
             raise BackendError(HALTED.problem(reason=why).text)
     for name in names:
         if name not in published:
-            for cell, error in cells.down.items():
-                raise RedisUnreachable(f"site {name!r} may be in the cell {cell}: {error}") from error
+            # For its error: a cell that does not answer may hold the site, or the site is moving.
+            cells.of(name)
             raise ConfigError(f"site {name!r} is not published; {_remedy(name, list(published))}")
     if not published:
         raise ConfigError(NO_SITE.problem().advice())

@@ -49,7 +49,11 @@ def move(sites: tuple[str, ...]) -> None:
             raise ConfigError(f"site {name!r} is not published")
     for name, source in sorted(misplaced.items()):
         if not sites or name in sites:
-            _move(settings, name, source, _target_of(cells, name, source))
+            reached = _target_of(cells, name, source)
+            _move(settings, name, source, reached)
+            # A move that was begun under another list of cells is ended first.
+            if (home := cells.by_name[home_of(name, cells.names)]) is not reached:
+                _move(settings, name, reached, home)
     click.echo("every site is in its cell" if not sites else f"in their cells: {', '.join(sites)}")
 
 

@@ -11,6 +11,7 @@ from click.testing import Result
 
 from crawl_tasks.cli.exits import Exit
 from crawl_tasks.errors import SettingsError
+from crawl_tasks.frontier.admin.transfer import SiteTransfer
 from crawl_tasks.frontier.cells import Cells, home_of
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.redis_client import open_client
@@ -153,6 +154,22 @@ def test_a_further_cell_gets_its_share_when_the_sites_are_moved(installation: In
     # A process that still has the old list of cells.
     late = installation.run("sites", "check", moving[0])
     assert (late.exit_code, "has moved to another cell" in late.output) == (Exit.USAGE, True)
+
+
+def test_a_move_that_was_cut_off_is_ended_by_the_next_command(installation: Installation) -> None:
+    [name, *_] = [name for name in NAMES if home_of(name, "abc") == "c"]
+    source = installation.frontiers[home_of(name, "ab")]
+    cut = SiteTransfer(name, source, installation.frontiers["c"])
+    cut.begin()
+    assert cut.freeze()
+
+    assert "on its way to another cell" in installation.run("pause", name, cells="abc").output
+    # The new cell is given up, then named again.
+    gave_up = installation.run("sites", "move", name)
+    assert f"{name}: stays in {source.cell}" in gave_up.output
+    assert installation.places()[name] == source.cell
+    moved = installation.run("sites", "move", name, cells="abc")
+    assert f"{name}: moved from {source.cell} to c" in moved.output
 
 
 def test_a_cell_that_was_lost_is_rebuilt_from_the_database_and_the_others_stay(installation: Installation) -> None:
