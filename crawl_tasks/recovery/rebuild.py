@@ -54,7 +54,7 @@ class Rebuilt:
     boards: int
 
 
-def known_sites(frontier: Frontier, store: Store, cells: Cells) -> dict[str, Site]:
+def known_sites(frontier: Frontier, store: Store, cells: Cells | None = None) -> dict[str, Site]:
     """Return the sites of a cell: those published there, and those of the database that belong there and no cell has.
 
     A site that an operator removed is among them only if it was published again.
@@ -62,6 +62,7 @@ def known_sites(frontier: Frontier, store: Store, cells: Cells) -> dict[str, Sit
     Raises:
         RedisUnreachable: a cell does not answer, and may hold such a site.
     """
+    cells = cells or Cells([frontier])
     for cell, error in cells.down.items():
         raise RedisUnreachable(
             f"cell {cell} does not answer, and its sites must not be begun in another one; bring it back, or name an"
@@ -82,11 +83,16 @@ class Rebuild:
     """The rebuild of ledgers. Ended half-way, a rebuild leaves sites paused and `is_lost` true: run again."""
 
     def __init__(
-        self, frontier: Frontier, store: Store, contact: str | None, store_outbox: Callable[[], str], cells: Cells
+        self,
+        frontier: Frontier,
+        store: Store,
+        contact: str | None,
+        store_outbox: Callable[[], str],
+        cells: Cells | None = None,
     ) -> None:
-        """Begin with one of the `cells`. `store_outbox` runs the store task once over this store."""
+        """Begin with one of the `cells`, by default the only one. `store_outbox` runs the store task once."""
         self._frontier = frontier
-        self._cells = cells
+        self._cells = cells or Cells([frontier])
         self._admin = Admin(frontier)
         self._store = store
         self._contact = contact

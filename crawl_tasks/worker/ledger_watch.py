@@ -116,7 +116,7 @@ def prepare_rebuild(frontier: Frontier, store: Store, contact: str | None, cells
     # Makes the tables that the version before did not have.
     store.open()
     empty_outbox = OutboxConsumer(frontier, lambda: store, batch=BATCH, worth=1).run
-    return Rebuild(frontier, store, contact, empty_outbox, cells or Cells([frontier]))
+    return Rebuild(frontier, store, contact, empty_outbox, cells)
 
 
 def _report(rebuilt: Rebuilt) -> None:

@@ -26,4 +26,5 @@ end
 redis.call('HSET', key, 'file', redis.call('HGET', P .. ':sites', ARGV[1]))
 redis.call('HDEL', P .. ':sites', ARGV[1])
 redis.call('RENAME', key, key .. ':frozen')
+note_change(site)
 return {0, 0}

@@ -5,6 +5,7 @@
 -- RETURNS 0: {0, 1 when more may be left}
 
 local more = 0
+note_change({name = ARGV[1]})
 for _, name in ipairs({'boards', 'fulls'}) do
   local planned = redis.call('ZPOPMIN', P .. ':s:' .. ARGV[1] .. ':moved_' .. name, ARGV[2])
   for i = 1, #planned, 2 do redis.call('ZADD', P .. ':' .. name, 'NX', planned[i + 1], ARGV[1] .. ' ' .. planned[i]) end
