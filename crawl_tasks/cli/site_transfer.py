@@ -13,7 +13,7 @@ import click
 from crawl_tasks.cli.backend import open_cells
 from crawl_tasks.cli.help_text import examples
 from crawl_tasks.cli.operator import store_decisions
-from crawl_tasks.cli.site_removal import database_of, store_waiting
+from crawl_tasks.cli.site_removal import store_waiting
 from crawl_tasks.errors import ConfigError, CrawlError, StoreError
 from crawl_tasks.frontier.admin.admin import Admin
 from crawl_tasks.frontier.admin.transfer import SiteTransfer
@@ -72,7 +72,7 @@ def _move(settings: Settings, site: str, source: Frontier, target: Frontier) -> 
             mover.stay()
         else:
             try:
-                _wait_until_quiet(settings, site, source, mover)
+                _wait_until_quiet(settings, site, source, mover, renew)
             except (CrawlError, KeyboardInterrupt):
                 mover.stay()
                 raise
@@ -82,7 +82,23 @@ def _move(settings: Settings, site: str, source: Frontier, target: Frontier) -> 
     click.echo(f"{site}: {where}, {keys} keys, stood still for {time.monotonic() - began:.1f} s")
 
 
-def _wait_until_quiet(settings: Settings, site: str, source: Frontier, mover: SiteTransfer) -> None:
+@contextmanager
+def _own_database(settings: Settings, source: Frontier) -> Iterator[Store | None]:
+    """Yield the database that a cell fills, None where this machine does not have it."""
+    with ExitStack() as stack:
+        try:
+            store = stack.enter_context(Store(settings.database_url).open(create=False))
+        except StoreError:
+            yield None
+            return
+        # Another database, as an old one of this directory, would keep the last pages from the right one.
+        is_ours = store.epoch(source.cell) == Admin(source).restore.epoch()
+        yield store if is_ours else None
+
+
+def _wait_until_quiet(
+    settings: Settings, site: str, source: Frontier, mover: SiteTransfer, renew: Callable[[], None]
+) -> None:
     """Wait until nothing of a site is fetched or unstored, and freeze the site."""
     # An earlier mover came so far.
     if not source.sites.is_published(site):
@@ -91,14 +107,12 @@ def _wait_until_quiet(settings: Settings, site: str, source: Frontier, mover: Si
         while mover.begin():
             # Where no worker lives, nobody else ends the leases of those that died.
             source.tick(_name())
+            renew()
             time.sleep(LOOK_EVERY_S)
         failure = f"{site}: its last pages are not stored; start a store worker, then again: crawl-tasks sites move"
-        with ExitStack() as stack:
-            try:
-                store: Store | None = stack.enter_context(database_of(settings, source, site))
-            except StoreError:
-                store = None
+        with _own_database(settings, source) as store:
             store_waiting(source, store, failure)
+        renew()
         store_decisions(settings, [source])
         if Admin(source).decisions.are_unstored(site):
             raise StoreError(failure)
