@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from crawl_tasks.local.supervisor import Job
 from crawl_tasks.queues import DETAIL, LIST_QUEUE, RENDER_QUEUE, STORE_QUEUE
@@ -41,6 +41,11 @@ def worker_jobs(workers: Workers, *, with_events: bool, has_browser: bool = Fals
 def beat_job() -> Job:
     """Return the process that finds due boards."""
     return Job("beat", celery("beat", "--loglevel", "INFO", "--pidfile="), rank=2)
+
+
+def in_cell(job: Job, cell: str) -> Job:
+    """Return the same job for a cell, unchanged for the only one, which has no name."""
+    return replace(job, name=f"{job.name}-{cell}", env={"CRAWL_CELL": cell}) if cell else job
 
 
 def flower_job(port: int) -> Job:

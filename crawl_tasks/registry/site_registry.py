@@ -215,6 +215,7 @@ class SiteRegistry:
         """
         text = self._frontier.sites.published(name)
         if text is None:
+            self._frontier.sites.require_no_move(name)
             raise ConfigError(f"site {name!r} is not published; `crawl-tasks sites check` publishes config/sites")
         old = OldAddresses.read(self._frontier.sites.old_addresses(name))
         return compile_site(read_site(text), self._contact, self._steps, old)

@@ -48,6 +48,22 @@ def has_processes(pool: object) -> bool:
     return getattr(pool, "__module__", "") == get_implementation(PROCESSES).__module__
 
 
+@signals.celeryd_init.connect
+@signals.beat_init.connect
+def require_cell(**_: object) -> None:
+    """Refuse a worker or beat without a cell where there are several: its queues are those of one Redis.
+
+    Raises:
+        SystemExit: no cell is chosen. The reason is written to standard error.
+    """
+    names = runtime().cells.names
+    if len(names) > 1 and not runtime().is_cell_chosen:
+        refuse(
+            f"CRAWL_REDIS_URL names the cells {', '.join(names)}, and a process serves one; start workers and beat for"
+            f" each: CRAWL_CELL={names[0]} celery -A crawl_tasks ..."
+        )
+
+
 @signals.worker_init.connect
 def choose_pool(sender: Any, **_: object) -> None:  # noqa: ANN401 (a WorkController, whose stubs lack half)
     """Choose threads where `-P` names no pool, and refuse options that the pool cannot carry out.

@@ -104,6 +104,13 @@ def _run_only(window: Window) -> Iterator[tuple[str, Fields]]:
         yield "", {"sites": ", ".join(waiting[:10])}
 
 
+def _cells_down(window: Window) -> Iterator[tuple[str, Fields]]:
+    for cell in window.snapshot.down:
+        named = ", ".join(cell.sites[:10]) + (", ..." if len(cell.sites) > 10 else "")
+        sites = f"its {len(cell.sites)} sites ({named})" if named else "its sites"
+        yield cell.name, {"sites": sites, "reason": cell.reason}
+
+
 LOST_LEDGER = "Redis does not hold the ledger that the database was filled from"
 HALTED = Kind(
     "CrawlHalted", Severity.CRITICAL, "all sites stand still: {reason}",
@@ -123,6 +130,7 @@ NO_WORKER = Kind(
 NO_SITE = Kind(
     "CrawlNoSite", Severity.WARNING, "no site is published",
     "write config/sites/NAME.yaml, then run crawl-tasks sites check", condition=_no_site,
+    is_of_all_cells=True,
 )  # fmt: skip
 REDIS_DOWN = Kind(
     "CrawlRedisDown", Severity.CRITICAL, "the crawl stands still, and no other problem can be judged: {reason}",
@@ -130,6 +138,11 @@ REDIS_DOWN = Kind(
 )  # fmt: skip
 INSTALLATION_KINDS = (
     HALTED,
+    Kind("CrawlCellDown", Severity.CRITICAL,
+         "this cell does not answer: {sites} stand still, those of other cells go on: {reason}",
+         "bring its Redis back, and all goes on by itself; if it is lost: name an empty one in its place in"
+         " CRAWL_REDIS_URL, then crawl-tasks recover", "cell", _cells_down, is_of_all_cells=True,
+         rule=AlertRule("crawl_cell_up == 0", "1m", {"sites": "its sites", "reason": "crawl-tasks check says why"})),
     Kind("CrawlRunOnly", Severity.INFO, "a run of other sites serves this Redis: {sites} wait for its end",
          "nothing; workers of their own, or a run that names them, fetch them meanwhile", condition=_run_only),
     Kind("CrawlStartKeysDiffer", Severity.WARNING,

@@ -18,6 +18,7 @@
 -- In `open` the entry stands without its rid, behind the token of its lease (0: released, nobody holds it).
 -- EXPORTS: P STAGES CHUNK BACKFILL MOST_LOOKS GRACE COMING now_ms now_us numbers_in gate_opens_at load_site STAGE_AT
 -- EXPORTS: stage_letter queue_of ready_key ready_keys tally measure fetch_ms_of count_effort note_change schedule_look
+-- EXPORTS: holds_move
 
 STAGES = {'list', 'post', 'comment'}
 CHUNK = 1000    -- values in one variadic call, as Lua's stack holds about 8,000
@@ -58,10 +59,16 @@ function gate_opens_at(next_at, quiet, budget, offsets, spent)
   return math.max(slot, opens_at(now_ms(), offsets or '', quiet or '', tonumber(budget or 0), spent))
 end
 
--- Return whether all sites stand still, or all but those of a command that serves this Redis alone.
+-- Return whether all sites stand still, or all but those of a command that serves this Redis alone, or this one, which moves.
 local function is_halted(name)
-  if redis.call('EXISTS', P .. ':halt', P .. ':only') == 0 then return false end
-  return redis.call('EXISTS', P .. ':halt') == 1 or redis.call('SISMEMBER', P .. ':only', name) == 0
+  if redis.call('EXISTS', P .. ':halt', P .. ':only', P .. ':leaving') == 0 then return false end
+  return redis.call('EXISTS', P .. ':halt') == 1 or redis.call('HEXISTS', P .. ':leaving', name) == 1
+    or redis.call('EXISTS', P .. ':only') == 1 and redis.call('SISMEMBER', P .. ':only', name) == 0
+end
+
+-- Return whether a mover's token is the last one. `role` is leaving or arriving.
+function holds_move(role, name, token)
+  return string.match(redis.call('HGET', P .. ':' .. role, name) or '', '^%S+') == token
 end
 
 -- Return a site's terms and counters, or nil for a site that is not published.
