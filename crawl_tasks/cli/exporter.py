@@ -10,13 +10,13 @@ from pathlib import Path
 
 import click
 
-from crawl_tasks.cli.backend import open_frontier
+from crawl_tasks.cli.backend import open_cells
 from crawl_tasks.cli.help_text import examples
 from crawl_tasks.errors import ConfigError
 from crawl_tasks.local.signals import Interrupts
 from crawl_tasks.logs import configure_logs
+from crawl_tasks.monitor.cell_snapshots import CellSnapshots
 from crawl_tasks.monitor.problems.generated_files import rules_file
-from crawl_tasks.monitor.snapshots import Snapshots
 from crawl_tasks.monitor.web.actions import Actions
 from crawl_tasks.monitor.web.item_pages import ItemPages
 from crawl_tasks.monitor.web.login import Login
@@ -77,14 +77,14 @@ def command(listen: tuple[str, int], files: Path | None, flower: str) -> None:
         write_files(files)
         return
     settings = load_settings()
-    frontier = open_frontier(settings)
+    cells = open_cells(settings)
     # A snapshot of 1,000 sites is many small objects without cycles, which the collector would walk over for nothing.
     gc.set_threshold(50_000, 20, 100)
-    snapshots = SnapshotCache(Snapshots(frontier).look)
+    snapshots = SnapshotCache(CellSnapshots(cells).look)
     reader = ItemReader(settings.database_url, settings.state_dir / "search.db")
     try:
         login, hosts = Login(settings.web_password), settings.web_hosts.split()
-        server = ExporterServer(listen, snapshots, Actions(frontier), login, flower, hosts, ItemPages(reader))
+        server = ExporterServer(listen, snapshots, Actions(cells), login, flower, hosts, ItemPages(reader))
     except OSError as error:
         raise ConfigError(f"--listen {listen[0]}:{listen[1]}: {error.strerror}; {_remedy(error)}") from error
     configure_logs(settings.log_format)

@@ -21,6 +21,7 @@ from crawl_tasks.discovery.dry_run import missing_in, try_site
 from crawl_tasks.discovery.findings import Findings, site_file
 from crawl_tasks.discovery.front_page import asks_for_login, doors_of
 from crawl_tasks.discovery.http_probe import PUBLIC_PACE_S, HttpProbe
+from crawl_tasks.discovery.page_rendering import discover_drawn, is_script_frame
 from crawl_tasks.discovery.site_address import SiteAddress, place_of
 from crawl_tasks.errors import AccessDenied, ConfigError, PageError, ParseError
 from crawl_tasks.fetch.ip_ranges import is_public
@@ -120,6 +121,8 @@ def discover(probe: HttpProbe, place: SiteAddress, name: str, engine: str | None
             if behind is not None:
                 return behind
     proposed = discovery.by_proposal()
+    if not proposed.boards and is_script_frame(discovery.front):
+        proposed = discover_drawn(probe, discovery.place, name, contact)
     if proposed.boards:
         return proposed
     url = discovery.place.url

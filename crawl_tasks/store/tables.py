@@ -279,7 +279,7 @@ decisions = Table(
 meta = Table(
     "meta",
     metadata,
-    _key("name", "`application`, `schema`, `epoch` or `change`.", 50),
+    _key("name", "`application`, `schema`, `change`, `epoch`, or `epoch:NAME` of a cell.", 50),
     Column("value", String(100), nullable=False, comment="The value: of `change` the last `change_id`."),
     comment="The identity of the database.",
 )

@@ -109,15 +109,17 @@ class Store:
                 raise
             raise DataRejected(str(explain(error, self.database.url))) from error
 
-    def keep(self, site: str, text: str, epoch: str) -> bool:
-        """Keep a published site and, once, the epoch of the ledger that fills this database.
+    def keep(self, site: str, text: str, epoch: str, cell: str = "") -> bool:
+        """Keep a published site and, once, the epoch of the ledger in the site's cell, which fills this database.
 
         Returns:
             Whether the database had no epoch yet.
         """
         with explained(self.database.url), self.database.writing() as connection:
             self._statements.keep_site(connection, site, text)
-            return self._statements.add(connection, tables.meta, [("epoch", epoch)]) == 1
+            is_new = connection.scalar(select(tables.meta.c.name).where(tables.meta.c.name.startswith("epoch"))) is None
+            self._statements.add(connection, tables.meta, [(_epoch_of(cell), epoch)])
+            return is_new
 
     def decide(self, decisions: Sequence[Decision]) -> None:
         """Keep decisions of operators. An older decision about the same subject gives way.
@@ -141,15 +143,18 @@ class Store:
         with self.database.reading() as connection:
             return [Decision(*row) for row in connection.execute(query)]
 
-    def renew_epoch(self, epoch: str) -> None:
-        """Set the epoch: from now on another ledger fills this database."""
+    def renew_epoch(self, epoch: str | None, cell: str = "") -> None:
+        """Set the epoch of a cell: from now on another ledger fills this database, or none from there."""
         with explained(self.database.url), self.database.writing() as connection:
-            self._statements.keep_meta(connection, "epoch", epoch)
+            if epoch is None:
+                connection.execute(delete(tables.meta).where(tables.meta.c.name == _epoch_of(cell)))
+            else:
+                self._statements.keep_meta(connection, _epoch_of(cell), epoch)
 
-    def epoch(self) -> str | None:
-        """Return the epoch of the ledger that fills this database, None for an empty one."""
+    def epoch(self, cell: str = "") -> str | None:
+        """Return the epoch of the ledger that fills this database from a cell, None if nothing came from there."""
         with self.database.reading() as connection:
-            found = connection.execute(select(tables.meta.c.value).where(tables.meta.c.name == "epoch"))
+            found = connection.execute(select(tables.meta.c.value).where(tables.meta.c.name == _epoch_of(cell)))
             return found.scalar_one_or_none()
 
     def last_change(self) -> int:
@@ -209,6 +214,11 @@ def forget(connection: Connection, sites: Sequence[str], of: Iterable[Table]) ->
     for table in of:
         if sites and "site" in table.c:
             connection.execute(delete(table).where(table.c.site.in_(sites)))
+
+
+def _epoch_of(cell: str) -> str:
+    """Return the name of the row of a cell's epoch."""
+    return f"epoch:{cell}" if cell else "epoch"
 
 
 def _add(tallies: dict[str, WriteCounts], more: Mapping[str, WriteCounts]) -> None:

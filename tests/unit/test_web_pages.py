@@ -22,6 +22,7 @@ import pytest
 import redis
 
 from crawl_tasks.errors import RedisUnreachable
+from crawl_tasks.frontier.cells import Cells
 from crawl_tasks.frontier.frontier import BoardTerms, Frontier
 from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.frontier.retry import Verdict
@@ -111,8 +112,8 @@ def serve(frontier: Frontier, password: str) -> Iterator[str]:
     look = SnapshotCache(lambda: take_snapshot(frontier))
     for snapshot in an_hour_of(frontier):
         look.history.note(snapshot)
-    login = Login(password, wrong_costs_s=0.0)
-    with serving(ExporterServer(("127.0.0.1", 0), look, Actions(frontier), login, "http://127.0.0.1:5555")) as url:
+    login, actions = Login(password, wrong_costs_s=0.0), Actions(Cells([frontier]))
+    with serving(ExporterServer(("127.0.0.1", 0), look, actions, login, "http://127.0.0.1:5555")) as url:
         yield url
 
 
@@ -242,7 +243,7 @@ def test_while_redis_is_away_people_get_a_page_that_looks_again_and_programs_a_l
     def fail() -> Snapshot:
         raise RedisUnreachable("it is away")
 
-    server = ExporterServer(("127.0.0.1", 0), SnapshotCache(fail), Actions(frontier), Login(""))
+    server = ExporterServer(("127.0.0.1", 0), SnapshotCache(fail), Actions(Cells([frontier])), Login(""))
     with serving(server) as base:
         status, page, _ = ask(f"{base}/")
         told = [ask(f"{base}/{path}") for path in ("metrics", "healthz", "api/snapshot")]
@@ -401,7 +402,7 @@ def test_a_foreign_name_that_leads_here_gets_nothing(base: str, path: str, host:
 )
 def test_addresses_names_without_a_dot_and_named_hosts_are_answered(frontier: Frontier, host: str) -> None:
     snapshots = SnapshotCache(lambda: take_snapshot(frontier))
-    server = ExporterServer(("127.0.0.1", 0), snapshots, Actions(frontier), Login(""), hosts=["web.example"])
+    server = ExporterServer(("127.0.0.1", 0), snapshots, Actions(Cells([frontier])), Login(""), hosts=["web.example"])
 
     with serving(server) as url:
         assert say(url, f"GET /healthz HTTP/1.1\r\nHost: {host}").startswith(b"HTTP/1.1 200 ")
