@@ -240,8 +240,12 @@ def _structural(pairs: Sequence[tuple[LexborNode, LexborNode]]) -> Iterator[str]
             yield " > ".join((*(f"{tag}:nth-child({place})" for tag, place, _, _ in part[:-1]), part[-1][0]))
             yield " > ".join((*(tag for tag, _, _, _ in part[:-1]), f"{part[-1][0]}:nth-last-child({part[-1][3]})"))
             yield " > ".join(f"{tag}:nth-of-type({same})" for tag, _, same, _ in part)
+        # The record itself is asked too: with the element around, a selector finds no record that is a third child.
         record = pairs[0][0]
-        yield " > ".join((str(record.tag), *(f"{tag}:nth-child({place})" for tag, place, _, _ in way)))
+        around = [str(record.parent.tag), str(record.tag)] if record.parent is not None else [str(record.tag)]
+        for above in (around[-1:], around):
+            yield " > ".join((*above, *(f"{tag}:nth-child({place})" for tag, place, _, _ in way)))
+            yield " > ".join((*above, *(f"{tag}:nth-last-child({place})" for tag, _, _, place in way)))
 
 
 def _way(record: LexborNode, target: LexborNode) -> list[tuple[str, int, int, int]]:

@@ -66,6 +66,9 @@ def _agreeing(records: Sequence[LexborNode], known: Mapping[int, int]) -> str | 
                 continue
             if not known.keys() & counts.keys() or any(_many_numbers(text) for text in texts.values()):
                 continue
+            # A first post that counts leaves no 0.
+            if more and 0 in counts.values():
+                continue
             css = selector_in(records, slot.targets(len(records)))
             if css is not None:
                 return f"{{css: {scalar(css)}, plus: -1}}" if more else scalar(css)

@@ -103,8 +103,8 @@ class Slots:
         read = [_moment(text) is not None for text in slot.texts().values()]
         return sum(read) * 2 > len(read)
 
-    def moments(self, share: float = 0.8) -> list[MomentSlot]:
-        """Return slots of moments, in the order of the page."""
+    def moments(self, share: float = 0.8, known: str = "") -> list[MomentSlot]:
+        """Return slots of moments, in the order of the page. `known` is the format where these few do not tell it."""
         found = []
         for slot in self._often(share):
             for attr in _TIMES:
@@ -116,7 +116,7 @@ class Slots:
                 said = {at: text for at, text in said.items() if len(text) <= _LONGEST_DATE}
                 if len(said) < share * len(self.records):
                     continue
-                form = form_of(list(said.values()))
+                form = form_of(list(said.values())) or known
                 read = {at: one for at, text in said.items() if (one := _moment(text, form)) is not None}
                 # One moment in all records is that of the page, or of everybody's joining.
                 is_one = len(read) > 2 and len(set(read.values())) == 1

@@ -63,6 +63,9 @@ class _Found:
     paths: tuple[Path | None, ...] = (None, None, None)
     """The paths of author, moment and body."""
 
+    form: str = ""
+    """The format of moments."""
+
 
 def thread_rules(
     samples: Sequence[FetchedThread], records: ThreadRecords | None, example: PageLink, of_lists: Step | None, *,
@@ -91,12 +94,8 @@ def thread_rules(
     found = _fields_of([(str(page), node) for page, there in enumerate(nodes) for node in there])
     edited = edited_in([node for there in nodes for node in there])
     if is_post_inside and records is not None:
-        within = "" if records.siblings else f"{records.css} "
-        if records.siblings:
-            post = found.again(_on_pages(samples, records, nodes))
-        else:
-            post = {name: _within(rule, within) for name, rule in found.rules.items()}
-        if within:
+        post = found.again(_on_pages(samples, records, nodes))
+        if not records.siblings:
             # Not every post was edited: the first note on the page may be another post's.
             css = records.css
             post["edited_at"] = scalar(f"{css}:not({records.later}) {edited or f':is({GUESSED})'}")
@@ -162,7 +161,9 @@ def _fields_of(named: Sequence[tuple[str, LexborNode]]) -> _Found:
     path = slots.body(authors, apart, lambda _: False)
     again = partial(_rules, slots, author, moment, path, authors)
     paths = (author.path if author else None, moment.slot.path if moment else None, path)
-    return _Found(again(selector_in), authors, moment.at if moment else {}, again, paths)
+    return _Found(
+        again(selector_in), authors, moment.at if moment else {}, again, paths, moment.form if moment else ""
+    )
 
 
 def _rules(
@@ -202,25 +203,6 @@ def moment_text(moment: MomentSlot, css: str | None, name: str = "created_at") -
     return {name: scalar(css) if len(parts) == 1 else f"{{{', '.join(parts)}}}"}
 
 
-def _within(rule: str, within: str) -> str:
-    """Return a rule with its selector below another one, the first record of the page."""
-    if not within or within in rule:
-        return rule
-    if rule.startswith("{css: "):
-        quoted = rule[6] == "'"
-        return f"{{css: {_joint(rule[6:], within, quoted=quoted)}"
-    if rule.startswith("{"):
-        return f"{{css: {scalar(within.strip())}, {rule[1:]}"
-    return _joint(rule, within, quoted=rule.startswith("'"))
-
-
-def _joint(rest: str, within: str, *, quoted: bool) -> str:
-    if quoted:
-        return "'" + within.replace("'", "''") + rest[1:]
-    plain = rest.partition(",")[0].partition("}")[0]
-    return scalar(within + plain) + rest[len(plain) :]
-
-
 def _on_pages(
     samples: Sequence[FetchedThread], records: ThreadRecords, nodes: Sequence[Sequence[LexborNode]]
 ) -> _Select:
@@ -237,7 +219,9 @@ def _on_pages(
         for (root, place), start in zip(pairs, starts, strict=True):
             whole, target = find_all(root, records.css), targets[start]
             parts = [whole[0], *followers(whole[0], {node.mem_id for node in whole})]
-            part, inner = _original(nodes[place][0], target, parts) if target is not None else (None, None)
+            part, inner = whole[0] if target is not None else None, target
+            if records.siblings and target is not None:
+                part, inner = _original(nodes[place][0], target, parts)
             found.append(inner)
             around.append(part)
         roots = [root for root, _ in pairs]
@@ -291,7 +275,7 @@ def _fields_apart(samples: Sequence[FetchedThread], inside: Set[int], like: _Fou
         posts = [_alike(root, inside, paths) for root in pages]
         there = [(root, post) for root, post in zip(pages, posts, strict=True) if post is not None]
         if len(there) * 5 >= 4 * len(pages):
-            return _of_slots(Slots([post for _, post in there], inside), paths, [root for root, _ in there])
+            return _of_slots(Slots([post for _, post in there], inside), paths, [root for root, _ in there], like.form)
     slots = Slots(pages, inside)
     titles = {one.link.text for one in samples}
     people = set(like.authors.values())
@@ -299,7 +283,7 @@ def _fields_apart(samples: Sequence[FetchedThread], inside: Set[int], like: _Fou
     names = [slot for slot in names if not titles & set(slot.texts().values())]
     author = names[0] if names else None
     authors = author.texts() if author else {}
-    moments = slots.moments()
+    moments = slots.moments(known=like.form)
     moment = moments[0] if moments else None
     apart = [*([author] if author else []), *(one.slot for one in moments)]
     trails = [slot for slot in slots.all if any(node.tag in ("nav", "footer", "aside") for node in slot.nodes.values())]
@@ -310,10 +294,10 @@ def _fields_apart(samples: Sequence[FetchedThread], inside: Set[int], like: _Fou
     return _Found(again(partial(selector_in, misses=0)), authors, moment.at if moment else {}, again)
 
 
-def _of_slots(slots: Slots, paths: tuple[Path | None, ...], pages: Sequence[LexborNode]) -> _Found:
+def _of_slots(slots: Slots, paths: tuple[Path | None, ...], pages: Sequence[LexborNode], form: str) -> _Found:
     """Find the fields of posts at the paths that they have in comments, with selectors from the top of the page."""
     author = slots.at(paths[0]) if paths[0] is not None else None
-    moment = next((one for one in slots.moments(0.5) if one.slot.path == paths[1]), None)
+    moment = next((one for one in slots.moments(0.5, form) if one.slot.path == paths[1]), None)
     authors = author.texts() if author else {}
     again = partial(_rules, slots, author, moment, paths[2], authors)
     rules = again(lambda _, targets: selector_in(pages, targets, misses=0))
