@@ -161,9 +161,7 @@ def _fields_of(named: Sequence[tuple[str, LexborNode]]) -> _Found:
     path = slots.body(authors, apart, lambda _: False)
     again = partial(_rules, slots, author, moment, path, authors)
     paths = (author.path if author else None, moment.slot.path if moment else None, path)
-    return _Found(
-        again(selector_in), authors, moment.at if moment else {}, again, paths, moment.form if moment else ""
-    )
+    return _Found(again(selector_in), authors, moment.at if moment else {}, again, paths, moment.form if moment else "")
 
 
 def _rules(
