@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
@@ -23,6 +23,9 @@ _TELLING = re.compile(
     r"post|comment|topic|thread|message|reply|repl|body|content|text|author|user|name|date|time|title|edit"
 )
 _COUNT = re.compile(r"[\d][\d,. ]*\s*(?:k|m|万|萬|千)?", re.IGNORECASE)
+
+
+Placed = tuple[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,15 +48,25 @@ def parts_of(rows: Rows) -> set[int]:
     return mine | {part.mem_id for one in rows.whole for part in (followers(one, mine) if rows.siblings else ())}
 
 
-def find_rows(document: Document, known: str = "", least: int = 0) -> Rows | None:
+def find_rows(
+    document: Document, known: str = "", least: int = 0, *, ignoring: Set[Placed] = frozenset()
+) -> Rows | None:
     """Return the likeliest list of threads: many links of one shape, long texts, times or counts beside.
 
-    With `known`, the shape of threads, only links of this shape count, and `least` rows or two are enough.
+    With `known`, the shape of threads, only links of this shape count, and `least` rows or two are enough. Links in
+    `ignoring` count as page chrome: the newest posts that every page shows.
     """
     kinds = links_of(document, known)
+    if ignoring:
+        kinds = {shape: [one for one in links if placed(one) not in ignoring] for shape, links in kinds.items()}
     chosen = [kinds.get(known, [])] if known else kinds.values()
     found = [rows for links in chosen if links and (rows := _rows(links, least or (2 if known else 3))) is not None]
     return max(found, key=lambda rows: rows.score, default=None)
+
+
+def placed(link: PageLink) -> Placed:
+    """Return a link's address with its place on the page."""
+    return link.url, place_in(link.node)
 
 
 def are_pages(links: list[PageLink]) -> bool:

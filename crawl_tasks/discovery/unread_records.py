@@ -10,6 +10,7 @@ from crawl_tasks.discovery.dry_run import DryRun
 from crawl_tasks.discovery.links import place_in
 from crawl_tasks.discovery.repeated_records import upwards
 from crawl_tasks.discovery.site_check import SiteCheck
+from crawl_tasks.discovery.slots import is_name
 from crawl_tasks.discovery.thread_page import ThreadRecords
 from crawl_tasks.discovery.timestamps import attribute_of, times_in
 from crawl_tasks.model import Stage
@@ -17,6 +18,9 @@ from crawl_tasks.parse.document import Document, find_all
 from crawl_tasks.sites.field_rules import Rule
 from crawl_tasks.sites.schema import Site
 from crawl_tasks.sites.stages import Format
+
+_NEAR = 2
+"""Levels by which places within a record are compared."""
 
 
 def unread_checks(site: Site, trials: Sequence[DryRun]) -> Iterator[SiteCheck]:
@@ -42,9 +46,13 @@ def unread_checks(site: Site, trials: Sequence[DryRun]) -> Iterator[SiteCheck]:
             where = one.request.address
             yield SiteCheck("every record of a page is read", False, f"{more} more look like one on {where}")
             return
-        if one.request.stage is not Stage.LIST and _is_uneven(records.nodes(document), rules.fields.get("body"), mark):
-            where = one.request.address
+        where, nodes = one.request.address, records.nodes(document)
+        if one.request.stage is not Stage.LIST and _is_uneven(nodes, rules.fields.get("body"), mark):
             yield SiteCheck("texts of all comments stand at one place", False, f"not those of {where}")
+            return
+        lost = _nameless(nodes, rules.fields.get("author")) if one.request.stage is not Stage.LIST else None
+        if lost is not None:
+            yield SiteCheck("every author is read", False, f"not {lost!r} on {where}")
             return
 
 
@@ -78,6 +86,20 @@ def _is_uneven(records: Sequence[LexborNode], body: Rule | None, time: Rule) -> 
         if text is not None and said is not None:
             holds.append(any(one.mem_id == text.mem_id for one in upwards(said)))
     return len(set(holds)) > 1
+
+
+def _nameless(records: Sequence[LexborNode], author: Rule | None) -> str | None:
+    """Return the name in a record whose author is not found, though a name stands where others have theirs."""
+    if author is None or not author.css:
+        return None
+    found = [record.css_first(author.css) for record in records]
+    around = {place_in(one.parent)[:_NEAR] for one in found if one is not None and one.parent is not None}
+    for record, one in zip(records, found, strict=True):
+        inner = record.css("*") if one is None else ()
+        said = [" ".join(node.text().split()) for node in inner if place_in(node)[:_NEAR] in around]
+        if any(map(is_name, said)):
+            return next(filter(is_name, said))
+    return None
 
 
 def _before(node: LexborNode) -> LexborNode | None:
