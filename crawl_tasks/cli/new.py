@@ -22,6 +22,7 @@ from crawl_tasks.discovery.findings import Findings, site_file
 from crawl_tasks.discovery.front_page import asks_for_login, doors_of
 from crawl_tasks.discovery.http_probe import PUBLIC_PACE_S, HttpProbe
 from crawl_tasks.discovery.site_address import SiteAddress, place_of
+from crawl_tasks.discovery.starting_point import kind_of_start, starts_of
 from crawl_tasks.errors import AccessDenied, ConfigError, PageError, ParseError
 from crawl_tasks.fetch.ip_ranges import is_public
 from crawl_tasks.fetch.resolver import Resolver
@@ -108,17 +109,28 @@ def discover(probe: HttpProbe, place: SiteAddress, name: str, engine: str | None
         ParseError: the page is no forum.
     """
     discovery = Discovery(probe, place, name, contact=contact)
+    above = [_behind(probe, place, url, name, contact) for url in starts_of(discovery.front)]
+    for other in filter(None, above):
+        found = other.by_preset(engine) if other.front.page.url != discovery.front.page.url else None
+        if found is not None and kind_of_start(found, discovery.front):
+            return _from(found, discovery)
     found = discovery.by_preset(engine)
     if found is not None:
         return found
     # Many communities have a portal at the address that people know, and the forum behind one of its links. Rules are
     # proposed last, since a preset reads more than rules guessed from one page.
     links = doors_of(discovery.front)
-    for link in links:
-        with suppress(PageError, ConfigError):
-            behind = Discovery(probe, replace(place, url=link), name, contact=contact).by_preset()
+    doors = [_behind(probe, place, url, name, contact) for url in links]
+    for other in filter(None, doors):
+        with suppress(ConfigError):
+            behind = other.by_preset()
             if behind is not None:
-                return behind
+                return _from(behind, discovery)
+    for other in filter(None, (*above, *doors)):
+        is_same = other.front.page.url == discovery.front.page.url
+        behind = None if is_same else other.by_proposal()
+        if behind is not None and behind.boards and (other in doors or kind_of_start(behind, discovery.front)):
+            return _from(behind, discovery)
     proposed = discovery.by_proposal()
     if proposed.boards:
         return proposed
@@ -134,6 +146,19 @@ def discover(probe: HttpProbe, place: SiteAddress, name: str, engine: str | None
     raise ParseError(
         f"{url}: no forum was found here{where}: no boards and no list of threads; give the address of its front page"
     )
+
+
+def _behind(probe: HttpProbe, place: SiteAddress, url: str, name: str, contact: str | None) -> Discovery | None:
+    with suppress(PageError, ConfigError):
+        return Discovery(probe, replace(place, url=url), name, contact=contact)
+    return None
+
+
+def _from(found: Findings, given: Discovery) -> Findings:
+    """Return findings with what the given address was."""
+    kind = kind_of_start(found, given.front) or "a page"
+    said = f"{given.place.url} is {kind}; its forum begins at {found.place.url}"
+    return replace(found, remarks=(*found.remarks, said))
 
 
 def find_address(address: str, settings: Settings) -> SiteAddress:

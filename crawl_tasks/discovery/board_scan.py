@@ -67,12 +67,12 @@ def _boards_below(document: Document, board: PageLink, front: str) -> list[PageL
     alike = [replace(link, place=board.place) for link in links_of(document, board.shape).get(board.shape, [])]
     if not alike or are_pages(alike):
         return []
-    trail = {node.mem_id for node in _trail_of(document, front)}
+    trail = {node.mem_id for node in trail_of(document, front)}
     above = {board.key, *(link.key for link in alike if link.node.mem_id in trail)}
     return [link for link in alike if link.key not in above]
 
 
-def _trail_of(document: Document, front: str) -> Iterator[LexborNode]:
+def trail_of(document: Document, front: str) -> Iterator[LexborNode]:
     """Yield the links of a breadcrumb: Forum > House > Bikes, by its markup or by a first link to the front page."""
     for said in document.root.css(_TRAIL):
         yield from said.css("a[href]")

@@ -113,6 +113,10 @@ def comment_checks(site: Site, threads: Sequence[ReadThread], paged: Sequence[Dr
             for one in threads
         ]
         yield from _of_records("posts", said)
+        titled = sum(_begins_with_title(one.post.body, one.post.title) for one in threads)
+        titled += sum(_begins_with_title(comment.body, one.post.title) for one in threads for comment in one.comments)
+        text = f"{titled} begin with the title" if titled else ""
+        yield SiteCheck("texts are without the title", titled < 2 or titled * 5 < len(threads), text)
         yield from _of_records("comments", [(one.author, one.created_at, one.body or one.body_html) for one in whole])
     if len(whole) >= FEW:
         yield mostly("comments have texts", [bool(one.body or one.body_html) for one in whole])
@@ -121,6 +125,12 @@ def comment_checks(site: Site, threads: Sequence[ReadThread], paged: Sequence[Dr
             text, times = bodies.most_common(1)[0]
             yield SiteCheck("comments have texts of their own", 2 * times < len(whole) or times < FEW,
                         f"{times} of {len(whole)} are {text[:60]!r}" if times >= FEW else "")  # fmt: skip
+
+
+def _begins_with_title(text: str | None, title: str | None) -> bool:
+    """Return whether a text of several lines begins with the line of its thread's title, as a poll does."""
+    first, has_more, _ = (text or "").partition("\n")
+    return bool(has_more and title) and letters(re.sub(r"^\W*Re\b", "", first)) == letters(title or "")
 
 
 def _of_records(kind: str, said: Sequence[tuple[str | None, int | None, str | None]]) -> Iterator[SiteCheck | None]:

@@ -411,4 +411,6 @@ def _rich(lines: list[str]) -> str:
         "<ul><li>{}</li></ul>", "<pre><code>{}</code></pre>", '<p><a href="https://example.org/">{}</a></p>',
         "<p><b>{}</b></p>", "<table><tr><td>{}</td></tr></table>", "<h3>{}</h3>",
     )  # fmt: skip
-    return f"<p>{first}</p>" + "".join(shapes[len(line) % len(shapes)].format(line) for line in rest)
+    return f"<p>{first}</p>" + "".join(
+        shapes[(len(first) + at) % len(shapes)].format(line) for at, line in enumerate(rest)
+    )

@@ -1,7 +1,8 @@
-"""Unread records: elements of a page that look like records of the rules, and are none."""
+"""Missed records: elements of a page that look like records of the rules, and are none."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from selectolax.lexbor import LexborNode
@@ -9,11 +10,11 @@ from selectolax.lexbor import LexborNode
 from crawl_tasks.discovery.dry_run import DryRun
 from crawl_tasks.discovery.links import place_in
 from crawl_tasks.discovery.repeated_records import upwards
-from crawl_tasks.discovery.site_check import SiteCheck
+from crawl_tasks.discovery.site_check import FEW, SiteCheck
 from crawl_tasks.discovery.slots import is_name
 from crawl_tasks.discovery.thread_page import ThreadRecords
 from crawl_tasks.discovery.timestamps import attribute_of, times_in
-from crawl_tasks.model import Stage
+from crawl_tasks.model import Parsed, Stage
 from crawl_tasks.parse.document import Document, find_all
 from crawl_tasks.sites.field_rules import Rule
 from crawl_tasks.sites.schema import Site
@@ -23,9 +24,10 @@ _NEAR = 2
 """Levels by which places within a record are compared."""
 
 
-def unread_checks(site: Site, trials: Sequence[DryRun]) -> Iterator[SiteCheck]:
+def missed_checks(site: Site, trials: Sequence[DryRun]) -> Iterator[SiteCheck]:
     """Yield what refutes the rules of records: a record more on a page, or a text with the time of its record."""
     posts = site.post.comments or site.comment
+    labels = Counter[str]()
     for one in trials:
         rules = {Stage.LIST: site.list, Stage.POST: posts, Stage.COMMENT: site.comment}[one.request.stage]
         if (
@@ -49,6 +51,12 @@ def unread_checks(site: Site, trials: Sequence[DryRun]) -> Iterator[SiteCheck]:
         where, nodes = one.request.address, records.nodes(document)
         if one.request.stage is not Stage.LIST and _is_uneven(nodes, rules.fields.get("body"), mark):
             yield SiteCheck("texts of all comments stand at one place", False, f"not those of {where}")
+            return
+        if one.request.stage is Stage.POST:
+            labels.update(_labels(one.parsed, nodes))
+        label = next((name for name, times in labels.items() if times > 1), None)
+        if label is not None:
+            yield SiteCheck("authors of threads are no labels", False, f"all comments hold {label!r}, also on {where}")
             return
         lost = _nameless(nodes, rules.fields.get("author")) if one.request.stage is not Stage.LIST else None
         if lost is not None:
@@ -88,15 +96,32 @@ def _is_uneven(records: Sequence[LexborNode], body: Rule | None, time: Rule) -> 
     return len(set(holds)) > 1
 
 
+def _labels(parsed: Parsed, records: Sequence[LexborNode]) -> Iterator[str]:
+    """Yield the name of a thread's author if all records on the page hold the name, though others wrote them."""
+    for author in (post.author for post in parsed.items.posts if post.author):
+        others = sum(one.author != author for one in parsed.items.comments)
+        if len(records) >= FEW and 2 * others >= len(records):
+            is_everywhere = all(any(node.text().strip() == author for node in one.css("*")) for one in records)
+            yield from (author,) * is_everywhere
+
+
 def _nameless(records: Sequence[LexborNode], author: Rule | None) -> str | None:
-    """Return the name in a record whose author is not found, though a name stands where others have theirs."""
+    """Return the name that stands in a record where others have their author, and that is not the author read."""
     if author is None or not author.css:
         return None
     found = [record.css_first(author.css) for record in records]
-    around = {place_in(one.parent)[:_NEAR] for one in found if one is not None and one.parent is not None}
-    for record, one in zip(records, found, strict=True):
-        inner = record.css("*") if one is None else ()
-        said = [" ".join(node.text().split()) for node in inner if place_in(node)[:_NEAR] in around]
+    places = [None if one is None else place_in(one)[:_NEAR] for one in found]
+    usual = Counter(place for place in places if place is not None).most_common(1)
+    around = {
+        place_in(one.parent)[:_NEAR]
+        for one, place in zip(found, places, strict=True)
+        if one is not None and one.parent is not None and place == usual[0][0]
+    }
+    for record, one, place in zip(records, found, places, strict=True):
+        if not usual or place == usual[0][0]:
+            continue
+        inner = [node for node in record.css("*") if node.parent and place_in(node.parent)[:_NEAR] in around]
+        said = [" ".join(node.text().split()) for node in inner if one is None or node.mem_id != one.mem_id]
         if any(map(is_name, said)):
             return next(filter(is_name, said))
     return None
