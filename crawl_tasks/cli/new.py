@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 import click
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
 
 from crawl_tasks import __version__
 from crawl_tasks.cli.exits import Exit
@@ -22,8 +30,9 @@ from crawl_tasks.discovery.findings import Findings, site_file
 from crawl_tasks.discovery.front_page import asks_for_login, doors_of
 from crawl_tasks.discovery.http_probe import PUBLIC_PACE_S, HttpProbe
 from crawl_tasks.discovery.site_address import SiteAddress, place_of
-from crawl_tasks.discovery.starting_point import kind_of_start, starts_of
-from crawl_tasks.errors import AccessDenied, ConfigError, PageError, ParseError
+from crawl_tasks.discovery.site_check import SiteCheck
+from crawl_tasks.discovery.start_page import kind_of_start, starts_of
+from crawl_tasks.errors import AccessDenied, ConfigError, CrawlError, PageError, ParseError
 from crawl_tasks.fetch.ip_ranges import is_public
 from crawl_tasks.fetch.resolver import Resolver
 from crawl_tasks.registry.site_registry import compile_site
@@ -33,6 +42,8 @@ from crawl_tasks.sites.presets import engine_names
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
 _RESOLVED_WITHIN_S = 10.0
+MOST_HOSTS = 8
+"""Hosts of a list that are looked at together."""
 
 
 @click.command(
@@ -40,9 +51,17 @@ _RESOLVED_WITHIN_S = 10.0
         "crawl-tasks new https://forum.example.org",
         "crawl-tasks new http://127.0.0.1:8765 --name demo2 -o -",
         "crawl-tasks new https://forum.example.org/community/ --engine phpbb --force",
+        "crawl-tasks new --from forums.txt    # a table: what worked, how sure, what it would take",
     )
 )
-@click.argument("address")
+@click.argument("address", required=False)
+@click.option(
+    "--from",
+    "source",
+    type=click.Path(exists=True, dir_okay=False),
+    metavar="FILE",
+    help="Look at every address of a file, one a line, several hosts at a time.",
+)
 @click.option("--name", metavar="NAME", help="Name of the site; by default a part of the host's name.")
 @click.option(
     "-o",
@@ -54,49 +73,125 @@ _RESOLVED_WITHIN_S = 10.0
 @click.option("--engine", metavar="NAME", help="Preset to use, without looking for signs of the program.")
 @click.pass_context
 def command(
-    ctx: click.Context, address: str, name: str | None, *, output: str | None, force: bool, engine: str | None
-) -> None:
+    ctx: click.Context, address: str | None, source: str | None, name: str | None, *, output: str | None, force: bool,
+    engine: str | None,
+) -> None:  # fmt: skip
     """Look at a forum and write its site file: program, boards, robots.txt, time zone.
 
-    Asks for three dozen pages at most, one a second on public hosts, by the rules every crawl keeps. Boards are looked
-    for on the pages of other boards too. Where the program has no preset, rules are proposed from a list page and a
-    post page. In the end pages of three boards and four threads are read by the file and held against each other. Ends
-    with 1 where they refute it, and the file names the reasons.
+    The address of any page will do: a thread, a board, a home page or a sitemap leads to the forum's front page. Asks
+    for three dozen pages at most, one a second on public hosts, by the rules every crawl keeps. Boards are looked for
+    on the pages of other boards too. Where the program has no preset, rules are proposed from a list page and a post
+    page. In the end pages of three boards and four threads, or eight, are read by the file and held against each other.
+    Ends with 1 where they refute it, and the file names the reasons. With --from a table says what came of each
+    address.
     """
     settings = load_settings()
+    if (address is None) == (source is None) or (source is not None and (name or output)):
+        raise click.UsageError("give an ADDRESS, or --from FILE without --name and --output")
     if engine is not None and engine not in engine_names():
         raise ConfigError(f"--engine: there is no preset {engine!r}; there are: {', '.join(engine_names())}")
     if name is not None and not NAME.fullmatch(name):
         raise ConfigError(f"--name: {name!r} is none; write up to 32 of a-z, 0-9, - and _, a letter or digit first")
-    place = find_address(address, settings)
-    name = name or place.name()
-    path = settings.sites_dir / f"{name}.yaml" if output is None else Path(output)
-    # Before the first request: three dozen pages would be fetched, only to refuse the result.
-    if output != "-" and path.exists() and not force:
-        raise ConfigError(f"{path}: is there already; --force replaces it, --name chooses another")
-    probe = open_probe(place, settings)
-    found = discover(probe, place, name, engine, contact=settings.contact)
-    site = parse_site(site_file(found), str(path))
-    opened = compile_site(site, settings.contact)
-    trials = list(try_site(probe, opened))
-    checks = check_trials(site, trials)
-    refuted = [*missing_in(trials), *(str(check) for check in checks if not check.holds)]
-    text = site_file(replace(found, remarks=(*found.remarks, *(f"refuted: {one}" for one in refuted))))
+    wish = partial(_Wish, name=name, output=output, is_forced=force, engine=engine)
+    if source is not None:
+        lines = map(str.strip, Path(source).read_text("utf-8").splitlines())
+        wishes = [wish(line) for line in dict.fromkeys(lines) if line and not line.startswith("#")]
+        ctx.exit(Exit.OK if _look_at_all(wishes, settings) else Exit.FAILURES)
+    draft = _look_at(wish(address or ""), settings)
+    text = site_file(draft.found)
     if output == "-":
         click.echo(text, nl=False)
-    else:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, "utf-8")
     # On standard error, so that `-o -` writes nothing but the site file to standard output.
-    held = "; ".join(check.name for check in checks if check.holds)
-    for line in (*summary(found, len(probe.asked)), *[f"holds     {held}"][: bool(held)]):
+    held = "; ".join(check.name for check in draft.checks if check.holds)
+    for line in (*summary(draft.found, draft.asked), *[f"holds     {held}"][: bool(held)]):
         click.echo(printable(line, 600), err=True)
-    for line in refuted:
+    for line in draft.refuted:
         click.echo(printable(f"refuted   {line}", 300), err=True)
     if output != "-":
-        click.echo(f"written   {path}", err=True)
-        click.echo(f"next      {'mend it, then ' if refuted else ''}crawl-tasks try {site.name}", err=True)
-    ctx.exit(Exit.FAILURES if refuted else Exit.OK)
+        click.echo(f"written   {draft.path}", err=True)
+        click.echo(f"next      {'mend it, then ' if draft.refuted else ''}crawl-tasks try {draft.found.name}", err=True)
+    ctx.exit(Exit.FAILURES if draft.refuted else Exit.OK)
+
+
+class _Wish(NamedTuple):
+    """One address to look at, and what to make of it."""
+
+    address: str
+    name: str | None
+    output: str | None
+    is_forced: bool
+    engine: str | None
+
+
+class _Draft(NamedTuple):
+    """A site file that was written, with the checks that its forum's pages allow. `asked` counts the requests."""
+
+    path: Path
+    found: Findings
+    checks: list[SiteCheck]
+    refuted: list[str]
+    asked: int
+
+
+def _look_at(wish: _Wish, settings: Settings) -> _Draft:
+    """Look at a forum, and write its file unless it is for the terminal.
+
+    Raises:
+        CrawlError: there is no forum, or a file stands there already.
+    """
+    place = find_address(wish.address, settings)
+    name = wish.name or place.name()
+    path = settings.sites_dir / f"{name}.yaml" if wish.output is None else Path(wish.output)
+    # Before the first request: three dozen pages would be fetched, only to refuse the result.
+    if wish.output != "-" and path.exists() and not wish.is_forced:
+        raise ConfigError(f"{path}: is there already; --force replaces it, --name chooses another")
+    probe = open_probe(place, settings)
+    found = discover(probe, place, name, wish.engine, contact=settings.contact)
+    site = parse_site(site_file(found), str(path))
+    trials = list(try_site(probe, compile_site(site, settings.contact)))
+    checks = check_trials(site, trials)
+    refuted = [*missing_in(trials), *(str(check) for check in checks if not check.holds)]
+    found = replace(found, remarks=(*found.remarks, *(f"refuted: {one}" for one in refuted)))
+    if wish.output != "-":
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(site_file(found), "utf-8")
+    return _Draft(path, found, checks, refuted, len(probe.asked))
+
+
+def _look_at_all(wishes: Sequence[_Wish], settings: Settings) -> bool:
+    """Look at forums, those of one host one after the other, and show a table. Return whether all files are right."""
+    hosts: dict[str, list[_Wish]] = {}
+    for wish in wishes:
+        hosts.setdefault(_host_name(wish.address), []).append(wish)
+    table = Table("address", "file", "sure", "what it takes", box=SIMPLE_HEAD)
+    console = Console(width=None if Console().is_terminal else 160, highlight=False)
+    is_right = True
+    with ThreadPoolExecutor(MOST_HOSTS) as pool:
+        for rows in pool.map(lambda those: [_row(one, settings) for one in those], hosts.values()):
+            for cells, is_well in rows:
+                is_right = is_right and is_well
+                table.add_row(*(escape(printable(cell, 200)) for cell in cells))
+    console.print(table)
+    return is_right
+
+
+def _host_name(address: str) -> str:
+    """Return the name for an address. Two hosts with one name would write one file, and count as one."""
+    with suppress(CrawlError):
+        return place_of(address).name()
+    return address
+
+
+def _row(wish: _Wish, settings: Settings) -> tuple[tuple[str, str, str, str], bool]:
+    """Return the table's row of an address, and whether its file is right."""
+    try:
+        draft = _look_at(wish, settings)
+    except CrawlError as error:
+        return (wish.address, "none", "", str(error)), False
+    held = sum(check.holds for check in draft.checks)
+    sure = f"{held} of {len(draft.checks)} checks hold"
+    takes = "; ".join(draft.refuted[:2]) or f"nothing: crawl-tasks try {draft.found.name}"
+    return (wish.address, draft.path.name, sure, takes), not draft.refuted
 
 
 def discover(probe: HttpProbe, place: SiteAddress, name: str, engine: str | None, *, contact: str | None) -> Findings:

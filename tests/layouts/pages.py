@@ -52,6 +52,11 @@ class Pages:
         address = ask.path + "?" * bool(ask.query) + "&".join(f"{name}={value}" for name, value in ask.query.items())
         if address == "/":
             return page(self.front())
+        if address == "/sitemap.xml":
+            listed = "".join(f"<url><loc>{ask.base}{self.topic_url(one)}</loc></url>" for one in self._content.threads)
+            return page(f"<?xml version='1.0'?><urlset>{listed}</urlset>")
+        if address == "/welcome":
+            return page('<title>Club</title><h1>Welcome</h1><a href="/about">About us</a> <a href="/">Forum</a>')
         for board in self._content.boards:
             start = self._start(self.board_url(board), address, self.layout.per_list)
             if start is not None:
@@ -90,6 +95,10 @@ class Pages:
         if found[1] == "after":
             return next((at for at in range(0, 1000, size) if found[2] == _cursor(at)), None)
         return (int(found[2]) - 1) * size if found[1] == "page" else int(found[2])
+
+    def further(self, first: str, start: int) -> str:
+        """Return the address of a later page."""
+        return self._further(first, start, start)
 
     def _further(self, first: str, start: int, size: int) -> str:
         joint = "&" if "?" in first else "?"

@@ -1,4 +1,4 @@
-"""Starting points: the forum's own front page, from a thread, a board, a later page, a sitemap or a home page."""
+"""Start pages: the forum's own front page, from a thread, a board, a later page, a sitemap or a home page."""
 
 from __future__ import annotations
 
