@@ -24,15 +24,14 @@ from crawl_tasks.cli.help_text import examples
 from crawl_tasks.cli.one_page import one_fetcher
 from crawl_tasks.cli.safe_text import printable
 from crawl_tasks.discovery.checks import check_trials
-from crawl_tasks.discovery.discover import Discovery
-from crawl_tasks.discovery.dry_run import missing_in, try_site
+from crawl_tasks.discovery.dry_run import missing_in, thin_fields, try_site
 from crawl_tasks.discovery.findings import Findings, site_file
-from crawl_tasks.discovery.front_page import asks_for_login, doors_of
 from crawl_tasks.discovery.http_probe import PUBLIC_PACE_S, HttpProbe
 from crawl_tasks.discovery.site_address import SiteAddress, place_of
 from crawl_tasks.discovery.site_check import SiteCheck
-from crawl_tasks.discovery.start_page import kind_of_start, starts_of
-from crawl_tasks.errors import AccessDenied, ConfigError, CrawlError, PageError, ParseError
+from crawl_tasks.discovery.start_page import discover
+from crawl_tasks.discovery.yaml_rules import settled
+from crawl_tasks.errors import ConfigError, CrawlError
 from crawl_tasks.fetch.ip_ranges import is_public
 from crawl_tasks.fetch.resolver import Resolver
 from crawl_tasks.registry.site_registry import compile_site
@@ -151,7 +150,10 @@ def _look_at(wish: _Wish, settings: Settings) -> _Draft:
     trials = list(try_site(probe, compile_site(site, settings.contact)))
     checks = check_trials(site, trials)
     refuted = [*missing_in(trials), *(str(check) for check in checks if not check.holds)]
-    found = replace(found, remarks=(*found.remarks, *(f"refuted: {one}" for one in refuted)))
+    weak = [*thin_fields(trials), *(str(check) for check in checks if check.holds and check.evidence)]
+    remarks = [f"refuted: {one}" for one in refuted] + [f"weak: {one}" for one in weak if found.rules]
+    rules = found.rules if refuted else settled(found.rules)
+    found = replace(found, rules=rules, remarks=(*found.remarks, *remarks))
     if wish.output != "-":
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(site_file(found), "utf-8")
@@ -192,68 +194,6 @@ def _row(wish: _Wish, settings: Settings) -> tuple[tuple[str, str, str, str], bo
     sure = f"{held} of {len(draft.checks)} checks hold"
     takes = "; ".join(draft.refuted[:2]) or f"nothing: crawl-tasks try {draft.found.name}"
     return (wish.address, draft.path.name, sure, takes), not draft.refuted
-
-
-def discover(probe: HttpProbe, place: SiteAddress, name: str, engine: str | None, *, contact: str | None) -> Findings:
-    """Return the findings of the page or, where the page is a portal, of a linked page that is called a forum.
-
-    Raises:
-        ConfigError: the chosen engine reads nothing here, or the page leads to another host.
-        AccessDenied: the forum is not shown to guests.
-        FetchError: the page cannot be fetched.
-        ParseError: the page is no forum.
-    """
-    discovery = Discovery(probe, place, name, contact=contact)
-    above = [_behind(probe, place, url, name, contact) for url in starts_of(discovery.front)]
-    for other in filter(None, above):
-        found = other.by_preset(engine) if other.front.page.url != discovery.front.page.url else None
-        if found is not None and kind_of_start(found, discovery.front):
-            return _from(found, discovery)
-    found = discovery.by_preset(engine)
-    if found is not None:
-        return found
-    # Many communities have a portal at the address that people know, and the forum behind one of its links. Rules are
-    # proposed last, since a preset reads more than rules guessed from one page.
-    links = doors_of(discovery.front)
-    doors = [_behind(probe, place, url, name, contact) for url in links]
-    for other in filter(None, doors):
-        with suppress(ConfigError):
-            behind = other.by_preset()
-            if behind is not None:
-                return _from(behind, discovery)
-    for other in filter(None, (*above, *doors)):
-        is_same = other.front.page.url == discovery.front.page.url
-        behind = None if is_same else other.by_proposal()
-        if behind is not None and behind.boards and (other in doors or kind_of_start(behind, discovery.front)):
-            return _from(behind, discovery)
-    proposed = discovery.by_proposal()
-    if proposed.boards:
-        return proposed
-    url = discovery.place.url
-    if asks_for_login(discovery.front):
-        raise AccessDenied(
-            f"{url} asks for a login and shows guests no boards; `login` in a site file reads them as a member, "
-            "see docs/access.md"
-        )
-    if proposed.remarks:
-        raise ParseError(f"{url}: no boards are shown to guests. {'; '.join(proposed.remarks)}")
-    where = f", nor behind {' or '.join(links)}" if links else ""
-    raise ParseError(
-        f"{url}: no forum was found here{where}: no boards and no list of threads; give the address of its front page"
-    )
-
-
-def _behind(probe: HttpProbe, place: SiteAddress, url: str, name: str, contact: str | None) -> Discovery | None:
-    with suppress(PageError, ConfigError):
-        return Discovery(probe, replace(place, url=url), name, contact=contact)
-    return None
-
-
-def _from(found: Findings, given: Discovery) -> Findings:
-    """Return findings with what the given address was."""
-    kind = kind_of_start(found, given.front) or "a page"
-    said = f"{given.place.url} is {kind}; its forum begins at {found.place.url}"
-    return replace(found, remarks=(*found.remarks, said))
 
 
 def find_address(address: str, settings: Settings) -> SiteAddress:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -19,6 +20,7 @@ _WANTED = {
     Stage.POST: ("post_id", "title", "author", "created_at", "body", "body_html"),
     Stage.COMMENT: ("comment_id", "author", "created_at", "body", "body_html", "parent_id"),
 }
+_OPTIONAL = frozenset(("edited_at", "parent_id", "body_html", "revision", "state"))
 _OURS = frozenset(("seen_at", "position", "page"))
 
 
@@ -146,6 +148,19 @@ def missing_in(trials: Sequence[DryRun]) -> list[str]:
             continue
         found += [line for line in one.missing() if one.error or all(line in other.missing() for other in like)]
     return found
+
+
+def thin_fields(trials: Sequence[DryRun]) -> list[str]:
+    """Return the fields that some records have and one of five has not: their rules are weak."""
+    filled, records = Counter[str](), Counter[str]()
+    for one in trials:
+        kinds = ((one.request.stage, one.coverage()), (Stage.COMMENT, one.comments()))
+        for name, field in ((f"{stage.value}.{field.field}", field) for stage, found in kinds for field in found):
+            filled[name] += field.filled
+            records[name] += field.records
+    named = [name for name in records if name.partition(".")[2] not in _OPTIONAL]
+    return [f"{name}: found in {filled[name]} of {records[name]} records"
+            for name in named if 0 < filled[name] * 5 < 4 * records[name]]  # fmt: skip
 
 
 def _various(lists: Sequence[DryRun], most: int) -> list[Request]:

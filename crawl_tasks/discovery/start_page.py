@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
+from dataclasses import replace
 from urllib.parse import urlsplit
 
 from crawl_tasks.discovery.board_scan import trail_of
+from crawl_tasks.discovery.discover import Discovery
 from crawl_tasks.discovery.findings import Findings, site_file
+from crawl_tasks.discovery.front_page import asks_for_login, doors_of
+from crawl_tasks.discovery.http_probe import HttpProbe
 from crawl_tasks.discovery.links import path_of
-from crawl_tasks.errors import RefusedAddress
+from crawl_tasks.discovery.site_address import SiteAddress
+from crawl_tasks.errors import AccessDenied, ConfigError, PageError, ParseError, RefusedAddress
 from crawl_tasks.model import Stage
 from crawl_tasks.parse.document import Document
 from crawl_tasks.sites.addresses import Addresses
@@ -18,6 +24,68 @@ from crawl_tasks.urls import origin_of
 MOST_STARTS = 3
 _KINDS = {Stage.LIST: "a page of a board", Stage.POST: "a thread", Stage.COMMENT: "a later page of a thread"}
 _LATER = re.compile(r"[?&/](?:page|p|start|offset|skip)[=/-]?\d+|[-/]\d+\.html?$", re.IGNORECASE)
+
+
+def discover(probe: HttpProbe, place: SiteAddress, name: str, engine: str | None, *, contact: str | None) -> Findings:
+    """Return the findings of the page or, where the page is a portal, of a linked page that is called a forum.
+
+    Raises:
+        ConfigError: the chosen engine reads nothing here, or the page leads to another host.
+        AccessDenied: the forum is not shown to guests.
+        FetchError: the page cannot be fetched.
+        ParseError: the page is no forum.
+    """
+    discovery = Discovery(probe, place, name, contact=contact)
+    above = [_behind(probe, place, url, name, contact) for url in starts_of(discovery.front)]
+    for other in filter(None, above):
+        found = other.by_preset(engine) if other.front.page.url != discovery.front.page.url else None
+        if found is not None and kind_of_start(found, discovery.front):
+            return _from(found, discovery)
+    found = discovery.by_preset(engine)
+    if found is not None:
+        return found
+    # Many communities have a portal at the address that people know, and the forum behind one of its links. Rules are
+    # proposed last, since a preset reads more than rules guessed from one page.
+    links = doors_of(discovery.front)
+    doors = [_behind(probe, place, url, name, contact) for url in links]
+    for other in filter(None, doors):
+        with suppress(ConfigError):
+            behind = other.by_preset()
+            if behind is not None:
+                return _from(behind, discovery)
+    for other in filter(None, (*above, *doors)):
+        is_same = other.front.page.url == discovery.front.page.url
+        behind = None if is_same else other.by_proposal()
+        if behind is not None and behind.boards and (other in doors or kind_of_start(behind, discovery.front)):
+            return _from(behind, discovery)
+    proposed = discovery.by_proposal()
+    if proposed.boards:
+        return proposed
+    url = discovery.place.url
+    if asks_for_login(discovery.front):
+        raise AccessDenied(
+            f"{url} asks for a login and shows guests no boards; `login` in a site file reads them as a member, "
+            "see docs/access.md"
+        )
+    if proposed.remarks:
+        raise ParseError(f"{url}: no boards are shown to guests. {'; '.join(proposed.remarks)}")
+    where = f", nor behind {' or '.join(links)}" if links else ""
+    raise ParseError(
+        f"{url}: no forum was found here{where}: no boards and no list of threads; give the address of its front page"
+    )
+
+
+def _behind(probe: HttpProbe, place: SiteAddress, url: str, name: str, contact: str | None) -> Discovery | None:
+    with suppress(PageError, ConfigError):
+        return Discovery(probe, replace(place, url=url), name, contact=contact)
+    return None
+
+
+def _from(found: Findings, given: Discovery) -> Findings:
+    """Return findings with what the given address was."""
+    kind = kind_of_start(found, given.front) or "a page"
+    said = f"{given.place.url} is {kind}; its forum begins at {found.place.url}"
+    return replace(found, remarks=(*found.remarks, said))
 
 
 def starts_of(page: Document) -> list[str]:
