@@ -20,7 +20,7 @@ _WANTED = {
     Stage.POST: ("post_id", "title", "author", "created_at", "body", "body_html"),
     Stage.COMMENT: ("comment_id", "author", "created_at", "body", "body_html", "parent_id"),
 }
-_OPTIONAL = frozenset(("edited_at", "parent_id", "body_html", "revision", "state"))
+_OPTIONAL = frozenset(("edited_at", "last_reply_at", "parent_id", "body_html", "revision", "state"))
 _OURS = frozenset(("seen_at", "position", "page"))
 
 
