@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 
 from selectolax.lexbor import LexborNode
 
-from crawl_tasks.discovery.repeated_records import counts_in, place_of, selector_in, upwards
+from crawl_tasks.discovery.record_selectors import place_of, selector_in
+from crawl_tasks.discovery.repeated_records import counts_in, upwards
 from crawl_tasks.discovery.slots import Slots
 from crawl_tasks.discovery.timestamps import attribute_of
 from crawl_tasks.discovery.vocabulary import LATEST, POSTS, REPLIES, VIEWS
