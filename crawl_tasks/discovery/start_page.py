@@ -36,14 +36,16 @@ def discover(probe: HttpProbe, place: SiteAddress, name: str, engine: str | None
         ParseError: the page is no forum.
     """
     discovery = Discovery(probe, place, name, contact=contact)
+    own = None if is_sitemap(discovery.front) else discovery.by_preset(engine)
+    if own is not None and not kind_of_start(own, discovery.front):
+        return own
     above = [_behind(probe, place, url, name, contact) for url in starts_of(discovery.front)]
     for other in filter(None, above):
         found = other.by_preset(engine) if other.front.page.url != discovery.front.page.url else None
         if found is not None and kind_of_start(found, discovery.front):
             return _from(found, discovery)
-    found = discovery.by_preset(engine)
-    if found is not None:
-        return found
+    if own is not None:
+        return own
     # Many communities have a portal at the address that people know, and the forum behind one of its links. Rules are
     # proposed last, since a preset reads more than rules guessed from one page.
     links = doors_of(discovery.front)
@@ -94,6 +96,8 @@ def starts_of(page: Document) -> list[str]:
     A thread or a board shows the way up: a breadcrumb, or a number in its address. A sitemap has no links at all.
     """
     url, root = page.page.url, f"{origin_of(page.page.url)}/"
+    if url == root:
+        return []
     if is_sitemap(page):
         listed = [node.text().strip() for node in page.root.css("loc")[:200]]
         own = [path_of(one).split("/")[1:2] for one in listed if one.startswith(root)]

@@ -101,7 +101,7 @@ _FLAGS = {
 CLUTTER = {
     "latest posts": 0.3, "similar threads": 0.3, "row ads": 0.3, "post ads": 0.3, "named pictures": 0.4,
     "last first": 0.3, "reactions": 0.35, "poll": 0.35, "empty first": 0.3, "announcement": 0.25, "subjects": 0.3,
-    "rich texts": 0.4, "guests": 0.3, "moved": 0.2, "deep quotes": 0.4, "signed texts": 0.2,
+    "rich texts": 0.4, "guests": 0.3, "moved": 0.2, "deep quotes": 0.4, "ruled posts": 0.2,
 }  # fmt: skip
 """What stands between the records of real forums, and how often."""
 

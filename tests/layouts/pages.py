@@ -374,7 +374,7 @@ class Pages:
         sign = (
             f"<div{self._class('signature')}>-- <br>{escape(one.author)} + 73</div>" if layout.has("signature") else ""
         )
-        tools = self._clutter.reactions(one)
+        tools = "<hr>" * layout.has("ruled posts") + self._clutter.reactions(one)
         if layout.has("buttons"):
             links = (("reply", words.reply), ("report", words.report))
             buttons = " ".join(f'<a href="/{path}/{one.key}">{text}</a>' for path, text in links)
