@@ -8,7 +8,7 @@ import shutil
 from crawl_tasks.bench.measured_crawl import BenchPlan, Cost, measure_crawl
 from crawl_tasks.bench.memory import MemoryUse, measure_footprint
 from crawl_tasks.demo import SITE_FILE
-from crawl_tasks.local.compare import compare_with_truth, requests_by_path
+from crawl_tasks.local.compare import compare_with_truth, needless_requests
 from crawl_tasks.settings import load_settings
 from crawl_tasks.store.upsert import Store
 
@@ -61,7 +61,7 @@ def _faults(cost: Cost) -> list[str]:
                     f"{kind}: {found.missing} missing, {found.surplus} surplus, differing {dict(found.differing)};"
                     f" {'; '.join(found.examples[:3])}"
                 )
-    twice = [path for path, times in requests_by_path(cost.request_log).items() if times > 1]
+    twice = [*needless_requests(cost.request_log)]
     if twice:
         faults.append(f"{len(twice)} pages were asked for more than once, as {twice[0]}")
     return faults

@@ -52,24 +52,22 @@ def _used(client: redis.Redis) -> int:
 
 def measure_footprint(count: int) -> MemoryUse:
     """Queue `count` requests on a separate Redis and measure their memory, then the guard's without them."""
-    with tempfile.TemporaryDirectory() as directory:
-        server = RedisServer(Path(directory))
-        server.start()
-        try:
-            with redis.Redis.from_url(server.url) as client:
-                # The buffers of the append-only file would count as memory of the requests.
-                client.config_set("appendonly", "no")
-                # The default of Valkey 8 frees memory later, in the background.
-                client.config_set("lazyfree-lazy-user-del", "no")
-                frontier = Frontier(client, SITE)
-                frontier.sites.publish(SITE, "1", "{}", TERMS, [])
-                before = _used(client)
-                for batch in _requests(count):
-                    frontier.admit(SITE, batch)
-                full = _used(client)
-                # Without the queue, the rest of the growth is the guard's.
-                client.delete(f"{SITE}:s:{SITE}:ready:post:5")
-                guard = _used(client)
-        finally:
-            server.stop()
+    with (
+        tempfile.TemporaryDirectory() as directory,
+        RedisServer(Path(directory)) as server,
+        redis.Redis.from_url(server.url) as client,
+    ):
+        # The buffers of the append-only file would count as memory of the requests.
+        client.config_set("appendonly", "no")
+        # The default of Valkey 8 frees memory later, in the background.
+        client.config_set("lazyfree-lazy-user-del", "no")
+        frontier = Frontier(client, SITE)
+        frontier.sites.publish(SITE, "1", "{}", TERMS, [])
+        before = _used(client)
+        for batch in _requests(count):
+            frontier.admit(SITE, batch)
+        full = _used(client)
+        # Without the queue, the rest of the growth is the guard's.
+        client.delete(f"{SITE}:s:{SITE}:ready:post:5")
+        guard = _used(client)
     return MemoryUse(count, (full - guard) / count, (guard - before) / count)

@@ -16,27 +16,26 @@ from crawl_tasks.cli.ledger import ledger_line, ledger_row
 from crawl_tasks.cli.safe_text import printable
 from crawl_tasks.cli.summary import Stats, is_clean, stats_text
 from crawl_tasks.errors import ConfigError
-from crawl_tasks.local.compare import Comparison, requests_by_path
+from crawl_tasks.local.compare import Comparison, needless_requests, requests_by_path
 from crawl_tasks.logs import hide_passwords
 from crawl_tasks.monitor.snapshot import Snapshot
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The requests of this run by the forum's own access log, with the number of pages of the forum."""
+    """The requests of this run by the forum's own access log, with the number of pages of the forum.
+
+    `repeated` counts further requests of a page, but for those that find a listed page gone.
+    """
 
     pages: int
     by_path: Counter[str]
+    repeated: Counter[str]
 
     @property
     def requests(self) -> int:
         """Count the requests."""
         return self.by_path.total()
-
-    @property
-    def repeated(self) -> dict[str, int]:
-        """Return the pages with more than one request."""
-        return {path: count for path, count in self.by_path.items() if count > 1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +70,7 @@ def asked_pages(files: ForumFiles) -> Asked:
     """Return the requests by the forum's access log, and the number of pages of the forum."""
     # The forum's own log is the independent witness: our counters could be wrong in the same way as the crawl.
     truth = json.loads(files.truth.read_text("utf-8"))
-    return Asked(len(truth["paths"]), requests_by_path(files.log))
+    return Asked(len(truth["paths"]), requests_by_path(files.log), needless_requests(files.log))
 
 
 def report_text(report: DemoReport) -> str:

@@ -88,8 +88,9 @@ class Sender:
         try:
             there = self._guard.check(http.url, policy, left(clock.deadline, "looking its host up"))
             self._check_robots(seen, http.url, policy, clock)
-            headers = http.headers if terms.session is None else terms.session.headers_with(http)
-            raw = self._send(http._replace(headers=headers), policy, clock, terms.limits, there)
+            if terms.session is not None:
+                http = http._replace(headers=terms.session.headers_with(http))
+            raw = self._send(http, policy, clock, terms.limits, there)
         except FetchError as error:
             if http.url != shown:
                 error.args = (str(error).replace(http.url, shown),)

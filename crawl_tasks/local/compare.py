@@ -6,7 +6,7 @@ import json
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from pathlib import Path
@@ -135,17 +135,22 @@ def spelled(text: Value) -> str | None:
 
 
 def requests_by_path(log_file: Path) -> Counter[str]:
-    """Return the number of requests by path from the forum's access log, robots.txt excepted.
+    """Return the number of requests by path from the forum's access log, robots.txt excepted."""
+    return Counter(row["path"] for row in _logged(log_file))
 
-    A page that is gone counts once: each list that shows it again is a reason to look again.
+
+def needless_requests(log_file: Path) -> Counter[str]:
+    """Return how often each page was requested again, by path.
+
+    Requests that found a page gone are left out: each list that shows the page again is a reason to look again.
     """
+    rows = [row for row in _logged(log_file) if row["status"] not in {HTTPStatus.NOT_FOUND, HTTPStatus.GONE}]
+    paths = Counter(row["path"] for row in rows)
+    return paths - Counter(paths.keys())
+
+
+def _logged(log_file: Path) -> list[Mapping[str, Any]]:
     if not log_file.is_file():
-        return Counter()
+        return []
     rows = [json.loads(line) for line in log_file.read_text("utf-8").splitlines()]
-    paths = Counter(row["path"] for row in rows if row["path"] != "/robots.txt")
-    return paths - _looks_again(rows)
-
-
-def _looks_again(rows: Sequence[Mapping[str, Any]]) -> Counter[str]:
-    gone = Counter(row["path"] for row in rows if row["status"] in {HTTPStatus.NOT_FOUND, HTTPStatus.GONE})
-    return gone - Counter(gone.keys())
+    return [row for row in rows if row["path"] != "/robots.txt"]

@@ -51,9 +51,11 @@ class CompiledSite:
     remarked: set[str] = field(default_factory=set, compare=False)
 
     @property
-    def asks_database(self) -> bool:
-        """Return whether the database is the guard of a stage."""
-        return GuardMode.DATABASE in (self.site.guard.post, self.site.guard.comment)
+    def stages_by_database(self) -> tuple[Stage, ...]:
+        """Return the stages whose duplicate guard is the database."""
+        guard = self.site.guard
+        modes = {Stage.POST: guard.post, Stage.COMMENT: guard.comment}
+        return tuple(stage for stage, mode in modes.items() if mode is GuardMode.DATABASE)
 
     def current(self, request: Request) -> Request:
         """Return a request with the address of this version, where an earlier version gave its address.

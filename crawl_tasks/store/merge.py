@@ -7,12 +7,13 @@ pages show posts, so each name of a post's `extra` is a register too (stamps.py)
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import compress
 from operator import ne
 from typing import NamedTuple
+
+import orjson
 
 from crawl_tasks.model import Extra
 from crawl_tasks.store.rows import CONTENT_HASH, Row, Shape, Value, digest, extra_json
@@ -45,9 +46,9 @@ def merge(shape: Shape, one: Row, two: Row) -> tuple[Row, list[Replaced]]:
     if is_even and old == new:
         return (*two[:end], first_seen_at, *two[stamps:]), []
     of_one, of_two = unpack(one[stamps]), unpack(two[stamps])
-    contested: Iterable[int] = range(len(new))
-    if is_even:
-        contested = compress(contested, map(ne, old, new))
+    contested: Iterable[int] = compress(range(len(new)), map(ne, old, new))
+    if not is_even:
+        contested = sorted({*contested, *_uneven(shape, of_one, of_two)})
     values, losers, merged = list(new), list[Replaced](), Stamps({}, of_one.own | of_two.own, {})
     for index in contested:
         value, other, name = old[index], new[index], shape.names[index]
@@ -74,6 +75,14 @@ def merge(shape: Shape, one: Row, two: Row) -> tuple[Row, list[Replaced]]:
             losers.append(Replaced(name, other, other_at))
     row = (*two[: at + 1], *values, first_seen_at, pack(merged))
     return (*row, _hash_of(shape, row, one, two)) if shape.tracked else row, losers
+
+
+def _uneven(shape: Shape, one: Stamps, two: Stamps) -> Iterable[int]:
+    """Return the places of fields for which two rows differ in more than their times, whatever their values."""
+    names = one.times.keys() | two.times.keys() | (one.own ^ two.own)
+    if shape.joins_extra:
+        names.add("extra")
+    return (shape.place_of[name] for name in names if name in shape.place_of)
 
 
 _Told = tuple[Value, Stamps, float]
@@ -110,7 +119,7 @@ def _join_extra(one: _Told, two: _Told, merged: Stamps) -> Value:
 
 
 def _said(text: Value, stamps: Stamps, seen_at: float) -> dict[str, _Said]:
-    extra: Extra = json.loads(text) if isinstance(text, str) else {}
+    extra: Extra = orjson.loads(text) if isinstance(text, str) else {}
     # A stamp `extra` was written by an earlier version and is valid for all names.
     seen_at = stamps.times.get("extra", seen_at)
     return {

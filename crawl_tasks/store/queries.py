@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -81,23 +81,31 @@ def remembered(store: Store, site: str) -> Iterator[KnownRequests]:
         yield KnownRequests(request, revision != row.done, row.done_at or 0, row.wanted_at or 0)
 
 
-def with_stored(store: Store, requested: Sequence[Request]) -> tuple[Request, ...]:
-    """Return the requests of one site, those marked as stored that were admitted or done with their revision before.
+def with_stored(store: Store, requested: Sequence[Request], stages: Collection[Stage]) -> tuple[Request, ...]:
+    """Return the requests of one site, those of the given stages marked that were admitted or done with their revision.
 
-    A request without a revision is stored if its page is.
+    A request without a revision is marked if its page was admitted or done with any.
     """
-    table, keys = requests.c, sorted({request.key for request in requested})
-    query = select(table.stage, table.key, table.page, func.coalesce(table.wanted, table.done))
-    found: dict[tuple[str, str, int], str] = {}
+    found: dict[tuple[Stage, str, int], str] = {}
     with store.database.reading() as connection:
-        for start in range(0, len(keys), _KEYS_AT_ONCE):
-            of_keys = query.where(table.site == requested[0].site, table.key.in_(keys[start : start + _KEYS_AT_ONCE]))
-            found.update(((stage, key, page), last) for stage, key, page, last in connection.execute(of_keys))
-    revisions = [found.get((request.stage.value, request.key, request.page)) for request in requested]
+        for stage in stages:
+            keys = sorted({request.key for request in requested if request.stage is stage})
+            for query in _last_revisions(requested[0].site, stage, keys):
+                found.update(((stage, key, page), last) for key, page, last in connection.execute(query))
+    revisions = [found.get((request.stage, request.key, request.page)) for request in requested]
     return tuple(
         request._replace(is_stored=True) if last is not None and request.revision in {"", last} else request
         for request, last in zip(requested, revisions, strict=True)
     )
+
+
+def _last_revisions(site: str, stage: Stage, keys: Sequence[str]) -> Iterator[Select[Any]]:
+    # One stage a query: the primary key begins with site and stage, and without a stage all rows of a site are read.
+    table = requests.c
+    query = select(table.key, table.page, func.coalesce(table.wanted, table.done))
+    for start in range(0, len(keys), _KEYS_AT_ONCE):
+        of_keys = table.key.in_(keys[start : start + _KEYS_AT_ONCE])
+        yield query.where(table.site == site, table.stage == stage.value, of_keys)
 
 
 def posting_hours(store: Store, site: str, since: int, until: int) -> dict[str, Counter[int]]:

@@ -58,6 +58,10 @@ _OWNED: Final = {
 _ADMITTED_FIRST: Final = itemgetter(Visit._fields.index("is_done"), Visit._fields.index("at_ms"))
 
 
+# Rows of earlier versions have this spelling too, with blanks: another one would show as a change.
+_EXTRA_JSON: Final = json.JSONEncoder(ensure_ascii=False, sort_keys=True).encode
+
+
 class Shape:
     """The positions of columns in the rows of one table."""
 
@@ -76,6 +80,7 @@ class Shape:
         self.board_at: Final = place["forum_id"] if "forum_id" in columns[key_size:] else None
         self.joins_extra: Final = "fetched_at" in place
         self.names: Final = columns[key_size + 1 : self.end]
+        self.place_of: Final = {name: index for index, name in enumerate(self.names)}
         # Columns from here on tell of the reading, not of the item.
         derived = place.get("fetched_at", place.get("read_by", self.end))
         self.content: Final = slice(key_size + 1, derived)
@@ -155,7 +160,7 @@ def _marked(values: Sequence[str | None]) -> Sequence[str]:
 
 def extra_json(extra: Extra | None) -> str | None:
     """Return the text of column `extra`."""
-    return json.dumps(extra, ensure_ascii=False, sort_keys=True) if extra else None if extra is None else "{}"
+    return _EXTRA_JSON(extra) if extra else None if extra is None else "{}"
 
 
 def request_rows(visits: Sequence[Visit]) -> list[RequestRow]:

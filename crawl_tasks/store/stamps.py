@@ -9,6 +9,7 @@ page showed: no list replaces them.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Final, NamedTuple
 from urllib.parse import quote, unquote
 
@@ -24,9 +25,14 @@ class Stamps(NamedTuple):
     sources: dict[str, str]
 
 
+@lru_cache(maxsize=4096)  # forums have few names and boards
+def _quoted(name: str) -> str:
+    return quote(name, safe="")
+
+
 def extra_name(name: str) -> str:
     """Return a name of `extra` as a field of the stamps, where blanks and semicolons separate fields."""
-    return f"extra.{quote(name, safe='')}"
+    return f"extra.{_quoted(name)}"
 
 
 def pack(stamps: Stamps) -> str | None:
@@ -38,8 +44,8 @@ def pack(stamps: Stamps) -> str | None:
     if stamps.sources:
         given: dict[str, list[str]] = {}
         for name, source in sorted(stamps.sources.items()):
-            given.setdefault(source, []).append(quote(name, safe=""))
-        groups += [" ".join([_GIVEN_BY + quote(source, safe=""), *names]) for source, names in sorted(given.items())]
+            given.setdefault(source, []).append(_quoted(name))
+        groups += [" ".join([_GIVEN_BY + _quoted(source), *names]) for source, names in sorted(given.items())]
     if stamps.own:
         groups.append(" ".join([_OWN, *sorted(stamps.own)]))
     return ";".join(groups) or None

@@ -8,7 +8,6 @@ asked to end. Messages do not wait in this process: the event loop takes one for
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -21,8 +20,6 @@ from crawl_tasks.broker.message import Message, readable
 from crawl_tasks.frontier.replies import NextPage
 from crawl_tasks.model import Lease
 from crawl_tasks.queues import DETAIL_QUEUES, LIST_QUEUE
-
-log = logging.getLogger(__name__)
 
 _FETCHED = frozenset({LIST_QUEUE, *DETAIL_QUEUES})
 

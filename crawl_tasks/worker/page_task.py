@@ -10,7 +10,7 @@ import logging
 import random
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Protocol, TypeVar
 
 from crawl_tasks.errors import (
@@ -80,7 +80,7 @@ class PageTask:
         sites: SiteRegistry,
         fetcher: Fetcher,
         hooks: HookRunner | None = None,
-        mark_stored: Callable[[Parsed], Parsed] = lambda parsed: parsed,
+        mark_stored: Callable[[Parsed, Collection[Stage]], Parsed] = lambda parsed, stages: parsed,
         archive: Archive | None = None,
     ) -> None:
         self._frontier = frontier
@@ -171,8 +171,8 @@ class PageTask:
             self._hooks.tell(name, hooks, "item_dropped", request=lease.request, item=item, reason=reason)
 
         parsed, outcome = read_page(site, lease, page, tell_drop if hooks.item_dropped else None, self._watch), ""
-        if site.asks_database:
-            parsed = self._mark_stored(parsed)
+        if stages := site.stages_by_database:
+            parsed = self._mark_stored(parsed, stages)
         if page.is_unchanged or parsed.is_cut:
             outcome = f"{'unchanged' if page.is_unchanged else 'cut'}:{lease.request.stage.value}"
         validator = validator_of(lease.request, page, parsed) if site.site.revalidate else ""

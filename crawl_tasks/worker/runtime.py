@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -23,7 +23,7 @@ from crawl_tasks.worker.store_task import OutboxConsumer
 
 if TYPE_CHECKING:
     from crawl_tasks.fetch.web_archive import Archive
-    from crawl_tasks.model import Parsed
+    from crawl_tasks.model import Parsed, Stage
     from crawl_tasks.registry.site_registry import SiteRegistry
     from crawl_tasks.worker.database_guard import DatabaseGuard
     from crawl_tasks.worker.hang_watch import HangWatch
@@ -90,8 +90,8 @@ class Runtime:
         )
         return PageTask(self.frontier, self.sites, fetcher, self.hooks, self._mark_stored, self.archive)
 
-    def _mark_stored(self, parsed: Parsed) -> Parsed:
-        return self._database_guard.mark(parsed)
+    def _mark_stored(self, parsed: Parsed, stages: Collection[Stage]) -> Parsed:
+        return self._database_guard.mark(parsed, stages)
 
     @cached_property
     def _database_guard(self) -> DatabaseGuard:

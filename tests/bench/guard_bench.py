@@ -64,7 +64,7 @@ def measure(name: str, terms: dict[str, str | int], count: int, url: str, file: 
         before, size_before = client.info("memory")["used_memory"], file.stat().st_size
 
         def admitted(batch: list[Request]) -> int:
-            new = frontier.admit(SITE, with_stored(store, batch) if is_stored else batch).new
+            new = frontier.admit(SITE, with_stored(store, batch, [Stage.POST]) if is_stored else batch).new
             client.delete(f"{SITE}:s:{SITE}:ready:post:5")
             if is_stored:
                 store.write([Items(SITE, visits=tuple(map(visit_of, batch)))])
@@ -86,21 +86,16 @@ def main() -> None:
     count = parser.parse_args().addresses
     print("| guard | Redis, bytes an address | database | known, asked for again | new, not asked for, of a million |")
     print("|---|---|---|---|---|")
-    with tempfile.TemporaryDirectory() as directory:
-        server = RedisServer(Path(directory))
-        server.start()
-        try:
-            with redis.Redis.from_url(server.url) as client:
-                client.config_set("appendonly", "no")
-                client.config_set("lazyfree-lazy-user-del", "no")
-                # A script that runs for the first time costs memory of its own.
-                warm = Frontier(client, SITE)
-                warm.sites.publish(SITE, "1", "{}", TERMS, [])
-                warm.admit(SITE, next(requests(0, CALL)))
-            for number, (name, terms) in enumerate(modes(count).items()):
-                print(measure(name, terms, count, server.url, Path(directory) / f"{number}.db"), flush=True)
-        finally:
-            server.stop()
+    with tempfile.TemporaryDirectory() as directory, RedisServer(Path(directory)) as server:
+        with redis.Redis.from_url(server.url) as client:
+            client.config_set("appendonly", "no")
+            client.config_set("lazyfree-lazy-user-del", "no")
+            # A script that runs for the first time costs memory of its own.
+            warm = Frontier(client, SITE)
+            warm.sites.publish(SITE, "1", "{}", TERMS, [])
+            warm.admit(SITE, next(requests(0, CALL)))
+        for number, (name, terms) in enumerate(modes(count).items()):
+            print(measure(name, terms, count, server.url, Path(directory) / f"{number}.db"), flush=True)
 
 
 if __name__ == "__main__":

@@ -93,14 +93,9 @@ def main() -> None:
     TRANSPORT_ALIASES.update(redis=TRANSPORT)
     print("| waiting | Redis CPU a message, ms | until taken, ms (median) | taken |")
     print("|---|---|---|---|")
-    with tempfile.TemporaryDirectory() as directory:
-        server = RedisServer(Path(directory))
-        server.start()
-        try:
-            for count in arguments.waiters:
-                print(measure(server.url, count, arguments.messages, arguments.every_ms / 1000), flush=True)
-        finally:
-            server.stop()
+    with tempfile.TemporaryDirectory() as directory, RedisServer(Path(directory)) as server:
+        for count in arguments.waiters:
+            print(measure(server.url, count, arguments.messages, arguments.every_ms / 1000), flush=True)
 
 
 if __name__ == "__main__":

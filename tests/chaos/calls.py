@@ -195,9 +195,7 @@ def run(scale: Scale, seed: int) -> list[Row]:
     hasten()
     with TemporaryDirectory(prefix="crawl-chaos-") as name:
         directory = Path(name)
-        server = RedisServer(directory / "redis")
-        server.start()
-        try:
+        with RedisServer(directory / "redis") as server:
             forums = changing_forum if scale.is_changing else tiny_forum
             with redis.Redis.from_url(server.url) as aside, forums() as forum:
                 return [
@@ -205,5 +203,3 @@ def run(scale: Scale, seed: int) -> list[Row]:
                     _sqlite_calls(server, aside, forum, directory / "s", scale),
                     _postgresql_calls(server, aside, forum, scale),
                 ]
-        finally:
-            server.stop()

@@ -137,31 +137,29 @@ def _spoil(chance: random.Random, body: bytes) -> bytes:
 
 def _entries(chance: random.Random, count: int) -> Row:
     tally = Tally()
-    with TemporaryDirectory(prefix="crawl-chaos-") as name:
-        server = RedisServer(Path(name) / "redis")
-        server.start()
-        try:
-            with redis.Redis.from_url(server.url) as client:
-                frontier = Frontier(client, "crawl")
-                site = load_site(ROOT / "config" / "sites" / "demo.yaml")
-                gate = site.gate.model_copy(update={"max_backlog": 1_000_000})
-                publish_site(frontier, site.model_copy(update={"gate": gate}), contact=None)
-                inbox = StartRequests(frontier, "crawl:start")
-                for start in range(0, count, 1000):
-                    entries = [_entry(chance) for _ in range(min(1000, count - start))]
-                    client.lpush("crawl:start", *entries)
-                    client.lpush("crawl:start:demo", *entries)
-                    tally.one("a thousand entries, twice", inbox.drain)
-                counted = {key.decode(): int(value) for key, value in client.hgetall("crawl:starts").items()}
-                left = client.llen("crawl:start") + client.llen("crawl:start:demo") + client.hlen("crawl:claimed")
-                settled = sum(counted.get(key, 0) for key in ("new", "known", "refused"))
-                if left or settled != 2 * count:
-                    tally.faults.append(f"{settled} of {2 * count} entries were settled, {left} are left: {counted}")
-                if imbalance := Inspector(frontier).count_requests("demo").imbalance():
-                    tally.faults.append(imbalance)
-                tally.tries, tally.refused = 2 * count, counted.get("refused", 0)
-        finally:
-            server.stop()
+    with (
+        TemporaryDirectory(prefix="crawl-chaos-") as name,
+        RedisServer(Path(name) / "redis") as server,
+        redis.Redis.from_url(server.url) as client,
+    ):
+        frontier = Frontier(client, "crawl")
+        site = load_site(ROOT / "config" / "sites" / "demo.yaml")
+        gate = site.gate.model_copy(update={"max_backlog": 1_000_000})
+        publish_site(frontier, site.model_copy(update={"gate": gate}), contact=None)
+        inbox = StartRequests(frontier, "crawl:start")
+        for start in range(0, count, 1000):
+            entries = [_entry(chance) for _ in range(min(1000, count - start))]
+            client.lpush("crawl:start", *entries)
+            client.lpush("crawl:start:demo", *entries)
+            tally.one("a thousand entries, twice", inbox.drain)
+        counted = {key.decode(): int(value) for key, value in client.hgetall("crawl:starts").items()}
+        left = client.llen("crawl:start") + client.llen("crawl:start:demo") + client.hlen("crawl:claimed")
+        settled = sum(counted.get(key, 0) for key in ("new", "known", "refused"))
+        if left or settled != 2 * count:
+            tally.faults.append(f"{settled} of {2 * count} entries were settled, {left} are left: {counted}")
+        if imbalance := Inspector(frontier).count_requests("demo").imbalance():
+            tally.faults.append(imbalance)
+        tally.tries, tally.refused = 2 * count, counted.get("refused", 0)
     return tally.row("random start entries pushed to Redis, drained a thousand at a time")
 
 

@@ -159,17 +159,12 @@ def run(scale: Scale, seed: int) -> list[Row]:
     hasten(grace_ms=GRACE_MS, takeover_ms=300)
     fsck.SECOND_LOOK_S = 0.0  # nobody else is at work here
     chance = random.Random(seed)
-    with TemporaryDirectory(prefix="crawl-chaos-") as name:
-        server = RedisServer(Path(name) / "redis")
-        server.start()
-        try:
-            forums = changing_forum if scale.is_changing else tiny_forum
-            with redis.Redis.from_url(server.url) as aside, forums() as forum:
-                _enrich(forum)
-                lab = Lab(server, aside, forum, Path(name), is_changing=scale.is_changing)
-                return [_row(lab, aside, chance, scale)]
-        finally:
-            server.stop()
+    with TemporaryDirectory(prefix="crawl-chaos-") as name, RedisServer(Path(name) / "redis") as server:
+        forums = changing_forum if scale.is_changing else tiny_forum
+        with redis.Redis.from_url(server.url) as aside, forums() as forum:
+            _enrich(forum)
+            lab = Lab(server, aside, forum, Path(name), is_changing=scale.is_changing)
+            return [_row(lab, aside, chance, scale)]
 
 
 def _enrich(forum: SmallForum) -> None:

@@ -90,8 +90,12 @@ class RichCrawl(TinyCrawl):
         self._forum.statuses.clear()
 
     def look(self) -> list[str]:
-        """Do as a person does who looks at a crawl that stands still: retry what waits, and obey `check --deep`."""
+        """Do as a person does who looks at a crawl that stands still: retry what waits, and obey `check --deep`.
+
+        The site may still be paused: the command to resume it was refused while the ledger did not know the site.
+        """
         self._mend()
+        _try(lambda: self.frontier.sites.resume("demo"))
         _try(lambda: Admin(self.frontier).failed.requests.retry(Selection("demo", State.DEAD)))
         _try(lambda: Admin(self.frontier).failed.items.retry())
         found = Check(self.frontier, self.store).run(mend=True)

@@ -79,6 +79,16 @@ def test_what_was_listed_and_never_read_is_asked_for_once(history: SmallCrawl, s
     assert Inspector(history.frontier).count_requests("demo").imbalance() == ""
 
 
+def test_the_database_guards_only_the_stages_that_name_it(history: SmallCrawl, store: Store) -> None:
+    history.publish("boards: [1]\nguard: {post: 'off', comment: database}\n")
+    history.scan()
+    history.store_into(store)
+
+    # No guard stands before the posts, so that those stored are asked for again.
+    assert posts_and_comments(history.scan()) == ["/post/10", "/post/11"]
+    assert Inspector(history.frontier).count_requests("demo").imbalance() == ""
+
+
 def test_without_the_database_each_request_is_new_and_no_page_fails(
     history: SmallCrawl, frontier: Frontier, store: Store, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -38,14 +38,12 @@ def main() -> int:
 
 
 def _crawl(plan: Plan) -> Result:
-    with TemporaryDirectory(prefix="crawl-isolation-") as name:
-        server = RedisServer(Path(name))
-        server.start()
-        try:
-            with open_client(server.url, "") as client:
-                return crawl(client, plan)
-        finally:
-            server.stop()
+    with (
+        TemporaryDirectory(prefix="crawl-isolation-") as name,
+        RedisServer(Path(name)) as server,
+        open_client(server.url, "") as client,
+    ):
+        return crawl(client, plan)
 
 
 sys.exit(main())

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from crawl_tasks.model import FULL_REACH, Comment, Forum, Items, Post, Stage, Visit
-from crawl_tasks.store.queries import SiteCounts, counts, read_by, readers, remembered
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+from sqlalchemy.event import listen
+
+from crawl_tasks.model import FULL_REACH, Comment, Forum, Items, Post, Request, Stage, Visit
+from crawl_tasks.store.queries import SiteCounts, counts, read_by, readers, remembered, with_stored
 from crawl_tasks.store.upsert import Store
 from tests.store.rows import page
 
@@ -20,6 +26,20 @@ def test_counts_are_per_site(store: Store) -> None:
     ]
     assert [found.site for found in counts(store, "two")] == ["two"]
     assert counts(store, "three") == []
+
+
+def test_stored_requests_are_found_by_the_primary_key(tmp_path: Path) -> None:
+    asked = [Request("site", stage, "1", "http://f/1") for stage in (Stage.POST, Stage.COMMENT)]
+    said: list[tuple[str, tuple[object, ...]]] = []
+    with Store(f"sqlite:///{tmp_path}/crawl.db") as store:
+        listen(store.database.engine, "before_cursor_execute", lambda *call: said.append(call[2:4]))
+        with_stored(store, asked, [Stage.POST, Stage.COMMENT])
+
+    with closing(sqlite3.connect(tmp_path / "crawl.db")) as database:
+        queries = [(f"EXPLAIN QUERY PLAN {sql}", values) for sql, values in said if "FROM requests" in sql]
+        plans = [database.execute(*query).fetchone()[3] for query in queries]
+    assert len(plans) == 2
+    assert all("(site=? AND stage=? AND key=?)" in plan for plan in plans), plans
 
 
 def test_streams_can_be_left_early(store: Store) -> None:

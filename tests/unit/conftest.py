@@ -13,6 +13,29 @@ from crawl_tasks.local.redis_server import RedisServer
 from tests.unit.command_line import Command, run, site_text, write_site
 
 
+class Pace:
+    """Notes what a throttle is asked for."""
+
+    waited_s = 0.0
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+
+    def begin(self) -> None:
+        self.said.append("begin")
+
+    def confirm(self) -> None:
+        self.said.append("confirm")
+
+    def sent(self, at: float) -> None:
+        self.said.append("sent")
+
+
+@pytest.fixture
+def pace() -> Pace:
+    return Pace()
+
+
 @pytest.fixture
 def command(tmp_path: Path, redis_server: RedisServer, client: redis.Redis) -> Command:
     """Run a command where the site `tiny` with boards 1 and b2 is published."""

@@ -140,26 +140,8 @@ def test_a_function_reads_what_no_handler_knows():
         fetch(f"{here}:careless", "/t/1")
 
 
-class Pace:
-    """Notes what it is asked for."""
-
-    waited_s = 0.0
-
-    def __init__(self) -> None:
-        self.said: list[str] = []
-
-    def begin(self) -> None:
-        self.said.append("begin")
-
-    def confirm(self) -> None:
-        self.said.append("confirm")
-
-    def sent(self, at: float) -> None:
-        self.said.append("sent")
-
-
-def test_the_pace_of_the_site_holds_for_a_dump_too(root):
-    pace, fetcher = Pace(), Fetcher(build_client("curl"))
+def test_the_pace_of_the_site_holds_for_a_dump_too(root, pace):
+    fetcher = Fetcher(build_client("curl"))
     policy = compile_site(parse_site(f"{RULES}read_from: file://{root}\n", "demo.yaml"), None).policy
 
     fetcher.fetch(Request("demo", Stage.POST, "1", f"{BASE}/t/1"), policy, "", pace)

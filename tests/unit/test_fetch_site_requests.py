@@ -108,27 +108,9 @@ def test_a_get_after_a_post_has_neither_body_nor_type(fetch, server):
     assert server.connections == 1
 
 
-class Pace:
-    """Notes what a throttle is asked for."""
-
-    waited_s = 0.0
-
-    def __init__(self) -> None:
-        self.said: list[str] = []
-
-    def begin(self) -> None:
-        self.said.append("begin")
-
-    def confirm(self) -> None:
-        self.said.append("confirm")
-
-    def sent(self, at: float) -> None:
-        self.said.append("sent")
-
-
 @pytest.mark.parametrize("client", ["requests", "curl"])
-def test_a_post_takes_one_slot(client, server):
-    pace, fetcher = Pace(), Fetcher(build_client(client))
+def test_a_post_takes_one_slot(client, server, pace):
+    fetcher = Fetcher(build_client(client))
     text = RULES.format(base=server.base, place=server.place)
     text = text.replace("list:\n", 'list:\n  body: {form: {fid: "{board}"}}\n') + "robots: false\n"
     policy = compile_site(parse_site(text, "demo.yaml"), None).policy

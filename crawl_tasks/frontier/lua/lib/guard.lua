@@ -194,6 +194,7 @@ local function guard_of(site, stage, now, is_full)
   if guard then return guard end
   local suffix = site.flushes and '#' .. site.flushes or ''  -- a flush begins other tables
   guard = {mode = is_full and 'r' or stage_letter(site.guard, stage)}
+  if guard.mode == 'd' then guard.mode = 'o' end  -- the worker asked the database, and marked the stored requests with "*"
   if is_full then
     guard.t, guard.older = rolling_tables(site, name .. suffix, site.full > 0 and site.full or site.rolling, now)
   elseif guard.mode == 'r' and site.length > 0 then
@@ -270,7 +271,7 @@ end
 -- scan that sees the revision too requests the page at once.
 local function note_pass(site, stage, high, low, mark, now)
   local guard, revision = guard_of(site, stage, now, false), revision_of(mark)
-  if revision == 0 or guard.mode == 'o' or guard.mode == 'd' or guard.mode == 'b' then return end
+  if revision == 0 or guard.mode == 'o' or guard.mode == 'b' then return end
   local known, tag, key, text, at = look_up(guard.t, guard.older, high, low)
   if not known or revision_of(known) == revision or revision_of(known) >= GONE then return end
   write_mark(guard.t, ASKED * SOURCES + known % SOURCES, tag, key, text, at)
@@ -288,13 +289,13 @@ end
 -- Pass a request through the guard. Return whether to make it, and whether its thread was named before. A request is made
 -- for a new address, or for another revision than that of the last request. A page that was gone is 'again' and no news.
 -- Flag "-" means that its list calls the page deleted: of a known page only the revision is noted. Flag "*" means that the
--- database, which is the guard of mode 'd', has the page with that revision.
+-- database, where it is the guard, has the page with that revision.
 -- Where two boards list one thread, the mark of each is compared with the last mark of the same board. Otherwise a board
 -- that keeps showing an old count would have the thread fetched at every scan of both.
 function guard_admits(site, stage, word, now, flag)
   local is_full = flag == '~'
   local guard = guard_of(site, stage, now, is_full)
-  if guard.mode == 'o' or guard.mode == 'd' then return flag ~= '*', true end
+  if guard.mode == 'o' then return flag ~= '*', true end
   local high, low, mark = numbers_of(word)
   local t, older = guard.t, guard.older
   if guard.mode == 'b' then return bloom_admits(site, t, high, low, mark, flag) end
@@ -330,7 +331,7 @@ end
 -- Remember that a page is gone. One that comes back may have the same revision in its list, and is requested all the same.
 function guard_gone(site, stage, word, now)
   local guard = guard_of(site, stage, now, false)
-  if guard.mode == 'o' or guard.mode == 'd' or guard.mode == 'b' then return end
+  if guard.mode == 'o' or guard.mode == 'b' then return end
   local high, low, mark = numbers_of(word)
   local known, tag, key, text, at = look_up(guard.t, guard.older, high, low)
   known = known or mark
@@ -343,7 +344,7 @@ end
 -- Return whether an address was entered, of exact and rolling guards with any revision. Changes nothing.
 function guard_holds(site, stage, word, now)
   local guard = guard_of(site, stage, now, false)
-  if guard.mode == 'o' or guard.mode == 'd' then return true end
+  if guard.mode == 'o' then return true end
   local high, low, mark = numbers_of(word)
   if guard.mode == 'b' then
     return bloom_holds(site, guard.t, high, low, revision_of(mark), math.floor(guard.t.n / site.capacity) + 1)
