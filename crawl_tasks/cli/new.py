@@ -91,28 +91,30 @@ def command(
         raise ConfigError(f"--engine: there is no preset {engine!r}; there are: {', '.join(engine_names())}")
     if name is not None and not NAME.fullmatch(name):
         raise ConfigError(f"--name: {name!r} is none; write up to 32 of a-z, 0-9, - and _, a letter or digit first")
-    wish = partial(_Wish, name=name, output=output, is_forced=force, engine=engine)
+    options = partial(_NewOptions, name=name, output=output, is_forced=force, engine=engine)
     if source is not None:
         lines = map(str.strip, Path(source).read_text("utf-8").splitlines())
-        wishes = [wish(line) for line in dict.fromkeys(lines) if line and not line.startswith("#")]
-        ctx.exit(Exit.OK if _look_at_all(wishes, settings) else Exit.FAILURES)
-    draft = _look_at(wish(address or ""), settings)
-    text = site_file(draft.found)
+        all_options = [options(line) for line in dict.fromkeys(lines) if line and not line.startswith("#")]
+        ctx.exit(Exit.OK if _look_at_all(all_options, settings) else Exit.FAILURES)
+    result = _look_at(options(address or ""), settings)
+    text = site_file(result.found)
     if output == "-":
         click.echo(text, nl=False)
     # On standard error, so that `-o -` writes nothing but the site file to standard output.
-    held = "; ".join(check.name for check in draft.checks if check.holds)
-    for line in (*summary(draft.found, draft.asked), *[f"holds     {held}"][: bool(held)]):
+    held = "; ".join(check.name for check in result.checks if check.holds)
+    for line in (*summary(result.found, result.asked), *[f"holds     {held}"][: bool(held)]):
         click.echo(printable(line, 600), err=True)
-    for line in draft.refuted:
+    for line in result.refuted:
         click.echo(printable(f"refuted   {line}", 300), err=True)
     if output != "-":
-        click.echo(f"written   {draft.path}", err=True)
-        click.echo(f"next      {'mend it, then ' if draft.refuted else ''}crawl-tasks try {draft.found.name}", err=True)
-    ctx.exit(Exit.FAILURES if draft.refuted else Exit.OK)
+        click.echo(f"written   {result.path}", err=True)
+        click.echo(
+            f"next      {'mend it, then ' if result.refuted else ''}crawl-tasks try {result.found.name}", err=True
+        )
+    ctx.exit(Exit.FAILURES if result.refuted else Exit.OK)
 
 
-class _Wish(NamedTuple):
+class _NewOptions(NamedTuple):
     """One address to look at, and what to make of it."""
 
     address: str
@@ -122,7 +124,7 @@ class _Wish(NamedTuple):
     engine: str | None
 
 
-class _Draft(NamedTuple):
+class _NewResult(NamedTuple):
     """A site file that was written, with the checks that its forum's pages allow. `asked` counts the requests."""
 
     path: Path
@@ -132,20 +134,20 @@ class _Draft(NamedTuple):
     asked: int
 
 
-def _look_at(wish: _Wish, settings: Settings) -> _Draft:
+def _look_at(options: _NewOptions, settings: Settings) -> _NewResult:
     """Look at a forum, and write its file unless it is for the terminal.
 
     Raises:
         CrawlError: there is no forum, or a file stands there already.
     """
-    place = find_address(wish.address, settings)
-    name = wish.name or place.name()
-    path = settings.sites_dir / f"{name}.yaml" if wish.output is None else Path(wish.output)
+    place = find_address(options.address, settings)
+    name = options.name or place.name()
+    path = settings.sites_dir / f"{name}.yaml" if options.output is None else Path(options.output)
     # Before the first request: three dozen pages would be fetched, only to refuse the result.
-    if wish.output != "-" and path.exists() and not wish.is_forced:
+    if options.output != "-" and path.exists() and not options.is_forced:
         raise ConfigError(f"{path}: is there already; --force replaces it, --name chooses another")
     probe = open_probe(place, settings)
-    found = discover(probe, place, name, wish.engine, contact=settings.contact)
+    found = discover(probe, place, name, options.engine, contact=settings.contact)
     site = parse_site(site_file(found), str(path))
     trials = list(try_site(probe, compile_site(site, settings.contact)))
     checks = check_trials(site, trials)
@@ -154,17 +156,17 @@ def _look_at(wish: _Wish, settings: Settings) -> _Draft:
     remarks = [f"refuted: {one}" for one in refuted] + [f"weak: {one}" for one in weak if found.rules]
     rules = found.rules if refuted else settled(found.rules)
     found = replace(found, rules=rules, remarks=(*found.remarks, *remarks))
-    if wish.output != "-":
+    if options.output != "-":
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(site_file(found), "utf-8")
-    return _Draft(path, found, checks, refuted, len(probe.asked))
+    return _NewResult(path, found, checks, refuted, len(probe.asked))
 
 
-def _look_at_all(wishes: Sequence[_Wish], settings: Settings) -> bool:
+def _look_at_all(all_options: Sequence[_NewOptions], settings: Settings) -> bool:
     """Look at forums, those of one host one after the other, and show a table. Return whether all files are right."""
-    hosts: dict[str, list[_Wish]] = {}
-    for wish in wishes:
-        hosts.setdefault(_host_name(wish.address), []).append(wish)
+    hosts: dict[str, list[_NewOptions]] = {}
+    for options in all_options:
+        hosts.setdefault(_host_name(options.address), []).append(options)
     table = Table("address", "file", "sure", "what it takes", box=SIMPLE_HEAD)
     console = Console(width=None if Console().is_terminal else 160, highlight=False)
     is_right = True
@@ -184,16 +186,16 @@ def _host_name(address: str) -> str:
     return address
 
 
-def _row(wish: _Wish, settings: Settings) -> tuple[tuple[str, str, str, str], bool]:
+def _row(options: _NewOptions, settings: Settings) -> tuple[tuple[str, str, str, str], bool]:
     """Return the table's row of an address, and whether its file is right."""
     try:
-        draft = _look_at(wish, settings)
+        result = _look_at(options, settings)
     except CrawlError as error:
-        return (wish.address, "none", "", str(error)), False
-    held = sum(check.holds for check in draft.checks)
-    sure = f"{held} of {len(draft.checks)} checks hold"
-    takes = "; ".join(draft.refuted[:2]) or f"nothing: crawl-tasks try {draft.found.name}"
-    return (wish.address, draft.path.name, sure, takes), not draft.refuted
+        return (options.address, "none", "", str(error)), False
+    held = sum(check.holds for check in result.checks)
+    sure = f"{held} of {len(result.checks)} checks hold"
+    takes = "; ".join(result.refuted[:2]) or f"nothing: crawl-tasks try {result.found.name}"
+    return (options.address, result.path.name, sure, takes), not result.refuted
 
 
 def find_address(address: str, settings: Settings) -> SiteAddress:

@@ -30,7 +30,7 @@ AGAIN_S = 60.0
 """Seconds between two notes of a contradiction that lasts."""
 
 _FEW = 3
-_MOST_BOARDS = 10_000
+_MOST_BOARDS = 1_000
 _MANY_REPLIES = 5
 _LONG_TEXT = 20
 _AHEAD_S = 86_400 + 3600
@@ -43,7 +43,7 @@ class _SiteMemory:
     site: CompiledSite
     results: dict[str, deque[str]] = field(default_factory=lambda: defaultdict(lambda: deque(maxlen=RESULTS)))
     boards: set[str] = field(default_factory=set)
-    texts: deque[tuple[str, str]] = field(default_factory=lambda: deque(maxlen=8))
+    texts: deque[tuple[str, int]] = field(default_factory=lambda: deque(maxlen=8))
     never_found: dict[str, set[str]] = field(default_factory=dict)
 
 
@@ -154,8 +154,10 @@ def _same_texts(memory: _SiteMemory, request: Request, parsed: Parsed) -> Iterat
         yield "comments", f"{times} of {len(texts)} comments with one text on {request.address}" if is_one else ""
     for post in parsed.items.posts:
         if post.body and len(post.body) >= _LONG_TEXT:
-            same = next((key for key, text in memory.texts if key != post.post_id and text == post.body), None)
-            memory.texts.append((post.post_id, post.body))
+            # The hash: eight long texts for each of a thousand sites would fill the memory.
+            mark = hash(post.body)
+            same = next((key for key, other in memory.texts if key != post.post_id and other == mark), None)
+            memory.texts.append((post.post_id, mark))
             yield "texts", f"the text of post {same} on {request.address} too" if same is not None else ""
 
 
