@@ -50,7 +50,7 @@ MOST_HOSTS = 8
         "crawl-tasks new https://forum.example.org",
         "crawl-tasks new http://127.0.0.1:8765 --name demo2 -o -",
         "crawl-tasks new https://forum.example.org/community/ --engine phpbb --force",
-        "crawl-tasks new --from forums.txt    # a table: what worked, how sure, what it would take",
+        "crawl-tasks new --from addresses.txt    # a table: what worked, how sure, what it would take",
     )
 )
 @click.argument("address", required=False)

@@ -8,7 +8,7 @@ from functools import partial
 from selectolax.lexbor import LexborNode
 
 from crawl_tasks.discovery.record_fields import FoundFields, Select, rules_of
-from crawl_tasks.discovery.record_selector import selector_in
+from crawl_tasks.discovery.record_queries import selector_in
 from crawl_tasks.discovery.repeated_records import upwards
 from crawl_tasks.discovery.slots import Path, Slots, node_at
 from crawl_tasks.discovery.thread_page import FetchedThread, ThreadRecords

@@ -8,7 +8,7 @@ from functools import partial
 
 from selectolax.lexbor import LexborNode
 
-from crawl_tasks.discovery.record_selector import selector_in
+from crawl_tasks.discovery.record_queries import selector_in
 from crawl_tasks.discovery.slots import MomentSlot, Path, Slot, Slots, is_of_author
 from crawl_tasks.discovery.yaml_rules import scalar
 

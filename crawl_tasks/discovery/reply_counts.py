@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from selectolax.lexbor import LexborNode
 
-from crawl_tasks.discovery.record_selector import place_of, selector_in
+from crawl_tasks.discovery.record_queries import place_of, selector_in
 from crawl_tasks.discovery.repeated_records import counts_in, upwards
 from crawl_tasks.discovery.slots import Slots
 from crawl_tasks.discovery.timestamps import attribute_of

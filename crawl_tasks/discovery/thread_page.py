@@ -11,7 +11,7 @@ from selectolax.lexbor import LexborNode
 
 from crawl_tasks.discovery.links import UUID, PageLink, kind_of
 from crawl_tasks.discovery.post_ids import PostIds, marked_in
-from crawl_tasks.discovery.record_selector import selector_in, selector_of
+from crawl_tasks.discovery.record_queries import selector_in, selector_of
 from crawl_tasks.discovery.repeated_records import goes_on, upwards
 from crawl_tasks.discovery.timestamps import times_in
 from crawl_tasks.discovery.yaml_rules import scalar

@@ -13,7 +13,7 @@ from crawl_tasks.discovery.json_ld_rules import linked_rules, posting_in
 from crawl_tasks.discovery.links import PageLink, identity_of, paged_template, template_of
 from crawl_tasks.discovery.next_page import GUESS, Step, next_of
 from crawl_tasks.discovery.record_fields import FoundFields, fields_of
-from crawl_tasks.discovery.record_selector import selector_in
+from crawl_tasks.discovery.record_queries import selector_in
 from crawl_tasks.discovery.thread_page import FetchedThread, ThreadRecords
 from crawl_tasks.discovery.yaml_rules import CHECK, fields_text, indented, scalar
 from crawl_tasks.parse.document import Document

@@ -1,4 +1,4 @@
-"""Record selectors: CSS selectors that find given elements of an unknown page again (wrapper induction)."""
+"""Record queries: CSS selectors that find given elements of an unknown page again (wrapper induction)."""
 
 from __future__ import annotations
 
