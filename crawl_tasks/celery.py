@@ -59,9 +59,10 @@ def build_app(settings: Settings) -> Celery:
         "crawl_tasks.tasks",
         *(f"crawl_tasks.worker.{name}" for name in ("options", "celery_signals", "remote_control")),
     ]
+    settings = settings.own()
     app: Celery = CrawlApp("crawl_tasks", include=modules, set_as_current=False, task_cls=CrawlTask)
     app.conf.update(
-        broker_url=settings.redis_url,
+        broker_url=settings.cells[0].url,
         broker_transport_options={
             "redis_prefix": settings.redis_prefix,
             "master_name": settings.redis_master,
@@ -100,7 +101,7 @@ def build_app(settings: Settings) -> Celery:
         worker_concurrency=32,
         worker_soft_shutdown_timeout=10.0,
         event_queue_expires=60.0,
-        beat_schedule_filename=str(settings.state_dir / "beat-schedule"),
+        beat_schedule_filename=str(settings.state_dir / f"beat-schedule{settings.cell and '-'}{settings.cell}"),
         beat_schedule={
             "produce": {
                 "task": PRODUCE,

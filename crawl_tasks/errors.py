@@ -16,6 +16,7 @@ CrawlError
     │   ├── Truncated            retry   fewer bytes than promised, a cut gzip stream
     │   ├── ServerError          retry   other 5xx
     │   ├── SlowDown             retry   429, 503: the site refuses requests for now
+    │   ├── BrowserFailed        retry   the browser ended, or ended this page
     │   ├── NoTurn               retry   nothing was sent: the site rests, or the lease was lost
     │   ├── Gone                 gone    404, 410: an answer, not a failure
     │   ├── AccessDenied         park    401, 403, 407, 451, a login wall
@@ -172,6 +173,12 @@ class SlowDown(FetchError):
     def __init__(self, message: str, retry_after_s: float | None = None) -> None:
         super().__init__(message)
         self.retry_after_s = retry_after_s
+
+
+class BrowserFailed(FetchError):
+    """The browser that draws a page ended, or ended this page."""
+
+    reason = "browser"
 
 
 class NoTurn(FetchError):

@@ -1,6 +1,7 @@
 """The queue topology in one table: each Celery task, its kind of work and its queue.
 
-`detail` is no queue, but the name under which one worker serves `post` and `comment` together.
+`detail` is no queue, but the name under which one worker serves `post` and `comment` together. `render` takes the pages
+of all stages that a browser draws.
 """
 
 from __future__ import annotations
@@ -10,12 +11,14 @@ from crawl_tasks.model import Stage
 LIST_QUEUE = "list"
 POST_QUEUE = "post"
 COMMENT_QUEUE = "comment"
+RENDER_QUEUE = "render"
 STORE_QUEUE = "store"
 CONTROL_QUEUE = "control"
 
-QUEUES = (LIST_QUEUE, POST_QUEUE, COMMENT_QUEUE, STORE_QUEUE, CONTROL_QUEUE)
+QUEUES = (LIST_QUEUE, POST_QUEUE, COMMENT_QUEUE, RENDER_QUEUE, STORE_QUEUE, CONTROL_QUEUE)
 DETAIL = "detail"
 DETAIL_QUEUES = (POST_QUEUE, COMMENT_QUEUE)
+FETCH_QUEUES = frozenset({LIST_QUEUE, *DETAIL_QUEUES, RENDER_QUEUE})
 
 FETCH_LIST = "crawl_tasks.fetch_list"
 FETCH_POST = "crawl_tasks.fetch_post"

@@ -8,10 +8,11 @@ stand in its site file instead.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Literal, Self
+from typing import Literal, NamedTuple, Self
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator, model_validator
 
@@ -23,9 +24,18 @@ STATE_REDIS_URL = "redis.url"
 
 REDIS_SCHEMES = ("redis://", "rediss://", "unix://", "sentinel://")
 
+_CELL_NAME = re.compile(r"([a-z][a-z0-9_-]{0,31})=(.*)")
+
 PREFIX = "CRAWL_"
 FOR_TESTS = "CRAWL_TEST_"
 IN_FILE = "_file"
+
+
+class Cell(NamedTuple):
+    """One of the installation's Redis servers. The name of the only one is empty, unless it was given one."""
+
+    name: str
+    url: str
 
 
 class Settings(BaseModel):
@@ -36,7 +46,13 @@ class Settings(BaseModel):
     redis_url: str = Field(
         "",
         repr=False,
-        description="Redis or Valkey to use. Empty: the embedded one of state_dir when it runs, else redis://127.0.0.1:6379/0.",
+        description="Redis or Valkey to use. Empty: the embedded one of state_dir when it runs, else redis://127.0.0.1:6379/0."
+        " Several, as NAME=URL separated by blanks, are cells: each holds a share of the sites.",
+    )
+    cell: str = Field(
+        "",
+        description="The cell that a Celery process serves, where CRAWL_REDIS_URL names several. Each has workers and a"
+        " beat of its own. All other commands reach all cells.",
     )
     redis_master: str = Field("mymaster", description="Name of the master at the Sentinels of a sentinel:// URL.")
     redis_prefix: str = Field(
@@ -80,6 +96,10 @@ class Settings(BaseModel):
         description="Seals the sessions of sites behind a login in Redis: 32 random characters or more, the same in all"
         " processes that fetch.",
     )
+    render_sandbox: bool = Field(
+        True,
+        description="Draw pages in Chromium's own sandbox, which root has not. 0 where a container is the sandbox.",
+    )
     store_batch: int = Field(500, ge=1, le=5000, description="Pages stored in one transaction at most.")
     store_at: int = Field(250, ge=1, le=5000, description="Waiting pages at which the store is called at once.")
     outbox_max: int = Field(
@@ -114,7 +134,10 @@ class Settings(BaseModel):
         description="Steps that all sites' items pass first: function names, or a JSON list as `items` of a site file.",
     )
     web_password: str = Field(
-        "", repr=False, description="Password for acting on the exporter's status page. Empty: the page only shows."
+        "",
+        repr=False,
+        description="Password for acting on the exporter's status page and reading stored texts. "
+        "Empty: the page only shows, and texts on loopback alone.",
     )
     web_hosts: str = Field(
         "",
@@ -135,10 +158,18 @@ class Settings(BaseModel):
     @classmethod
     def _redis_url_is_one(cls, value: str) -> str:
         # Checked here, because Celery would bury the mistake under tracebacks.
-        if not value.startswith(REDIS_SCHEMES):
+        cells = read_cells(value)
+        if not all(cell.url.startswith(REDIS_SCHEMES) for cell in cells):
             raise SettingsError(
                 f"{PREFIX}REDIS_URL: begins with none of {', '.join(REDIS_SCHEMES)}; write redis://HOST:PORT/NUMBER"
             )
+        # redis-py takes whatever follows the host for database 0.
+        if re.search(r",(\S+=)?(redis|rediss|unix|sentinel)://", value):
+            raise SettingsError(f"{PREFIX}REDIS_URL: names several; separate them by blanks, not by commas")
+        # Names, because a host's address may change, and sites must not move for that.
+        names, urls = {cell.name for cell in cells} - {""}, {cell.url for cell in cells}
+        if len(cells) > 1 and not len(names) == len(urls) == len(cells):
+            raise SettingsError(f"{PREFIX}REDIS_URL: give each of several a name and a Redis of its own: a=URL b=URL")
         return value
 
     @field_validator("proxy")
@@ -158,11 +189,34 @@ class Settings(BaseModel):
             url = running.read_text("utf-8").strip() if running.is_file() else "redis://127.0.0.1:6379/0"
             # The model is frozen for everybody else.
             object.__setattr__(self, "redis_url", url)
+        if self.cell and self.cell not in [cell.name for cell in self.cells]:
+            names = ", ".join(cell.name or "none with a name" for cell in self.cells)
+            raise SettingsError(f"{PREFIX}CELL: {PREFIX}REDIS_URL names no cell {self.cell!r}; it names {names}")
         if self.archive_dir == Path():
             object.__setattr__(self, "archive_dir", self.state_dir / "archive")
         if not self.database_url:
             object.__setattr__(self, "database_url", f"sqlite:///{self.state_dir / 'crawl.db'}")
         return self
+
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        """Return the Redis servers of the installation."""
+        return read_cells(self.redis_url)
+
+    def own(self) -> Self:
+        """Return the settings of a process that serves one cell: the chosen one, else the first."""
+        cells = {cell.name: cell for cell in self.cells}
+        return self.in_cell(cells[self.cell] if self.cell else self.cells[0]) if len(cells) > 1 else self
+
+    def in_cell(self, cell: Cell) -> Self:
+        """Return the settings with one cell of several."""
+        return self.model_copy(update={"redis_url": f"{cell.name}={cell.url}", "cell": cell.name})
+
+
+def read_cells(text: str) -> tuple[Cell, ...]:
+    """Return the cells that a value of CRAWL_REDIS_URL names. Their order means nothing."""
+    named = [(part, _CELL_NAME.fullmatch(part)) for part in text.split()]
+    return tuple(Cell(found[1], found[2]) if found else Cell("", part) for part, found in named)
 
 
 def load_settings(environment: Mapping[str, str] = os.environ) -> Settings:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import click
 
-from crawl_tasks.cli.backend import open_frontier
+from crawl_tasks.cli.backend import open_cells
 from crawl_tasks.cli.help_text import examples
 from crawl_tasks.cli.safe_text import printable
-from crawl_tasks.frontier.admin.admin import Admin
+from crawl_tasks.frontier.admin.alert_state import AlertState
 from crawl_tasks.local.signals import Interrupts
 from crawl_tasks.logs import configure_logs
 from crawl_tasks.monitor.alerts.notifier import Notifier
 from crawl_tasks.monitor.alerts.receivers import News, read_receivers, text_of
-from crawl_tasks.monitor.snapshots import Snapshots
+from crawl_tasks.monitor.cell_snapshots import CellSnapshots
 from crawl_tasks.settings import load_settings
 
 _HOUR_MS = 3_600_000
@@ -30,13 +30,13 @@ def command(to: str | None) -> None:
     """
     settings = load_settings()
     configure_logs(settings.log_format)
-    frontier = open_frontier(settings)
+    cells = open_cells(settings)
     receivers = read_receivers(
         settings.alert_to.get_secret_value() if to is None else to, settings.alert_dingtalk_secret.get_secret_value()
     )
     notifier = Notifier(
-        Snapshots(frontier).look,
-        Admin(frontier).alert_state,
+        CellSnapshots(cells).look,
+        AlertState(*(frontier.scripts for frontier in cells.by_name.values())),
         receivers,
         settings.redis_prefix,
         repeat_ms=round(settings.alert_repeat_h * _HOUR_MS),

@@ -1,18 +1,21 @@
-"""The connection of the command line to Redis: one try, no waiting."""
+"""The connections of the command line to Redis: one try each, no waiting."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
+from dataclasses import replace
 
 import redis
 
-from crawl_tasks.errors import BackendError, ConfigError, RedisUnreachable, SettingsError
+from crawl_tasks.errors import BackendError, ConfigError, RedisUnreachable, SettingsError, StoreError
 from crawl_tasks.frontier.admin.admin import Admin
+from crawl_tasks.frontier.cells import Cells, home_of
 from crawl_tasks.frontier.frontier import Frontier
-from crawl_tasks.frontier.redis_client import open_client
+from crawl_tasks.frontier.redis_client import Options, open_client
 from crawl_tasks.monitor.problems.installation_kinds import HALTED, NO_SITE
-from crawl_tasks.settings import Settings, load_settings
+from crawl_tasks.monitor.snapshot import Snapshot
+from crawl_tasks.settings import Cell, Settings, load_settings
 
 CONNECT_TIMEOUT_S = 3.0
 REPLY_TIMEOUT_S = 10.0
@@ -20,63 +23,84 @@ NAMED = 10
 """Sites that a message names at most. There may be a thousand."""
 
 
-def connect_now(url: str, master: str) -> redis.Redis:
-    """Return a client of a Redis that answers now.
+def _connect(settings: Settings, cell: Cell) -> Frontier:
+    """Return the frontier of a cell, not yet connected.
 
     Raises:
         SettingsError: the URL is not one of Redis.
-        RedisUnreachable: Redis does not answer, or refuses the connection.
     """
     # Without retries, unlike a worker's client: a person at a terminal would rather know than wait.
+    timeouts = Options(socket_connect_timeout=CONNECT_TIMEOUT_S, socket_timeout=REPLY_TIMEOUT_S, retry=None)
     try:
-        client = open_client(
-            url, master, socket_connect_timeout=CONNECT_TIMEOUT_S, socket_timeout=REPLY_TIMEOUT_S, retry=None
-        )
+        client = open_client(cell.url, settings.redis_master, **timeouts)
     except ValueError as error:
-        raise SettingsError(f"CRAWL_REDIS_URL: {url}: {error}; write redis://HOST:PORT/NUMBER") from error
-    try:
-        client.ping()
-    except (redis.RedisError, OSError) as error:
-        reason = str(error).rstrip(".")
-        raise RedisUnreachable(
-            f"Redis at {url} does not answer: {reason}; start one (crawl-tasks redis) or set CRAWL_REDIS_URL"
-        ) from error
-    return client
+        raise SettingsError(f"CRAWL_REDIS_URL: {cell.url}: {error}; write redis://HOST:PORT/NUMBER") from error
+    return Frontier(client, settings.redis_prefix, settings.store_at, settings.outbox_max, cell.name)
 
 
-def open_frontier(settings: Settings | None = None) -> Frontier:
-    """Return the frontier of the installation.
+def open_cells(settings: Settings | None = None) -> Cells:
+    """Return the cells of the installation, with those that do not answer noted.
 
     Raises:
         SettingsError: a setting is wrong.
-        RedisUnreachable: Redis does not answer.
+        RedisUnreachable: no Redis answers.
     """
     settings = settings or load_settings()
-    return Frontier(
-        connect_now(settings.redis_url, settings.redis_master),
-        settings.redis_prefix,
-        settings.store_at,
-        settings.outbox_max,
-    )
+    urls = {cell.name: cell.url for cell in settings.cells}
+    cells = Cells(_connect(settings, cell) for cell in settings.cells)
+
+    def ping(frontier: Frontier) -> None:
+        try:
+            frontier.client.ping()
+        except (redis.RedisError, OSError) as error:
+            raise RedisUnreachable(
+                f"Redis at {urls[frontier.cell]} does not answer: {str(error).rstrip('.')};"
+                " start one (crawl-tasks redis) or set CRAWL_REDIS_URL"
+            ) from error
+
+    cells.ask_each(ping)
+    return cells
 
 
-def chosen_sites(frontier: Frontier, names: tuple[str, ...]) -> list[str]:
-    """Return the published sites that were named, or all when none was.
+def name_standing(settings: Settings, snapshot: Snapshot) -> Snapshot:
+    """Return a snapshot in which cells that do not answer have the names of their sites, as the database knows them."""
+    if not snapshot.down:
+        return snapshot
+    # SQLAlchemy costs 0.25 s, which a look at a whole installation does without.
+    from crawl_tasks.store.upsert import Store  # noqa: PLC0415
+
+    try:
+        with Store(settings.database_url).open(create=False) as store:
+            missing = store.kept_sites().keys() - {site.name for part in snapshot.parts for site in part.sites}
+    except StoreError:
+        return snapshot
+    names = [cell.name for cell in snapshot.down]
+    # Of several such cells, the hash says which of them has a site.
+    homes = {name: home_of(name, names) for name in sorted(missing)}
+    down = (replace(cell, sites=tuple(name for name in homes if homes[name] == cell.name)) for cell in snapshot.down)
+    return replace(snapshot, down=tuple(down))
+
+
+def chosen_sites(cells: Cells, names: tuple[str, ...]) -> dict[str, Frontier]:
+    """Return the published sites that were named, or all when none was, each with the frontier of its cell.
 
     Raises:
         ConfigError: a named site is not published, or no site is.
-        BackendError: Redis was emptied.
+        BackendError: Redis was emptied, or the cell of a site does not answer.
     """
-    published = frontier.sites.names()
+    published = cells.sites()
     # An emptied Redis has no sites either, and "no site is published" would send the operator the wrong way.
-    if not published and (why := Admin(frontier).restore.halted()):
-        raise BackendError(HALTED.problem(reason=why).text)
+    for frontier in cells if not published else ():
+        if why := Admin(frontier).restore.halted():
+            raise BackendError(HALTED.problem(reason=why).text)
     for name in names:
         if name not in published:
-            raise ConfigError(f"site {name!r} is not published; {_remedy(name, published)}")
+            # For its error: a cell that does not answer may hold the site, or the site is moving.
+            cells.of(name)
+            raise ConfigError(f"site {name!r} is not published; {_remedy(name, list(published))}")
     if not published:
         raise ConfigError(NO_SITE.problem().advice())
-    return list(names) or published
+    return {name: published[name] for name in names or published}
 
 
 def _remedy(name: str, published: Sequence[str]) -> str:

@@ -7,22 +7,23 @@ from typing import NamedTuple
 
 import click
 
-from crawl_tasks.cli.backend import chosen_sites, connect_now
+from crawl_tasks.cli.backend import chosen_sites, name_standing, open_cells
 from crawl_tasks.cli.exits import Exit
 from crawl_tasks.cli.help_text import examples
-from crawl_tasks.cli.installation import Fact, examine_machine, examine_published, examine_redis
+from crawl_tasks.cli.installation import Fact, examine_machine, examine_places, examine_published, examine_redis
 from crawl_tasks.cli.ledger import ledger_line, ledger_row
 from crawl_tasks.cli.safe_text import echo_json, printable
 from crawl_tasks.errors import RedisUnreachable
+from crawl_tasks.frontier.cells import Cells
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.inspect.request_counts import RequestCounts
 from crawl_tasks.logs import hide_passwords
+from crawl_tasks.monitor.cell_snapshots import snapshot_cells
 from crawl_tasks.monitor.humanize import counted
 from crawl_tasks.monitor.problems.installation_kinds import REDIS_DOWN
 from crawl_tasks.monitor.problems.kinds import Problem, Severity
 from crawl_tasks.monitor.problems.registry import find_problems
 from crawl_tasks.monitor.problems.setup_kinds import DATABASE_DOWN
-from crawl_tasks.monitor.snapshot import take_snapshot
 from crawl_tasks.recovery.fsck import Check
 from crawl_tasks.settings import Settings, load_settings
 from crawl_tasks.store.upsert import Store
@@ -63,30 +64,44 @@ def command(ctx: click.Context, sites: tuple[str, ...], deep: bool, mend: bool, 
 
 def _results(settings: Settings, names: tuple[str, ...], *, deep: bool, mend: bool) -> Iterator[Result]:
     try:
-        client = connect_now(settings.redis_url, settings.redis_master)
+        cells = open_cells(settings)
     except RedisUnreachable as error:
         # Without Redis the machine can still be examined, and often shows the cause.
         yield REDIS_DOWN.problem(reason=error)
         yield from examine_machine(settings)
         return
-    with client:
-        frontier = Frontier(client, settings.redis_prefix, settings.store_at, settings.outbox_max)
-        snapshot = take_snapshot(frontier, chosen_sites(frontier, names) if names else ())
-        yield from (site.counts for site in snapshot.sites)
-        # A list, because the deep check depends on whether the database was found usable.
-        machine = list(examine_machine(settings))
-        yield from machine
-        yield from examine_redis(client, settings)
-        if snapshot.processes:
-            yield Fact("workers", f"{counted(len(snapshot.processes), 'worker')} alive")
-        yield from find_problems(snapshot)
-        yield from examine_published(settings, snapshot)
-        if deep and not any(_is_unusable(result) for result in machine):
-            with Store(settings.database_url) as store:
-                check = Check(frontier, store, names)
-                for found in check.run(mend=mend):
-                    yield RepairReport(found.problem) if found.location.is_mended else found.problem
-                yield from check.disagreements()
+    chosen = chosen_sites(cells, names) if names else None
+    snapshot = name_standing(settings, snapshot_cells(cells, chosen))
+    yield from (site.counts for site in snapshot.sites)
+    # A list, because the deep check depends on whether the database was found usable.
+    machine = list(examine_machine(settings))
+    yield from machine
+    for frontier in cells:
+        for found in examine_redis(frontier, settings):
+            yield found._replace(cell=frontier.cell) if isinstance(found, Problem) else found
+    if snapshot.processes:
+        yield Fact("workers", f"{counted(len(snapshot.processes), 'worker')} alive")
+    yield from find_problems(snapshot)
+    yield from examine_published(settings, snapshot)
+    yield from examine_places(cells)
+    if deep and not any(_is_unusable(result) for result in machine):
+        with Store(settings.database_url) as store:
+            yield from _look_deep(cells, store, list(chosen.items()) if chosen else [], mend=mend)
+
+
+def _look_deep(cells: Cells, store: Store, chosen: list[tuple[str, Frontier]], *, mend: bool) -> Iterator[Result]:
+    """Yield what the deep check of each cell finds, with one of its chosen sites if there are any."""
+    everywhere = cells.sites().keys()
+    for frontier in cells:
+        own = [name for name, one in chosen if one is frontier]
+        if chosen and not own:
+            continue
+        # Where a cell does not answer, nobody knows which sites are missing.
+        elsewhere = store.kept_sites().keys() if cells.down else everywhere - set(frontier.sites.names())
+        check = Check(frontier, store, own, elsewhere)
+        for found in check.run(mend=mend):
+            yield RepairReport(found.problem) if found.location.is_mended else found.problem
+        yield from check.disagreements()
 
 
 def _is_unusable(result: Result) -> bool:

@@ -18,19 +18,22 @@ from crawl_tasks.cli.require_ledger import require_ledger
 from crawl_tasks.cli.site_removal import removed_sites
 from crawl_tasks.cli.sites import publisher_of
 from crawl_tasks.errors import BackendError, ConfigError
+from crawl_tasks.fetch.browser import missing
+from crawl_tasks.frontier.cells import Cells
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.frontier.inspect.reads import BoardState
 from crawl_tasks.local.error_logs import ErrorLogs
-from crawl_tasks.local.jobs import FLOWER_PORT, Workers, beat_job, flower_job, worker_jobs
+from crawl_tasks.local.jobs import FLOWER_PORT, Workers, beat_job, flower_job, in_cell, worker_jobs
 from crawl_tasks.local.ports import port_near
 from crawl_tasks.model import FULL_REACH, Reach
+from crawl_tasks.monitor.cell_snapshots import snapshot_cells
 from crawl_tasks.monitor.problems.installation_kinds import LOST_LEDGER
 from crawl_tasks.monitor.problems.registry import CurrentProblems
 from crawl_tasks.monitor.problems.setup_kinds import DISK_FULL
 from crawl_tasks.monitor.progress import Progress, Stored
 from crawl_tasks.monitor.progress_watchdog import ProgressWatchdog
-from crawl_tasks.monitor.snapshot import Snapshot, take_snapshot
+from crawl_tasks.monitor.snapshot import Snapshot
 from crawl_tasks.registry.site_publisher import publish_site
 from crawl_tasks.sites.addresses import Addresses
 from crawl_tasks.sites.schema import Board, Site
@@ -130,13 +133,17 @@ def start_processes(local: LocalEnvironment, plan: Plan) -> str:
     """Start the workers, beat and Flower of a plan. Return the address of Flower, or an empty text."""
     if plan.has_workers:
         # Before the first worker: open requests of other sites would be fetched at once.
-        limit = OnlySites(local.frontier, [site.name for site in plan.sites], lambda _: None)
-        limit.renew(take_snapshot(local.frontier).processes, ())
-        for job in worker_jobs(plan.workers, with_events=plan.has_flower):
-            local.supervisor.start(job)
+        limit = OnlySites(local.cells, [site.name for site in plan.sites], lambda _: None)
+        limit.renew(snapshot_cells(local.cells).processes, ())
+        has_browser = any(site.rendered for site in plan.sites)
+        if has_browser and (lack := missing()):
+            raise ConfigError(lack)
+        jobs = [*worker_jobs(plan.workers, with_events=plan.has_flower, has_browser=has_browser)]
         # Beat would also scan all other boards that are due, and the walk would have no end.
-        if not plan.is_limited:
-            local.supervisor.start(beat_job())
+        jobs += [] if plan.is_limited else [beat_job()]
+        for cell in local.cells.names:
+            for job in jobs:
+                local.supervisor.start(in_cell(job, cell))
     if not plan.has_flower:
         return ""
     port = port_near(FLOWER_PORT)
@@ -146,21 +153,23 @@ def start_processes(local: LocalEnvironment, plan: Plan) -> str:
 
 def begin(local: LocalEnvironment, plan: Plan, stored: StoredCounts) -> Start:
     """Publish the sites, and admit a scan of every board when the plan ends at idle."""
-    frontier = local.frontier
-    require_ledger(local.settings, frontier)
+    cells = local.cells
+    require_ledger(local.settings, cells)
     for site in plan.sites:
-        publish_site(frontier, site, local.settings.contact, publisher_of(local.settings))
+        publish_site(cells.of(site.name), site, local.settings.contact, publisher_of(local.settings))
     # Before the first scan is admitted, or the summary would leave out its requests.
-    start = Start(time.monotonic(), take_snapshot(frontier, [site.name for site in plan.sites]), stored.now())
+    frontiers = cells.find(site.name for site in plan.sites)
+    start = Start(time.monotonic(), snapshot_cells(cells, frontiers), stored.now())
     if plan.is_limited:
         for site in plan.sites:
-            walk(frontier, site, plan)
+            walk(frontiers[site.name], site, plan)
         return start
     if plan.until_idle:
         for site in plan.sites:
-            scan_all(frontier, site)
+            scan_all(frontiers[site.name], site)
     # The first call of beat comes seconds later.
-    frontier.produce()
+    for frontier in cells:
+        frontier.produce()
     return start
 
 
@@ -200,7 +209,7 @@ def watch(local: LocalEnvironment, plan: Plan, start: Start, stored: StoredCount
         CrawlError: a necessary process died.
     """
     names = [site.name for site in plan.sites]
-    only = OnlySites(local.frontier, names, progress.say)
+    only = OnlySites(local.cells, names, progress.say)
     answered = time.monotonic()
     watchdog, reasons = (
         ProgressWatchdog(),
@@ -209,11 +218,11 @@ def watch(local: LocalEnvironment, plan: Plan, start: Start, stored: StoredCount
     while True:
         local.supervisor.watch()
         try:
-            snapshot = take_snapshot(local.frontier, names)
+            snapshot = snapshot_cells(local.cells, local.cells.find(names))
             if plan.has_workers:
                 only.renew(snapshot.processes, local.supervisor.pids())
             progress.show(snapshot, stored.lately())
-            if plan.until_idle and is_idle(snapshot, local.frontier, start.snapshot.at_ms, plan.scanned):
+            if plan.until_idle and is_idle(snapshot, local.cells, start.snapshot.at_ms, plan.scanned):
                 return Finish.IDLE
             watchdog.note(snapshot)
             gives_up = plan.until_idle and watchdog.gives_up(snapshot)
@@ -230,7 +239,7 @@ def watch(local: LocalEnvironment, plan: Plan, start: Start, stored: StoredCount
             for line in reasons.unsaid([str(error)]):
                 progress.say(f"waiting: {line}")
         except ConfigError as error:
-            names = still_wanted(local.frontier, names)
+            names = still_wanted(local.cells, names)
             if not names:
                 progress.say(f"{error}; an operator removed what this run crawls")
                 return Finish.IDLE
@@ -240,9 +249,9 @@ def watch(local: LocalEnvironment, plan: Plan, start: Start, stored: StoredCount
         time.sleep(LOOK_EVERY_S)
 
 
-def still_wanted(frontier: Frontier, names: Sequence[str]) -> list[str]:
+def still_wanted(cells: Cells, names: Sequence[str]) -> list[str]:
     """Return the sites that no operator has removed."""
-    removed = removed_sites(frontier, list(names))
+    removed = removed_sites(cells, list(names))
     return [name for name in names if name not in removed]
 
 
@@ -271,18 +280,16 @@ class ProblemLog:
         return found
 
 
-def is_idle(
-    snapshot: Snapshot, frontier: Frontier, since_ms: int, scanned: Callable[[str], bool] = lambda _: True
-) -> bool:
+def is_idle(snapshot: Snapshot, cells: Cells, since_ms: int, scanned: Callable[[str], bool] = lambda _: True) -> bool:
     """Return whether the `scanned` boards were scanned since `since_ms`, with nothing open and everything stored."""
     # An operator may pause a site in the middle of a run. Its open requests would keep the run from ending for ever.
     active = [site for site in snapshot.sites if not site.is_paused]
-    if snapshot.outbox or any(site.counts.open for site in active):
+    if snapshot.down or snapshot.outbox or any(site.counts.open for site in active):
         return False
     return all(
         _is_settled(board, since_ms)
         for site in active
-        for board in Inspector(frontier).boards(site.name)
+        for board in Inspector(cells.of(site.name)).boards(site.name)
         if scanned(board.board)
     )
 

@@ -20,8 +20,8 @@ from crawl_tasks.demo import SITE_FILE
 from crawl_tasks.local.compare import compare_with_truth
 from crawl_tasks.local.jobs import Workers
 from crawl_tasks.local.signals import Terminated
+from crawl_tasks.monitor.cell_snapshots import snapshot_cells
 from crawl_tasks.monitor.progress import Progress
-from crawl_tasks.monitor.snapshot import take_snapshot
 from crawl_tasks.monitor.web.static_report import crawl_report, require_place, write_report
 from crawl_tasks.settings import load_settings
 from crawl_tasks.sites.loader import load_site
@@ -117,7 +117,7 @@ def _crawl(
         # Interrupted before the crawl began: there is nothing to report.
         if start is None:
             raise
-    end = take_snapshot(here.frontier, ["demo"])
+    end = snapshot_cells(here.cells, here.cells.find(["demo"]))
     with Store(here.settings.database_url) as store:
         export_file = here.settings.state_dir / "export.jsonl"
         rows = export(store, str(export_file), RowSelection(sites=["demo"]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 
-from crawl_tasks.cli.backend import open_frontier
+from crawl_tasks.cli.backend import open_cells
 from crawl_tasks.cli.local_environment import is_redis_configured
 from crawl_tasks.errors import ConfigError
 from crawl_tasks.local.embedded import URL_FILE, end_left_over
@@ -62,7 +62,7 @@ def require_own_backends(configured: Settings, *, fresh: bool) -> None:
         ConfigError: the configured Redis or database serves something else. Nothing was changed.
     """
     if is_redis_configured(configured):
-        published = open_frontier(configured).sites.names()
+        published = open_cells(configured).sites()
         if set(published) - {"demo"} or (fresh and published):
             raise ConfigError(
                 f"CRAWL_REDIS_URL: {configured.redis_url} serves {', '.join(published)} already;"

@@ -16,9 +16,9 @@ from crawl_tasks.errors import StoreError
 from crawl_tasks.logs import OutageLog, configure_logs
 from crawl_tasks.settings import load_settings
 from crawl_tasks.store.export import export, export_changes, export_partitions
-from crawl_tasks.store.output_format import FORMATS, format_of
+from crawl_tasks.store.output_format import FORMATS, OutputFormat, format_of
 from crawl_tasks.store.queries import counts
-from crawl_tasks.store.selection import ExportKind
+from crawl_tasks.store.selection import ExportKind, RowSelection
 from crawl_tasks.store.upsert import Store
 
 log = logging.getLogger(__name__)
@@ -72,12 +72,7 @@ def command(
     one comes. Go on after the last finished one, and none is missed.
     """
     is_feed = after is not None or follow
-    if follow and out != "-":
-        raise click.UsageError("--follow writes to standard output: crawl-tasks export --follow > FILE")
-    if is_feed and (partition or versions):
-        raise click.UsageError("--after and --follow write one file, of rows as they are now")
-    if partition and out == "-":
-        raise click.UsageError("--partition writes to a directory: -o DIRECTORY")
+    _check_options(out, is_feed=is_feed, follow=follow, partition=partition, versions=versions)
     if resume and (not partition or force):
         raise click.UsageError("--resume goes with --partition, and without --force")
     written_as = format_of(f"rows.{form}" if form else "" if partition else out)
@@ -90,20 +85,7 @@ def command(
     configure_logs(settings.log_format)
     with Store(settings.database_url).open(create=False) as store:
         if is_feed:
-            feed = _Feed(follow=follow)
-            last = export_changes(
-                store,
-                out,
-                selection,
-                written_as,
-                after=after or 0,
-                goes_on=feed.goes_on,
-                outlasts=feed.outlasts,
-                overwrite=force,
-            )
-            # --follow ends by Ctrl-C, or because the reader has closed the pipe: nobody is there to read a sum.
-            if not follow:
-                click.echo(f"up to change {last}", err=True)
+            _export_feed(store, out, selection, written_as, after=after or 0, follow=follow, force=force)
             return
         if partition:
             rows = export_partitions(store, out, selection, written_as, overwrite=force, resume=resume)
@@ -116,6 +98,29 @@ def command(
             )
     if out != "-":
         click.echo(f"{rows} rows in {out}", err=True)
+
+
+def _check_options(out: str, *, is_feed: bool, follow: bool, partition: bool, versions: bool) -> None:
+    """Raise UsageError for options that do not go together."""
+    if follow and out != "-":
+        raise click.UsageError("--follow writes to standard output: crawl-tasks export --follow > FILE")
+    if is_feed and (partition or versions):
+        raise click.UsageError("--after and --follow write one file, of rows as they are now")
+    if partition and out == "-":
+        raise click.UsageError("--partition writes to a directory: -o DIRECTORY")
+
+
+def _export_feed(
+    store: Store, out: str, selection: RowSelection, form: OutputFormat, *, after: int, follow: bool, force: bool
+) -> None:
+    """Write the change feed."""
+    feed = _Feed(follow=follow)
+    last = export_changes(
+        store, out, selection, form, after=after, goes_on=feed.goes_on, outlasts=feed.outlasts, overwrite=force
+    )
+    # --follow ends by Ctrl-C, or because the reader has closed the pipe: nobody is there to read a sum.
+    if not follow:
+        click.echo(f"up to change {last}", err=True)
 
 
 class _Feed:

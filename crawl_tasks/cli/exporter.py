@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import errno
 import gc
+from contextlib import closing
 from importlib import resources
 from pathlib import Path
 
 import click
 
-from crawl_tasks.cli.backend import open_frontier
+from crawl_tasks.cli.backend import open_cells
 from crawl_tasks.cli.help_text import examples
 from crawl_tasks.errors import ConfigError
 from crawl_tasks.local.signals import Interrupts
 from crawl_tasks.logs import configure_logs
+from crawl_tasks.monitor.cell_snapshots import CellSnapshots
 from crawl_tasks.monitor.problems.generated_files import rules_file
-from crawl_tasks.monitor.snapshots import Snapshots
 from crawl_tasks.monitor.web.actions import Actions
+from crawl_tasks.monitor.web.item_pages import ItemPages
 from crawl_tasks.monitor.web.login import Login
 from crawl_tasks.monitor.web.server import ExporterServer
 from crawl_tasks.monitor.web.snapshot_cache import SnapshotCache
 from crawl_tasks.settings import load_settings
+from crawl_tasks.store.item_reader import ItemReader
 
 PORT = 9817
 
@@ -68,23 +71,24 @@ def command(listen: tuple[str, int], files: Path | None, flower: str) -> None:
     """Serve a status page at /, metrics for Prometheus at /metrics, the snapshot as JSON at /api/snapshot.
 
     The exporter only watches: killed, it changes nothing for the crawl. Pausing, resuming and retrying in the page take
-    the password of CRAWL_WEB_PASSWORD. Without a password the page only shows.
+    the password of CRAWL_WEB_PASSWORD. Without a password the page only shows, and stored texts on loopback alone.
     """
     if files is not None:
         write_files(files)
         return
     settings = load_settings()
-    frontier = open_frontier(settings)
+    cells = open_cells(settings)
     # A snapshot of 1,000 sites is many small objects without cycles, which the collector would walk over for nothing.
     gc.set_threshold(50_000, 20, 100)
-    snapshots = SnapshotCache(Snapshots(frontier).look)
+    snapshots = SnapshotCache(CellSnapshots(cells).look)
+    reader = ItemReader(settings.database_url, settings.state_dir / "search.db")
     try:
         login, hosts = Login(settings.web_password), settings.web_hosts.split()
-        server = ExporterServer(listen, snapshots, Actions(frontier), login, flower, hosts)
+        server = ExporterServer(listen, snapshots, Actions(cells), login, flower, hosts, ItemPages(reader))
     except OSError as error:
         raise ConfigError(f"--listen {listen[0]}:{listen[1]}: {error.strerror}; {_remedy(error)}") from error
     configure_logs(settings.log_format)
-    with Interrupts(), server:
+    with Interrupts(), server, closing(reader):
         click.echo(f"http://{listen[0]}:{server.server_address[1]}/; Ctrl-C ends it")
         server.serve()
 

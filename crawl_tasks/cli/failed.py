@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import wraps
@@ -11,9 +12,10 @@ from typing import Any, NamedTuple
 
 import click
 
-from crawl_tasks.cli.backend import chosen_sites, open_frontier
+from crawl_tasks.cli.backend import chosen_sites, open_cells
 from crawl_tasks.cli.help_text import examples
 from crawl_tasks.cli.safe_text import echo_json, printable
+from crawl_tasks.errors import ConfigError
 from crawl_tasks.frontier.admin.admin import Admin
 from crawl_tasks.frontier.admin.failed import (
     DeadLetter,
@@ -23,6 +25,7 @@ from crawl_tasks.frontier.admin.failed import (
     RejectedItem,
     Selection,
 )
+from crawl_tasks.frontier.cells import Cells
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.kept_pages import KeptPage
 from crawl_tasks.model import Stage, State
@@ -122,11 +125,11 @@ def command() -> None:
 def list_(chosen: Chosen, *, kept: bool, most: int, as_json: bool) -> None:
     """Show one kind, or all: id, time, reason, and of a page the number of attempts."""
     settings = load_settings()
-    frontier = open_frontier(settings)
+    cells = open_cells(settings)
     total = 0
     for kind in [kind for kind in chosen.kinds() if kind is FailedKind.PAGE or not kept]:
-        parts = _parts(frontier, settings, chosen, kind)
-        found = _kept(frontier, chosen) if kept else chain.from_iterable(part.list(those) for part, those in parts)
+        parts = _parts(cells, settings, chosen, kind)
+        found = _kept(cells, chosen) if kept else chain.from_iterable(part.list(those) for part, those in parts)
         count = 0
         for entry in islice(found, most):
             count += 1
@@ -144,27 +147,39 @@ def list_(chosen: Chosen, *, kept: bool, most: int, as_json: bool) -> None:
         click.echo("no page is kept" if kept else "nothing failed")
 
 
-def _kept(frontier: Frontier, chosen: Chosen) -> Iterator[KeptPage]:
+def _kept(cells: Cells, chosen: Chosen) -> Iterator[KeptPage]:
     if chosen.selection.state or chosen.selection.reason:
         raise click.UsageError("--kept pages are chosen by --site and --stage")
-    for site in chosen_sites(frontier, chosen.sites):
+    for site, frontier in chosen_sites(cells, chosen.sites).items():
         for stage in [chosen.selection.stage] if chosen.selection.stage else Stage:
             yield from frontier.kept_pages.kept(site, stage)
 
 
 def _parts(
-    frontier: Frontier, settings: Settings, chosen: Chosen, kind: FailedKind
+    cells: Cells, settings: Settings, chosen: Chosen, kind: FailedKind
 ) -> Iterator[tuple[DeadLetters, Selection]]:
-    """Return the dead letters of a kind with the selection from them. Of pages there is one pair for each site."""
-    # A start key with {site} is a pattern for many keys, and no key to which entries of no site could go back.
-    letters = Admin(frontier).failed.of(kind, settings.start_key if "{" not in settings.start_key else "")
+    """Return the dead letters of a kind with the selection from them: a pair for each cell, of pages for each site."""
     if kind is not FailedKind.PAGE:
-        yield letters, chosen.selection
+        # A start key with {site} is a pattern for many keys, and no key to which entries of no site could go back.
+        start_key = settings.start_key if "{" not in settings.start_key else ""
+        for frontier in _holding(cells, kind, chosen.selection):
+            yield Admin(frontier).failed.of(kind, start_key), chosen.selection
         return
     # `failed list` without options must work where no site is published: messages and items have no site.
     is_any = chosen.kind is None and not chosen.sites
-    for site in frontier.sites.names() if is_any else chosen_sites(frontier, chosen.sites):
-        yield letters, chosen.selection._replace(site=site)
+    for site, frontier in (cells.sites() if is_any else chosen_sites(cells, chosen.sites)).items():
+        yield Admin(frontier).failed.requests, chosen.selection._replace(site=site)
+
+
+def _holding(cells: Cells, kind: FailedKind, chosen: Selection) -> list[Frontier]:
+    """Return the cells that hold letters of a kind, with ids the one that holds these."""
+    every = list(cells)
+    for frontier in every if chosen.ids and len(every) > 1 else ():
+        with suppress(ConfigError):
+            list(Admin(frontier).failed.of(kind).list(chosen))
+            return [frontier]
+    # Without ids all, and where no cell has them, the first says so.
+    return every[:1] if chosen.ids else every
 
 
 @command.command(
@@ -180,7 +195,7 @@ def show(id_: str, *, kind: str, site: str | None) -> None:
         raise click.UsageError("name the site of a page, and of nothing else, with --site")
     settings = load_settings()
     chosen = Chosen(FailedKind(kind), (site,) if site else (), Selection(ids=(id_,)))
-    [(letters, selection)] = _parts(open_frontier(settings), settings, chosen, FailedKind(kind))
+    [(letters, selection)] = _parts(open_cells(settings), settings, chosen, FailedKind(kind))
     for name, value in row_of(letters.show(selection)).items():
         click.echo(f"{name:<9} {printable(str(value), most=100_000)}")
 
@@ -205,7 +220,7 @@ def retry(chosen: Chosen, *, ids: tuple[str, ...], everything: bool) -> None:
     """
     kind, chosen = _meant(chosen, ids, everything=everything)
     settings = load_settings()
-    total = sum(letters.retry(those) for letters, those in _parts(open_frontier(settings), settings, chosen, kind))
+    total = sum(letters.retry(those) for letters, those in _parts(open_cells(settings), settings, chosen, kind))
     click.echo(WORDINGS[kind].tell(total, WORDINGS[kind].retried))
 
 
@@ -226,7 +241,7 @@ def drop(chosen: Chosen, *, ids: tuple[str, ...], everything: bool, yes: bool) -
     if not yes:
         click.confirm(f"Drop {_told(kind, chosen)}?", abort=True)
     settings = load_settings()
-    total = sum(letters.drop(those) for letters, those in _parts(open_frontier(settings), settings, chosen, kind))
+    total = sum(letters.drop(those) for letters, those in _parts(open_cells(settings), settings, chosen, kind))
     click.echo(WORDINGS[kind].tell(total, "dropped"))
 
 

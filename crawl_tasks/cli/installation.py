@@ -17,6 +17,7 @@ import redis
 
 from crawl_tasks.cli.sites import checked_sites, site_files
 from crawl_tasks.errors import BackendError, ConfigError
+from crawl_tasks.frontier.cells import Cells
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.monitor.decisions import is_withdrawn, publisher_of
 from crawl_tasks.monitor.humanize import duration
@@ -57,8 +58,10 @@ def examine_machine(settings: Settings) -> Iterator[Fact | Problem]:
     yield _database(settings)
 
 
-def examine_redis(client: redis.Redis, settings: Settings) -> Iterator[Fact | Problem]:
-    """Examine a Redis that answers."""
+def examine_redis(frontier: Frontier, settings: Settings) -> Iterator[Fact | Problem]:
+    """Examine the Redis of a cell that answers."""
+    client, cell = frontier.client, frontier.cell
+    url = next(one.url for one in settings.cells if one.name == cell)
     try:
         server, memory = client.info("server"), client.info("memory")
         durable = client.info("persistence").get("aof_enabled")
@@ -68,13 +71,13 @@ def examine_redis(client: redis.Redis, settings: Settings) -> Iterator[Fact | Pr
     else:
         version = str(server.get("redis_version", "0"))
         is_old = tuple(int(part) for part in version.split(".")[:2]) < LEAST_REDIS
-        fact = Fact("redis", f"{settings.redis_url}, version {version}")
+        fact = Fact("redis", f"{url}, version {version}{cell and f', the cell {cell}'}")
         yield kinds.REDIS_OLD.problem(version=version) if is_old else fact
         if (policy := memory.get("maxmemory_policy")) != "noeviction":
             yield kinds.REDIS_EVICTS.problem(policy=policy)
         if not durable:
             yield kinds.REDIS_FORGETS.problem()
-    skew_s = abs(Frontier(client, settings.redis_prefix).clock_ms() / 1000 - time.time())
+    skew_s = abs(frontier.clock_ms() / 1000 - time.time())
     if skew_s > CLOCK_SKEW_S:
         yield kinds.CLOCK_SKEW.problem(duration=duration(skew_s))
 
@@ -148,6 +151,12 @@ def examine_published(settings: Settings, snapshot: Snapshot) -> Iterator[Proble
     for site in snapshot.sites:
         if site.name not in names and not is_withdrawn(site):
             yield kinds.SITE_ELSEWHERE.problem(site.name, publisher=publisher_of(site))
+
+
+def examine_places(cells: Cells) -> Iterator[Problem]:
+    """Examine which sites are not in the cell that the hash gives them."""
+    if misplaced := cells.misplaced() if len(cells.names) > 1 and not cells.down else {}:
+        yield kinds.SITES_MISPLACED.problem(count=len(misplaced), sites=", ".join(list(misplaced)[:10]))
 
 
 def _contact(sites: list[Site], contact: str | None) -> Fact | Problem:

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 from pydantic import SecretStr
 
-from crawl_tasks.cli.backend import open_frontier
+from crawl_tasks.cli.backend import open_cells
 from crawl_tasks.cli.installation import open_files
-from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.frontier.cells import Cells
 from crawl_tasks.local.embedded import EmbeddedRedis, running_url
 from crawl_tasks.local.signals import Interrupts
 from crawl_tasks.local.state_lock import StateLock, is_held
@@ -25,10 +25,10 @@ FILES_WANTED = 4096
 
 @dataclass(frozen=True, slots=True)
 class LocalEnvironment:
-    """A running Redis, the frontier, and a supervisor whose processes have the same settings as this one."""
+    """A running Redis or several cells, and a supervisor whose processes have the same settings as this one."""
 
     settings: Settings
-    frontier: Frontier
+    cells: Cells
     supervisor: Supervisor
 
 
@@ -55,7 +55,7 @@ def local_environment(settings: Settings, report: Callable[[str], None]) -> Iter
         # Without an idle exit: the supervisor would start the worker again.
         actual = settings.model_copy(update={"redis_url": url, "state_dir": state_dir.absolute(), "idle_exit_s": 0.0})
         with Supervisor(state_dir / "logs", environment(actual), interrupts, report) as supervisor:
-            yield LocalEnvironment(actual, open_frontier(actual), supervisor)
+            yield LocalEnvironment(actual, open_cells(actual), supervisor)
 
 
 def _allow_files(report: Callable[[str], None]) -> None:

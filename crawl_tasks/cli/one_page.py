@@ -35,7 +35,9 @@ def by_address(sites: list[Site], address: str) -> tuple[Site, Request]:
 def one_fetcher(settings: Settings) -> Fetcher:
     """Return a fetcher for one page at a time, which uses neither ledger nor database."""
     proxy = settings.proxy.get_secret_value()
-    return build_fetcher(settings.http_client, threads=1, ca_file=settings.ca_file, proxy=proxy)
+    return build_fetcher(
+        settings.http_client, threads=1, ca_file=settings.ca_file, proxy=proxy, is_sandboxed=settings.render_sandbox
+    )
 
 
 def page_row(request: Request, fetched: Fetched, parsed: Parsed) -> dict[str, object]:

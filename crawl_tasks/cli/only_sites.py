@@ -17,8 +17,8 @@ RENEW_EVERY_S = 3.0
 class OnlySites:
     """The limit to some sites. There is none beside workers of others, whose sites must not stand still for a run."""
 
-    def __init__(self, frontier: Frontier, sites: Sequence[str], report: Callable[[str], None]) -> None:
-        self._frontier = frontier
+    def __init__(self, cells: Iterable[Frontier], sites: Sequence[str], report: Callable[[str], None]) -> None:
+        self._cells = cells
         self._sites = sites
         self._report = report
         self._renew_at = 0.0
@@ -29,10 +29,14 @@ class OnlySites:
         names = {f"{socket.gethostname()}:{pid}" for pid in own}
         others = [process.name for process in processes if process.name not in names]
         if others and self._is_alone:
-            self._frontier.sites.run_only((), 0)
+            self._run_only((), 0)
             self._renew_at = 0.0
             self._report(f"workers of others run as well ({', '.join(others[:3])}): all published sites are fetched")
         if not others and time.monotonic() >= self._renew_at:
-            self._frontier.sites.run_only(self._sites, LASTS_MS)
+            self._run_only(self._sites, LASTS_MS)
             self._renew_at = time.monotonic() + RENEW_EVERY_S
         self._is_alone = not others
+
+    def _run_only(self, sites: Sequence[str], for_ms: int) -> None:
+        for frontier in self._cells:
+            frontier.sites.run_only(sites, for_ms)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import getpass
 import os
 import socket
+from collections.abc import Iterable
+from contextlib import nullcontext
 
 import click
 
@@ -29,21 +31,29 @@ def operator(why: str = "") -> Operator:
     return Operator(printable(f"{user}@{socket.gethostname()}"), printable(why, most=500))
 
 
-def store_decisions(settings: Settings, frontier: Frontier) -> None:
+def store_decisions(settings: Settings, cells: Iterable[Frontier]) -> None:
     """Store new decisions in the database now, where this machine has it. Elsewhere a store worker does so."""
-    decisions = Admin(frontier).decisions
     try:
         store = Store(settings.database_url).open(create=False)
     except StoreError:
         store = None
+    with store or nullcontext():
+        waiting = [frontier.cell for frontier in cells if _are_waiting(store, frontier)]
+        if waiting:
+            click.echo("not in the database yet: a store worker writes this there, or the next such command", err=True)
+
+
+def _are_waiting(store: Store | None, frontier: Frontier) -> bool:
+    """Store the decisions of a cell, and return whether some are not stored."""
+    decisions = Admin(frontier).decisions
     if store is not None:
-        with store:
-            # Another database, as an old one of this directory, would keep the decisions from the right one.
-            while (epoch := store.epoch()) == Admin(frontier).restore.epoch() and (new := decisions.unstored()):
-                for site in {one.site for one in new}:
-                    if epoch and (text := frontier.sites.published(site)):
-                        store.keep(site, text, epoch)
-                store.decide(new)
-                decisions.ack(new)
-    if decisions.unstored():
-        click.echo("not in the database yet: a store worker writes this there, or the next such command", err=True)
+        # Another database, as an old one of this directory, would keep the decisions from the right one.
+        while (epoch := store.epoch(frontier.cell)) == Admin(frontier).restore.epoch() and (
+            new := decisions.unstored()
+        ):
+            for site in {one.site for one in new}:
+                if epoch and (text := frontier.sites.published(site)):
+                    store.keep(site, text, epoch, frontier.cell)
+            store.decide(new)
+            decisions.ack(new)
+    return bool(decisions.unstored())

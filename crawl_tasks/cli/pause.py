@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import click
 
-from crawl_tasks.cli.backend import chosen_sites, open_frontier
+from crawl_tasks.cli.backend import chosen_sites, open_cells
 from crawl_tasks.cli.help_text import examples
 from crawl_tasks.cli.operator import operator, store_decisions, why_option
 from crawl_tasks.errors import CrawlError
+from crawl_tasks.frontier.cells import Cells
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.frontier.inspect.request_counts import RequestCounts
@@ -26,8 +27,8 @@ def sites_or_all(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.argument("sites", nargs=-1)(with_all)
 
 
-def selected_sites(frontier: Frontier, sites: tuple[str, ...], *, everything: bool) -> list[str]:
-    """Return the names of the sites that a command is for.
+def selected_sites(cells: Cells, sites: tuple[str, ...], *, everything: bool) -> dict[str, Frontier]:
+    """Return the sites that a command is for, each with the frontier of its cell.
 
     Raises:
         UsageError: neither a site nor --all was given, or both.
@@ -36,7 +37,7 @@ def selected_sites(frontier: Frontier, sites: tuple[str, ...], *, everything: bo
     # No default: a forgotten name must not stop every site.
     if everything == bool(sites):
         raise click.UsageError("name SITES, or all with --all")
-    return chosen_sites(frontier, sites)
+    return chosen_sites(cells, sites)
 
 
 @click.command(
@@ -59,29 +60,38 @@ def command(sites: tuple[str, ...], *, everything: bool, drain: bool, wait: bool
     Exit code 1 when --wait ends before the sites are quiet. They stay paused.
     """
     settings = load_settings()
-    frontier, by = open_frontier(settings), operator(why)
-    names = selected_sites(frontier, sites, everything=everything)
-    for name in names:
+    cells, by = open_cells(settings), operator(why)
+    chosen = selected_sites(cells, sites, everything=everything)
+    for name, frontier in chosen.items():
         (frontier.sites.drain if drain else frontier.sites.pause)(name, by)
-    store_decisions(settings, frontier)
+    store_decisions(settings, cells)
     if wait:
-        wait_until(frontier, names, _is_empty if drain else _is_quiet, within_s)
+        wait_until(chosen, _is_empty if drain else _is_quiet, within_s)
     # Counted anew, since sites became quiet while the command waited.
-    for counts in Inspector(frontier).count_all(names):
+    for counts in count_sites(chosen):
         done = f"drains, {counts.open} open, no new scan" if drain else f"is paused, {counts.leased} being fetched"
         click.echo(f"{counts.site} {done}; go on with: crawl-tasks resume {counts.site}")
 
 
-def wait_until(
-    frontier: Frontier, sites: Sequence[str], is_quiet: Callable[[RequestCounts], bool], within_s: float
-) -> None:
+def count_sites(sites: Mapping[str, Frontier]) -> list[RequestCounts]:
+    """Return the counts of sites in their order, in few calls to each cell."""
+    frontiers = {id(frontier): frontier for frontier in sites.values()}.values()
+    counted = {
+        counts.site: counts
+        for frontier in frontiers
+        for counts in Inspector(frontier).count_all([name for name, one in sites.items() if one is frontier])
+    }
+    return [counted[name] for name in sites]
+
+
+def wait_until(sites: Mapping[str, Frontier], is_quiet: Callable[[RequestCounts], bool], within_s: float) -> None:
     """Wait until every site is quiet.
 
     Raises:
         CrawlError: a site is not quiet in time.
     """
     deadline = time.monotonic() + within_s
-    while busy := [counts.site for counts in Inspector(frontier).count_all(sites) if not is_quiet(counts)]:
+    while busy := [counts.site for counts in count_sites(sites) if not is_quiet(counts)]:
         if time.monotonic() > deadline:
             see = f"wait longer with --within, or see: crawl-tasks status {busy[0]}"
             raise CrawlError(f"not quiet after {within_s:g} s: {', '.join(busy)}; {see}")

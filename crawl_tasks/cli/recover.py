@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import click
 
-from crawl_tasks.cli.backend import open_frontier
+from crawl_tasks.cli.backend import open_cells
 from crawl_tasks.cli.help_text import examples
 from crawl_tasks.cli.local_environment import redis_for
-from crawl_tasks.frontier.admin.admin import Admin
 from crawl_tasks.local.signals import Interrupts
 from crawl_tasks.recovery.rebuild import Rebuilt, known_sites
 from crawl_tasks.settings import load_settings
@@ -30,18 +29,24 @@ def command(force: bool) -> None:
         redis_for(settings, interrupts) as url,
         Store(settings.database_url) as store,
     ):
-        frontier = open_frontier(settings.model_copy(update={"redis_url": url}))
-        if store.epoch() is None:
+        cells = open_cells(settings.model_copy(update={"redis_url": url}))
+        if all(store.epoch(cell) is None for cell in cells.names):
             click.echo("the database holds nothing to rebuild from; to begin: crawl-tasks sites check")
             return
-        if not (force or Admin(frontier).restore.is_lost(store.epoch())):
+        done: list[Rebuilt] = []
+
+        def report(rebuilt: Rebuilt) -> None:
+            done.append(rebuilt)
+            click.echo(
+                f"{rebuilt.site}: {rebuilt.ready} requests are open again, {rebuilt.known} pages are known,"
+                f" {rebuilt.boards} boards keep their schedule"
+            )
+
+        for frontier in cells:
+            rebuild = prepare_rebuild(frontier, store, settings.contact, cells)
+            if force:
+                rebuild.run(known_sites(frontier, store, cells), report, walk=True)
+            else:
+                rebuild.run_if_lost(report)
+        if not done:
             click.echo("nothing is lost: Redis holds the ledger that the database was filled from; --force rebuilds it")
-            return
-        prepare_rebuild(frontier, store, settings.contact).run(known_sites(frontier, store), _report, walk=force)
-
-
-def _report(rebuilt: Rebuilt) -> None:
-    click.echo(
-        f"{rebuilt.site}: {rebuilt.ready} requests are open again, {rebuilt.known} pages are known,"
-        f" {rebuilt.boards} boards keep their schedule"
-    )

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from crawl_tasks.errors import ConfigError, StoreError
 from crawl_tasks.frontier.admin.admin import Admin
-from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.frontier.cells import Cells
 from crawl_tasks.settings import Settings
 from crawl_tasks.store.upsert import Store
 from crawl_tasks.worker.ledger_watch import LOST, prepare_rebuild
 
 
-def require_ledger(settings: Settings, frontier: Frontier) -> None:
+def require_ledger(settings: Settings, cells: Cells) -> None:
     """Refuse a Redis without the ledger of the database, or rebuild that ledger where CRAWL_RECOVER=auto.
 
     Raises:
@@ -23,8 +23,9 @@ def require_ledger(settings: Settings, frontier: Frontier) -> None:
         # Nothing is stored yet, or the database is broken, which the store task reports.
         return
     with store:
-        if not Admin(frontier).restore.is_lost(store.epoch()):
+        if not any(Admin(frontier).restore.is_lost(store.epoch(frontier.cell)) for frontier in cells):
             return
         if settings.recover == "ask":
             raise ConfigError(f"{LOST} (or set CRAWL_RECOVER=auto, and it is done by itself)")
-        prepare_rebuild(frontier, store, settings.contact).run_if_lost(lambda _: None)
+        for frontier in cells:
+            prepare_rebuild(frontier, store, settings.contact, cells).run_if_lost(lambda _: None)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import click
 
-from crawl_tasks.cli.backend import chosen_sites, open_frontier
+from crawl_tasks.cli.backend import chosen_sites, open_cells
 from crawl_tasks.cli.exits import Exit
 from crawl_tasks.cli.help_text import examples
 from crawl_tasks.cli.safe_text import printable
@@ -53,8 +53,7 @@ def command(ctx: click.Context, name: str, since: int | None) -> None:
     beside the crawl, and again after it was cut off. Exit code 1 when a page could not be read.
     """
     settings = load_settings()
-    frontier = open_frontier(settings)
-    chosen_sites(frontier, (name,))
+    frontier = chosen_sites(open_cells(settings), (name,))[name]
     site = SiteRegistry(frontier, settings.contact, read_steps(settings.items)).latest(name)
     files = archive_files(settings.archive_dir, name)
     until_ms = frontier.clock_ms()

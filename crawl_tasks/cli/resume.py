@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from crawl_tasks.cli.backend import open_frontier
+from crawl_tasks.cli.backend import open_cells
 from crawl_tasks.cli.help_text import examples
 from crawl_tasks.cli.operator import operator, store_decisions, why_option
 from crawl_tasks.cli.pause import selected_sites, sites_or_all
@@ -17,8 +17,8 @@ from crawl_tasks.settings import load_settings
 def command(sites: tuple[str, ...], everything: bool, why: str) -> None:
     """Go on with SITES, or with all, after pause."""
     settings = load_settings()
-    frontier, by = open_frontier(settings), operator(why)
-    for name in selected_sites(frontier, sites, everything=everything):
+    cells, by = open_cells(settings), operator(why)
+    for name, frontier in selected_sites(cells, sites, everything=everything).items():
         frontier.sites.resume(name, by)
         click.echo(f"{name} goes on")
-    store_decisions(settings, frontier)
+    store_decisions(settings, cells)

@@ -16,13 +16,13 @@ from crawl_tasks.cli.since_option import SinceOption
 from crawl_tasks.cli.site_removal import without_removed
 from crawl_tasks.cli.sites import checked_sites
 from crawl_tasks.cli.summary import crawl_stats, is_clean, stats_text
-from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.frontier.cells import Cells
 from crawl_tasks.local.jobs import Workers
 from crawl_tasks.local.signals import Terminated
 from crawl_tasks.model import Reach
 from crawl_tasks.model.own_counters import take_counted
+from crawl_tasks.monitor.cell_snapshots import snapshot_cells
 from crawl_tasks.monitor.progress import Progress
-from crawl_tasks.monitor.snapshot import take_snapshot
 from crawl_tasks.monitor.web.static_report import crawl_report, require_place, write_report
 from crawl_tasks.settings import load_settings
 from crawl_tasks.sites.schema import Site
@@ -113,7 +113,7 @@ def command(
     )
     progress = Progress("run")
     with local_environment(settings, progress.say) as here:
-        chosen = without_removed(here.frontier, chosen, sites)
+        chosen = without_removed(here.cells, chosen, sites)
         names = [site.name for site in chosen]
         # An export holds only rows that this run added or changed, not the whole past of the sites.
         before = known_rows(here.settings.database_url, names) if out is not None else frozenset()
@@ -126,14 +126,14 @@ def command(
     ctx.exit(code)
 
 
-def tell_end(frontier: Frontier, sites: Iterable[Site], finish: Finish) -> None:
+def tell_end(cells: Cells, sites: Iterable[Site], finish: Finish) -> None:
     """Tell the hooks of some sites that their crawl has ended."""
     hooks = HookRunner()
     for site in sites:
         hooks.tell(site.name, site.hooks, "site_finished", reason=finish.value)
     hooks.finish(HANGS_AFTER_S)
-    if counted := take_counted():
-        frontier.count_own(counted)
+    for name, counted in take_counted().items():
+        cells.of(name).count_own({name: counted})
 
 
 def known_rows(database_url: str, sites: list[str]) -> frozenset[int]:
@@ -159,12 +159,13 @@ def crawl(
     except KeyboardInterrupt as stop:
         finish = Finish.INTERRUPTED
         code = Exit.TERMINATED if isinstance(stop, Terminated) else Exit.INTERRUPTED
-    here.frontier.sites.run_only((), 0)
+    for frontier in here.cells:
+        frontier.sites.run_only((), 0)
     # Interrupted before the crawl began: there is nothing to sum up.
     if start is None:
         return code
-    tell_end(here.frontier, plan.sites, finish)
-    end = take_snapshot(here.frontier, [site.name for site in plan.sites])
+    tell_end(here.cells, plan.sites, finish)
+    end = snapshot_cells(here.cells, here.cells.find(site.name for site in plan.sites))
     stats = crawl_stats(start, end, stored.now(), finish)
     click.echo("crawl stats")
     click.echo(stats_text(stats))

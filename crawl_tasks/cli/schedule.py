@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import islice
 
 import click
 
-from crawl_tasks.cli.backend import chosen_sites, open_frontier
+from crawl_tasks.cli.backend import chosen_sites, open_cells
 from crawl_tasks.cli.help_text import examples
 from crawl_tasks.cli.operator import operator, store_decisions, why_option
 from crawl_tasks.cli.safe_text import echo_json, printable
@@ -16,10 +16,12 @@ from crawl_tasks.errors import ConfigError
 from crawl_tasks.frontier.admin.admin import Admin
 from crawl_tasks.frontier.admin.board_schedule import Act
 from crawl_tasks.frontier.admin.failed import Selection
+from crawl_tasks.frontier.cells import Cells
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.frontier.inspect.reads import BoardState
 from crawl_tasks.model import Stage, State
+from crawl_tasks.monitor.cell_snapshots import join
 from crawl_tasks.monitor.freshness import SHARE, expected_delay_s
 from crawl_tasks.monitor.humanize import duration
 from crawl_tasks.monitor.problems.registry import CurrentProblems
@@ -85,11 +87,9 @@ def list_(sites: tuple[str, ...], most: int, as_json: bool) -> None:
     Where posts were stored since the site is watched, also how long after posting: the median and the 95th percentile.
     By the priced schedule also the new replies that a board is expected to have, and within how long they are found.
     """
-    frontier = open_frontier()
-    now_ms = frontier.clock_ms()
-    chosen = chosen_sites(frontier, sites)
-    rows = _boards_of(frontier, chosen)
-    for site, board in islice(rows, most):
+    chosen = chosen_sites(open_cells(), sites)
+    rows = _boards_of(chosen)
+    for site, board, now_ms in islice(rows, most):
         row = {"site": site, **board_row(board), "now_ms": now_ms}
         if as_json:
             echo_json(row)
@@ -99,7 +99,7 @@ def list_(sites: tuple[str, ...], most: int, as_json: bool) -> None:
     if not as_json and next(rows, None):
         click.echo(f"more boards are not shown; --most {most} is the limit")
     for site in () if as_json else chosen:
-        _show_expected(frontier, site)
+        _show_expected(chosen[site], site)
 
 
 def _show_expected(frontier: Frontier, site: str) -> None:
@@ -115,10 +115,12 @@ def _show_expected(frontier: Frontier, site: str) -> None:
     click.echo(f"{site}: {expected}")
 
 
-def _boards_of(frontier: Frontier, sites: list[str]) -> Iterator[tuple[str, BoardState]]:
-    for site in sites:
+def _boards_of(sites: Mapping[str, Frontier]) -> Iterator[tuple[str, BoardState, int]]:
+    """Yield the boards of sites, each with the time by the clock of its Redis."""
+    for site, frontier in sites.items():
+        now_ms = frontier.clock_ms()
         for board in Inspector(frontier).boards(site):
-            yield site, board
+            yield site, board, now_ms
 
 
 def board_line(site: str, board: BoardState, now_ms: int) -> str:
@@ -199,17 +201,18 @@ def set_(places: tuple[str, ...], interval_s: float | None, site_file: bool, why
 def now(places: tuple[str, ...]) -> None:
     """Make boards due now. A board that is being scanned is scanned again afterwards."""
     _change(places, Act.NOW, "due now")
-    for line in obstacles(open_frontier(), list(dict.fromkeys(place.partition("/")[0] for place in places))):
+    chosen = chosen_sites(open_cells(), tuple(dict.fromkeys(place.partition("/")[0] for place in places)))
+    for line in obstacles(chosen):
         click.echo(line, err=True)
 
 
-def obstacles(frontier: Frontier, sites: list[str]) -> Iterator[str]:
+def obstacles(sites: Mapping[str, Frontier]) -> Iterator[str]:
     """Yield the reasons why no scan of some sites begins, with remedies."""
-    snapshot = take_snapshot(frontier, sites)
+    snapshot = join([take_snapshot(frontier, [site]) for site, frontier in sites.items()])
     problems = CurrentProblems(snapshot)
     found = [*problems.installation, *(one for site in snapshot.sites for one in problems.own(site))]
     yield from (one.advice() for one in found if one.name in HOLDING_SCANS and one.subject not in _OTHER_QUEUES)
-    for site in sites:
+    for site, frontier in sites.items():
         parked = Admin(frontier).failed.requests.list(Selection(site, State.PARKED, stage=Stage.LIST))
         boards = sorted({one.request.key for one in islice(parked, MOST_PARKED)})
         if boards:
@@ -239,19 +242,19 @@ def go(places: tuple[str, ...], why: str) -> None:
 
 def _change(places: tuple[str, ...], act: Act, outcome: str, interval_ms: int = 0, why: str = "") -> None:
     settings = load_settings()
-    frontier, by = open_frontier(settings), operator(why)
-    for site, boards in _wanted(frontier, places).items():
-        done = Admin(frontier).board_schedule.change(site, boards, act, interval_ms, by)
+    cells, by = open_cells(settings), operator(why)
+    for site, boards in _wanted(cells, places).items():
+        done = Admin(cells.of(site)).board_schedule.change(site, boards, act, interval_ms, by)
         held = f", {done.held} stay held" if done.held else ""
         click.echo(f"{site}: {done.changed} {'board' if done.changed == 1 else 'boards'} {outcome}{held}")
-    store_decisions(settings, frontier)
+    store_decisions(settings, cells)
 
 
-def _wanted(frontier: Frontier, places: tuple[str, ...]) -> dict[str, list[str]]:
+def _wanted(cells: Cells, places: tuple[str, ...]) -> dict[str, list[str]]:
     wanted: dict[str, list[str]] = {}
     for place in places:
         site, _, board = place.partition("/")
-        chosen_sites(frontier, (site,))
+        frontier = chosen_sites(cells, (site,))[site]
         known = [state.board for state in Inspector(frontier).boards(site)]
         if board and board not in known:
             raise ConfigError(f"site {site} has no board {board!r}; crawl-tasks schedule list {site} names them")

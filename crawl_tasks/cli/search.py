@@ -50,7 +50,7 @@ def command(words: tuple[str, ...], *, limit: int, as_json: bool, **choice: Unpa
         SearchIndex(settings.state_dir / "search.db", store) as index,
     ):
         index.update(lambda number: click.echo(f"{number} rows taken into the index", err=True))
-        hits = index.search(query, selection, limit)
+        hits = index.search(query, selection, selection.sources(), limit)
     if as_json:
         with opened("-", overwrite=True) as file:
             writer = row_writer(FileFormat.JSONL, file, selection.sources())

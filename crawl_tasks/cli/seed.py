@@ -10,7 +10,7 @@ from typing import NamedTuple, TextIO
 
 import click
 
-from crawl_tasks.cli.backend import open_frontier
+from crawl_tasks.cli.backend import open_cells
 from crawl_tasks.cli.exits import Exit
 from crawl_tasks.cli.help_text import examples
 from crawl_tasks.cli.safe_text import printable
@@ -100,7 +100,12 @@ def command(
     if whole and boards:
         raise click.UsageError("--whole is of threads: name posts or addresses, no --board")
     seed_run = SeedRun(
-        open_frontier(), site, priority, Reach(pages or 0, since or 0), is_again=again or whole, is_whole=whole
+        open_cells().of(site),
+        site,
+        priority,
+        Reach(pages or 0, since or 0),
+        is_again=again or whole,
+        is_whole=whole,
     )
     refused = 0
     for target in _targets(boards, posts, urls, addresses or ()):

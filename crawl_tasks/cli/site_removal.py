@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime
 
 import click
 
-from crawl_tasks.cli.backend import chosen_sites, open_frontier
+from crawl_tasks.cli.backend import chosen_sites, open_cells
 from crawl_tasks.cli.help_text import examples
 from crawl_tasks.cli.operator import operator, store_decisions, why_option
 from crawl_tasks.cli.safe_text import printable
@@ -41,9 +41,10 @@ def remove(name: str, *, data: bool, yes: bool, why: str) -> None:
     `sites check` and `run` leave out a removed site, although its file is there, until they are given its name.
     """
     settings = load_settings()
-    frontier = open_frontier(settings)
-    if name not in removed_sites(frontier, [name]):
-        chosen_sites(frontier, (name,))
+    cells = open_cells(settings)
+    if name not in removed_sites(cells, [name]):
+        chosen_sites(cells, (name,))
+    frontier = cells.of(name)
     if not yes:
         click.confirm(f"Remove {name}{' and all that is stored of it' if data else ''}?", abort=True)
     with database_of(settings, frontier, name) if data else nullcontext() as store:
@@ -53,7 +54,7 @@ def remove(name: str, *, data: bool, yes: bool, why: str) -> None:
             later = f"crawl-tasks sites remove {name} --data"
             store_waiting(frontier, store, f"{name} is removed, but its last pages are not stored; later: {later}")
             store.erase(name)
-    store_decisions(settings, frontier)
+    store_decisions(settings, [frontier])
     click.echo(f"{name} is removed{', with all that was stored of it' if data else '; what is stored of it stays'}")
 
 
@@ -74,8 +75,7 @@ def flush(name: str, *, guard: bool, queue: bool, yes: bool, why: str) -> None:
     if not (guard or queue):
         raise click.UsageError("name what to flush: --guard, --queue, or both")
     settings = load_settings()
-    frontier = open_frontier(settings)
-    chosen_sites(frontier, (name,))
+    frontier = chosen_sites(open_cells(settings), (name,))[name]
     if not yes:
         what = " and ".join(word for word, is_meant in (("guard", guard), ("queue", queue)) if is_meant)
         click.confirm(f"Flush the {what} of {name}?", abort=True)
@@ -84,7 +84,7 @@ def flush(name: str, *, guard: bool, queue: bool, yes: bool, why: str) -> None:
     # Behind the queue: what is dropped meanwhile would be known.
     if guard:
         frontier.sites.flush_guard(name, operator(why))
-        store_decisions(settings, frontier)
+        store_decisions(settings, [frontier])
         click.echo(f"{name}: no page is known; each is fetched when it is listed")
 
 
@@ -97,21 +97,22 @@ def database_of(settings: Settings, frontier: Frontier, name: str) -> Iterator[S
         StoreError: it cannot be used.
     """
     with Store(settings.database_url) as store:
-        if store.epoch() not in (None, Admin(frontier).restore.epoch()):
+        if store.epoch(frontier.cell) not in (None, Admin(frontier).restore.epoch()):
             raise ConfigError(f"{name}: CRAWL_DATABASE_URL is not the database of this crawl; nothing was changed")
         yield store
 
 
-def store_waiting(frontier: Frontier, store: Store, failure: str) -> None:
-    """Store what waits in the outbox now.
+def store_waiting(frontier: Frontier, store: Store | None, failure: str) -> None:
+    """Store what waits in the outbox now, without a store by waiting for the store workers.
 
     Raises:
         StoreError: the pages are not stored in time. The message is that of the failure.
     """
     newest, deadline = frontier.outbox.newest(), time.monotonic() + OUTBOX_WAIT_S
-    consumer = OutboxConsumer(frontier, lambda: store, batch=500, worth=1)
+    consumer = OutboxConsumer(frontier, lambda: store, batch=500, worth=1) if store is not None else None
     while frontier.outbox.has_until(newest):
-        consumer.run()
+        if consumer is not None:
+            consumer.run()
         if time.monotonic() > deadline:
             raise StoreError(failure)
         time.sleep(0.1)
@@ -120,12 +121,11 @@ def store_waiting(frontier: Frontier, store: Store, failure: str) -> None:
 @click.command("list", short_help="Show publishers and decisions.", epilog=examples("crawl-tasks sites list"))
 def list_() -> None:
     """List the published sites with the directory that published each, and all decisions of operators."""
-    frontier = open_frontier()
-    decisions = Admin(frontier).decisions
-    for name in frontier.sites.names():
+    for name, frontier in open_cells().sites().items():
         publisher = frontier.sites.publisher(name) or "an older version"
-        click.echo(f"{name}: published from {printable(publisher)}")
-        for one in decisions.of([name]):
+        cell = f" to the cell {frontier.cell}" if frontier.cell else ""
+        click.echo(f"{name}: published from {printable(publisher)}{cell}")
+        for one in Admin(frontier).decisions.of([name]):
             click.echo(f"  {told(one)}")
 
 
@@ -136,18 +136,18 @@ def told(decision: Decision) -> str:
     return printable(f"{decision.subject}: {decision.value}, {since}{by}{decision.why and ': '}{decision.why}")
 
 
-def removed_sites(frontier: Frontier, names: list[str]) -> dict[str, Decision]:
+def removed_sites(cells: Iterable[Frontier], names: list[str]) -> dict[str, Decision]:
     """Return the removals that stand, of the sites of these names."""
-    return {one.site: one for one in Admin(frontier).decisions.of(names) if one.is_removal}
+    return {one.site: one for frontier in cells for one in Admin(frontier).decisions.of(names) if one.is_removal}
 
 
-def without_removed(frontier: Frontier, sites: list[Site], named: tuple[str, ...]) -> list[Site]:
+def without_removed(cells: Iterable[Frontier], sites: list[Site], named: tuple[str, ...]) -> list[Site]:
     """Return the sites that were named, or all but the removed ones, of which each is told.
 
     Raises:
         ConfigError: no site is left.
     """
-    removed = {} if named else removed_sites(frontier, [site.name for site in sites])
+    removed = {} if named else removed_sites(cells, [site.name for site in sites])
     for name, one in removed.items():
         click.echo(f"{name}: left out, {told(one)}; crawl-tasks sites check {name} brings it back", err=True)
     if not (left := [site for site in sites if site.name not in removed]):

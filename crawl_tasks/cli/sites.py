@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import Iterable
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import click
 
-from crawl_tasks.cli.backend import open_frontier
+from crawl_tasks.cli.backend import open_cells
 from crawl_tasks.cli.help_text import examples
 from crawl_tasks.cli.operator import operator, store_decisions
 from crawl_tasks.cli.require_ledger import require_ledger
 from crawl_tasks.cli.safe_text import printable
 from crawl_tasks.cli.site_removal import flush, list_, remove, without_removed
+from crawl_tasks.cli.site_transfer import move
 from crawl_tasks.discovery.replay import Difference, cases_of, replay
-from crawl_tasks.errors import ConfigError, SiteError
-from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.errors import BackendError, ConfigError, RedisUnreachable, SiteError
+from crawl_tasks.fetch.browser import missing
+from crawl_tasks.frontier.cells import Cells
 from crawl_tasks.items.pipeline import ItemPipeline
+from crawl_tasks.logs import hide_passwords
 from crawl_tasks.model import Stage
 from crawl_tasks.monitor.humanize import counted
 from crawl_tasks.registry.site_publisher import check_addresses, is_public, publish_site, require_contact
@@ -35,10 +39,11 @@ _SUFFIXES = (".yaml", ".yml")
 
 @click.group(epilog=examples("crawl-tasks sites check", "crawl-tasks sites list", "crawl-tasks sites remove demo"))
 def command() -> None:
-    """Check the site files and publish them to the workers, list, flush and remove sites."""
+    """Check the site files and publish them to the workers, list, flush, move and remove sites."""
 
 
 command.add_command(list_)
+command.add_command(move)
 command.add_command(flush)
 command.add_command(remove)
 
@@ -57,20 +62,37 @@ def check(name: str | None, publish: bool) -> None:
     sites = checked_sites(settings, (name,) if name else ())
     for site in sites:
         click.echo(describe(site))
-        for line in (*doubles(site), *unfit_revision(site)):
+        for line in (*doubles(site), *unfit_revision(site), *undrawn(site)):
             click.echo(f"{site.name}: {line}", err=True)
     check_cases(settings, sites)
     if publish:
-        frontier = open_frontier(settings)
-        require_ledger(settings, frontier)
-        sites = without_removed(frontier, sites, (name,) if name else ())
-        for site in sites:
-            if moved := publish_site(frontier, site, settings.contact, publisher_of(settings)):
-                click.echo(f"{site.name}: {counted(moved, 'failed page')} with another address now, ready again")
-        click.echo(f"published: {', '.join(site.name for site in sites)}")
+        cells = open_cells(settings)
+        require_ledger(settings, cells)
+        sites = without_removed(cells, sites, (name,) if name else ())
+        published = publish_all(settings, cells, sites)
+        click.echo(f"published: {', '.join(published)}")
         if not name:
-            _withdraw_others(frontier, settings, {site.name for site in sites})
-        store_decisions(settings, frontier)
+            _withdraw_others(cells, settings, {site.name for site in sites})
+        store_decisions(settings, cells)
+        if len(published) < len(sites):
+            raise BackendError("; ".join(map(str, cells.down.values())))
+
+
+def publish_all(settings: Settings, cells: Cells, sites: Iterable[Site]) -> list[str]:
+    """Publish sites to their cells, and return the names of the published ones. The others are told."""
+    published = []
+    for site in sites:
+        try:
+            moved = publish_site(cells.of(site.name), site, settings.contact, publisher_of(settings))
+        except RedisUnreachable as error:
+            if not cells.down:
+                raise
+            click.echo(f"{site.name}: not published: {hide_passwords(str(error))}", err=True)
+            continue
+        published.append(site.name)
+        if moved:
+            click.echo(f"{site.name}: {counted(moved, 'failed page')} with another address now, ready again")
+    return published
 
 
 def publisher_of(settings: Settings) -> str:
@@ -78,11 +100,11 @@ def publisher_of(settings: Settings) -> str:
     return f"{socket.gethostname()}:{settings.sites_dir.resolve()}"
 
 
-def _withdraw_others(frontier: Frontier, settings: Settings, names: set[str]) -> None:
+def _withdraw_others(cells: Cells, settings: Settings, names: set[str]) -> None:
     """Withdraw the sites that this directory published and has no file of any more."""
     # Not those of other hosts and directories: each operator's files decide about the sites that they published.
-    for name in sorted(set(frontier.sites.names()) - names):
-        if frontier.sites.withdraw(name, publisher_of(settings), operator()):
+    for name, frontier in cells.sites().items():
+        if name not in names and frontier.sites.withdraw(name, publisher_of(settings), operator()):
             click.echo(f"{name}: its file is gone, so that no scan begins; for good: crawl-tasks sites remove {name}")
 
 
@@ -189,6 +211,12 @@ def _claim_hosts(site: Site, owners: dict[str, Site], path: Path) -> None:
                 f"{path}: base: {host} is the host of site {owner.name} too, and it would be asked at the pace of both;"
                 " put the boards into one file"
             )
+
+
+def undrawn(site: Site) -> list[str]:
+    """Return a warning for a site with pages that cannot be drawn on this machine."""
+    lack = missing() if site.rendered else ""
+    return [f"here no worker can serve the queue render: {lack}"] if lack else []
 
 
 def doubles(site: Site) -> list[str]:

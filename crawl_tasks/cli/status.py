@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import nullcontext
 from itertools import islice
 
@@ -11,14 +11,16 @@ import click
 from rich.console import Console
 from rich.live import Live
 
-from crawl_tasks.cli.backend import chosen_sites, open_frontier
+from crawl_tasks.cli.backend import chosen_sites, name_standing, open_cells
 from crawl_tasks.cli.help_text import examples
 from crawl_tasks.cli.safe_text import echo_json
-from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.frontier.cells import Cells
+from crawl_tasks.monitor.cell_snapshots import snapshot_cells
 from crawl_tasks.monitor.progress import Progress, plain_text
 from crawl_tasks.monitor.report import snapshot_row
-from crawl_tasks.monitor.snapshot import Snapshot, take_snapshot
+from crawl_tasks.monitor.snapshot import Snapshot
 from crawl_tasks.monitor.top import COLUMNS, recent, top_table
+from crawl_tasks.settings import Settings, load_settings
 
 
 @click.command(
@@ -54,10 +56,11 @@ def command(sites: tuple[str, ...], *, watch: bool, sort: str | None, most: int,
     """
     if sort and as_json:
         raise click.UsageError("--sort is for people; sort --json with jq")
-    frontier = open_frontier()
+    settings = load_settings()
+    cells = open_cells(settings)
     # Only for its error: a misspelt site ends the command with the names of the published ones.
-    chosen_sites(frontier, sites)
-    snapshots = _snapshots(frontier, sites, every_s)
+    chosen_sites(cells, sites)
+    snapshots = _snapshots(settings, cells, sites, every_s)
     if sort:
         _show_table(snapshots, sort, most, is_followed=watch)
     elif watch and not as_json:
@@ -72,10 +75,11 @@ def command(sites: tuple[str, ...], *, watch: bool, sort: str | None, most: int,
                 click.echo(plain_text(snapshot))
 
 
-def _snapshots(frontier: Frontier, sites: Sequence[str], every_s: float) -> Iterator[Snapshot]:
+def _snapshots(settings: Settings, cells: Cells, sites: tuple[str, ...], every_s: float) -> Iterator[Snapshot]:
     """Yield a snapshot every `every_s` seconds, of the named sites or of all, including newly published ones."""
     while True:
-        yield take_snapshot(frontier, sites)
+        # A named site may move to another cell meanwhile.
+        yield name_standing(settings, snapshot_cells(cells, chosen_sites(cells, sites) if sites else None))
         time.sleep(every_s)
 
 

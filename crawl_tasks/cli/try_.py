@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from crawl_tasks.cli.backend import chosen_sites, open_frontier
+from crawl_tasks.cli.backend import chosen_sites, open_cells
 from crawl_tasks.cli.exits import Exit
 from crawl_tasks.cli.help_text import examples
 from crawl_tasks.cli.one_page import by_address, one_fetcher, page_row
@@ -120,8 +120,7 @@ def _read_address(address: str, settings: Settings, *, save: bool, body: bool) -
 
 def _read_kept(name: str, settings: Settings, stages: list[Stage], *, save: bool, revive: bool) -> bool:
     """Read the kept pages by the site file as it is now. Return whether no field is missing."""
-    frontier = open_frontier(settings)
-    chosen_sites(frontier, (name,))
+    frontier = chosen_sites(open_cells(settings), (name,))[name]
     pages = [kept for stage in stages for kept in frontier.kept_pages.kept(name, stage)]
     if not pages:
         click.echo(f"no page of {name} is kept")

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
+from typing import Self
 
 from crawl_tasks.errors import FetchError
-from crawl_tasks.fetch.fetcher import Fetcher, FetchPolicy
+from crawl_tasks.fetch.fetch_policy import FetchPolicy, RenderPolicy
+from crawl_tasks.fetch.fetcher import Fetcher
 from crawl_tasks.model import Fetched, Request, Stage
 
 MOST_PAGES = 36
@@ -43,6 +46,12 @@ class HttpProbe:
         if isinstance(known, FetchError):
             raise known
         return known
+
+    def drawing(self) -> Self:
+        """Let a browser draw all pages from now on, and return this probe without the pages so far."""
+        self._policy = replace(self._policy, render={Stage.LIST: RenderPolicy()})
+        self._seen.clear()
+        return self
 
     def crawl_delay_s(self, url: str) -> float | None:
         """Return the Crawl-delay of the address's robots.txt in seconds, after a first fetch from that host."""

@@ -13,6 +13,7 @@ from crawl_tasks.discovery.findings import Findings, site_file
 from crawl_tasks.discovery.front_page import asks_for_login, doors_of
 from crawl_tasks.discovery.http_probe import HttpProbe
 from crawl_tasks.discovery.links import path_of
+from crawl_tasks.discovery.page_rendering import discover_drawn, is_script_frame
 from crawl_tasks.discovery.site_address import SiteAddress
 from crawl_tasks.errors import AccessDenied, ConfigError, PageError, ParseError, RefusedAddress
 from crawl_tasks.model import Stage
@@ -61,6 +62,8 @@ def discover(probe: HttpProbe, place: SiteAddress, name: str, engine: str | None
         if behind is not None and behind.boards and (other in doors or kind_of_start(behind, discovery.front)):
             return _from(behind, discovery)
     proposed = discovery.by_proposal()
+    if not proposed.boards and is_script_frame(discovery.front):
+        proposed = discover_drawn(probe, discovery.place, name, contact)
     if proposed.boards:
         return proposed
     url = discovery.place.url

@@ -6,10 +6,11 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import NamedTuple
 
 from crawl_tasks.fetch.login_sessions import LoginPolicy
 from crawl_tasks.fetch.throttle import Clock
-from crawl_tasks.model import Fetched, HttpRequest, Request
+from crawl_tasks.model import Fetched, HttpRequest, Request, Stage
 from crawl_tasks.proxy import Proxy
 
 Build = Callable[[Request, dict[str, str]], HttpRequest]
@@ -23,6 +24,17 @@ _PRODUCT = re.compile(r"(?:.*?\bcompatible;\s*)?([A-Za-z_][A-Za-z0-9_\-]*)")
 _HARMLESS = frozenset({"accept", "accept-language", "dnt", "upgrade-insecure-requests", "cache-control", "pragma"})
 
 
+class RenderPolicy(NamedTuple):
+    """The terms by which the browser draws a page: schema.py describes them."""
+
+    wait_for: str = ""
+    quiet_s: float = 0.5
+    scroll: int = 0
+    click_more: str = ""
+    response: str = ""
+    timezone: str = "UTC"
+
+
 @dataclass(frozen=True, slots=True)
 class FetchPolicy:
     """The settings by which a site's pages are fetched.
@@ -32,7 +44,7 @@ class FetchPolicy:
     `user_agent`). `headers` may hold secrets. They go to `origin` only (empty: the origin of the requested page),
     except for those that say nothing about us. `proxy` replaces the installation's (None: the installation's).
     `build` makes the request for a page, `prepare` changes each one, `on_response` sees each page first: None for none.
-    `read_from` reads pages in place of the network.
+    `read_from` reads pages in place of the network. `render` has the stages whose pages the browser draws.
     """
 
     user_agent: str
@@ -53,6 +65,7 @@ class FetchPolicy:
     read_from: ReadFrom | None = None
     cookies: bool = False
     login: LoginPolicy | None = None
+    render: Mapping[Stage, RenderPolicy] = field(default_factory=dict)
 
     def request_for(self, request: Request) -> HttpRequest:
         """Return the request for a page, with all headers of the site."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING
 
 from crawl_tasks.errors import (
     AccessDenied,
@@ -32,6 +34,9 @@ from crawl_tasks.fetch.warc_records import RequestResponse
 from crawl_tasks.fetch.web_archive import ClientRecords
 from crawl_tasks.model import Fetched, HttpRequest, Request
 from crawl_tasks.proxy import DIRECT, Proxy, read_proxy
+
+if TYPE_CHECKING:
+    from crawl_tasks.fetch.rendering import Rendering
 
 MOST_SESSIONS = 3
 """Sessions that one attempt uses. A guest's page is never taken for a member's: a hidden thread would count as gone."""
@@ -65,6 +70,7 @@ def build_fetcher(
     proxy: str = "",
     shelf: RobotsStore | None = None,
     sessions: Sessions | None = None,
+    is_sandboxed: bool = True,
 ) -> Fetcher:
     """Make a fetcher with the client of that name.
 
@@ -75,12 +81,14 @@ def build_fetcher(
         proxy: for the sites that name none.
         shelf: robots.txt files shared by all processes.
         sessions: sessions shared by all processes.
+        is_sandboxed: whether Chromium uses its own sandbox, where a page needs Chromium.
 
     Raises:
         SettingsError: there is no such client or file, or the proxy is none.
     """
     through = read_proxy(proxy, "CRAWL_PROXY")
-    return Fetcher(build_client(name, threads=threads, ca_file=ca_file), proxy=through, shelf=shelf, sessions=sessions)
+    client = build_client(name, threads=threads, ca_file=ca_file)
+    return Fetcher(client, proxy=through, shelf=shelf, sessions=sessions, is_sandboxed=is_sandboxed)
 
 
 class Fetcher:
@@ -93,6 +101,8 @@ class Fetcher:
         proxy: Proxy = DIRECT,
         shelf: RobotsStore | None = None,
         sessions: Sessions | None = None,
+        *,
+        is_sandboxed: bool = True,
     ) -> None:
         """Make a fetcher.
 
@@ -102,11 +112,15 @@ class Fetcher:
             proxy: for the sites that name none.
             shelf: robots.txt files shared by all processes (each process has its own if left out).
             sessions: sessions of the sites behind a login (this process' own if left out).
+            is_sandboxed: whether Chromium uses its own sandbox, where a page needs Chromium.
         """
         self._client = ClientRecords(client)
         self._sender = Sender(self._client, AddressGuard(resolver or Resolver(), proxy), shelf)
         self._sessions = sessions or Sessions(None, "")
         self._guests: dict[str, Session] = {}
+        self._is_sandboxed = is_sandboxed
+        self._lock = threading.Lock()
+        self._rendering: Rendering | None = None
 
     def fetch(
         self, request: Request, policy: FetchPolicy, validator: str = "", turn: Throttle = NO_THROTTLE
@@ -129,7 +143,7 @@ class Fetcher:
         if policy.login is not None:
             return self._fetch_as_member(request, policy, policy.login, clock, validator)
         visitor = self._guests.setdefault(request.site, Session()) if policy.cookies else None
-        return _page_of(self._exchange(request, policy, clock, validator=validator, session=visitor))
+        return _page_of(self._visit(request, policy, clock, validator, visitor))
 
     def _fetch_as_member(
         self, request: Request, policy: FetchPolicy, login: LoginPolicy, clock: Clock, validator: str
@@ -142,7 +156,7 @@ class Fetcher:
         session = self._sessions.session(request.site, login, send)
         try:
             for _ in range(MOST_SESSIONS):
-                answer = self._exchange(request, policy, clock, validator=validator, session=session)
+                answer = self._visit(request, policy, clock, validator, session)
                 if not login.may_be_guest(answer[0]) or self._sessions.is_member(login, send(session)):
                     return session.hide_in(_page_of(answer))._replace(is_behind_login=True)
                 session = self._sessions.renew(request.site, login, session, send)
@@ -150,6 +164,40 @@ class Fetcher:
         except PageError as error:
             error.args = (session.hide(str(error)),)
             raise
+
+    def _visit(
+        self, request: Request, policy: FetchPolicy, clock: Clock, validator: str, session: Session | None
+    ) -> Answer:
+        """Return a page and what it means, drawn by the browser where the site file says so."""
+        render = policy.render.get(request.stage)
+        if render is None:
+            return self._exchange(request, policy, clock, validator=validator, session=session)
+        rendering = self._renderer()
+        # Without the validator: the document may be an unchanged frame around new posts.
+        page, error = self._exchange(request, policy, clock, session=session)
+        if error is None:
+
+            def send(http: HttpRequest, policy: FetchPolicy, clock: Clock) -> Answer:
+                return self._exchange(request, policy, clock, http=http, session=session)
+
+            page = rendering.draw(page, request.site, render, policy, clock, send)
+        return page, error
+
+    def _renderer(self) -> Rendering:
+        """Return the rendering of this process, made for the first page that is drawn.
+
+        Raises:
+            NoTurn: this process cannot draw pages.
+        """
+        # The browser's modules cost 30 ms and 10 MB, which most sites do without.
+        from crawl_tasks.fetch.browser import Browser, missing  # noqa: PLC0415
+        from crawl_tasks.fetch.rendering import Rendering  # noqa: PLC0415
+
+        if lack := missing():
+            raise NoTurn(f"this page waits for a worker of the queue render; this one cannot draw it: {lack}")
+        with self._lock:
+            self._rendering = self._rendering or Rendering(Browser(is_sandboxed=self._is_sandboxed))
+            return self._rendering
 
     def _exchange(
         self,
@@ -208,8 +256,10 @@ class Fetcher:
         return self._client.recording()
 
     def close(self) -> None:
-        """Close every connection."""
+        """Close every connection, and the browser."""
         self._sender.close()
+        if self._rendering is not None:
+            self._rendering.close()
 
 
 Answer = tuple[Fetched, PageError | None]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 
 from crawl_tasks.model import Stage
-from crawl_tasks.queues import ROUTES, STAGE_TASKS, STORE_ITEMS
+from crawl_tasks.queues import STAGE_TASKS, STORE_ITEMS, STORE_QUEUE
 
 HINT_MARK = '"crawl_at":'
 """The mark of our hints in the raw text. Messages that other programs put on the queues lack the mark."""
@@ -18,7 +18,7 @@ HINT_MARK = '"crawl_at":'
 _EMBED = '{"callbacks":null,"errbacks":null,"chain":null,"chord":null}'
 
 
-def _hint(task: str, task_id: str, kwargs: str, argsrepr: str) -> str:
+def _hint(task: str, task_id: str, kwargs: str, argsrepr: str, queue: str) -> str:
     body = f"[[],{kwargs},{_EMBED}]"
     message = {
         "body": body,
@@ -45,7 +45,7 @@ def _hint(task: str, task_id: str, kwargs: str, argsrepr: str) -> str:
         "properties": {
             "correlation_id": task_id,
             "delivery_mode": 2,
-            "delivery_info": {"exchange": "", "routing_key": ROUTES[task]},
+            "delivery_info": {"exchange": "", "routing_key": queue},
             "priority": 0,
             "body_encoding": "utf-8",
             "delivery_tag": task_id,
@@ -56,15 +56,16 @@ def _hint(task: str, task_id: str, kwargs: str, argsrepr: str) -> str:
 
 
 def hint_templates() -> dict[str, str]:
-    """Return a message template for each queue, with the placeholders @SITE@, @RID@, @ADDRESS@ and @AT@."""
+    """Return the message templates of the stages and the store. Filled in: @SITE@, @RID@, @ADDRESS@, @QUEUE@, @AT@."""
     templates = {
         stage.value: _hint(
             STAGE_TASKS[stage],
             "@SITE@-@RID@-@AT@",
             '{"site":"@SITE@","rid":@RID@}',
             f"@SITE@ {stage.value} @ADDRESS@",
+            "@QUEUE@",
         )
         for stage in Stage
     }
-    templates["store"] = _hint(STORE_ITEMS, "store-@AT@", "{}", "outbox")
+    templates["store"] = _hint(STORE_ITEMS, "store-@AT@", "{}", "outbox", STORE_QUEUE)
     return templates

@@ -53,8 +53,11 @@ class Frontier:
     An operator's verbs are those of `admin.admin.Admin`, reads those of `inspect.inspector.Inspector`.
     """
 
-    def __init__(self, client: redis.Redis, prefix: str, store_at: int = 250, outbox_max: int = OUTBOX_MAX) -> None:
+    def __init__(
+        self, client: redis.Redis, prefix: str, store_at: int = 250, outbox_max: int = OUTBOX_MAX, cell: str = ""
+    ) -> None:
         self.client = client
+        self.cell = cell
         self.scripts = Scripts(client, prefix, outbox_max)
         self.keys = Keys(prefix)
         self.outbox_max = outbox_max

@@ -20,6 +20,9 @@ P is the prefix (setting `redis_prefix`), S a site's name, G one of list, post, 
 | P:starts             | hash   | counters of start entries: claimed, new, known, refused                            |
 | P:epoch              | string | time of the first publication. The database has a copy, which tells a lost Redis   |
 | P:halt               | string | reason why all sites stand still, absent while they do not                         |
+| P:leaving            | hash   | site -> "token cell" of a move to that cell, until it ends: begin_transfer.lua      |
+| P:moved              | hash   | site -> cell it has moved to: an old process must not publish it here again        |
+| P:arriving           | hash   | site -> token of the move that brings it here                                      |
 | P:only               | set    | sites of a `run` that serves this Redis alone: the others stand still, for seconds |
 | P:rebuilder          | string | recovery lock: the process that rebuilds lost ledgers                              |
 | P:ticker             | string | leader lock: the process that ticks                                                |
@@ -53,6 +56,9 @@ P is the prefix (setting `redis_prefix`), S a site's name, G one of list, post, 
 | P:s:S:suspects:G     | list   | rids of the requests that tripped the circuit breaker of the stage, oldest first   |
 | P:s:S:kept:G         | zset   | rid -> time at which the page was kept, ms                                         |
 | P:s:S:pages:G        | hash   | rid -> unreadable page, packed, at most 10                                         |
+| P:s:S:frozen         | hash   | P:s:S of a site that moves to another cell, and file: its text in P:sites          |
+| P:s:S:moved_boards   | zset   | board -> time of its next scan, ms, of a site that has moved: plan_boards.lua      |
+| P:s:S:moved_fulls    | zset   | the same of the boards' full passes                                                |
 | P:s:S:session        | hash   | the session behind the login, sealed, and the turn at it: begin_login.lua           |
 | P:s:S:dead           | hash   | the same as `parked`, for requests given up                                        |
 | P:s:S:seen           | hash   | for each guard table: addresses n, buckets m                                       |
@@ -100,6 +106,7 @@ class Keys:
         self.epoch = f"{prefix}:epoch"
         self.halt = f"{prefix}:halt"
         self.only = f"{prefix}:only"
+        self.leaving = f"{prefix}:leaving"
         self.alive = f"{prefix}:alive"
         self.serves = f"{prefix}:serves"
         self.reads = f"{prefix}:reads"

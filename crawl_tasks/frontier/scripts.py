@@ -87,6 +87,13 @@ class Verb(StrEnum):
     RUN_ONLY = "site/run_only"
     BEGIN_LOGIN = "site/begin_login"
     END_LOGIN = "site/end_login"
+    BEGIN_TRANSFER = "site/begin_transfer"
+    FREEZE_SITE = "site/freeze_site"
+    RECEIVE_SITE = "site/receive_site"
+    COPY_KEYS = "site/copy_keys"
+    THAW_SITE = "site/thaw_site"
+    PLAN_BOARDS = "site/plan_boards"
+    DROP_KEYS = "site/drop_keys"
 
 
 PRELUDE: Final = (

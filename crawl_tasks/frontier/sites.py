@@ -9,7 +9,7 @@ from typing import cast
 
 import redis
 
-from crawl_tasks.errors import BackendError
+from crawl_tasks.errors import BackendError, ConfigError
 from crawl_tasks.frontier.keys import Keys
 from crawl_tasks.frontier.replies import BoardTerms, ints, of_published
 from crawl_tasks.frontier.scripts import Command, Scripts, Verb, explained
@@ -22,6 +22,8 @@ _APPLIED_AT_ONCE = 50
 
 _TRIES = 5
 """Publications of a site that may come between ours before we give up."""
+
+_MOVED = 3  # publish.lua
 
 _NO_TERMS = ("", 0, 0, 0, "", 0)
 
@@ -76,6 +78,7 @@ class Sites:
         site again by the `signature` of its boards.
 
         Raises:
+            ConfigError: the site has moved to another cell.
             BackendError: others published the site again and again meanwhile, or Redis lost its staged boards.
         """
         flat: list[str | int] = []
@@ -99,6 +102,11 @@ class Sites:
                 if left:
                     self._apply(site)
                 return
+            if code == _MOVED:
+                raise ConfigError(
+                    f"site {site!r} has moved to another cell, or is on its way; give this process the CRAWL_REDIS_URL"
+                    " of the others, or finish the move: crawl-tasks sites move"
+                )
         raise BackendError(
             f"site {site} was published by others, or Redis lost boards of it, {_TRIES} times; publish it again"
         )
@@ -144,6 +152,36 @@ class Sites:
         """Return the names of the published sites, in order."""
         names = cast(list[bytes], self._client.hkeys(self._keys.sites))
         return sorted(name.decode() for name in names)
+
+    @explained("site")
+    def is_published(self, site: str) -> bool:
+        """Return whether a site is published here."""
+        return bool(self._client.hexists(self._keys.sites, site))
+
+    @explained("decisions")
+    def has_decisions(self, site: str) -> bool:
+        """Return whether an operator decided anything about a site here."""
+        return bool(self._client.exists(self._keys.decisions(site)))
+
+    @explained("site")
+    def is_frozen(self, site: str) -> bool:
+        """Return whether a site that moves is frozen here."""
+        return bool(self._client.exists(f"{self._keys.site(site)}:frozen"))
+
+    @explained("sites that move")
+    def leaving(self) -> dict[str, str]:
+        """Return the sites that are moving to other cells, each with the name of that cell."""
+        moves = cast("dict[bytes, bytes]", self._client.hgetall(self._keys.leaving))
+        return {name.decode(): move.decode().partition(" ")[2] for name, move in moves.items()}
+
+    def require_no_move(self, site: str) -> None:
+        """Let the callers for a site that is being moved come again.
+
+        Raises:
+            BackendError: the site is on its way to another cell.
+        """
+        if site in self.leaving():
+            raise BackendError(f"site {site!r} is on its way to another cell")
 
     @explained("watched_since_ms")
     def watched_since_ms(self, site: str) -> int:

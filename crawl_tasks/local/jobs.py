@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from crawl_tasks.local.supervisor import Job
-from crawl_tasks.queues import DETAIL, LIST_QUEUE, STORE_QUEUE
+from crawl_tasks.queues import DETAIL, LIST_QUEUE, RENDER_QUEUE, STORE_QUEUE
 
 FLOWER_PORT = 5555
 
@@ -22,12 +22,15 @@ class Workers:
     threads: int = 8
 
 
-def worker_jobs(workers: Workers, *, with_events: bool) -> Iterator[Job]:
+_THREADS = {STORE_QUEUE: 1, RENDER_QUEUE: 2}
+"""SQLite has one writer at a time, and a page in a browser takes a whole processor: more threads would only wait."""
+
+
+def worker_jobs(workers: Workers, *, with_events: bool, has_browser: bool = False) -> Iterator[Job]:
     """Return the worker processes. Flower needs their events, which cost a little."""
     kinds = ((LIST_QUEUE, workers.lists), (DETAIL, workers.details), (STORE_QUEUE, workers.stores))
-    for queue, count in kinds:
-        # SQLite has one writer at a time: a second thread would only wait.
-        threads = 1 if queue == STORE_QUEUE else workers.threads
+    for queue, count in (*kinds, (RENDER_QUEUE, int(has_browser))):
+        threads = _THREADS.get(queue, workers.threads)
         for number in range(1, count + 1):
             name = queue if count == 1 else f"{queue}{number}"
             options = ["-Q", queue, "-n", f"{name}@%h", "-c", str(threads), "--loglevel", "INFO"]
@@ -38,6 +41,11 @@ def worker_jobs(workers: Workers, *, with_events: bool) -> Iterator[Job]:
 def beat_job() -> Job:
     """Return the process that finds due boards."""
     return Job("beat", celery("beat", "--loglevel", "INFO", "--pidfile="), rank=2)
+
+
+def in_cell(job: Job, cell: str) -> Job:
+    """Return the same job for a cell, unchanged for the only one, which has no name."""
+    return replace(job, name=f"{job.name}-{cell}", env={"CRAWL_CELL": cell}) if cell else job
 
 
 def flower_job(port: int) -> Job:

@@ -24,13 +24,14 @@ SHORT_LIVES_ALLOWED = 3
 class Job:
     """A process to run. A restarted job comes back after its death. The end of any other ends the crawl.
 
-    Jobs of a higher `rank` are ended first.
+    Jobs of a higher `rank` are ended first. `env` are variables of its own.
     """
 
     name: str
     argv: Sequence[str]
     is_restarted: bool = True
     rank: int = 1
+    env: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -116,7 +117,7 @@ class Supervisor:
                     stdin=subprocess.DEVNULL,
                     stdout=log,
                     stderr=subprocess.STDOUT,
-                    env=dict(self.env),
+                    env={**self.env, **job.env},
                     start_new_session=True,
                     # One system call, bound beforehand: little else is safe between fork and exec.
                     preexec_fn=tie,

@@ -33,7 +33,7 @@ class Post(NamedTuple):
 
     Times are seconds since the epoch. `body` is None while only the list page is known. `state` is `normal`, `deleted`
     or `masked`. `seen_at` is `Fetched.seen_at` of the page, filled in for parser functions. `is_page` is true if that
-    page was the post's own, or the answer that the post does not exist.
+    page was the post's own, or the answer that the post does not exist. `author_id` is the forum's id of the author.
     """
 
     post_id: str
@@ -53,6 +53,7 @@ class Post(NamedTuple):
     revision: str | None = None
     extra: Extra | None = None
     is_page: bool = False
+    author_id: str | None = None
 
 
 PLAIN_POST: Final = 15
@@ -62,7 +63,8 @@ PLAIN_POST: Final = 15
 class Comment(NamedTuple):
     """A reply in a thread. `parent_id` is the answered comment, None for a reply to the post.
 
-    `page` is the number of the comment page, `position` the index on that page, from 0.
+    `page` is the number of the comment page, `position` the index on that page, from 0. `author_id` is the forum's id
+    of the author.
     """
 
     post_id: str
@@ -79,6 +81,7 @@ class Comment(NamedTuple):
     edited_at: int | None = None
     state: str | None = None
     extra: Extra | None = None
+    author_id: str | None = None
 
 
 PLAIN_COMMENT: Final = 13

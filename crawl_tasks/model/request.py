@@ -176,7 +176,7 @@ class Fetched(NamedTuple):
     by the response's headers where these are credible. `seen_at` orders observations: the lease's token in seconds,
     less `age_s`. No clock of the forum or of a worker is part of `seen_at`.
 
-    `is_behind_login` tells that the page was asked for as a member.
+    `is_behind_login` tells that the page was asked for as a member, `is_rendered` that its scripts were run.
     """
 
     url: str
@@ -190,6 +190,7 @@ class Fetched(NamedTuple):
     age_s: float = 0.0
     seen_at: float = 0.0
     is_behind_login: bool = False
+    is_rendered: bool = False
 
 
 class Effort(NamedTuple):

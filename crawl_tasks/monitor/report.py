@@ -18,6 +18,7 @@ def snapshot_row(snapshot: Snapshot) -> dict[str, object]:
     """Return a snapshot as JSON values."""
     return {
         "at_ms": snapshot.at_ms,
+        "cells": {cell.name: False for cell in snapshot.down} | {part.cell: True for part in snapshot.parts},
         "outbox": snapshot.outbox,
         "shelved": snapshot.health.shelved,
         "queues": dict(snapshot.queues),

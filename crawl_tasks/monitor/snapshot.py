@@ -21,16 +21,36 @@ BEAT_SILENT_MS = 60_000
 
 
 @dataclass(frozen=True, slots=True)
+class DownCell:
+    """A cell that does not answer, with the reason, and the sites that stand still for it, as far as they are known."""
+
+    name: str
+    reason: str
+    sites: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Snapshot:
-    """All sites at about one moment. Each site alone is counted at exactly one moment."""
+    """All sites at about one moment. Each site alone is counted at exactly one moment.
+
+    Where there are several cells, `parts` are the snapshots of those that answer, and each has the name of its `cell`.
+    """
 
     sites: tuple[SiteSnapshot, ...]
     health: Health
+    cell: str = ""
+    parts: tuple[Snapshot, ...] = ()
+    down: tuple[DownCell, ...] = ()
 
     @property
     def at_ms(self) -> int:
         """Return the moment in ms since the epoch, by the clock of Redis."""
         return self.health.at_ms
+
+    @property
+    def by_cell(self) -> tuple[Snapshot, ...]:
+        """Return the snapshot of each cell that answers."""
+        return self.parts or (self,)
 
     @property
     def queues(self) -> Mapping[str, int]:
@@ -128,6 +148,7 @@ def take_snapshot(frontier: Frontier, sites: Sequence[str] = ()) -> Snapshot:
             site_snapshot(counts, forgotten.get(counts.site, [])) for counts in Inspector(frontier).count_all(names)
         ),
         health=health,
+        cell=frontier.cell,
     )
 
 

@@ -59,7 +59,7 @@ class Snapshots:
             until_ms = 0 if site.name in forgotten else health.at_ms + _kept_ms(site)
             seen[counts.site] = _SeenSite(site, changes.get(counts.site.encode()), until_ms)
         self._seen, self._redis = {name: seen[name] for name in names}, redis
-        return Snapshot(tuple(self._seen[name].site for name in names), health)
+        return Snapshot(tuple(self._seen[name].site for name in names), health, self._frontier.cell)
 
 
 def _is_valid(cached: _SeenSite | None, changes: bytes | None, now_ms: int) -> bool:

@@ -64,7 +64,8 @@ class CommentReader:
             columns["parent_id"], shown("author", nothing), shown("created_at", nothing), shown("body", nothing),
             shown("body_html", nothing), columns["depth"], repeat(page), shown("position") or kept,
             shown("edited_at", nothing), [state or NORMAL for state in shown("state", nothing)],
-            extras(self._extra, table.columns, kept) if self._extra else nothing, strict=False,
+            extras(self._extra, table.columns, kept) if self._extra else nothing, shown("author_id", nothing),
+            strict=False,
         )  # fmt: skip
         # The same as Comment._make, without a Python call for each comment.
         return tuple(map(tuple.__new__, repeat(Comment), rows))

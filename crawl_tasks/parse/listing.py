@@ -35,8 +35,8 @@ from crawl_tasks.sites.fields import POST_FIELDS, extra_fields, kind_of
 from crawl_tasks.sites.stages import ListSpec, Walk
 from crawl_tasks.sites.template import Template
 
-_KNOWN = tuple(name for name in POST_FIELDS if name not in ("post_id", "forum_id", "url"))
-_ROW = ("post_id", "seen_at", "forum_id", "url", *_KNOWN, "revision", "extra", "is_page")
+_KNOWN = tuple(name for name in POST_FIELDS if name not in ("post_id", "forum_id", "url", "author_id"))
+_ROW = ("post_id", "seen_at", "forum_id", "url", *_KNOWN, "revision", "extra", "is_page", "author_id")
 """The fields of a row in the order in which ListReader joins their columns."""
 if Post._fields != _ROW:
     raise TypeError(f"the fields of Post are {Post._fields}, but rows have {_ROW}")
@@ -164,7 +164,8 @@ class ListReader:
         )
         ids = map(str, picked(columns["post_id"], kept))
         seen_at = repeat(document.page.seen_at)
-        rows = zip(ids, seen_at, forum_ids, addresses, *known, revisions, extra, repeat(False), strict=False)
+        authors = picked(columns["author_id"], kept) if "author_id" in columns else nothing
+        rows = zip(ids, seen_at, forum_ids, addresses, *known, revisions, extra, repeat(False), authors, strict=False)
         return tuple(map(Post._make, rows))
 
     def _addresses(self, table: Table, kept: list[int]) -> list[str | None]:

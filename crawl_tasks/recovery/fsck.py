@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
@@ -55,9 +55,12 @@ def _identity(request: Request) -> Identity:
 
 
 class Check:
-    """The deep check of an installation, of all sites or of those in `sites`."""
+    """The deep check of one cell, of all its sites or of those in `sites`. Sites `elsewhere` are not missing here."""
 
-    def __init__(self, frontier: Frontier, store: Store | None, sites: Sequence[str] = ()) -> None:
+    def __init__(
+        self, frontier: Frontier, store: Store | None, sites: Sequence[str] = (), elsewhere: Collection[str] = ()
+    ) -> None:
+        self._elsewhere = elsewhere
         self._frontier = frontier
         self._admin = Admin(frontier)
         self._store = store
@@ -87,15 +90,13 @@ class Check:
 
     def _look(self, *, mend: bool) -> Iterator[Finding]:
         store, audit = self._store, self._admin.audit
-        if store is not None and self._admin.restore.is_lost(store.epoch()):
-            yield Finding(
-                "",
-                Location(Violation.OTHER_LEDGER, f"{self._admin.restore.epoch() or 'none'}, not {store.epoch()}"),
-            )
+        kept = store.epoch(self._frontier.cell) if store is not None else None
+        if self._admin.restore.is_lost(kept):
+            yield Finding("", Location(Violation.OTHER_LEDGER, f"{self._admin.restore.epoch() or 'none'}, not {kept}"))
             # Every further flaw would follow from this one.
             return
         sites = self._frontier.sites.names()
-        for site in sorted(store.kept_sites().keys() - set(sites)) if store else ():
+        for site in sorted(store.kept_sites().keys() - {*sites, *self._elsewhere}) if store else ():
             yield Finding(site, Location(Violation.BLANK_SITE, "not published"))
         for site in self._sites or sites:
             for location in self._look_at(site, mend=mend):

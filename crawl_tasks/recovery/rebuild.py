@@ -18,9 +18,10 @@ from dataclasses import dataclass
 from itertools import islice
 from math import ceil
 
-from crawl_tasks.errors import BackendError, ConfigError, StoreError
+from crawl_tasks.errors import BackendError, ConfigError, RedisUnreachable, StoreError
 from crawl_tasks.frontier.admin.admin import Admin
 from crawl_tasks.frontier.admin.board_schedule import Act
+from crawl_tasks.frontier.cells import Cells, home_of
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.revisit import Scan, scan_of
 from crawl_tasks.model import Stage
@@ -53,13 +54,27 @@ class Rebuilt:
     boards: int
 
 
-def known_sites(frontier: Frontier, store: Store) -> dict[str, Site]:
-    """Return the sites that database or Redis knows, as published in Redis where Redis has them.
+def known_sites(frontier: Frontier, store: Store, cells: Cells | None = None) -> dict[str, Site]:
+    """Return the sites of a cell: those published there, and those of the database that belong there and no cell has.
 
     A site that an operator removed is among them only if it was published again.
+
+    Raises:
+        RedisUnreachable: a cell does not answer, and may hold such a site.
     """
+    cells = cells or Cells([frontier])
+    for cell, error in cells.down.items():
+        raise RedisUnreachable(
+            f"cell {cell} does not answer, and its sites must not be begun in another one; bring it back, or name an"
+            f" empty Redis in its place in CRAWL_REDIS_URL: {error}"
+        ) from error
     removed = {decision.site for decision in store.decisions() if decision.is_removal}
-    kept = {name: text for name, text in store.kept_sites().items() if name not in removed}
+    elsewhere = {name for one in cells for name in (*one.sites.names(), *one.sites.leaving())}
+    kept = {
+        name: text
+        for name, text in store.kept_sites().items()
+        if name not in removed | elsewhere and home_of(name, cells.names) == frontier.cell
+    }
     texts = kept | {name: frontier.sites.published(name) or "" for name in frontier.sites.names()}
     return {name: read_site(text) for name, text in sorted(texts.items())}
 
@@ -67,9 +82,17 @@ def known_sites(frontier: Frontier, store: Store) -> dict[str, Site]:
 class Rebuild:
     """The rebuild of ledgers. Ended half-way, a rebuild leaves sites paused and `is_lost` true: run again."""
 
-    def __init__(self, frontier: Frontier, store: Store, contact: str | None, store_outbox: Callable[[], str]) -> None:
-        """Begin. `store_outbox` runs the store task once over this store."""
+    def __init__(
+        self,
+        frontier: Frontier,
+        store: Store,
+        contact: str | None,
+        store_outbox: Callable[[], str],
+        cells: Cells | None = None,
+    ) -> None:
+        """Begin with one of the `cells`, by default the only one. `store_outbox` runs the store task once."""
         self._frontier = frontier
+        self._cells = cells or Cells([frontier])
         self._admin = Admin(frontier)
         self._store = store
         self._contact = contact
@@ -79,14 +102,19 @@ class Rebuild:
     def run_if_lost(self, report: Callable[[Rebuilt], None]) -> bool:
         """Rebuild all known sites if Redis does not hold the ledger of the database. Return whether one was lost.
 
+        Of a cell that holds its ledger only the sites are rebuilt that were in another cell, which has lost them.
+
         Raises:
             ConfigError: a site cannot be published, or another process rebuilds.
             StoreError: the outbox cannot be stored. Nothing was restored yet.
         """
         with self._alone():
-            lost = self._admin.restore.is_lost(self._store.epoch())
-            if lost:
-                self._run(known_sites(self._frontier, self._store), report, walk=False)
+            lost = self._admin.restore.is_lost(self._store.epoch(self._frontier.cell))
+            sites = known_sites(self._frontier, self._store, self._cells) if lost or len(self._cells.names) > 1 else {}
+            if not lost:
+                sites = {name: sites[name] for name in sites.keys() - set(self._frontier.sites.names())}
+            if lost or sites:
+                self._run(sites, report, walk=False)
         return lost
 
     def run(self, sites: Mapping[str, Site], report: Callable[[Rebuilt], None], *, walk: bool = False) -> None:
@@ -119,7 +147,13 @@ class Rebuild:
         # The order makes an end half-way harmless: `wipe` pauses the sites first, so that no worker takes a lease from
         # a half-built ledger, and the epoch comes last, so that the ledger counts as lost until all of it is there.
         # Operators' decisions come before everything else, so that a rebuild that ends half-way has them already.
-        self._admin.decisions.restore(self._store.decisions())
+        elsewhere = {name for one in self._cells if one is not self._frontier for name in one.sites.names()}
+        self._admin.decisions.restore(
+            one
+            for one in self._store.decisions()
+            if one.site in sites
+            or (one.site not in elsewhere and home_of(one.site, self._cells.names) == self._frontier.cell)
+        )
         for name in sites:
             self._admin.restore.wipe(name)
         self._empty_outbox()
@@ -131,9 +165,9 @@ class Rebuild:
                 self._admin.board_schedule.change(name, [board.id for board in site.boards], Act.WALK)
             self._frontier.sites.apply_decision(name)
         epoch = self._admin.restore.epoch()
-        if epoch is None:
+        if epoch is None and len(self._cells.names) == 1:
             raise ConfigError("no site is known to rebuild; write config/sites/NAME.yaml, then run it again")
-        self._store.renew_epoch(epoch)
+        self._store.renew_epoch(epoch, self._frontier.cell)
         self._admin.restore.go_on()
 
     def _empty_outbox(self) -> None:

@@ -145,6 +145,7 @@ def terms_of(site: Site) -> dict[str, str | int]:
         "max_attempts": gate.max_attempts,
         "max_backlog": gate.max_backlog,
         "order": "".join(getattr(site.order, stage.value)[0] for stage in Stage),
+        "rendered": "".join("y" if stage in site.rendered else "n" for stage in Stage),
         "guard": "".join(getattr(site.guard, stage.value)[0] for stage in Stage),
         "rolling_ms": site.guard_window_s * 1000,
         "guard_length": site.guard_length,

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from crawl_tasks import __version__
 from crawl_tasks.errors import ConfigError
-from crawl_tasks.fetch.fetcher import FetchPolicy
+from crawl_tasks.fetch.fetch_policy import FetchPolicy, RenderPolicy
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.retry import RetryPolicy
 from crawl_tasks.items.pipeline import ItemPipeline
@@ -143,6 +143,11 @@ def compile_site(
         read_from=reader_of(site),
         cookies=site.cookies,
         login=login_policy(site, headers),
+        render={
+            stage: RenderPolicy(**spec.render.model_dump(exclude_none=True), timezone=site.timezone)
+            for stage, spec in site.stages.items()
+            if spec.render is not None
+        },
     )
     retry = RetryPolicy(gate.max_attempts, gate.retry_base_s, gate.retry_max_s)
     pipeline = ItemPipeline(steps, site) if steps else None
@@ -210,6 +215,7 @@ class SiteRegistry:
         """
         text = self._frontier.sites.published(name)
         if text is None:
+            self._frontier.sites.require_no_move(name)
             raise ConfigError(f"site {name!r} is not published; `crawl-tasks sites check` publishes config/sites")
         old = OldAddresses.read(self._frontier.sites.old_addresses(name))
         return compile_site(read_site(text), self._contact, self._steps, old)

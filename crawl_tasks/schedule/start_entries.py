@@ -107,6 +107,7 @@ class StartEntries:
         if known is None:
             text = self._frontier.sites.published(name)
             if text is None:
+                self._frontier.sites.require_no_move(name)
                 raise SiteError(f"site {name[:40]!r} is not published")
             site = read_site(text)
             known = self._sites[name] = (site, Addresses(site))

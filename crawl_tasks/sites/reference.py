@@ -35,6 +35,7 @@ SECTIONS: tuple[tuple[str, type[BaseModel]], ...] = (
     ("guard", crawl_policy.Guards),
     ("Every stage", stages.StageSpec),
     ("body", request_body.Body),
+    ("render", stages.Render),
     ("list", stages.ListSpec),
     ("post", stages.PostSpec),
     ("post.comments", stages.Records),

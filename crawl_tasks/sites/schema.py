@@ -49,7 +49,7 @@ from crawl_tasks.sites.template import check_addresses, normalize_below
 from crawl_tasks.urls import normalize, origin_of
 
 # Words that queues, keys and commands use already.
-_RESERVED = "all celery comment config control default detail list none post site sites store unacked work"
+_RESERVED = "all celery comment config control default detail list none post render site sites store unacked work"
 RESERVED_NAMES = frozenset(_RESERVED.split())
 _HOST = re.compile(r"(?=.{1,253}\Z)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*")
 _HOST_PORT = re.compile(r"(\[[0-9a-f:]+\]|[a-z0-9.-]+):([1-9][0-9]{0,4})")
@@ -244,6 +244,11 @@ class Site(Part):
         }  # fmt: skip
         return {stage: spec for stage, spec in specs.items() if spec is not None}
 
+    @property
+    def rendered(self) -> tuple[Stage, ...]:
+        """Return the stages whose pages a browser draws."""
+        return tuple(stage for stage, spec in self.stages.items() if spec.render is not None)
+
     def relocated(self, base: str) -> Self:
         """Return the same site at another origin, private or not, for tests and benchmarks."""
         where = urlsplit(_place(base))
@@ -355,7 +360,10 @@ class Site(Part):
         # The records would hold secrets, or not what the page is read from.
         beside = [name for name in ("login", "prepare_request", "on_response", "read_from") if getattr(self, name)]
         beside += [f"{stage.value}.body" for stage, pages in self.stages.items() if pages.body is not None]
+        drawn = [f"{stage.value}.render" for stage in self.rendered]
+        beside += drawn
         require(not (self.archive and beside), f"archive does not go with {', '.join(beside)}; leave one out")
+        require(not (self.read_from and drawn), f"read_from does not go with {', '.join(drawn)}; leave one out")
         return self
 
 

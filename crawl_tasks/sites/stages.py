@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from typing import Annotated, Self
 
-from pydantic import AfterValidator, Field, StringConstraints, field_validator, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, field_validator, model_validator
 
 from crawl_tasks.sites import syntax
 from crawl_tasks.sites.field_rules import Part, Pattern, Rule, Sign, require
@@ -52,8 +52,13 @@ def _fit(fields: dict[str, Rule]) -> dict[str, Rule]:
 Template = Annotated[str, StringConstraints(min_length=1, max_length=1000)]
 FUNCTION = r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*$"
 FunctionName = Annotated[str, StringConstraints(pattern=FUNCTION, max_length=200)]
+Selector = Annotated[str, AfterValidator(syntax.check_css)]
 FieldName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
 Fields = Annotated[dict[FieldName, Pattern], AfterValidator(_fit)]
+
+
+def _render_of(value: object) -> object:
+    return ({} if value else None) if isinstance(value, bool) else value
 
 
 SIBLINGS: bool = Field(
@@ -64,6 +69,33 @@ SIBLINGS: bool = Field(
 ID_OF: tuple[str, ...] = Field(
     default=(), description="Fields that, with its parent, make the id of a comment for which the page shows none."
 )
+
+
+class Render(Part):
+    """How a browser draws a page whose scripts fill it. `render: true` takes the defaults."""
+
+    wait_for: Selector | None = Field(
+        default=None, description="CSS selector of what must be there first; `.post, .empty` for either of two."
+    )
+    quiet_s: float = Field(
+        default=0.5,
+        ge=0.1,
+        le=10,
+        strict=True,
+        description="Seconds without a request, after which a page is complete.",
+    )
+    scroll: int = Field(
+        default=0, ge=0, le=100, strict=True, description="Times to scroll to the end, while the page grows."
+    )
+    click_more: Selector | None = Field(
+        default=None, description="CSS selector of a button that is clicked while it is there, 50 times at most."
+    )
+    response: str | None = Field(
+        default=None,
+        min_length=2,
+        max_length=1000,
+        description="Part of an address that the page's scripts ask for: its answer is read in place of the document.",
+    )
 
 
 class StageSpec(Part):
@@ -83,6 +115,9 @@ class StageSpec(Part):
     )
     headers: Headers = Field(
         default={}, max_length=50, description="Request headers of these pages, above the site's of the same name."
+    )
+    render: Annotated[Render | None, BeforeValidator(_render_of)] = Field(
+        default=None, description="Draw these pages in a browser, as docs/render.md tells: true, or its rules."
     )
     format: Format = Field(
         default=Format.HTML,

@@ -20,6 +20,7 @@ from sqlalchemy import Column, Connection, Select, Table, delete, select, tuple_
 
 from crawl_tasks.model import Items
 from crawl_tasks.store import tables
+from crawl_tasks.store.author_rows import author_key
 from crawl_tasks.store.merge import Replaced, merge, times_of
 from crawl_tasks.store.rows import COMMENTS, FORUMS, POSTS, Key, Row, Shape, Value, digest, extra_json
 from crawl_tasks.store.stamps import Stamps, extra_name, pack, unpack
@@ -109,11 +110,29 @@ class Corrections:
                 some = [shape.key_of(row) for row in rows if cast("float", row[-1]) in self._covered]
                 if some:
                     self._remove(shape, some)
+        self._correct_authors()
         return self._rows
 
     def _write_scratch(self) -> None:
         self._scratch.write(self._waiting)
         self._waiting = []
+
+    def _correct_authors(self) -> None:
+        """Add the authors that today's rules find, and delete those of whom nothing is stored any more."""
+        table, of_site = tables.authors, tables.authors.c.site == self._site
+        for rows in _portions(self._scratch.database.stream(select(table).where(of_site))):
+            with self._store.database.writing() as connection:
+                self._statements.keep_authors(connection, rows)
+        keys = select(table.c.site, table.c.author_id).where(of_site)
+        # The authors before the rows: one who comes meanwhile comes with a row.
+        stored = list(self._store.database.stream(keys))
+        known = {key for _, key in self._scratch.database.stream(keys)}
+        for one in (tables.posts, tables.comments):
+            writers = select(author_key(one)).where(one.c.site == self._site).distinct()
+            known.update(key for [key] in self._store.database.stream(writers))
+        for some in _portions(row for row in stored if row[1] not in known):
+            with self._store.database.writing() as connection:
+                _delete(connection, table, cast("list[Key]", some))
 
     def _correct(self, shape: Shape, rows: Sequence[Row]) -> None:
         """Write a portion of rows of the scratch database, merged with what else is stored of them."""
@@ -253,7 +272,7 @@ def _keep_later(versions: _Versions, version: Key, told: tuple[Value, float]) ->
 
 def _portions(rows: Iterable[Row]) -> Iterator[list[Row]]:
     rest = iter(rows)
-    while some := list(islice(rest, PORTION)):
+    while some := list(map(tuple, islice(rest, PORTION))):
         yield some
 
 
@@ -278,7 +297,9 @@ def _versions_of(connection: Connection, shape: Shape, keys: Sequence[Key]) -> _
     if not shape.tracked or not keys:
         return {}
     owners = [version_key(shape, key, Replaced("", None, 0.0))[:_FIELD] for key in keys]
-    found = connection.execute(_rows_in(tables.versions, owners, *tables.versions.c))
+    found = connection.execute(
+        _rows_in(tables.versions, owners, *(tables.versions.c[one] for one in tables.names_of(tables.versions)))
+    )
     return {row[:_VALUE]: row[_VALUE:] for row in map(tuple, found)}
 
 

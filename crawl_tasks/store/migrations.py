@@ -41,6 +41,13 @@ STEPS: Final[tuple[Step, ...]] = (
         "ALTER TABLE comments ADD COLUMN read_by TEXT",
         _bring_back,
     ),
+    (
+        "ALTER TABLE posts ADD COLUMN author_id VARCHAR(200)",
+        "ALTER TABLE comments ADD COLUMN author_id VARCHAR(200)",
+        "ALTER TABLE posts ADD COLUMN crawled_at DOUBLE PRECISION",
+        "ALTER TABLE comments ADD COLUMN crawled_at DOUBLE PRECISION",
+        "ALTER TABLE versions ADD COLUMN crawled_at DOUBLE PRECISION",
+    ),
 )
 """The first brings schema 1 to schema 2, and so on. The tables of tables.py are those after the last."""
 

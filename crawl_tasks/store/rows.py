@@ -4,8 +4,9 @@ The rows of items are:
 
     key..., seen_at, fields..., first_seen_at, stamps[, content_hash]
 
-(`change_id` is no part of a row: the statements write that column.) stamps.py explains column `stamps`, and merge.py
-joins two rows of one key. A page has one request row, with its admission and its fetch in whatever order they arrive.
+(`change_id` and `crawled_at` are no part of a row: the statements write them.) stamps.py explains column `stamps`, and
+merge.py joins two rows of one key. A page has one request row, with its admission and its fetch in whatever order they
+arrive.
 """
 
 from __future__ import annotations
@@ -102,9 +103,9 @@ def _check_columns(table: Table, *names: str, at: int = 0) -> None:
 
 
 _check_columns(tables.posts, "site", *Post._fields[:PLAIN_POST])
-_check_columns(tables.posts, "first_seen_at", "stamps", "content_hash", at=CONTENT_HASH - 2)
+_check_columns(tables.posts, "author_id", "first_seen_at", "stamps", "content_hash", at=CONTENT_HASH - 3)
 _check_columns(tables.comments, "site", *Comment._fields[:PLAIN_COMMENT])
-_check_columns(tables.comments, "first_seen_at", "stamps", "content_hash", at=CONTENT_HASH - 2)
+_check_columns(tables.comments, "author_id", "first_seen_at", "stamps", "content_hash", at=CONTENT_HASH - 3)
 _check_columns(tables.requests, *Visit._fields[:PLAIN_VISIT])
 _check_columns(tables.requests, "done", "done_at", at=_DONE)
 
@@ -133,6 +134,7 @@ def post_row(site: str, post: Post, read_by: str = "") -> Row:
         post.seen_at if fetched else None,
         post.revision if fetched else None,
         read_by or None if fetched else None,
+        post.author_id,
         post.seen_at,
         pack(Stamps({}, own, sources)) if own or sources else None,
         digest(post.title, post.body, post.state),
@@ -148,7 +150,8 @@ def comment_rows(site: str, comments: Sequence[Comment], read_by: Sequence[str])
     texts = map("\0,".join, zip(_marked(bodies), _marked(states), strict=True))
     hashes = [blake2b(text.encode(), digest_size=16).hexdigest() for text in texts]
     readers = [one or None for one in read_by]
-    return zip(repeat(site), *list(columns.values())[:PLAIN_COMMENT], packed, readers, times, repeat(None), hashes)
+    plain = list(columns.values())[:PLAIN_COMMENT]
+    return zip(repeat(site), *plain, packed, readers, columns["author_id"], times, repeat(None), hashes)
 
 
 def _marked(values: Sequence[str | None]) -> Sequence[str]:

@@ -16,19 +16,22 @@ from crawl_tasks.model import Comment, Extra, Forum, Items, Post
 from crawl_tasks.store.tables import ID_LENGTH
 
 REPLACEMENT: Final = "\ufffd"
-_COMMENT_TEXTS: Final = ("post_id", "comment_id", "parent_id", "author", "body", "body_html", "state")
+_COMMENT_TEXTS: Final = (
+    "post_id", "comment_id", "parent_id", "author", "author_id", "body", "body_html", "state",
+)  # fmt: skip
 _POST_TEXTS: Final = (
     "post_id",
     "forum_id",
     "url",
     "title",
     "author",
+    "author_id",
     "body",
     "body_html",
     "state",
     "revision",
 )
-_IDS: Final = frozenset({"post_id", "comment_id", "parent_id", "forum_id"})
+_IDS: Final = frozenset({"post_id", "comment_id", "parent_id", "forum_id", "author_id"})
 _TOO_LARGE: Final = 2**63
 _HASH_LENGTH: Final = 32
 
@@ -101,6 +104,7 @@ def _post(it: Post) -> Post:
         revision=_text(it.revision),
         extra=_extra(it.extra),
         is_page=bool(it.is_page),
+        author_id=None if it.author_id is None else _id(it.author_id),
     )
 
 
@@ -120,6 +124,7 @@ def _comment(it: Comment) -> Comment:
         edited_at=_number(it.edited_at),
         state=_text(it.state),
         extra=_extra(it.extra),
+        author_id=None if it.author_id is None else _id(it.author_id),
     )
 
 

@@ -19,13 +19,14 @@ from typing import Final, NamedTuple, Self, cast
 from sqlalchemy import Text, and_, column, values
 
 from crawl_tasks.errors import StoreError
+from crawl_tasks.store.author_rows import key_of
 from crawl_tasks.store.export import stream_changes
 from crawl_tasks.store.rows import Row
 from crawl_tasks.store.search_text import match_expression, tokenized
 from crawl_tasks.store.selection import RowSelection, Source
 from crawl_tasks.store.upsert import Store
 
-LAYOUT: Final = "1"
+LAYOUT: Final = "2"
 """The layout of the index and the rules of its tokens. Another one makes the file anew."""
 
 # Rows of a transaction: the words of each one become a segment, and segments are merged later.
@@ -34,24 +35,29 @@ _BATCH: Final = 20_000
 _SERIAL_BITS: Final = 30
 _LATEST_S: Final = 2**33 - 1
 _FIELDS: Final = (
-    "site", "post_id", "comment_id", "author", "title", "body", "created_at", "first_seen_at", "content_hash",
+    "site", "post_id", "comment_id", "author", "author_id", "title", "body", "created_at", "first_seen_at",
+    "content_hash",
 )  # fmt: skip
 
 _TABLES: Final = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE documents (
   id INTEGER PRIMARY KEY, site TEXT NOT NULL, post_id TEXT NOT NULL, comment_id TEXT NOT NULL, digest TEXT NOT NULL,
-  UNIQUE (site, post_id, comment_id)
+  author TEXT, UNIQUE (site, post_id, comment_id)
 );
+CREATE INDEX documents_by_author ON documents (author, site, id);
 CREATE VIRTUAL TABLE words USING fts5 (
   text, site, author, content = '', columnsize = 0, tokenize = 'unicode61 remove_diacritics 2'
 );
 INSERT INTO words (words, rank) VALUES ('hashsize', 16777216);
 """
-_INSERT: Final = "INSERT INTO documents VALUES (?, ?, ?, ?, ?)"
+_INSERT: Final = "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?)"
 _SEARCH: Final = """
 SELECT documents.site, post_id, comment_id FROM words JOIN documents ON documents.id = words.rowid
 WHERE words MATCH ? AND words.rowid >= ? AND words.rowid < ? ORDER BY words.rowid DESC
+"""
+_BY_AUTHOR: Final = """
+SELECT site, post_id, comment_id FROM documents WHERE author = ? AND site = ? AND id < ? ORDER BY id DESC LIMIT ?
 """
 
 
@@ -118,15 +124,22 @@ class SearchIndex:
                     self._keep(connection, "change", str(last))
         return taken
 
-    def search(self, query: str, selection: RowSelection, limit: int) -> list[Hit]:
-        """Return the newest rows with the words of a query, of those that a selection chooses.
+    def by_author(self, site: str, key: str, until: float | None, sources: Sequence[Source], limit: int) -> list[Hit]:
+        """Return the newest rows of an author by the key in table `authors`, written before a time."""
+        end = _number(_LATEST_S if until is None else until, 0)
+        with _explained(self._file):
+            keys = [Key._make(row) for row in self._connection.execute(_BY_AUTHOR, (key, site, end, limit))]
+            hits = self._rows(sources, keys)
+        return [hits[key] for key in keys if key in hits]
+
+    def search(self, query: str, selection: RowSelection, sources: Sequence[Source], limit: int) -> list[Hit]:
+        """Return the newest rows with the words of a query, of those that a selection chooses, with any columns.
 
         Raises:
             ConfigError: the query has no word.
             StoreError: the database or the index cannot be read.
         """
         found: list[Hit] = []
-        sources = selection.sources()
         begin = _number(selection.since or 0, 0)
         end = _number(_LATEST_S if selection.until is None else selection.until, 0)
         with _explained(self._file), closing(self._connection.cursor()) as cursor:
@@ -190,9 +203,10 @@ class SearchIndex:
         texts: dict[int, tuple[str, str, str]] = {}
         for row in batch:
             key = _key(row)
-            _, _, _, author, title, body, created_at, first_seen_at, content_hash = row
+            _, _, _, author, author_id, title, body, created_at, first_seen_at, content_hash = row
             moment = cast("float", first_seen_at if created_at is None else created_at)
             digest = f"{content_hash} {int(moment)}"
+            person = key_of(cast("str | None", author_id), cast("str | None", author)) or None
             known = connection.execute(
                 "SELECT id, digest FROM documents WHERE site = ? AND post_id = ? AND comment_id = ?", key
             ).fetchone()
@@ -205,7 +219,7 @@ class SearchIndex:
             number = _number(moment, serial)
             text = tokenized(f"{title or ''}\n{body or ''}")
             texts[number] = (text, tokenized(key.site), tokenized(str(author or "")))
-            connection.execute(_INSERT, (number, *key, digest))
+            connection.execute(_INSERT, (number, *key, digest, person))
         # In the order of the numbers the whole batch becomes one segment.
         connection.executemany(
             "INSERT INTO words (rowid, text, site, author) VALUES (?, ?, ?, ?)",

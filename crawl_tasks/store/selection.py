@@ -28,7 +28,7 @@ from sqlalchemy import (
 
 from crawl_tasks.errors import ConfigError
 from crawl_tasks.model import UNREADABLE
-from crawl_tasks.store.tables import CHANGE_ID, UNIT, Unit, comments, posts, versions
+from crawl_tasks.store.tables import CHANGE_ID, CRAWLED_AT, UNIT, Unit, comments, posts, versions
 
 _INTERNAL: Final = "stamps"
 DAY_S: Final = 86400
@@ -168,7 +168,7 @@ class RowSelection:
             _column("post_id", versions.c.post_id),
             ExportColumn("comment_id", ColumnType.TEXT, func.nullif(versions.c.comment_id, "")),
             _column("forum_id", posts.c.forum_id),
-            *(_column(name, versions.c[name]) for name in ("field", "value", "seen_at", "content_hash")),
+            *(_column(name, versions.c[name]) for name in ("field", "value", "seen_at", "content_hash", CRAWLED_AT)),
         ]
         return Source(
             kind=kind,

@@ -6,11 +6,12 @@ of parameters costs more than the insert.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, cached_property, lru_cache
 from itertools import groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sqlalchemy import (
     BigInteger,
@@ -57,6 +58,13 @@ def _insert_of(dialect: Dialect) -> Callable[[Table], sqlite.Insert | postgresql
     return sqlite.insert
 
 
+class Change(NamedTuple):
+    """The number of a transaction, and its time by this machine's clock. The fields are columns of the tables."""
+
+    change_id: int
+    crawled_at: float
+
+
 class Statements:
     """The statements of one dialect, each compiled when first sent: together they cost 15 ms."""
 
@@ -69,20 +77,20 @@ class Statements:
         self._find = cache(self._compile_find)
         self._over = cache(self._compile_over)
 
-    def next_change(self, connection: Connection) -> int:
-        """Return a number for this transaction.
+    def next_change(self, connection: Connection) -> Change:
+        """Return a number for this transaction, and the time.
 
         No other transaction gets a number until this one ends, so commits have the order of the numbers.
         """
         connection.exec_driver_sql(self._count_change)
-        return int(connection.exec_driver_sql(self._read_change).scalar_one())
+        return Change(int(connection.exec_driver_sql(self._read_change).scalar_one()), time.time())
 
-    def add(self, connection: Connection, table: Table, rows: Sequence[Row], change: int | None = None) -> int:
+    def add(self, connection: Connection, table: Table, rows: Sequence[Row], change: Change | None = None) -> int:
         """Insert the rows with new keys, as of this change. Return the number of rows inserted."""
         names, values = _without_nulls(table, rows, change)
         return connection.exec_driver_sql(self._add(table, names), values).rowcount
 
-    def replace(self, connection: Connection, table: Table, rows: Sequence[Row], change: int | None = None) -> None:
+    def replace(self, connection: Connection, table: Table, rows: Sequence[Row], change: Change | None = None) -> None:
         """Write rows over those of the same key. Rows with another text or state get this change."""
         names, values = _without_nulls(table, rows, change)
         connection.exec_driver_sql(self._replace(table, names), values)
@@ -100,8 +108,13 @@ class Statements:
                 yield from map(tuple, found.all())
 
     def keep_versions(self, connection: Connection, rows: Sequence[Row]) -> None:
-        """Insert versions. A version that is there keeps the later time."""
-        connection.exec_driver_sql(self._keep_version, list(rows))
+        """Insert versions. A version that is there keeps the later observation, and when it was stored."""
+        now = time.time()
+        connection.exec_driver_sql(self._keep_version, [(*row, now) for row in rows])
+
+    def keep_authors(self, connection: Connection, rows: Sequence[Row]) -> None:
+        """Insert authors. An author who is there gets a name that was seen later."""
+        connection.exec_driver_sql(self._keep_author, list(rows))
 
     def drop_versions(self, connection: Connection, keys: Sequence[Key]) -> None:
         """Delete versions whose value has become current again."""
@@ -138,7 +151,8 @@ class Statements:
             changed = new.content_hash != old.content_hash
             if "fetched_at" in old:
                 changed |= old.fetched_at.is_(None) & new.fetched_at.is_not(None)
-            values[tables.CHANGE_ID] = case((changed, new.change_id), else_=old.change_id)
+            for name in Change._fields:
+                values[name] = case((changed, new[name]), else_=old[name])
         return self._compile(
             statement.on_conflict_do_update(index_elements=list(table.primary_key), set_=values), names
         )
@@ -168,6 +182,16 @@ class Statements:
         return self._compile(
             statement.on_conflict_do_update(index_elements=list(table.primary_key), set_={"seen_at": seen_at})
         )
+
+    @cached_property
+    def _keep_author(self) -> str:
+        table = tables.authors
+        statement = self._insert(table)
+        new = statement.excluded
+        is_later = (new.seen_at > table.c.seen_at) & (new.name != func.coalesce(table.c.name, literal_column("''")))
+        values = {"name": new.name, "seen_at": new.seen_at}
+        keys = list(table.primary_key)
+        return self._compile(statement.on_conflict_do_update(index_elements=keys, set_=values, where=is_later))
 
     @cached_property
     def _note(self) -> str:
@@ -214,12 +238,12 @@ class Statements:
         return str(statement.compile(dialect=self._dialect, column_keys=names))
 
 
-def _without_nulls(table: Table, rows: Sequence[Row], change: int | None) -> tuple[tuple[str, ...], list[Row]]:
+def _without_nulls(table: Table, rows: Sequence[Row], change: Change | None) -> tuple[tuple[str, ...], list[Row]]:
     """Leave out the columns that are None in every row: binding a None costs SQLite's driver more than a text."""
     columns = zip(tables.names_of(table), zip(*rows, strict=True), strict=True)
     kept = {name: column for name, column in columns if any(column) or column.count(None) < len(rows)}
     if change is not None:
-        kept[tables.CHANGE_ID] = (change,) * len(rows)
+        kept.update((name, (value,) * len(rows)) for name, value in change._asdict().items())
     return tuple(kept), list(zip(*kept.values(), strict=True))
 
 

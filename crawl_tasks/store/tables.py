@@ -5,7 +5,7 @@ and the fields of the model, in order. A NULL was never seen. An observation has
 ask for its page, in seconds, so observations are in the order of the requests. `first_seen_at` is the oldest. In
 `extra` a null is a name that its page showed and shows no more. `stamps` names the fields that are older than `seen_at`
 (stamps.py). `change_id` numbers the transaction that last gave a row another text or state, in commit order
-(export.py).
+(export.py), and `crawled_at` is the time of that transaction.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ APPLICATION: Final = "crawl_tasks"
 ID_LENGTH: Final = 200
 SITE_LENGTH: Final = 100
 CHANGE_ID: Final = "change_id"
+CRAWLED_AT: Final = "crawled_at"
 UNIT: Final = "unit"
 """The name under which a column's info holds its unit."""
 
@@ -96,6 +97,11 @@ def _read_by() -> Column[str]:
     return _text("read_by", "The version of the site file that read the page.")
 
 
+def _author_id() -> Column[str]:
+    comment = "The forum's id of the author. NULL where no page shows one, and before schema 4."
+    return Column("author_id", String(ID_LENGTH), comment=comment)
+
+
 def _content_hash() -> Column[str]:
     comment = "A hash of the title, the body and the state. Another text has another hash."
     return Column("content_hash", String(32), nullable=False, comment=comment)
@@ -103,6 +109,11 @@ def _content_hash() -> Column[str]:
 
 def _change_id() -> Column[int]:
     return _number(CHANGE_ID, "The transaction that last gave the row another text or state. NULL before schema 2.")
+
+
+def _crawled_at() -> Column[float]:
+    # No order rests on it: a worker's clock may be wrong, and `change_id` has the order.
+    return _time(CRAWLED_AT, "When the present text or state was stored. NULL before schema 4.", nullable=True)
 
 
 forums = Table(
@@ -142,10 +153,12 @@ posts = Table(
     _time("fetched_at", "When the post page was fetched. NULL while only lists showed the thread.", nullable=True),
     _text("fetched_revision", "The revision whose post page is stored."),
     _read_by(),
+    _author_id(),
     _first_seen_at(),
     _stamps(),
     _content_hash(),
     _change_id(),
+    _crawled_at(),
     Index("posts_by_forum", "site", "forum_id"),
     Index("posts_by_time", "created_at"),
     Index("posts_by_change", CHANGE_ID),
@@ -172,10 +185,12 @@ comments = Table(
     _state(),
     _extra(),
     _read_by(),
+    _author_id(),
     _first_seen_at(),
     _stamps(),
     _content_hash(),
     _change_id(),
+    _crawled_at(),
     Index("comments_by_time", "created_at"),
     Index("comments_by_change", CHANGE_ID),
     sqlite_with_rowid=False,
@@ -193,8 +208,21 @@ versions = Table(
     _key("content_hash", "A hash of the value.", 32),
     _text("value", "The former value."),
     _time("seen_at", "The last time that a page showed the value."),
+    _time(CRAWLED_AT, "When the value was stored as a former one. NULL before schema 4.", nullable=True),
     sqlite_with_rowid=False,
     comment="Former titles, bodies and states, one row for each value that is not the current one any more.",
+)
+
+authors = Table(
+    "authors",
+    metadata,
+    _site(),
+    _key("author_id", "The forum's id of the author. Where no page shows one, `@` and the name."),
+    _text("name", "The newest name of the author."),
+    _time("seen_at", "The observation that first showed this name."),
+    Index("authors_by_name", "name"),
+    sqlite_with_rowid=False,
+    comment="The authors of the post pages and comments that were stored since schema 4.",
 )
 
 memberships = Table(
@@ -251,7 +279,7 @@ decisions = Table(
 meta = Table(
     "meta",
     metadata,
-    _key("name", "`application`, `schema`, `epoch` or `change`.", 50),
+    _key("name", "`application`, `schema`, `change`, `epoch`, or `epoch:NAME` of a cell.", 50),
     Column("value", String(100), nullable=False, comment="The value: of `change` the last `change_id`."),
     comment="The identity of the database.",
 )
@@ -259,5 +287,5 @@ meta = Table(
 
 @cache
 def names_of(table: Table) -> tuple[str, ...]:
-    """Return the names of the columns of a table's rows, in their order. The statements write `change_id`."""
-    return tuple(column.name for column in table.columns if column.name != CHANGE_ID)
+    """Return the names of the columns of a table's rows, in their order. The statements write those of a change."""
+    return tuple(column.name for column in table.columns if column.name not in (CHANGE_ID, CRAWLED_AT))

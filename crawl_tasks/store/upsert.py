@@ -18,6 +18,7 @@ from sqlalchemy.exc import DBAPIError
 from crawl_tasks.errors import DataRejected
 from crawl_tasks.model import Decision, Items, Kind, Request, StoredChange
 from crawl_tasks.store import tables
+from crawl_tasks.store.author_rows import AuthorCache
 from crawl_tasks.store.batch import gather
 from crawl_tasks.store.database import Database, explained
 from crawl_tasks.store.deletions import follow_up
@@ -55,6 +56,7 @@ class Store:
     def __init__(self, url: str, *, busy_timeout_s: float = 30.0) -> None:
         self.database = Database(url, busy_timeout_s=busy_timeout_s)
         self._statements = Statements(self.database.engine.dialect)
+        self.authors = AuthorCache()
         self._is_open = False
 
     def open(self, *, create: bool = True) -> Self:
@@ -107,15 +109,17 @@ class Store:
                 raise
             raise DataRejected(str(explain(error, self.database.url))) from error
 
-    def keep(self, site: str, text: str, epoch: str) -> bool:
-        """Keep a published site and, once, the epoch of the ledger that fills this database.
+    def keep(self, site: str, text: str, epoch: str, cell: str = "") -> bool:
+        """Keep a published site and, once, the epoch of the ledger in the site's cell, which fills this database.
 
         Returns:
             Whether the database had no epoch yet.
         """
         with explained(self.database.url), self.database.writing() as connection:
             self._statements.keep_site(connection, site, text)
-            return self._statements.add(connection, tables.meta, [("epoch", epoch)]) == 1
+            is_new = connection.scalar(select(tables.meta.c.name).where(tables.meta.c.name.startswith("epoch"))) is None
+            self._statements.add(connection, tables.meta, [(_epoch_of(cell), epoch)])
+            return is_new
 
     def decide(self, decisions: Sequence[Decision]) -> None:
         """Keep decisions of operators. An older decision about the same subject gives way.
@@ -129,6 +133,7 @@ class Store:
 
     def erase(self, site: str) -> None:
         """Delete the items of a site, with their versions, and all else but the decisions of operators."""
+        self.authors.clear()
         with explained(self.database.url), self.database.writing() as connection:
             forget(connection, [site], [one for one in tables.metadata.sorted_tables if one is not tables.decisions])
 
@@ -138,15 +143,18 @@ class Store:
         with self.database.reading() as connection:
             return [Decision(*row) for row in connection.execute(query)]
 
-    def renew_epoch(self, epoch: str) -> None:
-        """Set the epoch: from now on another ledger fills this database."""
+    def renew_epoch(self, epoch: str | None, cell: str = "") -> None:
+        """Set the epoch of a cell: from now on another ledger fills this database, or none from there."""
         with explained(self.database.url), self.database.writing() as connection:
-            self._statements.keep_meta(connection, "epoch", epoch)
+            if epoch is None:
+                connection.execute(delete(tables.meta).where(tables.meta.c.name == _epoch_of(cell)))
+            else:
+                self._statements.keep_meta(connection, _epoch_of(cell), epoch)
 
-    def epoch(self) -> str | None:
-        """Return the epoch of the ledger that fills this database, None for an empty one."""
+    def epoch(self, cell: str = "") -> str | None:
+        """Return the epoch of the ledger that fills this database from a cell, None if nothing came from there."""
         with self.database.reading() as connection:
-            found = connection.execute(select(tables.meta.c.value).where(tables.meta.c.name == "epoch"))
+            found = connection.execute(select(tables.meta.c.value).where(tables.meta.c.name == _epoch_of(cell)))
             return found.scalar_one_or_none()
 
     def last_change(self) -> int:
@@ -178,6 +186,7 @@ class Store:
     def _attempt(self, pages: Sequence[Items]) -> Written:
         with self.database.writing() as connection:
             batch = gather(pages)
+            authors = self.authors.unknown(pages)
             has_texts = batch.posts.rows or batch.comments.rows or any(page.swept for page in pages)
             # A batch of visits alone takes no change: a change is a lock that all other writers wait for.
             change = self._statements.next_change(connection) if has_texts else None
@@ -190,8 +199,11 @@ class Store:
                 counts.locate(_boards_of(connection, site, counts.by_thread))
             followed = follow_up(connection, pages)
             gone = settle(connection, self._statements, gather(followed.gone).comments, change)
+            if authors:
+                self._statements.keep_authors(connection, authors)
             if batch.visits:
                 self._statements.note(connection, request_rows(batch.visits))
+        self.authors.note(authors)
         _add(comments, gone)
         gains = (*_gains(Kind.POST, posts), *_gains(Kind.COMMENT, comments))
         return Written(*_totals(posts), *_totals(comments), gains, tuple(followed.asked))
@@ -202,6 +214,11 @@ def forget(connection: Connection, sites: Sequence[str], of: Iterable[Table]) ->
     for table in of:
         if sites and "site" in table.c:
             connection.execute(delete(table).where(table.c.site.in_(sites)))
+
+
+def _epoch_of(cell: str) -> str:
+    """Return the name of the row of a cell's epoch."""
+    return f"epoch:{cell}" if cell else "epoch"
 
 
 def _add(tallies: dict[str, WriteCounts], more: Mapping[str, WriteCounts]) -> None:

@@ -19,7 +19,7 @@ from crawl_tasks.model import UNREADABLE
 from crawl_tasks.store.batch import Gathered
 from crawl_tasks.store.merge import Replaced, merge
 from crawl_tasks.store.rows import COMMENTS, POSTS, Key, Row, Shape, digest
-from crawl_tasks.store.statements import Statements
+from crawl_tasks.store.statements import Change, Statements
 
 # No key has a NUL, so joined keys sort like the tuples, and compare in one step.
 _BY_TEXT: Final = "\0".join
@@ -77,7 +77,7 @@ class WriteCounts:
 
 
 def settle(
-    connection: Connection, statements: Statements, gathered: Gathered, change: int | None = None
+    connection: Connection, statements: Statements, gathered: Gathered, change: Change | None = None
 ) -> dict[str, WriteCounts]:
     """Write a table's rows, and superseded values into the versions. Return the counts by site.
 
@@ -130,7 +130,7 @@ def _meet(
     connection: Connection,
     statements: Statements,
     gathered: Gathered,
-    change: int | None,
+    change: Change | None,
     *,
     keys: Sequence[Key],
     tally: WriteCounts,

@@ -25,6 +25,9 @@ class AttemptTimer:
     def fetched(self, page: Fetched) -> None:
         """Note that the page has arrived."""
         self._page, self._fetched = page, time.perf_counter()
+        if page.is_rendered:
+            # The work of the browser is ours: it must not count as slowness of the site.
+            self._fetched = self._began + self.throttle.waited_s + page.elapsed_ms / 1000
 
     @property
     def page(self) -> Fetched | None:

@@ -19,7 +19,7 @@ from crawl_tasks.broker.transport import Channel, QoS
 from crawl_tasks.errors import BackendError, ConfigError, TaskFailed
 from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.logs import OutageLog, configure_logs
-from crawl_tasks.queues import DETAIL, DETAIL_QUEUES, LIST_QUEUE, STORE_QUEUE
+from crawl_tasks.queues import DETAIL, FETCH_QUEUES, STORE_QUEUE
 from crawl_tasks.worker.hook_runner import GRACE_S
 from crawl_tasks.worker.options import has_processes, refuse
 from crawl_tasks.worker.page_chain import ChainPool
@@ -28,7 +28,7 @@ from crawl_tasks.worker.task_result import TaskResult
 
 log = logging.getLogger(__name__)
 
-_FETCHING = frozenset({LIST_QUEUE, DETAIL, *DETAIL_QUEUES})
+_FETCHING = FETCH_QUEUES | {DETAIL}
 
 
 @signals.celeryd_init.connect
@@ -166,7 +166,9 @@ def stop_ticker(**_: object) -> None:
 def finish(**_: object) -> None:
     """Wait a moment for the hooks, whose last events would else be lost with the process. Complete the archive."""
     runtime().hooks.finish(GRACE_S)
-    # Only a fetching worker has one, as above.
+    # Only a fetching worker has these, as above.
+    if "page_task" in vars(runtime()):
+        runtime().page_task.close()
     if "archive" in vars(runtime()):
         runtime().archive.close()
 

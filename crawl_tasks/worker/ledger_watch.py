@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from crawl_tasks.errors import ConfigError, CrawlError
 from crawl_tasks.frontier.admin.admin import Admin
+from crawl_tasks.frontier.cells import Cells
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.monitor.problems.installation_kinds import LOST_LEDGER
 from crawl_tasks.store.upsert import Store
@@ -36,9 +37,17 @@ class LedgerWatch:
     """The watch of one store worker. A lock in Redis lets only one of all workers rebuild."""
 
     def __init__(
-        self, frontier: Frontier, open_store: Callable[[], Store], *, contact: str | None, by_itself: bool
+        self,
+        frontier: Frontier,
+        open_store: Callable[[], Store],
+        *,
+        contact: str | None,
+        by_itself: bool,
+        cells: Cells | None = None,
     ) -> None:
+        """Make the watch of one of the `cells`, by default the only one."""
         self._frontier = frontier
+        self._cells = cells or Cells([frontier])
         self._admin = Admin(frontier)
         self._open_store = open_store
         self._contact = contact
@@ -74,7 +83,7 @@ class LedgerWatch:
             BackendError: Redis or the database is away, or nothing was stored yet.
         """
         with self._open_store() as store:
-            if not self._admin.restore.is_lost(store.epoch()):
+            if not self._admin.restore.is_lost(store.epoch(self._frontier.cell)):
                 self._is_logged = False
                 # Only a halt of this watch ends by itself: the lost Redis is back. Other reasons need a person.
                 if self._admin.restore.halted() == LOST:
@@ -87,7 +96,9 @@ class LedgerWatch:
 
     def _rebuild(self, store: Store) -> None:
         try:
-            prepare_rebuild(self._frontier, store, self._contact).run_if_lost(_report)
+            self._cells.ask_each(lambda frontier: frontier.clock_ms())
+            for frontier in self._cells:
+                prepare_rebuild(frontier, store, self._contact, self._cells).run_if_lost(_report)
         except ConfigError as error:
             self._log_once(str(error))
 
@@ -97,14 +108,15 @@ class LedgerWatch:
             self._is_logged = True
 
 
-def prepare_rebuild(frontier: Frontier, store: Store, contact: str | None) -> Rebuild:
-    """Return a rebuild that first empties the outbox by the store task."""
+def prepare_rebuild(frontier: Frontier, store: Store, contact: str | None, cells: Cells | None = None) -> Rebuild:
+    """Return a rebuild of a cell, by default the only one, that first empties the outbox by the store task."""
     # The code that publishes and reads site files costs 50 ms, and a ledger is hardly ever lost.
     from crawl_tasks.recovery.rebuild import Rebuild  # noqa: PLC0415
 
     # Makes the tables that the version before did not have.
     store.open()
-    return Rebuild(frontier, store, contact, OutboxConsumer(frontier, lambda: store, batch=BATCH, worth=1).run)
+    empty_outbox = OutboxConsumer(frontier, lambda: store, batch=BATCH, worth=1).run
+    return Rebuild(frontier, store, contact, empty_outbox, cells)
 
 
 def _report(rebuilt: Rebuilt) -> None:

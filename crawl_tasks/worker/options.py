@@ -16,7 +16,7 @@ from celery.worker import WorkController
 from click.core import ParameterSource
 
 from crawl_tasks.errors import SettingsError
-from crawl_tasks.queues import CONTROL_QUEUE, DETAIL, DETAIL_QUEUES, LIST_QUEUE, QUEUES
+from crawl_tasks.queues import CONTROL_QUEUE, DETAIL, DETAIL_QUEUES, LIST_QUEUE, QUEUES, RENDER_QUEUE
 from crawl_tasks.worker.page_chain import ChainPool
 from crawl_tasks.worker.runtime import runtime
 
@@ -46,6 +46,22 @@ def refuse(reason: str) -> NoReturn:
 def has_processes(pool: object) -> bool:
     """Return whether a pool, or the class of one, is of processes."""
     return getattr(pool, "__module__", "") == get_implementation(PROCESSES).__module__
+
+
+@signals.celeryd_init.connect
+@signals.beat_init.connect
+def require_cell(**_: object) -> None:
+    """Refuse a worker or beat without a cell where there are several: its queues are those of one Redis.
+
+    Raises:
+        SystemExit: no cell is chosen. The reason is written to standard error.
+    """
+    names = runtime().cells.names
+    if len(names) > 1 and not runtime().is_cell_chosen:
+        refuse(
+            f"CRAWL_REDIS_URL names the cells {', '.join(names)}, and a process serves one; start workers and beat for"
+            f" each: CRAWL_CELL={names[0]} celery -A crawl_tasks ..."
+        )
 
 
 @signals.worker_init.connect
@@ -94,19 +110,31 @@ def name_queues(instance: WorkController, **_: object) -> None:
     """Let `-Q detail` stand for the queues post and comment, and let `-Q list` serve the queue control as well.
 
     The messages of beat are work for list workers: they look for due boards. So a crawl needs list and detail workers,
-    a store worker and beat, and no worker for control.
+    a store worker and beat, and no worker for control. A worker of all queues leaves out `render` where it cannot draw
+    pages.
 
     Raises:
-        SystemExit: there is no such queue. Celery would wait there for ever.
+        SystemExit: there is no such queue, where Celery would wait for ever, or pages cannot be drawn here.
     """
     queues = instance.app.amqp.queues
     consumed = set(queues.consume_from)
     for name in sorted(consumed):
         if reason := unknown_queue(name):
             refuse(f"-Q {name}: {reason}")
+    if RENDER_QUEUE in consumed and (lack := _lack_of_browser()):
+        if consumed != set(QUEUES):
+            refuse(f"-Q {RENDER_QUEUE}: {lack}")
+        queues.deselect(RENDER_QUEUE)
     if DETAIL in consumed:
         queues.deselect(DETAIL)
         for name in DETAIL_QUEUES:
             queues.select_add(name)
     if LIST_QUEUE in consumed:
         queues.select_add(CONTROL_QUEUE)
+
+
+def _lack_of_browser() -> str:
+    # A worker of other queues must not pay for what fetches pages.
+    from crawl_tasks.fetch.browser import missing  # noqa: PLC0415
+
+    return missing()

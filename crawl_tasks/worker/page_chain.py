@@ -19,9 +19,7 @@ from celery.worker import state
 from crawl_tasks.broker.message import Message, readable
 from crawl_tasks.frontier.replies import NextPage
 from crawl_tasks.model import Lease
-from crawl_tasks.queues import DETAIL_QUEUES, LIST_QUEUE
-
-_FETCHED = frozenset({LIST_QUEUE, *DETAIL_QUEUES})
+from crawl_tasks.queues import FETCH_QUEUES
 
 
 class _Thread(threading.local):
@@ -64,7 +62,7 @@ class ChainPool(TaskPool):
         if is_ending or self._thread.left <= 0 or self._consumer is None:
             return ()
         # A queue of many pages must not hide the others from the chains.
-        served = [name for name in self._consumer.app.amqp.queues.consume_from if name in _FETCHED]
+        served = [name for name in self._consumer.app.amqp.queues.consume_from if name in FETCH_QUEUES]
         self._turns += 1
         start = self._turns % max(1, len(served))
         return served[start:] + served[:start]

@@ -175,7 +175,8 @@ class PageTask:
             parsed = self._mark_stored(parsed, stages)
         if page.is_unchanged or parsed.is_cut:
             outcome = f"{'unchanged' if page.is_unchanged else 'cut'}:{lease.request.stage.value}"
-        validator = validator_of(lease.request, page, parsed) if site.site.revalidate else ""
+        is_revalidated = site.site.revalidate and not page.is_rendered
+        validator = validator_of(lease.request, page, parsed) if is_revalidated else ""
         is_debugged = log.isEnabledFor(logging.DEBUG)
         names_filtered = hooks.request_filtered is not None or is_debugged
         effort = timer.effort()
@@ -243,6 +244,10 @@ class PageTask:
         if self._crawl_delays.get(request.site) != asked_s or lease.delay_ms < round(asked_s * 1000):
             self._frontier.sites.set_crawl_delay(request.site, asked_s)
             self._crawl_delays[request.site] = asked_s
+
+    def close(self) -> None:
+        """Close the connections to sites, and the browser."""
+        self._fetcher.close()
 
     def give_back(self, lease: Lease) -> None:
         """Return the lease of a page that was not begun: it comes again, and no attempt is counted."""

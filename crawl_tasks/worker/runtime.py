@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import redis
 
 from crawl_tasks.errors import BackendError
+from crawl_tasks.frontier.cells import Cells
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.redis_client import open_client
 from crawl_tasks.frontier.replies import IdleState
@@ -34,9 +35,9 @@ if TYPE_CHECKING:
 
 
 def connect(settings: Settings) -> redis.Redis:
-    """Return the Redis client of the frontier, not yet connected."""
+    """Return the Redis client of the frontier in the first cell, not yet connected."""
     return open_client(
-        settings.redis_url,
+        settings.cells[0].url,
         settings.redis_master,
         socket_keepalive=True,
         socket_connect_timeout=5,
@@ -45,18 +46,36 @@ def connect(settings: Settings) -> redis.Redis:
     )
 
 
+def connect_frontier(settings: Settings) -> Frontier:
+    """Return the frontier of the first cell, not yet connected."""
+    return Frontier(
+        connect(settings), settings.redis_prefix, settings.store_at, settings.outbox_max, settings.cells[0].name
+    )
+
+
 class Runtime:
-    """The objects of one process, each built at its first use. So a fetching worker never opens the database."""
+    """The objects of one process, each built at its first use. So a fetching worker never opens the database.
+
+    The settings are those of the process' own cell.
+    """
 
     def __init__(self, settings: Settings) -> None:
-        self.settings = settings
+        self.settings = settings.own()
+        self._of_all_cells = settings
+        self.is_cell_chosen = bool(settings.cell)
         self.hang_watch: HangWatch | None = None
 
     @cached_property
     def frontier(self) -> Frontier:
         """The frontier: guard, ledger and queues in Redis."""
-        return Frontier(
-            connect(self.settings), self.settings.redis_prefix, self.settings.store_at, self.settings.outbox_max
+        return connect_frontier(self.settings)
+
+    @cached_property
+    def cells(self) -> Cells:
+        """The frontiers of all cells. That of this process is the same object."""
+        settings, own = self._of_all_cells, self.settings.cells[0].name
+        return Cells(
+            self.frontier if cell.name == own else connect_frontier(settings.in_cell(cell)) for cell in settings.cells
         )
 
     @cached_property
@@ -87,6 +106,7 @@ class Runtime:
             proxy=settings.proxy.get_secret_value(),
             shelf=self.frontier.robots,
             sessions=Sessions(self.frontier.logins, settings.session_key.get_secret_value()),
+            is_sandboxed=settings.render_sandbox,
         )
         return PageTask(self.frontier, self.sites, fetcher, self.hooks, self._mark_stored, self.archive)
 
@@ -154,6 +174,7 @@ class Runtime:
             lambda: Store(settings.database_url).open(create=False),
             contact=settings.contact,
             by_itself=settings.recover == "auto",
+            cells=self.cells,
         )
 
     @cached_property

@@ -55,8 +55,8 @@ class Sink(Protocol):
     def decide(self, decisions: Sequence[Decision], /) -> None:
         """Keep decisions of operators."""
 
-    def keep(self, site: str, text: str, epoch: str, /) -> bool:
-        """Keep the published text of a site and the name of its ledger. Return whether the site was unknown so far."""
+    def keep(self, site: str, text: str, epoch: str, cell: str, /) -> bool:
+        """Keep the published text of a site and the name of its cell's ledger. Return whether no ledger was known."""
 
 
 class OutboxConsumer:
@@ -180,7 +180,7 @@ class OutboxConsumer:
         for name in names - self._looked:
             text, epoch = self._frontier.sites.published(name), self._admin.restore.epoch()
             if text is not None and epoch is not None and self._kept.get(name) != text:
-                is_new = store.keep(name, text, epoch)
+                is_new = store.keep(name, text, epoch, self._frontier.cell)
                 if is_new and self._inspector.count_requests(name).stats.get("comment:new"):
                     log.error("the database is new, but items of this ledger are in another one", extra={"site": name})
                 self._kept[name] = text

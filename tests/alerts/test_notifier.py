@@ -14,7 +14,7 @@ import redis
 
 from crawl_tasks.cli.exits import Exit
 from crawl_tasks.errors import RedisUnreachable
-from crawl_tasks.frontier.admin.admin import Admin
+from crawl_tasks.frontier.admin.alert_state import AlertState
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.inspect.reads import Process
 from crawl_tasks.frontier.inspect.request_counts import RequestCounts, ScanCounts, StageCount
@@ -170,7 +170,7 @@ def herald(client: redis.Redis, inbox: Inbox, moments: Moments) -> Callable[...,
 
     def make(repeat_ms: int = HOUR_MS, hold_ms: int = 0) -> Notifier:
         return Notifier(
-            moments, Admin(frontier).alert_state, read_receivers(inbox.url), "test", repeat_ms, hold_ms=hold_ms
+            moments, AlertState(frontier.scripts), read_receivers(inbox.url), "test", repeat_ms, hold_ms=hold_ms
         )
 
     return make

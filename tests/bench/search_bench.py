@@ -1,5 +1,5 @@
 # a bench prints
-"""Measure the search: the index of many comments, and the time of queries.
+"""Measure the search and the reads of the status page: the index of many comments, and the time of queries.
 
     python -m tests.bench.search_bench [--database sqlite:///FILE] [--comments 1000000] [--index FILE]
 
@@ -20,6 +20,7 @@ from pathlib import Path
 from sqlalchemy import insert, update
 
 from crawl_tasks.store import tables
+from crawl_tasks.store.item_reader import ItemReader
 from crawl_tasks.store.queries import counts
 from crawl_tasks.store.search_index import SearchIndex
 from crawl_tasks.store.selection import RowSelection
@@ -30,6 +31,7 @@ THREADS_A_CHANGE = 50
 TEXTS = 50_000
 ROUNDS = 40
 NEWEST = 1_700_000_000
+FIRST_THREAD = 1_000_000_000
 
 
 def main() -> None:
@@ -53,6 +55,10 @@ def main() -> None:
                 print(f"{rows} rows: {cpu:.0f} s of CPU, {wall:.0f} s, {size:.0f} MB, peak {peak:.0f} MB", flush=True)
                 for name, query, selection in questions():
                     print(f"{name:<32} {measured(index, query, selection)}", flush=True)
+            for name, read in reads(ItemReader(store.database.url.render_as_string(False), file), store):
+                print(f"{name:<32} {timed(read)}", flush=True)
+            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+            print(f"peak {peak:.0f} MB", flush=True)
 
 
 Question = tuple[str, Callable[[random.Random], str], RowSelection]
@@ -74,12 +80,38 @@ def questions() -> Iterator[Question]:
     yield "no such word", lambda chance: f"none{chance.random()}", everything
 
 
+def reads(reader: ItemReader, store: Store) -> Iterator[tuple[str, Callable[[random.Random], int]]]:
+    """Return the reads of the status page, each with the number of its rows."""
+    threads = sum(count.posts for count in counts(store))
+
+    def thread(chance: random.Random) -> int:
+        number = chance.randrange(threads)
+        found = reader.thread(f"site{number % 4}", str(FIRST_THREAD + number))
+        return len(found.comments) if found else 0
+
+    def earlier(chance: random.Random) -> int:
+        at = NEWEST - 60 * chance.randrange(threads)
+        return len(reader.newest("", NEWEST, (at, "site1", str(FIRST_THREAD))))
+
+    yield "the newest posts", lambda _: len(reader.newest("", NEWEST))
+    yield "the newest posts of a site", lambda _: len(reader.newest("site1", NEWEST))
+    yield "a page of older posts", earlier
+    yield "a page of a thread", thread
+    yield "an author", lambda c: len(reader.by_author(f"site{c.randrange(4)}", f"@user{c.randrange(50_000)}").items)
+
+
 def measured(index: SearchIndex, query: Callable[[random.Random], str], selection: RowSelection) -> str:
     """Return median and 95th percentile of a kind of query in milliseconds, and the hits of a query."""
+    sources = selection.sources()
+    return timed(lambda chance: len(index.search(query(chance), selection, sources, 20)))
+
+
+def timed(read: Callable[[random.Random], int]) -> str:
+    """Return median and 95th percentile of a read in milliseconds, and its rows."""
     chance, times, hits = random.Random(3), list[float](), 0
     for _ in range(ROUNDS):
-        words, began = query(chance), time.perf_counter()
-        hits += len(index.search(words, selection, 20))
+        began = time.perf_counter()
+        hits += read(chance)
         times.append(1000 * (time.perf_counter() - began))
     times.sort()
     return f"median {times[ROUNDS // 2]:8.1f} ms   p95 {times[ROUNDS * 95 // 100]:8.1f} ms   hits {hits / ROUNDS:.1f}"
@@ -120,7 +152,7 @@ def _row(thread: int, at: int, chance: random.Random, texts: list[str], change: 
     rare = f" part{chance.randrange(100_000)}" if chance.random() < 0.1 else ""
     return {
         "site": f"site{thread % 4}",
-        "post_id": str(1_000_000_000 + thread),
+        "post_id": str(FIRST_THREAD + thread),
         "seen_at": float(at + 3600),
         "first_seen_at": float(at + 3600),
         "created_at": at,

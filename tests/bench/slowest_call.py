@@ -25,6 +25,7 @@ from unittest.mock import patch
 import redis
 
 from crawl_tasks.frontier.admin.admin import Admin
+from crawl_tasks.frontier.admin.alert_state import AlertState
 from crawl_tasks.frontier.admin.audit import places
 from crawl_tasks.frontier.admin.board_schedule import Act
 from crawl_tasks.frontier.admin.failed import Selection
@@ -176,7 +177,7 @@ def _read(frontier: Frontier, size: Size) -> None:
     inspector.boards(BIG)
     inspector.in_hand(BIG)
     inspector.recent(BIG)
-    state = Admin(frontier).alert_state
+    state = AlertState(frontier.scripts)
     for _ in range(2):
         state.claim([f"CrawlStale {name}" for name in size.names], [], ["CrawlStale"], 1000)
 

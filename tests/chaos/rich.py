@@ -9,6 +9,7 @@ import redis
 
 from crawl_tasks.errors import ConfigError, CrawlError, DataRejected
 from crawl_tasks.frontier.admin.admin import Admin
+from crawl_tasks.frontier.admin.alert_state import AlertState
 from crawl_tasks.frontier.admin.failed import Selection
 from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.model import Items, State
@@ -65,7 +66,7 @@ class RichCrawl(TinyCrawl):
                 lambda: Admin(self.frontier).restore.lock("somebody", 5_000),
             ],
             3: [Admin(self.frontier).restore.go_on, lambda: Admin(self.frontier).restore.lock("somebody", 0)],
-            4: [lambda: Admin(self.frontier).alert_state.claim(["backlog demo"], [], ["backlog"], 1000)],
+            4: [lambda: AlertState(self.frontier.scripts).claim(["backlog demo"], [], ["backlog"], 1000)],
             6: [
                 lambda: self.frontier.heartbeat("somebody", ["list"], "crawl:start"),
                 lambda: self.frontier.sites.run_only(["demo"], 60_000),

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from crawl_tasks.frontier.admin.admin import Admin
+from crawl_tasks.frontier.admin.alert_state import AlertState
 from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.frontier.retry import Verdict
 from crawl_tasks.local.redis_server import RedisServer, free_port
@@ -130,7 +130,7 @@ class Watched:
         frontier = self.world.frontier
         Notifier(
             Snapshots(frontier).look,
-            Admin(frontier).alert_state,
+            AlertState(frontier.scripts),
             read_receivers(inbox.url),
             "crawl",
             HOUR_MS,

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from celery import Celery
 
-from tests.flow.world import World
+from crawl_tasks.queues import QUEUES, RENDER_QUEUE
+from tests.flow.world import CELERY, World
 from tests.waiting import PATIENCE_S, eventually
 
 REFUSED = {
@@ -15,8 +17,23 @@ REFUSED = {
     ("detail", "--time-limit=60"): "--time-limit needs processes",
     ("detail", "--max-tasks-per-child=5", "-P", "solo"): "--max-tasks-per-child needs processes",
     ("details",): "-Q details: there is no queue details; did you mean detail?",
-    ("list,mine",): "-Q mine: there is no queue mine; there are detail, list, post, comment, store, control",
+    ("list,mine",): "-Q mine: there is no queue mine; there are detail, list, post, comment, render, store, control",
 }
+
+
+def test_a_worker_without_a_browser_refuses_the_queue_render_and_serves_all_others(
+    world: World, tmp_path: Path
+) -> None:
+    world.environment["PATH"] = str(tmp_path)
+
+    world.start_worker("refused", "list,render")
+    world.start("all", *CELERY, "worker", "-n", "all@%h", "-l", "info")
+    world.wait_for_worker("all")
+
+    assert world.processes.pop("refused").wait(timeout=PATIENCE_S) == 2
+    assert "-Q render: `render` needs Chromium" in world.log_of("refused")
+    queues = {queue["name"] for queue in ask(world, "active_queues")}
+    assert queues == set(QUEUES) - {RENDER_QUEUE}
 
 
 def ask(world: World, command: str, **arguments: object) -> Any:  # noqa: ANN401 (JSON of any shape)

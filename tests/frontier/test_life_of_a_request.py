@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 
 import pytest
@@ -14,7 +15,9 @@ from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.frontier.outbox import read_items
 from crawl_tasks.frontier.retry import Verdict
 from crawl_tasks.model import Comment, Items, Lease, Parsed, Post, Request, Stage, State
+from crawl_tasks.queues import QUEUES
 from tests.frontier.by_hand import NOTHING, lease, post, posts, released
+from tests.frontier.passing_time import at_once, end_messages
 from tests.waiting import eventually
 
 
@@ -312,3 +315,62 @@ def test_a_site_counts_a_hundred_reasons_and_the_rest_as_other(frontier: Frontie
     fields = Inspector(frontier).count_requests("demo").fields
     assert len([name for name in fields if name.startswith("dropped:")]) == 101
     assert (fields["dropped:other"], fields["dropped:r0"]) == ("53", "2")
+
+
+def test_pages_for_the_browser_have_a_queue_of_their_own(
+    frontier: Frontier, client: redis.Redis, publish: Callable[..., None]
+) -> None:
+    publish(rendered="nyn")
+    frontier.admit("demo", [*posts(2), Request("demo", Stage.COMMENT, "1", "http://127.0.0.1/comment/1/2", page=2)])
+
+    [first, second] = client.lrange("render", 0, -1)
+    assert (client.llen("post"), client.llen("comment")) == (0, 1)
+    assert client.exists("test:wake:render")
+    # A worker that gives a message back puts it where the routing key says.
+    assert {json.loads(one)["properties"]["delivery_info"]["routing_key"] for one in (first, second)} == {"render"}
+
+
+def test_a_lost_message_of_the_browsers_queue_is_sent_again_there(
+    frontier: Frontier, client: redis.Redis, publish: Callable[..., None]
+) -> None:
+    publish(rendered="nyn")
+    frontier.admit("demo", [post(1)])
+    released(client, "render")
+
+    lost = 0
+    for _ in range(2):
+        end_messages(client, "test:s:demo")
+        at_once(client, "test:due")
+        lost += frontier.tick("t").lost
+
+    assert lost == 1
+    assert released(client, "render") == [1]
+    assert client.llen("post") == 0
+
+
+def test_a_page_that_waits_when_the_file_begins_to_ask_for_a_browser_goes_to_its_queue(
+    frontier: Frontier, client: redis.Redis, publish: Callable[..., None]
+) -> None:
+    frontier.admit("demo", posts(5))
+    publish(rendered="nyn")
+
+    held = lease(frontier, released(client)[0])
+    frontier.commit(held, NOTHING)
+
+    assert released(client, "render") == [5]
+
+
+def test_the_browsers_queue_is_watched_only_where_something_uses_it(
+    frontier: Frontier, client: redis.Redis, publish: Callable[..., None]
+) -> None:
+    def watched() -> bool:
+        return "render" in Inspector(frontier).health(QUEUES).queues
+
+    assert not watched()
+    publish(rendered="nyn")
+    frontier.admit("demo", posts(1))
+    assert watched()
+    client.delete("render")
+    assert not watched()
+    frontier.heartbeat("here:1", ["render"])
+    assert watched()

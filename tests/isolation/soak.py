@@ -23,7 +23,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-from crawl_tasks.frontier.admin.admin import Admin
+from crawl_tasks.frontier.admin.alert_state import AlertState
 from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.frontier.inspect.request_counts import RequestCounts
 from crawl_tasks.local.redis_server import RedisServer
@@ -94,7 +94,7 @@ class Soak:
         self._illness = world.directory / ILLNESS.name
         look = Snapshots(world.frontier).look
         self._notifier = notifier.Notifier(
-            look, Admin(world.frontier).alert_state, [], "soak", 3_600_000, hold_ms=HOLD_MS
+            look, AlertState(world.frontier.scripts), [], "soak", 3_600_000, hold_ms=HOLD_MS
         )
 
     def run(self) -> Result:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from sqlalchemy import delete, select
+from typing import Any
+
+from sqlalchemy import Column, Table, delete, select
 
 from crawl_tasks.model import Comment, Items, Post
 from crawl_tasks.store import tables
@@ -10,16 +12,23 @@ from crawl_tasks.store.upsert import Store
 
 
 def dump(store: Store) -> dict[str, list[tuple[object, ...]]]:
-    """Read every table but meta, sorted by key; in which transaction a row changed is no part of what it says."""
+    """Read every table but meta, sorted by key; in which transaction a row changed is no part of what it says.
+
+    Of authors only the keys: an observation that shows a known name again is not written.
+    """
     with store.database.reading() as connection:
         return {
-            name: sorted(
-                tuple(row)
-                for row in connection.execute(select(*(c for c in table.columns if c.name != tables.CHANGE_ID)))
-            )
+            name: sorted(tuple(row) for row in connection.execute(select(*(told_of(table)))))
             for name, table in tables.metadata.tables.items()
             if name != "meta"
         }
+
+
+def told_of(table: Table) -> list[Column[Any]]:
+    """Return the columns that the order and the number of batches leave alone."""
+    if table is tables.authors:
+        return list(table.primary_key)
+    return [column for column in table.columns if column.name not in (tables.CHANGE_ID, tables.CRAWLED_AT)]
 
 
 def empty(store: Store) -> None:
@@ -28,6 +37,7 @@ def empty(store: Store) -> None:
         for name, table in tables.metadata.tables.items():
             if name != "meta":
                 connection.execute(delete(table))
+    store.authors.clear()
 
 
 def row(store: Store, table: str) -> dict[str, object]:
@@ -43,6 +53,12 @@ def versions(store: Store) -> dict[tuple[str, str], float]:
         table = tables.versions
         query = select(table.c.field, table.c.value, table.c.seen_at)
         return {(field, value): seen_at for field, value, seen_at in connection.execute(query)}
+
+
+def authors_of(store: Store) -> dict[str, str | None]:
+    """Read the names of authors by their keys."""
+    with store.database.reading() as connection:
+        return dict(connection.execute(select(tables.authors.c.author_id, tables.authors.c.name)).all())
 
 
 def page(*items: Post | Comment, site: str = "site") -> Items:

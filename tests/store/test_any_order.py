@@ -16,6 +16,7 @@ from tests.store.rows import dump, empty
 TIMES = st.sampled_from([1.0, 2.0, 2.5, 3.0])
 IDS = st.sampled_from(["1", "2"])
 TEXTS = st.sampled_from([None, "", "a", "b", "中", "z\0", "half \ud800"])
+AUTHOR_IDS = st.sampled_from([None, "12", "13", "x" * 201])
 NUMBERS = st.sampled_from([None, 0, 1, 10**30])
 STATES = st.sampled_from([None, "normal", "deleted", "masked"])
 EXTRAS = st.sampled_from([None, {}, {"k": "v"}, {"k": "w", "a b;c": "x"}])
@@ -33,10 +34,12 @@ POSTS = st.builds(
     revision=TEXTS,
     extra=EXTRAS,
     is_page=st.booleans(),
+    author_id=AUTHOR_IDS,
 )
 COMMENTS = st.builds(
-    Comment, IDS, IDS, TIMES, body=TEXTS, author=TEXTS, page=NUMBERS, state=STATES, edited_at=NUMBERS, extra=EXTRAS
-)
+    Comment, IDS, IDS, TIMES, body=TEXTS, author=TEXTS, page=NUMBERS, state=STATES, edited_at=NUMBERS, extra=EXTRAS,
+    author_id=AUTHOR_IDS,
+)  # fmt: skip
 FORUMS = st.builds(Forum, IDS, TEXTS, TEXTS)
 VISITS = st.builds(
     # One instant admits one revision of a page.

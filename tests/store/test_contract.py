@@ -26,15 +26,18 @@ def test_a_replayed_batch_changes_nothing(store: Store) -> None:
 
 
 def test_all_fields_come_back_as_they_went_in(store: Store) -> None:
-    whole_post = Post("1", 10.5, "f", "http://f/1", "t", "a", 1, "b", "<b>", 2, 3, 4, 5, "normal", "r", {"k": "v"})
-    whole_comment = Comment("1", "7", 11.5, "6", "a", 1, "c", "<c>", 2, 3, 4, 5, "masked", {"k": "v"})
+    whole_post = Post(
+        "1", 10.5, "f", "http://f/1", "t", "a", 1, "b", "<b>", 2, 3, 4, 5, "normal", "r", {"k": "v"}, author_id="12"
+    )
+    whole_comment = Comment("1", "7", 11.5, "6", "a", 1, "c", "<c>", 2, 3, 4, 5, "masked", {"k": "v"}, "12")
 
     store.write([Items("site", (Forum("f", "Board", "http://f/"),), (whole_post,), (whole_comment,))])
     found_post, found_comment, found_forum = row(store, "posts"), row(store, "comments"), row(store, "forums")
 
-    assert [found_post[name] for name in Post._fields[:-1]] == [*whole_post[:-2], '{"k": "v"}']
+    assert [found_post[name] for name in Post._fields[:-2]] == [*whole_post[:-3], '{"k": "v"}']
+    assert found_post["author_id"] == "12"
     assert (found_post["first_seen_at"], found_post["fetched_at"], found_post["fetched_revision"]) == (10.5, 10.5, "r")
-    assert [found_comment[name] for name in Comment._fields] == [*whole_comment[:-1], '{"k": "v"}']
+    assert [found_comment[name] for name in Comment._fields] == [*whole_comment[:-2], '{"k": "v"}', "12"]
     assert [found_forum[name] for name in Forum._fields] == ["f", "Board", "http://f/"]
     assert row(store, "memberships") == {"site": "site", "post_id": "1", "forum_id": "f"}
 

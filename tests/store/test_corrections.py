@@ -15,7 +15,7 @@ from crawl_tasks.store import tables
 from crawl_tasks.store.corrections import Corrections, MergeCounts
 from crawl_tasks.store.upsert import Store
 from tests.store.conftest import MakeStore, empty_schema
-from tests.store.rows import dump, empty, page, row, versions
+from tests.store.rows import authors_of, dump, empty, page, row, versions
 
 IDS = st.sampled_from(["1", "2"])
 TEXTS = st.sampled_from([None, "", "a", "b", "中"])
@@ -107,7 +107,9 @@ def corrected(store: Store, scratch: Store, archived: Sequence[Observed]) -> Mer
 
 
 def rows_of(store: Store, *, has_memberships: bool) -> dict[str, list[tuple[object, ...]]]:
-    return {name: rows for name, rows in dump(store).items() if has_memberships or name != "memberships"}
+    # Of authors the archive may lack a former name, which has no row any more.
+    left_out = {"authors"} | (set() if has_memberships else {"memberships"})
+    return {name: rows for name, rows in dump(store).items() if name not in left_out}
 
 
 @settings(max_examples=40, deadline=None)
@@ -157,6 +159,16 @@ def test_a_mended_rule_is_no_edit_and_an_edit_stays_one(new_store: MakeStore) ->
     assert rows == MergeCounts(changed=1)
     assert (row(store, "comments")["body"], versions(store)) == ("edited", {("body", "first"): 1.0})
     assert row(store, "comments")["change_id"] > change  # type: ignore[operator]
+
+
+def test_authors_are_those_that_todays_rules_find_and_those_of_rows_beside(new_store: MakeStore) -> None:
+    store, scratch = new_store(), new_store()
+    store.write([page(Comment("1", "6", 0.5, author="old", author_id="5"))])
+    store.write([page(Comment("1", "7", 1.0, author="Guest: ann"))])
+
+    corrected(store, scratch, [Observed(1.0, page(), page(Comment("1", "7", 1.0, author="ann", author_id="12")))])
+
+    assert authors_of(store) == {"5": "old", "12": "ann"}
 
 
 def test_rows_whose_text_stays_are_no_change(new_store: MakeStore) -> None:

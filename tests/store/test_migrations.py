@@ -148,7 +148,10 @@ def schema_2(url: str, *pages: Items) -> None:
         store.write(pages)
         with store.database.writing() as connection:
             for table in ("posts", "comments"):
-                connection.execute(text(f"ALTER TABLE {table} DROP COLUMN read_by"))
+                for name in ("read_by", "author_id", "crawled_at"):
+                    connection.execute(text(f"ALTER TABLE {table} DROP COLUMN {name}"))
+            connection.execute(text("ALTER TABLE versions DROP COLUMN crawled_at"))
+            connection.execute(text("DROP TABLE authors"))
             connection.execute(text("UPDATE meta SET value = '2' WHERE name = 'schema'"))
 
 

@@ -45,7 +45,8 @@ def found(
 ) -> list[str]:
     """Return the ids of the comments or posts that a query finds."""
     with searching(store, directory) as index:
-        hits = index.search(query, selection or RowSelection(), limit)
+        chosen = selection or RowSelection()
+        hits = index.search(query, chosen, chosen.sources(), limit)
     names = [[column.name for column in hit.source.columns] for hit in hits]
     rows = [dict(zip(name, hit.row, strict=True)) for name, hit in zip(names, hits, strict=True)]
     return [str(row.get("comment_id") or row["post_id"]) for row in rows]

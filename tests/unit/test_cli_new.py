@@ -9,10 +9,13 @@ from pathlib import Path
 import pytest
 
 from crawl_tasks.cli.exits import Exit
+from crawl_tasks.fetch.browser import missing
+from crawl_tasks.model import Stage
 from crawl_tasks.sites.loader import load_site
 from tests.layouts.drawing import content, drawn
 from tests.layouts.pages import Pages
 from tests.programs.host import served
+from tests.script_forum import ScriptForum
 from tests.unit.command_line import run
 from tests.unit.hostile_server import HostileServer, page
 
@@ -244,3 +247,34 @@ def test_any_page_of_a_forum_leads_to_its_front_page(tmp_path: Path, seed: int, 
     assert re.search(rf"{re.escape(paths[kind])} is .*{word}.*; its forum begins at {host.url}/$", result.stderr, re.M)
     assert len(load_site(tmp_path / "sites" / "made.yaml").boards) == len(whole.boards)
     assert asked <= 40
+
+
+@pytest.fixture
+def script_forum() -> Iterator[ScriptForum]:
+    forum = ScriptForum(threads=12)
+    yield forum
+    forum.server.stop()
+
+
+@pytest.mark.skipif(bool(missing()), reason=missing())
+def test_a_forum_that_only_scripts_draw_is_read_by_a_browser_and_the_file_says_so(
+    tmp_path: Path, script_forum: ScriptForum
+) -> None:
+    result = run("new", f"{script_forum.server.base}/", "--name", "ours", home=tmp_path)
+
+    site = load_site(tmp_path / "sites" / "ours.yaml")
+    assert site.rendered == (Stage.LIST, Stage.POST, Stage.COMMENT)
+    assert [(board.id, board.title) for board in site.boards] == [("1", "General")]
+    assert set(site.list.fields) >= {"post_id", "title", "author", "created_at"}
+    assert "the plain pages hold nothing but scripts" in result.stderr
+
+
+def test_without_a_browser_a_forum_that_only_scripts_draw_is_named_as_such(
+    tmp_path: Path, script_forum: ScriptForum, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    result = run("new", f"{script_forum.server.base}/", home=tmp_path)
+
+    assert result.exit_code == Exit.USAGE
+    assert "is drawn by scripts, and its plain pages hold nothing; `render` needs" in result.stderr

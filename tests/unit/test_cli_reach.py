@@ -11,6 +11,7 @@ import redis
 from crawl_tasks.cli.crawl import Plan, is_idle, walk
 from crawl_tasks.cli.exits import Exit
 from crawl_tasks.cli.since_option import SinceOption
+from crawl_tasks.frontier.cells import Cells
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.local.redis_server import RedisServer
 from crawl_tasks.model import Items, Lease, Parsed, Priority, Reach
@@ -33,16 +34,17 @@ def test_a_limited_run_walks_its_boards_and_is_idle_when_they_are_done(frontier:
     plan = Plan((SITE,), boards=("b2",), reach=Reach(pages=3))
     since_ms = frontier.clock_ms()
     assert walk(frontier, SITE, plan) == 1
+    cells = Cells([frontier])
 
     lease = frontier.lease("tiny", 1)
     assert isinstance(lease, Lease)
     assert (lease.request.key, lease.request.reach) == ("b2", Reach(pages=3))
-    assert not is_idle(take_snapshot(frontier), frontier, since_ms, plan.scanned)
+    assert not is_idle(take_snapshot(frontier), cells, since_ms, plan.scanned)
     frontier.commit(lease, Parsed(Items("tiny")))
-    assert not is_idle(take_snapshot(frontier), frontier, since_ms, plan.scanned)  # what was done is not stored yet
+    assert not is_idle(take_snapshot(frontier), cells, since_ms, plan.scanned)  # what was done is not stored yet
     frontier.outbox.ack({"tiny": [page_id for page_id, _ in frontier.outbox.read("store", 10)]})
-    assert is_idle(take_snapshot(frontier), frontier, since_ms, plan.scanned)
-    assert not is_idle(take_snapshot(frontier), frontier, since_ms)
+    assert is_idle(take_snapshot(frontier), cells, since_ms, plan.scanned)
+    assert not is_idle(take_snapshot(frontier), cells, since_ms)
 
 
 def test_a_seeded_board_may_be_limited(tmp_path: Path, redis_server: RedisServer, client: redis.Redis) -> None:

@@ -96,6 +96,7 @@ def test_the_check_names_each_thing_and_the_remedy_of_each_problem(tmp_path: Pat
         "subject": "post",
         "text": "no worker serves this queue",
         "remedy": "start one: celery -A crawl_tasks worker -Q post",
+        "cell": "",
     } in told["problems"]
 
 

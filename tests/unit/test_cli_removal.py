@@ -211,7 +211,7 @@ def test_other_sites_wait_for_a_run_and_go_on_after_it(
 ) -> None:
     for site in ("one", "two"):
         frontier.admit(site, [post(site, 1)])
-    limit = OnlySites(frontier, ["two"], pytest.fail)
+    limit = OnlySites([frontier], ["two"], pytest.fail)
 
     limit.renew([], ())
 
@@ -227,7 +227,7 @@ def test_other_sites_wait_for_a_run_and_go_on_after_it(
 
 def test_beside_workers_of_others_no_site_waits(command: Command, frontier: Frontier, client: redis.Redis) -> None:
     told: list[str] = []
-    limit = OnlySites(frontier, ["two"], told.append)
+    limit = OnlySites([frontier], ["two"], told.append)
     limit.renew([], ())
 
     limit.renew([Process("elsewhere:1", ("list",), 0)], ())

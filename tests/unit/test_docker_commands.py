@@ -93,7 +93,7 @@ def test_containers_take_any_setting_and_only_those_that_fetch_the_secrets_of_fo
 
     told = {name: service["environment"] for name, service in ours(read_services(tmp_path / "compose.yaml")).items()}
 
-    assert {name for name, one in told.items() if one.get("FORUM_COOKIE") == "secret"} == {"list", "detail"}
+    assert {name for name, one in told.items() if one.get("FORUM_COOKIE") == "secret"} == {"list", "detail", "render"}
     for environment in told.values():
         settings = load_settings({name: str(value or "") for name, value in environment.items()})
         assert (settings.outbox_max, settings.redis_url) == (77, "redis://mine:6379/1")

@@ -157,6 +157,14 @@ def test_with_users_every_process_comes_to_redis_under_its_name() -> None:
     assert "set REDIS_CRAWL_PASSWORD" in compose(*beside).text
 
 
+def test_the_users_of_redis_may_use_every_queue() -> None:
+    rights = re.findall(r"^user (?:crawl|flower) .+$", (DOCKER / "users.conf").read_text("utf-8"), re.MULTILINE)
+
+    assert len(rights) == 2
+    for right in rights:
+        assert set(re.findall(r"~([a-z]+)\*", right)) >= set(QUEUES)
+
+
 def test_every_variable_of_the_example_is_used_by_compose() -> None:
     text = (DOCKER / ".env.example").read_text("utf-8")
     offered = set(re.findall(r"^#?([A-Z_]+)=", text, re.MULTILINE))
@@ -211,8 +219,8 @@ def test_our_containers_can_do_nothing_but_their_work(services: dict[str, Any]) 
         assert service["read_only"]
         assert service["cap_drop"] == ["ALL"]
         assert service["security_opt"] == ["no-new-privileges:true"]
-    users = re.findall(r"^USER (\w+)", DOCKERFILE.read_text("utf-8"), re.MULTILINE)
-    assert users == ["10001"]
+    for stage in re.split(r"^FROM ", DOCKERFILE.read_text("utf-8"), flags=re.MULTILINE):
+        assert re.findall(r"^USER (\w+)", stage, re.MULTILINE)[-1:] in ([], ["10001"])
 
 
 def test_every_published_port_is_on_loopback(services: dict[str, Any]) -> None:
@@ -225,7 +233,7 @@ def test_every_published_port_is_on_loopback(services: dict[str, Any]) -> None:
 def test_no_worker_reaches_flower_or_a_database_that_is_not_its_own(services: dict[str, Any]) -> None:
     networks = {name: set(service["networks"]) for name, service in services.items()}
 
-    for fetching in ("list", "detail"):
+    for fetching in ("list", "detail", "render"):
         assert not networks[fetching] & networks["flower"]
         assert not networks[fetching] & networks["grafana"]
         assert not networks[fetching] & networks["postgres"]

@@ -11,6 +11,7 @@ from rich.console import Console
 
 from crawl_tasks.cli.crawl import is_idle, scan_all
 from crawl_tasks.errors import ParseError
+from crawl_tasks.frontier.cells import Cells
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.inspect.request_counts import LATE_MS
 from crawl_tasks.frontier.retry import RetryPolicy, judge
@@ -87,7 +88,7 @@ def test_a_crawl_is_idle_when_all_was_scanned_and_stored(frontier: Frontier) -> 
 
 
 def idle(frontier: Frontier, since_ms: int) -> bool:
-    return is_idle(take_snapshot(frontier), frontier, since_ms)
+    return is_idle(take_snapshot(frontier), Cells([frontier]), since_ms)
 
 
 def test_a_parked_list_page_does_not_keep_a_crawl_from_ending(frontier: Frontier) -> None:

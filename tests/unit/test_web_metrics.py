@@ -17,6 +17,7 @@ import redis
 from prometheus_client.parser import text_string_to_metric_families
 
 from crawl_tasks.cli.exits import Exit
+from crawl_tasks.frontier.cells import Cells
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.frontier.retry import Verdict
@@ -140,7 +141,7 @@ def test_a_label_with_quotes_and_line_breaks_stays_one_label() -> None:
 @pytest.fixture
 def base(frontier: Frontier) -> Iterator[str]:
     look = SnapshotCache(lambda: take_snapshot(frontier))
-    with serving(ExporterServer(("127.0.0.1", 0), look, Actions(frontier), Login(""))) as url:
+    with serving(ExporterServer(("127.0.0.1", 0), look, Actions(Cells([frontier])), Login(""))) as url:
         yield url
 
 

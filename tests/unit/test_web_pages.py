@@ -22,12 +22,13 @@ import pytest
 import redis
 
 from crawl_tasks.errors import RedisUnreachable
+from crawl_tasks.frontier.cells import Cells
 from crawl_tasks.frontier.frontier import BoardTerms, Frontier
 from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.frontier.retry import Verdict
 from crawl_tasks.model import Effort, Items, Lease, Parsed, Request, Stage, State
 from crawl_tasks.monitor.snapshot import Snapshot, take_snapshot
-from crawl_tasks.monitor.web.actions import Actions
+from crawl_tasks.monitor.web.actions import FAILED_ROWS, Actions
 from crawl_tasks.monitor.web.login import Login
 from crawl_tasks.monitor.web.server import ExporterServer
 from crawl_tasks.monitor.web.snapshot_cache import SnapshotCache
@@ -111,8 +112,8 @@ def serve(frontier: Frontier, password: str) -> Iterator[str]:
     look = SnapshotCache(lambda: take_snapshot(frontier))
     for snapshot in an_hour_of(frontier):
         look.history.note(snapshot)
-    login = Login(password, wrong_costs_s=0.0)
-    with serving(ExporterServer(("127.0.0.1", 0), look, Actions(frontier), login, "http://127.0.0.1:5555")) as url:
+    login, actions = Login(password, wrong_costs_s=0.0), Actions(Cells([frontier]))
+    with serving(ExporterServer(("127.0.0.1", 0), look, actions, login, "http://127.0.0.1:5555")) as url:
         yield url
 
 
@@ -164,6 +165,22 @@ def test_the_page_of_a_site_shows_boards_pages_in_hand_and_reasons(base: str) ->
     assert "<button>pause" not in page
     assert page.index("Last pages") < page.index(">80 ms<") < page.index(">0 items<")
     assert '<span class="bad">parse</span>' in page
+
+
+def test_thousands_of_failed_requests_are_shown_page_by_page(
+    base: str, frontier: Frontier, client: redis.Redis
+) -> None:
+    [entry] = client.hvals("test:s:busy-forum:dead")
+    for begin in range(0, 10_000, 1000):
+        client.hset("test:s:busy-forum:dead", mapping={f"{50_000 + begin + more}": entry for more in range(1000)})
+
+    first = ask(f"{base}/site/busy-forum/failed?state=dead")[1]
+    last = ask(f"{base}/site/busy-forum/failed?state=dead&page=51")[1]
+    other = ask(f"{base}/site/busy-forum/failed?state=dead&reason=parse")[1]
+
+    assert [text.count("it answered &lt;b&gt;418") for text in (first, last, other)] == [FAILED_ROWS, 1, 0]
+    assert ("page=2" in first, "page=52" in last, "page=50" in last) == (True, False, True)
+    assert ask(f"{base}/site/nowhere/failed")[0] == 404
 
 
 def test_the_json_of_a_site_has_its_boards_pages_and_reasons(base: str) -> None:
@@ -226,7 +243,7 @@ def test_while_redis_is_away_people_get_a_page_that_looks_again_and_programs_a_l
     def fail() -> Snapshot:
         raise RedisUnreachable("it is away")
 
-    server = ExporterServer(("127.0.0.1", 0), SnapshotCache(fail), Actions(frontier), Login(""))
+    server = ExporterServer(("127.0.0.1", 0), SnapshotCache(fail), Actions(Cells([frontier])), Login(""))
     with serving(server) as base:
         status, page, _ = ask(f"{base}/")
         told = [ask(f"{base}/{path}") for path in ("metrics", "healthz", "api/snapshot")]
@@ -385,7 +402,7 @@ def test_a_foreign_name_that_leads_here_gets_nothing(base: str, path: str, host:
 )
 def test_addresses_names_without_a_dot_and_named_hosts_are_answered(frontier: Frontier, host: str) -> None:
     snapshots = SnapshotCache(lambda: take_snapshot(frontier))
-    server = ExporterServer(("127.0.0.1", 0), snapshots, Actions(frontier), Login(""), hosts=["web.example"])
+    server = ExporterServer(("127.0.0.1", 0), snapshots, Actions(Cells([frontier])), Login(""), hosts=["web.example"])
 
     with serving(server) as url:
         assert say(url, f"GET /healthz HTTP/1.1\r\nHost: {host}").startswith(b"HTTP/1.1 200 ")

@@ -1,8 +1,7 @@
-"""Administration of the ledger: failed requests, board schedules, restoring, auditing, alert state."""
+"""Administration of the ledger: failed requests, board schedules, restoring, auditing."""
 
 from __future__ import annotations
 
-from crawl_tasks.frontier.admin.alert_state import AlertState
 from crawl_tasks.frontier.admin.audit import Audit
 from crawl_tasks.frontier.admin.board_schedule import BoardSchedule
 from crawl_tasks.frontier.admin.decisions import Decisions
@@ -21,4 +20,3 @@ class Admin:
         self.decisions = Decisions(client, scripts, keys)
         self.restore = Restore(client, scripts, keys)
         self.audit = Audit(scripts, keys)
-        self.alert_state = AlertState(scripts)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import cast
 
+from crawl_tasks.errors import RedisUnreachable
 from crawl_tasks.frontier.scripts import Scripts, Verb
 
 
@@ -28,10 +30,16 @@ class Notice:
 
 
 class AlertState:
-    """The sent alerts on one Redis. Every call may raise RedisUnreachable or BackendError."""
+    """The sent alerts, on the first cell that answers. Every call may raise RedisUnreachable or BackendError."""
 
-    def __init__(self, scripts: Scripts) -> None:
-        self._scripts = scripts
+    def __init__(self, *cells: Scripts) -> None:
+        self._cells = cells
+
+    def _call(self, *args: str | int) -> list[object]:
+        for scripts in self._cells[:-1]:
+            with suppress(RedisUnreachable):
+                return scripts.call(Verb.NOTE_ALERTS, *args)
+        return self._cells[-1].call(Verb.NOTE_ALERTS, *args)
 
     def claim(self, firing: Iterable[str], young: Iterable[str], judged: Iterable[str], repeat_ms: int) -> list[Notice]:
         """Take the notices that must be sent, and return them. No other sender gets the same ones.
@@ -43,7 +51,7 @@ class AlertState:
             repeat_ms: the time after which a lasting alert is sent again.
         """
         marked = [*(f"+{key}" for key in firing), *(f"?{key}" for key in young)]
-        reply = self._scripts.call(Verb.NOTE_ALERTS, "claim", repeat_ms, ",".join(judged), *marked)
+        reply = self._call("claim", repeat_ms, ",".join(judged), *marked)
         flat = cast("list[bytes]", reply[1])
         return [
             Notice(Change(change.decode()), key.decode(), int(since))
@@ -52,4 +60,4 @@ class AlertState:
 
     def undo(self, notice: Notice) -> None:
         """Put a notice back that could not be sent."""
-        self._scripts.call(Verb.NOTE_ALERTS, "undo", notice.change.value, notice.key, notice.since_ms)
+        self._call("undo", notice.change.value, notice.key, notice.since_ms)

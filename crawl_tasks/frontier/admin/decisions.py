@@ -51,6 +51,11 @@ class Decisions:
         self.ack(Decision(site, of, "", 0) for site, of, text in found if text is None)
         return [_decision(site, of, text) for site, of, text in found if text is not None]
 
+    @explained("decisions")
+    def are_unstored(self, site: str) -> bool:
+        """Return whether the database lacks decisions about a site."""
+        return any(True for _ in self._client.sscan_iter(self._keys.undecided, match=f"{site} *", count=1000))
+
     def ack(self, stored: Iterable[Decision]) -> None:
         """Take stored decisions off those that the database lacks."""
         flat = [text for one in stored for text in (f"{one.site} {one.subject}", one.text)]

@@ -13,6 +13,7 @@ from crawl_tasks.frontier.histogram import AGES_S, Histogram, unpacked
 from crawl_tasks.frontier.keys import Keys
 from crawl_tasks.frontier.scripts import Scripts, Verb
 from crawl_tasks.model import Request
+from crawl_tasks.queues import RENDER_QUEUE
 
 PRIORITY_SEPARATOR = "\x06\x16"
 PRIORITY_STEPS = (3, 6, 9)
@@ -120,11 +121,15 @@ def read_health(client: redis.Redis, keys: Keys, queues: Iterable[str], late_ms:
     pipe.xrange(keys.outbox, count=1)
     stats, outbox, alive, serves, forgotten, info, starts, claims, shelved, halted, only, reads, oldest = pipe.execute()
     counters = {name.decode(): int(value) for name, value in stats.items()}
+    sizes = queue_sizes(client, queues)
+    # Most installations draw no pages, and need no worker for that.
+    if not sizes.get(RENDER_QUEUE) and not any(RENDER_QUEUE in text.decode().split(",") for text in serves.values()):
+        sizes.pop(RENDER_QUEUE, None)
     return Health(
         at_ms=now,
         produced_at_ms=counters.pop("produced_at", 0),
         counters=counters,
-        queues=queue_sizes(client, queues),
+        queues=sizes,
         outbox=outbox,
         processes=tuple(
             Process(

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from crawl_tasks.monitor.humanize import duration
 from crawl_tasks.monitor.problems.kinds import AlertRule, Fields, Kind, Severity
 from crawl_tasks.monitor.problems.window import Window
-from crawl_tasks.queues import CONTROL_QUEUE, LIST_QUEUE, QUEUES
+from crawl_tasks.queues import CONTROL_QUEUE, LIST_QUEUE
 
 MEMORY_SHARE = 0.8
 OUTBOX_LEAST = 1000
@@ -72,7 +72,7 @@ def _beat_silent(window: Window) -> Iterator[tuple[str, Fields]]:
 
 
 def _unserved(window: Window) -> Iterator[tuple[str, Fields]]:
-    for queue in QUEUES:
+    for queue in window.snapshot.queues:
         # Workers of `list` serve `control` too, so the remedy of both is a worker of `list`.
         if not window.snapshot.workers_of(queue):
             yield queue, {"queue": LIST_QUEUE if queue == CONTROL_QUEUE else queue}
@@ -104,6 +104,13 @@ def _run_only(window: Window) -> Iterator[tuple[str, Fields]]:
         yield "", {"sites": ", ".join(waiting[:10])}
 
 
+def _cells_down(window: Window) -> Iterator[tuple[str, Fields]]:
+    for cell in window.snapshot.down:
+        named = ", ".join(cell.sites[:10]) + (", ..." if len(cell.sites) > 10 else "")
+        sites = f"its {len(cell.sites)} sites ({named})" if named else "its sites"
+        yield cell.name, {"sites": sites, "reason": cell.reason}
+
+
 LOST_LEDGER = "Redis does not hold the ledger that the database was filled from"
 HALTED = Kind(
     "CrawlHalted", Severity.CRITICAL, "all sites stand still: {reason}",
@@ -123,6 +130,7 @@ NO_WORKER = Kind(
 NO_SITE = Kind(
     "CrawlNoSite", Severity.WARNING, "no site is published",
     "write config/sites/NAME.yaml, then run crawl-tasks sites check", condition=_no_site,
+    is_of_all_cells=True,
 )  # fmt: skip
 REDIS_DOWN = Kind(
     "CrawlRedisDown", Severity.CRITICAL, "the crawl stands still, and no other problem can be judged: {reason}",
@@ -130,6 +138,11 @@ REDIS_DOWN = Kind(
 )  # fmt: skip
 INSTALLATION_KINDS = (
     HALTED,
+    Kind("CrawlCellDown", Severity.CRITICAL,
+         "this cell does not answer: {sites} stand still, those of other cells go on: {reason}",
+         "bring its Redis back, and all goes on by itself; if it is lost: name an empty one in its place in"
+         " CRAWL_REDIS_URL, then crawl-tasks recover", "cell", _cells_down, is_of_all_cells=True,
+         rule=AlertRule("crawl_cell_up == 0", "1m", {"sites": "its sites", "reason": "crawl-tasks check says why"})),
     Kind("CrawlRunOnly", Severity.INFO, "a run of other sites serves this Redis: {sites} wait for its end",
          "nothing; workers of their own, or a run that names them, fetch them meanwhile", condition=_run_only),
     Kind("CrawlStartKeysDiffer", Severity.WARNING,

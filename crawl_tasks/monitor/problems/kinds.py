@@ -34,23 +34,25 @@ _RANKS = {severity: rank for rank, severity in enumerate(Severity)}
 
 
 class Problem(NamedTuple):
-    """A problem of a subject, which is a site, a queue or, where empty, the whole installation."""
+    """A problem of a subject, which is a site, a queue or, where empty, the whole installation or one `cell`."""
 
     name: str
     severity: Severity
     subject: str
     text: str
     remedy: str
+    cell: str = ""
 
     @property
     def key(self) -> str:
-        """Return the identity of the problem: name and subject."""
-        return f"{self.name} {self.subject}".strip()
+        """Return the identity of the problem: name, subject and cell."""
+        return " ".join(filter(None, (self.name, self.subject, self.cell)))
 
     @property
     def summary(self) -> str:
-        """Return the text, after the subject where the problem has one."""
-        return f"{self.subject}: {self.text}" if self.subject else self.text
+        """Return the text, after the cell and the subject where the problem has one."""
+        place = ", ".join(filter(None, (self.cell and f"cell {self.cell}", self.subject)))
+        return f"{place}: {self.text}" if place else self.text
 
     def advice(self, site: str = "") -> str:
         """Return summary and remedy, without the subject in a view of this `site` alone."""
@@ -70,7 +72,8 @@ class AlertRule:
 class Kind:
     """A row of the registry. `text` and `remedy` have fields in braces, and `scope` is the type of a subject.
 
-    A `condition` finds the problem in a window. A condition with `takes_window` needs two snapshots.
+    A `condition` finds the problem in a window. A condition with `takes_window` needs two snapshots. A problem
+    `is_of_all_cells` where no single cell shows it.
     """
 
     name: str
@@ -80,6 +83,7 @@ class Kind:
     scope: str = ""
     condition: Condition | None = None
     takes_window: bool = False
+    is_of_all_cells: bool = False
     rule: AlertRule | None = None
 
     def problem(self, subject: str = "", **fields: object) -> Problem:

@@ -27,14 +27,24 @@ def find_problems(
     snapshot: Snapshot, before: Marks | None = None, kinds: Iterable[Kind] = tuple(KINDS.values())
 ) -> list[Problem]:
     """Return the present problems, the gravest first. Without `before` they are those that one snapshot shows."""
-    window = Window(snapshot, before)
     found = [
-        kind.problem(subject, **fields)
+        # A site is in one cell, so that its name says enough.
+        kind.problem(subject, **fields)._replace(
+            cell=window.snapshot.cell if snapshot.parts and kind.scope not in ("site", "cell") else ""
+        )
         for kind in kinds
-        if kind.condition and (before or not kind.takes_window)
+        for window in _windows(kind, snapshot, before)
+        if kind.condition and (window.before or not kind.takes_window)
         for subject, fields in kind.condition(window)
     ]
     return gravest_first(found)
+
+
+def _windows(kind: Kind, snapshot: Snapshot, before: Marks | None) -> list[Window]:
+    """Return the windows in which a kind is judged: each cell alone, where there are several."""
+    if not snapshot.parts or kind.is_of_all_cells:
+        return [Window(snapshot, before)]
+    return [Window(part, before.cells.get(part.cell) if before else None) for part in snapshot.parts]
 
 
 def gravest_first(problems: Iterable[Problem]) -> list[Problem]:
@@ -47,6 +57,7 @@ class CurrentProblems:
 
     def __init__(self, snapshot: Snapshot) -> None:
         self.installation: list[Problem] = []
+        self._cells = {site.name: part.cell for part in snapshot.parts for site in part.sites}
         self._of_sites: dict[str, list[Problem]] = {}
         for problem in find_problems(snapshot):
             is_of_site = KINDS[problem.name].scope == "site"
@@ -76,5 +87,5 @@ class CurrentProblems:
         for problem in self.installation:
             is_unserved = problem.name == NO_WORKER.name and problem.subject in waiting
             is_unscanned = problem.name == BEAT_SILENT.name and (site.boards.late or site.boards.unscanned)
-            if is_unserved or is_unscanned:
+            if (is_unserved or is_unscanned) and problem.cell == self._cells.get(site.name, problem.cell):
                 yield problem

@@ -42,6 +42,11 @@ SITE_ELSEWHERE = Kind(
     "CrawlSiteElsewhere", Severity.INFO, "{subject} stands in no file of this directory; {publisher} published it",
     "nothing, if that directory counts; else crawl-tasks sites remove {subject}", "site",
 )  # fmt: skip
+SITES_MISPLACED = Kind(
+    "CrawlSitesMisplaced", Severity.INFO,
+    "{count} sites are not in the cell that the hash gives them, as after a cell was added: {sites}",
+    "they are crawled where they are; crawl-tasks sites move brings them over, one by one",
+)  # fmt: skip
 NO_CONTACT = Kind(
     "CrawlNoContact", Severity.CRITICAL, "CRAWL_CONTACT is not set, and {sites} cannot be crawled without",
     "set it to a page or address of yours",
@@ -72,6 +77,6 @@ CLOCK_SKEW = Kind(
 
 SETUP_KINDS = (
     PYTHON_OLD, RUNS_AS_ROOT, PACKAGE_VERSION, STATE_DIRECTORY, DISK_FULL, ARCHIVE_PACKAGE, FEW_FILES, SITE_FILE,
-    NO_SITE_FILE, SITE_ELSEWHERE, NO_CONTACT, DATABASE_DOWN, REDIS_OLD, REDIS_EVICTS, REDIS_FORGETS, REDIS_HIDDEN,
-    CLOCK_SKEW,
+    NO_SITE_FILE, SITE_ELSEWHERE, SITES_MISPLACED, NO_CONTACT, DATABASE_DOWN, REDIS_OLD, REDIS_EVICTS, REDIS_FORGETS,
+    REDIS_HIDDEN, CLOCK_SKEW,
 )  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from crawl_tasks.errors import AccessDenied, ArchiveFailed, Hung, ParseError
@@ -45,12 +45,15 @@ class Marks:
     outbox: int
     sites: Mapping[str, SiteMarks]
     waits: Mapping[Stage, Histogram]
+    cells: Mapping[str, Marks] = field(default_factory=dict)
 
 
 def marks_of(snapshot: Snapshot) -> Marks:
     """Return the counters of a snapshot."""
     waits = {stage: snapshot.times("wait", stage) for stage in Stage}
-    return Marks(snapshot.at_ms, snapshot.outbox, {site.name: _marks_of_site(site) for site in snapshot.sites}, waits)
+    sites = {site.name: _marks_of_site(site) for site in snapshot.sites}
+    cells = {part.cell: marks_of(part) for part in snapshot.parts}
+    return Marks(snapshot.at_ms, snapshot.outbox, sites, waits, cells)
 
 
 def _marks_of_site(site: SiteSnapshot) -> SiteMarks:

@@ -118,15 +118,19 @@ def exposition(families: Sequence[Family], snapshot: Snapshot) -> str:
 
 
 def _of_all(family: Family, snapshot: Snapshot) -> str:
+    if snapshot.parts and not {"site", "cell"}.intersection(family.labels):
+        return "".join([_of_cell(family, part, labels(cell=part.cell)) for part in snapshot.parts])
+    return _of_cell(family, snapshot, "")
+
+
+def _of_cell(family: Family, snapshot: Snapshot, cell: str) -> str:
     if family.read is not None:
+        samples = [(",".join(filter(None, (text, cell))), value) for text, value in family.read(snapshot)]
         return "".join(
-            [
-                f"{family.name}{{{text}}} {value}\n" if text else f"{family.name} {value}\n"
-                for text, value in family.read(snapshot)
-            ]
+            [f"{family.name}{{{text}}} {value}\n" if text else f"{family.name} {value}\n" for text, value in samples]
         )
     some = family.histograms(snapshot) if family.histograms is not None else ()
-    return "".join([_histogram_text(family, text, histogram) for text, histogram in some])
+    return "".join([_histogram_text(family, ",".join(filter(None, (text, cell))), one) for text, one in some])
 
 
 @lru_cache(10_000)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from hashlib import sha256
 from html import escape
 
 STYLE = """
@@ -36,14 +38,29 @@ table{border-collapse:collapse;width:100%}td,th{padding:7px 10px;text-align:left
 tr+tr td,tbody td{border-top:1px solid var(--edge)}.number{text-align:right;font-variant-numeric:tabular-nums}
 .sites{overflow-x:auto}td.wide{overflow-wrap:anywhere;min-width:16em}td.nowrap{white-space:nowrap}
 .bars td,.bars th{border:0;padding:2px 6px}.bars th,.bars .number{white-space:nowrap}.bar{width:60%}
-.bar i{display:block;height:10px;border-radius:3px;background:var(--line);min-width:1px;margin-top:5px}
+.bar svg{display:block;width:100%;height:10px;margin-top:5px}
 button,input{font:inherit;padding:5px 12px;border-radius:6px;border:1px solid var(--edge);background:var(--card);
 color:var(--text)}button{cursor:pointer}.actions{display:flex;gap:8px;flex-wrap:wrap;margin:10px 0}
 .link{border:0;background:none;padding:0;color:var(--line)}
 .card{padding:14px;max-width:360px}.narrow{max-width:620px}
 .said{padding:8px 12px;border-left:3px solid;background:var(--card);margin:6px 0}
 .site .bad,.site .note,.site .good,.site .quiet{display:block}
+:focus-visible{outline:2px solid var(--line);outline-offset:2px}
+.skip{position:absolute;left:-999px}.skip:focus{left:16px;top:4px;background:var(--card);padding:4px 8px}
+select{font:inherit;padding:5px 8px;border-radius:6px;border:1px solid var(--edge);background:var(--card);
+color:var(--text)}label{display:inline-flex;gap:6px;align-items:center}
+ol.items,ol.tree{list-style:none;margin:0;padding:0}.items .items{margin-left:12px}
+.item{background:var(--card);border:1px solid var(--edge);border-radius:8px;padding:6px 12px;margin:0 0 5px;
+overflow-wrap:anywhere}.item h2,.item h3{font-size:15px;margin:0}.item p{margin:1px 0}article.item h2{font-size:18px}
+.text{white-space:pre-wrap;unicode-bidi:plaintext;overflow:hidden;overflow-wrap:anywhere;max-width:80ch;margin:2px 0}
+time{white-space:nowrap}.d1{margin-left:20px}.d2{margin-left:40px}.d3{margin-left:60px}.d4{margin-left:80px}.d5{margin-left:100px}
+.d6{margin-left:120px}.item:target{border-color:var(--line)}
+details{margin-top:4px}summary{cursor:pointer;color:var(--line)}.pages{margin:12px 0;display:block}
+.fill{fill:var(--line)}
 @media(max-width:720px){
+.d1{margin-left:8px}.d2{margin-left:16px}.d3{margin-left:24px}.d4{margin-left:32px}.d5{margin-left:40px}
+.d6{margin-left:48px}nav{margin-left:0;flex-wrap:wrap}label{width:100%}label input,label select{flex:1;min-width:0;
+max-width:100%}
 .tiles{grid-template-columns:repeat(3,minmax(0,1fr));gap:6px}.tile{padding:6px 8px}
 .tile span{font-size:13px;line-height:1.25;display:block}h2{margin-top:14px}
 .site .bad,.site .note,.site .good,.site .quiet{display:inline}
@@ -54,6 +71,8 @@ color:var(--text)}button{cursor:pointer}.actions{display:flex;gap:8px;flex-wrap:
 .sites td[data-name]:before{content:attr(data-name) " ";color:var(--quiet)}.sites td.row{grid-column:1/-1}
 .sites td:empty{display:none}.narrow tr{grid-template-columns:1fr auto}}
 """
+STYLE_SOURCE = f"'sha256-{b64encode(sha256(STYLE.encode()).digest()).decode()}'"
+"""The style sheet as a source of the content security policy: no other style is applied."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +89,12 @@ def frame(title: str, body: str, user: WebUser, refresh_s: int = 0, at_ms: int |
     """Return a page of the server with header and time."""
     header = (
         f'<header><h1><a href="/">crawl_tasks</a></h1>{_moment(at_ms, refresh_s)}'
-        f'<nav aria-label="other views"><a href="{escape(user.flower)}">Flower</a><a href="/metrics">metrics</a>'
-        f'<a href="/api/snapshot">JSON</a>{_login_link(user)}</nav></header>'
+        f'<nav aria-label="other views"><a href="/posts">posts</a><a href="{escape(user.flower)}">Flower</a>'
+        f'<a href="/metrics">metrics</a><a href="/api/snapshot">JSON</a>{_login_link(user)}</nav></header>'
     )
-    return page_of(title, f"{header}<main>{body}</main>", refresh_s)
+    return page_of(
+        title, f'<a class="skip" href="#main">to the content</a>{header}<main id="main">{body}</main>', refresh_s
+    )
 
 
 def _moment(at_ms: int | None, refresh_s: int) -> str:

@@ -128,7 +128,14 @@ def _freshness(site: SiteSnapshot) -> Histogram | None:
     return site.freshness if site.freshness.count else None
 
 
+def _cells_up(snapshot: Snapshot) -> Iterator[Sample]:
+    for names, is_up in (((part.cell for part in snapshot.parts), 1), ((cell.name for cell in snapshot.down), 0)):
+        yield from ((labels(cell=name), is_up) for name in names)
+
+
 FAMILIES = (
+    Family("crawl_cell_up", G, ("cell",), "1 if the cell answers. With several cells, all metrics but those of sites"
+           " have the label cell.", _cells_up),
     Family("crawl_queue_messages", G, ("queue",), "Messages on a Celery queue.",
            lambda snap: [(labels(queue=name), size) for name, size in snap.queues.items()]),
     Family("crawl_workers", G, ("queue",), "Worker processes alive that serve a queue.",

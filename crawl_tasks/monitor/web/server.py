@@ -14,20 +14,23 @@ from dataclasses import dataclass
 from html import escape
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from ipaddress import ip_address
 from urllib.parse import parse_qs, urlsplit
 
-from crawl_tasks.errors import BackendError, ConfigError
+from crawl_tasks.errors import BackendError, ConfigError, StoreError
+from crawl_tasks.frontier.admin.failed import Selection
+from crawl_tasks.model import State
 from crawl_tasks.monitor.report import site_detail, snapshot_row
 from crawl_tasks.monitor.site_snapshot import SiteSnapshot
 from crawl_tasks.monitor.snapshot import Snapshot
 from crawl_tasks.monitor.web.actions import Actions
 from crawl_tasks.monitor.web.exposition import Writer
-from crawl_tasks.monitor.web.layout import WebUser, frame, login_page
+from crawl_tasks.monitor.web.host_names import is_local_name, is_loopback
+from crawl_tasks.monitor.web.item_pages import ItemPages, number_in
+from crawl_tasks.monitor.web.layout import STYLE_SOURCE, WebUser, frame, login_page
 from crawl_tasks.monitor.web.login import Login
 from crawl_tasks.monitor.web.metrics import FAMILIES
 from crawl_tasks.monitor.web.overview import MOST_ROWS, REFRESH_S, overview
-from crawl_tasks.monitor.web.site_page import site_page
+from crawl_tasks.monitor.web.site_page import failed_page, site_page
 from crawl_tasks.monitor.web.snapshot_cache import SnapshotCache
 
 log = logging.getLogger(__name__)
@@ -42,7 +45,7 @@ ALL_ROWS = 1_000_000
 # from it, load nothing, send no form elsewhere, and show no page inside a foreign one (clickjacking).
 SAFE = {
     "Cache-Control": "no-store",
-    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'self';"
+    "Content-Security-Policy": f"default-src 'none'; style-src {STYLE_SOURCE}; img-src data:; form-action 'self';"
     " base-uri 'none'; frame-ancestors 'none'",
     "Referrer-Policy": "same-origin",
     "X-Content-Type-Options": "nosniff",
@@ -66,12 +69,14 @@ class ExporterServer(ThreadingHTTPServer):
 
     def __init__(
         self, address: tuple[str, int], snapshots: SnapshotCache, actions: Actions, login: Login, flower: str = "",
-        hosts: Iterable[str] = (),
+        hosts: Iterable[str] = (), items: ItemPages | None = None,
     ) -> None:  # fmt: skip
         super().__init__(address, Handler)
         self.hosts = frozenset({address[0].lower(), *map(str.lower, hosts)})
         self.snapshots, self.actions, self.login, self.flower = snapshots, actions, login, flower
         self.writer = Writer(FAMILIES)
+        # Stored texts may come from behind a login. Whoever can reach the machine sees numbers, and no text.
+        self.items, self.is_private = items, is_loopback(address[0])
 
     def serve(self) -> None:
         """Serve until interrupted, and keep the history in a thread meanwhile."""
@@ -117,6 +122,8 @@ class Handler(BaseHTTPRequestHandler):
             answer = make() if self._is_ours() else self._misdirected()
         except ConfigError as error:
             answer = self._refusal(str(error), HTTPStatus.NOT_FOUND)
+        except StoreError as error:
+            answer = self._refusal(str(error), HTTPStatus.SERVICE_UNAVAILABLE)
         except BackendError as error:
             log.error("cannot look", extra={"error": str(error)})
             text = "Redis does not answer; is it running? The exporter's log says more."
@@ -129,7 +136,7 @@ class Handler(BaseHTTPRequestHandler):
         Addresses and names without a dot are nobody's domain.
         """
         name = (urlsplit(f"//{self.headers.get('Host', '')}").hostname or "").rstrip(".")
-        return "." not in name or name.endswith(".localhost") or is_address(name) or name in self.server.hosts
+        return is_local_name(name) or name in self.server.hosts
 
     def _misdirected(self) -> HttpAnswer:
         self.close_connection = True
@@ -142,7 +149,7 @@ class Handler(BaseHTTPRequestHandler):
     def _refusal(self, text: str, status: HTTPStatus, refresh_s: int = 0) -> HttpAnswer:
         """Return an error: for programs a line, for people a page, which reloads by itself after `refresh_s`."""
         # Only these two paths are pages for people. Metrics, API and health check are for programs.
-        if urlsplit(self.path).path.strip("/").split("/")[0] not in ("", "site"):
+        if urlsplit(self.path).path.strip("/").split("/")[0] not in ("", "site", "posts"):
             return HttpAnswer(f"{text}\n", TEXT, status)
         body = f'<p class="said bad">{escape(text)}</p><p><a href="/">All sites</a></p>'
         return HttpAnswer(frame("(!) crawl_tasks", body, self._user(), refresh_s), status=status)
@@ -158,6 +165,10 @@ class Handler(BaseHTTPRequestHandler):
                 return HttpAnswer(overview(snapshots.now(), snapshots.history, self._user(), rows))
             case ["site", name]:
                 return self._site(name)
+            case ["site", name, "failed"]:
+                return self._failed(name, _query(url.query))
+            case ["posts", *path]:
+                return self._items(path, _query(url.query))
             case ["metrics"]:
                 return HttpAnswer(self.server.writer.write(snapshots.now()), TEXT)
             case ["api", "snapshot"]:
@@ -169,8 +180,19 @@ class Handler(BaseHTTPRequestHandler):
                 return HttpAnswer("ok\n", TEXT)
             case ["login"]:
                 return HttpAnswer(login_page(self._user()))
+        return self._missing()
+
+    def _missing(self) -> HttpAnswer:
         body = '<p>There is no such page. <a href="/">All sites</a></p>'
         return HttpAnswer(frame("not found", body, self._user()), status=HTTPStatus.NOT_FOUND)
+
+    def _items(self, path: list[str], query: dict[str, str]) -> HttpAnswer:
+        server, user = self.server, self._user()
+        if not (user.is_in or (server.is_private and not user.may_log_in)):
+            text = "Stored texts are for who has logged in: set CRAWL_WEB_PASSWORD, then log in."
+            return self._refusal(text, HTTPStatus.FORBIDDEN)
+        page = server.items.page(path, query, user) if server.items is not None else None
+        return self._missing() if page is None else HttpAnswer(page)
 
     def _site_json(self, name: str) -> HttpAnswer:
         actions = self.server.actions
@@ -199,6 +221,13 @@ class Handler(BaseHTTPRequestHandler):
             failed=actions.failed_requests(name),
         )
         return HttpAnswer(page)
+
+    def _failed(self, name: str, query: dict[str, str]) -> HttpAnswer:
+        site = self._named(self.server.snapshots.now(), name)
+        state = State.PARKED if query.get("state") == State.PARKED.value else State.DEAD
+        reason, page = query.get("reason", ""), max(1, number_in(query, "page", 1))
+        failed = self.server.actions.failed_page(Selection(name, state, reason), page)
+        return HttpAnswer(failed_page(site, self._user(), failed, state=state, reason=reason, page=page))
 
     # -- forms -------------------------------------------------------------------------------------------
 
@@ -264,10 +293,5 @@ class Handler(BaseHTTPRequestHandler):
         log.debug(format, *args)
 
 
-def is_address(host: str) -> bool:
-    """Return whether a host is a literal address."""
-    try:
-        ip_address(host)
-    except ValueError:
-        return False
-    return True
+def _query(text: str) -> dict[str, str]:
+    return {name: values[-1] for name, values in parse_qs(text).items()}

@@ -6,19 +6,20 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from html import escape
+from urllib.parse import quote, urlencode
 
 from crawl_tasks.frontier.admin.failed import FailedRequest
 from crawl_tasks.frontier.inspect.reads import BoardState
 from crawl_tasks.frontier.inspect.recent import RecentPage
 from crawl_tasks.frontier.inspect.request_counts import LATE_MS
-from crawl_tasks.model import Request
+from crawl_tasks.model import Request, State
 from crawl_tasks.monitor.charts import bars, number
 from crawl_tasks.monitor.history import History
 from crawl_tasks.monitor.humanize import counted, duration
 from crawl_tasks.monitor.problems.registry import CurrentProblems
 from crawl_tasks.monitor.site_snapshot import SiteSnapshot
 from crawl_tasks.monitor.snapshot import Snapshot
-from crawl_tasks.monitor.web.actions import RETRIED_AT_ONCE
+from crawl_tasks.monitor.web.actions import FAILED_ROWS, RETRIED_AT_ONCE
 from crawl_tasks.monitor.web.layout import WebUser, frame, hidden
 from crawl_tasks.monitor.web.overview import plots, quantiles, said, state, tile, troubles
 
@@ -52,9 +53,41 @@ def site_page(
         f"{_dropped(site)}</div>"
         f"<h2>Boards</h2>{_boards(boards, snapshot.at_ms)}<h2>In hand</h2>{_in_hand(in_hand)}"
         f"<h2>Last pages</h2>{_recent(recent, snapshot.at_ms)}"
-        f"<h2>Given up (dead) and parked</h2>{_failed(failed)}"
+        f"<h2>Given up (dead) and parked</h2>{_all_failed(site)}{_failed(failed)}"
     )
     return frame(f"{site.name} · crawl_tasks", body, user, REFRESH_S, snapshot.at_ms)
+
+
+def failed_page(
+    site: SiteSnapshot, user: WebUser, failed: Sequence[FailedRequest], *, state: State, reason: str, page: int
+) -> str:
+    """Return a page of the failed requests of one state."""
+    count = site.counts.dead if state is State.DEAD else site.counts.parked
+    name = quote(site.name)
+
+    def link(number: int, text: str) -> str:
+        query = urlencode({"state": state.value, "reason": reason, "page": number})
+        return f'<a href="/site/{name}/failed?{escape(query)}">{text}</a>'
+
+    earlier = link(page - 1, "before") if page > 1 else ""
+    later = link(page + 1, "more") if len(failed) == FAILED_ROWS else ""
+    body = (
+        f'<h2><a href="/site/{name}">{escape(site.name)}</a>: {count} {state.value}</h2>{_all_failed(site)}'
+        f'<form class="actions"><input type="hidden" name="state" value="{state.value}">'
+        f'<label>Reason <input name="reason" value="{escape(reason)}"></label><button>Filter</button></form>'
+        f'{_failed(failed)}<nav class="pages" aria-label="pages">{earlier} page {page} {later}</nav>'
+    )
+    return frame(f"{site.name} {state.value} · crawl_tasks", body, user)
+
+
+def _all_failed(site: SiteSnapshot) -> str:
+    counts = {State.DEAD: site.counts.dead, State.PARKED: site.counts.parked}
+    links = (
+        f'<a href="/site/{quote(site.name)}/failed?state={state.value}">{count} {state.value}</a>'
+        for state, count in counts.items()
+        if count
+    )
+    return f"<p>{' · '.join(links)}</p>"
 
 
 def _tiles(site: SiteSnapshot, snapshot: Snapshot, history: History) -> str:

@@ -12,6 +12,7 @@ local AT_ONCE = 150  -- keys
 local key = P .. ':s:' .. ARGV[1]
 if ARGV[2] == '0' then
   redis.call('HDEL', P .. ':sites', ARGV[1])
+  for _, name in ipairs({'leaving', 'arriving', 'moved'}) do redis.call('HDEL', P .. ':' .. name, ARGV[1]) end
   redis.call('ZREM', P .. ':due', ARGV[1])
   -- A wipe that begins again after an interruption finds its own pause. `paused_before` keeps the operator's choice.
   local v = redis.call('HMGET', key, 'paused_before', 'paused', 'draining', 'version')

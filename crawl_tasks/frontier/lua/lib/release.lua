@@ -69,11 +69,11 @@ local function retry_places(site, stage)
   return places
 end
 
--- Put ready requests of a stage on its queue, of all lanes or of one. Tried ones without a place go behind the others.
+-- Put ready requests of a stage on their queue, of all lanes or of one. Tried ones without a place go behind the others.
 local function release_stage(site, stage, most, now, lane)
   local keys = lane_keys(site, stage, lane)
   if most <= 0 or #keys == 0 then return 0 end
-  local count, last, retries, held_back = 0, #keys, nil, {}
+  local count, last, retries, held_back, queue = 0, #keys, nil, {}, queue_of(site, stage)
   keys[last + 1] = stage_letter(site.order, stage) == 'l' and 'RIGHT' or 'LEFT'
   keys[last + 2] = 'COUNT'
   while count < most and #held_back < most do
@@ -89,8 +89,8 @@ local function release_stage(site, stage, most, now, lane)
       else
         scores[#scores + 1], scores[#scores + 2] = now, rid
         held[#held + 1], held[#held + 2] = rid, '0 ' .. rest
-        local fields = {SITE = site.name, RID = rid, ADDRESS = address, AT = string.format('%.0f', now)}
-        redis.call('LPUSH', stage, (string.gsub(HINTS[stage], '@(%u+)@', fields)))
+        local fields = {SITE = site.name, RID = rid, ADDRESS = address, QUEUE = queue, AT = string.format('%.0f', now)}
+        redis.call('LPUSH', queue, (string.gsub(HINTS[stage], '@(%u+)@', fields)))
       end
     end
     if #scores > 0 then
@@ -100,7 +100,7 @@ local function release_stage(site, stage, most, now, lane)
     end
   end
   for _, entry in ipairs(held_back) do return_tried(site, entry) end
-  if count > 0 then wake(stage) end
+  if count > 0 then wake(queue) end
   return count
 end
 

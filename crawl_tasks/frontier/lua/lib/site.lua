@@ -17,7 +17,8 @@
 --   "^" never: a ping of a front page, see news.lua
 -- In `open` the entry stands without its rid, behind the token of its lease (0: released, nobody holds it).
 -- EXPORTS: P STAGES CHUNK BACKFILL MOST_LOOKS GRACE COMING now_ms now_us numbers_in gate_opens_at load_site STAGE_AT
--- EXPORTS: stage_letter ready_key ready_keys tally measure fetch_ms_of count_effort note_change schedule_look
+-- EXPORTS: stage_letter queue_of ready_key ready_keys tally measure fetch_ms_of count_effort note_change schedule_look
+-- EXPORTS: holds_move
 
 STAGES = {'list', 'post', 'comment'}
 CHUNK = 1000    -- values in one variadic call, as Lua's stack holds about 8,000
@@ -42,7 +43,7 @@ local FIELDS = {
   'guard', 'rolling_ms', 'guard_length', 'guard_hits', 'levels:list', 'levels:post', 'levels:comment', 'guard_capacity', 'full_pass_ms',
   'shut:list', 'shut:post', 'shut:comment', 'breaker_after', 'breaker_percent', 'probe_ms',
   'slow', 'slow_ms', 'crawl_delay_ms', 'daily_budget', 'spent', 'quiet', 'offsets',
-  'weights', 'credit', 'daily_new', 'found', 'brood', 'lead', 'freshness', 'withdrawn', 'flushes', 'failed_in_a_row',
+  'weights', 'credit', 'daily_new', 'found', 'brood', 'lead', 'freshness', 'withdrawn', 'flushes', 'failed_in_a_row', 'rendered',
 }
 
 function numbers_in(text)
@@ -58,10 +59,16 @@ function gate_opens_at(next_at, quiet, budget, offsets, spent)
   return math.max(slot, opens_at(now_ms(), offsets or '', quiet or '', tonumber(budget or 0), spent))
 end
 
--- Return whether all sites stand still, or all but those of a command that serves this Redis alone.
+-- Return whether all sites stand still, or all but those of a command that serves this Redis alone, or this one, which moves.
 local function is_halted(name)
-  if redis.call('EXISTS', P .. ':halt', P .. ':only') == 0 then return false end
-  return redis.call('EXISTS', P .. ':halt') == 1 or redis.call('SISMEMBER', P .. ':only', name) == 0
+  if redis.call('EXISTS', P .. ':halt', P .. ':only', P .. ':leaving') == 0 then return false end
+  return redis.call('EXISTS', P .. ':halt') == 1 or redis.call('HEXISTS', P .. ':leaving', name) == 1
+    or redis.call('EXISTS', P .. ':only') == 1 and redis.call('SISMEMBER', P .. ':only', name) == 0
+end
+
+-- Return whether a mover's token is the last one. `role` is leaving or arriving.
+function holds_move(role, name, token)
+  return string.match(redis.call('HGET', P .. ':' .. role, name) or '', '^%S+') == token
 end
 
 -- Return a site's terms and counters, or nil for a site that is not published.
@@ -83,7 +90,7 @@ function load_site(name)
     daily_budget = budget, spent = v.spent, offsets = v.offsets or '', slow = v.slow, slow_ms = number('slow_ms', 10000),
     lease = number('lease_ms'),
     max_attempts = number('max_attempts'), max_backlog = number('max_backlog'), rid = number('admitted', 0),
-    order = v.order, guard = v.guard, rolling = number('rolling_ms'), capacity = number('guard_capacity', 1000000),
+    order = v.order, guard = v.guard, rendered = v.rendered or '', rolling = number('rolling_ms'), capacity = number('guard_capacity', 1000000),
     length = number('guard_length', 0), hits = number('guard_hits', 0), full = number('full_pass_ms', 0), 
     levels = {list = v['levels:list'] or '', post = v['levels:post'] or '', comment = v['levels:comment'] or ''},
     open_breakers = {list = v['shut:list'], post = v['shut:post'], comment = v['shut:comment']},
@@ -92,9 +99,13 @@ function load_site(name)
   }
 end
 
--- `order` and `guard` hold one letter a stage, in the order of STAGES: f(ifo) l(ifo), and e(xact) r(olling) b(loom) d(atabase) o(ff).
+-- `order`, `guard` and `rendered` hold one letter a stage, in the order of STAGES: f(ifo) l(ifo), e(xact) r(olling) b(loom)
+-- d(atabase) o(ff), and y(es) n(o).
 STAGE_AT = {list = 1, post = 2, comment = 3}
 function stage_letter(word, stage) return string.sub(word, STAGE_AT[stage], STAGE_AT[stage]) end
+
+-- Return the queue of a stage: pages that a browser draws have one of their own.
+function queue_of(site, stage) return stage_letter(site.rendered, stage) == 'y' and 'render' or stage end
 
 function ready_key(site, stage, level) return site.key .. ':ready:' .. stage .. ':' .. level end
 

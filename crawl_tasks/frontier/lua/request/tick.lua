@@ -73,7 +73,7 @@ end
 local function return_lost(site, stage)
   local key = site.key .. ':released:' .. stage
   if redis.call('ZCARD', key) == 0 then return 0 end
-  local oldest = oldest_hint(stage)
+  local oldest = oldest_hint(queue_of(site, stage))
   local before = math.min(now - GRACE, (oldest or math.huge) - 1)
   local missing = redis.call('ZRANGE', key, '-inf', before, 'BYSCORE', 'LIMIT', 0, AT_ONCE, 'WITHSCORES')
   local lost = 0

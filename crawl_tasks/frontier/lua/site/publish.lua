@@ -17,8 +17,10 @@
 -- RETURNS 0: {0, how much is left to apply}
 -- RETURNS 1: {1, 0}, without a text: the boards of the ledger are others
 -- RETURNS 2: {2, 0}, another publication came between, or staged boards were lost, and nothing was changed
+-- RETURNS 3: {3, 0}, the site has moved to another cell, or is on its way there
 
 local name, key, now = ARGV[1], P .. ':s:' .. ARGV[1], now_ms()
+if redis.call('HEXISTS', P .. ':leaving', name) == 1 or redis.call('HEXISTS', P .. ':moved', name) == 1 then return {3, 0} end
 local has_boards = ARGV[3] ~= ''
 local known = redis.call('HMGET', key, 'version', 'signature', 'publications', 'board_count')
 if not has_boards then

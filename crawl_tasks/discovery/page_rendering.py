@@ -1,0 +1,43 @@
+"""Rendering for a discovery: a page of nothing but scripts is drawn by a browser before rules are looked for."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from crawl_tasks.discovery.discover import Discovery
+from crawl_tasks.discovery.findings import Findings
+from crawl_tasks.discovery.http_probe import HttpProbe
+from crawl_tasks.discovery.site_address import SiteAddress
+from crawl_tasks.errors import ConfigError
+from crawl_tasks.fetch.browser import missing
+from crawl_tasks.parse.document import Document
+
+MOST_TEXT = 300
+"""The visible characters of a frame at most: a title, and a word that the page is loading."""
+
+_HIDDEN = re.compile(rb"<(script|style|noscript|template|head)\b.*?</\1\s*>", re.DOTALL | re.IGNORECASE)
+_TAG = re.compile(rb"<[^>]*>")
+_STAGE = re.compile(r"^(list|post|comment):$", re.MULTILINE)
+
+
+def is_script_frame(front: Document) -> bool:
+    """Return whether a page has scripts, and nearly no text or links beside them."""
+    body = front.page.body
+    shown = _HIDDEN.sub(b" ", body)
+    text = b" ".join(_TAG.sub(b" ", shown).split())
+    return b"<script" in body and len(text) <= MOST_TEXT and shown.count(b"<a ") < 3
+
+
+def discover_drawn(probe: HttpProbe, place: SiteAddress, name: str, contact: str | None) -> Findings:
+    """Return proposed rules for a forum that only scripts draw, from its pages as a browser shows them.
+
+    Raises:
+        ConfigError: this machine cannot draw pages.
+        FetchError: the front page cannot be drawn.
+    """
+    if lack := missing():
+        raise ConfigError(f"{place.url} is drawn by scripts, and its plain pages hold nothing; {lack}")
+    found = Discovery(probe.drawing(), place, name, contact=contact).by_proposal()
+    told = "the plain pages hold nothing but scripts: a browser draws them; an API of the forum would cost far less"
+    return replace(found, rules=_STAGE.sub(r"\1:\n  render: true", found.rules), remarks=(*found.remarks, told))

@@ -1,0 +1,436 @@
+"""The browser of a process: one headless Chromium without a network, in which pages with scripts are drawn.
+
+Names do not resolve there, and its proxy leads nowhere. Each request of a page comes to the thread of its page instead,
+which answers by our own client (rendering.py). One thread drives all pages of the process. Each page has a context of
+its own, thrown away after. When the worker dies, the pipe to Chromium breaks, and Chromium ends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import queue
+import shutil
+import threading
+import time
+from collections.abc import Callable, Coroutine, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import psutil
+
+from crawl_tasks.errors import BrowserFailed, CrawlError, DeadlineExceeded, TooLarge
+from crawl_tasks.fetch.fetch_policy import RenderPolicy
+from crawl_tasks.fetch.throttle import Clock
+
+if TYPE_CHECKING:
+    from playwright.async_api import Browser as Chromium
+    from playwright.async_api import BrowserContext, CDPSession, Page, Playwright, Request, Route
+
+PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+MOST_DRAWN: Final = 500
+"""Pages after which a fresh Chromium takes the next ones: what a page leaked goes with the old one."""
+MOST_PROCESS_BYTES: Final = 1 << 30
+"""The size of the largest process of Chromium. A page that needs more is ended."""
+MOST_CLICKS: Final = 50
+MOST_REQUESTS: Final = 200
+"""The requests of one page that are answered. All others are refused."""
+SETTLE_SHARE: Final = 0.75
+"""The part of an attempt's time after which a page that still asks for things is taken as it stands."""
+GIVE_UP_S: Final = 5.0
+"""Quiet seconds after which `wait_for` is given up: the page of a thread that is gone may look otherwise."""
+LOOK_EVERY_S: Final = 0.05
+WATCH_EVERY_S: Final = 0.5
+CLOSE_S: Final = 5.0
+
+# The resolver refuses every name and address, and what asks the proxy first cannot find that either.
+_NO_NETWORK = (
+    "--host-resolver-rules=MAP * ~NOTFOUND",
+    "--proxy-server=http://nowhere.invalid:1",
+    "--proxy-bypass-list=<-loopback>",
+    "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
+    "--disable-quic",
+)
+_ARGUMENTS = (*_NO_NETWORK, "--disable-gpu", "--disable-dev-shm-usage", "--js-flags=--max-old-space-size=512")
+# WebRTC sends UDP past every proxy. A second window could only ask for what the first may have.
+_REFUSALS = """
+for (const name of ['RTCPeerConnection', 'webkitRTCPeerConnection', 'WebTransport', 'SharedWorker'])
+  delete window[name];
+window.open = () => null;
+"""
+_IS_THERE = "document.querySelector(%s) !== null"
+_SCROLL = "(scrollTo(0, document.documentElement.scrollHeight), document.documentElement.scrollHeight)"
+_CLICK = """
+(one => one && !one.disabled && one.getClientRects().length ? (one.click(), true) : false)(document.querySelector(%s))
+"""
+_TEXT = "(text => text.length > %d ? null : text)('<!DOCTYPE html>' + document.documentElement.outerHTML)"
+
+
+class PageRequest(NamedTuple):
+    """A request of a page. `kind` is Chromium's: document, script, stylesheet, xhr or fetch."""
+
+    url: str
+    method: str
+    headers: Mapping[str, str]
+    body: bytes | None
+    kind: str
+
+
+class PageAnswer(NamedTuple):
+    """The answer to a request of a page, which Chromium gets as the server's."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+Answer = Callable[[PageRequest], PageAnswer | None]
+"""Answers a request of a page, None to refuse it. Runs in the page's thread."""
+
+_KINDS = frozenset({"document", "script", "stylesheet", "xhr", "fetch"})
+
+
+def missing() -> str:
+    """Return what this process lacks for drawing pages, with the remedy, or nothing."""
+    if find_spec("playwright") is None:
+        return "`render` needs Playwright: pip install 'crawl-tasks[render]'"
+    if _program() is None:
+        return (
+            f"`render` needs Chromium, none of {', '.join(PROGRAMS)} is on the PATH; Debian: apt-get install chromium"
+        )
+    return ""
+
+
+def _program() -> str | None:
+    return next(filter(None, map(shutil.which, PROGRAMS)), None)
+
+
+@dataclass(eq=False)
+class _BrowserPage:
+    """A page at work, between its own thread and the thread of the browser."""
+
+    url: str
+    user_agent: str
+    policy: RenderPolicy
+    clock: Clock
+    most_bytes: int
+    asked: queue.SimpleQueue[tuple[PageRequest, asyncio.Future[PageAnswer | None]] | None] = field(
+        default_factory=queue.SimpleQueue
+    )
+    waiting: set[asyncio.Future[PageAnswer | None]] = field(default_factory=set)
+    count: int = 0
+    active_at: float = field(default_factory=time.monotonic)
+    is_over: bool = False
+
+    def touch(self) -> None:
+        """Note that something happens on the page."""
+        self.active_at = time.monotonic()
+
+    @property
+    def quiet_s(self) -> float:
+        """The seconds without a request."""
+        return 0.0 if self.waiting else time.monotonic() - self.active_at
+
+    def end(self) -> None:
+        """Refuse the requests that wait for an answer, and all that come."""
+        self.is_over = True
+        for future in self.waiting:
+            _settle(future, None)
+
+    async def reply(self, route: Route, page: Page) -> None:
+        """Have the page's thread answer a request of its main frame, and refuse all others."""
+        request, is_own = route.request, False
+        # A frame within the page is not part of its document, so nothing of a frame is loaded. A request of another
+        # window, or of a worker for all windows, has no frame, which is an error.
+        with suppress(Exception):
+            is_own = request.resource_type in _KINDS and request.frame == page.main_frame
+        self.count += is_own
+        # A page may go away at any moment, and then there is nobody to answer.
+        with suppress(Exception):
+            if self.is_over or not is_own or self.count > MOST_REQUESTS:
+                await route.abort("blockedbyclient")
+                return
+            answer = await self._answer(request)
+            if answer is None:
+                # "aborted" leaves the document in its place where the page was about to leave.
+                await route.abort("aborted")
+            else:
+                await route.fulfill(status=answer.status, headers=dict(answer.headers), body=answer.body)
+            self.touch()
+
+    async def _answer(self, request: Request) -> PageAnswer | None:
+        future: asyncio.Future[PageAnswer | None] = asyncio.get_running_loop().create_future()
+        self.waiting.add(future)
+        try:
+            headers, body = await request.all_headers(), request.post_data_buffer
+            self.asked.put((PageRequest(request.url, request.method, headers, body, request.resource_type), future))
+            return await future
+        finally:
+            self.waiting.discard(future)
+            self.touch()
+
+
+class _Process:
+    """One Chromium with its driver, in the browser's thread."""
+
+    def __init__(self, playwright: Playwright, chromium: Chromium) -> None:
+        self.playwright = playwright
+        self.chromium = chromium
+        self.drawn = self.open = 0
+        self.is_stuck = False
+
+    @property
+    def is_worn(self) -> bool:
+        """Whether the next page needs a fresh one."""
+        return self.is_stuck or self.drawn >= MOST_DRAWN or not self.chromium.is_connected()
+
+    async def end(self) -> None:
+        """End the driver, which ends Chromium when its pipe closes, also one that does not answer any more."""
+        self.is_stuck = True
+        await asyncio.wait_for(self.playwright.stop(), CLOSE_S)
+
+
+class Browser:
+    """Draws pages. Thread-safe. One per process, made after any fork, started by the first page."""
+
+    def __init__(self, *, is_sandboxed: bool = True) -> None:
+        # Chromium refuses its sandbox to root.
+        self._is_sandboxed = is_sandboxed and os.geteuid() != 0
+        self._lock = threading.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread = threading.Thread()
+        self._launched: asyncio.Task[_Process] | None = None
+        self._pages: set[_BrowserPage] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def draw(
+        self, url: str, user_agent: str, policy: RenderPolicy, clock: Clock, most_bytes: int, answer: Answer
+    ) -> bytes:
+        """Return a page's document, as UTF-8, when its scripts are done or its time is nearly over.
+
+        Args:
+            url: of the page. `answer` is asked for it first.
+            user_agent: that scripts see.
+            policy: tells when the document is complete.
+            clock: deadline of the attempt.
+            most_bytes: size of the largest document.
+            answer: answers the requests of the page, in this thread. Its errors end the page.
+
+        Raises:
+            BrowserFailed: Chromium ended, or ended this page.
+            DeadlineExceeded: the page did not end in time.
+            TooLarge: the document is over the limit.
+        """
+        page = _BrowserPage(url, user_agent, policy, clock, most_bytes)
+        loop = self._running()
+        document = asyncio.run_coroutine_threadsafe(self._draw(page), loop)
+        document.add_done_callback(lambda _: page.asked.put(None))
+        try:
+            while (asked := page.asked.get(timeout=max(0.0, clock.deadline - time.monotonic()))) is not None:
+                request, future = asked
+                loop.call_soon_threadsafe(_settle, future, answer(request))
+            return document.result()
+        except queue.Empty:
+            raise DeadlineExceeded(f"{url} was not drawn in time: its scripts do not end") from None
+        finally:
+            document.cancel()
+
+    def close(self) -> None:
+        """End Chromium."""
+        with self._lock:
+            loop, self._loop = self._loop, None
+        if loop is not None:
+            with suppress(Exception):
+                asyncio.run_coroutine_threadsafe(self._end(), loop).result(CLOSE_S)
+            loop.call_soon_threadsafe(loop.stop)
+            self._thread.join(CLOSE_S)
+
+    def _running(self) -> asyncio.AbstractEventLoop:
+        with self._lock:
+            if self._loop is None:
+                self._loop = asyncio.new_event_loop()
+                self._thread = threading.Thread(target=_run, args=(self._loop,), name="browser", daemon=True)
+                self._thread.start()
+                self._loop.call_soon_threadsafe(self._spawn, self._watch_memory())
+            return self._loop
+
+    # -- in the browser's thread -------------------------------------------------------------------------
+
+    async def _draw(self, page: _BrowserPage) -> bytes:
+        process = context = None
+        self._pages.add(page)
+        try:
+            process = await self._ready()
+            process.drawn, process.open = process.drawn + 1, process.open + 1
+            context = await process.chromium.new_context(
+                user_agent=page.user_agent,
+                timezone_id=page.policy.timezone,
+                service_workers="block",
+                accept_downloads=False,
+            )
+            return await self._drawn(page, context)
+        except CrawlError:
+            raise
+        except Exception as error:  # noqa: BLE001 (the driver's: a lost connection, a closed page)
+            if process is not None and context is None:
+                process.is_stuck = True
+            raise BrowserFailed(f"{page.url}: {_reason(error)}") from None
+        finally:
+            page.end()
+            self._pages.discard(page)
+            # Not in this task, which may be cancelled at its deadline already.
+            if process is not None:
+                self._spawn(self._dispose(process, context))
+
+    async def _drawn(self, page: _BrowserPage, context: BrowserContext) -> bytes:
+        await context.add_init_script(_REFUSALS)
+        tab, crashed = await context.new_page(), asyncio.Event()
+        tab.on("crash", lambda _: crashed.set())
+        context.on("page", lambda other: self._spawn(other.close()))
+        await context.route("**/*", lambda route: page.reply(route, tab))
+        document = asyncio.ensure_future(_document(page, tab, await context.new_cdp_session(tab)))
+        crash = asyncio.ensure_future(crashed.wait())
+        try:
+            await asyncio.wait((document, crash), return_when=asyncio.FIRST_COMPLETED)
+            if not document.done():
+                most = MOST_PROCESS_BYTES >> 20
+                raise BrowserFailed(f"{page.url}: the process of the page ended; at more than {most} MB it is killed")
+            return document.result()
+        finally:
+            document.cancel()
+            crash.cancel()
+
+    async def _ready(self) -> _Process:
+        """Return the Chromium for the next page, a fresh one after many pages or a crash."""
+        task = self._launched
+        if task is not None and task.done():
+            if task.cancelled() or task.exception() is not None:
+                task = None
+            elif (process := task.result()).is_worn:
+                task = None
+                if not process.open:
+                    self._spawn(process.end())
+        if task is None:
+            task = self._launched = asyncio.ensure_future(self._launch())
+        # Shielded: the page that came first may be over before Chromium is there for the others.
+        return await asyncio.shield(task)
+
+    async def _launch(self) -> _Process:
+        from playwright.async_api import async_playwright  # noqa: PLC0415 (0.2 s, and only where pages are drawn)
+
+        playwright = await async_playwright().start()
+        try:
+            chromium = await playwright.chromium.launch(
+                executable_path=_program(),
+                args=list(_ARGUMENTS),
+                chromium_sandbox=self._is_sandboxed,
+                handle_sigint=False,
+                handle_sigterm=False,
+                handle_sighup=False,
+            )
+        except BaseException:
+            self._spawn(playwright.stop())
+            raise
+        return _Process(playwright, chromium)
+
+    async def _dispose(self, process: _Process, context: BrowserContext | None) -> None:
+        try:
+            if context is not None:
+                await asyncio.wait_for(context.close(), CLOSE_S)
+        except Exception:  # noqa: BLE001 (whatever keeps a page from closing, its Chromium goes with it)
+            process.is_stuck = True
+        process.open -= 1
+        if process.is_stuck or (process.is_worn and not process.open):
+            await process.end()
+
+    async def _end(self) -> None:
+        if self._launched is not None:
+            await (await self._launched).end()
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in others:
+            task.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
+
+    async def _watch_memory(self) -> None:
+        """End each process of Chromium that grows over the limit, and its page with it."""
+        while True:
+            await asyncio.sleep(WATCH_EVERY_S)
+            if self._pages:
+                await asyncio.get_running_loop().run_in_executor(None, _end_large_processes)
+
+    def _spawn(self, work: Coroutine[Any, Any, object]) -> None:
+        """Do work beside the pages. What fails there has no page to tell."""
+
+        async def run() -> None:
+            with suppress(Exception):
+                await work
+
+        task = asyncio.ensure_future(run())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+
+async def _document(page: _BrowserPage, tab: Page, cdp: CDPSession) -> bytes:
+    """Return the document of a page when it is complete by the rules of the site."""
+    policy, spare_s = page.policy, (1 - SETTLE_SHARE) * (page.clock.ends_at - time.monotonic())
+    frame = (await cdp.send("Page.getFrameTree"))["frameTree"]["frame"]["id"]
+
+    async def evaluate(expression: str) -> Any:  # noqa: ANN401 (JSON of any shape)
+        # A world of its own: the page's scripts cannot change what stands behind these names.
+        world = await cdp.send("Page.createIsolatedWorld", {"frameId": frame, "worldName": "crawl"})
+        terms = {"expression": expression, "contextId": world["executionContextId"], "returnByValue": True}
+        return (await cdp.send("Runtime.evaluate", terms))["result"].get("value")
+
+    async def settle() -> None:
+        page.touch()
+        while time.monotonic() < page.clock.deadline - spare_s:
+            if page.quiet_s >= policy.quiet_s:
+                # A busy script answers late, and what it asked for meanwhile is seen in the next round.
+                is_there = await evaluate(_IS_THERE % json.dumps(policy.wait_for or "html"))
+                if page.quiet_s >= (policy.quiet_s if is_there else GIVE_UP_S):
+                    return
+            await asyncio.sleep(LOOK_EVERY_S)
+
+    await tab.goto(page.url, wait_until="commit", timeout=0)
+    await settle()
+    height = None
+    for _ in range(policy.scroll):
+        before, height = height, await evaluate(_SCROLL)
+        if height == before:
+            break
+        await settle()
+    for _ in range(MOST_CLICKS if policy.click_more else 0):
+        if not await evaluate(_CLICK % json.dumps(policy.click_more)):
+            break
+        await settle()
+    text = await evaluate(_TEXT % page.most_bytes)
+    body = b"" if text is None else str(text).encode("utf-8", "replace")
+    if text is None or len(body) > page.most_bytes:
+        raise TooLarge(f"{page.url}: the drawn document has more than {page.most_bytes} bytes")
+    return body
+
+
+def _run(loop: asyncio.AbstractEventLoop) -> None:
+    loop.run_forever()
+    loop.close()
+
+
+def _settle(future: asyncio.Future[PageAnswer | None], answer: PageAnswer | None) -> None:
+    if not future.done():
+        future.set_result(answer)
+
+
+def _reason(error: Exception) -> str:
+    if "No usable sandbox" in str(error):
+        return "Chromium finds no sandbox here; CRAWL_RENDER_SANDBOX=0 where a container is the sandbox"
+    return f"the browser ended the page: {str(error).partition(chr(10))[0][:200]}"
+
+
+def _end_large_processes() -> None:
+    for process in psutil.Process().children(recursive=True):
+        with suppress(psutil.Error):
+            if "chrom" in process.name() and process.memory_info().rss > MOST_PROCESS_BYTES:
+                process.kill()

@@ -1,0 +1,199 @@
+"""Rendering: a fetched document drawn by the browser, and the requests of its scripts answered by our own client.
+
+So address guard, allowed hosts, robots.txt, throttle, cookies, login and limits hold for them as for every request.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Final
+
+from crawl_tasks.errors import FetchError, NoTurn, PageError, ParseError, SlowDown
+from crawl_tasks.fetch.browser import Browser, PageAnswer, PageRequest
+from crawl_tasks.fetch.fetch_policy import FetchPolicy, RenderPolicy
+from crawl_tasks.fetch.throttle import Clock
+from crawl_tasks.model import Fetched, HttpRequest
+from crawl_tasks.urls import normalize, origin_of
+
+log = logging.getLogger(__name__)
+
+SendAs = Callable[[HttpRequest, FetchPolicy, Clock], tuple[Fetched, PageError | None]]
+"""Sends a request on behalf of a page, and returns the answer with the error that its status means."""
+
+MOST_POSTED: Final = 256 << 10
+ANSWER_S: Final = 10.0
+"""Seconds for one answer. A server that holds a request until there is news (long polling) must not hold the page."""
+KEPT_S: Final = 600.0
+KEPT_BYTES: Final = 32 << 20
+"""Age and size of the scripts and style sheets that are kept, so that not every page of a forum asks for them anew."""
+_KEPT_KINDS = frozenset({"script", "stylesheet"})
+
+# Cookies and the like are the matter of our own client, and the client has undone the content encoding.
+_NOT_SENT = frozenset({"host", "connection", "content-length", "cookie", "user-agent", "accept-encoding"})
+_NOT_SHOWN = frozenset({"content-encoding", "content-length", "transfer-encoding", "connection", "set-cookie"})
+_UTF8_BOM = b"\xef\xbb\xbf"
+
+
+class _Found(Exception):
+    """The answer that the site file wants as the document has come."""
+
+
+class KeptScripts:
+    """Scripts and style sheets, the last used ones up to a size and an age. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._answers: OrderedDict[tuple[str, str], tuple[float, PageAnswer]] = OrderedDict()
+        self._bytes = 0
+
+    def get(self, site: str, url: str) -> PageAnswer | None:
+        """Return the answer that is kept for an address of a site, or None."""
+        with self._lock:
+            at, answer = self._answers.get((site, url), (0.0, None))
+            if answer is None or at < time.monotonic() - KEPT_S:
+                return None
+            self._answers.move_to_end((site, url))
+            return answer
+
+    def keep(self, site: str, url: str, answer: PageAnswer) -> None:
+        """Keep an answer, unless the server forbids that."""
+        if answer.status != 200 or "no-store" in answer.headers.get("cache-control", ""):
+            return
+        with self._lock:
+            _, before = self._answers.pop((site, url), (0.0, None))
+            self._answers[site, url] = time.monotonic(), answer
+            self._bytes += len(answer.body) - (len(before.body) if before else 0)
+            while self._bytes > KEPT_BYTES:
+                _, (_, oldest) = self._answers.popitem(last=False)
+                self._bytes -= len(oldest.body)
+
+
+class Rendering:
+    """Draws documents in the browser of the process. Thread-safe."""
+
+    def __init__(self, browser: Browser) -> None:
+        self._browser = browser
+        self._kept = KeptScripts()
+
+    def draw(
+        self, page: Fetched, site: str, render: RenderPolicy, policy: FetchPolicy, clock: Clock, send: SendAs
+    ) -> Fetched:
+        """Return a page with the document that its scripts make of it, or with the answer that the site file names.
+
+        Args:
+            page: as fetched. One that is no HTML comes back as it is.
+            site: that keeps its scripts apart from those of others.
+            render: the site's rules for the stage.
+            policy: of the site.
+            clock: of the attempt.
+            send: sends the requests of the page.
+
+        Raises:
+            FetchError: the page could not be drawn, or the site refuses requests for now.
+            ParseError: the page did not ask for what the site file names.
+        """
+        if "html" not in page.headers.get("content-type", "html"):
+            return page
+        requests = _PageRequests(page, site, render, policy, clock, send, self._kept)
+        try:
+            body = self._browser.draw(
+                page.url, policy.user_agent, render, clock, policy.max_body_bytes, requests.answer
+            )
+        except _Found:
+            return requests.result(requests.found.headers, requests.found.body)
+        if render.response:
+            raise ParseError(f"{page.url} did not ask for {render.response!r}, which `render.response` names")
+        # The mark outranks a charset of the site file: that one is of the pages as they come.
+        return requests.result({**page.headers, "content-type": "text/html; charset=utf-8"}, _UTF8_BOM + body)
+
+    def close(self) -> None:
+        """End the browser."""
+        self._browser.close()
+
+
+class _PageRequests:
+    """The requests of one page, answered one after the other in the thread of the page."""
+
+    def __init__(
+        self,
+        page: Fetched,
+        site: str,
+        render: RenderPolicy,
+        policy: FetchPolicy,
+        clock: Clock,
+        send: SendAs,
+        kept: KeptScripts,
+    ) -> None:
+        self._page, self._site, self._render, self._policy = page, site, render, policy
+        self._clock, self._send, self._kept = clock, send, kept
+        self._documents = 0
+        self._wire_bytes, self._slowest_ms, self._url = page.wire_bytes, page.elapsed_ms, page.url
+        self.found = page
+
+    def result(self, headers: Mapping[str, str], body: bytes) -> Fetched:
+        """Return the page with another body, and with what all its requests cost."""
+        return self._page._replace(
+            url=self._url, headers=headers, body=body, wire_bytes=self._wire_bytes, elapsed_ms=self._slowest_ms,
+            is_rendered=True,
+        )  # fmt: skip
+
+    def answer(self, ask: PageRequest) -> PageAnswer | None:
+        """Return the answer to a request, None for one that is refused."""
+        if ask.kind == "document":
+            self._documents += 1
+            if self._documents == 1:
+                return _shown(self._page)
+        kept = self._kept.get(self._site, ask.url) if ask.kind in _KEPT_KINDS else None
+        if kept is not None:
+            return kept
+        if self._documents > self._policy.max_redirects + 1:
+            return None
+        try:
+            return self._sent(ask)
+        except (SlowDown, NoTurn):
+            raise
+        except FetchError as error:
+            log.debug("request of a page refused", extra={"asked": ask.url[:200], "reason": str(error)[:200]})
+            return None
+
+    def _sent(self, ask: PageRequest) -> PageAnswer | None:
+        is_post = ask.method == "POST"
+        if (not is_post and (ask.method != "GET" or ask.body)) or len(ask.body or b"") > MOST_POSTED:
+            return None
+        url = normalize(ask.url)
+        origin = origin_of(url)
+        # What the script says goes to the origin that the script asks, and the site's own headers where they may.
+        own = self._policy.headers_for(origin, origin_of(self._page.url))
+        headers = {name: value for name, value in ask.headers.items() if _is_sent(name, own)} | own
+        http = HttpRequest(url, headers, (ask.body or b"") if is_post else None)
+        clock = self._clock._replace(
+            ends_at=min(self._clock.ends_at, time.monotonic() + ANSWER_S - self._clock.turn.waited_s)
+        )
+        page, error = self._send(http, replace(self._policy, origin=origin), clock)
+        if isinstance(error, SlowDown):
+            raise error
+        self._wire_bytes += page.wire_bytes
+        self._slowest_ms = max(self._slowest_ms, page.elapsed_ms)
+        if ask.kind == "document":
+            self._url = page.url
+        if error is None and self._render.response and ask.kind in ("xhr", "fetch") and self._render.response in url:
+            self.found = page
+            raise _Found
+        answer = _shown(page)
+        if ask.kind in _KEPT_KINDS and self._policy.login is None:
+            self._kept.keep(self._site, ask.url, answer)
+        return answer
+
+
+def _shown(page: Fetched) -> PageAnswer:
+    headers = {name: value for name, value in page.headers.items() if name not in _NOT_SHOWN}
+    return PageAnswer(page.status, headers, page.body)
+
+
+def _is_sent(name: str, own: Mapping[str, str]) -> bool:
+    return not (name in _NOT_SENT or name.startswith((":", "sec-", "proxy-"))) and name not in map(str.lower, own)

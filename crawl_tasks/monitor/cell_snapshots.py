@@ -1,0 +1,94 @@
+"""Snapshots of several cells, joined to one of the installation."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+
+from crawl_tasks.frontier.cells import Cells
+from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.frontier.inspect.reads import Health
+from crawl_tasks.monitor.snapshot import DownCell, Snapshot, take_snapshot
+from crawl_tasks.monitor.snapshots import Snapshots
+
+
+def snapshot_cells(cells: Cells, sites: Mapping[str, Frontier] | None = None) -> Snapshot:
+    """Return a snapshot of these sites, or of all published ones, with the state of all cells.
+
+    Raises:
+        ConfigError: a site is not published any more.
+        RedisUnreachable: no cell answers.
+    """
+
+    def take(frontier: Frontier) -> Snapshot:
+        names = frontier.sites.names() if sites is None else [name for name, one in sites.items() if one is frontier]
+        # Without names a snapshot would be of all sites.
+        taken = take_snapshot(frontier, names)
+        return taken if names else Snapshot((), taken.health, taken.cell)
+
+    parts = cells.ask_each(take)
+    return join(list(parts.values()), [DownCell(name, str(error)) for name, error in cells.down.items()])
+
+
+class CellSnapshots:
+    """The reader of snapshots of all cells for watchers. Not thread-safe: the caller of `look` locks."""
+
+    def __init__(self, cells: Cells) -> None:
+        self._cells = cells
+        self._readers = {name: Snapshots(frontier) for name, frontier in cells.by_name.items()}
+        self._seen: dict[str, tuple[str, ...]] = {}
+
+    def look(self) -> Snapshot:
+        """Return a snapshot. Sites that did not change are the same objects as in the last snapshot.
+
+        Raises:
+            BackendError: no cell answers, or one refuses.
+        """
+        parts = self._cells.ask_each(lambda frontier: self._readers[frontier.cell].look())
+        self._seen |= {name: tuple(site.name for site in part.sites) for name, part in parts.items()}
+        down = [DownCell(name, str(error), self._seen.get(name, ())) for name, error in self._cells.down.items()]
+        return join(list(parts.values()), down)
+
+
+def join(parts: Sequence[Snapshot], down: Sequence[DownCell] = ()) -> Snapshot:
+    """Return the snapshot of an installation from those of its cells that answer. One alone stays as it is."""
+    if len(parts) == 1 and not down:
+        return parts[0]
+    sites = sorted((site for part in parts for site in part.sites), key=lambda site: site.name)
+    return Snapshot(tuple(sites), _joined([part.health for part in parts]), "", tuple(parts), tuple(down))
+
+
+def _joined(all_: Sequence[Health]) -> Health:
+    """Return the state of several cells as one: sums, and of times the one that is worse."""
+
+    def total(value: Callable[[Health], int]) -> int:
+        return sum(map(value, all_))
+
+    def counted(value: Callable[[Health], Mapping[str, int]]) -> Mapping[str, int]:
+        return sum((Counter(value(one)) for one in all_), Counter[str]())
+
+    def told(value: Callable[[Health], str]) -> str:
+        return "; ".join(dict.fromkeys(filter(None, map(value, all_))))
+
+    limits = [one.max_memory_bytes for one in all_]
+    return Health(
+        at_ms=max(one.at_ms for one in all_),
+        counters=counted(lambda one: one.counters),
+        queues={name: sum(one.queues.get(name, 0) for one in all_) for name in all_[0].queues},
+        outbox=total(lambda one: one.outbox),
+        processes=tuple(process for one in all_ for process in one.processes),
+        produced_at_ms=min(one.produced_at_ms for one in all_),
+        forgotten=tuple(board for one in all_ for board in one.forgotten),
+        memory_bytes=total(lambda one: one.memory_bytes),
+        # Without a limit in one cell there is none for all.
+        max_memory_bytes=sum(limits) if all(limits) else 0,
+        starts=counted(lambda one: one.starts),
+        claims=total(lambda one: one.claims),
+        shelved=total(lambda one: one.shelved),
+        halted=told(lambda one: one.halted),
+        only=tuple(sorted({name for one in all_ for name in one.only})),
+        eviction=told(lambda one: one.eviction),
+        oldest_item_at_ms=min(filter(None, (one.oldest_item_at_ms for one in all_)), default=0),
+        outbox_max=total(lambda one: one.outbox_max),
+        refusal=told(lambda one: one.refusal),
+    )

@@ -1,0 +1,98 @@
+"""Authors: a row for each author of a batch, written once for as long as the name stays the same.
+
+Nearly all authors of a batch are known from the batches before. A set in memory tells which, so that the table costs
+the store next to nothing. The database decides which name is newer.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import repeat
+from operator import attrgetter, itemgetter
+from typing import Final
+
+from sqlalchemy import ColumnElement, Table, func, literal
+
+from crawl_tasks.model import Comment, Items, Post
+from crawl_tasks.store.tables import ID_LENGTH
+
+NAME_SIGN: Final = "@"
+"""Stands before the name of an author without an id, so that no name can be taken for an id."""
+
+_MOST_KNOWN: Final = 50_000
+# Rows that another process deleted, as the removal of a site does, are made again after this time.
+_FORGET_S: Final = 600.0
+
+AuthorRow = tuple[str, str, str | None, float]
+"""A row of table `authors`."""
+
+_Items = Sequence[Post] | Sequence[Comment]
+
+
+def author_key(table: Table) -> ColumnElement[str]:
+    """Return the key of a row's author in table `authors`, as an expression."""
+    return func.coalesce(table.c.author_id, literal(NAME_SIGN).op("||")(table.c.author))
+
+
+class AuthorCache:
+    """The authors that one process has written, with their present names."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget all: their rows may be gone."""
+        self._guests: defaultdict[str, set[str | None]] = defaultdict(set)
+        self._names: defaultdict[str, dict[str, str | None]] = defaultdict(dict)
+        self._forgotten_at, self._count = self._clock(), 0
+
+    def unknown(self, pages: Iterable[Items]) -> list[AuthorRow]:
+        """Return the rows of the authors of some pages that are not known by their present names.
+
+        They have the order of the keys, in which all writers take them, and then that of the observations. Of posts
+        that only lists showed none is taken: a list often leaves out the id that the post's page shows.
+        """
+        posts, comments = defaultdict[str, list[Post]](list), defaultdict[str, list[Comment]](list)
+        for page in pages:
+            comments[page.site] += page.comments
+            posts[page.site] += (post for post in page.posts if post.is_page or post.body is not None)
+        found = [row for site, some in comments.items() for row in self._unknown_of(site, some)]
+        found += [row for site, some in posts.items() for row in self._unknown_of(site, some)]
+        return sorted(found, key=itemgetter(0, 1, 3))
+
+    def _unknown_of(self, site: str, items: _Items) -> Iterator[AuthorRow]:
+        if not items:
+            return
+        ids, names = (list(map(attrgetter(field), items)) for field in ("author_id", "author"))
+        guests, members = self._guests[site], self._names[site]
+        # Once for every comment of the crawl: by column, and without pairs where a forum shows no ids.
+        shown = set(zip(ids, names, strict=True)) if any(ids) else zip(repeat(None), set(names) - guests)
+        fresh = [
+            (one, name)
+            for one, name in shown
+            if (name not in guests if one is None else one not in members or members[one] != name)
+        ]
+        if not fresh:
+            return
+        seen = dict(zip(zip(ids, names, strict=True), map(attrgetter("seen_at"), items), strict=True))
+        yield from ((site, key, name, seen[one, name]) for one, name in fresh if (key := key_of(one, name)))
+
+    def note(self, written: Sequence[AuthorRow]) -> None:
+        """Take authors for known, once they are committed."""
+        if self._count > _MOST_KNOWN or self._clock() - self._forgotten_at > _FORGET_S:
+            self.clear()
+        self._count += len(written)
+        for site, key, name, _ in written:
+            if name is not None and key == f"{NAME_SIGN}{name}":
+                self._guests[site].add(name)
+            else:
+                self._names[site][key] = name
+
+
+def key_of(author_id: str | None, name: str | None) -> str:
+    """Return the key of an author, empty for nobody and for a name that is longer than any key."""
+    key = (f"{NAME_SIGN}{name}" if name else "") if author_id is None else author_id
+    return key if len(key) <= ID_LENGTH else ""

@@ -1,0 +1,133 @@
+"""A forum that only scripts draw, crawled by real workers of the queue `render`, held against the forum's truth."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import suppress
+from datetime import datetime
+
+import psutil
+import pytest
+
+from crawl_tasks.fetch.browser import missing
+from crawl_tasks.registry.site_publisher import board_terms, publish_site, terms_of
+from crawl_tasks.sites.loader import parse_site
+from crawl_tasks.sites.site_json import dump_site
+from tests.flow.world import World
+from tests.script_forum import FROM_ANSWERS, ScriptForum
+from tests.unit.hostile_server import HostileServer, page
+from tests.waiting import eventually
+
+pytestmark = [pytest.mark.flow, pytest.mark.skipif(bool(missing()), reason=missing())]
+
+SPIN = b"<html><body><script>for (;;) {}</script></body></html>"
+
+
+@pytest.fixture
+def forum() -> Iterator[ScriptForum]:
+    forum = ScriptForum()
+    yield forum
+    forum.server.stop()
+
+
+def stored(world: World, query: str) -> set[tuple[object, ...]]:
+    with sqlite3.connect(f"file:{world.directory / 'crawl.db'}?mode=ro", uri=True) as connection:
+        return set(connection.execute(query).fetchall())
+
+
+def assert_all_stored(world: World, forum: ScriptForum) -> None:
+    """Hold every field of every post and comment against the forum, and the ledger against itself."""
+
+    def said(one: dict, *more: object) -> tuple[object, ...]:
+        at = datetime.fromisoformat(one["created_at"]).timestamp()
+        return (one["id"], *more, one["author"], int(at), one["body"])
+
+    posts = {said(one, one["title"]) for one in forum.threads.values()}
+    comments = {said(one, thread["id"]) for thread in forum.threads.values() for one in thread["comments"]}
+    query = "select {}, author, created_at, body from {} where site = 'demo'"
+    assert stored(world, query.format("post_id, title", "posts")) == posts
+    assert stored(world, query.format("comment_id, post_id", "comments")) == comments
+    assert world.count_requests().imbalance() == ""
+
+
+def is_alive(process: psutil.Process) -> bool:
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def kill_in_the_middle(world: World, forum: ScriptForum, name: str, *, kills_browser: bool) -> None:
+    """Start a worker, and kill it while it draws a page, or its browser first; return when no process of it is left."""
+    worker = psutil.Process(world.worker(name, "render", "-c", "2").pid)
+    eventually(lambda: "chrom" in str(worker.children(recursive=True)))
+    asked = len(forum.server.paths())
+    eventually(lambda: len(forum.server.paths()) > asked)
+    browser = worker.children(recursive=True)
+    if kills_browser:
+        for process in browser:
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
+        eventually(lambda: any(map(is_alive, worker.children(recursive=True))) or world.is_idle())
+        browser += worker.children(recursive=True)
+    process = world.processes.pop(name)
+    process.kill()
+    process.wait()
+    eventually(lambda: not any(map(is_alive, browser)))
+
+
+def test_a_forum_drawn_by_scripts_is_stored_to_the_last_field(world: World, forum: ScriptForum) -> None:
+    publish_site(world.frontier, parse_site(forum.site(), "demo.yaml"), contact=None)
+    world.worker("render", "render", "-c", "2")
+    world.worker("rest", "list,detail,store", "-c", "2")
+
+    world.crawl()
+
+    assert_all_stored(world, forum)
+    # The script of the forum is asked for once, and each part of a page once.
+    assert set(Counter(forum.server.paths()).values()) == {1}
+
+
+def test_the_answers_that_pages_ask_for_are_read_as_documents(world: World, forum: ScriptForum) -> None:
+    publish_site(world.frontier, parse_site(forum.site(FROM_ANSWERS), "demo.yaml"), contact=None)
+    world.worker("all", "render,list,detail,store", "-c", "2")
+
+    world.crawl()
+
+    assert_all_stored(world, forum)
+
+
+def test_workers_and_browsers_killed_again_and_again_lose_nothing_and_leave_no_browser(
+    world: World, forum: ScriptForum
+) -> None:
+    patient = forum.site().replace("retry_base_s: 0.2", "retry_base_s: 0.2, deadline_s: 10, max_attempts: 100")
+    site = parse_site(patient, "demo.yaml")
+    terms = terms_of(site) | {"lease_ms": 12_000}
+    world.frontier.sites.publish(site.name, site.version, dump_site(site), terms, board_terms(site))
+    world.worker("rest", "list,detail,store", "-c", "2")
+    world.frontier.produce()
+
+    for number in range(4):
+        kill_in_the_middle(world, forum, f"render{number}", kills_browser=number % 2 == 1)
+    world.worker("render", "render", "-c", "2")
+    eventually(world.is_idle, every_s=0.1)
+
+    assert_all_stored(world, forum)
+
+
+def test_a_page_that_never_ends_holds_up_no_other_site(world: World, forum: ScriptForum) -> None:
+    spinning = HostileServer(otherwise=page(SPIN, Content_Type="text/html"))
+    ill = forum.site().replace(forum.server.place, spinning.place).replace("name: demo", "name: ill")
+    ill = ill.replace("retry_base_s: 0.2", "retry_base_s: 0.2, deadline_s: 4, max_attempts: 2")
+    for text in (ill, forum.site()):
+        publish_site(world.frontier, site := parse_site(text, "demo.yaml"), contact=None)
+        assert site.rendered
+    world.worker("all", "render,list,detail,store", "-c", "3")
+
+    world.crawl()
+    eventually(lambda: world.frontier.client.hlen("crawl:s:ill:dead"))
+
+    assert_all_stored(world, forum)
+    spinning.stop()

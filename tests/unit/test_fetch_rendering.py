@@ -1,0 +1,423 @@
+"""Pages drawn by a real Chromium: what a hostile page asks for reaches nobody, limits hold, and rules wait as told."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+
+import psutil
+import pytest
+
+from crawl_tasks.errors import BrowserFailed, DeadlineExceeded, NoTurn, ParseError, SlowDown, TooLarge
+from crawl_tasks.fetch import browser
+from crawl_tasks.fetch.fetch_policy import RenderPolicy
+from crawl_tasks.fetch.fetcher import Fetcher, FetchPolicy, build_client
+from crawl_tasks.model import Fetched, Request, Stage
+from tests.unit.hostile_server import HostileServer, Visit, page, redirect
+from tests.waiting import eventually
+
+pytestmark = pytest.mark.skipif(bool(browser.missing()), reason=browser.missing())
+
+AGENT = "testbot/1.0 (+https://example.com)"
+DRAW = """<!doctype html><meta charset=utf-8><body><p id=told></p><script>
+const tell = text => { document.getElementById('told').append(text + ';') };
+%s
+</script>"""
+
+Draw = Callable[..., Fetched]
+
+
+@pytest.fixture(scope="module")
+def fetcher() -> Iterator[Fetcher]:
+    fetcher = Fetcher(build_client("requests"))
+    yield fetcher
+    fetcher.close()
+
+
+@pytest.fixture
+def forum() -> Iterator[HostileServer]:
+    server = HostileServer()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def canary() -> Iterator[HostileServer]:
+    """A server of somebody else, also on loopback, that no page may reach."""
+    server = HostileServer(otherwise=page(b"secret", Access_Control_Allow_Origin="*"))
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def draw(fetcher: Fetcher, forum: HostileServer) -> Draw:
+    """Draw a page of the forum whose script is given."""
+
+    def one(script: str = "", /, *, markup: str = "", robots: bool = False, **settings: object) -> Fetched:
+        rules = {name: settings.pop(name) for name in RenderPolicy._fields if name in settings}
+        forum.routes["/"] = page((DRAW % script + markup).encode(), Content_Type="text/html")
+        policy = {
+            "allowed_hosts": frozenset({"127.0.0.1"}),
+            "private_hosts": frozenset({forum.place}),
+            "deadline_s": 30.0,
+            "robots": robots,
+            "render": {Stage.POST: RenderPolicy(**{"quiet_s": 0.2, **rules})},
+            **settings,
+        }
+        request = Request("forum", Stage.POST, "1", f"{forum.base}/")
+        turn = policy.pop("turn", None)
+        return fetcher.fetch(request, FetchPolicy(AGENT, **policy), **({"turn": turn} if turn else {}))
+
+    return one
+
+
+def told(drawn: Fetched) -> list[str]:
+    """Return the words that the script of a page told."""
+    text = drawn.body.decode("utf-8-sig")
+    return text.partition('<p id="told">')[2].partition("</p>")[0].strip(";").split(";")
+
+
+# ---- Nobody else is reached ------------------------------------------------------------------------------------
+
+ATTEMPTS = {
+    "fetch": "fetch(there + '/fetch').catch(() => tell('refused'))",
+    "post": "fetch(there + '/post', {method: 'POST', body: 'x', mode: 'no-cors'}).catch(() => tell('refused'))",
+    "beacon": "navigator.sendBeacon(there + '/beacon', 'x')",
+    "picture": "new Image().src = there + '/picture'",
+    "script": "document.head.append(Object.assign(document.createElement('script'), {src: there + '/script'}))",
+    "style": "document.head.insertAdjacentHTML('beforeend', `<link rel=stylesheet href='${there}/style'>`)",
+    "frame": "document.body.insertAdjacentHTML('beforeend', `<iframe src='${there}/frame'></iframe>`)",
+    "form": "document.body.insertAdjacentHTML('beforeend', `<form id=f action='${there}/form'>`), f.submit()",
+    "hints": "document.head.insertAdjacentHTML('beforeend', ['preconnect', 'dns-prefetch', 'prefetch', 'preload',"
+    " 'prerender', 'modulepreload'].map(rel => `<link rel=${rel} as=script href='${there}/${rel}'>`).join(''))",
+    "speculation": "document.head.append(Object.assign(document.createElement('script'), {type: 'speculationrules',"
+    " text: JSON.stringify({prerender: [{urls: [there + '/speculation']}], prefetch: [{urls: [there + '/sp']}]})}))",
+    "events": "new EventSource(there + '/events').onerror = () => tell('refused')",
+    "websocket": "new WebSocket(there.replace('http', 'ws')).onerror = () => tell('refused')",
+    "worker": "new Worker(URL.createObjectURL(new Blob([`fetch('${there}/worker').catch(() => 0);"
+    " new WebSocket('${there}'.replace('http', 'ws'))`])))",
+    "shared worker": "new SharedWorker(URL.createObjectURL(new Blob([`fetch('${there}/shared')`])))",
+    "service worker": "navigator.serviceWorker.register('/service.js').catch(() => tell('refused'))",
+    "window": "open(there + '/window'); document.body.insertAdjacentHTML('beforeend',"
+    " `<a id=a target=_blank href='${there}/blank'>x</a>`), a.click()",
+    "clean window": "document.body.insertAdjacentHTML('beforeend', '<iframe id=i></iframe>');"
+    " i.contentWindow.open.call(window, there + '/clean')",
+    "location": "location.href = there + '/location'",
+    "refresh": "document.head.insertAdjacentHTML('beforeend',"
+    " `<meta http-equiv=refresh content='0;url=${there}/refresh'>`)",
+    "download": "document.body.insertAdjacentHTML('beforeend',"
+    " `<a id=a download href='${there}/file.zip'>x</a>`), a.click()",
+    "webrtc": "const make = window.RTCPeerConnection || document.body.appendChild(document.createElement('iframe'))"
+    ".contentWindow.RTCPeerConnection; const peer = new make({iceServers: [{urls: `stun:${there.slice(7)}`},"
+    " {urls: `turn:${there.slice(7)}?transport=tcp`, username: 'u', credential: 'c'}]});"
+    " peer.createDataChannel('x'); peer.createOffer().then(offer => peer.setLocalDescription(offer))",
+    "webtransport": "new WebTransport(there.replace('http:', 'https:')).ready.catch(() => tell('refused'))",
+}
+
+
+HOSTS = ("127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "2130706433", "127.0.0.1.nip.io")
+"""Spellings of the canary's address, and a name that leads there."""
+
+
+@pytest.mark.parametrize("way", ATTEMPTS)
+def test_a_page_reaches_no_server_but_its_own(draw: Draw, canary: HostileServer, way: str) -> None:
+    udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    udp.bind(("127.0.0.1", canary.port))
+    udp.setblocking(False)
+    there = [f"http://{host}:{canary.port}" for host in HOSTS]
+
+    drawn = draw(f"for (const there of {there}) {{ {ATTEMPTS[way]}; tell('tried') }}")
+
+    assert "secret" not in drawn.body.decode()
+    assert (canary.connections, canary.visits) == (0, [])
+    with udp, pytest.raises(BlockingIOError):
+        udp.recv(1)
+
+
+def test_an_address_that_redirects_to_another_server_is_refused(
+    draw: Draw, forum: HostileServer, canary: HostileServer
+) -> None:
+    forum.routes["/away"] = redirect(f"{canary.base}/away")
+
+    drawn = draw("fetch('/away').then(() => tell('read'), () => tell('refused'))")
+
+    assert told(drawn) == ["refused"]
+    assert canary.connections == 0
+
+
+def test_robots_txt_holds_for_what_a_script_asks_for(draw: Draw, forum: HostileServer) -> None:
+    forum.routes["/robots.txt"] = page(b"User-agent: *\nDisallow: /hidden", Content_Type="text/plain")
+    forum.routes |= {"/hidden": page(b"no"), "/open": page(b"yes")}
+
+    drawn = draw(
+        "fetch('/hidden').catch(() => tell('refused')).then(() => fetch('/open')).then(one => one.text()).then(tell)",
+        robots=True,
+    )
+
+    assert told(drawn) == ["refused", "yes"]
+    assert "/hidden" not in forum.paths()
+
+
+# ---- The site is asked as politely as without a browser ----------------------------------------------------------
+
+
+class Turns:
+    """A throttle that counts the slots that were asked for."""
+
+    waited_s = 0.0
+
+    def __init__(self) -> None:
+        self.begun = self.confirmed = 0
+
+    def begin(self) -> None:
+        self.begun += 1
+
+    def confirm(self) -> None:
+        self.confirmed += 1
+
+    def sent(self, at: float) -> None:
+        pass
+
+
+def test_each_request_of_a_page_takes_a_slot_of_the_site(draw: Draw, forum: HostileServer) -> None:
+    forum.routes |= {"/1": page(b"a"), "/2": page(b"b")}
+    turns = Turns()
+
+    drawn = draw("Promise.all([fetch('/1'), fetch('/2')]).then(() => tell('read'))", turn=turns)
+
+    assert told(drawn) == ["read"]
+    assert (turns.begun, turns.confirmed) == (3, 3)
+    assert sorted(forum.paths()) == ["/", "/1", "/2"]
+
+
+def test_pictures_media_and_fonts_are_not_asked_for(draw: Draw, forum: HostileServer) -> None:
+    fonts = "<style>@font-face { font-family: f; src: url(/font) } p { font-family: f }</style>"
+
+    draw("tell('x')", markup=f"{fonts}<img src=/picture><video src=/video></video><audio src=/audio></audio>")
+
+    assert forum.paths() == ["/"]
+
+
+def test_a_script_is_asked_for_once_for_many_pages(draw: Draw, forum: HostileServer) -> None:
+    forum.routes["/kept.js"] = page(b"tell('kept')", Content_Type="text/javascript")
+    forum.routes["/fresh.js"] = page(b"tell('fresh')", Content_Type="text/javascript", Cache_Control="no-store")
+    scripts = "<script src=/kept.js></script><script src=/fresh.js></script>"
+
+    drawn = [draw(markup=scripts) for _ in range(2)]
+
+    assert [told(one) for one in drawn] == [["kept", "fresh"]] * 2
+    assert (forum.paths().count("/kept.js"), forum.paths().count("/fresh.js")) == (1, 2)
+
+
+def test_a_site_that_refuses_what_a_script_asks_for_slows_down(draw: Draw, forum: HostileServer) -> None:
+    forum.routes["/busy"] = page(b"", "429 Too Many Requests", Retry_After="7")
+
+    with pytest.raises(SlowDown) as raised:
+        draw("fetch('/busy')")
+
+    assert raised.value.retry_after_s == 7
+
+
+def test_scripts_see_our_name_and_the_zone_of_the_site_and_no_cookie(draw: Draw, forum: HostileServer) -> None:
+    forum.routes["/sets"] = page(b"", Set_Cookie="seen=1; Path=/")
+    forum.routes["/told"] = lambda visit: visit.reply(visit.headers.get("cookie", "none").encode())
+
+    drawn = draw(
+        "fetch('/sets').then(() => fetch('/told')).then(one => one.text()).then(told => {"
+        "tell(told); tell(navigator.userAgent); tell(new Date(0).getHours()); tell(`[${document.cookie}]`) })",
+        timezone="Asia/Shanghai",
+        cookies=True,
+    )
+
+    assert told(drawn) == ["seen=1", AGENT, "8", "[]"]
+
+
+def test_secret_headers_go_to_their_origin_alone(draw: Draw, forum: HostileServer, canary: HostileServer) -> None:
+    forum.routes["/own"] = page(b"")
+    script = f"fetch('/own', {{headers: {{'X-App': '1'}}}}).then(() => fetch('{canary.base}/other'))"
+
+    draw(
+        f"{script}.then(() => tell('read'))",
+        headers={"X-Key": "planted"},
+        origin=forum.base,
+        private_hosts=frozenset({forum.place, canary.place}),
+    )
+
+    own, other = forum.visits[-1].headers, canary.visits[-1].headers
+    assert (own["x-key"], own["x-app"], own["user-agent"]) == ("planted", "1", AGENT)
+    assert "x-key" not in other
+
+
+# ---- Limits ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "for (;;) {}",
+        "const again = () => Promise.resolve().then(again); again()",
+        "onload = () => { for (;;) alert(1) }",
+    ],
+)
+def test_a_script_without_end_ends_at_the_deadline(draw: Draw, script: str) -> None:
+    with pytest.raises(DeadlineExceeded):
+        draw(script, deadline_s=4.0)
+
+    assert told(draw("tell('alive')")) == ["alive"]
+
+
+def test_a_page_that_asks_without_end_is_taken_as_it_stands(draw: Draw, forum: HostileServer) -> None:
+    forum.routes["/news"] = page(b"")
+
+    drawn = draw(
+        "tell('drawn'); const again = () => fetch('/news').then(() => setTimeout(again, 20), () => 0); again()",
+        deadline_s=8.0,
+    )
+
+    assert told(drawn) == ["drawn"]
+    assert forum.paths().count("/news") < browser.MOST_REQUESTS
+
+
+def test_a_document_over_the_limit_is_refused(draw: Draw) -> None:
+    with pytest.raises(TooLarge):
+        draw("document.body.append('x'.repeat(300_000))", max_body_bytes=200_000)
+
+
+def test_a_page_that_eats_memory_is_ended_and_others_go_on(draw: Draw, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(browser, "MOST_PROCESS_BYTES", 400 << 20)
+    eat = (
+        "const all = []; const more = () => { all.push(new Uint8Array(20 << 20).fill(1)); setTimeout(more, 5) }; more()"
+    )
+
+    with pytest.raises(BrowserFailed, match="the process of the page ended"):
+        draw(eat, quiet_s=10.0)
+
+    assert told(draw("tell('alive')")) == ["alive"]
+
+
+def test_dialogs_downloads_and_windows_hold_nothing_up(draw: Draw) -> None:
+    drawn = draw(
+        "alert(1); tell(confirm(2)); tell(prompt(3)); onbeforeunload = () => 'stay';"
+        "tell(open('/x')); a.click();"
+        "navigator.geolocation.getCurrentPosition(() => 0, () => tell('nowhere'))",
+        markup="<a id=a download href='data:,x'>x</a>",
+    )
+
+    assert told(drawn)[:3] == ["false", "null", "null"]
+
+
+def test_a_browser_that_is_killed_costs_the_page_and_no_other(draw: Draw, forum: HostileServer) -> None:
+    def kill(visit: Visit) -> None:
+        for process in psutil.Process().children(recursive=True):
+            if "chrom" in process.name():
+                process.kill()
+        visit.reply(b"")
+
+    forum.routes["/kill"] = kill
+
+    with pytest.raises(BrowserFailed):
+        draw("fetch('/kill')", quiet_s=5.0)
+
+    assert told(draw("tell('alive')")) == ["alive"]
+
+
+def chromiums() -> set[int]:
+    """Return the main processes of Chromium below this one."""
+    found = set()
+    for one in psutil.Process().children(recursive=True):
+        with suppress(psutil.Error):
+            if "chrom" in one.name() and "--type=" not in " ".join(one.cmdline()):
+                found.add(one.pid)
+    return found
+
+
+def test_many_pages_get_a_fresh_browser_in_between(
+    draw: Draw, forum: HostileServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(browser, "MOST_DRAWN", 1)
+    seen: list[set[int]] = []
+
+    def note(visit: Visit) -> None:
+        seen.append(chromiums())
+        visit.reply(b"")
+
+    forum.routes["/note"] = note
+    draw("fetch('/note')")
+    draw("fetch('/note')")
+
+    assert seen[1] - seen[0]
+    eventually(lambda: not seen[0] & chromiums())
+
+
+# ---- Rules of the site file ----------------------------------------------------------------------------------------
+
+LATE = "setTimeout(() => document.body.insertAdjacentHTML('beforeend', '<i class=late>late</i>'), 1500);"
+
+
+def test_wait_for_waits_for_an_element_that_comes_late(draw: Draw) -> None:
+    assert b"late</i>" not in draw("setTimeout(() => tell('early'), 20)", markup="").body
+    assert b'<i class="late">late</i>' in draw(LATE, wait_for=".late, .never").body
+
+
+def test_an_element_that_never_comes_is_given_up(draw: Draw) -> None:
+    assert told(draw("tell('drawn')", wait_for=".never")) == ["drawn"]
+
+
+def test_scrolling_loads_more_while_the_page_grows(draw: Draw) -> None:
+    grow = "let n = 0; onscroll = () => { if (n < 3) tell(++n); document.body.style.height = `${2000 * (n + 1)}px` };"
+
+    assert told(draw(f"document.body.style.height = '2000px'; {grow}", scroll=2)) == ["1", "2"]
+    assert told(draw(f"document.body.style.height = '2000px'; {grow}", scroll=50)) == ["1", "2", "3"]
+
+
+def test_a_button_for_more_is_clicked_while_it_is_there(draw: Draw, forum: HostileServer) -> None:
+    forum.routes["/more"] = page(b"more")
+    button = "<button id=b class=more>more</button>"
+    script = "let n = 0; onclick = () => fetch('/more').then(() => { tell(++n); if (n == 3) b.remove() });"
+
+    assert told(draw(script, markup=button, click_more="button.more")) == ["1", "2", "3"]
+
+
+def test_the_answer_that_the_site_file_names_is_the_document(draw: Draw, forum: HostileServer) -> None:
+    forum.routes["/api/posts"] = page(b'{"posts": []}', Content_Type="application/json")
+
+    drawn = draw("fetch('/api/posts?page=1')", response="/api/posts")
+
+    assert (drawn.body, drawn.headers["content-type"]) == (b'{"posts": []}', "application/json")
+    assert drawn.url == f"{forum.base}/"
+    with pytest.raises(ParseError, match="did not ask for '/api/other'"):
+        draw("fetch('/api/posts')", response="/api/other")
+
+
+def test_a_page_that_sends_its_reader_on_is_read_where_it_leads(draw: Draw, forum: HostileServer) -> None:
+    forum.routes["/there"] = page(b"<h1>there</h1>", Content_Type="text/html")
+
+    drawn = draw("location.replace('/there')")
+
+    assert drawn.url == f"{forum.base}/there"
+    assert b"<h1>there</h1>" in drawn.body
+
+
+def test_a_document_that_is_no_html_is_not_drawn(draw: Draw, forum: HostileServer, fetcher: Fetcher) -> None:
+    forum.routes["/json"] = page(b"{}", Content_Type="application/json")
+    policy = FetchPolicy(
+        AGENT,
+        frozenset({"127.0.0.1"}),
+        private_hosts=frozenset({forum.place}),
+        robots=False,
+        render={Stage.POST: RenderPolicy()},
+    )
+
+    drawn = fetcher.fetch(Request("forum", Stage.POST, "1", f"{forum.base}/json"), policy)
+
+    assert (drawn.body, drawn.is_rendered) == (b"{}", False)
+
+
+def test_without_a_browser_the_page_waits_for_a_worker_that_has_one(
+    draw: Draw, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+
+    with pytest.raises(NoTurn, match="apt-get install chromium"):
+        draw("tell('x')")
