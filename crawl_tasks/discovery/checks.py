@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations, pairwise
 
 from crawl_tasks.discovery.dry_run import DryRun
-from crawl_tasks.discovery.missed_records import missed_checks
 from crawl_tasks.discovery.next_page import further_links
+from crawl_tasks.discovery.record_coverage import coverage_checks
 from crawl_tasks.discovery.site_check import FEW, FUTURE_S, SiteCheck, mostly, names_check
 from crawl_tasks.discovery.thread_checks import ReadThread, comment_checks, thread_checks
 from crawl_tasks.errors import RefusedAddress
@@ -49,7 +49,7 @@ def check_trials(site: Site, trials: Sequence[DryRun]) -> list[SiteCheck]:
         *comment_checks(site, threads, paged),
     ]
     if site.engine is None:
-        checks += [*_of_ends([one.trial for one in threads]), *missed_checks(site, trials)]
+        checks += [*_of_ends([one.trial for one in threads]), *coverage_checks(site, trials)]
     return [one for one in checks if one is not None]
 
 

@@ -55,7 +55,7 @@ class SiteSnapshot:
 
     def mismatch(self, now_ms: int) -> str:
         """Return how the site's pages contradict each other, empty where no worker has said so lately."""
-        # "<time of the last note, ms> <text>" (note_mismatch.lua)
+        # "<time of the last note, ms> <text>" (note_validation.lua)
         at, _, text = self.counts.fields.get("mismatch", "0 ").partition(" ")
         return text if now_ms - int(at) < MISMATCH_MS else ""
 

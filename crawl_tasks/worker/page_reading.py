@@ -13,7 +13,7 @@ from crawl_tasks.model import Comment, Fetched, Items, Lease, Parsed, Post, Requ
 from crawl_tasks.model.own_counters import count
 from crawl_tasks.registry.site_registry import CompiledSite
 from crawl_tasks.sites.addresses import Addresses
-from crawl_tasks.worker.mismatches import MismatchWatch
+from crawl_tasks.worker.page_validation import PageValidation
 
 log = logging.getLogger(__name__)
 
@@ -26,7 +26,7 @@ BEHIND_LOGIN = "behind_login"
 
 def read_page(
     site: CompiledSite, lease: Lease, page: Fetched, tell_drop: Callable[[Post | Comment, str], None] | None = None,
-    watch: MismatchWatch | None = None,
+    watch: PageValidation | None = None,
 ) -> Parsed:  # fmt: skip
     """Return the items and requests of a page, by the rules of its site, after the item pipeline.
 

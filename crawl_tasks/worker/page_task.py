@@ -40,9 +40,9 @@ from crawl_tasks.registry.site_registry import CompiledSite, SiteRegistry
 from crawl_tasks.sites.addresses import Addresses
 from crawl_tasks.worker.attempt_timer import AttemptTimer, LeasedPage
 from crawl_tasks.worker.hook_runner import HookRunner
-from crawl_tasks.worker.mismatches import MismatchWatch
 from crawl_tasks.worker.page_fetch import PageFetch, now, seen_at
 from crawl_tasks.worker.page_reading import gone_items, read_page
+from crawl_tasks.worker.page_validation import PageValidation
 from crawl_tasks.worker.task_message import TaskMessage, request_of, validate
 from crawl_tasks.worker.task_result import Outcome, TaskResult
 
@@ -89,7 +89,7 @@ class PageTask:
         self._sites = sites
         self._fetcher = fetcher
         self._fetch = PageFetch(fetcher, archive)
-        self._watch = MismatchWatch(frontier)
+        self._watch = PageValidation(frontier)
         self._crawl_delays: dict[str, float] = {}
         self.in_hand: dict[int, LeasedPage] = {}
         """The pages in hand, by thread."""

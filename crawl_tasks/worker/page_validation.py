@@ -1,4 +1,4 @@
-"""Mismatches: pages of a running crawl that contradict their list, each other or themselves.
+"""Page validation: pages of a running crawl that contradict their list, each other or themselves.
 
 One odd page is normal: threads lose replies, boards are emptied, clocks are wrong. A site contradicts itself when half
 of its last pages do. Then its rules do not fit its pages any more, though they read something.
@@ -47,7 +47,7 @@ class _SiteMemory:
     never_found: dict[str, set[str]] = field(default_factory=dict)
 
 
-class MismatchWatch:
+class PageValidation:
     """The watch of a fetching worker over its pages. Thread-safe."""
 
     def __init__(self, frontier: Frontier) -> None:
@@ -75,7 +75,7 @@ class MismatchWatch:
         if is_over or is_due:
             # A note is not worth the page: the next one comes in a minute, and an old one runs out.
             with suppress(BackendError):
-                self._frontier.sites.note_mismatch(name, text)
+                self._frontier.sites.note_validation(name, text)
 
 
 def _text(results: dict[str, deque[str]]) -> str:

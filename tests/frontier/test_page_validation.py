@@ -11,7 +11,7 @@ from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.monitor.problems.registry import CurrentProblems
 from crawl_tasks.monitor.site_snapshot import MISMATCH_MS
 from crawl_tasks.monitor.snapshot import take_snapshot
-from crawl_tasks.worker import mismatches
+from crawl_tasks.worker import page_validation
 from tests.frontier.small_crawl import RULES, SmallCrawl
 
 THREADS = [str(number) for number in range(10, 34)]
@@ -65,7 +65,7 @@ def test_a_board_without_rows_on_a_page_with_threads_is_told(crawl: SmallCrawl) 
     shown(crawl, REPLIES)
     crawl.forum.pages["/list/1/1"] = str(crawl.forum.pages["/list/1/1"]).replace("class=row", "class=line")
     crawl.forum.pages["/list/1/1"] = f"{crawl.forum.pages['/list/1/1']}<p class=nothing>"
-    for _ in range(mismatches.LEAST):
+    for _ in range(page_validation.LEAST):
         crawl.scan()
 
     assert f"/list/1/1 has no rows, and links {len(THREADS)} threads" in said(crawl.frontier)
@@ -119,19 +119,19 @@ def test_a_forum_that_deletes_edits_moves_and_hides_is_not_told(crawl: SmallCraw
 
 def test_a_note_that_nobody_renews_runs_out_and_redis_may_lose_it(crawl: SmallCrawl, client: redis.Redis) -> None:
     crawl.publish()
-    crawl.frontier.sites.note_mismatch("demo", "5 of the last 5 pages, as no author on /post/1")
+    crawl.frontier.sites.note_validation("demo", "5 of the last 5 pages, as no author on /post/1")
     begun = said(crawl.frontier)
     client.hset("test:s:demo", "mismatch", f"{int(time.time() * 1000) - MISMATCH_MS - 1000} 5 of the last 5")
 
     assert begun == "5 of the last 5 pages, as no author on /post/1"
     assert said(crawl.frontier) == ""
-    crawl.frontier.sites.note_mismatch("demo", "")
+    crawl.frontier.sites.note_validation("demo", "")
     assert not client.hexists("test:s:demo", "mismatch")
-    crawl.frontier.sites.note_mismatch("unknown", "a site that was removed contradicts nothing")
+    crawl.frontier.sites.note_validation("unknown", "a site that was removed contradicts nothing")
     assert not client.exists("test:s:unknown")
 
 
-@pytest.mark.parametrize("times", [1, mismatches.LEAST - 1])
+@pytest.mark.parametrize("times", [1, page_validation.LEAST - 1])
 def test_few_contradictions_are_no_news(crawl: SmallCrawl, times: int) -> None:
     crawl.publish()
     fill(crawl, REPLIES)

@@ -1,4 +1,4 @@
-"""Missed records: elements of a page that look like records of the rules, and are none."""
+"""Record coverage: elements of a page that look like records of the rules, and are none."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NEAR = 2
 """Levels by which places within a record are compared."""
 
 
-def missed_checks(site: Site, trials: Sequence[DryRun]) -> Iterator[SiteCheck]:
+def coverage_checks(site: Site, trials: Sequence[DryRun]) -> Iterator[SiteCheck]:
     """Yield what refutes the rules of records: a record more on a page, or a text with the time of its record."""
     posts = site.post.comments or site.comment
     labels = Counter[str]()
