@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 import click
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
 
 from crawl_tasks import __version__
 from crawl_tasks.cli.exits import Exit
@@ -16,14 +24,14 @@ from crawl_tasks.cli.help_text import examples
 from crawl_tasks.cli.one_page import one_fetcher
 from crawl_tasks.cli.safe_text import printable
 from crawl_tasks.discovery.checks import check_trials
-from crawl_tasks.discovery.discover import Discovery
-from crawl_tasks.discovery.dry_run import missing_in, try_site
+from crawl_tasks.discovery.dry_run import missing_in, thin_fields, try_site
 from crawl_tasks.discovery.findings import Findings, site_file
-from crawl_tasks.discovery.front_page import asks_for_login, doors_of
 from crawl_tasks.discovery.http_probe import PUBLIC_PACE_S, HttpProbe
-from crawl_tasks.discovery.page_rendering import discover_drawn, is_script_frame
 from crawl_tasks.discovery.site_address import SiteAddress, place_of
-from crawl_tasks.errors import AccessDenied, ConfigError, PageError, ParseError
+from crawl_tasks.discovery.site_check import SiteCheck
+from crawl_tasks.discovery.start_page import discover
+from crawl_tasks.discovery.yaml_rules import settled
+from crawl_tasks.errors import ConfigError, CrawlError
 from crawl_tasks.fetch.ip_ranges import is_public
 from crawl_tasks.fetch.resolver import Resolver
 from crawl_tasks.registry.site_registry import compile_site
@@ -33,6 +41,8 @@ from crawl_tasks.sites.presets import engine_names
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
 _RESOLVED_WITHIN_S = 10.0
+MOST_HOSTS = 8
+"""Hosts of a list that are looked at together."""
 
 
 @click.command(
@@ -40,9 +50,17 @@ _RESOLVED_WITHIN_S = 10.0
         "crawl-tasks new https://forum.example.org",
         "crawl-tasks new http://127.0.0.1:8765 --name demo2 -o -",
         "crawl-tasks new https://forum.example.org/community/ --engine phpbb --force",
+        "crawl-tasks new --from addresses.txt    # a table: what worked, how sure, what it would take",
     )
 )
-@click.argument("address")
+@click.argument("address", required=False)
+@click.option(
+    "--from",
+    "source",
+    type=click.Path(exists=True, dir_okay=False),
+    metavar="FILE",
+    help="Look at every address of a file, one a line, several hosts at a time.",
+)
 @click.option("--name", metavar="NAME", help="Name of the site; by default a part of the host's name.")
 @click.option(
     "-o",
@@ -54,89 +72,130 @@ _RESOLVED_WITHIN_S = 10.0
 @click.option("--engine", metavar="NAME", help="Preset to use, without looking for signs of the program.")
 @click.pass_context
 def command(
-    ctx: click.Context, address: str, name: str | None, *, output: str | None, force: bool, engine: str | None
-) -> None:
+    ctx: click.Context, address: str | None, source: str | None, name: str | None, *, output: str | None, force: bool,
+    engine: str | None,
+) -> None:  # fmt: skip
     """Look at a forum and write its site file: program, boards, robots.txt, time zone.
 
-    Asks for three dozen pages at most, one a second on public hosts, by the rules every crawl keeps. Boards are looked
-    for on the pages of other boards too. Where the program has no preset, rules are proposed from a list page and a
-    post page. In the end pages of three boards and four threads are read by the file and held against each other. Ends
-    with 1 where they refute it, and the file names the reasons.
+    The address of any page will do: a thread, a board, a home page or a sitemap leads to the forum's front page. Asks
+    for three dozen pages at most, one a second on public hosts, by the rules every crawl keeps. Boards are looked for
+    on the pages of other boards too. Where the program has no preset, rules are proposed from a list page and a post
+    page. In the end pages of three boards and four threads, or eight, are read by the file and held against each other.
+    Ends with 1 where they refute it, and the file names the reasons. With --from a table says what came of each
+    address.
     """
     settings = load_settings()
+    if (address is None) == (source is None) or (source is not None and (name or output)):
+        raise click.UsageError("give an ADDRESS, or --from FILE without --name and --output")
     if engine is not None and engine not in engine_names():
         raise ConfigError(f"--engine: there is no preset {engine!r}; there are: {', '.join(engine_names())}")
     if name is not None and not NAME.fullmatch(name):
         raise ConfigError(f"--name: {name!r} is none; write up to 32 of a-z, 0-9, - and _, a letter or digit first")
-    place = find_address(address, settings)
-    name = name or place.name()
-    path = settings.sites_dir / f"{name}.yaml" if output is None else Path(output)
-    # Before the first request: three dozen pages would be fetched, only to refuse the result.
-    if output != "-" and path.exists() and not force:
-        raise ConfigError(f"{path}: is there already; --force replaces it, --name chooses another")
-    probe = open_probe(place, settings)
-    found = discover(probe, place, name, engine, contact=settings.contact)
-    site = parse_site(site_file(found), str(path))
-    opened = compile_site(site, settings.contact)
-    trials = list(try_site(probe, opened))
-    checks = check_trials(site, trials)
-    refuted = [*missing_in(trials), *(str(check) for check in checks if not check.holds)]
-    text = site_file(replace(found, remarks=(*found.remarks, *(f"refuted: {one}" for one in refuted))))
+    options = partial(_NewOptions, name=name, output=output, is_forced=force, engine=engine)
+    if source is not None:
+        lines = map(str.strip, Path(source).read_text("utf-8").splitlines())
+        all_options = [options(line) for line in dict.fromkeys(lines) if line and not line.startswith("#")]
+        ctx.exit(Exit.OK if _look_at_all(all_options, settings) else Exit.FAILURES)
+    result = _look_at(options(address or ""), settings)
+    text = site_file(result.found)
     if output == "-":
         click.echo(text, nl=False)
-    else:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, "utf-8")
     # On standard error, so that `-o -` writes nothing but the site file to standard output.
-    held = "; ".join(check.name for check in checks if check.holds)
-    for line in (*summary(found, len(probe.asked)), *[f"holds     {held}"][: bool(held)]):
+    held = "; ".join(check.name for check in result.checks if check.holds)
+    for line in (*summary(result.found, result.asked), *[f"holds     {held}"][: bool(held)]):
         click.echo(printable(line, 600), err=True)
-    for line in refuted:
+    for line in result.refuted:
         click.echo(printable(f"refuted   {line}", 300), err=True)
     if output != "-":
-        click.echo(f"written   {path}", err=True)
-        click.echo(f"next      {'mend it, then ' if refuted else ''}crawl-tasks try {site.name}", err=True)
-    ctx.exit(Exit.FAILURES if refuted else Exit.OK)
+        click.echo(f"written   {result.path}", err=True)
+        click.echo(
+            f"next      {'mend it, then ' if result.refuted else ''}crawl-tasks try {result.found.name}", err=True
+        )
+    ctx.exit(Exit.FAILURES if result.refuted else Exit.OK)
 
 
-def discover(probe: HttpProbe, place: SiteAddress, name: str, engine: str | None, *, contact: str | None) -> Findings:
-    """Return the findings of the page or, where the page is a portal, of a linked page that is called a forum.
+class _NewOptions(NamedTuple):
+    """One address to look at, and what to make of it."""
+
+    address: str
+    name: str | None
+    output: str | None
+    is_forced: bool
+    engine: str | None
+
+
+class _NewResult(NamedTuple):
+    """A site file that was written, with the checks that its forum's pages allow. `asked` counts the requests."""
+
+    path: Path
+    found: Findings
+    checks: list[SiteCheck]
+    refuted: list[str]
+    asked: int
+
+
+def _look_at(options: _NewOptions, settings: Settings) -> _NewResult:
+    """Look at a forum, and write its file unless it is for the terminal.
 
     Raises:
-        ConfigError: the chosen engine reads nothing here, or the page leads to another host.
-        AccessDenied: the forum is not shown to guests.
-        FetchError: the page cannot be fetched.
-        ParseError: the page is no forum.
+        CrawlError: there is no forum, or a file stands there already.
     """
-    discovery = Discovery(probe, place, name, contact=contact)
-    found = discovery.by_preset(engine)
-    if found is not None:
-        return found
-    # Many communities have a portal at the address that people know, and the forum behind one of its links. Rules are
-    # proposed last, since a preset reads more than rules guessed from one page.
-    links = doors_of(discovery.front)
-    for link in links:
-        with suppress(PageError, ConfigError):
-            behind = Discovery(probe, replace(place, url=link), name, contact=contact).by_preset()
-            if behind is not None:
-                return behind
-    proposed = discovery.by_proposal()
-    if not proposed.boards and is_script_frame(discovery.front):
-        proposed = discover_drawn(probe, discovery.place, name, contact)
-    if proposed.boards:
-        return proposed
-    url = discovery.place.url
-    if asks_for_login(discovery.front):
-        raise AccessDenied(
-            f"{url} asks for a login and shows guests no boards; `login` in a site file reads them as a member, "
-            "see docs/access.md"
-        )
-    if proposed.remarks:
-        raise ParseError(f"{url}: no boards are shown to guests. {'; '.join(proposed.remarks)}")
-    where = f", nor behind {' or '.join(links)}" if links else ""
-    raise ParseError(
-        f"{url}: no forum was found here{where}: no boards and no list of threads; give the address of its front page"
-    )
+    place = find_address(options.address, settings)
+    name = options.name or place.name()
+    path = settings.sites_dir / f"{name}.yaml" if options.output is None else Path(options.output)
+    # Before the first request: three dozen pages would be fetched, only to refuse the result.
+    if options.output != "-" and path.exists() and not options.is_forced:
+        raise ConfigError(f"{path}: is there already; --force replaces it, --name chooses another")
+    probe = open_probe(place, settings)
+    found = discover(probe, place, name, options.engine, contact=settings.contact)
+    site = parse_site(site_file(found), str(path))
+    trials = list(try_site(probe, compile_site(site, settings.contact)))
+    checks = check_trials(site, trials)
+    refuted = [*missing_in(trials), *(str(check) for check in checks if not check.holds)]
+    weak = [*thin_fields(trials), *(str(check) for check in checks if check.holds and check.evidence)]
+    remarks = [f"refuted: {one}" for one in refuted] + [f"weak: {one}" for one in weak if found.rules]
+    rules = found.rules if refuted else settled(found.rules)
+    found = replace(found, rules=rules, remarks=(*found.remarks, *remarks))
+    if options.output != "-":
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(site_file(found), "utf-8")
+    return _NewResult(path, found, checks, refuted, len(probe.asked))
+
+
+def _look_at_all(all_options: Sequence[_NewOptions], settings: Settings) -> bool:
+    """Look at forums, those of one host one after the other, and show a table. Return whether all files are right."""
+    hosts: dict[str, list[_NewOptions]] = {}
+    for options in all_options:
+        hosts.setdefault(_host_name(options.address), []).append(options)
+    table = Table("address", "file", "sure", "what it takes", box=SIMPLE_HEAD)
+    console = Console(width=None if Console().is_terminal else 160, highlight=False)
+    is_right = True
+    with ThreadPoolExecutor(MOST_HOSTS) as pool:
+        for rows in pool.map(lambda those: [_row(one, settings) for one in those], hosts.values()):
+            for cells, is_well in rows:
+                is_right = is_right and is_well
+                table.add_row(*(escape(printable(cell, 200)) for cell in cells))
+    console.print(table)
+    return is_right
+
+
+def _host_name(address: str) -> str:
+    """Return the name for an address. Two hosts with one name would write one file, and count as one."""
+    with suppress(CrawlError):
+        return place_of(address).name()
+    return address
+
+
+def _row(options: _NewOptions, settings: Settings) -> tuple[tuple[str, str, str, str], bool]:
+    """Return the table's row of an address, and whether its file is right."""
+    try:
+        result = _look_at(options, settings)
+    except CrawlError as error:
+        return (options.address, "none", "", str(error)), False
+    held = sum(check.holds for check in result.checks)
+    sure = f"{held} of {len(result.checks)} checks hold"
+    takes = "; ".join(result.refuted[:2]) or f"nothing: crawl-tasks try {result.found.name}"
+    return (options.address, result.path.name, sure, takes), not result.refuted
 
 
 def find_address(address: str, settings: Settings) -> SiteAddress:

@@ -38,7 +38,7 @@ from crawl_tasks.sites.item_steps import read_steps
 
 @click.command(
     epilog=examples(
-        "crawl-tasks try demo                                      # ten pages, held against each other",
+        "crawl-tasks try demo                                      # a dozen pages, held against each other",
         "crawl-tasks try demo --url http://127.0.0.1:8765/list/3/2",
         "crawl-tasks try demo --save    # kept below config/sites/demo.cases; `sites check` reads them again",
         "crawl-tasks try http://127.0.0.1:8765/post/100001 | jq '.posts[].title'",
@@ -67,10 +67,10 @@ def command(
 ) -> None:
     """Read pages of site NAME by its file and show each field and those that are missing, or read one URL as JSON.
 
-    Pages of three boards and four threads are held against each other: replies counted and read, titles, authors,
-    times, pagers. Nothing is stored, and no page is marked as seen. With --kept nothing is fetched either. Addresses,
-    robots.txt and limits are checked as in a crawl. Ends with 1 where something is missing that a crawl needs, or where
-    the forum refutes a rule.
+    Pages of three boards and four threads are held against each other, of eight threads where no preset reads them:
+    replies counted and read, titles, authors, times, pagers. Nothing is stored, and no page is marked as seen. With
+    --kept nothing is fetched either. Addresses, robots.txt and limits are checked as in a crawl. Ends with 1 where
+    something is missing that a crawl needs, or where the forum refutes a rule.
     """
     is_address = "://" in what
     if (is_address and (url or kept)) or (body and not is_address) or (url and kept):

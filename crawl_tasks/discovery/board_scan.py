@@ -64,15 +64,17 @@ def scan_boards(probe: HttpProbe, links: tuple[PageLink, ...], front: str, title
 
 def _boards_below(document: Document, board: PageLink, front: str) -> list[PageLink]:
     """Return the links of a board's page to sub-boards: same shape as the board's own, but no pager and no way back."""
-    alike = [replace(link, place=board.place) for link in links_of(document, board.shape).get(board.shape, [])]
+    placed = [replace(link, place=board.place) for link in links_of(document, board.shape).get(board.shape, [])]
+    # Its own pager has the board's key, whatever stands behind.
+    alike = [link for link in placed if link.key != board.key]
     if not alike or are_pages(alike):
         return []
-    trail = {node.mem_id for node in _trail_of(document, front)}
-    above = {board.key, *(link.key for link in alike if link.node.mem_id in trail)}
+    trail = {node.mem_id for node in trail_of(document, front)}
+    above = {link.key for link in alike if link.node.mem_id in trail}
     return [link for link in alike if link.key not in above]
 
 
-def _trail_of(document: Document, front: str) -> Iterator[LexborNode]:
+def trail_of(document: Document, front: str) -> Iterator[LexborNode]:
     """Yield the links of a breadcrumb: Forum > House > Bikes, by its markup or by a first link to the front page."""
     for said in document.root.css(_TRAIL):
         yield from said.css("a[href]")

@@ -8,7 +8,8 @@ from zoneinfo import ZoneInfo
 
 from selectolax.lexbor import LexborNode
 
-from crawl_tasks.discovery.repeated_records import selector_in, upwards
+from crawl_tasks.discovery.record_queries import selector_in
+from crawl_tasks.discovery.repeated_records import upwards
 from crawl_tasks.discovery.vocabulary import EDITED
 from crawl_tasks.parse.values.dates import read_date
 

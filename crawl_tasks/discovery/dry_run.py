@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -19,6 +20,7 @@ _WANTED = {
     Stage.POST: ("post_id", "title", "author", "created_at", "body", "body_html"),
     Stage.COMMENT: ("comment_id", "author", "created_at", "body", "body_html", "parent_id"),
 }
+_OPTIONAL = frozenset(("edited_at", "last_reply_at", "parent_id", "body_html", "revision", "state"))
 _OURS = frozenset(("seen_at", "position", "page"))
 
 
@@ -114,7 +116,8 @@ def try_site(probe: HttpProbe, opened: CompiledSite) -> Iterator[DryRun]:
     if following is not None:
         yield attempt(probe, opened, following)
     has_comments = False
-    for post in _various(lists):
+    # Rules that nobody wrote are held against twice as many threads.
+    for post in _various(lists, MOST_THREADS * (1 if opened.site.engine else 2)):
         tried = attempt(probe, opened, post)
         yield tried
         comments = next((child for child in _children(tried) if child.stage is Stage.COMMENT), None)
@@ -147,13 +150,27 @@ def missing_in(trials: Sequence[DryRun]) -> list[str]:
     return found
 
 
-def _various(lists: Sequence[DryRun]) -> list[Request]:
+def thin_fields(trials: Sequence[DryRun]) -> list[str]:
+    """Return the fields that some records have and one of five has not: their rules are weak."""
+    filled, records = Counter[str](), Counter[str]()
+    for one in trials:
+        kinds = ((one.request.stage, one.coverage()), (Stage.COMMENT, one.comments()))
+        for name, field in ((f"{stage.value}.{field.field}", field) for stage, found in kinds for field in found):
+            filled[name] += field.filled
+            records[name] += field.records
+    named = [name for name in records if name.partition(".")[2] not in _OPTIONAL]
+    return [f"{name}: found in {filled[name]} of {records[name]} records"
+            for name in named if 0 < filled[name] * 5 < 4 * records[name]]  # fmt: skip
+
+
+def _various(lists: Sequence[DryRun], most: int) -> list[Request]:
     """Return requests for the posts with most replies, whose pages show most, with fewest, and with some between."""
     replies = {row.post_id: row.reply_count or 0 for one in lists for row in one.rows if isinstance(row, Post)}
     posts = {child.key: child for one in lists for child in _children(one) if child.stage is Stage.POST}
     ordered = sorted(posts.values(), key=lambda child: -replies.get(child.key, 0))
-    places = dict.fromkeys((0, len(ordered) // 8, len(ordered) // 2, len(ordered) - 1))
-    return [ordered[place] for place in places if 0 <= place < len(ordered)][:MOST_THREADS]
+    last = len(ordered) - 1
+    places = dict.fromkeys((0, last // 8, last // 2, last, 1, last - 1, last // 4, last * 3 // 4))
+    return [ordered[place] for place in places if 0 <= place <= last][:most]
 
 
 def _children(trial: DryRun) -> tuple[Request, ...]:

@@ -10,10 +10,12 @@ from selectolax.lexbor import LexborNode
 
 from crawl_tasks.discovery.links import PageLink, identity_of, paged_template, template_of
 from crawl_tasks.discovery.next_page import GUESS, Step
-from crawl_tasks.discovery.repeated_records import Rows, selector_in, selector_of
+from crawl_tasks.discovery.record_fields import moment_text
+from crawl_tasks.discovery.record_queries import selector_in, selector_of
+from crawl_tasks.discovery.repeated_records import Rows
 from crawl_tasks.discovery.reply_counts import count_rules, words_of
 from crawl_tasks.discovery.slots import MomentSlot, Slots
-from crawl_tasks.discovery.thread_rules import FirstPost, moment_text
+from crawl_tasks.discovery.thread_rules import FirstPost
 from crawl_tasks.discovery.vocabulary import EMPTY, LATEST
 from crawl_tasks.discovery.yaml_rules import CHECK, fields_text, scalar
 from crawl_tasks.parse.document import Document, find_all

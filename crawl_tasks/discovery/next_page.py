@@ -11,7 +11,8 @@ from urllib.parse import urlsplit
 from selectolax.lexbor import LexborNode
 
 from crawl_tasks.discovery.links import shape_of
-from crawl_tasks.discovery.repeated_records import selector_of, upwards
+from crawl_tasks.discovery.record_queries import selector_of
+from crawl_tasks.discovery.repeated_records import upwards
 from crawl_tasks.discovery.vocabulary import ARROWS, NEXT
 from crawl_tasks.discovery.yaml_rules import CHECK, scalar
 from crawl_tasks.parse.document import Document, find_all

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Set
 from contextlib import suppress
 from dataclasses import replace
 from urllib.parse import urlsplit
@@ -17,7 +18,7 @@ from crawl_tasks.discovery.json_ld_rules import posting_in
 from crawl_tasks.discovery.links import PageLink, links_of, path_of, place_in
 from crawl_tasks.discovery.list_rules import Following, Listing, list_rules
 from crawl_tasks.discovery.next_page import next_of
-from crawl_tasks.discovery.repeated_records import Rows, are_pages, find_rows, parts_of
+from crawl_tasks.discovery.repeated_records import Placed, Rows, are_pages, find_rows, parts_of, placed
 from crawl_tasks.discovery.reply_counts import replies_in
 from crawl_tasks.discovery.thread_page import FetchedThread, ThreadRecords, comment_hypotheses
 from crawl_tasks.discovery.thread_rules import thread_rules
@@ -86,11 +87,15 @@ def find_list(probe: HttpProbe, front: Document) -> Listing | None:
     boards = {links[0].shape for links in kinds if _names_boards(links[0], front)}
     # Threads may have addresses below those of boards.
     boards -= {one for one in boards for other in boards if one != other and one.startswith(other.rstrip("/") + "/")}
+    shown = links_of(front)
     best: Listing | None = None
     for links in kinds[:_MOST_LISTS]:
         if best is not None and _THREAD_WORDS.search(links[0].shape):
             break
-        listing = _listing_of(probe, links, boards)
+        others = boards | {links[0].shape}
+        # The page of a category has boards where the front page has them: those are rows, and no page chrome.
+        chrome = {placed(link) for shape, there in shown.items() if shape not in others for link in there}
+        listing = _listing_of(probe, links, boards, chrome)
         if listing is not None and (best is None or listing.rows.score > best.rows.score):
             best = listing
     own = find_rows(front)
@@ -99,7 +104,7 @@ def find_list(probe: HttpProbe, front: Document) -> Listing | None:
     return best
 
 
-def _listing_of(probe: HttpProbe, links: list[PageLink], boards: set[str]) -> Listing | None:
+def _listing_of(probe: HttpProbe, links: list[PageLink], boards: set[str], chrome: Set[Placed]) -> Listing | None:
     """Read a few possible boards, because the first board of a forum may be empty.
 
     A category lists boards. Categories are left out, and so are links that look like a category's.
@@ -113,7 +118,7 @@ def _listing_of(probe: HttpProbe, links: list[PageLink], boards: set[str]) -> Li
             document = Document(probe.page(link.url))
         except PageError:
             continue
-        rows = find_rows(document)
+        rows = find_rows(document, ignoring=chrome)
         if rows is None:
             left.append(link)
         elif rows.titles[0].shape in boards | {link.shape}:

@@ -1,28 +1,24 @@
-"""Repeated records on a page of an unknown program (wrapper induction), and selectors that find them again."""
+"""Repeated records on a page of an unknown program (wrapper induction)."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
-from urllib.parse import urlsplit
 
 from selectolax.lexbor import LexborNode
 
-from crawl_tasks.discovery.links import UUID, PageLink, links_of, place_in
+from crawl_tasks.discovery.links import PageLink, links_of, place_in
 from crawl_tasks.discovery.timestamps import times_in
 from crawl_tasks.parse.document import Document, find_all
 from crawl_tasks.parse.rules.siblings import followers, joined
 
-_DEEPEST = 40
-_HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
-_PLAIN = re.compile(r"[A-Za-z_][\w-]*")
-# Classes about the meaning of an element come before those about its looks.
-_TELLING = re.compile(
-    r"post|comment|topic|thread|message|reply|repl|body|content|text|author|user|name|date|time|title|edit"
-)
+DEEPEST = 40
 _COUNT = re.compile(r"[\d][\d,. ]*\s*(?:k|m|万|萬|千)?", re.IGNORECASE)
+
+
+Placed = tuple[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,15 +41,25 @@ def parts_of(rows: Rows) -> set[int]:
     return mine | {part.mem_id for one in rows.whole for part in (followers(one, mine) if rows.siblings else ())}
 
 
-def find_rows(document: Document, known: str = "", least: int = 0) -> Rows | None:
+def find_rows(
+    document: Document, known: str = "", least: int = 0, *, ignoring: Set[Placed] = frozenset()
+) -> Rows | None:
     """Return the likeliest list of threads: many links of one shape, long texts, times or counts beside.
 
-    With `known`, the shape of threads, only links of this shape count, and `least` rows or two are enough.
+    With `known`, the shape of threads, only links of this shape count, and `least` rows or two are enough. Links in
+    `ignoring` count as page chrome: the newest posts that every page shows.
     """
     kinds = links_of(document, known)
+    if ignoring:
+        kinds = {shape: [one for one in links if placed(one) not in ignoring] for shape, links in kinds.items()}
     chosen = [kinds.get(known, [])] if known else kinds.values()
     found = [rows for links in chosen if links and (rows := _rows(links, least or (2 if known else 3))) is not None]
     return max(found, key=lambda rows: rows.score, default=None)
+
+
+def placed(link: PageLink) -> Placed:
+    """Return a link's address with its place on the page."""
+    return link.url, place_in(link.node)
 
 
 def are_pages(links: list[PageLink]) -> bool:
@@ -148,7 +154,7 @@ def highest(node: LexborNode, holds: Callable[[LexborNode], bool]) -> LexborNode
 
 def upwards(node: LexborNode | None) -> Iterator[LexborNode]:
     """Yield an element and those around it."""
-    for _ in range(_DEEPEST):
+    for _ in range(DEEPEST):
         if node is None or node.tag in ("html", "-undef"):
             return
         yield node
@@ -173,152 +179,3 @@ def counts_in(record: LexborNode) -> list[LexborNode]:
         if _COUNT.fullmatch(node.text().strip())
     ]
     return [node for node in found if not any(child.text().strip() for child in node.iter(include_text=False))]
-
-
-def selector_of(root: LexborNode, records: Sequence[LexborNode]) -> str | None:
-    """Return a selector that finds these elements on the page, and as few others as possible."""
-    wanted = {record.mem_id for record in records}
-    best: tuple[int, str] | None = None
-    for css in (*_candidates(records), *_below(records)):
-        found = {node.mem_id for node in root.css(css)}
-        apart = len(found ^ wanted)
-        if best is None or apart < best[0]:
-            best = (apart, css)
-        if not apart:
-            break
-    return best[1] if best is not None and best[0] <= max(2, len(wanted) // 2) else None
-
-
-def _below(records: Sequence[LexborNode]) -> Iterator[str]:
-    """Yield selectors by the elements around the records' common parent, for a page with like elements elsewhere."""
-    parents = {one.parent.mem_id: one.parent for one in records if one.parent is not None}
-    tags = {str(one.tag) for one in records}
-    if len(parents) != 1 or len(tags) != 1:
-        return
-    parent, [tag] = next(iter(parents.values())), tags
-    above = [str(one.tag) for one in upwards(parent)]
-    for depth in range(1, min(len(above), 4) + 1):
-        yield " > ".join((*above[:depth][::-1], tag))
-    place = place_of(parent)
-    for depth in range(1, min(len(above), 4) + 1):
-        yield " > ".join((*above[1:depth][::-1], f"{parent.tag}:nth-child({place})", tag))
-
-
-def selector_in(
-    records: Sequence[LexborNode], targets: Sequence[LexborNode | None], *, misses: float = 0.2
-) -> str | None:
-    """Return the selector whose first match in each record is its target, and which finds least in the others.
-
-    A selector that misses more than the share `misses` of its targets is none.
-    """
-    pairs = [(one, target) for one, target in zip(records, targets, strict=True) if target is not None]
-    if not pairs:
-        return None
-    best: tuple[int, str] | None = None
-    for css in dict.fromkeys((*_candidates([target for _, target in pairs]), *_structural(pairs))):
-        found = [record.css_first(css) for record in records]
-        wrong = sum(
-            (one is None) != (target is None)
-            or (one is not None and target is not None and one.mem_id != target.mem_id)
-            for one, target in zip(found, targets, strict=True)
-        )
-        if best is None or wrong < best[0]:
-            best = (wrong, css)
-        if not wrong:
-            break
-    return best[1] if best is not None and best[0] <= misses * len(pairs) else None
-
-
-def _structural(pairs: Sequence[tuple[LexborNode, LexborNode]]) -> Iterator[str]:
-    """Yield selectors by positions of elements, as the way from the record to its target in a few records."""
-    ways = dict.fromkeys(tuple(_way(record, target)) for record, target in pairs[:12])
-    for way in list(ways)[:4]:
-        for depth in range(1, len(way) + 1):
-            part = way[-depth:]
-            yield " > ".join(f"{tag}:nth-child({place})" for tag, place, _, _ in part)
-            yield " > ".join((*(tag for tag, _, _, _ in part[:-1]), f"{part[-1][0]}:nth-child({part[-1][1]})"))
-            yield " > ".join((*(f"{tag}:nth-child({place})" for tag, place, _, _ in part[:-1]), part[-1][0]))
-            yield " > ".join((*(tag for tag, _, _, _ in part[:-1]), f"{part[-1][0]}:nth-last-child({part[-1][3]})"))
-            yield " > ".join(f"{tag}:nth-of-type({same})" for tag, _, same, _ in part)
-        record = pairs[0][0]
-        yield " > ".join((str(record.tag), *(f"{tag}:nth-child({place})" for tag, place, _, _ in way)))
-
-
-def _way(record: LexborNode, target: LexborNode) -> list[tuple[str, int, int, int]]:
-    """Return tag, position, position among its kind, and position from the end of each element down to the target."""
-    steps: list[tuple[str, int, int, int]] = []
-    node: LexborNode | None = target
-    while node is not None and node.mem_id != record.mem_id and len(steps) < _DEEPEST:
-        beside = [] if node.parent is None else list(node.parent.iter(include_text=False))
-        at = next((place for place, one in enumerate(beside) if one.mem_id == node.mem_id), 0)
-        same = sum(one.tag == node.tag for one in beside[: at + 1])
-        steps.append((str(node.tag), at + 1, same, len(beside) - at))
-        node = node.parent
-    return steps[::-1]
-
-
-def _candidates(nodes: Sequence[LexborNode]) -> Iterator[str]:
-    """Yield selectors that could name these elements, the plainest first."""
-    tag = Counter(node.tag for node in nodes).most_common(1)[0][0]
-    alike = [node for node in nodes if node.tag == tag]
-    own = [f"{tag}{mark}" for mark in _marks(alike)]
-    yield from own
-    for above in (1, 2):
-        parents = [_above(node, above) for node in alike]
-        there = [node for node in parents if node is not None]
-        if len(there) < len(alike):
-            break
-        parent_tag = Counter(node.tag for node in there).most_common(1)[0][0]
-        joint = " > " if above == 1 else " "
-        for mark in _marks([node for node in there if node.tag == parent_tag]):
-            yield from (f"{parent_tag}{mark}{joint}{one}" for one in (*own, str(tag)))
-        if above == 1 and parent_tag in _HEADINGS:
-            yield from (f"{parent_tag} > {one}" for one in (*own, str(tag)))
-    places = {place_of(node) for node in alike}
-    if len(places) == 1 and tag in ("td", "li", "dd"):
-        yield f"{tag}:nth-child({places.pop()})"
-    yield str(tag)
-    outer = Counter(node.parent.tag for node in alike if node.parent is not None).most_common(1)
-    yield from (f"{parent} > {tag}" for parent, _ in outer)
-
-
-def _by_meaning(name: str) -> tuple[bool, bool, int, str]:
-    """Return a sort key: classes for scripts last, classes about the meaning first."""
-    return name.startswith("js-"), not _TELLING.search(name), len(name), name
-
-
-def place_of(node: LexborNode) -> int:
-    """Return the position of an element within its parent, from 1."""
-    before, place = node.prev, 1
-    while before is not None:
-        place += before.is_element_node
-        before = before.prev
-    return place
-
-
-def _marks(nodes: Sequence[LexborNode]) -> Iterator[str]:
-    """Yield the common marks of these elements: classes of most, itemprop, data attributes."""
-    classes = [set((node.attributes.get("class") or "").split()) for node in nodes]
-    often = Counter(name for one in classes for name in one)
-    for name in sorted((name for name, times in often.items() if times >= 0.8 * len(nodes)), key=_by_meaning):
-        if _PLAIN.fullmatch(name):
-            yield f".{name}"
-    names = set.intersection(*(set(node.attributes) for node in nodes)) if nodes else set()
-    for name in sorted(names):
-        if name == "itemprop":
-            yield f"[itemprop='{nodes[0].attributes[name]}']"
-        elif (name.startswith("data-") or name == "name") and _PLAIN.fullmatch(name):
-            yield f"[{name}]"
-    above = {(node.attributes.get("href") or "").rstrip("/").rpartition("/")[0] for node in nodes}
-    if len(above) == 1 and urlsplit(where := above.pop()).path and len(where) > 2 and "'" not in where:
-        yield f"[href*='{where}/']"
-    prefixes = {re.sub(rf"(?:{UUID.pattern}|\d+)$", "", node.attributes.get("id") or "") for node in nodes}
-    if len(prefixes) == 1 and _PLAIN.fullmatch(prefix := prefixes.pop()):
-        yield f"[id^={prefix}]"
-
-
-def _above(node: LexborNode, levels: int) -> LexborNode | None:
-    found: LexborNode | None = node
-    for _ in range(levels):
-        found = found.parent if found is not None else None
-    return found

@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 
 from selectolax.lexbor import LexborNode
 
-from crawl_tasks.discovery.repeated_records import counts_in, place_of, selector_in, upwards
+from crawl_tasks.discovery.record_queries import place_of, selector_in
+from crawl_tasks.discovery.repeated_records import counts_in, upwards
 from crawl_tasks.discovery.slots import Slots
 from crawl_tasks.discovery.timestamps import attribute_of
 from crawl_tasks.discovery.vocabulary import LATEST, POSTS, REPLIES, VIEWS
@@ -65,6 +66,9 @@ def _agreeing(records: Sequence[LexborNode], known: Mapping[int, int]) -> str | 
             ):
                 continue
             if not known.keys() & counts.keys() or any(_many_numbers(text) for text in texts.values()):
+                continue
+            # A first post that counts leaves no 0.
+            if more and 0 in counts.values():
                 continue
             css = selector_in(records, slot.targets(len(records)))
             if css is not None:

@@ -24,8 +24,11 @@ _UNSEEN = frozenset(("script", "style", "template", "form", "select", "button", 
 _LONGEST_NAME, _MOST_WORDS, _LONGEST_DATE = 40, 4, 70
 # The least share of a record's words that its body has: a label or two may stand beside.
 _MOST_OF_IT = 0.9
+_PARAGRAPHS = frozenset(("p", "ul", "ol", "pre", "h2", "h3", "h4", "b", "strong", "em", "i", "a"))
 # `1 reply` and `2 replies` are labels. Short forums repeat more than two bodies.
 _FEWEST_TEXTS = 3
+# Two authors may each have said the same twice.
+_FEWEST_OF_AUTHORS = 5
 _UTC = ZoneInfo("UTC")
 _PERSON = re.compile(r"author|user|poster|nick|member|byline|person|fn\b", re.IGNORECASE)
 _TIMES = ("datetime", "title", "data-time", "data-timestamp", "")
@@ -103,8 +106,8 @@ class Slots:
         read = [_moment(text) is not None for text in slot.texts().values()]
         return sum(read) * 2 > len(read)
 
-    def moments(self, share: float = 0.8) -> list[MomentSlot]:
-        """Return slots of moments, in the order of the page."""
+    def moments(self, share: float = 0.8, known: str = "") -> list[MomentSlot]:
+        """Return slots of moments, in the order of the page. `known` is the format where these few do not tell it."""
         found = []
         for slot in self._often(share):
             for attr in _TIMES:
@@ -116,7 +119,7 @@ class Slots:
                 said = {at: text for at, text in said.items() if len(text) <= _LONGEST_DATE}
                 if len(said) < share * len(self.records):
                     continue
-                form = form_of(list(said.values()))
+                form = form_of(list(said.values())) or known
                 read = {at: one for at, text in said.items() if (one := _moment(text, form)) is not None}
                 # One moment in all records is that of the page, or of everybody's joining.
                 is_one = len(read) > 2 and len(set(read.values())) == 1
@@ -151,7 +154,9 @@ class Slots:
         while True:
             inner = [path for path in mass if len(path) == len(best) + 1 and path[:-1] == best]
             most = max(inner, key=mass.__getitem__, default=None)
-            if most is None or mass[most] < _MOST_OF_IT * mass[()]:
+            # A paragraph is no body: the next post may have two.
+            is_part = most is not None and most[-1].partition(" ")[0] in _PARAGRAPHS and best != ()
+            if most is None or is_part or mass[most] < _MOST_OF_IT * mass[()]:
                 return best
             best = most
 
@@ -182,9 +187,12 @@ class Slots:
             texts = slot.texts()
             plain = {re.sub(r"\d+", "", text) for text in texts.values()}
             often = len(texts) >= max(3, 0.8 * len(self.records))
+            is_text = slot.path[-1].partition(" ")[0] in _PARAGRAPHS
             if not any(texts.values()):
                 continue
-            if (often and len(plain) == 1) or (len(texts) > 2 and is_of_author(texts, authors)):
+            if (often and len(plain) == 1) or (
+                len(texts) >= _FEWEST_OF_AUTHORS and not is_text and is_of_author(texts, authors)
+            ):
                 found.append(slot)
         return found
 

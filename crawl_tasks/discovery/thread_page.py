@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from selectolax.lexbor import LexborNode
 
-from crawl_tasks.discovery.links import UUID, PageLink
+from crawl_tasks.discovery.links import UUID, PageLink, kind_of
 from crawl_tasks.discovery.post_ids import PostIds, marked_in
-from crawl_tasks.discovery.repeated_records import goes_on, selector_in, selector_of, upwards
+from crawl_tasks.discovery.record_queries import selector_in, selector_of
+from crawl_tasks.discovery.repeated_records import goes_on, upwards
 from crawl_tasks.discovery.timestamps import times_in
 from crawl_tasks.discovery.yaml_rules import scalar
 from crawl_tasks.parse.document import Document, find_all
 from crawl_tasks.parse.rules.siblings import followers, joined
 
-MOST_HYPOTHESES = 6
+MOST_HYPOTHESES = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,19 +84,24 @@ def comment_hypotheses(samples: Sequence[FetchedThread]) -> list[ThreadRecords]:
     found: dict[tuple[str, str], ThreadRecords] = {}
     for sample in sorted(samples, key=lambda one: -len(one.document.page.body))[:2]:
         for marked in marked_in(sample.document):
-            one = _records(sample.document, _of_one_kind(marked), [other.document for other in samples])
-            if one is not None and (one.css, one.key) not in found:
-                found[one.css, one.key] = one
+            for kind in (_tag_of, kind_of):
+                one = _records(sample.document, _of_one_kind(marked, kind), [other.document for other in samples])
+                if one is not None and (one.css, one.key) not in found:
+                    found[one.css, one.key] = one
     return sorted(found.values(), key=lambda one: -one.score)[:MOST_HYPOTHESES]
 
 
-def _of_one_kind(marked: PostIds) -> PostIds:
-    """Return the marks without one or two records of another tag: the post may stand apart from the comments."""
-    tags = Counter(record.tag for record in marked.records)
-    tag, count = tags.most_common(1)[0]
-    if count < 3 or len(marked.records) - count > 2:
+def _tag_of(node: LexborNode) -> str:
+    return str(node.tag)
+
+
+def _of_one_kind(marked: PostIds, kind: Callable[[LexborNode], str]) -> PostIds:
+    """Return the marks without one or two records of another kind: the post may stand apart from the comments."""
+    kinds = [kind(record) for record in marked.records]
+    usual, count = Counter(kinds).most_common(1)[0]
+    if count < 3 or len(kinds) - count > 2:
         return marked
-    kept = [at for at, record in enumerate(marked.records) if record.tag == tag]
+    kept = [at for at, one in enumerate(kinds) if one == usual]
     keys = [marked.keys[at] for at in kept] if marked.keys else []
     return replace(
         marked, records=[marked.records[at] for at in kept], nodes=[marked.nodes[at] for at in kept], keys=keys

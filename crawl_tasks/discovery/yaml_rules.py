@@ -11,6 +11,11 @@ _WIDEST = 118
 _PAIR = re.compile(r"(?P<before> *)(?P<key>next|pages|fields): (?P<value>\{.+\})(?P<remark>  #.*)?")
 
 
+def settled(rules: str) -> str:
+    """Return rules that the forum's pages bear out: a remark stays only where it says what was not seen."""
+    return re.sub(f"{CHECK}$", "", rules, flags=re.MULTILINE)
+
+
 def scalar(text: str) -> str:
     """Return a YAML scalar, in single quotes if necessary: these have no escapes."""
     return text if _PLAIN.fullmatch(text) else "'" + text.replace("'", "''") + "'"

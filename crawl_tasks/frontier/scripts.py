@@ -72,6 +72,7 @@ class Verb(StrEnum):
     AUDIT_ITEMS = "admin/audit_items"
     FIND_UNKNOWN = "admin/find_unknown"
     SET_CRAWL_DELAY = "site/set_crawl_delay"
+    NOTE_VALIDATION = "site/note_validation"
     PAUSE_ALL = "site/pause_all"
     LOCK_RECOVERY = "admin/lock_recovery"
     DISCARD_REJECTED = "admin/discard_rejected"

@@ -272,6 +272,11 @@ class Sites:
         """Let all sites but these stand still for a time. 0 lets all go on."""
         self._scripts.call(Verb.RUN_ONLY, for_ms, *sites)
 
+    def note_validation(self, site: str, text: str) -> None:
+        """Remember how the pages of a site contradict each other. An empty text ends the contradiction."""
+        # A site that was removed meanwhile contradicts nothing.
+        self._scripts.call(Verb.NOTE_VALIDATION, site, text[:300])
+
     def set_crawl_delay(self, site: str, crawl_delay_s: float) -> None:
         """Apply the Crawl-delay of a site's robots.txt to all workers. 0 means none.
 

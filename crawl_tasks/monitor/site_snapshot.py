@@ -27,6 +27,10 @@ class OpenBreaker:
         return self.reason in (SlowDown.reason, RobotsUnavailable.reason, LoginRefused.reason)
 
 
+MISMATCH_MS = 900_000
+"""Time after which a contradiction that no worker has noted again counts as ended, in milliseconds."""
+
+
 @dataclass(frozen=True)
 class SiteSnapshot:
     """The state of one site, by the ledger and its counters."""
@@ -48,6 +52,12 @@ class SiteSnapshot:
     def rests_s(self, now_ms: int) -> float:
         """Return the cooldown of the site in seconds: Retry-After, quiet hours or a spent budget. 0 means none."""
         return max(0, self.counts.opens_at_ms - now_ms) / 1000
+
+    def mismatch(self, now_ms: int) -> str:
+        """Return how the site's pages contradict each other, empty where no worker has said so lately."""
+        # "<time of the last note, ms> <text>" (note_validation.lua)
+        at, _, text = self.counts.fields.get("mismatch", "0 ").partition(" ")
+        return text if now_ms - int(at) < MISMATCH_MS else ""
 
     @property
     def moving(self) -> int:

@@ -13,6 +13,7 @@ from crawl_tasks.model import Comment, Fetched, Items, Lease, Parsed, Post, Requ
 from crawl_tasks.model.own_counters import count
 from crawl_tasks.registry.site_registry import CompiledSite
 from crawl_tasks.sites.addresses import Addresses
+from crawl_tasks.worker.page_validation import PageValidation
 
 log = logging.getLogger(__name__)
 
@@ -24,8 +25,9 @@ BEHIND_LOGIN = "behind_login"
 
 
 def read_page(
-    site: CompiledSite, lease: Lease, page: Fetched, tell_drop: Callable[[Post | Comment, str], None] | None = None
-) -> Parsed:
+    site: CompiledSite, lease: Lease, page: Fetched, tell_drop: Callable[[Post | Comment, str], None] | None = None,
+    watch: PageValidation | None = None,
+) -> Parsed:  # fmt: skip
     """Return the items and requests of a page, by the rules of its site, after the item pipeline.
 
     An unchanged page (304, RFC 9110 section 15.4.5) has none.
@@ -36,6 +38,9 @@ def read_page(
     if page.is_unchanged:
         return Parsed(Items(lease.request.site))
     parsed = _parse(site, lease, page)
+    # Before the item pipeline: items that it drops are no contradiction.
+    if watch is not None:
+        watch.check(site, lease.request, page, parsed)
     for note in parsed.notes:
         _remark(site, lease, note)
     if page.is_behind_login:

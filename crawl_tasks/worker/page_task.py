@@ -42,6 +42,7 @@ from crawl_tasks.worker.attempt_timer import AttemptTimer, LeasedPage
 from crawl_tasks.worker.hook_runner import HookRunner
 from crawl_tasks.worker.page_fetch import PageFetch, now, seen_at
 from crawl_tasks.worker.page_reading import gone_items, read_page
+from crawl_tasks.worker.page_validation import PageValidation
 from crawl_tasks.worker.task_message import TaskMessage, request_of, validate
 from crawl_tasks.worker.task_result import Outcome, TaskResult
 
@@ -88,6 +89,7 @@ class PageTask:
         self._sites = sites
         self._fetcher = fetcher
         self._fetch = PageFetch(fetcher, archive)
+        self._watch = PageValidation(frontier)
         self._crawl_delays: dict[str, float] = {}
         self.in_hand: dict[int, LeasedPage] = {}
         """The pages in hand, by thread."""
@@ -168,7 +170,7 @@ class PageTask:
         def tell_drop(item: Post | Comment, reason: str) -> None:
             self._hooks.tell(name, hooks, "item_dropped", request=lease.request, item=item, reason=reason)
 
-        parsed, outcome = read_page(site, lease, page, tell_drop if hooks.item_dropped else None), ""
+        parsed, outcome = read_page(site, lease, page, tell_drop if hooks.item_dropped else None, self._watch), ""
         if stages := site.stages_by_database:
             parsed = self._mark_stored(parsed, stages)
         if page.is_unchanged or parsed.is_cut:

@@ -98,12 +98,25 @@ _FLAGS = {
 }  # fmt: skip
 
 
+CLUTTER = {
+    "latest posts": 0.3, "similar threads": 0.3, "row ads": 0.3, "post ads": 0.3, "named pictures": 0.4,
+    "last first": 0.3, "reactions": 0.35, "poll": 0.35, "empty first": 0.3, "announcement": 0.25, "subjects": 0.3,
+    "rich texts": 0.4, "guests": 0.3, "moved": 0.2, "deep quotes": 0.4, "ruled posts": 0.2,
+}  # fmt: skip
+"""What stands between the records of real forums, and how often."""
+
+CLUTTERED_FROM = 1000
+"""Forums from this seed on are cluttered."""
+
+
 def drawn(seed: int) -> Drawn:
     """Return the layout of a seed."""
     random = Random(f"layout {seed}")
     pick = random.choice
     language = LANGUAGES[seed // 2 % len(LANGUAGES)]
     flags = frozenset(name for name, chance in _FLAGS.items() if random.random() < chance)
+    if seed >= CLUTTERED_FROM:
+        flags |= {name for name, chance in CLUTTER.items() if random.random() < chance}
     rows = pick(("table", "cards", "list", "blocks", "terms"))
     posts = pick(("table", "rows", "cards", "list", "blocks", "terms", "tree"))
     topic_ids = pick(("number", "number", "slug-number", "number-slug", "number/slug", "slug", "uuid", "short"))
@@ -156,7 +169,11 @@ def content(layout: Drawn) -> Content:
     if layout.has("sub-board"):
         last = boards[-1]
         boards[-1] = Section(last.key, last.slug, last.title, parent=boards[0].key)
+    if layout.has("empty first"):
+        boards.insert(0, boards.pop(-1 - layout.has("sub-board")))
     filled = boards[:-1] if layout.has("empty board") and len(boards) > 3 and not boards[-1].parent else boards
+    if layout.has("empty first") and len(boards) > 2:
+        filled = [one for one in boards[1:] if one in filled]
     now, titles = int(time.time()) // 60 * 60 - 2 * _DAY_S, set[str]()
     threads: list[Thread] = []
     number = random.randrange(100, 5000)

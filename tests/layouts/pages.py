@@ -10,6 +10,7 @@ from hashlib import blake2b
 from html import escape
 from random import Random
 
+from tests.layouts.clutter import Clutter
 from tests.layouts.drawing import Content, Drawn, Reply, Section, Thread
 from tests.programs.host import Answer, Ask, page
 
@@ -45,21 +46,35 @@ class Pages:
         self._names = {role: self._random.choice(names) for role, names in _NAMES.items()}
         self._zone = timezone(timedelta(hours=layout.zone_hours))
         self._words = layout.language
+        self._clutter = Clutter(layout, content, self.topic_url, self._date, self._person, self._class)
 
     def answer(self, ask: Ask) -> Answer:
         address = ask.path + "?" * bool(ask.query) + "&".join(f"{name}={value}" for name, value in ask.query.items())
         if address == "/":
             return page(self.front())
+        if address == "/sitemap.xml":
+            listed = "".join(f"<url><loc>{ask.base}{self.topic_url(one)}</loc></url>" for one in self._content.threads)
+            return page(f"<?xml version='1.0'?><urlset>{listed}</urlset>")
+        if address == "/welcome":
+            return page('<title>Club</title><h1>Welcome</h1><a href="/about">About us</a> <a href="/">Forum</a>')
         for board in self._content.boards:
             start = self._start(self.board_url(board), address, self.layout.per_list)
             if start is not None:
-                there = self._content.listed(board.key)
+                there = self._content.listed(board.key) + self._moved(board)
+                if self.layout.has("announcement") and (first := self._content.threads[0]) not in there:
+                    there.insert(0, first)
                 return page(self.listing(board, there, start)) if start == 0 or start < len(there) else page("", 404)
         for thread in self._content.threads:
             start = self._start(self.topic_url(thread), address, self.layout.per_thread)
             if start is not None:
                 return page(self.thread(thread, start)) if start < len(thread.said) else page("", 404)
         return page(f"<title>?</title><p>{escape(ask.path)}</p>", 200 if "login" in address else 404)
+
+    def _moved(self, board: Section) -> list[Thread]:
+        """Return threads that were moved away, and that the board still lists."""
+        at = self._content.boards.index(board)
+        away = [one for one in self._content.threads if one.board != board and len(one.title) % 9 == at]
+        return away[:1] if self.layout.has("moved") else []
 
     def board_url(self, board: Section) -> str:
         return self.layout.board_address.format(board=board.key)
@@ -80,6 +95,10 @@ class Pages:
         if found[1] == "after":
             return next((at for at in range(0, 1000, size) if found[2] == _cursor(at)), None)
         return (int(found[2]) - 1) * size if found[1] == "page" else int(found[2])
+
+    def further(self, first: str, start: int) -> str:
+        """Return the address of a later page."""
+        return self._further(first, start, start)
 
     def _further(self, first: str, start: int, size: int) -> str:
         joint = "&" if "?" in first else "?"
@@ -137,7 +156,7 @@ class Pages:
         return f"<span{self._class(role)}>{ago if layout.dates == 'relative' else escape(shown)}</span>"
 
     def _person(self, name: str, role: str = "author") -> str:
-        if self.layout.has("profile links"):
+        if self.layout.has("profile links") and not (self.layout.has("guests") and len(name) % 3 == 0):
             number = int(blake2b(name.encode(), digest_size=2).hexdigest(), 16)
             return f'<a{self._class(role)} href="/user/{number}">{escape(name)}</a>'
         return f"<span{self._class(role)}>{escape(name)}</span>"
@@ -153,7 +172,7 @@ class Pages:
             f'<!doctype html><html lang="{words.code}"><head><meta charset=utf-8><title>{escape(title)} - Club</title>'
             f'</head><body><header><a href="/">Club</a> <a href="/login">{words.login}</a> <a href="/members">*</a>'
             f"{search}</header>"
-            f"<main>{body}</main>{aside}<footer>{zone}</footer></body></html>"
+            f"<main>{body}</main>{self._clutter.beside()}{aside}<footer>{zone}</footer></body></html>"
         )
 
     def _trail(self, board: Section, *, with_board: bool) -> str:
@@ -198,7 +217,9 @@ class Pages:
 
     def listing(self, board: Section, threads: list[Thread], start: int) -> str:
         layout, words = self.layout, self._words
-        rows = "".join(map(self._row, threads[start : start + layout.per_list]))
+        tag = {"table": "tr", "cards": "article", "list": "li", "blocks": "div", "terms": "dl"}[layout.rows]
+        shown = threads[start : start + layout.per_list]
+        rows = "".join(self._row(one) + self._clutter.row_ad(place, tag, 6) for place, one in enumerate(shown))
         subs = [one for one in self._content.boards if one.parent == board.key and start == 0]
         below = "".join(f'<a href="{escape(self.board_url(one))}">{escape(one.title)}</a>' for one in subs)
         pager = self._pager(self.board_url(board), start, layout.per_list, len(threads))
@@ -267,6 +288,8 @@ class Pages:
             cells += [newest] if newest else []
             return f"<tr{start}>{''.join(f'<td>{one}</td>' for one in cells)}</tr>"
         rest = f"{by}<div>{count} {views}</div>{newest}"
+        if layout.has("last first"):
+            rest = f"{newest}{by}<div>{count} {views}</div>"
         if layout.rows == "terms":
             return f"<dt{start}>{pinned}{title}</dt><dd>{rest}</dd>"
         if layout.has("whole card") and not layout.has("profile links") and not layout.has("last"):
@@ -298,13 +321,18 @@ class Pages:
                 "terms": "dl",
             }
             tag = around[layout.posts]
-            records = "".join(self._post(thread, one, said.index(one)) for one in part)
+            kind = {"table": "tr", "rows": "tr", "cards": "article", "list": "li", "blocks": "div", "terms": "dl"}
+            records = "".join(
+                self._post(thread, one, said.index(one)) + self._clutter.post_ad(place, kind[layout.posts])
+                for place, one in enumerate(part)
+            )
             shown = f"{before}<{tag}>{records}</{tag}>" if records else before
         form = f"<form><textarea></textarea><button>{self._words.reply}</button></form>" if layout.has("form") else ""
         trail = self._trail(thread.board, with_board=True)
         back = f'<p><a href="{escape(self.board_url(thread.board))}">«</a></p>' if layout.has("back link") else ""
         head = f"<h1>{escape(thread.title)}</h1>"
-        return self._frame(thread.title, f"{trail}{head}{shown}{pager}{form}{back}")
+        below = self._clutter.below(thread)
+        return self._frame(thread.title, f"{trail}{head}{shown}{pager}{form}{below}{back}")
 
     def _branch(self, thread: Thread, parent: Reply) -> str:
         first, parts = thread.said[0], []
@@ -328,7 +356,7 @@ class Pages:
             anchor = f'<a href="{escape(self.topic_url(thread))}#{one.key}">{permalink}</a>'
         elif layout.reply_ids == "place":
             anchor = f"<span>{permalink}</span>"
-        picture = '<img src="/a.png" alt="">' if layout.has("avatars") else ""
+        picture = self._clutter.picture(one) or '<img src="/a.png" alt="">' * layout.has("avatars")
         panel = ""
         if layout.has("panel"):
             day = self._words.date(
@@ -337,7 +365,8 @@ class Pages:
             panel = f"<div>{words.joined}: {escape(day)}</div><div>{words.posts}: {len(one.author) * 37}</div>"
         badge = f"<em{self._class('badge')}>Admin</em>" if layout.has("badge") and one.author.endswith("k") else ""
         who = f"<div{self._class('panel')}>{picture}{self._person(one.author)}{badge}{panel}</div>"
-        when = f"<div>{anchor}{self._date(one.at)}</div>"
+        when = f"<div>{anchor}{self._date(one.at)}</div>{self._clutter.subject(thread, place)}"
+        when += self._clutter.poll(thread, place)
         text = self._body(one)
         note = ""
         if layout.has("edits") and one.edited_at:
@@ -345,11 +374,11 @@ class Pages:
         sign = (
             f"<div{self._class('signature')}>-- <br>{escape(one.author)} + 73</div>" if layout.has("signature") else ""
         )
-        tools = ""
+        tools = "<hr>" * layout.has("ruled posts") + self._clutter.reactions(one)
         if layout.has("buttons"):
             links = (("reply", words.reply), ("report", words.report))
-            tools = " ".join(f'<a href="/{path}/{one.key}">{text}</a>' for path, text in links)
-            tools = f"<div{self._class('buttons')}>{tools}</div>"
+            buttons = " ".join(f'<a href="/{path}/{one.key}">{text}</a>' for path, text in links)
+            tools += f"<div{self._class('buttons')}>{buttons}</div>"
         body = f"<div{self._class('body')}>{text}</div>"
         post = self._class("post")
         if is_first and layout.has("first apart"):
@@ -368,8 +397,13 @@ class Pages:
         quote = ""
         if self.layout.has("quotes") and one.is_quoting and one.parent is not None:
             said = f"<cite>{escape(one.parent.author)} {self._words.wrote}</cite> {escape(one.parent.lines[0])}"
+            above = one.parent.parent
+            if self.layout.has("deep quotes") and above is not None:
+                said = f"<blockquote><cite>{escape(above.author)}</cite> {escape(above.lines[0])}</blockquote>{said}"
             quote = f"<blockquote>{said}</blockquote>"
-        lines = map(escape, one.lines)
+        lines = [escape(line) for line in one.lines]
+        if self.layout.has("rich texts"):
+            return quote + _rich(lines)
         return quote + (
             "<br>".join(lines) if self.layout.has("breaks") else "".join(f"<p>{line}</p>" for line in lines)
         )
@@ -377,3 +411,15 @@ class Pages:
 
 def _cursor(start: int) -> str:
     return base64.urlsafe_b64encode(f"row:{start}".encode()).decode()
+
+
+def _rich(lines: list[str]) -> str:
+    """Return lines as people write them: a list, code, a link, emphasis."""
+    first, *rest = lines
+    shapes = (
+        "<ul><li>{}</li></ul>", "<pre><code>{}</code></pre>", '<p><a href="https://example.org/">{}</a></p>',
+        "<p><b>{}</b></p>", "<table><tr><td>{}</td></tr></table>", "<h3>{}</h3>",
+    )  # fmt: skip
+    return f"<p>{first}</p>" + "".join(
+        shapes[(len(first) + at) % len(shapes)].format(line) for at, line in enumerate(rest)
+    )

@@ -1,13 +1,26 @@
-"""A dozen made-up forums, of those that `python -m tests.layouts` measures: none is read wrongly without a word."""
+"""A few of the made-up forums that `python -m tests.layouts` measures: none is read wrongly without a word."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from crawl_tasks.sites.field_rules import Rule
+from crawl_tasks.sites.loader import load_site
+from tests.layouts.drawing import CLUTTER, CLUTTERED_FROM, content, drawn
 from tests.layouts.measure import Verdict, measured
+from tests.layouts.pages import Pages
+from tests.programs.host import served
+from tests.programs.test_broken_rules import verdict
+from tests.unit.command_line import run
 
-RIGHT = (0, 8, 16, 24, 50, 72, 88, 104, 124)
-REFUSED = (102, 172, 184)
+RIGHT = (0, 8, 16, 24, 50, 72, 88, 104, 123, 124, 157, 161, 1006, 1018, 1020, 1032, 1048)
+REFUSED = {
+    102: "comment.body", 172: "threads have the replies that lists count", 184: "threads have comments",
+    1076: "posts show a text", 1078: "every author is read", 1214: "texts are without the title",
+}  # fmt: skip
+LOST = "every record of a page is read: "
 
 
 @pytest.mark.parametrize("seed", RIGHT)
@@ -23,4 +36,29 @@ def test_a_forum_that_is_not_understood_is_refused_with_a_reason(seed: int) -> N
     outcome = measured(seed)
 
     assert outcome.verdict is Verdict.REFUSED
-    assert outcome.why
+    assert REFUSED[seed] in outcome.why
+
+
+def test_cluttered_forums_show_every_kind_of_clutter() -> None:
+    shown = {
+        name for seed in (*RIGHT, *REFUSED) if seed >= CLUTTERED_FROM for name in drawn(seed).flags & CLUTTER.keys()
+    }
+
+    assert shown == CLUTTER.keys()
+
+
+def test_a_record_that_no_rule_finds_refutes_a_file(tmp_path: Path) -> None:
+    layout = drawn(24)
+    with served(Pages(layout, content(layout))) as host:
+        run("new", host.url, "--name", "made", home=tmp_path)
+        site = load_site(tmp_path / "sites" / "made.yaml")
+        inside, rows = site.post.comments, site.list.record
+        assert inside is not None
+        assert rows is not None
+        fewer = inside.model_copy(update={"record": Rule(css=f"{inside.record.css}:not(:nth-child(3))")})
+        lost_comment = site.model_copy(update={"post": site.post.model_copy(update={"comments": fewer})})
+        lost_row = site.list.model_copy(update={"record": Rule(css=f"{rows.css}:not(:nth-child(3))")})
+
+        assert verdict(site) == []
+        assert any(one.startswith(LOST) for one in verdict(lost_comment))
+        assert any(one.startswith(LOST) for one in verdict(site.model_copy(update={"list": lost_row})))

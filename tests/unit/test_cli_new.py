@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +12,9 @@ from crawl_tasks.cli.exits import Exit
 from crawl_tasks.fetch.browser import missing
 from crawl_tasks.model import Stage
 from crawl_tasks.sites.loader import load_site
+from tests.layouts.drawing import content, drawn
+from tests.layouts.pages import Pages
+from tests.programs.host import served
 from tests.script_forum import ScriptForum
 from tests.unit.command_line import run
 from tests.unit.hostile_server import HostileServer, page
@@ -188,6 +192,61 @@ def test_an_engine_that_reads_nothing_here_is_said_to(tmp_path: Path, forum: Hos
 
     assert result.exit_code == Exit.USAGE
     assert "the preset mybb finds no boards here" in result.stderr
+
+
+def test_a_list_of_addresses_becomes_a_table_of_what_worked(tmp_path: Path, forum: HostileServer) -> None:
+    layout = drawn(0)
+    with served(Pages(layout, content(layout))) as host:
+        lines = ["# forums", host.url, f"{forum.base}/forum/", "http://127.0.0.1:1/", "no address", host.url]
+        (tmp_path / "forums.txt").write_text("\n".join(lines), "utf-8")
+        result = run("new", "--from", str(tmp_path / "forums.txt"), home=tmp_path)
+        log = [one.path for one in host.log]
+
+    assert result.exit_code == Exit.FAILURES
+    rows = {line.split()[0]: line for line in result.stdout.splitlines() if "http" in line}
+    assert "nothing: crawl-tasks try forum-" in rows[host.url]
+    assert re.search(r"(\d+) of \1 checks hold", rows[host.url])
+    assert "answered 404" in rows[f"{forum.base}/forum/"]
+    assert " none " in rows["http://127.0.0.1:1/"]
+    assert len(list((tmp_path / "sites").glob("*.yaml"))) == 2
+    assert len(log) == len(set(log)), "an address is looked at once"
+
+
+def test_a_list_goes_without_a_name_and_an_address(tmp_path: Path) -> None:
+    (tmp_path / "forums.txt").write_text("", "utf-8")
+
+    for more in (["http://127.0.0.1:1/"], ["--name", "x"], ["-o", "-"]):
+        assert run("new", "--from", str(tmp_path / "forums.txt"), *more, home=tmp_path).exit_code == Exit.USAGE
+    assert run("new", home=tmp_path).exit_code == Exit.USAGE
+
+
+START_PAGES = ("board", "second page of a board", "thread", "second page of a thread", "sitemap", "home page")
+
+
+@pytest.mark.parametrize("seed", [0, 8])
+@pytest.mark.parametrize("kind", START_PAGES)
+def test_any_page_of_a_forum_leads_to_its_front_page(tmp_path: Path, seed: int, kind: str) -> None:
+    layout = drawn(seed)
+    whole = content(layout)
+    pages = Pages(layout, whole)
+    board, thread = pages.board_url(whole.boards[0]), pages.topic_url(whole.threads[2])
+    paths = {
+        "board": board,
+        "second page of a board": pages.further(board, layout.per_list),
+        "thread": thread,
+        "second page of a thread": pages.further(thread, layout.per_thread),
+        "sitemap": "/sitemap.xml",
+        "home page": "/welcome",
+    }
+    with served(pages) as host:
+        result = run("new", f"{host.url}{paths[kind]}", "--name", "made", home=tmp_path)
+        asked = len(host.asked)
+
+    assert result.exit_code == Exit.OK, result.stderr
+    word = {"sitemap": "a sitemap", "home page": "a page", "thread": "a thread"}.get(kind, "page of a ")
+    assert re.search(rf"{re.escape(paths[kind])} is .*{word}.*; its forum begins at {host.url}/$", result.stderr, re.M)
+    assert len(load_site(tmp_path / "sites" / "made.yaml").boards) == len(whole.boards)
+    assert asked <= 40
 
 
 @pytest.fixture

@@ -122,6 +122,13 @@ def denied(grown: SiteMarks) -> Fields | None:
     return {"count": grown.denied, "span": "15 minutes"} if grown.denied >= DENIED_LEAST else None
 
 
+def mismatching(window: Window) -> Iterator[tuple[str, Fields]]:
+    """Return the sites whose pages contradict each other, and how."""
+    for site in window.active:
+        if text := site.mismatch(window.snapshot.at_ms):
+            yield site.name, {"reason": text}
+
+
 def login_refused(site: SiteSnapshot) -> Fields | None:
     """Return the reason why no login succeeds."""
     # "<since> <reason>" (end_login.lua)

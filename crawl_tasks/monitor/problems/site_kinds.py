@@ -93,6 +93,12 @@ SITE_KINDS = (
          "crawl-tasks failed list --site {subject} --state parked; mend the site file, then crawl-tasks"
          " failed retry --site {subject} --state parked", "site", of_growth(conditions.unreadable), takes_window=True,
          rule=AlertRule(_UNREADABLE, "5m", _HALF_AN_HOUR)),
+    Kind("CrawlMismatch", Severity.CRITICAL,
+         "its pages contradict each other, so that its rules read something wrong: {reason}",
+         "crawl-tasks try {subject} holds lists and threads against each other; mend the site file", "site",
+         conditions.mismatching,
+         rule=AlertRule("crawl_site_mismatch == 1", "1m",
+                        {"reason": "crawl-tasks status {{ $labels.site }} says which"})),
     Kind("CrawlHung", Severity.CRITICAL, "{count} pages hung within {span}; each held a thread of a worker for good",
          "crawl-tasks failed list --site {subject} --state parked names the function, the worker's log has the"
          " stack; mend it, then crawl-tasks failed retry --site {subject} --state parked", "site",

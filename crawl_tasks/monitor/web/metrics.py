@@ -185,6 +185,8 @@ FAMILIES = (
     Family("crawl_site_rest_seconds", G, ("site",),
            "Cooldown left before the next request: Retry-After, quiet hours, a spent budget.",
            lambda snap: [(f'site="{site.name}"', site.rests_s(snap.at_ms)) for site in snap.sites]),
+    Family("crawl_site_mismatch", G, ("site",), "1 if half of the site's last pages contradict their lists.",
+           lambda snap: [(f'site="{site.name}"', int(bool(site.mismatch(snap.at_ms)))) for site in snap.sites]),
     Family("crawl_breaker_open", G, ("site", "stage"), "1 if the stage's circuit breaker is open.",
            rows=_open_breakers),
     Family("crawl_site_refuses", G, ("site", "stage"), "1 if the site refuses requests of the stage for now.",

@@ -1,0 +1,133 @@
+"""The first post of a thread: its fields where it stands apart from the comments, or is the first of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence, Set
+from functools import partial
+
+from selectolax.lexbor import LexborNode
+
+from crawl_tasks.discovery.record_fields import FoundFields, Select, rules_of
+from crawl_tasks.discovery.record_queries import selector_in
+from crawl_tasks.discovery.repeated_records import upwards
+from crawl_tasks.discovery.slots import Path, Slots, node_at
+from crawl_tasks.discovery.thread_page import FetchedThread, ThreadRecords
+from crawl_tasks.parse.document import find_all
+from crawl_tasks.parse.rules.siblings import followers
+
+_MOST_CUT = 5
+
+
+def on_pages(samples: Sequence[FetchedThread], records: ThreadRecords, nodes: Sequence[Sequence[LexborNode]]) -> Select:
+    """Return a function that finds elements of the first record on each page from the top of the page.
+
+    A record of several elements is read in a copy, from which the way leads back to the page.
+    """
+    pairs = [(one.document.root, place) for place, one in enumerate(samples) if nodes[place]]
+    starts = [sum(map(len, nodes[:place])) for _, place in pairs]
+
+    def select(_: Sequence[LexborNode], targets: Sequence[LexborNode | None]) -> str | None:
+        found: list[LexborNode | None] = []
+        around: list[LexborNode | None] = []
+        for (root, place), start in zip(pairs, starts, strict=True):
+            whole, target = find_all(root, records.css), targets[start]
+            parts = [whole[0], *followers(whole[0], {node.mem_id for node in whole})]
+            part, inner = whole[0] if target is not None else None, target
+            if records.siblings and target is not None:
+                part, inner = _original(nodes[place][0], target, parts)
+            found.append(inner)
+            around.append(part)
+        roots = [root for root, _ in pairs]
+        first = next((one for one in around if one is not None), None)
+        # The element behind the record, or the record itself: what stands elsewhere on the page is not asked.
+        scope = (
+            f"{records.css} + {first.tag}" if first is not None and not first.css_matches(records.css) else records.css
+        )
+        kept = [(one, inner) for one, inner in zip(around, found, strict=True) if one is not None]
+        css = selector_in([one for one, _ in kept], [inner for _, inner in kept]) if kept else None
+        whole_css = f"{scope} {css}" if css else None
+        if whole_css and all(_is_first(root, whole_css, inner) for root, inner in zip(roots, found, strict=True)):
+            return whole_css
+        return selector_in(roots, found, misses=0)
+
+    return select
+
+
+def _is_first(root: LexborNode, css: str, target: LexborNode | None) -> bool:
+    node = root.css_first(css)
+    return (node.mem_id if node is not None else None) == (target.mem_id if target is not None else None)
+
+
+def _original(
+    box: LexborNode, target: LexborNode, parts: Sequence[LexborNode]
+) -> tuple[LexborNode | None, LexborNode | None]:
+    """Return the part of the page, and the element in the part, whose copy in a box is the target."""
+    way: list[int] = []
+    node: LexborNode | None = target
+    while node is not None and node.mem_id != box.mem_id:
+        beside = [] if node.parent is None else [one.mem_id for one in node.parent.iter(include_text=False)]
+        way.append(beside.index(node.mem_id))
+        node = node.parent
+    if box.tag == "table":
+        # The parser puts rows into a body of their own.
+        way = way[:-1]
+    part = parts[way[-1]] if way and way[-1] < len(parts) else None
+    found = part
+    for place in way[-2::-1] if len(way) > 1 else ():
+        inner = [] if found is None else list(found.iter(include_text=False))
+        found = inner[place] if place < len(inner) else None
+    return part, found
+
+
+def fields_apart(samples: Sequence[FetchedThread], inside: Set[int], like: FoundFields) -> FoundFields:
+    """Find the fields of posts that stand apart from the comments, one on each page."""
+    pages = [root for one in samples if (root := one.document.root.css_first("body")) is not None]
+    for cut in range(_MOST_CUT):
+        # A post mostly looks like its comments, but for the cells or terms in which a comment's parts stand.
+        paths = tuple(path[cut:] if path else None for path in like.paths)
+        posts = [_alike(root, inside, paths) for root in pages]
+        there = [(root, post) for root, post in zip(pages, posts, strict=True) if post is not None]
+        if len(there) * 5 >= 4 * len(pages):
+            return _of_slots(Slots([post for _, post in there], inside), paths, [root for root, _ in there], like.form)
+    slots = Slots(pages, inside)
+    titles = {one.link.text for one in samples}
+    people = set(like.authors.values())
+    names = sorted(slots.names(), key=lambda slot: -sum(text in people for text in slot.texts().values()))
+    names = [slot for slot in names if not titles & set(slot.texts().values())]
+    author = names[0] if names else None
+    authors = author.texts() if author else {}
+    moments = slots.moments(known=like.form)
+    moment = moments[0] if moments else None
+    apart = [*([author] if author else []), *(one.slot for one in moments)]
+    trails = [slot for slot in slots.all if any(node.tag in ("nav", "footer", "aside") for node in slot.nodes.values())]
+    path = slots.body(
+        authors, [*apart, *trails], lambda text: any(one and one in text for one in titles) or text in authors.values()
+    )
+    again = partial(rules_of, slots, author, moment, path, authors)
+    return FoundFields(again(partial(selector_in, misses=0)), authors, moment.at if moment else {}, again)
+
+
+def _of_slots(slots: Slots, paths: tuple[Path | None, ...], pages: Sequence[LexborNode], form: str) -> FoundFields:
+    """Find the fields of posts at the paths that they have in comments, with selectors from the top of the page."""
+    author = slots.at(paths[0]) if paths[0] is not None else None
+    moment = next((one for one in slots.moments(0.5, form) if one.slot.path == paths[1]), None)
+    authors = author.texts() if author else {}
+    again = partial(rules_of, slots, author, moment, paths[2], authors)
+    rules = again(lambda _, targets: selector_in(pages, targets, misses=0))
+    return FoundFields(rules, authors, moment.at if moment else {}, again)
+
+
+def _alike(page: LexborNode, inside: Set[int], paths: tuple[Path | None, ...]) -> LexborNode | None:
+    """Return the first element outside the comments that has author, moment and body where comments have them."""
+    wanted = [path for path in paths if path is not None]
+    if len(wanted) < 2 or not all(wanted):
+        return None
+    for node in page.css("*"):
+        found = [node_at(node, path) for path in wanted]
+        if all(one is not None and one.text().strip() and not _is_inside(one, inside) for one in found):
+            return node
+    return None
+
+
+def _is_inside(node: LexborNode, others: Set[int]) -> bool:
+    return any(above.mem_id in others for above in upwards(node))

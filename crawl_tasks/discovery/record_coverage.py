@@ -1,0 +1,134 @@
+"""Record coverage: elements of a page that look like records of the rules, and are none."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from selectolax.lexbor import LexborNode
+
+from crawl_tasks.discovery.dry_run import DryRun
+from crawl_tasks.discovery.links import place_in
+from crawl_tasks.discovery.repeated_records import upwards
+from crawl_tasks.discovery.site_check import FEW, SiteCheck
+from crawl_tasks.discovery.slots import is_name
+from crawl_tasks.discovery.thread_page import ThreadRecords
+from crawl_tasks.discovery.timestamps import attribute_of, times_in
+from crawl_tasks.model import Parsed, Stage
+from crawl_tasks.parse.document import Document, find_all
+from crawl_tasks.sites.field_rules import Rule
+from crawl_tasks.sites.schema import Site
+from crawl_tasks.sites.stages import Format
+
+_NEAR = 2
+"""Levels by which places within a record are compared."""
+
+
+def coverage_checks(site: Site, trials: Sequence[DryRun]) -> Iterator[SiteCheck]:
+    """Yield what refutes the rules of records: a record more on a page, or a text with the time of its record."""
+    posts = site.post.comments or site.comment
+    labels = Counter[str]()
+    for one in trials:
+        rules = {Stage.LIST: site.list, Stage.POST: posts, Stage.COMMENT: site.comment}[one.request.stage]
+        if (
+            rules is None
+            or one.page is None
+            or one.parsed is None
+            or site.stages[one.request.stage].format != Format.HTML
+        ):
+            continue
+        record, mark = rules.record, rules.fields.get("title" if one.request.stage is Stage.LIST else "created_at")
+        if record is None or record.css is None or mark is None or not mark.css:
+            continue
+        document = Document(one.page)
+        records = ThreadRecords(record.css, siblings=rules.siblings)
+        # The post itself stands where its comments do, or apart.
+        more = _more_than(document, records, mark.css) - (one.request.stage is Stage.POST)
+        if more > 0:
+            where = one.request.address
+            yield SiteCheck("every record of a page is read", False, f"{more} more look like one on {where}")
+            return
+        where, nodes = one.request.address, records.nodes(document)
+        if one.request.stage is not Stage.LIST and _is_uneven(nodes, rules.fields.get("body"), mark):
+            yield SiteCheck("texts of all comments stand at one place", False, f"not those of {where}")
+            return
+        if one.request.stage is Stage.POST:
+            labels.update(_labels(one.parsed, nodes))
+        label = next((name for name, times in labels.items() if times > 1), None)
+        if label is not None:
+            yield SiteCheck("authors of threads are no labels", False, f"all comments hold {label!r}, also on {where}")
+            return
+        lost = _nameless(nodes, rules.fields.get("author")) if one.request.stage is not Stage.LIST else None
+        if lost is not None:
+            yield SiteCheck("every author is read", False, f"not {lost!r} on {where}")
+            return
+
+
+def _more_than(document: Document, records: ThreadRecords, mark: str) -> int:
+    """Return the number of elements, outside of all records, with a mark where records have theirs."""
+    depths: dict[tuple[str, ...], int] = {}
+    for record in find_all(document.root, records.css):
+        if (node := record.css_first(mark)) is not None:
+            above = [one.mem_id for one in upwards(node)]
+            depths[place_in(node)] = above.index(record.mem_id) if record.mem_id in above else 0
+    mine = {part.mem_id for part in records.parts(document)}
+    found: dict[int, LexborNode] = {}
+    for node in find_all(document.root, mark):
+        depth, around = depths.get(place_in(node)), list(upwards(node))
+        if depth is None or depth >= len(around) or any(one.mem_id in mine for one in around):
+            continue
+        if times_in(around[depth]) or attribute_of(node) is not None:
+            found[around[depth].mem_id] = around[depth]
+    # Of a record of several elements only the first counts.
+    before = [_before(one) if records.siblings else None for one in found.values()]
+    return sum(one is None or one.mem_id not in found for one in before)
+
+
+def _is_uneven(records: Sequence[LexborNode], body: Rule | None, time: Rule) -> bool:
+    """Return whether the texts of some records hold the record's time, and those of others do not."""
+    if body is None or not body.css or not time.css:
+        return False
+    holds = []
+    for record in records:
+        text, said = record.css_first(body.css), record.css_first(time.css)
+        if text is not None and said is not None:
+            holds.append(any(one.mem_id == text.mem_id for one in upwards(said)))
+    return len(set(holds)) > 1
+
+
+def _labels(parsed: Parsed, records: Sequence[LexborNode]) -> Iterator[str]:
+    """Yield the name of a thread's author if all records on the page hold the name, though others wrote them."""
+    for author in (post.author for post in parsed.items.posts if post.author):
+        others = sum(one.author != author for one in parsed.items.comments)
+        if len(records) >= FEW and 2 * others >= len(records):
+            is_everywhere = all(any(node.text().strip() == author for node in one.css("*")) for one in records)
+            yield from (author,) * is_everywhere
+
+
+def _nameless(records: Sequence[LexborNode], author: Rule | None) -> str | None:
+    """Return the name that stands in a record where others have their author, and that is not the author read."""
+    if author is None or not author.css:
+        return None
+    found = [record.css_first(author.css) for record in records]
+    places = [None if one is None else place_in(one)[:_NEAR] for one in found]
+    usual = Counter(place for place in places if place is not None).most_common(1)
+    around = {
+        place_in(one.parent)[:_NEAR]
+        for one, place in zip(found, places, strict=True)
+        if one is not None and one.parent is not None and place == usual[0][0]
+    }
+    for record, one, place in zip(records, found, places, strict=True):
+        if not usual or place == usual[0][0]:
+            continue
+        inner = [node for node in record.css("*") if node.parent and place_in(node.parent)[:_NEAR] in around]
+        said = [" ".join(node.text().split()) for node in inner if one is None or node.mem_id != one.mem_id]
+        if any(map(is_name, said)):
+            return next(filter(is_name, said))
+    return None
+
+
+def _before(node: LexborNode) -> LexborNode | None:
+    before = node.prev
+    while before is not None and not before.is_element_node:
+        before = before.prev
+    return before

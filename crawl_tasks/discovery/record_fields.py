@@ -1,0 +1,95 @@
+"""Record fields: author, moment and body of repeated records, as rules and as values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from selectolax.lexbor import LexborNode
+
+from crawl_tasks.discovery.record_queries import selector_in
+from crawl_tasks.discovery.slots import MomentSlot, Path, Slot, Slots, is_of_author
+from crawl_tasks.discovery.yaml_rules import scalar
+
+# Parts of a body that are not its author's, or not of the post.
+_FOREIGN = (
+    "blockquote, [class*=quote], [class*=signature], [class*=sig-], [class*=edited], [class*=postedit],"
+    " [class*=updated], [class*=actions], [class*=-options], [class*=codehead]"
+)
+Select = Callable[[Sequence[LexborNode], Sequence[LexborNode | None]], str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class FoundFields:
+    """Fields that were found in records: rules as YAML, and the values by record."""
+
+    rules: dict[str, str]
+    authors: Mapping[int, str]
+    at: Mapping[int, int]
+    again: Callable[[Select], dict[str, str]]
+    """Returns the rules with selectors of another kind."""
+
+    paths: tuple[Path | None, ...] = (None, None, None)
+    """The paths of author, moment and body."""
+
+    form: str = ""
+    """The format of moments."""
+
+
+def fields_of(named: Sequence[tuple[str, LexborNode]]) -> FoundFields:
+    """Find author, body and moment of records, each with the name of its page."""
+    records = [node for _, node in named]
+    mine = {node.mem_id for node in records}
+    pages = {at: page for at, (page, _) in enumerate(named)}
+    slots = Slots(records, {inner.mem_id for node in records for inner in node.css("*") if inner.mem_id in mine}, pages)
+    names = slots.names()
+    author = names[0] if names else None
+    authors = author.texts() if author else {}
+    moments = [one for one in slots.moments() if not is_of_author(one.at, authors)]
+    moment = moments[0] if moments else None
+    apart = [*([author] if author else []), *(one.slot for one in slots.moments())]
+    path = slots.body(authors, apart, lambda _: False)
+    again = partial(rules_of, slots, author, moment, path, authors)
+    paths = (author.path if author else None, moment.slot.path if moment else None, path)
+    return FoundFields(
+        again(selector_in), authors, moment.at if moment else {}, again, paths, moment.form if moment else ""
+    )
+
+
+def rules_of(
+    slots: Slots, author: Slot | None, moment: MomentSlot | None, path: Path | None, authors: Mapping[int, str],
+    select: Select,
+) -> dict[str, str]:  # fmt: skip
+    """Return the rules of author, body and moment, with selectors that `select` finds."""
+    count = len(slots.records)
+    css = select(slots.records, author.targets(count)) if author else None
+    rules = {"author": scalar(css)} if css else {}
+    body = slots.at(path) if path is not None else None
+    if body is not None and path is not None:
+        css = select(slots.records, body.targets(count)) if path else ""
+        if css is not None:
+            inside = [one for one in (author, moment.slot if moment else None) if one and one.path[: len(path)] == path]
+            chrome = [
+                one for slot in (*inside, *slots.chrome(path, authors))
+                if (one := selector_in(slots.records, slot.targets(count))) is not None
+            ]  # fmt: skip
+            start = f"css: {scalar(css)}, " if css else ""
+            foreign = scalar(", ".join((_FOREIGN, *dict.fromkeys(chrome))))
+            rules["body"] = f"{{{start}drop: {foreign}}}"
+            whole = f"{{{start}drop: {scalar(', '.join(dict.fromkeys(chrome)))}}}" if chrome else scalar(css)
+            rules |= {"body_html": whole} if css else {}
+    if moment is not None:
+        rules |= moment_text(moment, select(slots.records, moment.slot.targets(count)))
+    return rules
+
+
+def moment_text(moment: MomentSlot, css: str | None, name: str = "created_at") -> dict[str, str]:
+    """Return the rule of a moment, none without a selector."""
+    if css is None:
+        return {}
+    parts = [f"css: {scalar(css)}"]
+    is_usual = moment.attr == "datetime" and all(node.tag == "time" for node in moment.slot.nodes.values())
+    parts += [f"attr: {moment.attr}"] if moment.attr and not is_usual else []
+    parts += [f"format: {scalar(moment.form)}"] if moment.form else []
+    return {name: scalar(css) if len(parts) == 1 else f"{{{', '.join(parts)}}}"}

@@ -1,0 +1,139 @@
+"""Start pages: the forum's own front page, from a thread, a board, a later page, a sitemap or a home page."""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from dataclasses import replace
+from urllib.parse import urlsplit
+
+from crawl_tasks.discovery.board_scan import trail_of
+from crawl_tasks.discovery.discover import Discovery
+from crawl_tasks.discovery.findings import Findings, site_file
+from crawl_tasks.discovery.front_page import asks_for_login, doors_of
+from crawl_tasks.discovery.http_probe import HttpProbe
+from crawl_tasks.discovery.links import path_of
+from crawl_tasks.discovery.page_rendering import discover_drawn, is_script_frame
+from crawl_tasks.discovery.site_address import SiteAddress
+from crawl_tasks.errors import AccessDenied, ConfigError, PageError, ParseError, RefusedAddress
+from crawl_tasks.model import Stage
+from crawl_tasks.parse.document import Document
+from crawl_tasks.sites.addresses import Addresses
+from crawl_tasks.sites.loader import parse_site
+from crawl_tasks.urls import origin_of
+
+MOST_STARTS = 3
+_KINDS = {Stage.LIST: "a page of a board", Stage.POST: "a thread", Stage.COMMENT: "a later page of a thread"}
+_LATER = re.compile(r"[?&/](?:page|p|start|offset|skip)[=/-]?\d+|[-/]\d+\.html?$", re.IGNORECASE)
+
+
+def discover(probe: HttpProbe, place: SiteAddress, name: str, engine: str | None, *, contact: str | None) -> Findings:
+    """Return the findings of the page or, where the page is a portal, of a linked page that is called a forum.
+
+    Raises:
+        ConfigError: the chosen engine reads nothing here, or the page leads to another host.
+        AccessDenied: the forum is not shown to guests.
+        FetchError: the page cannot be fetched.
+        ParseError: the page is no forum.
+    """
+    discovery = Discovery(probe, place, name, contact=contact)
+    own = None if is_sitemap(discovery.front) else discovery.by_preset(engine)
+    if own is not None and not kind_of_start(own, discovery.front):
+        return own
+    above = [_behind(probe, place, url, name, contact) for url in starts_of(discovery.front)]
+    for other in filter(None, above):
+        found = other.by_preset(engine) if other.front.page.url != discovery.front.page.url else None
+        if found is not None and kind_of_start(found, discovery.front):
+            return _from(found, discovery)
+    if own is not None:
+        return own
+    # Many communities have a portal at the address that people know, and the forum behind one of its links. Rules are
+    # proposed last, since a preset reads more than rules guessed from one page.
+    links = doors_of(discovery.front)
+    doors = [_behind(probe, place, url, name, contact) for url in links]
+    for other in filter(None, doors):
+        with suppress(ConfigError):
+            behind = other.by_preset()
+            if behind is not None:
+                return _from(behind, discovery)
+    for other in filter(None, (*above, *doors)):
+        is_same = other.front.page.url == discovery.front.page.url
+        behind = None if is_same else other.by_proposal()
+        if behind is not None and behind.boards and (other in doors or kind_of_start(behind, discovery.front)):
+            return _from(behind, discovery)
+    proposed = discovery.by_proposal()
+    if not proposed.boards and is_script_frame(discovery.front):
+        proposed = discover_drawn(probe, discovery.place, name, contact)
+    if proposed.boards:
+        return proposed
+    url = discovery.place.url
+    if asks_for_login(discovery.front):
+        raise AccessDenied(
+            f"{url} asks for a login and shows guests no boards; `login` in a site file reads them as a member, "
+            "see docs/access.md"
+        )
+    if proposed.remarks:
+        raise ParseError(f"{url}: no boards are shown to guests. {'; '.join(proposed.remarks)}")
+    where = f", nor behind {' or '.join(links)}" if links else ""
+    raise ParseError(
+        f"{url}: no forum was found here{where}: no boards and no list of threads; give the address of its front page"
+    )
+
+
+def _behind(probe: HttpProbe, place: SiteAddress, url: str, name: str, contact: str | None) -> Discovery | None:
+    with suppress(PageError, ConfigError):
+        return Discovery(probe, replace(place, url=url), name, contact=contact)
+    return None
+
+
+def _from(found: Findings, given: Discovery) -> Findings:
+    """Return findings with what the given address was."""
+    kind = kind_of_start(found, given.front) or "a page"
+    said = f"{given.place.url} is {kind}; its forum begins at {found.place.url}"
+    return replace(found, remarks=(*found.remarks, said))
+
+
+def starts_of(page: Document) -> list[str]:
+    """Return addresses that may be the forum's front page, likeliest first, none where the page itself may be it.
+
+    A thread or a board shows the way up: a breadcrumb, or a number in its address. A sitemap has no links at all.
+    """
+    url, root = page.page.url, f"{origin_of(page.page.url)}/"
+    if url == root:
+        return []
+    if is_sitemap(page):
+        listed = [node.text().strip() for node in page.root.css("loc")[:200]]
+        own = [path_of(one).split("/")[1:2] for one in listed if one.startswith(root)]
+        below = {part[0] for part in own if part}
+        return [root, *([f"{root}{min(below)}/"] if len(below) == 1 else [])]
+    found = []
+    for node in trail_of(page, root):
+        above = page.absolute(node.attributes.get("href") or "")
+        if above is not None and origin_of(above) == origin_of(url) and above.partition("#")[0] != url:
+            found.append(above.partition("#")[0])
+    if not found and not _LATER.search(path_of(url)):
+        return []
+    folder = urlsplit(url).path.rpartition("/")[0]
+    return list(dict.fromkeys([*found, f"{root[:-1]}{folder}/", root]))[:MOST_STARTS]
+
+
+def is_sitemap(page: Document) -> bool:
+    """Return whether a page is a sitemap (sitemaps.org)."""
+    return "<urlset" in page.source[:2000] or "<sitemapindex" in page.source[:2000]
+
+
+def kind_of_start(found: Findings, given: Document) -> str:
+    """Return what the given page is by the rules that were found, empty if they do not know its address."""
+    if is_sitemap(given):
+        return "a sitemap"
+    addresses = Addresses(parse_site(site_file(found), found.name))
+    url = given.page.url
+    # A cursor is no part of an address that rules know.
+    for one in (url, re.sub(r"[?&][^?&]*$", "", url)):
+        try:
+            target = addresses.read(one)
+        except RefusedAddress:
+            return ""
+        if target is not None:
+            return _KINDS[target.stage]
+    return ""

@@ -1,0 +1,184 @@
+"""Checks of a site file by its thread pages: what lists say of threads, and threads of themselves."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+from crawl_tasks.discovery.dry_run import DryRun
+from crawl_tasks.discovery.site_check import FEW, FUTURE_S, SiteCheck, letters, mostly, names_check
+from crawl_tasks.model import UNREADABLE, Comment, Post, Stage
+from crawl_tasks.sites.schema import Site
+
+LONGEST_NAME: Final = 40
+"""A text above this length is no chance where it stands in another one."""
+
+LONGEST_LABEL: Final = 16
+"""Buttons below a text have fewer letters."""
+
+APART_S: Final = 2 * 86_400
+"""The most by which a list and a thread may differ in the time of a post: lists often show days."""
+
+
+class ReadThread(NamedTuple):
+    """A thread as the list shows it, and as its own pages do."""
+
+    row: Post
+    trial: DryRun
+    post: Post
+    comments: tuple[Comment, ...]
+
+
+def thread_checks(site: Site, threads: Sequence[ReadThread]) -> Iterator[SiteCheck | None]:
+    """Yield checks of threads by their rows."""
+    titles = [(one.row.title, one.post.title) for one in threads if one.row.title and one.post.title]
+    differs = next((f", as {row!r:.60} and {page!r:.60}" for row, page in titles if not _alike(row, page)), "")
+    yield mostly("a thread has the title of its row", [_alike(row, page) for row, page in titles], differs)
+    authors = [(one.row.author, one.post.author) for one in threads if one.row.author and one.post.author]
+    differs = next((f", as {row!r:.60} and {page!r:.60}" for row, page in authors if row != page), "")
+    yield mostly("a thread has the author of its row", [row == page for row, page in authors], differs)
+    yield names_check("authors of threads are names", [(one.post.author, one.post.title) for one in threads])
+    times = [(one.row.created_at, one.post.created_at) for one in threads]
+    pairs = [(row, page) for row, page in times if row is not None and page is not None]
+    yield mostly("a thread began when its row says", [abs(row - page) <= APART_S for row, page in pairs])
+    counted = [(one, one.row.reply_count) for one in threads if one.row.reply_count is not None]
+    verdicts = [(_fits(one, count), one, count) for one, count in counted]
+    example = next(
+        (
+            f", as {one.trial.request.address}: {count} in the list, {len(one.comments)} read"
+            for fits, one, count in verdicts
+            if not fits
+        ),
+        "",
+    )
+    # A reply may have come or gone meanwhile. Rules that nobody wrote have to fit nearly everywhere.
+    most = 0.5 if site.engine else 0.2
+    yield mostly("threads have the replies that lists count", [fits for fits, _, _ in verdicts], example, most)
+    bodies = [one.post.body for one in threads if one.post.body]
+    mixed = sum(any(len(text := comment.body or "") > LONGEST_NAME and text in (one.post.body or "")
+                    for comment in one.comments) for one in threads)  # fmt: skip
+    if any(one.comments for one in threads):
+        text = f"{mixed} of {len(threads)} fail" if mixed else ""
+        yield SiteCheck("a post's text is without its comments", not mixed, text)
+    yield mostly(
+        "a post's text is not its title", [one.post.body != one.post.title for one in threads if one.post.body]
+    )
+    if len(bodies) >= FEW:
+        yield SiteCheck("posts have texts of their own", len(set(bodies)) > 1, f"all are {bodies[0][:60]!r}"
+                    if len(set(bodies)) == 1 else "")  # fmt: skip
+
+
+def _alike(row: str, page: str) -> bool:
+    """Return whether two titles may be the same one: lists cut titles, and pages add the forum's name."""
+    one, other = letters(row), letters(page)
+    return bool(one) and bool(other) and (one in other or other in one)
+
+
+def _fits(thread: ReadThread, count: int) -> bool:
+    """Return whether the comments read may be all of the replies counted. One may have come or gone meanwhile."""
+    read = len(thread.comments)
+    parsed = thread.trial.parsed
+    if parsed is not None and any(child.stage is Stage.COMMENT for child in parsed.children):
+        return 0 < read <= count + 1
+    return abs(read - count) <= (count > 2 * FEW)
+
+
+def comment_checks(site: Site, threads: Sequence[ReadThread], paged: Sequence[DryRun]) -> Iterator[SiteCheck | None]:
+    """Yield checks of comments, on the first pages of threads and on later ones."""
+    for thread in threads:
+        yield from _of_thread_comments(thread)
+    first = {one.row.post_id: {comment.comment_id for comment in one.comments} for one in threads}
+    for one in paged:
+        ids = {row.comment_id for row in one.rows if isinstance(row, Comment)}
+        known = len(ids & first.get(one.request.key, set()))
+        if len(ids) >= FEW:
+            text = f"{known} of {len(ids)} stand on the page before" if known else ""
+            yield SiteCheck("the next page of a thread has further comments", 2 * known < len(ids), text)
+    comments = [comment for one in threads for comment in one.comments]
+    comments += [row for one in paged for row in one.rows if isinstance(row, Comment)]
+    yield names_check("authors of comments are names", [(one.author, one.body) for one in comments])
+    whole = [one for one in comments if one.state not in UNREADABLE]
+    if site.engine is None:
+        if len(threads) >= FEW and not comments:
+            yield SiteCheck("threads have comments", False, f"none was read in {len(threads)} threads")
+        # The store has what either page shows.
+        said = [
+            (
+                one.post.author or one.row.author,
+                one.post.created_at or one.row.created_at,
+                one.post.body or one.post.body_html,
+            )
+            for one in threads
+        ]
+        yield from _of_records("posts", said)
+        titled = sum(_begins_with_title(one.post.body, one.post.title) for one in threads)
+        titled += sum(_begins_with_title(comment.body, one.post.title) for one in threads for comment in one.comments)
+        text = f"{titled} begin with the title" if titled else ""
+        if titled or len(threads) >= FEW:
+            yield SiteCheck("texts are without the title", titled < 2 or titled * 5 < len(threads), text)
+        yield from _of_records("comments", [(one.author, one.created_at, one.body or one.body_html) for one in whole])
+    if len(whole) >= FEW:
+        yield mostly("comments have texts", [bool(one.body or one.body_html) for one in whole])
+        bodies = Counter(one.body for one in whole if one.body)
+        if bodies:
+            text, times = bodies.most_common(1)[0]
+            yield SiteCheck("comments have texts of their own", 2 * times < len(whole) or times < FEW,
+                        f"{times} of {len(whole)} are {text[:60]!r}" if times >= FEW else "")  # fmt: skip
+
+
+def _begins_with_title(text: str | None, title: str | None) -> bool:
+    """Return whether a text of several lines begins with the line of its thread's title, as a poll does."""
+    first, has_more, _ = (text or "").partition("\n")
+    return bool(has_more and title) and letters(re.sub(r"^\W*Re\b", "", first)) == letters(title or "")
+
+
+def _of_records(kind: str, said: Sequence[tuple[str | None, int | None, str | None]]) -> Iterator[SiteCheck | None]:
+    """Yield checks of proposed rules by author, time and text of records: none is missing, and none is in another."""
+    if len(said) < FEW:
+        return
+    for name, there in zip(("an author", "a time", "a text"), zip(*said, strict=True), strict=True):
+        lost = there.count(None)
+        # The accounts of a few authors may be gone.
+        most = max(1, len(said) // 10) if name == "an author" else 0
+        yield SiteCheck(f"{kind} show {name}", lost <= most, f"{lost} of {len(said)} do not" if lost else "")
+    times = {at for _, at, _ in said if at is not None}
+    yield SiteCheck(f"{kind} have times of their own", len(times) > 1 or not times)
+    texts = [text for _, _, text in said if text]
+    named = sum(author is not None and text is not None and author in text for author, _, text in said)
+    text = f"{named} of {len(said)} hold the name of their author" if named else ""
+    yield SiteCheck(f"texts of {kind} are without their authors", 2 * named <= len(said), text)
+    for place, word in ((0, "begin"), (-1, "end")):
+        lines = Counter(re.sub(r"[\d\W]+", "", text.split("\n")[place]) for text in texts if "\n" in text)
+        line, count = lines.most_common(1)[0] if lines else ("", 0)
+        if count >= FEW and len(line) <= LONGEST_LABEL:
+            yield SiteCheck(f"texts of {kind} do not all {word} alike", 2 * count < len(texts),
+                            f"{count} of {len(texts)} with {line[:40]!r}")  # fmt: skip
+
+
+def _of_thread_comments(thread: ReadThread) -> Iterator[SiteCheck | None]:
+    """Yield what refutes the comments of one thread. Right ones need no line for each thread."""
+    seen: set[str] = set()
+    for one in thread.comments:
+        if one.parent_id is not None and one.parent_id not in seen and one.parent_id != thread.row.post_id:
+            later = any(other.comment_id == one.parent_id for other in thread.comments)
+            if later:
+                yield SiteCheck(
+                    "parents stand before their children", False, f"{one.comment_id} before {one.parent_id}"
+                )
+                return
+        seen.add(one.comment_id)
+    parsed = thread.trial.parsed
+    count = thread.row.reply_count
+    has_more = parsed is not None and any(child.stage is Stage.COMMENT for child in parsed.children)
+    if count is not None and len(thread.comments) + FEW < count and not has_more:
+        yield SiteCheck("a long thread leads to its further pages", False,
+                        f"{len(thread.comments)} of {count} read on {thread.trial.request.address}")  # fmt: skip
+    began = thread.post.created_at
+    times = [one.created_at for one in thread.comments if one.created_at is not None]
+    if began is not None and len(times) >= FEW:
+        older = sum(at < began - FUTURE_S for at in times)
+        if 2 * older >= len(times):
+            yield SiteCheck("comments are younger than their post", False,
+                        f"{older} of {len(times)} are older on {thread.trial.request.address}")  # fmt: skip

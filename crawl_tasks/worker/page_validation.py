@@ -1,0 +1,170 @@
+"""Page validation: pages of a running crawl that contradict their list, each other or themselves.
+
+One odd page is normal: threads lose replies, boards are emptied, clocks are wrong. A site contradicts itself when half
+of its last pages do. Then its rules do not fit its pages any more, though they read something.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter, defaultdict, deque
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from crawl_tasks.errors import BackendError, PageError
+from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.model import Fetched, Parsed, Request, Stage
+from crawl_tasks.parse.document import Document
+from crawl_tasks.registry.site_registry import CompiledSite
+from crawl_tasks.sites.stages import Format
+
+RESULTS = 20
+"""Pages of a kind that are remembered: half of them have to contradict."""
+
+LEAST = 5
+"""Contradictions below which nothing is said."""
+
+AGAIN_S = 60.0
+"""Seconds between two notes of a contradiction that lasts."""
+
+_FEW = 3
+_MOST_BOARDS = 1_000
+_MANY_REPLIES = 5
+_LONG_TEXT = 20
+_AHEAD_S = 86_400 + 3600
+
+
+@dataclass(slots=True)
+class _SiteMemory:
+    """What a process has seen of a version of a site. `said` is the time of the last note, 0 where there is none."""
+
+    site: CompiledSite
+    results: dict[str, deque[str]] = field(default_factory=lambda: defaultdict(lambda: deque(maxlen=RESULTS)))
+    boards: set[str] = field(default_factory=set)
+    texts: deque[tuple[str, int]] = field(default_factory=lambda: deque(maxlen=8))
+    never_found: dict[str, set[str]] = field(default_factory=dict)
+
+
+class PageValidation:
+    """The watch of a fetching worker over its pages. Thread-safe."""
+
+    def __init__(self, frontier: Frontier) -> None:
+        self._frontier = frontier
+        self._lock = threading.Lock()
+        self._memories: dict[str, _SiteMemory] = {}
+        self._said: dict[str, float] = {}
+
+    def check(self, site: CompiledSite, request: Request, page: Fetched, parsed: Parsed) -> None:
+        """Hold a page against its list and the pages before, and note when a contradiction begins, lasts or ends."""
+        name = site.site.name
+        with self._lock:
+            memory = self._memories.get(name)
+            if memory is None or memory.site is not site:
+                memory = self._memories[name] = _SiteMemory(site)
+            for kind, evidence in _findings(memory, request, page, parsed):
+                memory.results[kind].append(evidence)
+            text = _text(memory.results)
+            is_over = not text and name in self._said and any(len(one) >= LEAST for one in memory.results.values())
+            is_due = text and time.monotonic() >= self._said.get(name, 0) + AGAIN_S
+            if is_over:
+                del self._said[name]
+            elif is_due:
+                self._said[name] = time.monotonic()
+        if is_over or is_due:
+            # A note is not worth the page: the next one comes in a minute, and an old one runs out.
+            with suppress(BackendError):
+                self._frontier.sites.note_validation(name, text)
+
+
+def _text(results: dict[str, deque[str]]) -> str:
+    """Return the last contradiction of a kind that half of the pages have, empty without one."""
+    for found in results.values():
+        bad = [one for one in found if one]
+        if len(bad) >= LEAST and 2 * len(bad) >= len(found):
+            return f"{len(bad)} of the last {len(found)} pages, as {bad[-1]}"
+    return ""
+
+
+def _findings(memory: _SiteMemory, request: Request, page: Fetched, parsed: Parsed) -> Iterator[tuple[str, str]]:
+    """Yield each kind that the page has enough for, with the contradiction or an empty text."""
+    where, items = request.address, parsed.items
+    if request.stage is Stage.LIST:
+        yield from _emptied(memory, request, page, has_rows=bool(items.posts))
+    else:
+        yield from _same_texts(memory, request, parsed)
+    if len(items.posts) >= _FEW or len(items.comments) >= _FEW:
+        yield from _lost_fields(memory, request, parsed)
+    times = [post.created_at for post in items.posts] + [one.created_at for one in items.comments]
+    said = [at for at in times if at is not None]
+    if len(said) >= _FEW:
+        ahead = sum(at > page.at_s + _AHEAD_S for at in said)
+        yield "times", f"{ahead} of {len(said)} times in the future on {where}" if 2 * ahead > len(said) else ""
+    if request.stage is Stage.POST:
+        yield from _lost_replies(memory.site, request, parsed)
+
+
+def _emptied(memory: _SiteMemory, request: Request, page: Fetched, *, has_rows: bool) -> Iterator[tuple[str, str]]:
+    """Yield whether a board that had rows has none, on a page that links threads."""
+    if has_rows:
+        if len(memory.boards) < _MOST_BOARDS:
+            memory.boards.add(request.key)
+        yield "rows", ""
+    elif request.page == 1 and request.key in memory.boards:
+        links = _thread_links(memory.site, page)
+        yield "rows", f"{request.address} has no rows, and links {links} threads" if links >= _FEW else ""
+
+
+def _thread_links(site: CompiledSite, page: Fetched) -> int:
+    if site.site.list.format is not Format.HTML:
+        return 0
+    found = set()
+    document = Document(page)
+    for node in document.root.css("a[href]"):
+        try:
+            url = document.absolute(node.attributes.get("href") or "")
+            target = site.addresses.read(url) if url is not None and site.addresses.is_ours(url) else None
+        except PageError:
+            continue
+        if target is not None and target.stage is Stage.POST:
+            found.add(target.key)
+    return len(found)
+
+
+def _lost_replies(site: CompiledSite, request: Request, parsed: Parsed) -> Iterator[tuple[str, str]]:
+    """Yield whether a thread has the replies that its row counted, by a revision that begins with their number."""
+    signs, spec = site.site.list.revision, site.site
+    count = request.revision.partition("|")[0]
+    if not signs or signs[0].field != "reply_count" or not count.isdigit() or int(count) < _MANY_REPLIES:
+        return
+    has_more = any(child.stage is Stage.COMMENT for child in parsed.children)
+    if (spec.comment or spec.post.comments or spec.post.parser) and not has_more:
+        read = len(parsed.items.comments)
+        text = f"{count} replies in the list, {read} read on {request.address}"
+        yield "replies", text if 2 * read < int(count) else ""
+
+
+def _same_texts(memory: _SiteMemory, request: Request, parsed: Parsed) -> Iterator[tuple[str, str]]:
+    """Yield whether several threads, or most comments of a page, have one text."""
+    texts = [one.body for one in parsed.items.comments if one.body]
+    if len(texts) >= LEAST:
+        text, times = Counter(texts).most_common(1)[0]
+        is_one = len(text) >= _LONG_TEXT and 2 * times > len(texts)
+        yield "comments", f"{times} of {len(texts)} comments with one text on {request.address}" if is_one else ""
+    for post in parsed.items.posts:
+        if post.body and len(post.body) >= _LONG_TEXT:
+            # The hash: eight long texts for each of a thousand sites would fill the memory.
+            mark = hash(post.body)
+            same = next((key for key, other in memory.texts if key != post.post_id and other == mark), None)
+            memory.texts.append((post.post_id, mark))
+            yield "texts", f"the text of post {same} on {request.address} too" if same is not None else ""
+
+
+def _lost_fields(memory: _SiteMemory, request: Request, parsed: Parsed) -> Iterator[tuple[str, str]]:
+    """Yield whether a field is found in no record, though earlier pages had it."""
+    lost = {note.partition(":")[0] for note in parsed.notes if "found in none of" in note}
+    never = memory.never_found.setdefault(request.stage, set(lost))
+    gone: Sequence[str] = sorted(lost - never)
+    never &= lost
+    yield f"fields of {request.stage.value}", f"no {gone[0]} on {request.address}" if gone else ""

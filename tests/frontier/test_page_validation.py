@@ -1,0 +1,144 @@
+"""A running crawl says when a site's pages contradict each other, and says nothing of a forum that only lives."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+import redis
+
+from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.monitor.problems.registry import CurrentProblems
+from crawl_tasks.monitor.site_snapshot import MISMATCH_MS
+from crawl_tasks.monitor.snapshot import take_snapshot
+from crawl_tasks.worker import page_validation
+from tests.frontier.small_crawl import RULES, SmallCrawl
+
+THREADS = [str(number) for number in range(10, 34)]
+REPLIES = 6
+
+
+def said(frontier: Frontier) -> str:
+    """Return the contradiction that `status` and the alerts show, empty without one."""
+    snapshot = take_snapshot(frontier)
+    [site] = snapshot.sites
+    problems = {one.name: one for one in CurrentProblems(snapshot).of(site)}
+    assert ("CrawlMismatch" in problems) == bool(site.mismatch(snapshot.at_ms))
+    return site.mismatch(snapshot.at_ms)
+
+
+def fill(crawl: SmallCrawl, replies: int, record: str = "class=c", body: str = "") -> None:
+    """Write a board of threads with so many replies each, in markup that the rules may not know."""
+    links = "".join(f"<a href=/post/{post}>post {post}</a>" for post in THREADS)
+    crawl.forum.board("1", 1, *(f"{post} {replies}" for post in THREADS), more=links)
+    for post in THREADS:
+        texts = (f"{post}{turn} reply {turn} of {replies}" for turn in range(replies))
+        crawl.forum.thread(post, *texts, body=body or f"the text of thread {post} alone")
+        crawl.forum.pages[f"/post/{post}"] = str(crawl.forum.pages[f"/post/{post}"]).replace("class=c ", f"{record} ")
+
+
+def shown(crawl: SmallCrawl, replies: int, **changed: str) -> str:
+    """Change the forum, scan it, and return what is said then."""
+    fill(crawl, replies, **changed)
+    crawl.scan()
+    return said(crawl.frontier)
+
+
+def test_a_template_that_changes_is_told_within_two_dozen_pages_and_until_it_is_mended(crawl: SmallCrawl) -> None:
+    crawl.publish()
+
+    assert shown(crawl, REPLIES) == ""
+    told = shown(crawl, REPLIES + 1, record="class=other")
+    assert f"{REPLIES + 1} replies in the list, 0 read on {crawl.forum.url}/post/" in told
+    assert shown(crawl, REPLIES + 2) == ""
+
+
+def test_one_text_in_all_threads_is_told(crawl: SmallCrawl) -> None:
+    crawl.publish()
+    shown(crawl, REPLIES)
+
+    assert "the text of post" in shown(crawl, REPLIES + 1, body="Please log in to read the whole discussion.")
+
+
+def test_a_board_without_rows_on_a_page_with_threads_is_told(crawl: SmallCrawl) -> None:
+    crawl.publish()
+    shown(crawl, REPLIES)
+    crawl.forum.pages["/list/1/1"] = str(crawl.forum.pages["/list/1/1"]).replace("class=row", "class=line")
+    crawl.forum.pages["/list/1/1"] = f"{crawl.forum.pages['/list/1/1']}<p class=nothing>"
+    for _ in range(page_validation.LEAST):
+        crawl.scan()
+
+    assert f"/list/1/1 has no rows, and links {len(THREADS)} threads" in said(crawl.frontier)
+
+
+def test_times_to_come_are_told(crawl: SmallCrawl) -> None:
+    crawl.publish(rules=RULES.replace("say}", "say, created_at: .when}"))
+    ahead = f"<i class=when>{time.strftime('%Y-%m-%d', time.gmtime(time.time() + 3 * 86_400))}</i><b class=who>"
+    fill(crawl, REPLIES)
+    for post in THREADS:
+        crawl.forum.pages[f"/post/{post}"] = str(crawl.forum.pages[f"/post/{post}"]).replace("<b class=who>", ahead)
+    crawl.scan()
+
+    assert f"{REPLIES} of {REPLIES} times in the future on " in said(crawl.frontier)
+
+
+def test_a_field_that_vanishes_is_told_and_one_that_never_was_there_is_not(crawl: SmallCrawl) -> None:
+    crawl.publish(rules=RULES.replace("say}", "say, created_at: .when}"))
+    assert shown(crawl, REPLIES) == ""
+    fill(crawl, REPLIES + 1)
+    for post in THREADS:
+        crawl.forum.pages[f"/post/{post}"] = str(crawl.forum.pages[f"/post/{post}"]).replace("<b class=who>", "<b>")
+    crawl.scan()
+
+    assert "no comment.author on" in said(crawl.frontier)
+
+
+def test_a_forum_that_deletes_edits_moves_and_hides_is_not_told(crawl: SmallCrawl) -> None:
+    crawl.publish()
+    shown(crawl, REPLIES)
+    for turn in range(1, 5):
+        fill(crawl, REPLIES + turn, body="" if turn % 2 else "edited, as a text of its own is no more")
+        for post in THREADS:
+            crawl.forum.pages[f"/post/{post}"] = f"{crawl.forum.pages[f'/post/{post}']}<i>{post} {turn}</i>"
+        hidden, lost, moved = THREADS[turn : turn + 4], THREADS[8], THREADS[9]
+        for post in hidden:
+            crawl.forum.thread(post, body=f"the replies of {post} are for members")
+        crawl.forum.thread(THREADS[turn + 5], "991 the others were deleted", body=f"thread {turn} has lost its replies")
+        del crawl.forum.pages[f"/post/{lost}"]
+        crawl.forum.moved[f"/post/{moved}"] = f"/post/{THREADS[10]}"
+        for post in THREADS:
+            if f"/post/{post}" in crawl.forum.pages and post not in hidden:
+                text = f"thread {post}, edited for the time {turn}"
+                crawl.forum.pages[f"/post/{post}"] = str(crawl.forum.pages[f"/post/{post}"]).replace(
+                    "edited, as a text of its own is no more", text
+                )
+        crawl.scan()
+
+        assert said(crawl.frontier) == ""
+
+
+def test_a_note_that_nobody_renews_runs_out_and_redis_may_lose_it(crawl: SmallCrawl, client: redis.Redis) -> None:
+    crawl.publish()
+    crawl.frontier.sites.note_validation("demo", "5 of the last 5 pages, as no author on /post/1")
+    begun = said(crawl.frontier)
+    client.hset("test:s:demo", "mismatch", f"{int(time.time() * 1000) - MISMATCH_MS - 1000} 5 of the last 5")
+
+    assert begun == "5 of the last 5 pages, as no author on /post/1"
+    assert said(crawl.frontier) == ""
+    crawl.frontier.sites.note_validation("demo", "")
+    assert not client.hexists("test:s:demo", "mismatch")
+    crawl.frontier.sites.note_validation("unknown", "a site that was removed contradicts nothing")
+    assert not client.exists("test:s:unknown")
+
+
+@pytest.mark.parametrize("times", [1, page_validation.LEAST - 1])
+def test_few_contradictions_are_no_news(crawl: SmallCrawl, times: int) -> None:
+    crawl.publish()
+    fill(crawl, REPLIES)
+    for post in THREADS[:times]:
+        crawl.forum.thread(post, body=f"nothing is left of {post}, not a reply")
+    for post in THREADS[times:]:
+        del crawl.forum.pages[f"/post/{post}"]
+    crawl.scan()
+
+    assert said(crawl.frontier) == ""
