@@ -63,7 +63,8 @@ def discover(probe: HttpProbe, place: SiteAddress, name: str, engine: str | None
             return _from(behind, discovery)
     proposed = discovery.by_proposal()
     if not proposed.boards and is_script_frame(discovery.front):
-        proposed = discover_drawn(probe, discovery.place, name, contact)
+        drawn = discover_drawn(probe, discovery.place, name, contact)
+        proposed = replace(drawn, remarks=(*proposed.remarks, *drawn.remarks))
     if proposed.boards:
         return proposed
     url = discovery.place.url

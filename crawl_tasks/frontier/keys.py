@@ -56,7 +56,7 @@ P is the prefix (setting `redis_prefix`), S a site's name, G one of list, post, 
 | P:s:S:suspects:G     | list   | rids of the requests that tripped the circuit breaker of the stage, oldest first   |
 | P:s:S:kept:G         | zset   | rid -> time at which the page was kept, ms                                         |
 | P:s:S:pages:G        | hash   | rid -> unreadable page, packed, at most 10                                         |
-| P:s:S:frozen         | hash   | P:s:S of a site that moves to another cell, and file: its text in P:sites          |
+| P:s:S:frozen         | hash   | the hash P:s:S of a site that moves to another cell, and file: its text in P:sites |
 | P:s:S:moved_boards   | zset   | board -> time of its next scan, ms, of a site that has moved: plan_boards.lua      |
 | P:s:S:moved_fulls    | zset   | the same of the boards' full passes                                                |
 | P:s:S:session        | hash   | the session behind the login, sealed, and the turn at it: begin_login.lua           |

@@ -69,7 +69,9 @@ class AuthorCache:
         ids, names = (list(map(attrgetter(field), items)) for field in ("author_id", "author"))
         guests, members = self._guests[site], self._names[site]
         # Once for every comment of the crawl: by column, and without pairs where a forum shows no ids.
-        shown = set(zip(ids, names, strict=True)) if any(ids) else zip(repeat(None), set(names) - guests)
+        shown = (
+            set(zip(ids, names, strict=True)) if ids.count(None) < len(ids) else zip(repeat(None), set(names) - guests)
+        )
         fresh = [
             (one, name)
             for one, name in shown

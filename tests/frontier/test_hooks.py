@@ -12,6 +12,7 @@ import redis
 
 from crawl_tasks.cli.crawl import Finish
 from crawl_tasks.cli.run import tell_end
+from crawl_tasks.frontier.cells import Cells
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.frontier.replies import IdleState
@@ -163,7 +164,7 @@ def test_the_end_of_a_run_is_told_by_the_run_alone(crawl: SmallCrawl, tmp_path: 
         crawl.frontier.admit("demo", [posts(1)[0]._replace(address=f"{site.base}/post/1")])
         crawl.work()
         crawl.store_into(store)
-    tell_end(crawl.frontier, [site], Finish.INTERRUPTED)
+    tell_end(Cells([crawl.frontier]), [site], Finish.INTERRUPTED)
 
     assert hook_functions.told == [("ended", "demo", "interrupted")]
     assert Inspector(crawl.frontier).count_requests("demo").stats["own:ended"] == 1

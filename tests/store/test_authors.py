@@ -61,6 +61,12 @@ def test_nobody_and_a_name_longer_than_any_key_have_no_row(store: Store) -> None
     assert authors_of(store) == {}
 
 
+def test_an_empty_id_is_none_of_an_author(store: Store) -> None:
+    store.write([page(Comment("1", "7", 1.0, author="ann", author_id=""))])
+
+    assert authors_of(store) == {}
+
+
 def test_authors_of_an_erased_site_come_again_with_their_rows(store: Store) -> None:
     batch = [page(Comment("1", "7", 1.0, author="ann"))]
     store.write(batch)
