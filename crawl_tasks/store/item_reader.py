@@ -151,7 +151,8 @@ class ItemReader:
         """Return the newest posts and comments of an author by the key in table `authors`."""
         is_partial = self._update_index()
         with SearchIndex(self._index_file, self._opened()) as index:
-            found = _found(index.by_author(site, key, until, _sources(RowSelection(sites=[site])), PAGE_ROWS))
+            sources = _sources(RowSelection(sites=[site], until=until))
+            found = _found(index.by_author(site, key, until, sources, PAGE_ROWS))
         # Since the index took a row in, its author may have become another.
         return SearchResult([one for one in found if one.author_key == key], is_partial)
 
