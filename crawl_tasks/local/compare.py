@@ -20,6 +20,7 @@ Row = Mapping[str, Value]
 POST_FIELDS = (
     "title",
     "author",
+    "author_id",
     "created_at",
     "last_reply_at",
     "edited_at",
@@ -28,7 +29,7 @@ POST_FIELDS = (
     "view_count",
     "state",
 )
-COMMENT_FIELDS = ("parent_id", "depth", "author", "created_at", "body", "state", "page")
+COMMENT_FIELDS = ("parent_id", "depth", "author", "author_id", "created_at", "body", "state", "page")
 MOST_EXAMPLES = 10
 
 

@@ -66,14 +66,14 @@ class AuthorCache:
         guests, members = self._guests[site], self._names[site]
         # Once for every comment of the crawl: by column, and without pairs where a forum shows no ids.
         ids, names = (list(map(attrgetter(field), items)) for field in ("author_id", "author"))
+        times = map(attrgetter("seen_at"), items)
         if ids.count(None) == len(ids):
-            by_name = dict(zip(names, items, strict=True)) if set(names) - guests else {}
-            fresh = [(None, name, by_name[name].seen_at) for name in by_name.keys() - guests]
+            seen_at = dict(zip(names, times, strict=True)) if set(names) - guests else {}
+            fresh = [(None, name, seen_at[name]) for name in seen_at.keys() - guests]
         else:
-            shown = dict(zip(zip(ids, names, strict=True), items, strict=True))
             fresh = [
-                (one, name, last.seen_at)
-                for (one, name), last in shown.items()
+                (one, name, at)
+                for (one, name), at in dict(zip(zip(ids, names, strict=True), times, strict=True)).items()
                 if (name not in guests if one is None else one not in members or members[one] != name)
             ]
         yield from ((site, key, name, at) for one, name, at in fresh if (key := key_of(one, name)))
