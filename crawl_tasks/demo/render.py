@@ -114,12 +114,9 @@ def _comments(world: ForumContent, chrome: PageChrome, thread: Thread, page: int
         content = _nested(board, replies, world.now, chrome)
     else:
         content = "".join([_comment(board, reply, world.now, chrome, "") for reply in replies])
-    pager = "" if thread.pages == 1 else _thread_pager(board.language, thread, page)
+    address = f"/comment/{thread.post_id}/{{}}"
+    pager = "" if thread.pages == 1 else _pager(board.language, address, page, thread.pages)
     return f'<section class="comments">\n{content}</section>\n{pager}'
-
-
-def _thread_pager(language: Language, thread: Thread, page: int) -> str:
-    return _pager(language, f"/comment/{thread.post_id}/{{}}", page, thread.pages)
 
 
 def _nested(board: Board, replies: Sequence[Reply], now: int, chrome: PageChrome) -> str:
