@@ -111,7 +111,8 @@ class ItemReader:
         at = tables.posts.c
         order = (at.created_at, at.site, at.post_id)
         [source] = _sources(RowSelection(ExportKind.POSTS, sites=[site] if site else []))
-        query = source.query().where(at.created_at <= int(until))
+        # SQLite finds its place in the index by the time alone.
+        query = source.query().where(at.created_at <= int(until if before is None else min(until, before[0])))
         if before is not None:
             query = query.where(tuple_(*order) < tuple_(*map(literal, before)))
         return self._items(query.order_by(*(column.desc() for column in order)).limit(PAGE_ROWS))
