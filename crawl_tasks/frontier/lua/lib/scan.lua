@@ -12,6 +12,8 @@
 -- EXPORTS: begin_list_page close_scan learn_past
 
 local MOST_BUSY = 5000
+local THIRD = '(%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+)'
+local BUSY = '^' .. THIRD .. ' ' .. THIRD .. ' ' .. THIRD .. '$'  -- the hours of a day: numbers_in() takes three times as long
 local MEAN = 0.5  -- items an hour of a board of which nothing is known
 
 function new_scan() return {items = 0, heat = 0, past = 0, oldest = 0} end
@@ -77,7 +79,7 @@ function meets_goal(pulse, goal) return goal > 0 and pulse.rate > 0 and pulse.me
 
 -- Read the hours of day, and count the posting times of new items.
 local function count_busy(site, hours)
-  local counts, sum = numbers_in(redis.call('HGET', site.key, 'busy')), 0
+  local counts, sum = {string.match(redis.call('HGET', site.key, 'busy') or '', BUSY)}, 0
   if #hours > 0 then
     for _, hour in ipairs(hours) do counts[hour + 1] = (counts[hour + 1] or 0) + 1 end
     for hour = 1, 24 do counts[hour] = counts[hour] or 0; sum = sum + counts[hour] end
