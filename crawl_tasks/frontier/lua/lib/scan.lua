@@ -4,7 +4,7 @@
 -- `pulse` holds "<price> <items> <hours> <rate> <rate found in time>": the site's price, and sums over its boards' histories.
 -- Its rates are those until the next scans.
 -- `busy` holds the items of each hour of day. `scan_at` is the time from which the budget allows one more list request, ms.
--- A board's `history` holds "<items> <hours> <heat> <at> <rate> <interval> <rate until the next scan>", in hours, and `pace`
+-- A board's `history` holds "<items> <hours> <heat> <at> <rate> <interval> <expected rate>", in hours, and `pace`
 -- "<lag in hours> <cost>". An older version wrote no seventh value.
 -- `by_due` orders the boards of such a site by due time, for scans ahead of time. It may name boards that have left, or hold
 -- times that a person has changed since. `boards` alone says which boards are due.
@@ -133,7 +133,7 @@ local function priced_interval(site, id, key, text, least, most, seen, now)
   local pace = {lag = 0, cost = 1}
   if before.at > 0 then pace = paced(before, before.interval, now / HOUR - before.at, seen.reading, seen.is_unchanged) end
   after.interval, after.lag = next_interval(after, terms, pace.cost), pace.lag
-  after.expected = expected_rate(after, after.rate, longest_delay(after))
+  after.expected = expected_rate(after, after.rate, terms.busy, longest_delay(after))
   if before.at > 0 then add_to_pulse(site, id, pulse, before, goal, -1) end
   add_to_pulse(site, id, pulse, after, goal, 1)
   -- A goal that is met with room to spare: the price rises, and requests are spared.
@@ -148,7 +148,7 @@ end
 -- and lengthening by half are in balance.
 local BALANCE = 0.46  -- items a scan, -log(1 - 0.37)
 local function balanced_interval(scan, least, most)
-  local hours = observe({at = 0}, scan, nil, 0).hours
+  local hours = observe({at = 0}, scan, {busy = busy_sums({})}, 0).hours
   return math.floor(math.max(least, math.min(most, BALANCE * HOUR * hours / scan.past)))
 end
 
