@@ -76,7 +76,9 @@ def selector_in(
 
 def _structural(pairs: Sequence[tuple[LexborNode, LexborNode]]) -> Iterator[str]:
     """Yield selectors by positions of elements, as the way from the record to its target in a few records."""
-    ways = dict.fromkeys(tuple(_way(record, target)) for record, target in pairs[:12])
+    tags = dict.fromkeys(str(target.tag) for _, target in pairs)
+    tag = f":is({', '.join(tags)})" if len(tags) > 1 else next(iter(tags))
+    ways = dict.fromkeys(tuple(_way(record, target, tag)) for record, target in pairs[:12])
     for way in list(ways)[:4]:
         for depth in range(1, len(way) + 1):
             part = way[-depth:]
@@ -93,23 +95,31 @@ def _structural(pairs: Sequence[tuple[LexborNode, LexborNode]]) -> Iterator[str]
             yield " > ".join((*above, *(f"{tag}:nth-last-child({place})" for tag, _, _, place in way)))
 
 
-def _way(record: LexborNode, target: LexborNode) -> list[tuple[str, int, int, int]]:
-    """Return tag, position, position among its kind, and position from the end of each element down to the target."""
+def _way(record: LexborNode, target: LexborNode, last: str) -> list[tuple[str, int, int, int]]:
+    """Return tag, position, position among its kind, and position from the end of each element down to the target.
+
+    `last` stands for the target's own tag.
+    """
     steps: list[tuple[str, int, int, int]] = []
     node: LexborNode | None = target
     while node is not None and node.mem_id != record.mem_id and len(steps) < DEEPEST:
         beside = [] if node.parent is None else list(node.parent.iter(include_text=False))
         at = next((place for place, one in enumerate(beside) if one.mem_id == node.mem_id), 0)
         same = sum(one.tag == node.tag for one in beside[: at + 1])
-        steps.append((str(node.tag), at + 1, same, len(beside) - at))
+        steps.append((str(node.tag) if steps else last, at + 1, same, len(beside) - at))
         node = node.parent
     return steps[::-1]
 
 
 def _candidates(nodes: Sequence[LexborNode]) -> Iterator[str]:
     """Yield selectors that could name these elements, the plainest first."""
-    tag = Counter(node.tag for node in nodes).most_common(1)[0][0]
-    alike = [node for node in nodes if node.tag == tag]
+    tags = [str(tag) for tag, _ in Counter(node.tag for node in nodes).most_common()]
+    yield from _of_tag(tags[0], [node for node in nodes if node.tag == tags[0]])
+    if len(tags) > 1:
+        yield from _of_tag(f":is({', '.join(tags)})", nodes)
+
+
+def _of_tag(tag: str, alike: Sequence[LexborNode]) -> Iterator[str]:
     own = [f"{tag}{mark}" for mark in _marks(alike)]
     yield from own
     for above in (1, 2):
@@ -120,13 +130,13 @@ def _candidates(nodes: Sequence[LexborNode]) -> Iterator[str]:
         parent_tag = Counter(node.tag for node in there).most_common(1)[0][0]
         joint = " > " if above == 1 else " "
         for mark in _marks([node for node in there if node.tag == parent_tag]):
-            yield from (f"{parent_tag}{mark}{joint}{one}" for one in (*own, str(tag)))
+            yield from (f"{parent_tag}{mark}{joint}{one}" for one in (*own, tag))
         if above == 1 and parent_tag in _HEADINGS:
-            yield from (f"{parent_tag} > {one}" for one in (*own, str(tag)))
+            yield from (f"{parent_tag} > {one}" for one in (*own, tag))
     places = {place_of(node) for node in alike}
     if len(places) == 1 and tag in ("td", "li", "dd"):
         yield f"{tag}:nth-child({places.pop()})"
-    yield str(tag)
+    yield tag
     outer = Counter(node.parent.tag for node in alike if node.parent is not None).most_common(1)
     yield from (f"{parent} > {tag}" for parent, _ in outer)
 

@@ -96,7 +96,10 @@ class Slots:
             node = next(iter(slot.nodes.values()))
             above = node.parent
             marks = " ".join(filter(None, (_marks(node), _marks(above) if above is not None else "")))
-            score = 2.0 * bool(_PERSON.search(marks)) + 2.0 * bool(PEOPLE.search(node.attributes.get("href") or ""))
+            linked = sum(bool(PEOPLE.search(one.attributes.get("href") or "")) for one in slot.nodes.values())
+            score = 2.0 * bool(_PERSON.search(marks)) + 2.0 * linked / len(texts)
+            # A button is there in most records, where some have other words in its place.
+            score -= max(kinds.values()) / len(texts)
             # A guest has no link, but the box around the name. Of equals the innermost is the name.
             score += (len(texts) - len(kinds)) / len(texts) + len(texts) / len(self.records) + len(slot.path) / 100
             scored.append((score, slot))
@@ -170,8 +173,16 @@ class Slots:
             return False
         if sum(len(text) <= _LONGEST_DATE and _moment(text) is not None for text in texts) * 2 > len(texts):
             return False
-        # `Re: an old lamp` above each reply is a function of the page.
-        return not is_of_author(said, authors) and not is_of_author(said, self._pages)
+        return not is_of_author(said, authors) and not self._is_subject(said)
+
+    def _is_subject(self, said: Mapping[int, str]) -> bool:
+        """Return whether texts are a function of the page: `An old lamp`, and `Re: An old lamp` above each reply."""
+        titles: dict[str, str] = {}
+        for at, text in said.items():
+            page = self._pages.get(at, "")
+            titles[page] = min(titles.get(page, text), text, key=len)
+        there = ((at, text, titles[self._pages.get(at, "")]) for at, text in said.items())
+        return is_of_author({at: title if text.endswith(title) else text for at, text, title in there}, self._pages)
 
     def at(self, path: Path) -> Slot | None:
         """Return the slot at a path."""
@@ -191,7 +202,8 @@ class Slots:
             if not any(texts.values()):
                 continue
             if (often and len(plain) == 1) or (
-                len(texts) >= _FEWEST_OF_AUTHORS and not is_text and is_of_author(texts, authors)
+                len(texts) >= _FEWEST_OF_AUTHORS
+                and ((not is_text and is_of_author(texts, authors)) or (often and self._is_subject(texts)))
             ):
                 found.append(slot)
         return found
@@ -252,7 +264,7 @@ def node_at(record: LexborNode, path: Path) -> LexborNode | None:
         seen: Counter[str] = Counter()
         found = None
         for child in node.iter(include_text=False) if node is not None else ():
-            kind = kind_of(child)
+            kind = _step(child)
             if f"{kind} {seen[kind]}" == step:
                 found = child
             seen[kind] += 1
@@ -270,10 +282,16 @@ def _walk(record: LexborNode, apart: Set[int]) -> Iterator[tuple[Path, LexborNod
         for child in node.iter(include_text=False):
             if child.tag in _UNSEEN or child.mem_id in apart:
                 continue
-            kind = kind_of(child)
+            kind = _step(child)
             inner.append(((*path, f"{kind} {seen[kind]}"), child))
             seen[kind] += 1
         waiting += reversed(inner)
+
+
+def _step(node: LexborNode) -> str:
+    """Return tag and classes. A guest has a span where members have a link to their profile."""
+    is_profile = node.tag == "a" and PEOPLE.search(node.attributes.get("href") or "")
+    return re.sub("^a", "span", kind_of(node)) if is_profile else kind_of(node)
 
 
 def _has_inner(slot: Slot) -> bool:
