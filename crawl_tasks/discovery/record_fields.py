@@ -8,6 +8,7 @@ from functools import partial
 
 from selectolax.lexbor import LexborNode
 
+from crawl_tasks.discovery.boilerplate import begins_with, notes_in
 from crawl_tasks.discovery.record_queries import selector_in
 from crawl_tasks.discovery.slots import MomentSlot, Path, Slot, Slots, is_of_author
 from crawl_tasks.discovery.yaml_rules import scalar
@@ -39,19 +40,26 @@ class FoundFields:
 
 
 def fields_of(named: Sequence[tuple[str, LexborNode]]) -> FoundFields:
-    """Find author, body and moment of records, each with the name of its page."""
+    """Find author, body and moment of records, each with the title of its page.
+
+    Records within, notes of edits, and what begins with the title, as a poll does, are no part of a record: they stand
+    in some records only, and before others of their kind.
+    """
     records = [node for _, node in named]
     mine = {node.mem_id for node in records}
     pages = {at: page for at, (page, _) in enumerate(named)}
-    slots = Slots(records, {inner.mem_id for node in records for inner in node.css("*") if inner.mem_id in mine}, pages)
+    inner = [(page, node) for page, record in named for node in record.css("*")]
+    apart = {node.mem_id for page, node in inner if node.mem_id in mine or begins_with(node, page)}
+    apart |= {note.mem_id for record in records for note in notes_in(record)}
+    slots = Slots(records, apart, pages)
     names = slots.names()
     author = names[0] if names else None
     authors = author.texts() if author else {}
     moments = [one for one in slots.moments() if not is_of_author(one.at, authors)]
     moment = moments[0] if moments else None
-    apart = [*([author] if author else []), *(one.slot for one in slots.moments())]
+    known = [*([author] if author else []), *(one.slot for one in slots.moments())]
     people = set(authors.values())
-    path = slots.body(authors, apart, people.__contains__)
+    path = slots.body(authors, known, people.__contains__)
     again = partial(rules_of, slots, author, moment, path, authors)
     paths = (author.path if author else None, moment.slot.path if moment else None, path)
     return FoundFields(

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from selectolax.lexbor import LexborNode
 
-from crawl_tasks.discovery.links import UUID
+from crawl_tasks.discovery.links import UUID, shared_start
 from crawl_tasks.discovery.repeated_records import DEEPEST, upwards
 
 _HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
@@ -60,7 +60,7 @@ def selector_in(
     if not pairs:
         return None
     best: tuple[int, str] | None = None
-    for css in dict.fromkeys((*_candidates([target for _, target in pairs]), *_structural(pairs))):
+    for css in dict.fromkeys((*_candidates([target for _, target in pairs], is_inner=True), *_structural(pairs))):
         found = [record.css_first(css) for record in records]
         wrong = sum(
             (one is None) != (target is None)
@@ -111,16 +111,16 @@ def _way(record: LexborNode, target: LexborNode, last: str) -> list[tuple[str, i
     return steps[::-1]
 
 
-def _candidates(nodes: Sequence[LexborNode]) -> Iterator[str]:
+def _candidates(nodes: Sequence[LexborNode], *, is_inner: bool = False) -> Iterator[str]:
     """Yield selectors that could name these elements, the plainest first."""
     tags = [str(tag) for tag, _ in Counter(node.tag for node in nodes).most_common()]
-    yield from _of_tag(tags[0], [node for node in nodes if node.tag == tags[0]])
+    yield from _of_tag(tags[0], [node for node in nodes if node.tag == tags[0]], is_inner=is_inner)
     if len(tags) > 1:
-        yield from _of_tag(f":is({', '.join(tags)})", nodes)
+        yield from _of_tag(f":is({', '.join(tags)})", nodes, is_inner=is_inner)
 
 
-def _of_tag(tag: str, alike: Sequence[LexborNode]) -> Iterator[str]:
-    own = [f"{tag}{mark}" for mark in _marks(alike)]
+def _of_tag(tag: str, alike: Sequence[LexborNode], *, is_inner: bool) -> Iterator[str]:
+    own = [f"{tag}{mark}" for mark in _marks(alike, is_inner=is_inner)]
     yield from own
     for above in (1, 2):
         parents = [_above(node, above) for node in alike]
@@ -131,6 +131,9 @@ def _of_tag(tag: str, alike: Sequence[LexborNode]) -> Iterator[str]:
         joint = " > " if above == 1 else " "
         for mark in _marks([node for node in there if node.tag == parent_tag]):
             yield from (f"{parent_tag}{mark}{joint}{one}" for one in (*own, tag))
+        places = {place_of(node) for node in there}
+        if is_inner and above == 1 and len(places) == 1:
+            yield from (f"{parent_tag}:nth-child({min(places)}) > {one}" for one in own)
         if above == 1 and parent_tag in _HEADINGS:
             yield from (f"{parent_tag} > {one}" for one in (*own, tag))
     places = {place_of(node) for node in alike}
@@ -139,6 +142,22 @@ def _of_tag(tag: str, alike: Sequence[LexborNode]) -> Iterator[str]:
     yield tag
     outer = Counter(node.parent.tag for node in alike if node.parent is not None).most_common(1)
     yield from (f"{parent} > {tag}" for parent, _ in outer)
+    yield from (f"{before} + {tag}" for before in _shared_tags([element_beside(node, -1) for node in alike]))
+    yield from (f"{tag}:has(+ {after})" for after in _shared_tags([element_beside(node, 1) for node in alike]))
+
+
+def _shared_tags(nodes: Sequence[LexborNode | None]) -> set[str]:
+    """Return the tag of elements that all have one, and the same."""
+    tags = {str(node.tag) if node is not None else "" for node in nodes}
+    return tags if len(tags) == 1 and "" not in tags else set()
+
+
+def element_beside(node: LexborNode, step: int) -> LexborNode | None:
+    """Return the element before (-1) or after (1) another one."""
+    found = node.prev if step < 0 else node.next
+    while found is not None and not found.is_element_node:
+        found = found.prev if step < 0 else found.next
+    return found
 
 
 def _by_meaning(name: str) -> tuple[bool, bool, int, str]:
@@ -155,7 +174,7 @@ def place_of(node: LexborNode) -> int:
     return place
 
 
-def _marks(nodes: Sequence[LexborNode]) -> Iterator[str]:
+def _marks(nodes: Sequence[LexborNode], *, is_inner: bool = False) -> Iterator[str]:
     """Yield the common marks of these elements: classes of most, itemprop, data attributes."""
     classes = [set((node.attributes.get("class") or "").split()) for node in nodes]
     often = Counter(name for one in classes for name in one)
@@ -168,9 +187,13 @@ def _marks(nodes: Sequence[LexborNode]) -> Iterator[str]:
             yield f"[itemprop='{nodes[0].attributes[name]}']"
         elif (name.startswith("data-") or name == "name") and _PLAIN.fullmatch(name):
             yield f"[{name}]"
-    above = {(node.attributes.get("href") or "").rstrip("/").rpartition("/")[0] for node in nodes}
+    links = [(node.attributes.get("href") or "").rstrip("/") for node in nodes]
+    above = {link.rpartition("/")[0] for link in links}
     if len(above) == 1 and urlsplit(where := above.pop()).path and len(where) > 2 and "'" not in where:
         yield f"[href*='{where}/']"
+    elif is_inner and len(start := re.sub(r"[^/?&=-]*$", "", shared_start(links))) > 2 and "'" not in start:
+        # Not for the links of one page: these may share the key of their board.
+        yield f"[href*='{start}']"
     prefixes = {re.sub(rf"(?:{UUID.pattern}|\d+)$", "", node.attributes.get("id") or "") for node in nodes}
     if len(prefixes) == 1 and _PLAIN.fullmatch(prefix := prefixes.pop()):
         yield f"[id^={prefix}]"
