@@ -142,6 +142,8 @@ def _of_tag(tag: str, alike: Sequence[LexborNode], *, is_inner: bool) -> Iterato
     yield tag
     outer = Counter(node.parent.tag for node in alike if node.parent is not None).most_common(1)
     yield from (f"{parent} > {tag}" for parent, _ in outer)
+    if not is_inner:
+        return
     yield from (f"{before} + {tag}" for before in _shared_tags([element_beside(node, -1) for node in alike]))
     yield from (f"{tag}:has(+ {after})" for after in _shared_tags([element_beside(node, 1) for node in alike]))
 
@@ -191,9 +193,9 @@ def _marks(nodes: Sequence[LexborNode], *, is_inner: bool = False) -> Iterator[s
     above = {link.rpartition("/")[0] for link in links}
     if len(above) == 1 and urlsplit(where := above.pop()).path and len(where) > 2 and "'" not in where:
         yield f"[href*='{where}/']"
-    elif is_inner and len(start := re.sub(r"[^/?&=-]*$", "", shared_start(links))) > 2 and "'" not in start:
-        # Not for the links of one page: these may share the key of their board.
-        yield f"[href*='{start}']"
+    elif is_inner and (start := re.match(r"/[^?\d']+[-?]", shared_start(links))):
+        # No query and no number, which may be those of one board.
+        yield f"[href*='{start[0]}']"
     prefixes = {re.sub(rf"(?:{UUID.pattern}|\d+)$", "", node.attributes.get("id") or "") for node in nodes}
     if len(prefixes) == 1 and _PLAIN.fullmatch(prefix := prefixes.pop()):
         yield f"[id^={prefix}]"

@@ -25,6 +25,7 @@ _LONGEST_NAME, _MOST_WORDS, _LONGEST_DATE = 40, 4, 70
 # The least share of a record's words that its body has: a label or two may stand beside.
 _MOST_OF_IT = 0.9
 _PARAGRAPHS = frozenset(("p", "ul", "ol", "pre", "h2", "h3", "h4", "b", "strong", "em", "i", "a"))
+_IN_TEXTS = _PARAGRAPHS | {"table", "code"}
 # `1 reply` and `2 replies` are labels. Short forums repeat more than two bodies.
 _FEWEST_TEXTS = 3
 # Two authors may each have said the same twice.
@@ -198,7 +199,7 @@ class Slots:
             texts = slot.texts()
             plain = {re.sub(r"\d+", "", text) for text in texts.values()}
             often = len(texts) >= max(3, 0.8 * len(self.records))
-            is_text = slot.path[-1].partition(" ")[0] in _PARAGRAPHS
+            is_text = any(step.partition(" ")[0] in _IN_TEXTS for step in slot.path[len(path) :])
             if not any(texts.values()):
                 continue
             if (often and len(plain) == 1) or (
@@ -216,7 +217,9 @@ def is_of_author(said: Mapping[int, str | int], authors: Mapping[int, str]) -> b
         if at in authors:
             groups[authors[at]].append(text)
     several = [texts for texts in groups.values() if len(texts) > 1]
-    return bool(several) and sum(len(texts) for texts in several) > 2 and all(len(set(one)) == 1 for one in several)
+    # One author may have said the same thrice.
+    is_shown = len(several) > 1 or len(groups) == 1
+    return is_shown and sum(map(len, several)) > 2 and all(len(set(one)) == 1 for one in several)
 
 
 def is_name(text: str) -> bool:
