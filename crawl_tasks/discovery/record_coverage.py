@@ -12,7 +12,7 @@ from crawl_tasks.discovery.links import place_in
 from crawl_tasks.discovery.record_queries import element_beside
 from crawl_tasks.discovery.repeated_records import upwards
 from crawl_tasks.discovery.site_check import FEW, SiteCheck
-from crawl_tasks.discovery.slots import is_name
+from crawl_tasks.discovery.slots import is_name, step_of
 from crawl_tasks.discovery.thread_page import ThreadRecords
 from crawl_tasks.discovery.timestamps import attribute_of, times_in
 from crawl_tasks.model import Parsed, Stage
@@ -113,7 +113,7 @@ def _nameless(records: Sequence[LexborNode], author: Rule | None) -> str | None:
     if author is None or not author.css:
         return None
     found = [record.css_first(author.css) for record in records]
-    places = [None if one is None else place_in(one)[:_NEAR] for one in found]
+    places = [None if one is None else (step_of(one), *place_in(one)[1:_NEAR]) for one in found]
     usual = Counter(place for place in places if place is not None).most_common(1)
     around = {
         place_in(one.parent)[:_NEAR]

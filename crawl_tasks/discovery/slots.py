@@ -267,7 +267,7 @@ def node_at(record: LexborNode, path: Path) -> LexborNode | None:
         seen: Counter[str] = Counter()
         found = None
         for child in node.iter(include_text=False) if node is not None else ():
-            kind = _step(child)
+            kind = step_of(child)
             if f"{kind} {seen[kind]}" == step:
                 found = child
             seen[kind] += 1
@@ -285,13 +285,13 @@ def _walk(record: LexborNode, apart: Set[int]) -> Iterator[tuple[Path, LexborNod
         for child in node.iter(include_text=False):
             if child.tag in _UNSEEN or child.mem_id in apart:
                 continue
-            kind = _step(child)
+            kind = step_of(child)
             inner.append(((*path, f"{kind} {seen[kind]}"), child))
             seen[kind] += 1
         waiting += reversed(inner)
 
 
-def _step(node: LexborNode) -> str:
+def step_of(node: LexborNode) -> str:
     """Return tag and classes. A guest has a span where members have a link to their profile."""
     is_profile = node.tag == "a" and PEOPLE.search(node.attributes.get("href") or "")
     return re.sub("^a", "span", kind_of(node)) if is_profile else kind_of(node)
