@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Sequence
 from zoneinfo import ZoneInfo
@@ -22,6 +23,7 @@ GUESSED = (
 # A longer text with the word "edited" is a post that speaks of edits.
 _LONGEST = 120
 _UTC = ZoneInfo("UTC")
+_SHARE = re.compile(r"\d\W*$")
 
 
 def edited_in(records: Sequence[LexborNode]) -> str | None:
@@ -54,7 +56,10 @@ def _is_quoted(node: LexborNode) -> bool:
     return any(one.tag == "blockquote" or "quote" in (one.attributes.get("class") or "") for one in upwards(node))
 
 
-def begins_with(node: LexborNode, title: str) -> bool:
-    """Return whether the first text in an element is the title of the thread, or an answer to it."""
+def is_subject(node: LexborNode, title: str) -> bool:
+    """Return whether an element is the line above a text, with the thread's title, or a poll below that line."""
     first = next((said for one in node.css("*") if (said := letters(one.text(deep=False)))), "")
-    return bool(title) and bool(first) and first in (letters(title), f"re{letters(title)}")
+    if not first or first not in (letters(title), f"re{letters(title)}"):
+        return False
+    shares = [one for one in node.css("li, tr, label") if _SHARE.search(one.text().strip())]
+    return letters(node.text()) == first or len(shares) > 1

@@ -47,11 +47,20 @@ def on_pages(samples: Sequence[FetchedThread], records: ThreadRecords, nodes: Se
         # A selector for all records is the better one: among a few first posts may be no guest's.
         own = selector_in([one for one, _ in kept], [inner for _, inner in kept]) if kept else None
         for css in filter(None, (in_records(slots, slot), own)):
+            if css == own and _fits_by_chance(slots, slot, css):
+                return None
             if all(_is_first(root, f"{scope} {css}", inner) for root, inner in zip(roots, found, strict=True)):
                 return f"{scope} {css}"
         return selector_in(roots, found, misses=0)
 
     return select
+
+
+def _fits_by_chance(slots: Slots, slot: Slot, css: str) -> bool:
+    """Return whether a selector of first posts finds the slot in most records, and another element in some."""
+    found = [(record.css_first(css), slot.nodes.get(at)) for at, record in enumerate(slots.records)]
+    strays = sum(one is not None and other is not None and one.mem_id != other.mem_id for one, other in found)
+    return 0 < 2 * strays < len(found)
 
 
 def _is_first(root: LexborNode, css: str, target: LexborNode | None) -> bool:

@@ -8,7 +8,7 @@ from functools import partial
 
 from selectolax.lexbor import LexborNode
 
-from crawl_tasks.discovery.boilerplate import begins_with, notes_in
+from crawl_tasks.discovery.boilerplate import is_subject, notes_in
 from crawl_tasks.discovery.record_queries import selector_in
 from crawl_tasks.discovery.slots import MomentSlot, Path, Slot, Slots, is_of_author
 from crawl_tasks.discovery.yaml_rules import scalar
@@ -42,14 +42,14 @@ class FoundFields:
 def fields_of(named: Sequence[tuple[str, LexborNode]]) -> FoundFields:
     """Find author, body and moment of records, each with the title of its page.
 
-    Records within, notes of edits, and what begins with the title, as a poll does, are no part of a record: they stand
-    in some records only, and before others of their kind.
+    Records within, notes of edits, subjects and polls are no part of a record: they stand in some records only, and
+    before others of their kind.
     """
     records = [node for _, node in named]
     mine = {node.mem_id for node in records}
     pages = {at: page for at, (page, _) in enumerate(named)}
     inner = [(page, node) for page, record in named for node in record.css("*")]
-    apart = {node.mem_id for page, node in inner if node.mem_id in mine or begins_with(node, page)}
+    apart = {node.mem_id for page, node in inner if node.mem_id in mine or is_subject(node, page)}
     apart |= {note.mem_id for record in records for note in notes_in(record)}
     slots = Slots(records, apart, pages)
     names = slots.names()

@@ -120,7 +120,7 @@ def _candidates(nodes: Sequence[LexborNode], *, is_inner: bool = False) -> Itera
 
 
 def _of_tag(tag: str, alike: Sequence[LexborNode], *, is_inner: bool) -> Iterator[str]:
-    own = [f"{tag}{mark}" for mark in _marks(alike, is_inner=is_inner)]
+    own = [f"{tag}{mark}" for mark in _marks(alike)]
     yield from own
     for above in (1, 2):
         parents = [_above(node, above) for node in alike]
@@ -139,6 +139,10 @@ def _of_tag(tag: str, alike: Sequence[LexborNode], *, is_inner: bool) -> Iterato
     places = {place_of(node) for node in alike}
     if len(places) == 1 and tag in ("td", "li", "dd"):
         yield f"{tag}:nth-child({places.pop()})"
+    # No query and no number, which may be those of one board.
+    links = [node.attributes.get("href") or "" for node in alike]
+    if is_inner and (start := re.match(r"/[^?\d']+[-?]", shared_start(links))):
+        yield f"{tag}[href*='{start[0]}']"
     yield tag
     outer = Counter(node.parent.tag for node in alike if node.parent is not None).most_common(1)
     yield from (f"{parent} > {tag}" for parent, _ in outer)
@@ -176,7 +180,7 @@ def place_of(node: LexborNode) -> int:
     return place
 
 
-def _marks(nodes: Sequence[LexborNode], *, is_inner: bool = False) -> Iterator[str]:
+def _marks(nodes: Sequence[LexborNode]) -> Iterator[str]:
     """Yield the common marks of these elements: classes of most, itemprop, data attributes."""
     classes = [set((node.attributes.get("class") or "").split()) for node in nodes]
     often = Counter(name for one in classes for name in one)
@@ -189,13 +193,9 @@ def _marks(nodes: Sequence[LexborNode], *, is_inner: bool = False) -> Iterator[s
             yield f"[itemprop='{nodes[0].attributes[name]}']"
         elif (name.startswith("data-") or name == "name") and _PLAIN.fullmatch(name):
             yield f"[{name}]"
-    links = [(node.attributes.get("href") or "").rstrip("/") for node in nodes]
-    above = {link.rpartition("/")[0] for link in links}
+    above = {(node.attributes.get("href") or "").rstrip("/").rpartition("/")[0] for node in nodes}
     if len(above) == 1 and urlsplit(where := above.pop()).path and len(where) > 2 and "'" not in where:
         yield f"[href*='{where}/']"
-    elif is_inner and (start := re.match(r"/[^?\d']+[-?]", shared_start(links))):
-        # No query and no number, which may be those of one board.
-        yield f"[href*='{start[0]}']"
     prefixes = {re.sub(rf"(?:{UUID.pattern}|\d+)$", "", node.attributes.get("id") or "") for node in nodes}
     if len(prefixes) == 1 and _PLAIN.fullmatch(prefix := prefixes.pop()):
         yield f"[id^={prefix}]"
