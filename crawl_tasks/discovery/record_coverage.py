@@ -123,7 +123,7 @@ def _nameless(records: Sequence[LexborNode], author: Rule | None) -> str | None:
     for record, one, place in zip(records, found, places, strict=True):
         if not usual or place == usual[0][0]:
             continue
-        within = {node.mem_id for other in records for node in other.css("*") if _is_above(record, other)}
+        within = {node.mem_id for other in records if _is_above(record, other) for node in other.css("*")}
         inner = [
             node
             for node in record.css("*")
