@@ -216,8 +216,8 @@ def test_a_moment_is_known_in_several_languages(text: str) -> None:
 
 
 def test_later_records_are_of_the_last_kind_in_a_selector() -> None:
-    assert ThreadRecords("ol > li:has(p:nth-child(2) > a)").later == (
-        "ol > li:has(p:nth-child(2) > a) ~ li:has(p:nth-child(2) > a)"
+    assert ThreadRecords("ol > li:has(p:nth-child(2) > a:nth-child(1))").later == (
+        "ol > li:has(p:nth-child(2) > a:nth-child(1)) ~ li:has(p:nth-child(2) > a:nth-child(1))"
     )
 
 
