@@ -24,6 +24,7 @@ from crawl_tasks.urls import origin_of
 
 MOST_STARTS = 3
 _KINDS = {Stage.LIST: "a page of a board", Stage.POST: "a thread", Stage.COMMENT: "a later page of a thread"}
+_MONTH = re.compile(r"/(?:19|20)\d\d(?:[/-](?:0?[1-9]|1[0-2]|[A-Z][a-z]{2,8}))?/?(?:[a-z]+\.html?)?$")
 _LATER = re.compile(r"[?&/](?:page|p|start|offset|skip)[=/-]?\d+|[-/]\d+\.html?$", re.IGNORECASE)
 
 
@@ -65,9 +66,11 @@ def discover(probe: HttpProbe, place: SiteAddress, name: str, engine: str | None
     if not proposed.boards and is_script_frame(discovery.front):
         drawn = discover_drawn(probe, discovery.place, name, contact)
         proposed = replace(drawn, remarks=(*proposed.remarks, *drawn.remarks))
+    url = discovery.place.url
+    if len(proposed.boards) == 1 and proposed.boards[0].url == path_of(url) and _MONTH.search(urlsplit(url).path):
+        raise ParseError(f"{url}: lists the threads of one month or year; give the address of a list of all threads")
     if proposed.boards:
         return proposed
-    url = discovery.place.url
     if asks_for_login(discovery.front):
         raise AccessDenied(
             f"{url} asks for a login and shows guests no boards; `login` in a site file reads them as a member, "
