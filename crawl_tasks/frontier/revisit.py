@@ -26,6 +26,10 @@ at least so many hours, or on a busy site the hours in which a mean board has so
 HOT_WEIGHT: Final = 1.5
 """The weight of hot threads in the price, against 1 for the steady rate."""
 
+HOT_SHARE: Final = 0.4
+"""The share of a board's items that follow hot threads. With it the predicted 95th percentile is within 10 % of the
+true one at all budgets of `make freshness`."""
+
 LEAST_RATE: Final = 1e-4
 """The least mean rate of a site's boards, in items an hour."""
 
@@ -144,8 +148,10 @@ def observe(board: BoardHistory, scan: Scan, terms: SiteTerms, now_h: float) -> 
     """Return the history after a scan."""
     if board.at_h == 0.0:
         # The first scan shows what was posted before: a history as long as the oldest item on the page.
-        watched = HALF_LIFE_H / math.log(2) * (1 - 2 ** (-scan.oldest_h / HALF_LIFE_H))
-        return BoardHistory(scan.past, watched, scan.heat, now_h)
+        oldest_h = max(1e-6, scan.oldest_h)
+        watched = HALF_LIFE_H / math.log(2) * (1 - 2 ** (-oldest_h / HALF_LIFE_H))
+        busy = busy_hours(terms.busy, now_h - oldest_h, oldest_h) / oldest_h
+        return BoardHistory(scan.past, watched * busy, scan.heat, now_h)
     passed = max(0.0, now_h - board.at_h)
     decay = 2 ** (-passed / HALF_LIFE_H)
     return BoardHistory(
@@ -198,6 +204,11 @@ def moved_price(price: float, boards: int, late_h: float, interval_h: float) -> 
     return price * math.exp(step / boards)
 
 
-def fresh_share(rate: float, interval_h: float, goal_h: float) -> float:
-    """Return the items an hour of a board that are found within the goal."""
-    return rate * min(1.0, goal_h / interval_h)
+def expected_rate(board: BoardHistory, rate: float, busy: tuple[float, ...], wait_h: float) -> float:
+    """Return the items an hour that are expected until the next scan, in `wait_h` hours.
+
+    They are more than `rate` in busy hours, and while a thread is hot.
+    """
+    # A hot board is scanned often. Its mean rate alone would give its quiet hours too much weight.
+    hot = board.heat * (1 - math.exp(-wait_h / HOT_H)) / wait_h
+    return rate * busy_hours(busy, board.at_h, wait_h) / wait_h * (1 - HOT_SHARE) + hot * HOT_SHARE
