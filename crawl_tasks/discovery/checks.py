@@ -78,7 +78,8 @@ def _of_lists(site: Site, lists: Sequence[DryRun]) -> Iterator[SiteCheck | None]
         yield from _of_ends(lists)
     addresses = Addresses(site)
     posts = {child.address for one in lists if one.parsed for child in one.parsed.children if child.stage is Stage.POST}
-    linked = [_thread_links(one, addresses, posts) for one in lists] if site.list.format is Format.HTML else []
+    has_links = site.list.format is Format.HTML and site.list.embedded is None
+    linked = [_thread_links(one, addresses, posts) for one in lists] if has_links else []
     # The newest threads, which every page shows, are no rows.
     everywhere = set.intersection(*linked) if len(linked) > 1 else set()
     for one, found in zip(lists, linked, strict=bool(linked)):

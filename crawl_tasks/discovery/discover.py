@@ -58,6 +58,8 @@ class Discovery:
         self.place = replace(place, url=self.front.page.url)
         self.name = name
         self._remarks: list[str] = []
+        if self.place.base != place.base:
+            self._remarks.append(f"{place.base} redirects to {self.place.base}, which is crawled")
 
     def by_preset(self, engine: str | None = None) -> Findings | None:
         """Return the findings of the likeliest preset whose rules find boards and posts, None without one.

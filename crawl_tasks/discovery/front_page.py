@@ -42,12 +42,19 @@ def asks_for_login(front: Document) -> bool:
     return front.root.css_first("input[type=password]") is not None
 
 
+def feed_of(front: Document) -> str | None:
+    """Return the address of the page's feed, None without one."""
+    node = front.root.css_first("link[rel=alternate][type*=rss], link[rel=alternate][type*=atom]")
+    return front.absolute(node.attributes.get("href") or "") if node is not None else None
+
+
 def doors_of(front: Document) -> tuple[str, ...]:
-    """Return the targets of links called a forum, as a portal has them, those on the same host first."""
+    """Return the targets of frames, and of links called a forum, as a portal has them, those on the same host first."""
     found = []
-    for node in front.root.css("a[href]"):
-        url = front.absolute(node.attributes.get("href") or "")
-        if url is not None and url != front.page.url and _DOOR.search(" ".join(node.text().split())[:40]):
+    for node in front.root.css("a[href], frame[src]"):
+        url = front.absolute(node.attributes.get("href") or node.attributes.get("src") or "")
+        is_door = node.tag == "frame" or _DOOR.search(" ".join(node.text().split())[:40])
+        if url is not None and url != front.page.url and is_door:
             found.append(url)
     own = origin_of(front.page.url)
     return tuple(sorted(dict.fromkeys(found), key=lambda url: origin_of(url) != own))[:MOST_DOORS]

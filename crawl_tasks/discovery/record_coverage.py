@@ -36,6 +36,7 @@ def coverage_checks(site: Site, trials: Sequence[DryRun]) -> Iterator[SiteCheck]
             or one.page is None
             or one.parsed is None
             or site.stages[one.request.stage].format != Format.HTML
+            or site.stages[one.request.stage].embedded is not None
         ):
             continue
         record, mark = rules.record, rules.fields.get("title" if one.request.stage is Stage.LIST else "created_at")

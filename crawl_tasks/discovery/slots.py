@@ -228,6 +228,8 @@ def is_name(text: str) -> bool:
         0 < len(text) <= _LONGEST_NAME
         and len(text.split()) <= _MOST_WORDS
         and any(char.isalpha() for char in text)
+        # `[source]` is a button.
+        and not (text[0] == "[" and text[-1] == "]")
         and not any(char in text for char in "?!:;，。？！：")
         and not (any(char.isdigit() for char in text) and (REPLIES.search(text) or VIEWS.search(text)))
     )

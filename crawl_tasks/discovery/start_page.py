@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from crawl_tasks.discovery.board_scan import trail_of
 from crawl_tasks.discovery.discover import Discovery
 from crawl_tasks.discovery.findings import Findings, site_file
-from crawl_tasks.discovery.front_page import asks_for_login, doors_of
+from crawl_tasks.discovery.front_page import asks_for_login, doors_of, feed_of
 from crawl_tasks.discovery.http_probe import HttpProbe
 from crawl_tasks.discovery.links import path_of
 from crawl_tasks.discovery.page_rendering import discover_drawn, is_script_frame
@@ -24,6 +24,7 @@ from crawl_tasks.urls import origin_of
 
 MOST_STARTS = 3
 _KINDS = {Stage.LIST: "a page of a board", Stage.POST: "a thread", Stage.COMMENT: "a later page of a thread"}
+_MONTH = re.compile(r"/(?:19|20)\d\d(?:[/-](?:0?[1-9]|1[0-2]|[A-Z][a-z]{2,8}))?/?(?:[a-z]+\.html?)?$")
 _LATER = re.compile(r"[?&/](?:page|p|start|offset|skip)[=/-]?\d+|[-/]\d+\.html?$", re.IGNORECASE)
 
 
@@ -65,9 +66,11 @@ def discover(probe: HttpProbe, place: SiteAddress, name: str, engine: str | None
     if not proposed.boards and is_script_frame(discovery.front):
         drawn = discover_drawn(probe, discovery.place, name, contact)
         proposed = replace(drawn, remarks=(*proposed.remarks, *drawn.remarks))
+    url = discovery.place.url
+    if len(proposed.boards) == 1 and proposed.boards[0].url == path_of(url) and _MONTH.search(urlsplit(url).path):
+        raise ParseError(f"{url}: lists the threads of one month or year; give the address of a list of all threads")
     if proposed.boards:
         return proposed
-    url = discovery.place.url
     if asks_for_login(discovery.front):
         raise AccessDenied(
             f"{url} asks for a login and shows guests no boards; `login` in a site file reads them as a member, "
@@ -76,8 +79,11 @@ def discover(probe: HttpProbe, place: SiteAddress, name: str, engine: str | None
     if proposed.remarks:
         raise ParseError(f"{url}: no boards are shown to guests. {'; '.join(proposed.remarks)}")
     where = f", nor behind {' or '.join(links)}" if links else ""
+    feed = feed_of(discovery.front)
+    hint = f"; a board of `kind: feed` reads {feed}, see docs/site-files.md" if feed else ""
     raise ParseError(
         f"{url}: no forum was found here{where}: no boards and no list of threads; give the address of its front page"
+        f"{hint}"
     )
 
 

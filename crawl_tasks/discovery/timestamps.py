@@ -43,13 +43,6 @@ def attribute_of(node: LexborNode) -> str | None:
     return "" if _is_moment(own) else None
 
 
-def moment_of(node: LexborNode) -> int | None:
-    """Return the moment of an element in seconds, as if the forum's clock were in UTC."""
-    own = [node.attributes.get(name) or "" for name in ("datetime", "title")]
-    said = (read_date(text, time.time(), _UTC) for text in (*own, " ".join(node.text().split())) if text)
-    return next((at for at in said if at is not None), None)
-
-
 def _is_moment(text: str) -> bool:
     plain = " ".join(text.split())
     is_short = len(plain) <= _LONGEST_RELATIVE and _RELATIVE.search(plain)

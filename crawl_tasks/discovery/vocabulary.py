@@ -23,7 +23,6 @@ EDITED = re.compile(
     r"|edytowan|отредактир|измен[её]н|编辑|編輯|修改|編集|수정",
     re.IGNORECASE,
 )
-COUNT = re.compile(r"^\W*\d[\d,. ]*\s*(?:k|m|万|萬|千)?\W*$", re.IGNORECASE)
 EMPTY = (
     r"(?i)\bno (?:\w+ )?(?:topics|threads|posts|discussions|questions)\b|nothing here"
     r"|keine (?:themen|beiträge)|aucun (?:sujet|message)|no hay|nessun|нет (?:тем|сообщ)"

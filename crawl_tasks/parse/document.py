@@ -95,18 +95,30 @@ class Document:
 
     @property
     def json(self) -> Json:
-        """The page as JSON.
+        """The page as JSON, or the JSON on the page.
 
         Raises:
             ParseError: The page is not JSON.
         """
         if not self._json:
-            try:
-                self._json.append(loads(self.source))
-            except orjson.JSONDecodeError:
-                begin = self.source[:40].strip()
-                raise ParseError(f"{self.page.url}: is not JSON, it begins with {begin!r}; check format") from None
+            self.embed_json(self.source)
         return self._json[0]
+
+    def embed_json(self, text: str) -> None:
+        """Take the JSON of a text on the page in place of the page's own.
+
+        Raises:
+            ParseError: The text is not JSON.
+        """
+        try:
+            self._json = [loads(text)]
+        except orjson.JSONDecodeError:
+            begin = text[:40].strip()
+            raise ParseError(f"{self.page.url}: is not JSON, it begins with {begin!r}; check format") from None
+
+    def embed_html(self, text: str) -> None:
+        """Take a text of the page's JSON as its HTML. The JSON stays."""
+        self._source, self._is_utf8, self._tree, self._xml = text, False, None, None
 
     @property
     def linked(self) -> list[Json]:

@@ -12,7 +12,7 @@ from crawl_tasks.parse.document import Document
 from crawl_tasks.parse.hooks import load_hook
 from crawl_tasks.parse.hub import HubReader
 from crawl_tasks.parse.listing import ListReader
-from crawl_tasks.parse.rules.compile import Where, compile_test
+from crawl_tasks.parse.rules.compile import Where, compile_embedded, compile_test
 from crawl_tasks.parse.thread import CommentPageReader, PostReader, thread_pager
 from crawl_tasks.sites.schema import Site
 from crawl_tasks.sites.stages import CommentSpec, Format, StageSpec
@@ -28,6 +28,10 @@ class SiteParser:
         self.site = site
         self._context = ParseContext(site)
         self._walls = {stage: self._walls_of(spec) for stage, spec in site.stages.items()}
+        want = self._context.want()
+        self._embedded = {
+            stage: compile_embedded(spec.embedded, want) for stage, spec in site.stages.items() if spec.embedded
+        }
         self._hubs = HubReader(self._context)
         self._readers: dict[Stage, Read] = {stage: self._reader(stage, spec) for stage, spec in site.stages.items()}
 
@@ -52,6 +56,8 @@ class SiteParser:
         document = Document(page, self.site.encoding, self.site.drop_params)
         if request.stage is Stage.LIST and request.key in self._hubs.kinds:
             return self._hubs.read(request, document)
+        if request.stage in self._embedded:
+            self._embedded[request.stage](document)
         gone, login = self._walls[request.stage]
         if gone is not None and gone(_top(document, self.site.stages[request.stage]), document):
             raise Gone(f"{request.site}: {request.stage}: gone_when was found; {request.address}")

@@ -108,8 +108,9 @@ class PostReader:
         if not first or values.get("reply_count") == 0:
             return ()
         if self._by_link:
-            # A link leads to the second page only, so such a thread is walked from there every time.
-            return (2,) if pages is not None and pages.link else ()
+            # A link leads to the second page only, so such a thread is walked from there every time, or from the first
+            # page where that is no part of the post page.
+            return (first,) if first == 1 or (pages is not None and pages.link) else ()
         if self._pager is None or pages is None:
             return (max(first, tail),)
         if self._pager.counts and pages.count is not None:

@@ -16,7 +16,6 @@ from crawl_tasks.sites.validation_errors import site_complaints
 from crawl_tasks.sites.yaml_tree import Tree, Value, read_yaml
 
 MAX_FILE_BYTES = 256 * 1024
-_SUFFIXES = (".yaml", ".yml")
 _OURS = frozenset({"named_boards", "board_list"})
 """Keys of the published site that no file has."""
 
@@ -42,25 +41,6 @@ def load_site(path: str | os.PathLike[str]) -> Site:
     except UnicodeDecodeError as error:
         raise SiteError(f"{source}: is not UTF-8 at byte {error.start}; save it as UTF-8") from None
     return parse_site(text, source)
-
-
-def load_sites(directory: str | os.PathLike[str]) -> dict[str, Site]:
-    """Return the sites of all `*.yaml` and `*.yml` files of a directory, by site name.
-
-    Raises:
-        SiteError: A file is wrong, or two sites have the same name.
-    """
-    try:
-        paths = sorted(path for path in Path(directory).iterdir() if path.suffix in _SUFFIXES and path.is_file())
-    except OSError as error:
-        raise SiteError(f"{os.fspath(directory)}: cannot be read: {error.strerror}; check the path") from None
-    found: dict[str, tuple[Site, Path]] = {}
-    for path in paths:
-        site = load_site(path)
-        if site.name in found:
-            raise SiteError(f"{path}: name: {site.name!r} is already {found[site.name][1]}; rename one of them")
-        found[site.name] = (site, path)
-    return {name: site for name, (site, _) in found.items()}
 
 
 def parse_site(text: str, source: str) -> Site:

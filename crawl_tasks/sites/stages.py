@@ -123,6 +123,11 @@ class StageSpec(Part):
         default=Format.HTML,
         description="html, json for an API, or json-ld for what a page says of itself: `json` rules read a list of it.",
     )
+    embedded: Pattern | None = Field(
+        default=None,
+        description="What is read in place of the answer: HTML in JSON (format html, `{json: html}`), "
+        "or JSON in a page (format json, `script#state`).",
+    )
     fields: Fields = Field(
         default={}, description="Name of a field: rule. Names the model does not know are kept as extra."
     )
@@ -159,11 +164,19 @@ class StageSpec(Part):
             raise ValueError("total needs per_page, the number of records on a full page")
         if self.first_address is not None and self.address is None:
             raise ValueError("first_address needs address, the form of the other pages")
+        if self.embedded is not None:
+            keys, is_json = self.embedded.model_fields_set, self.format is Format.JSON
+            if self.format is Format.JSON_LD or not keys <= ({"css", "attr", "regex"} if is_json else {"json_path"}):
+                raise ValueError(
+                    "embedded is {json: ...} where format is html, and css, attr or regex where it is json"
+                )
         for name, rule in self.rules():
             reads_html = rule.xpath or (rule.json_path is None and (rule.css or rule.attr or rule.drop))
+            if name == "embedded":
+                continue
             if self.format is Format.JSON and reads_html:
                 raise ValueError(f"{name} reads HTML, but format is json; use json: (JMESPath) or regex:")
-            if self.format is Format.HTML and rule.json_path is not None:
+            if self.format is Format.HTML and rule.json_path is not None and self.embedded is None:
                 raise ValueError(f"{name} reads JSON, but format is html; say format: json, or use css")
         return self
 

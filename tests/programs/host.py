@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Protocol
 from urllib.parse import parse_qsl, unquote, urlsplit
 
@@ -80,9 +81,10 @@ def moved(target: str, status: int = 301) -> Answer:
 
 @contextmanager
 def served(
-    program: Program, below: str = "", *, port: int = 0, robots: str = "User-agent: *\nDisallow: /admin/\n"
-) -> Iterator[Host]:
-    """Serve a forum below a path, on a free port unless one is named."""
+    program: Program, below: str = "", *, port: int = 0, robots: str = "User-agent: *\nDisallow: /admin/\n",
+    certificate: Path | None = None,
+) -> Iterator[Host]:  # fmt: skip
+    """Serve a forum below a path, on a free port unless one is named, over TLS if it has a certificate."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -111,6 +113,6 @@ def served(
 
     server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
     server.daemon_threads = True
-    with serving(server) as url:
+    with serving(server, certificate) as url:
         host = Host(f"{url}{below}")
         yield host

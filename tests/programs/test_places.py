@@ -84,6 +84,33 @@ def test_what_is_no_forum_for_us_is_one_line(
     assert not (tmp_path / "sites").exists()
 
 
+def archive(ask: Ask) -> Answer:
+    """Answer as an archive by month, whose threads stand on a page each."""
+    post = "<div class=m id=m{0}><b class=who>{1}</b> <time>2024-05-{2:02d} 10:{3:02d}</time><p class=say>words {0} of the lamp"
+    names = ("ann", "bob", "carl")
+    if ask.path in ("/talk/2024/05/", "/talk/all/"):
+        rows = [
+            f"<li><a href=/talk/t/{n}/>Thread of the lamp {n}</a> <b>{names[n % 3]}</b> <time>2024-05-{n:02d} 10:00</time>"
+            for n in range(1, 15)
+        ]
+        return page(f"<title>May</title><ul>{''.join(rows)}</ul>")
+    if ask.path.startswith("/talk/t/"):
+        n = int(ask.path.split("/")[3])
+        said = [post.format(n * 10 + turn, names[(n + turn) % 3], n, turn) for turn in range(1 + n % 5)]
+        return page(f"<h1>Thread of the lamp {n}</h1>{'</div>'.join(said)}</div>")
+    return page("no", 404)
+
+
+def test_a_month_of_an_archive_is_not_taken_for_the_whole(tmp_path: Path) -> None:
+    with served(Place(archive)) as host:
+        month = run("new", f"{host.url}/talk/2024/05/", "--name", "month", home=tmp_path)
+        whole = run("new", f"{host.url}/talk/all/", "--name", "whole", home=tmp_path)
+
+    assert month.exit_code == Exit.FAILURES
+    assert "lists the threads of one month or year; give the address of a list of all threads" in month.stderr
+    assert whole.exit_code == Exit.OK, whole.stderr
+
+
 def test_a_forum_whose_robots_txt_shuts_us_out_is_said_to(tmp_path: Path) -> None:
     with served(FORUM, robots="User-agent: *\nDisallow: /\n") as host:
         result = run("new", host.url, "--name", "club", home=tmp_path)

@@ -15,6 +15,7 @@ from crawl_tasks.discovery.record_fields import fields_of
 from crawl_tasks.discovery.record_queries import selector_in
 from crawl_tasks.discovery.repeated_records import find_rows
 from crawl_tasks.discovery.reply_counts import count_rules, replies_in
+from crawl_tasks.discovery.slots import Slots
 from crawl_tasks.discovery.thread_page import FetchedThread, ThreadRecords, comment_hypotheses
 from crawl_tasks.discovery.thread_rules import FirstPost, thread_rules
 from crawl_tasks.discovery.timestamps import times_in
@@ -138,6 +139,14 @@ def test_functions_of_the_author_and_of_the_page_are_no_part_of_a_body() -> None
     assert "author: 'div.card div.side > b'" in "\n".join(found.lines)
     assert "body: {css: div.card div.x," in "\n".join(found.lines)
     assert {row: one.replies for row, one in found.first.items()} == {1: 6, 2: 3, 3: 4}
+
+
+def test_a_button_in_brackets_is_no_author() -> None:
+    links = ("<a>[link]</a><a>[source]</a>", "<a>[source]</a><a>[edit]</a>")
+    said = [f"<p><a>{['ann', 'bob', 'carl'][n % 3]}</a>{links[n % 4 == 0]}</p>" for n in range(12)]
+    document = page("".join(said))
+
+    assert [slot.path[-1] for slot in Slots(find_all(document.root, "p")).names()] == ["a 0"]
 
 
 def test_a_moment_before_the_records_is_that_of_a_post_apart() -> None:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import shutil
 import socket
 import ssl
-import subprocess
 import threading
 import time
 from collections.abc import Iterator
@@ -22,6 +20,7 @@ from crawl_tasks.fetch.fetcher import build_client
 from crawl_tasks.fetch.http_client import Client, Limits
 from crawl_tasks.fetch.requests.client import RequestsClient
 from crawl_tasks.fetch.requests.watchdog import Watchdog
+from tests.serving import signed_for
 from tests.unit.hostile_server import HostileServer, page
 from tests.waiting import eventually
 
@@ -33,24 +32,6 @@ ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\npage"
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A certificate for forum.example, signed by itself, with its key."""
     return signed_for(2, tmp_path_factory.mktemp("tls"))
-
-
-def signed_for(days: int, directory: Path) -> Path:
-    """Make a certificate for forum.example that holds for so many days, fewer than none: it has expired."""
-    openssl = shutil.which("openssl")
-    if openssl is None:
-        pytest.skip("no openssl to make a certificate with")
-    path, ask, names = directory / "forum.pem", directory / "forum.csr", directory / "names"
-    names.write_text("subjectAltName=DNS:forum.example")
-    new_key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", path]
-    for command in (
-        ["req", *new_key, "-subj", "/CN=forum.example", "-out", ask],
-        ["x509", "-req", "-in", ask, "-signkey", path, "-days", str(days), "-extfile", names,
-         "-out", path.with_suffix(".crt")],
-    ):  # fmt: skip
-        subprocess.run([openssl, *command], check=True, capture_output=True)
-    path.write_text(path.read_text() + path.with_suffix(".crt").read_text())
-    return path
 
 
 class SecureServer:

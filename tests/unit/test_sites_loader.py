@@ -10,7 +10,7 @@ from crawl_tasks.errors import ConfigError, SiteError
 from crawl_tasks.model import Stage
 from crawl_tasks.registry.site_registry import secret_headers
 from crawl_tasks.sites.addresses import Addresses, Target
-from crawl_tasks.sites.loader import MAX_FILE_BYTES, load_site, load_sites, parse_site
+from crawl_tasks.sites.loader import MAX_FILE_BYTES, load_site, parse_site
 from crawl_tasks.sites.schema import GuardMode, Order, Site
 from crawl_tasks.sites.site_json import dump_site, read_site
 from crawl_tasks.sites.yaml_tree import read_yaml
@@ -220,22 +220,6 @@ def test_a_byte_order_mark_does_no_harm(tmp_path: Path) -> None:
 def test_a_missing_file_is_told_by_name(tmp_path: Path) -> None:
     with pytest.raises(SiteError, match=r"nowhere\.yaml: cannot be read"):
         load_site(tmp_path / "nowhere.yaml")
-
-
-def test_two_files_with_one_name_are_refused(tmp_path: Path) -> None:
-    for name in ("a.yaml", "b.yaml"):
-        (tmp_path / name).write_text(GOOD)
-
-    with pytest.raises(SiteError, match=r"b\.yaml: name: 'forum' is already .*a\.yaml; rename"):
-        load_sites(tmp_path)
-
-
-def test_a_directory_gives_its_sites_by_name(tmp_path: Path) -> None:
-    (tmp_path / "a.yaml").write_text(GOOD)
-    (tmp_path / "b.yml").write_text(GOOD.replace("name: forum", "name: other"))
-    (tmp_path / "readme.md").write_text("no site")
-
-    assert sorted(load_sites(tmp_path)) == ["forum", "other"]
 
 
 @pytest.mark.parametrize("site", [load_site(DEMO), parse_site(GOOD, "f.yaml")], ids=lambda site: site.name)

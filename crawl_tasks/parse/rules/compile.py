@@ -15,6 +15,7 @@ import jmespath
 from lxml import etree, html
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
+from crawl_tasks.errors import ParseError
 from crawl_tasks.parse.document import Document, find_all, must
 from crawl_tasks.parse.json_ld import Json
 from crawl_tasks.parse.rules.convert import (
@@ -87,6 +88,26 @@ def compile_test(rule: Rule, want: Want, *, at_page: bool = True) -> Callable[[W
         return lambda where, _: isinstance(where, LexborNode) and where.css_first(css) is not None
     read = compile_rule(rule, want, at_page=at_page).read
     return lambda where, document: str(read(where, document) or "").strip().lower() not in FALSE
+
+
+def compile_embedded(rule: Rule, want: Want) -> Callable[[Document], None]:
+    """Return a function that lets a document be read by its embedded part: HTML in JSON, or JSON in HTML."""
+    path = None if rule.json_path is None else jmespath.compile(rule.json_path)
+    shape, css, attr = shape_of(rule, want), rule.css, rule.attr
+
+    def embed(document: Document) -> None:
+        if path is not None:
+            text = path.search(document.json)
+        else:
+            node = document.root.css_first(css) if css else None
+            # The blanks in JSON count, which other rules read as one.
+            raw = document.source if css is None else node and (node.attrs.get(attr) if attr else node.text())
+            text = shape(raw, document) if raw else None
+        if not isinstance(text, str):
+            raise ParseError(f"{document.page.url}: embedded found nothing; mend the rule")
+        (document.embed_json if path is None else document.embed_html)(text)
+
+    return embed
 
 
 def _beside(rule: Rule, want: Want, beside: Beside) -> CompiledRule:
@@ -211,7 +232,8 @@ def _by_json(rule: Rule, shape: Convert, in_html: Reader | None) -> Reader:
     look_up = _lookup(rule.lookup) if rule.lookup else None
 
     def read(where: Where, document: Document) -> Plain:
-        raw = path.search(where)
+        # HTML that stood in an answer of JSON has that answer beside.
+        raw = path.search(document.json if isinstance(where, LexborNode) else where)
         if isinstance(raw, list):
             raw = rule.join.join(str(one) for one in raw if one is not None) if rule.all else (raw[0] if raw else None)
         if look_up is not None and isinstance(raw, str | int):

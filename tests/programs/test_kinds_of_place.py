@@ -1,0 +1,166 @@
+"""Kinds of place that are no forum of boards and threads: each is read right, or refused with the true reason."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import redis
+
+from crawl_tasks.cli.exits import Exit
+from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.registry.site_publisher import publish_site
+from crawl_tasks.sites.loader import load_site
+from tests.frontier.small_crawl import SmallCrawl
+from tests.programs.host import Answer, Ask, page, served
+from tests.programs.test_places import Place
+from tests.programs.test_unknown import QUICK
+from tests.unit.command_line import run
+
+NAMES = ("ann", "Bob Stone", "carl", "dee", "eva")
+DAYS = range(1, 22)
+
+
+def words(number: int) -> str:
+    return f"The lamp of house {number} glows when rain falls on the {number % 7}th street, and nobody knows why."
+
+
+def said(number: int, mark: str = "post") -> str:
+    day = 1 + number % 27
+    return (
+        f"<div class={mark} id=p{number}><b class=who>{NAMES[number % 5]}</b> "
+        f"<time datetime=2024-03-{day:02d}T10:{number % 60:02d}:00Z>day {day}</time><p class=text>{words(number)}</p></div>"
+    )
+
+
+def guest_book(ask: Ask) -> Answer:
+    first = 60 - 20 * (ask.number("page", 1) - 1)
+    more = f"<a href='/?page={ask.number('page', 1) + 1}'>older</a>" if first > 20 else ""
+    entries = "".join(said(n, "entry") for n in range(first, first - 20, -1))
+    return page(f"<title>Guest book</title><h1>Guest book</h1>{entries}{more}") if ask.path == "/" else page("no", 404)
+
+
+def image_board(ask: Ask) -> Answer:
+    part = ask.path.strip("/").split("/")
+    if ask.path == "/":
+        return page("<title>chan</title><ul><li><a href=/b/>Random</a><li><a href=/lamps/>Lamps</a></ul>")
+    if len(part) == 1 and part[0] in ("b", "lamps"):
+        start = 100 if part[0] == "b" else 500
+        threads = [
+            f"<div class=thread>{said(n)}<a href=/{part[0]}/res/{n}.html>Reply</a>{said(n + 1, 'reply')}</div>"
+            for n in range(start, start + 100, 10)
+        ]
+        return page(f"<title>{part[0]}</title>{'<hr>'.join(threads)}")
+    if len(part) == 3 and part[1] == "res":
+        n = int(part[2].removesuffix(".html"))
+        return page(
+            f"<title>{part[0]}</title>{said(n)}{''.join(said(n + turn, 'reply') for turn in range(1, 2 + n % 7))}"
+        )
+    return page("no", 404)
+
+
+def feed_only(ask: Ask) -> Answer:
+    items = "".join(f"<item><title>Lamp {n}</title><link>{ask.base}/a/{n}</link></item>" for n in DAYS)
+    if ask.path == "/":
+        return page(
+            "<title>Notes</title><link rel=alternate type=application/rss+xml href=/feed.xml><h1>Notes</h1><p>By ann."
+        )
+    if ask.path == "/feed.xml":
+        return Answer(
+            f"<?xml version='1.0'?><rss version='2.0'><channel><title>x</title>{items}</channel></rss>",
+            kind="application/rss+xml",
+        )
+    return (
+        page(f"<h1>Lamp {ask.path.split('/')[-1]}</h1>{said(int(ask.path.split('/')[-1]))}")
+        if ask.path.startswith("/a/")
+        else page("no", 404)
+    )
+
+
+def rows(days: bool) -> str:
+    lines = []
+    for n in DAYS:
+        when = f"10:{n:02d}" if days else f"<time>2024-03-{n:02d} 10:{n:02d}</time>"
+        lines.append(
+            f"<h3>{n} March 2024</h3>" * days
+            + f"<li><a href=/t/{n}.html>Lamps of the house {n}</a> by <b>{NAMES[n % 5]}</b> <i>{when}</i></li>"
+        )
+    return f"<title>Lamps</title><h1>Lamps</h1><div class=list>{''.join(lines)}</div>"
+
+
+def thread_of(ask: Ask) -> Answer:
+    n = int(ask.path.split("/")[-1].removesuffix(".html"))
+    posts = "".join(said(n * 20 + turn) for turn in range(1 + n % 6))
+    return page(f"<title>x</title><h1>Lamps of the house {n}</h1>{posts}")
+
+
+def frames(ask: Ask) -> Answer:
+    if ask.path == "/":
+        return page("<title>Forum</title><frameset cols=20,80><frame src=/menu.html><frame src=/list.html></frameset>")
+    if ask.path == "/menu.html":
+        return page("<a href=/list.html target=main>Lamps</a>")
+    return (
+        page(rows(days=False))
+        if ask.path == "/list.html"
+        else thread_of(ask)
+        if ask.path.startswith("/t/")
+        else page("no", 404)
+    )
+
+
+def days_as_headings(ask: Ask) -> Answer:
+    return (
+        page(rows(days=True)) if ask.path == "/" else thread_of(ask) if ask.path.startswith("/t/") else page("no", 404)
+    )
+
+
+def tree(ask: Ask) -> Answer:
+    def below(n: int, depth: int) -> str:
+        inner = f"<ul>{below(n + 1, depth + 1)}</ul>" if depth < n % 4 else ""
+        return f"<li><a href=/m/{n}.html>{'Re: ' * bool(depth)}Lamps {n - depth}</a> <i>{NAMES[n % 5]}</i>{inner}</li>"
+
+    if ask.path == "/":
+        return page(f"<title>Archive by thread</title><ul>{''.join(below(10 * n, 0) for n in DAYS)}</ul>")
+    n = int(ask.path.split("/")[-1].removesuffix(".html") or 0) if ask.path.startswith("/m/") else 0
+    return page(f"<h1>Lamps {n - n % 10}</h1>{said(n)}") if n else page("no", 404)
+
+
+REFUSED: dict[Callable[[Ask], Answer], str] = {
+    guest_book: "no boards and no list of threads",
+    image_board: "no boards and no list of threads",
+    feed_only: "no list of threads; give the address of its front page; a board of `kind: feed` reads {}/feed.xml",
+    tree: "threads have comments: none was read in 8 threads",
+}
+READ = {frames: "its forum begins at {}/list.html", days_as_headings: "boards    1"}
+
+
+@pytest.mark.parametrize("answer", REFUSED, ids=lambda one: one.__name__)
+def test_a_place_of_another_kind_is_refused_with_its_reason(answer: Callable[[Ask], Answer], tmp_path: Path) -> None:
+    with served(Place(answer)) as host:
+        result = run("new", host.url, "--name", "place", home=tmp_path)
+
+    assert result.exit_code == Exit.FAILURES
+    assert REFUSED[answer].format(host.url) in result.stderr
+
+
+@pytest.mark.parametrize("answer", READ, ids=lambda one: one.__name__)
+def test_a_list_in_a_frame_or_below_days_is_read_right(
+    answer: Callable[[Ask], Answer], tmp_path: Path, client: redis.Redis, frontier: Frontier
+) -> None:
+    with served(Place(answer)) as host:
+        result = run("new", host.url, "--name", "demo", home=tmp_path)
+        assert result.exit_code == Exit.OK, result.stderr
+        crawl = SmallCrawl(client, frontier, host)
+        site = load_site(tmp_path / "sites" / "demo.yaml")
+        publish_site(frontier, site.model_copy(update={"gate": QUICK}), contact=None)
+        crawl.scan()
+
+    assert READ[answer].format(host.url) in result.stderr
+    items = crawl.items()
+    posts = {(one.title, one.author, one.body) for page in items for one in page.posts if one.body}
+    replies = {(one.post_id, one.author, one.body) for page in items for one in page.comments}
+    assert posts == {(f"Lamps of the house {n}", NAMES[0], words(n * 20)) for n in DAYS}
+    assert replies == {
+        (str(n), NAMES[(n * 20 + turn) % 5], words(n * 20 + turn)) for n in DAYS for turn in range(1, 1 + n % 6)
+    }
