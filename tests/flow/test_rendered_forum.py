@@ -14,6 +14,7 @@ import pytest
 
 from crawl_tasks.cli.exits import Exit
 from crawl_tasks.fetch.browser import missing
+from crawl_tasks.model import Stage
 from crawl_tasks.registry.site_publisher import board_terms, publish_site, terms_of
 from crawl_tasks.sites.loader import parse_site
 from crawl_tasks.sites.site_json import dump_site
@@ -31,6 +32,7 @@ GROW = b"""<html><body><script>const more = () => {
   for (let n = 0; n < 40; n++) document.body.append('x'.repeat(1 << 20) + Math.random());
   setTimeout(more, 1);
 }; more()</script></body></html>"""
+JPEG = b"\xff\xd8\xff"
 KILLS = int(os.environ.get("RENDER_KILLS", "4"))
 
 
@@ -121,6 +123,25 @@ def test_new_finds_the_api_that_pages_ask_for_and_its_file_reads_all_of_it(world
     assert "the rules read the API that these ask" in found.stderr
     assert not site.rendered
     assert_all_stored(world, forum)
+    forum.server.stop()
+
+
+def test_a_parked_page_keeps_its_screenshot_for_failed_show(world: World) -> None:
+    forum = ScriptForum(threads=1)
+    broken = forum.site().replace("title: h1.title,", "title: {css: h2.renamed, required: true},")
+    publish_site(world.frontier, parse_site(broken, "demo.yaml"), contact=None)
+    world.worker("all", "render,list,detail,store", "-c", "2")
+    world.crawl()
+
+    eventually(lambda: world.frontier.kept_pages.kept("demo", Stage.POST))
+    [kept] = world.frontier.kept_pages.kept("demo", Stage.POST)
+    shown = run("failed", "show", "--site", "demo", str(kept.rid), home=world.directory, redis_url=world.server.url,
+                redis_prefix="crawl")  # fmt: skip
+
+    picture = world.directory / "state" / "screenshots" / f"demo-{kept.rid}.jpg"
+    assert f"screenshot, written to {picture}" in shown.stdout, shown.output
+    assert picture.read_bytes() == kept.screenshot
+    assert kept.screenshot.startswith(JPEG)
     forum.server.stop()
 
 

@@ -350,6 +350,32 @@ def test_many_pages_get_a_fresh_browser_in_between(
     eventually(lambda: not seen[0] & chromiums())
 
 
+# ---- Screenshots -------------------------------------------------------------------------------------------------
+
+
+def test_a_screenshot_shows_the_document_that_rules_read_and_runs_no_script(
+    draw: Draw, fetcher: Fetcher, forum: HostileServer
+) -> None:
+    drawn = draw("tell('password1'); fetch('/again').catch(() => 0)")
+    hidden = drawn._replace(body=drawn.body.replace(b"password1", b"***"))
+    asked = forum.paths()
+    later = b"<script>document.body.textContent = 'password1'</script>"
+
+    shown, other = fetcher.screenshot(hidden, "forum"), fetcher.screenshot(drawn, "forum")
+
+    assert shown.startswith(b"\xff\xd8\xff")
+    assert shown != other
+    assert fetcher.screenshot(hidden._replace(body=hidden.body + later), "forum") == shown
+    assert forum.paths() == asked
+
+
+def test_a_page_that_was_not_drawn_and_one_that_is_no_document_have_no_screenshot(draw: Draw, fetcher: Fetcher) -> None:
+    drawn = draw("tell('x')")
+
+    assert fetcher.screenshot(drawn._replace(is_rendered=False), "forum") == b""
+    assert fetcher.screenshot(drawn._replace(headers={"content-type": "application/json"}), "forum") == b""
+
+
 # ---- Rules of the site file ----------------------------------------------------------------------------------------
 
 LATE = "setTimeout(() => document.body.insertAdjacentHTML('beforeend', '<i class=late>late</i>'), 1500);"
