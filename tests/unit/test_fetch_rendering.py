@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import socket
+import subprocess
+import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from pathlib import Path
 
 import psutil
 import pytest
@@ -19,6 +25,7 @@ from tests.waiting import eventually
 
 pytestmark = pytest.mark.skipif(bool(browser.missing()), reason=browser.missing())
 
+ROOT = Path(__file__).parents[2]
 AGENT = "testbot/1.0 (+https://example.com)"
 DRAW = """<!doctype html><meta charset=utf-8><body><p id=told></p><script>
 const tell = text => { document.getElementById('told').append(text + ';') };
@@ -320,6 +327,50 @@ def test_a_browser_that_is_killed_costs_the_page_and_no_other(draw: Draw, forum:
         draw("fetch('/kill')", quiet_s=5.0)
 
     assert told(draw("tell('alive')")) == ["alive"]
+
+
+# Draws a page, and prints of each process of pages whether it has a filter of system calls and processes of its own.
+DRAW_ALONE = """
+import time, psutil
+from crawl_tasks.fetch.browser import Browser
+from crawl_tasks.fetch.browser_page import BrowserPage, PageAnswer
+from crawl_tasks.fetch.fetch_policy import RenderPolicy
+from crawl_tasks.fetch.throttle import NO_THROTTLE, Clock
+
+def answer(request):
+    for process in psutil.Process().children(recursive=True):
+        if "--type=renderer" in " ".join(process.cmdline()):
+            with open(f"/proc/{process.pid}/status") as file:
+                said = dict(line.split(":", 1) for line in file)
+            print("apart" if said["Seccomp"].split() == ["2"] and len(said["NSpid"].split()) > 1 else "open")
+    return PageAnswer(200, {"content-type": "text/html"}, b"<p>drawn")
+
+browser = Browser()
+page = BrowserPage("http://forum.test/", "x", RenderPolicy(), Clock(time.monotonic() + 60, NO_THROTTLE), 1 << 20)
+print(browser.draw(page, answer))
+browser.close()
+"""
+
+
+def test_a_browser_of_a_user_without_rights_has_its_sandbox() -> None:
+    as_nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] if os.geteuid() == 0 else []
+    if as_nobody and shutil.which("setpriv") is None:
+        pytest.skip("root cannot become another user here")
+    home = Path(tempfile.mkdtemp(dir="/tmp"))
+    home.chmod(0o777)
+    environment = os.environ | {"HOME": str(home), "TMPDIR": str(home), "PYTHONPATH": str(ROOT)}
+
+    drawn = subprocess.run(
+        [*as_nobody, sys.executable, "-c", DRAW_ALONE], env=environment, cwd=home, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+    shutil.rmtree(home, ignore_errors=True)
+
+    if "finds no sandbox here" in drawn.stderr or "Permission denied" in drawn.stderr:
+        pytest.skip("the kernel or the place of this checkout gives other users no sandbox")
+    assert "drawn" in drawn.stdout, drawn.stderr
+    assert "apart" in drawn.stdout
+    assert "open" not in drawn.stdout
 
 
 def chromiums() -> set[int]:
