@@ -34,6 +34,8 @@ MOST_PROCESS_BYTES: Final = 1 << 30
 """The size of the largest process of Chromium. A page that needs more is ended."""
 WATCH_EVERY_S: Final = 0.5
 CLOSE_S: Final = 5.0
+LAUNCH_S = 30.0
+"""The time for the start of Chromium, after which the next page tries again: a driver that was killed never answers."""
 
 # The resolver refuses every name and address, and what asks the proxy first cannot find that either.
 _NO_NETWORK = (
@@ -64,9 +66,10 @@ def _program() -> str | None:
 class _Process:
     """One Chromium with its driver, in the browser's thread."""
 
-    def __init__(self, playwright: Playwright, chromium: Chromium) -> None:
+    def __init__(self, playwright: Playwright, chromium: Chromium, drivers: set[psutil.Process]) -> None:
         self.playwright = playwright
         self.chromium = chromium
+        self.drivers = drivers
         self.drawn = self.open = 0
         self.is_stuck = False
 
@@ -78,7 +81,10 @@ class _Process:
     async def end(self) -> None:
         """End the driver, which ends Chromium when its pipe closes, also one that does not answer any more."""
         self.is_stuck = True
-        await asyncio.wait_for(self.playwright.stop(), CLOSE_S)
+        try:
+            await asyncio.wait_for(self.playwright.stop(), CLOSE_S)
+        finally:
+            _kill(self.drivers)
 
 
 class Browser:
@@ -155,8 +161,6 @@ class Browser:
         except CrawlError:
             raise
         except Exception as error:  # noqa: BLE001 (the driver's: a lost connection, a closed page)
-            if process is not None and context is None:
-                process.is_stuck = True
             raise BrowserFailed(f"{page.url}: {_reason(error)}") from None
         finally:
             page.end()
@@ -196,15 +200,16 @@ class Browser:
                 if not process.open:
                     self._spawn(process.end())
         if task is None:
-            task = self._launched = asyncio.ensure_future(self._launch())
+            task = self._launched = asyncio.ensure_future(asyncio.wait_for(self._launch(), LAUNCH_S))
         # Shielded: the page that came first may be over before Chromium is there for the others.
         return await asyncio.shield(task)
 
     async def _launch(self) -> _Process:
         from playwright.async_api import async_playwright  # noqa: PLC0415 (0.2 s, and only where pages are drawn)
 
-        playwright = await async_playwright().start()
+        before = _drivers()
         try:
+            playwright = await async_playwright().start()
             chromium = await playwright.chromium.launch(
                 executable_path=_program(),
                 args=list(_ARGUMENTS),
@@ -214,14 +219,16 @@ class Browser:
                 handle_sighup=False,
             )
         except BaseException:
-            self._spawn(playwright.stop())
+            _kill(_drivers() - before)
             raise
-        return _Process(playwright, chromium)
+        return _Process(playwright, chromium, _drivers() - before)
 
     async def _dispose(self, process: _Process, context: BrowserContext | None) -> None:
         try:
-            if context is not None:
-                await asyncio.wait_for(context.close(), CLOSE_S)
+            # A page without a context, perhaps cancelled at its deadline, says nothing of the driver. A new one does.
+            if context is None:
+                context = await asyncio.wait_for(process.chromium.new_context(), CLOSE_S)
+            await asyncio.wait_for(context.close(), CLOSE_S)
         except Exception:  # noqa: BLE001 (whatever keeps a page from closing, its Chromium goes with it)
             process.is_stuck = True
         process.open -= 1
@@ -264,6 +271,23 @@ def _reason(error: Exception) -> str:
     if "No usable sandbox" in str(error):
         return "Chromium finds no sandbox here; CRAWL_RENDER_SANDBOX=0 where a container is the sandbox"
     return f"the browser ended the page: {str(error).partition(chr(10))[0][:200]}"
+
+
+def _drivers() -> set[psutil.Process]:
+    """Return the drivers of this process, each of which has a Chromium."""
+    found = set()
+    for process in psutil.Process().children():
+        with suppress(psutil.Error):
+            found |= {process} if "run-driver" in process.cmdline() else set()
+    return found
+
+
+def _kill(drivers: set[psutil.Process]) -> None:
+    """Kill drivers that were asked to end and did not, with what they started."""
+    for driver in drivers:
+        with suppress(psutil.Error):
+            for process in (*driver.children(recursive=True), driver):
+                process.kill()
 
 
 def _end_large_processes() -> None:

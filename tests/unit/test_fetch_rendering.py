@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -327,6 +328,49 @@ def test_a_browser_that_is_killed_costs_the_page_and_no_other(draw: Draw, forum:
         draw("fetch('/kill')", quiet_s=5.0)
 
     assert told(draw("tell('alive')")) == ["alive"]
+
+
+def stop_processes(over: threading.Event) -> None:
+    """Stop every process below this one, so that none answers any more, until it is over."""
+    while not over.wait(0.002):
+        for process in psutil.Process().children(recursive=True):
+            with suppress(psutil.Error):
+                process.suspend()
+
+
+@pytest.mark.parametrize("is_started", [True, False], ids=["at work", "as it starts"])
+def test_a_driver_that_answers_no_more_costs_a_page_and_the_next_gets_a_fresh_one(
+    draw: Draw, fetcher: Fetcher, monkeypatch: pytest.MonkeyPatch, *, is_started: bool
+) -> None:
+    monkeypatch.setattr(browser, "LAUNCH_S", 2.0)
+    if is_started:
+        draw()
+    else:
+        fetcher.close()
+        fetcher._rendering = None
+    over = threading.Event()
+    stopping = threading.Thread(target=stop_processes, args=(over,))
+    stopping.start()
+    with pytest.raises((DeadlineExceeded, BrowserFailed)):
+        draw(deadline_s=3.0)
+    eventually(lambda: not any(map(is_stopped, psutil.Process().children(recursive=True))))
+    over.set()
+    stopping.join()
+
+    eventually(lambda: drawn_again(draw))
+    eventually(lambda: len(chromiums()) == 1)
+
+
+def is_stopped(process: psutil.Process) -> bool:
+    with suppress(psutil.NoSuchProcess):
+        return process.status() == psutil.STATUS_STOPPED
+    return False
+
+
+def drawn_again(draw: Draw) -> bool:
+    with suppress(DeadlineExceeded, BrowserFailed):
+        return told(draw("tell('alive')", deadline_s=10.0)) == ["alive"]
+    return False
 
 
 # Draws a page, and prints of each process of pages whether it has a filter of system calls and processes of its own.
