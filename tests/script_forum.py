@@ -60,21 +60,19 @@ base: {base}
 private_hosts: ["{place}"]
 boards: [1]
 gate: {{window: 2, delay_s: 0, retry_base_s: 0.2}}
+render: {{wait_for: .drawn, quiet_s: 0.1}}
 list:
   address: /list/{{board}}/{{page}}
-  render: &drawn {{wait_for: .drawn, quiet_s: 0.1}}
   record: .thread
   fields: {{post_id: {{attr: data-id}}, title: .title, reply_count: {{attr: data-replies}}}}
   revision: reply_count
   next: a.next
 post:
   address: /post/{{post}}
-  render: *drawn
   fields: {{title: h1.title, author: article .author, created_at: article .created, body: article .body}}
   pages: {{css: .pages, attr: data-pages}}
 comment:
   address: /comment/{{post}}/{{page}}
-  render: *drawn
   first_page: 2
   record: .comment
   fields: {{comment_id: {{attr: data-id}}, author: .author, created_at: .created, body: .body}}

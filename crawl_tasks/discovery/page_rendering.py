@@ -19,7 +19,6 @@ MOST_TEXT = 300
 
 _HIDDEN = re.compile(rb"<(script|style|noscript|template|head)\b.*?</\1\s*>", re.DOTALL | re.IGNORECASE)
 _TAG = re.compile(rb"<[^>]*>")
-_STAGE = re.compile(r"^(list|post|comment):$", re.MULTILINE)
 
 
 def is_script_frame(front: Document) -> bool:
@@ -45,4 +44,4 @@ def discover_drawn(probe: HttpProbe, place: SiteAddress, name: str, contact: str
         told = "the plain pages hold nothing but scripts: the rules read the API that these ask, and need no browser"
         return replace(api, remarks=(*api.remarks, told))
     told = "the plain pages hold nothing but scripts: a browser draws them, as no API was found that tells the same"
-    return replace(found, rules=_STAGE.sub(r"\1:\n  render: true", found.rules), remarks=(*found.remarks, told))
+    return replace(found, rules=f"render: true\n{found.rules}", remarks=(*found.remarks, told))

@@ -264,7 +264,7 @@ def test_a_forum_that_only_scripts_draw_is_read_by_a_browser_and_the_file_says_s
     result = run("new", f"{script_forum.server.base}/", "--name", "ours", home=tmp_path)
 
     site = load_site(tmp_path / "sites" / "ours.yaml")
-    assert site.rendered == (Stage.LIST, Stage.POST, Stage.COMMENT)
+    assert list(site.rendered) == [Stage.LIST, Stage.POST, Stage.COMMENT]
     assert [(board.id, board.title) for board in site.boards] == [("1", "General")]
     assert set(site.list.fields) >= {"post_id", "title", "author", "created_at"}
     assert "a browser draws them, as no API was found that tells the same" in result.stderr
