@@ -106,7 +106,7 @@ def _show_expected(frontier: Frontier, site: str) -> None:
     expected = take_snapshot(frontier, [site]).sites[0].expected
     if expected is None:
         return
-    rates = [(board.rate_h, board.gap_s) for board in Inspector(frontier).boards(site)]
+    rates = [(board.expected_h, board.gap_s) for board in Inspector(frontier).boards(site)]
     median, most = (expected_delay_s(rates, share) for share in (0.5, SHARE))
     if median is not None:
         click.echo(

@@ -62,8 +62,8 @@ class Robots:
         self._lock = threading.Lock()
         self._entries: dict[str, _Entry] = {}
 
-    def check(self, url: str, policy: FetchPolicy, clock: Clock) -> None:
-        """Check an address against the file of its origin.
+    def check(self, url: str, policy: FetchPolicy, clock: Clock) -> bool:
+        """Check an address against the file of its origin. Return whether the file was fetched for that.
 
         Raises:
             RobotsRefused: the file forbids the address.
@@ -71,10 +71,11 @@ class Robots:
                 time, so nothing is allowed for now.
         """
         if not policy.robots:
-            return
-        rules = self._rules(origin_of(url), policy, clock)
+            return False
+        rules, was_fetched = self._rules(origin_of(url), policy, clock)
         if not rules.can_fetch(url, policy.product):
             raise RobotsRefused(f"{origin_of(url)}/robots.txt does not allow {policy.product} to fetch {url}")
+        return was_fetched
 
     def crawl_delay_s(self, url: str, policy: FetchPolicy) -> float | None:
         """Return the known Crawl-delay for us in seconds, without a request to the site."""
@@ -83,18 +84,18 @@ class Robots:
         delay = rules.crawl_delay(policy.product) if rules is not None else None
         return None if delay is None else float(delay)
 
-    def _rules(self, origin: str, policy: FetchPolicy, clock: Clock) -> Protego:
-        entry = self._entry(origin)
+    def _rules(self, origin: str, policy: FetchPolicy, clock: Clock) -> tuple[Protego, bool]:
+        entry, was_fetched = self._entry(origin), False
         if self._clock() >= entry.until:
             if not entry.lock.acquire(timeout=max(0.0, clock.deadline - time.monotonic())):
                 raise RobotsUnavailable(f"{origin}/robots.txt is still being fetched by another thread")
             try:
                 if self._clock() >= entry.until:
-                    self._refresh(entry, origin, policy, clock)
+                    was_fetched = self._refresh(entry, origin, policy, clock)
             finally:
                 entry.lock.release()
         if entry.rules is not None:
-            return entry.rules
+            return entry.rules, was_fetched
         error = RobotsUnavailable(f"{origin}/robots.txt cannot be had, so nothing is fetched for now: {entry.failed}")
         error.retry_after_s = max(1.0, entry.until - self._clock())
         raise error
@@ -108,12 +109,15 @@ class Robots:
                 del self._entries[next(iter(self._entries))]
             return self._entries.setdefault(origin, _Entry())
 
-    def _refresh(self, entry: _Entry, origin: str, policy: FetchPolicy, clock: Clock) -> None:
-        """Take the file that another process fetched, or fetch the file. Keep the known rules if that fails."""
+    def _refresh(self, entry: _Entry, origin: str, policy: FetchPolicy, clock: Clock) -> bool:
+        """Take the file that another process fetched, or fetch the file. Keep the known rules if that fails.
+
+        Return whether the file was fetched.
+        """
         shared = self._shelf.read(origin) if self._shelf else None
         if shared is not None:
             self._learn(entry, *shared)
-            return
+            return False
         try:
             text = self._read(origin, policy, clock)
         except NoTurn:
@@ -128,10 +132,11 @@ class Robots:
                 entry.rules = Protego.parse("")
             entry.failed = str(error)
             entry.until = now + max(_FAILED_S, error.retry_after_s or 0.0)
-            return
+            return False
         self._learn(entry, text, _FRESH_S)
         if self._shelf:
             self._shelf.keep(origin, text, _FRESH_S)
+        return True
 
     def _learn(self, entry: _Entry, text: str, for_s: float) -> None:
         entry.rules, entry.tried_at = Protego.parse(text), None

@@ -101,11 +101,13 @@ class Sender:
 
     def _check_robots(self, seen: list[str], url: str, policy: FetchPolicy, clock: Clock) -> None:
         try:
-            self.robots.check(url, policy, clock)
+            was_fetched = self.robots.check(url, policy, clock)
         except RobotsRefused as error:
             if len(seen) == 1:
                 raise
             raise RedirectRefused(f"{seen[0]} redirects to {seen[-1]}: {error}") from error
+        if was_fetched and len(seen) == 1:  # a later hop would ask for the earlier ones again
+            clock.turn.step_back()
 
     def _ask_robots(self, url: str, policy: FetchPolicy, clock: Clock) -> tuple[int, bytes]:
         """Fetch a robots.txt, whose redirects may lead to any public host (RFC 9309, 2.3.1.2)."""

@@ -17,6 +17,14 @@ class Throttle(Protocol):
         """Wait for the slot of the next request, before anything is done for that request."""
         ...
 
+    def step_back(self) -> None:
+        """Put the attempt off where its next slot is far, so that no thread waits for it.
+
+        Raises:
+            NoTurn: the slot is far. The attempt is not counted.
+        """
+        ...
+
     def confirm(self) -> None:
         """Confirm the slot when the connection is open and sending is the next step.
 
@@ -36,6 +44,9 @@ class NoThrottle:
     waited_s = 0.0
 
     def begin(self) -> None:
+        """Do nothing."""
+
+    def step_back(self) -> None:
         """Do nothing."""
 
     def confirm(self) -> None:

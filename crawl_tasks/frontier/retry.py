@@ -65,6 +65,8 @@ def judge(error: PageError, attempt: int, policy: RetryPolicy, luck: float) -> V
     # A site that names a time (Retry-After) knows best. Else the whole site rests for one base delay at the most.
     rest_s = asked_s or (min(policy.base_s, delay_s) if error.rests_site else 0.0)
     is_counted = error.scope is not Scope.NOTHING
+    if asked_s and not is_counted:  # nothing failed: no time to recover
+        delay_s = asked_s
     is_over = error.fate is not Fate.RETRY or (is_counted and attempt >= policy.max_attempts)
     # The site rests also after the last attempt of a request.
     return Verdict(

@@ -46,6 +46,9 @@ class NoDelayThrottle:
     def begin(self) -> None:
         """Do nothing."""
 
+    def step_back(self) -> None:
+        """Do nothing."""
+
     def confirm(self) -> None:
         """Count a further request.
 
@@ -76,6 +79,16 @@ class SlotThrottle:
         if self._is_used:
             self._ask(Moment.NEXT)
         self._wait_until(self._span.opens_at - IN_HAND_S)
+
+    def step_back(self) -> None:
+        """Put the attempt off unless its next slot is near. A new lease brings the slot when its time has come.
+
+        Raises:
+            NoTurn: the site's delay is longer than a thread waits with an open connection.
+        """
+        delay_s = self._lease.delay_ms / 1000
+        if delay_s > IN_HAND_S:
+            raise NoTurn(f"{self._lease.request.address} waits for its slot behind robots.txt", delay_s)
 
     def confirm(self) -> None:
         """Wait for the slot, and reserve another one after a miss.

@@ -160,7 +160,11 @@ class PageTask:
         if (request := site.current(lease.request)) is not lease.request:
             lease = lease._replace(request=request)
             page_at_hand.set(lease)
-        page = self._fetch.fetch(lease, site, timer)
+        try:
+            page = self._fetch.fetch(lease, site, timer)
+        except NoTurn:  # behind robots.txt, perhaps
+            self._write(lease, timer, lambda: self._apply_crawl_delay(lease, site))
+            raise
         self._write(lease, timer, lambda: self._apply_crawl_delay(lease, site))
         # The reason of the earlier attempt may be that this page costs its worker more than a lease, or its life.
         if lease.attempt > 1 and not self._write(lease, timer, lambda: self._frontier.note_parsing(lease)):

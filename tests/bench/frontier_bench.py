@@ -26,7 +26,8 @@ from crawl_tasks.registry.site_publisher import publish_site
 from crawl_tasks.sites.loader import parse_site
 from tests.frontier.small_crawl import RULES
 
-THREADS, KNOWN = 20, 3
+THREADS, KNOWN, SCANS = 20, 3, 5
+SCHEDULES = {"adaptive": "", "priced": "freshness: {goal_s: 600, requests_s: 1000}\n"}
 WINDOW = 200
 EFFORT = Effort(status=200, wire_bytes=9000, body_bytes=46000, fetch_ms=3, parse_ms=1)
 Cost = tuple[float, float]
@@ -67,7 +68,55 @@ def run(lists: int) -> Iterator[tuple[str, Cost]]:
         pages = client.xlen(frontier.keys.outbox)
         ids: list[bytes] = []
         yield "draw a page", per_call(measure(client, lambda: ids.extend(id for id, _ in draw_all(frontier))), pages)
+        for schedule in SCHEDULES:
+            yield from scan(frontier, client, lists, schedule)
         server.stop()
+
+
+def scan(frontier: Frontier, client: redis.Redis, boards: int, schedule: str) -> Iterator[tuple[str, Cost]]:
+    """Scan the boards of a site again and again, with news in KNOWN threads each time; yield costs a board."""
+    name, spent = f"watch-{schedule}", dict[str, Cost]()
+    rules = RULES.replace("name: demo", f"name: {name}").replace("window: 50", "window: 200")
+    listed = f"boards: [{', '.join(map(str, range(boards)))}]\n"
+    publish_site(frontier, parse_site(rules + SCHEDULES[schedule] + listed, f"{name}.yaml"), "bench@example.org")
+    for number in range(SCANS + 1):
+        for board in range(boards):
+            client.zadd("bench:boards", {f"{name} {board}": 0})
+        for verb, cost in scan_once(frontier, client, name, boards, number):
+            if number:  # the first scan is the history
+                spent[verb] = added(spent.get(verb, (0.0, 0.0)), cost)
+    for verb, cost in spent.items():
+        yield f"{verb}, {schedule}", per_call(cost, boards * SCANS)
+
+
+def scan_once(
+    frontier: Frontier, client: redis.Redis, name: str, boards: int, number: int
+) -> Iterator[tuple[str, Cost]]:
+    """Scan all boards once, and work off the threads with news."""
+    yield "produce", measure(client, lambda: [frontier.produce(1000) for _ in range(3)])
+    frontier.tick("bench", leader_ms=1)
+    rids = [int(rid) for rid in client.zrange(f"bench:s:{name}:released:list", 0, -1)]
+    leases = [lease for rid in rids if isinstance(lease := frontier.lease(name, rid), Lease)]
+    assert len(leases) == boards, f"{len(leases)} of {boards} boards leased"
+    pages = [(lease, rows_of(lease, number)) for lease in leases]
+    yield "commit scan", measure(client, lambda: [frontier.commit(*one, effort=EFFORT) for one in pages])
+    while rids := [int(rid) for rid in client.zrange(f"bench:s:{name}:released:post", 0, -1)]:
+        for lease in [lease for rid in rids if isinstance(lease := frontier.lease(name, rid), Lease)]:
+            frontier.commit(lease, Parsed(Items(name)), effort=EFFORT)
+    list(draw_all(frontier, name))
+
+
+def rows_of(lease: Lease, number: int) -> Parsed:
+    """Return a list page on which the first KNOWN threads have another reply than at the scan before."""
+    request, now = lease.request, int(time.time())
+    first = int(request.key) * THREADS
+    posts, children = [], []
+    for place in range(THREADS):
+        at = now - 60 if place < KNOWN and number else 1_700_000_000
+        replies = number if place < KNOWN else 0
+        posts.append(Post(str(first + place), now, title="A thread's title", last_reply_at=at, reply_count=replies))
+        children.append(ask(Stage.POST, str(first + place))._replace(site=request.site, revision=f"{replies}"))
+    return Parsed(Items(request.site, posts=posts), tuple(children))
 
 
 def released_of(client: redis.Redis, stage: Stage) -> list[int]:
@@ -86,11 +135,11 @@ def work_off(frontier: Frontier, client: redis.Redis, stage: Stage, rids: list[i
     spent[f"commit {stage}"] = added(spent.get(f"commit {stage}", (0.0, 0.0)), cost)
 
 
-def draw_all(frontier: Frontier) -> Iterator[tuple[bytes, bytes]]:
+def draw_all(frontier: Frontier, name: str = "demo") -> Iterator[tuple[bytes, bytes]]:
     """Take and acknowledge all that waits for the store."""
     while some := frontier.outbox.read("bench", 100):
         yield from some
-        frontier.outbox.ack({"demo": [id for id, _ in some]})
+        frontier.outbox.ack({name: [id for id, _ in some]})
 
 
 def ask(stage: Stage, key: str, page: int = 1) -> Request:

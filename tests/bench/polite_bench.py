@@ -4,13 +4,14 @@
 Each site is an address of loopback. One process serves all of them and notes when the kernel took in each request.
 Workers are plain Celery workers, without a store. Redis may stand behind a proxy that makes it far away, and other
 processes may keep the cores busy. Printed is what the sites' server saw: requests per second in a span of the crawl,
-against the ideal of one a site and delay; the scripts that a request took; the nearest two requests of any site, of all
-that were ever sent.
+against the ideal of one a site and delay; how soon the sites had their first request, and their first page behind
+robots.txt; the scripts that a request took; the nearest two requests of any site, of all that were ever sent.
 """
 
 from __future__ import annotations
 
 import argparse
+import heapq
 import os
 import selectors
 import socket
@@ -21,9 +22,9 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import count, pairwise
 from pathlib import Path
 from typing import TextIO
 
@@ -74,6 +75,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=64)
     parser.add_argument("--away-ms", type=float, default=0.0, help="a round trip to Redis")
     parser.add_argument("--jitter-ms", type=float, default=0.0, help="up to so much more each way")
+    parser.add_argument("--latency-ms", type=float, default=0.0, help="until a site answers")
     parser.add_argument("--client", default="curl")
     parser.add_argument("--busy", type=int, default=0, help="processes that only keep cores busy")
     parser.add_argument("--warm", type=float, default=10.0, help="seconds before the span that is measured")
@@ -82,7 +84,7 @@ def main() -> None:
     parser.add_argument("--serve", nargs=2, type=Path, help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     if chosen.serve:
-        serve(*chosen.serve)
+        serve(*chosen.serve, chosen.latency_ms / 1000)
     with tempfile.TemporaryDirectory() as directory, ExitStack() as stack:
         Bench(chosen, chosen.logs or Path(directory), stack).run()
 
@@ -106,7 +108,8 @@ class Bench:
         """Start everything, wait, and print what the sites' server saw."""
         chosen = self._chosen
         port, arrivals = self._directory / "port", self._directory / "arrivals"
-        self._start("server", sys.executable, "-m", "tests.bench.polite_bench", "--serve", str(port), str(arrivals))
+        server = ("-m", "tests.bench.polite_bench", "--latency-ms", str(chosen.latency_ms), "--serve")
+        self._start("server", sys.executable, *server, str(port), str(arrivals))
         fill(Frontier(self._client, PREFIX), int(wait_for(port)), chosen)
         workers = self._start_workers(self._redis_port())
         for number in range(chosen.busy):
@@ -181,7 +184,7 @@ def report(chosen: argparse.Namespace, arrivals: dict[str, list[float]], before:
     span_s = after.at - before.at
     seen = sum(before.at <= at < after.at for times in arrivals.values() for at in times)
     commands = after.commands - before.commands
-    scripts, ideal = commands["evalsha"] + commands["eval"], chosen.sites / chosen.delay_s
+    scripts, ideal = commands["fcall"] + commands["evalsha"] + commands["eval"], chosen.sites / chosen.delay_s
     crew = f"{chosen.processes} x {chosen.threads} threads of {chosen.client}, {chosen.busy} others busy"
     way = f"Redis {chosen.away_ms:g} ms away and up to {2 * chosen.jitter_ms:g} more"
     print(f"{chosen.sites} sites, {chosen.delay_s:g} s apart; {crew}; {way}")
@@ -191,6 +194,10 @@ def report(chosen: argparse.Namespace, arrivals: dict[str, list[float]], before:
     print(f"the workers kept {cpu / span_s:.2f} cores busy, Redis {redis_cpu / span_s:.2f}")
     began = min((times[0] for times in arrivals.values()), default=after.at)
     by_second = Counter(int(at - began) for times in arrivals.values() for at in times)
+    for place, what in enumerate(("first requests", "first pages behind robots.txt")):
+        waits = sorted(times[place] - began for times in arrivals.values() if len(times) > place)
+        median, late = (waits[int(share * len(waits))] for share in (0.5, 0.95))
+        print(f"{what} of {len(waits)} sites: p50 {median:.1f} s, p95 {late:.1f} s, last {waits[-1]:.1f} s")
     print("requests in each second:", *(by_second[second] for second in range(int(after.at - began))))
     short = sorted(later - one - chosen.delay_s for times in arrivals.values() for one, later in pairwise(times))
     nearest = ", ".join(f"{gap * 1000:+.1f}" for gap in short[:3])
@@ -198,36 +205,45 @@ def report(chosen: argparse.Namespace, arrivals: dict[str, list[float]], before:
     print(f"{early} of {len(short)} gaps over {TOLERANCE_S * 1000:g} ms too short; the shortest: {nearest} ms")
 
 
-def serve(port_file: Path, log_file: Path) -> None:
-    """Answer every request at once, and note the site and the kernel's time of each."""
+def serve(port_file: Path, log_file: Path, latency_s: float) -> None:
+    """Answer every request after a while, and note the site and the kernel's time of each."""
     listener = socket.create_server(("0.0.0.0", 0), backlog=4096)
     listener.setsockopt(socket.SOL_SOCKET, STAMP, 1)
     selector = selectors.DefaultSelector()
     selector.register(listener, selectors.EVENT_READ)
     port_file.write_text(str(listener.getsockname()[1]))
+    answers: list[tuple[float, int, socket.socket, bytes]] = []
+    order = count()
     with log_file.open("w", buffering=1) as log:
         while True:
-            for key, _ in selector.select():
+            for key, _ in selector.select(max(0.0, answers[0][0] - time.monotonic()) if answers else None):
                 if key.fileobj is listener:
                     client = listener.accept()[0]
                     client.setsockopt(socket.SOL_SOCKET, STAMP, 1)
                     selector.register(client, selectors.EVENT_READ, client.getsockname()[0])
-                elif isinstance(key.fileobj, socket.socket) and not answer(key.fileobj, key.data, log):
-                    selector.unregister(key.fileobj)
-                    key.fileobj.close()
+                elif isinstance(key.fileobj, socket.socket):
+                    if said := answer_to(key.fileobj, key.data, log):
+                        heapq.heappush(answers, (time.monotonic() + latency_s, next(order), key.fileobj, said))
+                    else:
+                        selector.unregister(key.fileobj)
+                        key.fileobj.close()
+            while answers and answers[0][0] <= time.monotonic():
+                _, _, client, said = heapq.heappop(answers)
+                with suppress(OSError):
+                    client.sendall(said)
 
 
-def answer(client: socket.socket, site: str, log: TextIO) -> bool:
-    """Answer one request and say whether the connection lives."""
+def answer_to(client: socket.socket, site: str, log: TextIO) -> bytes:
+    """Read one request and return its answer, nothing where the connection is gone."""
     try:
         data, notes, _, _ = client.recvmsg(1 << 14, 256)
-        if data:
-            seconds, nanoseconds = struct.unpack("qq", next(value for _, kind, value in notes if kind == STAMP))
-            log.write(f"{site} {seconds + nanoseconds / 1e9:.6f}\n")
-            client.sendall(NO_ROBOTS if data.startswith(b"GET /robots.txt") else PAGE)
     except OSError:
-        return False
-    return bool(data)
+        return b""
+    if not data:
+        return b""
+    seconds, nanoseconds = struct.unpack("qq", next(value for _, kind, value in notes if kind == STAMP))
+    log.write(f"{site} {seconds + nanoseconds / 1e9:.6f}\n")
+    return NO_ROBOTS if data.startswith(b"GET /robots.txt") else PAGE
 
 
 def read_arrivals(log_file: Path) -> dict[str, list[float]]:

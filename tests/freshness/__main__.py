@@ -18,7 +18,7 @@ WORLDS = ("log-normal 2.0", "log-normal 1.5", "zipf 0.8", "zipf 1", "equal")
 BUDGETS = (0.05, 0.2, 1.0)
 """List requests a board-hour."""
 
-NEWS = "priced + news page"
+NEWS, FRONT = "priced + news page", "priced + front page"
 BARS = {"log-normal 2.0": (0.60, 0.45), "log-normal 1.5": (0.90, 0.60)}
 """The most that p95 and mean may be, in relation to fixed intervals at the same budget, at 0.2 and 1."""
 
@@ -46,16 +46,14 @@ class Ratio(NamedTuple):
 def crawl(case: Case) -> Outcome:
     """Crawl one forum by one policy."""
     worlds = forum(case.world, BOARDS, case.seed)
-    has_news_page = case.policy == NEWS
-    policy = POLICIES["priced" if has_news_page else case.policy]
-    # With a news page the boards' own scans have a small part of the budget.
-    uniform_h = 1 / case.budget
-    return Crawl(worlds, policy(worlds, uniform_h), case.budget * BOARDS, has_news_page=has_news_page).run()
+    policy = POLICIES[case.policy.partition(" + ")[0]](worlds, 1 / case.budget)
+    pages = {"has_news_page": case.policy == NEWS, "has_front_page": case.policy == FRONT}
+    return Crawl(worlds, policy, case.budget * BOARDS, **pages).run()
 
 
 def measure(worlds: Sequence[str], seeds: int) -> dict[tuple[str, float, str], Ratio]:
     """Return the ratios by world, budget and policy, means over the seeds."""
-    names = [*POLICIES, NEWS]
+    names = [*POLICIES, FRONT, NEWS]
     cases = [
         Case(world, budget, seed, name)
         for world in worlds
@@ -112,7 +110,7 @@ def missed_bars(ratios: dict[tuple[str, float, str], Ratio]) -> list[str]:
 
 def table(ratios: dict[tuple[str, float, str], Ratio]) -> list[str]:
     """Return the lines of a Markdown table: 95th percentile and mean delay of each policy, fixed intervals being 1."""
-    names = [*POLICIES, NEWS][1:]
+    names = [*POLICIES, FRONT, NEWS][1:]
     lines = ["| world | requests a board-hour | " + " | ".join(names) + " |", "|---" * (len(names) + 2) + "|"]
     for world in WORLDS:
         for budget in BUDGETS:

@@ -163,7 +163,7 @@ class Run:
     def _watch_boards(self, stopped: Event) -> None:
         while not stopped.wait(5.0):
             boards = Inspector(self.world.frontier).boards(SITE)
-            self.looks.append({board.board: (board.rate_h, board.gap_s) for board in boards})
+            self.looks.append({board.board: (board.expected_h, board.gap_s) for board in boards})
 
     def _result(self, begin: float, end: float, first: int, last: int) -> Result:
         paths = [path for at, path in self.forum.log if begin <= at < end]
@@ -186,7 +186,7 @@ class Run:
                 (
                     board,
                     sum(item.board == board for item in items),
-                    SHARE * _mean([look[board][1] for look in self.looks]),
+                    SHARE * _weighted([look[board] for look in self.looks]),
                     quantile([delay for item, delay in zip(items, result.to_list, strict=True) if item.board == board]),
                 )
                 for board in self.forum.rates
@@ -196,6 +196,11 @@ class Run:
 
 def _mean(values: list[float]) -> float:
     return sum(values) / max(1, len(values))
+
+
+def _weighted(looks: list[tuple[float, float]]) -> float:
+    """Return the mean gap of a board in seconds, each look by the items that were expected at it."""
+    return sum(rate * gap for rate, gap in looks) / max(1e-9, sum(rate for rate, _ in looks))
 
 
 def quantile(values: list[float], share: float = SHARE) -> float:

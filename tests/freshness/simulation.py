@@ -13,6 +13,7 @@ from tests.freshness.world import BEGIN_H, END_H, MEASURED_H, BoardWorld
 
 ROWS, NEWS_ROWS = 20, 50
 BOARD_SHARE = 0.15  # of the requests, beside a page of all news
+FRONT_SHARE = 0.4  # of the requests for a front page, as the schedule has it
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,7 @@ class Crawl:
         requests_h: float,
         *,
         has_news_page: bool = False,
+        has_front_page: bool = False,
         hidden: frozenset[int] = frozenset(),
     ) -> None:
         self._worlds, self._policy = worlds, policy
@@ -57,6 +59,8 @@ class Crawl:
         self._requests, self._longest = 0, 0.0
         self._seen_h, self._hidden = 0.0, hidden  # the news page: its last scan, and the boards that it hides
         self._has_news_page, self._credit = has_news_page, 0.0
+        self._has_front_page, self._front_credit = has_front_page, 0.0
+        self._pinged: list[int] = []  # boards that the front page shows with news, the first first
         self._all = sorted((time, board) for board, world in enumerate(worlds) for time in world.times)
         self._news_at = 0
 
@@ -64,7 +68,10 @@ class Crawl:
         """Crawl to the end."""
         now = BEGIN_H
         while now < END_H:
-            pages = 0 if self._is_turn_of_news() else self._scan_next(now)
+            if self._has_front_page and all(self._found_h):  # first scans go before
+                pages = self._follow_front(now) or self._scan_next(now)
+            else:
+                pages = 0 if self._is_turn_of_news() else self._scan_next(now)
             if not pages and self._has_news_page:
                 pages = self._scan_news(now)
             if not pages:  # nothing is due
@@ -93,7 +100,7 @@ class Crawl:
         heapq.heappop(self._due)
         rows = self._find(board, now)
         if self._is_measured(now):
-            seen_h = 0.0 if board in self._hidden else self._seen_h
+            seen_h = 0.0 if board in self._hidden or board in self._pinged else self._seen_h
             self._longest = max(self._longest, now - max(self._looked_h[board], seen_h))
         self._looked_h[board] = now
         self._interval_h[board] = self._policy.after(board, now, now - due, rows)
@@ -105,6 +112,25 @@ class Crawl:
         first, self._news_at = self._news_at, bisect_right(self._all, now, key=lambda item: item[0])
         boards = {board for _, board in self._all[first : self._news_at] if board not in self._hidden}
         return 1 + sum(len(self._find(board, now)) for board in boards) // NEWS_ROWS
+
+    def _follow_front(self, now: float) -> int:
+        """Scan a board that the front page showed with news, or look anew. Return the pages, 0 where none is due."""
+        self._front_credit = min(1.0, self._front_credit + FRONT_SHARE)
+        if self._pinged:
+            board = self._pinged.pop(0)
+            rows = self._find(board, now)
+            if self._is_measured(now):
+                self._longest = max(self._longest, now - self._looked_h[board])
+            self._looked_h[board] = now
+            return 1 + len(rows) // ROWS
+        if self._front_credit < 1:
+            return 0
+        self._front_credit, self._seen_h = self._front_credit - 1, now
+        first, self._news_at = self._news_at, bisect_right(self._all, now, key=lambda item: item[0])
+        self._pinged = list(dict.fromkeys(board for _, board in self._all[first : self._news_at]))
+        for board in {*range(len(self._worlds))} - {*self._pinged}:
+            self._looked_h[board] = now  # an unchanged row says that nothing is new
+        return 1
 
     def _find(self, board: int, now: float) -> list[float]:
         """Take a board's new items, and return the last reply of each thread among them."""

@@ -162,6 +162,21 @@ def test_pings_beyond_the_budget_wait_for_their_slots_and_push_other_scans_back(
     assert float(client.hget("test:s:demo", "scan_at") or 0) >= float(client.hget("test:s:demo", "ping_at") or 0)
 
 
+def test_a_front_page_waits_until_the_scans_of_its_last_look_have_their_turn(
+    crawl: SmallCrawl, client: redis.Redis
+) -> None:
+    begun(crawl)
+    ping_at, now = crawl.frontier.clock_ms() + 60_000, crawl.frontier.clock_ms()
+    client.hset("test:s:demo", mapping={"ping_at": ping_at, "scan_at": now})
+    client.delete("test:early")
+    client.zadd("test:boards", {"demo front": now - 1, "demo 1": now - 1})
+
+    crawl.frontier.produce()
+
+    assert float(client.hget("test:s:demo:board:front", "slot")) == ping_at
+    assert int(client.hget("test:s:demo:board:1", "open")) == 1
+
+
 def test_what_pings_find_is_the_front_pages_and_lets_the_board_wait(crawl: SmallCrawl, client: redis.Redis) -> None:
     begun(crawl)
     for replies in range(1, 6):

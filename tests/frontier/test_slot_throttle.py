@@ -250,3 +250,19 @@ def test_robots_and_the_hops_of_a_redirect_have_turns_of_their_own(crawl: SmallC
 
     assert crawl.forum.asked == ["/robots.txt", "/list/1/1", "/list/1/01"]
     assert crawl.client.hget("test:s:demo", "spent").split()[1] == b"3"
+
+
+def test_a_page_behind_robots_txt_holds_no_thread_until_its_slot(crawl: SmallCrawl, client: redis.Redis) -> None:
+    crawl.publish(rules=RULES.replace("robots: false\n", "").replace("delay_s: 0,", "delay_s: 20,"))
+    crawl.forum.board("1", 1)
+
+    crawl.scan()
+
+    assert crawl.forum.asked == ["/robots.txt"]
+    assert client.zcard("test:s:demo:leased") == 0
+    [entry] = client.zrange("test:s:demo:delayed", 0, -1)
+    assert entry.split()[3] == b"0"  # attempts
+
+    client.zadd("test:s:demo:delayed", {entry: 0})
+    wait_over(crawl.frontier, client)
+    assert crawl.work() == ["/list/1/1"]

@@ -30,8 +30,8 @@ NO_AGES = unpacked(AGES_S, "")
 class BoardState:
     """The state of a board. Times are of Redis' clock, and `scanned_at_ms` is 0 before the end of the first scan.
 
-    `rate_h` is the expected number of new items an hour by the priced schedule, and `lag_s` the mean time of the last
-    scans behind that schedule, reading included. Both are 0 by another one.
+    `rate_h` is the mean number of new items an hour by the priced schedule, `expected_h` that number until the next
+    scan, and `lag_s` the mean time of the last scans behind that schedule, reading included. They are 0 by another one.
     `fixed_ms` is an operator's interval, else 0. A held board has no `due_at_ms`. `ages` are the seconds from posting
     to storing of the board's posts and comments.
     """
@@ -47,6 +47,7 @@ class BoardState:
     is_held: bool = False
     ages: Histogram = NO_AGES
     rate_h: float = 0.0
+    expected_h: float = 0.0
     lag_s: float = 0.0
 
     @property
@@ -193,6 +194,7 @@ def read_boards(scripts: Scripts, site: str) -> list[BoardState]:
 def _board_state(board: str, due: str, *fields: str) -> BoardState:
     *times, ages, held, history, pace = fields
     scanned, open_pages, interval, least, most, fixed = (int(float(value or 0)) for value in times)
+    rates = [*map(float, history.split()[4:])] or [0.0]  # rate, interval, expected rate: scan.lua
     return BoardState(
         board,
         int(float(due or 0)),
@@ -204,7 +206,8 @@ def _board_state(board: str, due: str, *fields: str) -> BoardState:
         fixed_ms=fixed,
         is_held=bool(held),
         ages=unpacked(AGES_S, ages) if ages else NO_AGES,
-        rate_h=float(history.split()[4]) if history else 0.0,  # scan.lua
+        rate_h=rates[0],
+        expected_h=rates[2] if len(rates) > 2 else rates[0],
         lag_s=float(pace.split()[0]) * 3600 if pace else 0.0,
     )
 

@@ -4,9 +4,9 @@
 --
 -- `freshness` of a site holds "<list requests an hour> <goal in hours, 0 for none>", and behind them the boards that tell of all
 -- boards. `news_at` is the time of the last look at one. `front` holds the counts that were seen last, by board. `ping_at` is the
--- time from which the budget allows one more scan for a ping, and `pinged` holds "<items> <wait>": those that scans for pings
--- found since the last look, and the mean time in ms that these scans were waited for.
--- EXPORTS: HOUR budget_of has_news is_news check_news note_pinged take_pinged ping_boards reserve_ping
+-- time from which the budget allows one more scan for a ping, and `pinged` holds "<items> <wait> <deviation>": those that scans for
+-- pings found since the last look, and mean and standard deviation of the time in ms that these scans were waited for.
+-- EXPORTS: HOUR budget_of has_news is_news check_news note_pinged take_pinged ping_boards ping_at_of reserve_ping
 
 HOUR = 3600000
 local MOST_NEWS = 500
@@ -59,20 +59,35 @@ function check_news(site, listed, posted, seen, now)
   return posted > 0 and now - seen.news_at < goal * HOUR
 end
 
--- Note the items that a scan found by the ping of a front page, and how long they waited for it.
-function note_pinged(site, seen, now)
-  local items, wait = string.match(redis.call('HGET', site.key, 'pinged') or '', '^(%d+) (%d+)$')
-  local last = math.max(0, now - seen.ping)
-  wait = wait and wait + (last - wait) * RECENT or last
-  redis.call('HSET', site.key, 'pinged', string.format('%d %.0f', (items or 0) + seen.pinged, wait))
+local function read_pinged(site)
+  local items, wait, deviation = string.match(redis.call('HGET', site.key, 'pinged') or '', '^(%d+) (%d+) ?(%d*)$')
+  return tonumber(items), tonumber(wait), tonumber(deviation) or 0
 end
 
--- Give a front page the items that scans found by its pings since its last look. Reading takes as long as their wait.
-function take_pinged(site, seen)
-  local items, wait = string.match(redis.call('HGET', site.key, 'pinged') or '', '^(%d+) (%d+)$')
+local function write_pinged(site, items, wait, deviation)
+  redis.call('HSET', site.key, 'pinged', string.format('%d %.0f %.0f', items, wait, deviation))
+end
+
+-- Note the items that a scan found by the ping of a front page, and how long they waited for it.
+function note_pinged(site, seen, now)
+  local items, wait, deviation = read_pinged(site)
+  local last = math.max(0, now - seen.ping)
+  local off = last - (wait or last)
+  local variance = deviation ^ 2 + RECENT * ((1 - RECENT / 2) * off ^ 2 - deviation ^ 2)
+  write_pinged(site, (items or 0) + seen.pinged, (wait or last) + RECENT * off, math.sqrt(variance))
+end
+
+-- Give a front page the items that scans found by its pings since its last look. An item waits for the look, evenly up to an
+-- interval, and then for the scan. Reading takes so long that 95 of 100 items are expected as late as by the sum of both waits. From the
+-- mean on that is 0.45 of the width of one even wait, and 0.48 of the sum of two alike. The width follows from the variance.
+function take_pinged(site, seen, interval)
+  local items, wait, deviation = read_pinged(site)
   if not items then return end
-  seen.scan.items, seen.reading = seen.scan.items + items, seen.reading + wait / HOUR
-  redis.call('HSET', site.key, 'pinged', '0 ' .. wait)
+  local scan = seen.scan
+  scan.items, scan.heat = scan.items + items, scan.heat + items
+  local late = interval / 2 + wait + 0.47 * math.sqrt(interval ^ 2 + 12 * deviation ^ 2)
+  seen.reading = seen.reading + (late / 0.95 - interval) / HOUR
+  write_pinged(site, 0, wait, deviation)
 end
 
 -- Return whether a board's own scans have seen its last post, of a time in seconds, 0 for unknown.
@@ -122,10 +137,16 @@ function ping_boards(site, lines, from, now)
   end
 end
 
+-- Return the time from which the budget allows one more scan for a ping.
+function ping_at_of(site)
+  site.ping_at = site.ping_at or tonumber(redis.call('HGET', site.key, 'ping_at') or 0)
+  return site.ping_at
+end
+
 -- Return the time at which the budget allows the next scan for a ping, and reserve it. Scans without one wait behind.
 function reserve_ping(site, now, burst)
   local each = HOUR / budget_of(site)
-  site.ping_at = math.max(site.ping_at or tonumber(redis.call('HGET', site.key, 'ping_at') or 0), now - burst)
+  site.ping_at = math.max(ping_at_of(site), now - burst)
   local at = math.max(now, site.ping_at)
   site.ping_at, site.scan_at = site.ping_at + each, site.scan_at + each
   redis.call('HSET', site.key, 'ping_at', string.format('%.0f', site.ping_at))

@@ -4,10 +4,10 @@
 -- `history` is a board's {items, hours, heat, at}, `scan` the new items of a scan as {items, heat, past, oldest}, `terms` a
 -- site's {price, mean, least, most, busy}. Times are hours since the epoch.
 -- `pace` is a board's {lag, cost}.
--- EXPORTS: EXPONENT EARLY MOST_GAP LEAST_RATE RECENT UNCHANGED_COST add_item busy_sums observe rate_of next_interval moved_price paced
+-- EXPORTS: EXPONENT EARLY MOST_GAP LEAST_RATE RECENT UNCHANGED_COST add_item busy_sums observe rate_of expected_rate next_interval moved_price paced
 
 EXPONENT, EARLY, MOST_GAP, LEAST_RATE, UNCHANGED_COST = 3.5, 0.8, 24, 1e-4, 0.5
-local HALF_LIFE, HOT, HOT_WEIGHT = 96, 0.75, 1.5
+local HALF_LIFE, HOT, HOT_WEIGHT, HOT_SHARE = 96, 0.75, 1.5, 0.4
 local PRIOR, PRIOR_ITEMS, PRIOR_PART, PRIOR_SHARE = 3, 1.5, 1 / 16, 0.3
 local QUIET, STEPS = 0.2, 12
 local LEAST_LAG, MOST_LAG = -0.9, 3
@@ -60,6 +60,12 @@ function rate_of(history, terms)
   local mean = math.max(LEAST_RATE, terms.mean)
   local prior = math.max(math.min(PRIOR, PRIOR_ITEMS / mean), PRIOR_PART * terms.most)
   return (history.items + PRIOR_SHARE * mean * prior) / (history.hours + prior)
+end
+
+-- Return the items an hour that are expected until the next scan.
+function expected_rate(history, rate, wait)
+  local hot = history.heat * (1 - math.exp(-wait / HOT)) / wait
+  return rate * (1 - HOT_SHARE) + hot * HOT_SHARE
 end
 
 local function price_of(history, rate, busy, wait)

@@ -2,14 +2,18 @@
 --
 -- A site with the priced policy has a budget. `freshness` is described in news.lua.
 -- `pulse` holds "<price> <items> <hours> <rate> <rate found in time>": the site's price, and sums over its boards' histories.
+-- Its rates are those until the next scans.
 -- `busy` holds the items of each hour of day. `scan_at` is the time from which the budget allows one more list request, ms.
--- A board's `history` holds "<items> <hours> <heat> <at> <rate> <interval>", in hours, and `pace` "<lag in hours> <cost>".
+-- A board's `history` holds "<items> <hours> <heat> <at> <rate> <interval> <rate until the next scan>", in hours, and `pace`
+-- "<lag in hours> <cost>". An older version wrote no seventh value.
 -- `by_due` orders the boards of such a site by due time, for scans ahead of time. It may name boards that have left, or hold
 -- times that a person has changed since. `boards` alone says which boards are due.
 -- EXPORTS: new_scan read_pulse write_pulse uniform_interval recount_pulse meets_goal note_item plan_scan
 -- EXPORTS: begin_list_page close_scan learn_past
 
 local MOST_BUSY = 5000
+local THIRD = '(%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+)'
+local BUSY = '^' .. THIRD .. ' ' .. THIRD .. ' ' .. THIRD .. '$'  -- the hours of a day: numbers_in() takes three times as long
 local MEAN = 0.5  -- items an hour of a board of which nothing is known
 
 function new_scan() return {items = 0, heat = 0, past = 0, oldest = 0} end
@@ -27,17 +31,18 @@ function write_pulse(site, pulse)
 end
 
 local function read_history(text, pace)
-  local items, hours, heat, at, rate, interval = string.match(text or '', '^(%S+) (%S+) (%S+) (%S+) (%S+) (%S+)$')
+  local items, hours, heat, at, rate, interval, expected =
+    string.match(text or '', '^(%S+) (%S+) (%S+) (%S+) (%S+) (%S+) ?(%S*)$')
   local lag, cost = string.match(pace or '', '^(%S+) (%S+)$')
   return {items = tonumber(items or 0), hours = tonumber(hours or 0), heat = tonumber(heat or 0), at = tonumber(at or 0),
-    rate = tonumber(rate or 0), interval = tonumber(interval or 1), lag = tonumber(lag or 0), cost = tonumber(cost or 1)}
+    rate = tonumber(rate or 0), interval = tonumber(interval or 1), expected = tonumber(expected) or tonumber(rate or 0), lag = tonumber(lag or 0), cost = tonumber(cost or 1)}
 end
 
 -- Return the hours in which all boards of a site would be scanned once, at an equal share of the budget.
 function uniform_interval(site, requests) return math.max(1, redis.call('SCARD', site.key .. ':boards')) / requests end
 
--- Return the part of a board's items that is found within the goal.
-local function in_time(history, goal) return history.rate * math.min(1, goal / math.max(1e-6, history.interval + history.lag)) end
+-- Return the hours in which a board's next item is found at the latest.
+local function longest_delay(history) return math.max(1e-6, history.interval + history.lag) end
 
 -- Add what a board gives to the site's sums, or take it away with -1. The mean of the boards, items by hours, is what their own
 -- scans find: without what the page of all news finds for them.
@@ -45,8 +50,8 @@ local function add_to_pulse(site, id, pulse, history, goal, sign)
   if not is_news(site, id) then
     pulse.items, pulse.hours = math.max(0, pulse.items + sign * history.items), math.max(0, pulse.hours + sign * history.hours)
   end
-  pulse.rate = math.max(0, pulse.rate + sign * history.rate)
-  pulse.met = math.max(0, pulse.met + sign * in_time(history, goal))
+  pulse.rate = math.max(0, pulse.rate + sign * history.expected)
+  pulse.met = math.max(0, pulse.met + sign * history.expected * math.min(1, goal / longest_delay(history)))
 end
 
 -- Count a site's sums anew, since its boards or its goal may have changed: those of about `most` boards from a cursor on, added
@@ -74,7 +79,7 @@ function meets_goal(pulse, goal) return goal > 0 and pulse.rate > 0 and pulse.me
 
 -- Read the hours of day, and count the posting times of new items.
 local function count_busy(site, hours)
-  local counts, sum = numbers_in(redis.call('HGET', site.key, 'busy')), 0
+  local counts, sum = {string.match(redis.call('HGET', site.key, 'busy') or '', BUSY)}, 0
   if #hours > 0 then
     for _, hour in ipairs(hours) do counts[hour + 1] = (counts[hour + 1] or 0) + 1 end
     for hour = 1, 24 do counts[hour] = counts[hour] or 0; sum = sum + counts[hour] end
@@ -128,13 +133,14 @@ local function priced_interval(site, id, key, text, least, most, seen, now)
   local pace = {lag = 0, cost = 1}
   if before.at > 0 then pace = paced(before, before.interval, now / HOUR - before.at, seen.reading, seen.is_unchanged) end
   after.interval, after.lag = next_interval(after, terms, pace.cost), pace.lag
+  after.expected = expected_rate(after, after.rate, longest_delay(after))
   if before.at > 0 then add_to_pulse(site, id, pulse, before, goal, -1) end
   add_to_pulse(site, id, pulse, after, goal, 1)
   -- A goal that is met with room to spare: the price rises, and requests are spared.
   if goal > 0 and pulse.met >= 0.98 * pulse.rate then pulse.price = moved_price(pulse.price, uniform * requests, 1, 16) end
   write_pulse(site, pulse)
   redis.call('HSET', key, 'pace', string.format('%.3g %.3g', pace.lag, pace.cost), 'history', string.format(
-    '%.5g %.5g %.5g %.10g %.5g %.5g', after.items, after.hours, after.heat, after.at, after.rate, after.interval))
+    '%.5g %.5g %.5g %.10g %.5g %.5g %.5g', after.items, after.hours, after.heat, after.at, after.rate, after.interval, after.expected))
   return math.max(least, math.min(most, math.floor(after.interval * HOUR + 0.5)))
 end
 
@@ -232,7 +238,7 @@ function close_scan(site, payload, level, fresh, now, seen)
   local started = tonumber(v[5] or now)
   if site.freshness ~= '' then
     seen.pace, seen.reading = v[8], (now - started) / HOUR
-    if is_news(site, id) then take_pinged(site, seen) end
+    if is_news(site, id) then take_pinged(site, seen, tonumber(v[1])) end
     if seen.is_unchanged then refund_scan(site) end
     interval = priced_interval(site, id, key, v[6], least, most, seen, now)
   else

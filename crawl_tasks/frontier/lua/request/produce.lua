@@ -99,7 +99,10 @@ local function has_slot(site, id, name, key, v, due)
   end
   local at = reserve_scan(site, v, due)
   -- An interval of its own stands: a page of all news would else wait behind all boards that it stands for.
-  if at <= now or v.min_ms == v.max_ms then return true end
+  -- A front page waits for the scans that its last look asked for: another look would not bring them forward.
+  local ping_at = is_news(site, id) and ping_at_of(site) or 0
+  if ping_at <= now and (at <= now or v.min_ms == v.max_ms) then return true end
+  at = math.max(at, ping_at)
   redis.call('HSET', key, 'slot', string.format('%.0f', at))
   put_off(site, id, name, at, due)
   return false
