@@ -249,7 +249,8 @@ def _thread_lines(post: _Found, comments: _Found | None) -> list[str]:
     lines = ["post:", "  format: json", f"  address: {scalar(post.address)}", *fields]
     if comments is None:
         return [*lines, "# No comments were found: add `comment`, if there are any."]
-    address, pager = _pages(comments, ())
+    every = comments.path.removesuffix("[1:]")
+    address, pager = _pages(replace(comments, path=every), ())
     told = _flat(comments.pairs)
     ids = _ids(comments.pairs, "comment_id")
     reply = {"comment_id": _json(ids[0])} if ids else {}
@@ -258,12 +259,16 @@ def _thread_lines(post: _Found, comments: _Found | None) -> list[str]:
         if {one[path] for _, one in told if path in one} <= known:
             reply.setdefault("parent_id", _json(path))
     reply |= _rules(("author", "created_at", "body"), comments.pairs)
-    own = [f"  record: {_json(comments.path)}", *fields_text(reply, 2)]
+    fields_of_reply = fields_text(reply, 2)
+    own = [f"  record: {_json(comments.path)}", *fields_of_reply]
+    empty = f"  empty: {_json(f'type({every})')}"
     if comments.address != post.address:
-        return [*lines, "comment:", *address, f"  empty: {_json(f'type({comments.path})')}", *own, pager]
-    is_paged = pager.startswith("  next")
-    return [*lines, "  comments:", *(f"  {line}" for line in own), pager, "comment:", "  first_page: 2",
-            *(address if is_paged else address[:1]), *own, *([pager] if is_paged else [])]  # fmt: skip
+        return [*lines, "comment:", *address, empty, *own, pager]
+    lines += ["  comments:", *(f"  {line}" for line in own), pager, "comment:", "  first_page: 2"]
+    if not pager.startswith("  next"):
+        return [*lines, address[0], *own]
+    # The post stands before the comments of the first page alone.
+    return [*lines, *address, empty, f"  record: {_json(every)}", *fields_of_reply, pager]
 
 
 def _json(path: str) -> str:
