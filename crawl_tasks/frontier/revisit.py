@@ -148,8 +148,10 @@ def observe(board: BoardHistory, scan: Scan, terms: SiteTerms, now_h: float) -> 
     """Return the history after a scan."""
     if board.at_h == 0.0:
         # The first scan shows what was posted before: a history as long as the oldest item on the page.
-        watched = HALF_LIFE_H / math.log(2) * (1 - 2 ** (-scan.oldest_h / HALF_LIFE_H))
-        return BoardHistory(scan.past, watched, scan.heat, now_h)
+        oldest_h = max(1e-6, scan.oldest_h)
+        watched = HALF_LIFE_H / math.log(2) * (1 - 2 ** (-oldest_h / HALF_LIFE_H))
+        busy = busy_hours(terms.busy, now_h - oldest_h, oldest_h) / oldest_h
+        return BoardHistory(scan.past, watched * busy, scan.heat, now_h)
     passed = max(0.0, now_h - board.at_h)
     decay = 2 ** (-passed / HALF_LIFE_H)
     return BoardHistory(
@@ -202,8 +204,11 @@ def moved_price(price: float, boards: int, late_h: float, interval_h: float) -> 
     return price * math.exp(step / boards)
 
 
-def expected_rate(board: BoardHistory, rate: float, wait_h: float) -> float:
-    """Return the items an hour that are expected until the next scan, in `wait_h` hours: more while a thread is hot."""
+def expected_rate(board: BoardHistory, rate: float, busy: tuple[float, ...], wait_h: float) -> float:
+    """Return the items an hour that are expected until the next scan, in `wait_h` hours.
+
+    They are more than `rate` in busy hours, and while a thread is hot.
+    """
     # A hot board is scanned often. Its mean rate alone would give its quiet hours too much weight.
     hot = board.heat * (1 - math.exp(-wait_h / HOT_H)) / wait_h
-    return rate * (1 - HOT_SHARE) + hot * HOT_SHARE
+    return rate * busy_hours(busy, board.at_h, wait_h) / wait_h * (1 - HOT_SHARE) + hot * HOT_SHARE

@@ -154,8 +154,7 @@ def test_first_scans_of_a_busy_site_already_spend_its_budget_and_no_more(
 
     scan_all(frontier, client, {str(number): busy for number in range(1, 21)})
 
-    # The first boards are scanned while little is known of the site. The rest depends on the hour, since the ages
-    # fill two hours of the profile.
+    # The first boards are scanned while little is known of the site.
     requests_h = sum(3600 / interval_s(client, str(number)) for number in range(1, 21))
     assert 60 < requests_h < 300
 
@@ -241,3 +240,18 @@ def test_scans_that_come_late_lower_the_share_that_is_expected_in_time(
     assert in_time / rate == pytest.approx(0.8, abs=0.01)
     [state] = Inspector(frontier).boards("demo")
     assert state.gap_s == pytest.approx(75, abs=1)
+
+
+def test_hours_of_day_count_from_the_second_day_on(frontier: Frontier, client: redis.Redis, watch: Watch) -> None:
+    ages = [60 * number for number in range(1, 21)]
+    watch(*boards(1), freshness=f"60 {GOAL_H}")
+    scan_all(frontier, client, {"1": ages})
+    *hours, since = client.hget("test:s:demo", "busy").decode().split()
+    client.hset("test:s:demo", "busy", " ".join([*hours, str(int(since) - 25)]))
+    watch(*boards(2), freshness=f"60 {GOAL_H}")
+
+    scan_all(frontier, client, {"2": ages})
+
+    first, second = (float(client.hget(f"test:s:demo:board:{board}", "history").split()[1]) for board in "12")
+    assert first == pytest.approx(1 / 3, rel=0.02)
+    assert second > 1.5 * first

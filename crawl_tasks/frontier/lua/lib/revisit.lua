@@ -48,7 +48,10 @@ end
 -- Return the history after a scan.
 function observe(history, scan, terms, now)
   if history.at == 0 then
-    return {items = scan.past, hours = HALF_LIFE / math.log(2) * (1 - 2 ^ (-scan.oldest / HALF_LIFE)), heat = scan.heat, at = now}
+    local oldest = math.max(1e-6, scan.oldest)
+    local watched = HALF_LIFE / math.log(2) * (1 - 2 ^ (-oldest / HALF_LIFE))
+    local busy = busy_hours(terms.busy, now - oldest, oldest) / oldest
+    return {items = scan.past, hours = watched * busy, heat = scan.heat, at = now}
   end
   local passed = math.max(0, now - history.at)
   local decay = 2 ^ (-passed / HALF_LIFE)
@@ -63,9 +66,9 @@ function rate_of(history, terms)
 end
 
 -- Return the items an hour that are expected until the next scan.
-function expected_rate(history, rate, wait)
+function expected_rate(history, rate, busy, wait)
   local hot = history.heat * (1 - math.exp(-wait / HOT)) / wait
-  return rate * (1 - HOT_SHARE) + hot * HOT_SHARE
+  return rate * busy_hours(busy, history.at, wait) / wait * (1 - HOT_SHARE) + hot * HOT_SHARE
 end
 
 local function price_of(history, rate, busy, wait)

@@ -3,8 +3,8 @@
 -- A site with the priced policy has a budget. `freshness` is described in news.lua.
 -- `pulse` holds "<price> <items> <hours> <rate> <rate found in time>": the site's price, and sums over its boards' histories.
 -- Its rates are those until the next scans.
--- `busy` holds the items of each hour of day. `scan_at` is the time from which the budget allows one more list request, ms.
--- A board's `history` holds "<items> <hours> <heat> <at> <rate> <interval> <rate until the next scan>", in hours, and `pace`
+-- `busy` holds the items of each hour of day, and the hour since which they are counted. `scan_at` is the time from which the budget allows one more list request, ms.
+-- A board's `history` holds "<items> <hours> <heat> <at> <rate> <interval> <expected rate>", in hours, and `pace`
 -- "<lag in hours> <cost>". An older version wrote no seventh value.
 -- `by_due` orders the boards of such a site by due time, for scans ahead of time. It may name boards that have left, or hold
 -- times that a person has changed since. `boards` alone says which boards are due.
@@ -13,7 +13,7 @@
 
 local MOST_BUSY = 5000
 local THIRD = '(%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+)'
-local BUSY = '^' .. THIRD .. ' ' .. THIRD .. ' ' .. THIRD .. '$'  -- the hours of a day: numbers_in() takes three times as long
+local BUSY = '^' .. THIRD .. ' ' .. THIRD .. ' ' .. THIRD .. ' ?(%d*)$'  -- the hours of a day: numbers_in() takes three times as long
 local MEAN = 0.5  -- items an hour of a board of which nothing is known
 
 function new_scan() return {items = 0, heat = 0, past = 0, oldest = 0} end
@@ -77,18 +77,21 @@ end
 -- Return whether the site's goal is met: 95 % of the items are expected in time. Without a goal the whole budget is used.
 function meets_goal(pulse, goal) return goal > 0 and pulse.rate > 0 and pulse.met >= 0.95 * pulse.rate end
 
--- Read the hours of day, and count the posting times of new items.
-local function count_busy(site, hours)
-  local counts, sum = {string.match(redis.call('HGET', site.key, 'busy') or '', BUSY)}, 0
-  if #hours > 0 then
-    for _, hour in ipairs(hours) do counts[hour + 1] = (counts[hour + 1] or 0) + 1 end
+-- Count the posting times of new items, and return the sums of the hours' shares. All hours are alike until items were counted for a
+-- day: most rows of first scans are of the hours before, and would make these seem busy.
+local function count_busy(site, seen, now)
+  local text = redis.call('HGET', site.key, 'busy')
+  local counts, sum = {string.match(text or '', BUSY)}, 0
+  counts[25] = text and (tonumber(counts[25]) or 0) or seen.since or math.floor(now)  -- an older version kept no time
+  if #seen.hours > 0 then
+    for _, hour in ipairs(seen.hours) do counts[hour + 1] = (counts[hour + 1] or 0) + 1 end
     for hour = 1, 24 do counts[hour] = counts[hour] or 0; sum = sum + counts[hour] end
     if sum > MOST_BUSY then
       for hour = 1, 24 do counts[hour] = math.floor(counts[hour] / 2) end
     end
     redis.call('HSET', site.key, 'busy', table.concat(counts, ' '))
   end
-  return counts
+  return busy_sums(now - counts[25] < 24 and {} or counts)
 end
 
 -- Note the posting time of a new item of a list page, in seconds since the epoch, 0 where the page shows none. What the page of all
@@ -122,7 +125,7 @@ local function priced_interval(site, id, key, text, least, most, seen, now)
   local requests, goal = budget_of(site)
   local uniform, before = uniform_interval(site, requests), read_history(text, seen.pace)
   local pulse = read_pulse(site, uniform)
-  local terms = {least = least / HOUR, most = math.min(most / HOUR, MOST_GAP * uniform), busy = busy_sums(count_busy(site, seen.hours))}
+  local terms = {least = least / HOUR, most = math.min(most / HOUR, MOST_GAP * uniform), busy = count_busy(site, seen, now / HOUR)}
   local after = observe(before, seen.scan, terms, now / HOUR)
   -- The past of a board says how much is posted there. Beside a page of all news, its own scans find what that page hides.
   if before.at == 0 and has_news(site) and not is_news(site, id) then after.items, after.hours, after.heat = 0, 0, 0 end
@@ -133,7 +136,7 @@ local function priced_interval(site, id, key, text, least, most, seen, now)
   local pace = {lag = 0, cost = 1}
   if before.at > 0 then pace = paced(before, before.interval, now / HOUR - before.at, seen.reading, seen.is_unchanged) end
   after.interval, after.lag = next_interval(after, terms, pace.cost), pace.lag
-  after.expected = expected_rate(after, after.rate, longest_delay(after))
+  after.expected = expected_rate(after, after.rate, terms.busy, longest_delay(after))
   if before.at > 0 then add_to_pulse(site, id, pulse, before, goal, -1) end
   add_to_pulse(site, id, pulse, after, goal, 1)
   -- A goal that is met with room to spare: the price rises, and requests are spared.
@@ -148,7 +151,7 @@ end
 -- and lengthening by half are in balance.
 local BALANCE = 0.46  -- items a scan, -log(1 - 0.37)
 local function balanced_interval(scan, least, most)
-  local hours = observe({at = 0}, scan, nil, 0).hours
+  local hours = observe({at = 0}, scan, {busy = busy_sums({})}, 0).hours
   return math.floor(math.max(least, math.min(most, BALANCE * HOUR * hours / scan.past)))
 end
 
@@ -162,7 +165,8 @@ function learn_past(site, id, sums, by_hour, at)
     for _ = 1, n do hours[#hours + 1] = hour - 1 end
   end
   local least, most = tonumber(v[1]), tonumber(v[2])
-  if site.freshness ~= '' then return priced_interval(site, id, key, nil, least, most, {scan = scan, hours = hours}, at) end
+  local seen = {scan = scan, hours = hours, since = 0}
+  if site.freshness ~= '' then return priced_interval(site, id, key, nil, least, most, seen, at) end
   return scan.past > 0 and balanced_interval(scan, least, most) or nil
 end
 
