@@ -87,9 +87,6 @@ def by_api(probe: HttpProbe, drawn: Findings) -> Findings | None:
     return None
 
 
-# -- values that agree with what a page shows ----------------------------------------------------------------------
-
-
 def _scalars(value: Json, path: str = "", depth: int = 0) -> Iterator[tuple[str, str]]:
     """Yield the texts and numbers of a document with their JMESPaths, of a list those of its first entry."""
     if isinstance(value, dict) and depth < _DEEPEST:
@@ -177,9 +174,6 @@ def _ids(pairs: Pairs, name: str) -> list[str]:
     return sorted((path for path in paths if equal[path] or _ID.search(path)), key=lambda path: -equal[path])
 
 
-# -- requests ------------------------------------------------------------------------------------------------------
-
-
 def _asked(probe: HttpProbe, trial: DryRun, key: str, name: str) -> Iterator[tuple[str, Json]]:
     """Yield the answers that a page asked for, by each template of their addresses that an id fits into."""
     for url, answer in probe.answers(trial.request.address):
@@ -221,9 +215,6 @@ def _post(probe: HttpProbe, threads: Sequence[tuple[DryRun, str, Sequence[Row]]]
         if len(there) == len(threads) and _path("title", there) and _path("body", there):
             return _Found(address, "", [], there)
     return None
-
-
-# -- lines of the site file ----------------------------------------------------------------------------------------
 
 
 def _list_lines(rows: _Found, id_path: str, second: Sequence[str], replies: Mapping[str, int]) -> list[str]:

@@ -17,7 +17,7 @@ import psutil
 import pytest
 
 from crawl_tasks.errors import BrowserFailed, DeadlineExceeded, NoTurn, ParseError, SlowDown, TooLarge
-from crawl_tasks.fetch import browser
+from crawl_tasks.fetch import browser, browser_page
 from crawl_tasks.fetch.fetch_policy import RenderPolicy
 from crawl_tasks.fetch.fetcher import Fetcher, FetchPolicy, build_client
 from crawl_tasks.model import Fetched, Request, Stage
@@ -284,7 +284,7 @@ def test_a_page_that_asks_without_end_is_taken_as_it_stands(draw: Draw, forum: H
     )
 
     assert told(drawn) == ["drawn"]
-    assert forum.paths().count("/news") < browser.MOST_REQUESTS
+    assert forum.paths().count("/news") < browser_page.MOST_REQUESTS
 
 
 def test_a_document_over_the_limit_is_refused(draw: Draw) -> None:
