@@ -26,7 +26,7 @@ from crawl_tasks.monitor.progress import Progress
 from crawl_tasks.monitor.web.static_report import crawl_report, require_place, write_report
 from crawl_tasks.settings import load_settings
 from crawl_tasks.sites.schema import Site
-from crawl_tasks.store.export import export, fingerprints
+from crawl_tasks.store.export import export
 from crawl_tasks.store.output_format import format_of
 from crawl_tasks.store.selection import RowSelection
 from crawl_tasks.store.upsert import Store
@@ -116,12 +116,13 @@ def command(
         chosen = without_removed(here.cells, chosen, sites)
         names = [site.name for site in chosen]
         # An export holds only rows that this run added or changed, not the whole past of the sites.
-        before = known_rows(here.settings.database_url, names) if out is not None else frozenset()
+        with Store(here.settings.database_url) as store:
+            before = store.last_change()
         with StoredCounts(here.settings.database_url, names) as stored:
             code = crawl(here, plan.of(chosen), stored, progress, report)
     if out is not None:
         with Store(here.settings.database_url) as store:
-            rows = export(store, out, RowSelection(sites=names), form, known=before)
+            rows = export(store, out, RowSelection(sites=names), form, after=before)
         click.echo(f"{rows} rows in {out}")
     ctx.exit(code)
 
@@ -134,12 +135,6 @@ def tell_end(cells: Cells, sites: Iterable[Site], finish: Finish) -> None:
     hooks.finish(HANGS_AFTER_S)
     for name, counted in take_counted().items():
         cells.of(name).count_own({name: counted})
-
-
-def known_rows(database_url: str, sites: list[str]) -> frozenset[int]:
-    """Return fingerprints of the stored rows of some sites, to tell them from rows that a run adds or changes."""
-    with Store(database_url) as store:
-        return fingerprints(store, sites)
 
 
 def crawl(

@@ -38,7 +38,7 @@ List page
     h1.board-title                    title of the board (nav.crumbs is page chrome)
     table.threads tr.thread           a row, [data-post] is the post's id (`tr.promo` rows are advertisements)
       a.title[href=/post/{id}]        title
-      td.author a                     author, missing (the cell says "-") for a deleted account
+      td.author a[href=/user/{n}]     author, missing (the cell says "-") for a deleted account
       td.created time                 when the post was written
       td.replies                      exact number of comments, deleted ones included
       td.views                        `532`, `3,456`, `12.3k`, `1.2万`
@@ -49,7 +49,7 @@ List page
 
 Post page
     article.post[data-post][data-board]   once, data-board is the thread's home board
-      h1.title, a.author (missing for a deleted account), .created time, .edited time (if edited),
+      h1.title, a.author[href=/user/{n}] (missing for a deleted account), .created time, .edited time (if edited),
       .views, .replies                as on the row
       div.body                        the text (a blockquote.quote inside quotes somebody else)
     section.comments                  always there, empty if there are no comments
@@ -57,7 +57,7 @@ Post page
 Comment (on post pages in section.comments, on comment pages likewise, which have no article.post)
     div.comment[data-comment]         id, [data-parent]: id of the parent, missing for an answer to the post,
                                       [data-depth]: 0 for an answer to the post, [data-state]: normal or deleted
-      .author                         always there, first element of the comment, empty for a deleted one
+      .author[data-user]              always there, first element of the comment, empty for a deleted one
       .created time                   .body  as in a post
       div.children                    on nesting boards: the answers to this comment that stand on the same page,
                                       as div.comment again, after the body. Elsewhere all comments are siblings

@@ -8,7 +8,7 @@ from html import escape
 from crawl_tasks.demo.content import Board, ForumContent, Reply, Thread
 from crawl_tasks.demo.formats import moment, views
 from crawl_tasks.demo.page_chrome import PageChrome
-from crawl_tasks.demo.texts import Language
+from crawl_tasks.demo.texts import Language, user_id
 
 _POSTED = {Language.CHINESE: "发表于", Language.ENGLISH: "posted"}
 _EDITED = {Language.CHINESE: "编辑 {} 次，最后", Language.ENGLISH: "edited {} times, last"}
@@ -44,7 +44,7 @@ def list_page(
 def post_page(world: ForumContent, chrome: PageChrome, thread: Thread) -> str:
     """Return the page of a post with the first page of its comments."""
     board = world.home(thread)
-    author = "" if thread.author is None else f'<a class="author" href="/user/1">{escape(thread.author)}</a> '
+    author = "" if thread.author is None else _user(thread.author, "author") + " "
     content = (
         f'<article class="post" data-post="{thread.post_id}" data-board="{board.board_id}">\n'
         f'<h1 class="title">{escape(thread.title)}</h1>\n'
@@ -83,7 +83,7 @@ def _pager(language: Language, address: str, page: int, pages: int) -> str:
 
 
 def _row(board: Board, thread: Thread, now: int, chrome: PageChrome) -> str:
-    author = "-" if thread.author is None else f'<a href="/user/1">{escape(thread.author)}</a>'
+    author = "-" if thread.author is None else _user(thread.author)
     last = "-" if thread.last_reply_at is None else moment(board, thread.last_reply_at, now)
     tools = chrome.row(int(thread.post_id))
     return (
@@ -93,6 +93,11 @@ def _row(board: Board, thread: Thread, now: int, chrome: PageChrome) -> str:
         f'<td class="replies">{len(thread.replies)}</td><td class="views">{views(board.language, thread.views)}</td>'
         f'\n<td class="last">{last}</td>\n</tr>\n'
     )
+
+
+def _user(name: str, kind: str = "") -> str:
+    named = f' class="{kind}"' if kind else ""
+    return f'<a{named} href="/user/{user_id(name)}">{escape(name)}</a>'
 
 
 def _edited(board: Board, thread: Thread, now: int) -> str:
@@ -109,12 +114,9 @@ def _comments(world: ForumContent, chrome: PageChrome, thread: Thread, page: int
         content = _nested(board, replies, world.now, chrome)
     else:
         content = "".join([_comment(board, reply, world.now, chrome, "") for reply in replies])
-    pager = "" if thread.pages == 1 else _thread_pager(board.language, thread, page)
+    address = f"/comment/{thread.post_id}/{{}}"
+    pager = "" if thread.pages == 1 else _pager(board.language, address, page, thread.pages)
     return f'<section class="comments">\n{content}</section>\n{pager}'
-
-
-def _thread_pager(language: Language, thread: Thread, page: int) -> str:
-    return _pager(language, f"/comment/{thread.post_id}/{{}}", page, thread.pages)
 
 
 def _nested(board: Board, replies: Sequence[Reply], now: int, chrome: PageChrome) -> str:
@@ -131,11 +133,11 @@ def _nested(board: Board, replies: Sequence[Reply], now: int, chrome: PageChrome
 
 def _comment(board: Board, reply: Reply, now: int, chrome: PageChrome, children: str) -> str:
     parent = "" if reply.parent_id is None else f' data-parent="{reply.parent_id}"'
-    author = "" if reply.author is None else f'<a href="/user/1">{escape(reply.author)}</a>'
+    user, author = ("", "") if reply.author is None else (f' data-user="{user_id(reply.author)}"', _user(reply.author))
     return (
         f'<div class="comment" id="c{reply.comment_id}" data-comment="{reply.comment_id}"{parent} '
         f'data-depth="{reply.depth}" data-state="{reply.state}">\n'
-        f'<span class="author">{author}</span> <span class="created">{_POSTED[board.language]} '
+        f'<span class="author"{user}>{author}</span> <span class="created">{_POSTED[board.language]} '
         f"{moment(board, reply.created_at, now)}</span>\n"
         f'<div class="body">\n{reply.body.html}\n</div>\n{chrome.member(int(reply.comment_id))}{children}</div>\n'
     )

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from random import Random
 from typing import NamedTuple
+from zlib import crc32
 
 
 class Language(StrEnum):
@@ -120,6 +121,11 @@ class Texts:
             return TextPair(f"<p>{html.escape(text)}</p>", text)
         spice = rng.choice(_SPICES)
         return TextPair(f"<p>{html.escape(text)} {spice.html}</p>", normalise(f"{text} {spice.text}"))
+
+
+def user_id(name: str | None) -> str | None:
+    """Return the forum's id of a user, None for a deleted account."""
+    return None if name is None else str(crc32(name.encode()))
 
 
 def normalise(text: str) -> str:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from crawl_tasks.demo.content import ForumContent, Thread
 from crawl_tasks.demo.sizes import COMMENTS_PER_PAGE
+from crawl_tasks.demo.texts import user_id
 
 
 class TrueForum(NamedTuple):
@@ -28,6 +29,7 @@ class TruePost(NamedTuple):
     forum_ids: tuple[str, ...]
     title: str
     author: str | None
+    author_id: str | None
     created_at: int
     last_reply_at: int | None
     edited_at: int | None
@@ -49,6 +51,7 @@ class TrueComment(NamedTuple):
     parent_id: str | None
     depth: int
     author: str | None
+    author_id: str | None
     created_at: int
     precision_s: int
     body: str
@@ -119,6 +122,7 @@ def _post(thread: Thread) -> TruePost:
         forum_ids=thread.boards,
         title=thread.title,
         author=thread.author,
+        author_id=user_id(thread.author),
         created_at=thread.created_at,
         last_reply_at=thread.last_reply_at,
         edited_at=thread.edited_at,
@@ -141,6 +145,7 @@ def _comments(thread: Thread) -> list[TrueComment]:
             parent_id=reply.parent_id,
             depth=reply.depth,
             author=reply.author,
+            author_id=user_id(reply.author),
             created_at=reply.created_at,
             precision_s=thread.precision_s,
             body=reply.body.text,

@@ -1,7 +1,8 @@
-"""Notes of edits in the posts of an unknown program."""
+"""Boilerplate in the posts of an unknown program: notes of edits, subjects and polls."""
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Sequence
 from zoneinfo import ZoneInfo
@@ -10,6 +11,7 @@ from selectolax.lexbor import LexborNode
 
 from crawl_tasks.discovery.record_queries import selector_in
 from crawl_tasks.discovery.repeated_records import upwards
+from crawl_tasks.discovery.site_check import letters
 from crawl_tasks.discovery.vocabulary import EDITED
 from crawl_tasks.parse.values.dates import read_date
 
@@ -21,11 +23,13 @@ GUESSED = (
 # A longer text with the word "edited" is a post that speaks of edits.
 _LONGEST = 120
 _UTC = ZoneInfo("UTC")
+_SHARE = re.compile(r"\d\W*$")
 
 
 def edited_in(records: Sequence[LexborNode]) -> str | None:
     """Return the selector of the edit notes, None if there is none or a post without note has a match too."""
-    notes = [(record, note) for record in records if (note := _note_in(record)) is not None]
+    # Authors who speak of edits do so before the note.
+    notes = [(record, found[-1]) for record in records if (found := notes_in(record))]
     css = selector_in([record for record, _ in notes], [note for _, note in notes]) if notes else None
     # A selector of a tag alone may match anything in a post that this page does not show.
     if css is None or not any(mark in css.rpartition(" ")[2] for mark in ".["):
@@ -34,11 +38,11 @@ def edited_in(records: Sequence[LexborNode]) -> str | None:
     return css if not any(one.css_first(css) for one in records if one.mem_id not in noted) else None
 
 
-def _note_in(record: LexborNode) -> LexborNode | None:
-    """Return the last innermost element that says both: authors who speak of edits do so before the note."""
+def notes_in(record: LexborNode) -> list[LexborNode]:
+    """Return the innermost elements that say that a post was edited, and when."""
     said = [node for node in record.css("*") if _is_note(node)]
     outer = {above.mem_id for node in said for above in upwards(node.parent)}
-    return next((node for node in reversed(said) if node.mem_id not in outer), None)
+    return [node for node in said if node.mem_id not in outer]
 
 
 def _is_note(node: LexborNode) -> bool:
@@ -50,3 +54,12 @@ def _is_note(node: LexborNode) -> bool:
 def _is_quoted(node: LexborNode) -> bool:
     # A quotation may include the note of the quoted post.
     return any(one.tag == "blockquote" or "quote" in (one.attributes.get("class") or "") for one in upwards(node))
+
+
+def is_subject(node: LexborNode, title: str) -> bool:
+    """Return whether an element is the line above a text, with the thread's title, or a poll below that line."""
+    first = next((said for one in node.css("*") if (said := letters(one.text(deep=False)))), "")
+    if not first or first not in (letters(title), f"re{letters(title)}"):
+        return False
+    shares = [one for one in node.css("li, tr, label") if _SHARE.search(one.text().strip())]
+    return letters(node.text()) == first or len(shares) > 1

@@ -7,8 +7,9 @@ check without enough to compare says nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from itertools import combinations, pairwise
+from urllib.parse import urlsplit
 
 from crawl_tasks.discovery.dry_run import DryRun
 from crawl_tasks.discovery.next_page import further_links
@@ -80,7 +81,8 @@ def _of_lists(site: Site, lists: Sequence[DryRun]) -> Iterator[SiteCheck | None]
     if site.engine is None:
         yield from _of_ends(lists)
     addresses = Addresses(site)
-    linked = [_thread_links(one, addresses) for one in lists] if site.list.format is Format.HTML else []
+    posts = {child.address for one in lists if one.parsed for child in one.parsed.children if child.stage is Stage.POST}
+    linked = [_thread_links(one, addresses, posts) for one in lists] if site.list.format is Format.HTML else []
     # The newest threads, which every page shows, are no rows.
     everywhere = set.intersection(*linked) if len(linked) > 1 else set()
     for one, found in zip(lists, linked, strict=bool(linked)):
@@ -102,8 +104,11 @@ def _of_ends(pages: Sequence[DryRun]) -> Iterator[SiteCheck]:
             return
 
 
-def _thread_links(trial: DryRun, addresses: Addresses) -> set[str]:
-    """Return the threads that links of a page name."""
+def _thread_links(trial: DryRun, addresses: Addresses, posts: Set[str]) -> set[str]:
+    """Return the threads that links of a page name, or that are linked below the address above all known `posts`."""
+    above = {url.rstrip("/").rpartition("/")[0] for url in posts}
+    directory = above.pop() + "/" if len(above) == 1 else ""
+    is_apart = urlsplit(directory).path.count("/") > 2
     found: set[str] = set()
     if trial.page is None:
         return found
@@ -116,6 +121,8 @@ def _thread_links(trial: DryRun, addresses: Addresses) -> set[str]:
             continue
         if target is not None and target.stage is Stage.POST:
             found.add(target.key)
+        elif url is not None and target is None and is_apart and url.startswith(directory):
+            found.add(url)
     return found
 
 

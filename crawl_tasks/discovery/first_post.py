@@ -7,10 +7,10 @@ from functools import partial
 
 from selectolax.lexbor import LexborNode
 
-from crawl_tasks.discovery.record_fields import FoundFields, Select, rules_of
+from crawl_tasks.discovery.record_fields import FoundFields, Select, in_records, rules_of
 from crawl_tasks.discovery.record_queries import selector_in
 from crawl_tasks.discovery.repeated_records import upwards
-from crawl_tasks.discovery.slots import Path, Slots, node_at
+from crawl_tasks.discovery.slots import Path, Slot, Slots, node_at
 from crawl_tasks.discovery.thread_page import FetchedThread, ThreadRecords
 from crawl_tasks.parse.document import find_all
 from crawl_tasks.parse.rules.siblings import followers
@@ -26,11 +26,11 @@ def on_pages(samples: Sequence[FetchedThread], records: ThreadRecords, nodes: Se
     pairs = [(one.document.root, place) for place, one in enumerate(samples) if nodes[place]]
     starts = [sum(map(len, nodes[:place])) for _, place in pairs]
 
-    def select(_: Sequence[LexborNode], targets: Sequence[LexborNode | None]) -> str | None:
+    def select(slots: Slots, slot: Slot) -> str | None:
         found: list[LexborNode | None] = []
         around: list[LexborNode | None] = []
         for (root, place), start in zip(pairs, starts, strict=True):
-            whole, target = find_all(root, records.css), targets[start]
+            whole, target = find_all(root, records.css), slot.nodes.get(start)
             parts = [whole[0], *followers(whole[0], {node.mem_id for node in whole})]
             part, inner = whole[0] if target is not None else None, target
             if records.siblings and target is not None:
@@ -44,13 +44,23 @@ def on_pages(samples: Sequence[FetchedThread], records: ThreadRecords, nodes: Se
             f"{records.css} + {first.tag}" if first is not None and not first.css_matches(records.css) else records.css
         )
         kept = [(one, inner) for one, inner in zip(around, found, strict=True) if one is not None]
-        css = selector_in([one for one, _ in kept], [inner for _, inner in kept]) if kept else None
-        whole_css = f"{scope} {css}" if css else None
-        if whole_css and all(_is_first(root, whole_css, inner) for root, inner in zip(roots, found, strict=True)):
-            return whole_css
+        # A selector for all records is the better one: among a few first posts may be no guest's.
+        own = selector_in([one for one, _ in kept], [inner for _, inner in kept]) if kept else None
+        for css in filter(None, (in_records(slots, slot), own)):
+            if css == own and _fits_by_chance(slots, slot, css):
+                return None
+            if all(_is_first(root, f"{scope} {css}", inner) for root, inner in zip(roots, found, strict=True)):
+                return f"{scope} {css}"
         return selector_in(roots, found, misses=0)
 
     return select
+
+
+def _fits_by_chance(slots: Slots, slot: Slot, css: str) -> bool:
+    """Return whether a selector of first posts finds the slot in most records, and another element in some."""
+    found = [(record.css_first(css), slot.nodes.get(at)) for at, record in enumerate(slots.records)]
+    strays = sum(one is not None and other is not None and one.mem_id != other.mem_id for one, other in found)
+    return 0 < 2 * strays < len(found)
 
 
 def _is_first(root: LexborNode, css: str, target: LexborNode | None) -> bool:
@@ -88,7 +98,7 @@ def fields_apart(samples: Sequence[FetchedThread], inside: Set[int], like: Found
         posts = [_alike(root, inside, paths) for root in pages]
         there = [(root, post) for root, post in zip(pages, posts, strict=True) if post is not None]
         if len(there) * 5 >= 4 * len(pages):
-            return _of_slots(Slots([post for _, post in there], inside), paths, [root for root, _ in there], like.form)
+            return _of_slots(Slots([post for _, post in there], inside), paths, [root for root, _ in there], like)
     slots = Slots(pages, inside)
     titles = {one.link.text for one in samples}
     people = set(like.authors.values())
@@ -104,17 +114,33 @@ def fields_apart(samples: Sequence[FetchedThread], inside: Set[int], like: Found
         authors, [*apart, *trails], lambda text: any(one and one in text for one in titles) or text in authors.values()
     )
     again = partial(rules_of, slots, author, moment, path, authors)
-    return FoundFields(again(partial(selector_in, misses=0)), authors, moment.at if moment else {}, again)
+    rules = again(lambda _, slot: selector_in(pages, slot.targets(len(pages)), misses=0))
+    return FoundFields(rules, authors, moment.at if moment else {}, again, slots)
 
 
-def _of_slots(slots: Slots, paths: tuple[Path | None, ...], pages: Sequence[LexborNode], form: str) -> FoundFields:
+def _of_slots(
+    slots: Slots, paths: tuple[Path | None, ...], pages: Sequence[LexborNode], like: FoundFields
+) -> FoundFields:
     """Find the fields of posts at the paths that they have in comments, with selectors from the top of the page."""
     author = slots.at(paths[0]) if paths[0] is not None else None
-    moment = next((one for one in slots.moments(0.5, form) if one.slot.path == paths[1]), None)
+    moment = next((one for one in slots.moments(0.5, like.form) if one.slot.path == paths[1]), None)
     authors = author.texts() if author else {}
+    scope = selector_in(pages, slots.records, misses=0)
+
+    def select(_: Slots, slot: Slot) -> str | None:
+        targets = slot.targets(len(pages))
+        # A selector for comments too is the better one: among a few posts may be no guest's.
+        comments = like.slots.records
+        twin = like.slots.at(like.paths[paths.index(slot.path)] or ())
+        alike = twin.targets(len(comments)) if twin else [None] * len(comments)
+        both = selector_in([*comments, *slots.records], [*alike, *targets])
+        for css in filter(None, (both, in_records(slots, slot))):
+            if scope and all(_is_first(page, f"{scope} {css}", one) for page, one in zip(pages, targets, strict=True)):
+                return f"{scope} {css}"
+        return selector_in(pages, targets, misses=0)
+
     again = partial(rules_of, slots, author, moment, paths[2], authors)
-    rules = again(lambda _, targets: selector_in(pages, targets, misses=0))
-    return FoundFields(rules, authors, moment.at if moment else {}, again)
+    return FoundFields(again(select), authors, moment.at if moment else {}, again, slots)
 
 
 def _alike(page: LexborNode, inside: Set[int], paths: tuple[Path | None, ...]) -> LexborNode | None:
@@ -124,7 +150,8 @@ def _alike(page: LexborNode, inside: Set[int], paths: tuple[Path | None, ...]) -
         return None
     for node in page.css("*"):
         found = [node_at(node, path) for path in wanted]
-        if all(one is not None and one.text().strip() and not _is_inside(one, inside) for one in found):
+        there = {one.mem_id for one in found if one is not None and one.text().strip() and not _is_inside(one, inside)}
+        if len(there) == len(wanted):
             return node
     return None
 

@@ -157,7 +157,7 @@ def _word_keys(group: set[str], shapes: dict[str, tuple[str, list[str]]]) -> Ite
     for family, members in families.items():
         at = family.index("*")
         found = {shapes[url][0] for url in members.values()}
-        head = re.sub(r"[^-._]*$", "", _shared(members))
+        head = re.sub(r"[^-._]*$", "", shared_start(members))
         # A name right below the root is a page of its own kind: /login beside /members, /reply/1 beside /report/1.
         is_page = at == 2 and not head
         # `board-1-old-cars.html`: three words are a key, but not with the word that all have.
@@ -172,12 +172,12 @@ def _word_keys(group: set[str], shapes: dict[str, tuple[str, list[str]]]) -> Ite
             # A number before or behind a title is the key, whatever the title looks like.
             yield "".join((*before, "#~" if kinds == {"lead"} else "~#", *after))
             continue
-        end = _shared([text[::-1] for text in members])[::-1]
+        end = shared_start([text[::-1] for text in members])[::-1]
         tail = end[end.rindex(".") :] if re.search(r"\.[a-z]{2,5}$", end) else ""
         yield "".join((*before, head, "*", tail, *after))
 
 
-def _shared(texts: Collection[str]) -> str:
+def shared_start(texts: Collection[str]) -> str:
     """Return the longest beginning that texts share."""
     one, other = min(texts), max(texts)
     return one[: next((at for at, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]), len(one))]

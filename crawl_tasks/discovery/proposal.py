@@ -128,6 +128,8 @@ def _listing_of(probe: HttpProbe, links: list[PageLink], boards: set[str], chrom
             own = path_of(link.url)
             if "*" in link.shape and len(own) > 2 and rows.titles[0].shape.startswith(own):
                 rows = find_rows(document, link.shape + rows.titles[0].shape.removeprefix(own)) or rows
+            elif (named := f"={own.rpartition('=')[2]}&") in rows.titles[0].shape:
+                rows = find_rows(document, rows.titles[0].shape.replace(named, "=*&")) or rows
             # In the order of the front page, whichever board was read.
             return Listing(document, rows, (link, *(one for one in links if one in left)))
     return None

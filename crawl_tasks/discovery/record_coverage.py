@@ -9,9 +9,10 @@ from selectolax.lexbor import LexborNode
 
 from crawl_tasks.discovery.dry_run import DryRun
 from crawl_tasks.discovery.links import place_in
+from crawl_tasks.discovery.record_queries import element_beside
 from crawl_tasks.discovery.repeated_records import upwards
 from crawl_tasks.discovery.site_check import FEW, SiteCheck
-from crawl_tasks.discovery.slots import is_name
+from crawl_tasks.discovery.slots import is_name, step_of
 from crawl_tasks.discovery.thread_page import ThreadRecords
 from crawl_tasks.discovery.timestamps import attribute_of, times_in
 from crawl_tasks.model import Parsed, Stage
@@ -58,7 +59,9 @@ def coverage_checks(site: Site, trials: Sequence[DryRun]) -> Iterator[SiteCheck]
         if label is not None:
             yield SiteCheck("authors of threads are no labels", False, f"all comments hold {label!r}, also on {where}")
             return
-        lost = _nameless(nodes, rules.fields.get("author")) if one.request.stage is not Stage.LIST else None
+        # An advertisement among the comments has no time.
+        timed = [node for node in nodes if node.css_first(mark.css) is not None]
+        lost = _nameless(timed, rules.fields.get("author")) if one.request.stage is not Stage.LIST else None
         if lost is not None:
             yield SiteCheck("every author is read", False, f"not {lost!r} on {where}")
             return
@@ -80,7 +83,7 @@ def _more_than(document: Document, records: ThreadRecords, mark: str) -> int:
         if times_in(around[depth]) or attribute_of(node) is not None:
             found[around[depth].mem_id] = around[depth]
     # Of a record of several elements only the first counts.
-    before = [_before(one) if records.siblings else None for one in found.values()]
+    before = [element_beside(one, -1) if records.siblings else None for one in found.values()]
     return sum(one is None or one.mem_id not in found for one in before)
 
 
@@ -110,7 +113,7 @@ def _nameless(records: Sequence[LexborNode], author: Rule | None) -> str | None:
     if author is None or not author.css:
         return None
     found = [record.css_first(author.css) for record in records]
-    places = [None if one is None else place_in(one)[:_NEAR] for one in found]
+    places = [None if one is None else (step_of(one), *place_in(one)[1:_NEAR]) for one in found]
     usual = Counter(place for place in places if place is not None).most_common(1)
     around = {
         place_in(one.parent)[:_NEAR]
@@ -120,15 +123,17 @@ def _nameless(records: Sequence[LexborNode], author: Rule | None) -> str | None:
     for record, one, place in zip(records, found, places, strict=True):
         if not usual or place == usual[0][0]:
             continue
-        inner = [node for node in record.css("*") if node.parent and place_in(node.parent)[:_NEAR] in around]
+        within = {node.mem_id for other in records if _is_above(record, other) for node in other.css("*")}
+        inner = [
+            node
+            for node in record.css("*")
+            if node.parent and node.mem_id not in within and place_in(node.parent)[:_NEAR] in around
+        ]
         said = [" ".join(node.text().split()) for node in inner if one is None or node.mem_id != one.mem_id]
         if any(map(is_name, said)):
             return next(filter(is_name, said))
     return None
 
 
-def _before(node: LexborNode) -> LexborNode | None:
-    before = node.prev
-    while before is not None and not before.is_element_node:
-        before = before.prev
-    return before
+def _is_above(record: LexborNode, other: LexborNode) -> bool:
+    return any(one.mem_id == record.mem_id for one in upwards(other.parent))

@@ -8,6 +8,7 @@ from functools import partial
 
 from selectolax.lexbor import LexborNode
 
+from crawl_tasks.discovery.boilerplate import is_subject, notes_in
 from crawl_tasks.discovery.record_queries import selector_in
 from crawl_tasks.discovery.slots import MomentSlot, Path, Slot, Slots, is_of_author
 from crawl_tasks.discovery.yaml_rules import scalar
@@ -17,7 +18,7 @@ _FOREIGN = (
     "blockquote, [class*=quote], [class*=signature], [class*=sig-], [class*=edited], [class*=postedit],"
     " [class*=updated], [class*=actions], [class*=-options], [class*=codehead]"
 )
-Select = Callable[[Sequence[LexborNode], Sequence[LexborNode | None]], str | None]
+Select = Callable[[Slots, Slot], str | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,7 @@ class FoundFields:
     again: Callable[[Select], dict[str, str]]
     """Returns the rules with selectors of another kind."""
 
+    slots: Slots
     paths: tuple[Path | None, ...] = (None, None, None)
     """The paths of author, moment and body."""
 
@@ -38,23 +40,36 @@ class FoundFields:
 
 
 def fields_of(named: Sequence[tuple[str, LexborNode]]) -> FoundFields:
-    """Find author, body and moment of records, each with the name of its page."""
+    """Find author, body and moment of records, each with the title of its page.
+
+    Records within, notes of edits, subjects and polls are no part of a record: they stand in some records only, and
+    before others of their kind.
+    """
     records = [node for _, node in named]
     mine = {node.mem_id for node in records}
     pages = {at: page for at, (page, _) in enumerate(named)}
-    slots = Slots(records, {inner.mem_id for node in records for inner in node.css("*") if inner.mem_id in mine}, pages)
+    inner = [(page, node) for page, record in named for node in record.css("*")]
+    apart = {node.mem_id for page, node in inner if node.mem_id in mine or is_subject(node, page)}
+    apart |= {note.mem_id for record in records for note in notes_in(record)}
+    slots = Slots(records, apart, pages)
     names = slots.names()
     author = names[0] if names else None
     authors = author.texts() if author else {}
     moments = [one for one in slots.moments() if not is_of_author(one.at, authors)]
     moment = moments[0] if moments else None
-    apart = [*([author] if author else []), *(one.slot for one in slots.moments())]
-    path = slots.body(authors, apart, lambda _: False)
+    known = [*([author] if author else []), *(one.slot for one in slots.moments())]
+    people = set(authors.values())
+    path = slots.body(authors, known, people.__contains__)
     again = partial(rules_of, slots, author, moment, path, authors)
     paths = (author.path if author else None, moment.slot.path if moment else None, path)
     return FoundFields(
-        again(selector_in), authors, moment.at if moment else {}, again, paths, moment.form if moment else ""
+        again(in_records), authors, moment.at if moment else {}, again, slots, paths, moment.form if moment else ""
     )
+
+
+def in_records(slots: Slots, slot: Slot) -> str | None:
+    """Return the selector that finds a slot in its records."""
+    return selector_in(slots.records, slot.targets(len(slots.records)))
 
 
 def rules_of(
@@ -62,17 +77,16 @@ def rules_of(
     select: Select,
 ) -> dict[str, str]:  # fmt: skip
     """Return the rules of author, body and moment, with selectors that `select` finds."""
-    count = len(slots.records)
-    css = select(slots.records, author.targets(count)) if author else None
+    css = select(slots, author) if author else None
     rules = {"author": scalar(css)} if css else {}
     body = slots.at(path) if path is not None else None
     if body is not None and path is not None:
-        css = select(slots.records, body.targets(count)) if path else ""
+        css = select(slots, body) if path else ""
         if css is not None:
             inside = [one for one in (author, moment.slot if moment else None) if one and one.path[: len(path)] == path]
             chrome = [
                 one for slot in (*inside, *slots.chrome(path, authors))
-                if (one := selector_in(slots.records, slot.targets(count))) is not None
+                if (one := in_records(slots, slot)) is not None
             ]  # fmt: skip
             start = f"css: {scalar(css)}, " if css else ""
             foreign = scalar(", ".join((_FOREIGN, *dict.fromkeys(chrome))))
@@ -80,7 +94,7 @@ def rules_of(
             whole = f"{{{start}drop: {scalar(', '.join(dict.fromkeys(chrome)))}}}" if chrome else scalar(css)
             rules |= {"body_html": whole} if css else {}
     if moment is not None:
-        rules |= moment_text(moment, select(slots.records, moment.slot.targets(count)))
+        rules |= moment_text(moment, select(slots, moment.slot))
     return rules
 
 

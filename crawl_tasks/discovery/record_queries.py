@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from selectolax.lexbor import LexborNode
 
-from crawl_tasks.discovery.links import UUID
+from crawl_tasks.discovery.links import UUID, shared_start
 from crawl_tasks.discovery.repeated_records import DEEPEST, upwards
 
 _HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
@@ -60,7 +60,7 @@ def selector_in(
     if not pairs:
         return None
     best: tuple[int, str] | None = None
-    for css in dict.fromkeys((*_candidates([target for _, target in pairs]), *_structural(pairs))):
+    for css in dict.fromkeys((*_candidates([target for _, target in pairs], is_inner=True), *_structural(pairs))):
         found = [record.css_first(css) for record in records]
         wrong = sum(
             (one is None) != (target is None)
@@ -76,7 +76,9 @@ def selector_in(
 
 def _structural(pairs: Sequence[tuple[LexborNode, LexborNode]]) -> Iterator[str]:
     """Yield selectors by positions of elements, as the way from the record to its target in a few records."""
-    ways = dict.fromkeys(tuple(_way(record, target)) for record, target in pairs[:12])
+    tags = dict.fromkeys(str(target.tag) for _, target in pairs)
+    tag = f":is({', '.join(tags)})" if len(tags) > 1 else next(iter(tags))
+    ways = dict.fromkeys(tuple(_way(record, target, tag)) for record, target in pairs[:12])
     for way in list(ways)[:4]:
         for depth in range(1, len(way) + 1):
             part = way[-depth:]
@@ -93,23 +95,31 @@ def _structural(pairs: Sequence[tuple[LexborNode, LexborNode]]) -> Iterator[str]
             yield " > ".join((*above, *(f"{tag}:nth-last-child({place})" for tag, _, _, place in way)))
 
 
-def _way(record: LexborNode, target: LexborNode) -> list[tuple[str, int, int, int]]:
-    """Return tag, position, position among its kind, and position from the end of each element down to the target."""
+def _way(record: LexborNode, target: LexborNode, last: str) -> list[tuple[str, int, int, int]]:
+    """Return tag, position, position among its kind, and position from the end of each element down to the target.
+
+    `last` stands for the target's own tag.
+    """
     steps: list[tuple[str, int, int, int]] = []
     node: LexborNode | None = target
     while node is not None and node.mem_id != record.mem_id and len(steps) < DEEPEST:
         beside = [] if node.parent is None else list(node.parent.iter(include_text=False))
         at = next((place for place, one in enumerate(beside) if one.mem_id == node.mem_id), 0)
         same = sum(one.tag == node.tag for one in beside[: at + 1])
-        steps.append((str(node.tag), at + 1, same, len(beside) - at))
+        steps.append((str(node.tag) if steps else last, at + 1, same, len(beside) - at))
         node = node.parent
     return steps[::-1]
 
 
-def _candidates(nodes: Sequence[LexborNode]) -> Iterator[str]:
+def _candidates(nodes: Sequence[LexborNode], *, is_inner: bool = False) -> Iterator[str]:
     """Yield selectors that could name these elements, the plainest first."""
-    tag = Counter(node.tag for node in nodes).most_common(1)[0][0]
-    alike = [node for node in nodes if node.tag == tag]
+    tags = [str(tag) for tag, _ in Counter(node.tag for node in nodes).most_common()]
+    yield from _of_tag(tags[0], [node for node in nodes if node.tag == tags[0]], is_inner=is_inner)
+    if len(tags) > 1:
+        yield from _of_tag(f":is({', '.join(tags)})", nodes, is_inner=is_inner)
+
+
+def _of_tag(tag: str, alike: Sequence[LexborNode], *, is_inner: bool) -> Iterator[str]:
     own = [f"{tag}{mark}" for mark in _marks(alike)]
     yield from own
     for above in (1, 2):
@@ -120,15 +130,40 @@ def _candidates(nodes: Sequence[LexborNode]) -> Iterator[str]:
         parent_tag = Counter(node.tag for node in there).most_common(1)[0][0]
         joint = " > " if above == 1 else " "
         for mark in _marks([node for node in there if node.tag == parent_tag]):
-            yield from (f"{parent_tag}{mark}{joint}{one}" for one in (*own, str(tag)))
+            yield from (f"{parent_tag}{mark}{joint}{one}" for one in (*own, tag))
+        places = {place_of(node) for node in there}
+        if is_inner and above == 1 and len(places) == 1:
+            yield from (f"{parent_tag}:nth-child({min(places)}) > {one}" for one in own)
         if above == 1 and parent_tag in _HEADINGS:
-            yield from (f"{parent_tag} > {one}" for one in (*own, str(tag)))
+            yield from (f"{parent_tag} > {one}" for one in (*own, tag))
     places = {place_of(node) for node in alike}
     if len(places) == 1 and tag in ("td", "li", "dd"):
         yield f"{tag}:nth-child({places.pop()})"
-    yield str(tag)
+    # No query and no number, which may be those of one board.
+    links = [node.attributes.get("href") or "" for node in alike]
+    if is_inner and (start := re.match(r"/[^?\d']+[-?]", shared_start(links))):
+        yield f"{tag}[href*='{start[0]}']"
+    yield tag
     outer = Counter(node.parent.tag for node in alike if node.parent is not None).most_common(1)
     yield from (f"{parent} > {tag}" for parent, _ in outer)
+    if not is_inner:
+        return
+    yield from (f"{before} + {tag}" for before in _shared_tags([element_beside(node, -1) for node in alike]))
+    yield from (f"{tag}:has(+ {after})" for after in _shared_tags([element_beside(node, 1) for node in alike]))
+
+
+def _shared_tags(nodes: Sequence[LexborNode | None]) -> set[str]:
+    """Return the tag of elements that all have one, and the same."""
+    tags = {str(node.tag) if node is not None else "" for node in nodes}
+    return tags if len(tags) == 1 and "" not in tags else set()
+
+
+def element_beside(node: LexborNode, step: int) -> LexborNode | None:
+    """Return the element before (-1) or after (1) another one."""
+    found = node.prev if step < 0 else node.next
+    while found is not None and not found.is_element_node:
+        found = found.prev if step < 0 else found.next
+    return found
 
 
 def _by_meaning(name: str) -> tuple[bool, bool, int, str]:

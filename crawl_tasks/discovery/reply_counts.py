@@ -40,7 +40,10 @@ def count_rules(records: Sequence[LexborNode], known: Mapping[int, int]) -> dict
     worded = {name: _worded_rule(records, words) for name, words in (("reply_count", REPLIES), ("view_count", VIEWS))}
     counted = _agreeing(records, known)
     if not counted and not any(named.values()) and not any(worded.values()):
-        named["reply_count"] = selector_in(records, [_unnamed(record) for record in records])
+        unnamed = [_unnamed(record) for record in records]
+        # A number that only some rows have is a link to a later page.
+        is_usual = 5 * sum(one is not None for one in unnamed) >= 4 * len(records)
+        named["reply_count"] = selector_in(records, unnamed) if is_usual else None
     rules = {name: rule for name, rule in worded.items() if rule}
     rules |= {name: scalar(css) for name, css in named.items() if css}
     css = named["reply_count"]

@@ -25,6 +25,7 @@ _LONGEST_NAME, _MOST_WORDS, _LONGEST_DATE = 40, 4, 70
 # The least share of a record's words that its body has: a label or two may stand beside.
 _MOST_OF_IT = 0.9
 _PARAGRAPHS = frozenset(("p", "ul", "ol", "pre", "h2", "h3", "h4", "b", "strong", "em", "i", "a"))
+_IN_TEXTS = _PARAGRAPHS | {"table", "code"}
 # `1 reply` and `2 replies` are labels. Short forums repeat more than two bodies.
 _FEWEST_TEXTS = 3
 # Two authors may each have said the same twice.
@@ -96,7 +97,10 @@ class Slots:
             node = next(iter(slot.nodes.values()))
             above = node.parent
             marks = " ".join(filter(None, (_marks(node), _marks(above) if above is not None else "")))
-            score = 2.0 * bool(_PERSON.search(marks)) + 2.0 * bool(PEOPLE.search(node.attributes.get("href") or ""))
+            linked = sum(bool(PEOPLE.search(one.attributes.get("href") or "")) for one in slot.nodes.values())
+            score = 2.0 * bool(_PERSON.search(marks)) + 2.0 * linked / len(texts)
+            # A button is there in most records, where some have other words in its place.
+            score -= max(kinds.values()) / len(texts)
             # A guest has no link, but the box around the name. Of equals the innermost is the name.
             score += (len(texts) - len(kinds)) / len(texts) + len(texts) / len(self.records) + len(slot.path) / 100
             scored.append((score, slot))
@@ -170,8 +174,16 @@ class Slots:
             return False
         if sum(len(text) <= _LONGEST_DATE and _moment(text) is not None for text in texts) * 2 > len(texts):
             return False
-        # `Re: an old lamp` above each reply is a function of the page.
-        return not is_of_author(said, authors) and not is_of_author(said, self._pages)
+        return not is_of_author(said, authors) and not self._is_subject(said)
+
+    def _is_subject(self, said: Mapping[int, str]) -> bool:
+        """Return whether texts are a function of the page: `An old lamp`, and `Re: An old lamp` above each reply."""
+        titles: dict[str, str] = {}
+        for at, text in said.items():
+            page = self._pages.get(at, "")
+            titles[page] = min(titles.get(page, text), text, key=len)
+        there = ((at, text, titles[self._pages.get(at, "")]) for at, text in said.items())
+        return is_of_author({at: title if text.endswith(title) else text for at, text, title in there}, self._pages)
 
     def at(self, path: Path) -> Slot | None:
         """Return the slot at a path."""
@@ -187,11 +199,12 @@ class Slots:
             texts = slot.texts()
             plain = {re.sub(r"\d+", "", text) for text in texts.values()}
             often = len(texts) >= max(3, 0.8 * len(self.records))
-            is_text = slot.path[-1].partition(" ")[0] in _PARAGRAPHS
+            is_text = any(step.partition(" ")[0] in _IN_TEXTS for step in slot.path[len(path) :])
             if not any(texts.values()):
                 continue
             if (often and len(plain) == 1) or (
-                len(texts) >= _FEWEST_OF_AUTHORS and not is_text and is_of_author(texts, authors)
+                len(texts) >= _FEWEST_OF_AUTHORS
+                and ((not is_text and is_of_author(texts, authors)) or (often and self._is_subject(texts)))
             ):
                 found.append(slot)
         return found
@@ -204,7 +217,9 @@ def is_of_author(said: Mapping[int, str | int], authors: Mapping[int, str]) -> b
         if at in authors:
             groups[authors[at]].append(text)
     several = [texts for texts in groups.values() if len(texts) > 1]
-    return bool(several) and sum(len(texts) for texts in several) > 2 and all(len(set(one)) == 1 for one in several)
+    # One author may have said the same thrice.
+    is_shown = len(several) > 1 or len(groups) == 1
+    return is_shown and sum(map(len, several)) > 2 and all(len(set(one)) == 1 for one in several)
 
 
 def is_name(text: str) -> bool:
@@ -252,7 +267,7 @@ def node_at(record: LexborNode, path: Path) -> LexborNode | None:
         seen: Counter[str] = Counter()
         found = None
         for child in node.iter(include_text=False) if node is not None else ():
-            kind = kind_of(child)
+            kind = step_of(child)
             if f"{kind} {seen[kind]}" == step:
                 found = child
             seen[kind] += 1
@@ -270,10 +285,16 @@ def _walk(record: LexborNode, apart: Set[int]) -> Iterator[tuple[Path, LexborNod
         for child in node.iter(include_text=False):
             if child.tag in _UNSEEN or child.mem_id in apart:
                 continue
-            kind = kind_of(child)
+            kind = step_of(child)
             inner.append(((*path, f"{kind} {seen[kind]}"), child))
             seen[kind] += 1
         waiting += reversed(inner)
+
+
+def step_of(node: LexborNode) -> str:
+    """Return tag and classes. A guest has a span where members have a link to their profile."""
+    is_profile = node.tag == "a" and PEOPLE.search(node.attributes.get("href") or "")
+    return re.sub("^a", "span", kind_of(node)) if is_profile else kind_of(node)
 
 
 def _has_inner(slot: Slot) -> bool:

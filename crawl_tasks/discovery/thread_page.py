@@ -70,8 +70,11 @@ class ThreadRecords:
     @property
     def later(self) -> str:
         """The selector of the records behind the first one."""
-        own = re.split(r" (?![^()\[\]]*[)\]])", self.css)[-1]
-        return f"{self.css} ~ {own}"
+        depth, start = 0, 0
+        for at, char in enumerate(self.css):
+            depth += (char in "([") - (char in ")]")
+            start = at + 1 if char == " " and not depth else start
+        return f"{self.css} ~ {self.css[start:]}"
 
     def is_nested(self, nodes: Sequence[LexborNode]) -> bool:
         """Return whether one record stands inside another."""

@@ -64,7 +64,7 @@ def thread_rules(
     if posting is not None and records is None:
         return ThreadReading(linked_rules(posting, lines[1], following.next if following and following.next else known))
     nodes = [records.nodes(one.document) if records is not None else [] for one in samples]
-    found = fields_of([(str(page), node) for page, there in enumerate(nodes) for node in there])
+    found = fields_of([(one.link.text, node) for one, there in zip(samples, nodes, strict=True) for node in there])
     edited = edited_in([node for there in nodes for node in there])
     if is_post_inside and records is not None:
         post = found.again(on_pages(samples, records, nodes))

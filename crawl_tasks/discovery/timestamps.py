@@ -14,7 +14,12 @@ from crawl_tasks.parse.values.dates import read_date
 _MARKED = "time, [datetime], [itemprop=dateCreated]"
 _NAMED = "[class*=time], [class*=date], [class*=created], [class*=posted]"
 _ABSOLUTE = re.compile(r"\d{1,2}:\d{2}|(?<!\d)(?:19|20)\d{2}(?!\d)")
-_RELATIVE = re.compile(r"\d.*(?:\bago\b|前)|\b(?:yesterday|today|just now)\b|[昨今]天|刚刚|剛剛", re.IGNORECASE)
+_RELATIVE = re.compile(
+    r"\d.*(?:\bago\b|前|\bназад)|\b(?:yesterday|today|just now|(?:il y a|vor) \w+)\b|[昨今]天|刚刚|剛剛",
+    re.IGNORECASE,
+)
+# Whether the day comes first only several dates tell.
+_STROKES = re.compile(r"(?<!\d)\d{1,2}/\d{1,2}/(?:19|20)\d{2}(?!\d)")
 # A name may stand before a moment. A longer text is a sentence that speaks of days.
 _LONGEST, _LONGEST_RELATIVE = 70, 30
 _UTC = ZoneInfo("UTC")
@@ -50,7 +55,7 @@ def _is_moment(text: str) -> bool:
     is_short = len(plain) <= _LONGEST_RELATIVE and _RELATIVE.search(plain)
     if not (is_short or (len(plain) <= _LONGEST and _ABSOLUTE.search(plain))):
         return False
-    return read_date(plain, time.time(), _UTC) is not None
+    return bool(_STROKES.search(plain)) or read_date(plain, time.time(), _UTC) is not None
 
 
 def _holds(node: LexborNode, other: LexborNode) -> bool:

@@ -18,17 +18,10 @@ Value = str | int | tuple[str, ...] | None
 Row = Mapping[str, Value]
 
 POST_FIELDS = (
-    "title",
-    "author",
-    "created_at",
-    "last_reply_at",
-    "edited_at",
-    "body",
-    "reply_count",
-    "view_count",
+    "title", "author", "author_id", "created_at", "last_reply_at", "edited_at", "body", "reply_count", "view_count",
     "state",
-)
-COMMENT_FIELDS = ("parent_id", "depth", "author", "created_at", "body", "state", "page")
+)  # fmt: skip
+COMMENT_FIELDS = ("parent_id", "depth", "author", "author_id", "created_at", "body", "state", "page")
 MOST_EXAMPLES = 10
 
 

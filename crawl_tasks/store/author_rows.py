@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import repeat
 from operator import attrgetter, itemgetter
 from typing import Final
 
@@ -64,23 +63,20 @@ class AuthorCache:
         return sorted(found, key=itemgetter(0, 1, 3))
 
     def _unknown_of(self, site: str, items: _Items) -> Iterator[AuthorRow]:
-        if not items:
-            return
-        ids, names = (list(map(attrgetter(field), items)) for field in ("author_id", "author"))
         guests, members = self._guests[site], self._names[site]
         # Once for every comment of the crawl: by column, and without pairs where a forum shows no ids.
-        shown = (
-            set(zip(ids, names, strict=True)) if ids.count(None) < len(ids) else zip(repeat(None), set(names) - guests)
-        )
-        fresh = [
-            (one, name)
-            for one, name in shown
-            if (name not in guests if one is None else one not in members or members[one] != name)
-        ]
-        if not fresh:
-            return
-        seen = dict(zip(zip(ids, names, strict=True), map(attrgetter("seen_at"), items), strict=True))
-        yield from ((site, key, name, seen[one, name]) for one, name in fresh if (key := key_of(one, name)))
+        ids, names = (list(map(attrgetter(field), items)) for field in ("author_id", "author"))
+        times = map(attrgetter("seen_at"), items)
+        if ids.count(None) == len(ids):
+            seen_at = dict(zip(names, times, strict=True)) if set(names) - guests else {}
+            fresh = [(None, name, seen_at[name]) for name in seen_at.keys() - guests]
+        else:
+            fresh = [
+                (one, name, at)
+                for (one, name), at in dict(zip(zip(ids, names, strict=True), times, strict=True)).items()
+                if (name not in guests if one is None else one not in members or members[one] != name)
+            ]
+        yield from ((site, key, name, at) for one, name, at in fresh if (key := key_of(one, name)))
 
     def note(self, written: Sequence[AuthorRow]) -> None:
         """Take authors for known, once they are committed."""

@@ -8,7 +8,6 @@ pages that are not in the archive stay. So do the marks of full passes, which no
 
 from __future__ import annotations
 
-import json
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,14 +15,13 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final, cast
 
-from sqlalchemy import Column, Connection, Select, Table, delete, select, tuple_
+from sqlalchemy import Column, ColumnElement, Connection, Select, Table, delete, select, tuple_
 
 from crawl_tasks.model import Items
 from crawl_tasks.store import tables
 from crawl_tasks.store.author_rows import author_key
-from crawl_tasks.store.merge import Replaced, merge, times_of
-from crawl_tasks.store.rows import COMMENTS, FORUMS, POSTS, Key, Row, Shape, Value, digest, extra_json
-from crawl_tasks.store.stamps import Stamps, extra_name, pack, unpack
+from crawl_tasks.store.merge import Replaced, is_mark, merge, times_of, without
+from crawl_tasks.store.rows import COMMENTS, FORUMS, POSTS, Key, Row, Shape, Value
 from crawl_tasks.store.statements import Statements
 from crawl_tasks.store.upsert import Store
 from crawl_tasks.store.write_table import PORTION, version_key
@@ -49,10 +47,10 @@ class Timestamps:
         self._times.append(time)
         self._is_sorted = False
 
-    def __contains__(self, time: float) -> bool:
+    def __contains__(self, time: object) -> bool:
         if not self._is_sorted:
             self._times, self._is_sorted = array("d", sorted(self._times)), True
-        at = bisect_left(self._times, time)
+        at = bisect_left(self._times, cast("float", time))
         return at < len(self._times) and self._times[at] == time
 
 
@@ -115,7 +113,7 @@ class Corrections:
 
     def _write_scratch(self) -> None:
         self._scratch.write(self._waiting)
-        self._waiting = []
+        self._waiting.clear()
 
     def _correct_authors(self) -> None:
         """Add the authors that today's rules find, and delete those of whom nothing is stored any more."""
@@ -140,7 +138,8 @@ class Corrections:
         keys = sorted(read)
         with self._scratch.database.reading() as connection:
             found = _versions_of(connection, shape, keys)
-            boards = _memberships_of(connection, keys) if shape is POSTS else []
+            of_boards = _rows_in(tables.memberships, keys, *tables.memberships.c)
+            boards = list(map(tuple, connection.execute(of_boards))) if shape is POSTS else []
         with self._store.database.writing() as connection:
             change = self._statements.next_change(connection) if shape.tracked else None
             self._rows.added += self._statements.add(connection, shape.table, [read[key] for key in keys], change)
@@ -219,50 +218,12 @@ class Corrections:
             return False
         rest = without(shape, stored, self._covered)
         values = () if rest is None else zip(shape.names, rest[shape.key_size + 1 : shape.end], strict=True)
-        return all(one is None or _is_mark(shape, name, one) for name, one in values)
+        return all(one is None or is_mark(shape, name, one) for name, one in values)
 
     def _stays(self, version: Key, told: tuple[Value, float]) -> bool:
         value, seen_at = told
         shape = POSTS if version[_KIND] == "post" else COMMENTS
-        return seen_at not in self._covered or _is_mark(shape, version[_FIELD], value)
-
-
-def without(shape: Shape, row: Row, covered: Timestamps) -> Row | None:
-    """Return a row without the values of covered times, None if no other page showed the row."""
-    seen_at, first = times_of(shape, row)
-    stamps = unpack(row[shape.stamps_at])
-    times: dict[str, float] = {}
-    sources: dict[str, str] = {}
-    values = list(row[shape.key_size + 1 : shape.end])
-    for index, (name, value) in enumerate(zip(shape.names, values, strict=True)):
-        if name == "extra" and shape.joins_extra and isinstance(value, str):
-            every = stamps.times.get("extra", seen_at)
-            told = {one: stamps.times.get(extra_name(one), every) for one in json.loads(value)}
-            left = {one: said for one, said in json.loads(value).items() if told[one] not in covered}
-            values[index] = extra_json(left) if left else None
-            times |= {extra_name(one): told[one] for one in left}
-            sources = {one: source for one, source in stamps.sources.items() if one in left}
-        elif value is not None:
-            at = stamps.times.get(name, seen_at)
-            if at in covered and not _is_mark(shape, name, value):
-                values[index] = None
-            else:
-                times[name] = at
-    if seen_at in covered:
-        if not times:
-            return None
-        seen_at = max(times.values())
-    older = {name: at for name, at in times.items() if at != seen_at}
-    own = frozenset(name for name in stamps.own if name in times)
-    first = min(times.values(), default=seen_at) if first in covered else first
-    rest = (*row[: shape.key_size], seen_at, *values, first, pack(Stamps(older, own, sources)))
-    # The hash stands last, behind the columns that are read for it.
-    return (*rest, digest(*shape.tracked_of(rest))) if shape.tracked else rest
-
-
-def _is_mark(shape: Shape, name: str, value: Value) -> bool:
-    """Return whether a full pass may have given this value, dated at the first of its pages."""
-    return shape is COMMENTS and name == "state" and value == "deleted"
+        return seen_at not in self._covered or is_mark(shape, version[_FIELD], value)
 
 
 def _keep_later(versions: _Versions, version: Key, told: tuple[Value, float]) -> None:
@@ -283,14 +244,17 @@ def _of_site(shape: Shape, site: str, *names: str) -> Select[Any]:
 
 
 def _rows_in(table: Table, keys: Sequence[Key], *columns: Column[Any]) -> Select[Any]:
-    """Return a query for the rows of a table whose first columns are one of these keys."""
-    leading = tuple_(*list(table.primary_key)[: len(keys[0])])
-    return select(*columns).where(leading.in_(keys))
+    return select(*columns).where(_is_in(table, keys))
 
 
 def _delete(connection: Connection, table: Table, keys: Sequence[Key]) -> None:
     if keys:
-        connection.execute(delete(table).where(tuple_(*list(table.primary_key)[: len(keys[0])]).in_(keys)))
+        connection.execute(delete(table).where(_is_in(table, keys)))
+
+
+def _is_in(table: Table, keys: Sequence[Key]) -> ColumnElement[bool]:
+    """Return the condition that the first columns of a row are one of these keys."""
+    return tuple_(*list(table.primary_key)[: len(keys[0])]).in_(keys)
 
 
 def _versions_of(connection: Connection, shape: Shape, keys: Sequence[Key]) -> _Versions:
@@ -301,7 +265,3 @@ def _versions_of(connection: Connection, shape: Shape, keys: Sequence[Key]) -> _
         _rows_in(tables.versions, owners, *(tables.versions.c[one] for one in tables.names_of(tables.versions)))
     )
     return {row[:_VALUE]: row[_VALUE:] for row in map(tuple, found)}
-
-
-def _memberships_of(connection: Connection, keys: Sequence[Key]) -> list[Row]:
-    return list(map(tuple, connection.execute(_rows_in(tables.memberships, keys, *tables.memberships.c))))

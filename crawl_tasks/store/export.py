@@ -5,7 +5,7 @@ selection.py has the rows and row_writers.py the formats. A file gets its name o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Sequence, Set
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from heapq import merge
 from itertools import groupby
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final, cast
 from urllib.parse import quote
 
-from sqlalchemy import ColumnElement, Select, select
+from sqlalchemy import ColumnElement, Select
 
 from crawl_tasks.errors import ConfigError, StoreError
 from crawl_tasks.store.atomic_file import ByteFile, opened
@@ -34,7 +34,7 @@ def export(
     selection: RowSelection = EVERYTHING,
     form: OutputFormat = JSON_LINES,
     *,
-    known: Set[int] = frozenset(),
+    after: int | None = None,
     overwrite: bool = True,
 ) -> int:
     """Write the chosen rows to a file, or to stdout if `out` is "-". Return the number of rows written.
@@ -47,7 +47,7 @@ def export(
         out: a file, or "-".
         selection: the rows and columns.
         form: format and compression.
-        known: fingerprints of rows to leave out while unchanged.
+        after: a change. Rows without a new text or state since then are left out.
         overwrite: replace an existing file.
 
     Raises:
@@ -59,11 +59,10 @@ def export(
     written = 0
     with _writing(out, form, sources, overwrite=overwrite) as (writer, _):
         for source in sources:
-            hidden = source.hash_columns if known else ()
-            for row, rest in _stream(store, source.query(*hidden).order_by(*source.order), source):
-                if not known or _fingerprint(source.kind, rest) not in known:
-                    writer.write(source, row)
-                    written += 1
+            query = source.query() if after is None else source.query().where(source.change > after)
+            for row, _ in _stream(store, query.order_by(*source.order), source):
+                writer.write(source, row)
+                written += 1
     return written
 
 
@@ -176,20 +175,6 @@ def stream_changes(
     with ExitStack() as stack:
         streams = [stack.enter_context(closing(_changes_of(store, source, after, last))) for source in sources]
         yield from merge(*streams, key=itemgetter(0))
-
-
-def fingerprints(store: Store, sites: Sequence[str]) -> frozenset[int]:
-    """Return the fingerprints of all posts and comments of some sites, in some 100 bytes of memory each."""
-    found: set[int] = set()
-    for source in RowSelection(sites=sites).sources():
-        query = select(*source.hash_columns).select_from(source.rows).where(source.condition)
-        with closing(store.database.stream(query)) as rows:
-            found.update(_fingerprint(source.kind, tuple(row)) for row in rows)
-    return frozenset(found)
-
-
-def _fingerprint(kind: str, values: Row) -> int:
-    return hash((kind, *values))
 
 
 @contextmanager

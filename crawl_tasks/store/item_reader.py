@@ -111,7 +111,8 @@ class ItemReader:
         at = tables.posts.c
         order = (at.created_at, at.site, at.post_id)
         [source] = _sources(RowSelection(ExportKind.POSTS, sites=[site] if site else []))
-        query = source.query().where(at.created_at <= int(until))
+        # SQLite finds its place in the index by the time alone.
+        query = source.query().where(at.created_at <= int(until if before is None else min(until, before[0])))
         if before is not None:
             query = query.where(tuple_(*order) < tuple_(*map(literal, before)))
         return self._items(query.order_by(*(column.desc() for column in order)).limit(PAGE_ROWS))
@@ -151,7 +152,8 @@ class ItemReader:
         """Return the newest posts and comments of an author by the key in table `authors`."""
         is_partial = self._update_index()
         with SearchIndex(self._index_file, self._opened()) as index:
-            found = _found(index.by_author(site, key, until, _sources(RowSelection(sites=[site])), PAGE_ROWS))
+            sources = _sources(RowSelection(sites=[site], until=until))
+            found = _found(index.by_author(site, key, until, sources, PAGE_ROWS))
         # Since the index took a row in, its author may have become another.
         return SearchResult([one for one in found if one.author_key == key], is_partial)
 

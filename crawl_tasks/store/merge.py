@@ -7,7 +7,7 @@ pages show posts, so each name of a post's `extra` is a register too (stamps.py)
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from itertools import compress
 from operator import ne
@@ -16,7 +16,7 @@ from typing import NamedTuple
 import orjson
 
 from crawl_tasks.model import Extra
-from crawl_tasks.store.rows import CONTENT_HASH, Row, Shape, Value, digest, extra_json
+from crawl_tasks.store.rows import COMMENTS, CONTENT_HASH, Row, Shape, Value, digest, extra_json
 from crawl_tasks.store.stamps import Stamps, extra_name, pack, unpack
 
 
@@ -142,3 +142,42 @@ def _hash_of(shape: Shape, row: Row, one: Row, two: Row) -> Value:
         if shape.tracked_of(like) == tracked:
             return like[CONTENT_HASH]
     return digest(*tracked)
+
+
+def without(shape: Shape, row: Row, covered: Container[float]) -> Row | None:
+    """Return a row without the values of covered times, None if no other page showed the row."""
+    seen_at, first = times_of(shape, row)
+    stamps = unpack(row[shape.stamps_at])
+    times: dict[str, float] = {}
+    sources: dict[str, str] = {}
+    values = list(row[shape.key_size + 1 : shape.end])
+    for index, (name, value) in enumerate(zip(shape.names, values, strict=True)):
+        if name == "extra" and shape.joins_extra and isinstance(value, str):
+            every = stamps.times.get("extra", seen_at)
+            extra = orjson.loads(value)
+            told = {one: stamps.times.get(extra_name(one), every) for one in extra}
+            left = {one: said for one, said in extra.items() if told[one] not in covered}
+            values[index] = extra_json(left) if left else None
+            times |= {extra_name(one): told[one] for one in left}
+            sources = {one: source for one, source in stamps.sources.items() if one in left}
+        elif value is not None:
+            at = stamps.times.get(name, seen_at)
+            if at in covered and not is_mark(shape, name, value):
+                values[index] = None
+            else:
+                times[name] = at
+    if seen_at in covered:
+        if not times:
+            return None
+        seen_at = max(times.values())
+    older = {name: at for name, at in times.items() if at != seen_at}
+    own = frozenset(name for name in stamps.own if name in times)
+    first = min(times.values(), default=seen_at) if first in covered else first
+    rest = (*row[: shape.key_size], seen_at, *values, first, pack(Stamps(older, own, sources)))
+    # The hash stands last, behind the columns that are read for it.
+    return (*rest, digest(*shape.tracked_of(rest))) if shape.tracked else rest
+
+
+def is_mark(shape: Shape, name: str, value: Value) -> bool:
+    """Return whether a full pass may have given this value, dated at the first of its pages."""
+    return shape is COMMENTS and name == "state" and value == "deleted"

@@ -22,18 +22,22 @@ from crawl_tasks.errors import StoreError
 from crawl_tasks.store.author_rows import key_of
 from crawl_tasks.store.export import stream_changes
 from crawl_tasks.store.rows import Row
-from crawl_tasks.store.search_text import match_expression, tokenized
-from crawl_tasks.store.selection import RowSelection, Source
+from crawl_tasks.store.search_text import characters, match_expression, tokenized
+from crawl_tasks.store.selection import ExportKind, RowSelection, Source
 from crawl_tasks.store.upsert import Store
 
-LAYOUT: Final = "2"
+LAYOUT: Final = "3"
 """The layout of the index and the rules of its tokens. Another one makes the file anew."""
 
+# Hits whose threads are looked up together.
+_LOOKED_AHEAD: Final = 500
 # Rows of a transaction: the words of each one become a segment, and segments are merged later.
 _BATCH: Final = 20_000
-# A document's number is its time and a serial number.
-_SERIAL_BITS: Final = 30
+# A document's number is its time, and a part of its serial number: the fewer bits, the smaller the index.
+_SERIAL_BITS: Final = 17
 _LATEST_S: Final = 2**33 - 1
+# Where more rows of one second come than it has numbers, the next seconds take them.
+_MOST_AHEAD_S: Final = 3600
 _FIELDS: Final = (
     "site", "post_id", "comment_id", "author", "author_id", "title", "body", "created_at", "first_seen_at",
     "content_hash",
@@ -47,17 +51,18 @@ CREATE TABLE documents (
 );
 CREATE INDEX documents_by_author ON documents (author, site, id);
 CREATE VIRTUAL TABLE words USING fts5 (
-  text, site, author, content = '', columnsize = 0, tokenize = 'unicode61 remove_diacritics 2'
+  text, characters, site, author, content = '', columnsize = 0, tokenize = 'unicode61 remove_diacritics 2'
 );
 INSERT INTO words (words, rank) VALUES ('hashsize', 16777216);
 """
-_INSERT: Final = "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?)"
+_INSERT: Final = "INSERT OR IGNORE INTO documents VALUES (?, ?, ?, ?, ?, ?)"
+_FORGET: Final = "UPDATE documents SET site = '', post_id = id, comment_id = '', author = NULL WHERE id = ?"
 _SEARCH: Final = """
 SELECT documents.site, post_id, comment_id FROM words JOIN documents ON documents.id = words.rowid
 WHERE words MATCH ? AND words.rowid >= ? AND words.rowid < ? ORDER BY words.rowid DESC
 """
 _BY_AUTHOR: Final = """
-SELECT site, post_id, comment_id FROM documents WHERE author = ? AND site = ? AND id < ? ORDER BY id DESC LIMIT ?
+SELECT site, post_id, comment_id FROM documents WHERE author = ? AND site = ? AND id < ? ORDER BY id DESC
 """
 
 
@@ -126,11 +131,9 @@ class SearchIndex:
 
     def by_author(self, site: str, key: str, until: float | None, sources: Sequence[Source], limit: int) -> list[Hit]:
         """Return the newest rows of an author by the key in table `authors`, written before a time."""
-        end = _number(_LATEST_S if until is None else until, 0)
-        with _explained(self._file):
-            keys = [Key._make(row) for row in self._connection.execute(_BY_AUTHOR, (key, site, end, limit))]
-            hits = self._rows(sources, keys)
-        return [hits[key] for key in keys if key in hits]
+        with _explained(self._file), closing(self._connection.cursor()) as cursor:
+            keys = cursor.execute(_BY_AUTHOR, (key, site, _end(until)))
+            return self._newest(map(Key._make, keys), sources, limit)
 
     def search(self, query: str, selection: RowSelection, sources: Sequence[Source], limit: int) -> list[Hit]:
         """Return the newest rows with the words of a query, of those that a selection chooses, with any columns.
@@ -139,19 +142,35 @@ class SearchIndex:
             ConfigError: the query has no word.
             StoreError: the database or the index cannot be read.
         """
-        found: list[Hit] = []
         begin = _number(selection.since or 0, 0)
-        end = _number(_LATEST_S if selection.until is None else selection.until, 0)
+        expression = match_expression(query, {"site": selection.sites, "author": selection.authors})
         with _explained(self._file), closing(self._connection.cursor()) as cursor:
-            expression = match_expression(query, {"site": selection.sites, "author": selection.authors})
-            keys = map(Key._make, cursor.execute(_SEARCH, (expression, begin, end)))
-            size = limit
-            while len(found) < limit and (some := list(islice(keys, size))):
-                hits = self._rows(sources, some)
-                found += (hits[key] for key in some if key in hits)
-                # Where the selection lets few rows pass, the portions grow.
-                size = min(2 * size, 2000)
+            rows = cursor.execute(_SEARCH, (expression, begin, _end(selection.until)))
+            keys: Iterator[Key] = map(Key._make, rows)
+            if selection.boards:
+                keys = self._on_boards(keys, selection.boards)
+            return self._newest(keys, sources, limit)
+
+    def _newest(self, keys: Iterator[Key], sources: Sequence[Source], limit: int) -> list[Hit]:
+        found: list[Hit] = []
+        size = limit
+        while len(found) < limit and (some := list(islice(keys, size))):
+            hits = self._rows(sources, some)
+            found += (hits[key] for key in some if key in hits)
+            # Where the selection lets few rows pass, the portions grow.
+            size = min(2 * size, 2000)
         return found[:limit]
+
+    def _on_boards(self, keys: Iterator[Key], boards: Sequence[str]) -> Iterator[Key]:
+        """Leave out the rows of threads on other boards. A thread is looked up once, and its rows need not be read."""
+        [source] = RowSelection(ExportKind.POSTS, boards=boards, fields=["post_id"]).sources()
+        is_there: dict[Key, bool] = {}
+        while some := list(islice(keys, _LOOKED_AHEAD)):
+            threads = {key: key._replace(comment_id="") for key in some}
+            unknown = set(threads.values()) - is_there.keys()
+            found = self._rows([source], list(unknown))
+            is_there |= {thread: thread in found for thread in unknown}
+            yield from (key for key, thread in threads.items() if is_there[thread])
 
     def _rows(self, sources: Iterable[Source], keys: Sequence[Key]) -> dict[Key, Hit]:
         """Return the rows of some keys that are stored and chosen: the database decides, not the index."""
@@ -200,7 +219,7 @@ class SearchIndex:
 
     def _take(self, connection: sqlite3.Connection, batch: Sequence[Row]) -> None:
         serial = int(self._meta("serial"))
-        texts: dict[int, tuple[str, str, str]] = {}
+        texts: dict[int, tuple[str, str, str, str]] = {}
         for row in batch:
             key = _key(row)
             _, _, _, author, author_id, title, body, created_at, first_seen_at, content_hash = row
@@ -213,16 +232,17 @@ class SearchIndex:
             if known is not None:
                 if known[1] == digest:
                     continue
-                # The words of the former text stay without a document, and are found no more.
-                connection.execute("DELETE FROM documents WHERE id = ?", known[:1])
+                # The words of the former text stay under their number, and lead to no row.
+                connection.execute(_FORGET, known[:1])
             serial += 1
             number = _number(moment, serial)
+            while not connection.execute(_INSERT, (number, *key, digest, person)).rowcount:
+                number += 1 << _SERIAL_BITS  # taken: of the next second
             text = tokenized(f"{title or ''}\n{body or ''}")
-            texts[number] = (text, tokenized(key.site), tokenized(str(author or "")))
-            connection.execute(_INSERT, (number, *key, digest, person))
+            texts[number] = (text, characters(text), tokenized(key.site), tokenized(str(author or "")))
         # In the order of the numbers the whole batch becomes one segment.
         connection.executemany(
-            "INSERT INTO words (rowid, text, site, author) VALUES (?, ?, ?, ?)",
+            "INSERT INTO words (rowid, text, characters, site, author) VALUES (?, ?, ?, ?, ?)",
             ((number, *texts[number]) for number in sorted(texts)),
         )
         self._keep(connection, "serial", str(serial))
@@ -260,6 +280,11 @@ def _explained(file: Path) -> Iterator[None]:
 def _key(row: Row) -> Key:
     site, post_id, comment_id = row[:3]
     return Key(cast("str", site), cast("str", post_id), cast("str", comment_id or ""))
+
+
+def _end(until: float | None) -> int:
+    """Return the end of the numbers of all rows before a time."""
+    return _number(_LATEST_S if until is None else until + _MOST_AHEAD_S, 0)
 
 
 def _number(moment: float, serial: int) -> int:

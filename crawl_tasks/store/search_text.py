@@ -1,7 +1,8 @@
 """Search texts: tokens for SQLite's full-text index, with CJK bigrams, and queries from what a person types.
 
 Chinese, Japanese and Korean have no blanks between words. So each two neighbours of a run are a token (CJK bigrams, as
-Lucene calls them), and the last character once more alone: a run of any length is then a phrase of tokens.
+Lucene calls them), and the last character once more alone: a run of any length is then a phrase of tokens. A character
+alone would be the beginning of thousands of bigrams: all characters of a text have a column of their own.
 """
 
 from __future__ import annotations
@@ -15,12 +16,19 @@ from crawl_tasks.errors import ConfigError
 
 # Kana, ideographs with their extensions, and Hangul. NFKC has made full and half width forms one.
 _CJK: Final = re.compile("[\u3005\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\U00020000-\U000323af]+")
+_CHARACTER: Final = re.compile(rf'("{_CJK.pattern[:-1]}")\*')
+"""The phrase of one character alone."""
 _TERM: Final = re.compile(r'(-?)(?:"([^"]*)"?|(\S+))')
 
 
 def tokenized(text: str) -> str:
     """Return a text whose CJK runs are bigrams, parted by blanks."""
     return _CJK.sub(_bigrams, unicodedata.normalize("NFKC", text))
+
+
+def characters(text: str) -> str:
+    """Return the CJK characters of a tokenized text, each once, parted by blanks."""
+    return " ".join(sorted(set("".join(_CJK.findall(text)))))
 
 
 def match_expression(query: str, others: Mapping[str, Sequence[str]] | None = None) -> str:
@@ -35,11 +43,11 @@ def match_expression(query: str, others: Mapping[str, Sequence[str]] | None = No
     for sign, quoted, word in _TERM.findall(query):
         phrase = _phrase(quoted or word)
         if phrase:
-            (excluded if sign else wanted).append(phrase)
+            character = _CHARACTER.fullmatch(phrase)
+            (excluded if sign else wanted).append(f"characters : {character[1]}" if character else f"text : {phrase}")
     if not wanted:
         raise ConfigError(f"search: {query[:200]!r} has no word to search for")
-    words = f"({' AND '.join(wanted)})" + "".join(f" NOT {phrase}" for phrase in excluded)
-    expression = f"text : ({words})"
+    expression = f"({' AND '.join(wanted)})" + "".join(f" NOT {phrase}" for phrase in excluded)
     for column, values in (others or {}).items():
         phrases = list(map(_phrase, values))
         if phrases and all(phrases):

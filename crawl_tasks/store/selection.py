@@ -63,7 +63,7 @@ class ExportColumn:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The rows of one kind, with their columns. `hash_columns` tell a row from its former self."""
+    """The rows of one kind, with their columns."""
 
     kind: str
     columns: tuple[ExportColumn, ...]
@@ -73,7 +73,6 @@ class Source:
     site: ColumnElement[str]
     moment: ColumnElement[float]
     change: ColumnElement[int]
-    hash_columns: tuple[ColumnElement[Any], ...]
 
     def query(self, *hidden: ColumnElement[Any]) -> Select[Any]:
         """Return the query of the rows, with more columns after those of the export."""
@@ -138,10 +137,6 @@ class RowSelection:
         if table is comments:
             rows = table.outerjoin(posts, _same(table, posts, "site", "post_id"))
             columns.insert(1 + len(table.primary_key), _column("forum_id", posts.c.forum_id))
-        hashed = [table.c.content_hash]
-        if table is posts:
-            # A post known from a list counts as another row once its page was fetched.
-            hashed.append(posts.c.fetched_revision)
         return Source(
             kind=kind,
             columns=tuple(columns),
@@ -151,7 +146,6 @@ class RowSelection:
             site=table.c.site,
             moment=_moment(table),
             change=table.c[CHANGE_ID],
-            hash_columns=(*table.primary_key, *hashed),
         )
 
     def _versions(self, table: Table) -> Source:
@@ -179,7 +173,6 @@ class RowSelection:
             site=versions.c.site,
             moment=_moment(table),
             change=table.c[CHANGE_ID],
-            hash_columns=tuple(versions.primary_key),
         )
 
     def _condition(self, table: Table) -> ColumnElement[bool]:

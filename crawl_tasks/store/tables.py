@@ -161,6 +161,7 @@ posts = Table(
     _crawled_at(),
     Index("posts_by_forum", "site", "forum_id"),
     Index("posts_by_time", "created_at"),
+    Index("posts_by_site", "site", "created_at"),
     Index("posts_by_change", CHANGE_ID),
     sqlite_with_rowid=False,
     comment="The threads, each with its first post. A thread that only lists showed has no text yet.",

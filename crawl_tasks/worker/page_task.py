@@ -24,6 +24,7 @@ from crawl_tasks.errors import (
     PageError,
     RedirectRefused,
     RedisUnreachable,
+    Scope,
 )
 from crawl_tasks.fetch.fetcher import Fetcher
 from crawl_tasks.fetch.revalidation import validator_of
@@ -272,7 +273,8 @@ class PageTask:
         if failed is None:
             return TaskResult(Outcome.LEASE_LOST, verdict.reason)
         state = failed.state
-        log.warning(
+        log.log(
+            logging.INFO if verdict.scope is Scope.NOTHING else logging.WARNING,
             "page failed",
             extra={
                 "reason": verdict.reason,

@@ -10,6 +10,7 @@ from pathlib import Path
 POST_FIELDS = (
     "title",
     "author",
+    "author_id",
     "created_at",
     "edited_at",
     "last_reply_at",
@@ -18,8 +19,8 @@ POST_FIELDS = (
     "body",
     "state",
 )
-COMMENT_FIELDS = ("parent_id", "depth", "author", "created_at", "body", "state", "page")
-KNOWN_OF_DELETED = ("title", "author", "reply_count", "view_count", "state")
+COMMENT_FIELDS = ("parent_id", "depth", "author", "author_id", "created_at", "body", "state", "page")
+KNOWN_OF_DELETED = ("title", "author", "author_id", "reply_count", "view_count", "state")
 
 
 def normal(text: str | None) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
@@ -11,6 +12,8 @@ import pytest
 from crawl_tasks.cli.try_ import open_probe
 from crawl_tasks.discovery.checks import check_trials
 from crawl_tasks.discovery.dry_run import DryRun, missing_in, try_site
+from crawl_tasks.model import Post, Stage
+from crawl_tasks.parse.document import Document
 from crawl_tasks.registry.site_registry import compile_site
 from crawl_tasks.settings import load_settings
 from crawl_tasks.sites.field_rules import Rule
@@ -64,7 +67,29 @@ def without_records(stage: str) -> Callable[[Site], Site | None]:
     return change
 
 
+def of_one_board(site: Site) -> Site | None:
+    """Let the rows' selector hold what only the first board has: on the others no row is found, and all count as empty."""
+    spec = site.list
+    if spec.parser or spec.format is not Format.HTML or spec.record is None or not spec.record.css:
+        return None
+    first, *others = (one for one in tried_pages(site) if one.request.stage is Stage.LIST and one.request.page == 1)
+    shared = {row.title for one in others for row in one.rows if isinstance(row, Post)}
+    titles = {row.title for row in first.rows if isinstance(row, Post)} - shared
+    assert first.page is not None
+    links = {
+        node.attributes["href"] for node in Document(first.page).root.css("a[href]") if node.text().strip() in titles
+    }
+    if not links:
+        return None
+    record = (
+        f":is({spec.record.css}):has({', '.join(f'a[href={json.dumps(link)}]' for link in sorted(map(str, links)))})"
+    )
+    rows = spec.record.model_copy(update={"css": record})
+    return site.model_copy(update={"list": spec.model_copy(update={"record": rows, "empty": Rule(css="body")})})
+
+
 BROKEN = {
+    "rows of one board": of_one_board,
     "author = title": with_field("list", "author", "title"),
     "id = author": with_field("list", "post_id", "author"),
     "title = author": with_field("list", "title", "author"),

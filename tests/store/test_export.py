@@ -22,7 +22,7 @@ import pytest
 
 from crawl_tasks.errors import ConfigError, CrawlError
 from crawl_tasks.model import Comment, Items, Post
-from crawl_tasks.store.export import export, export_partitions, fingerprints
+from crawl_tasks.store.export import export, export_partitions
 from crawl_tasks.store.output_format import FORMATS, FileFormat, OutputFormat, format_of
 from crawl_tasks.store.selection import ExportKind, RowSelection
 from crawl_tasks.store.upsert import Store
@@ -214,12 +214,12 @@ def test_memory_does_not_grow_with_the_rows(tmp_path: Path) -> None:
 
 def test_what_a_run_added_or_changed_can_be_told_from_what_was_there(store: Store, tmp_path: Path) -> None:
     store.write([page(Post("1", 1.0, title="same"), Post("2", 1.0, title="old"), Comment("1", "c1", 1.0, body="same"))])
-    before = fingerprints(store, ["site"])
+    before = store.last_change()
     again = (Post("1", 2.0, title="same"), Comment("1", "c1", 2.0, body="same"))
     store.write([page(*again, Post("2", 2.0, title="new"), Comment("1", "c2", 2.0, body="more"))])
     store.write([page(Post("3", 2.0), site="two")])
 
-    rows = export(store, str(tmp_path / "out.jsonl"), RowSelection(sites=["site"]), known=before)
+    rows = export(store, str(tmp_path / "out.jsonl"), RowSelection(sites=["site"]), after=before)
 
     lines = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
     assert [(line["kind"], line["post_id"], line.get("comment_id")) for line in lines] == [

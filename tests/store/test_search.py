@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from crawl_tasks.errors import ConfigError, StoreError
 from crawl_tasks.model import Comment, Items, Post
 from crawl_tasks.store.search_index import SearchIndex
-from crawl_tasks.store.search_text import match_expression, tokenized
+from crawl_tasks.store.search_text import characters, match_expression, tokenized
 from crawl_tasks.store.selection import ExportKind, RowSelection
 from crawl_tasks.store.upsert import Store
 from tests.store.rows import page
@@ -85,6 +85,9 @@ def texts(store: Store) -> Store:
         ("タワー", ["p5"]),
         ("게시판", ["p5"]),
         ("日", ["p6"]),
+        ("车 -骑", []),
+        ("车 -手", ["p2"]),
+        ('"一 京"', []),
         ("nothing", []),
         ('oil" OR "filter', []),
         ("NOT oil", ["p4"]),
@@ -106,7 +109,7 @@ def test_a_query_without_a_word_is_refused(query: str) -> None:
 @given(st.text(st.sampled_from("日本语ab1 -\"*'(:^+{骑"), max_size=12))
 def test_no_query_is_an_error_of_the_index(query: str) -> None:
     with sqlite3.connect(":memory:") as connection:
-        connection.execute("CREATE VIRTUAL TABLE words USING fts5 (text)")
+        connection.execute("CREATE VIRTUAL TABLE words USING fts5 (text, characters)")
         try:
             expression = match_expression(query)
         except ConfigError:
@@ -127,8 +130,9 @@ def test_every_part_of_a_chinese_text_finds_the_text(text: str, data: st.DataObj
     if not part or is_cut or " " in part or text[begin:].startswith(" "):
         return
     connection = sqlite3.connect(":memory:")
-    connection.execute("CREATE VIRTUAL TABLE words USING fts5 (text, tokenize = 'unicode61 remove_diacritics 2')")
-    connection.execute("INSERT INTO words VALUES (?)", (tokenized(text),))
+    tokens = "tokenize = 'unicode61 remove_diacritics 2'"
+    connection.execute(f"CREATE VIRTUAL TABLE words USING fts5 (text, characters, {tokens})")
+    connection.execute("INSERT INTO words VALUES (?, ?)", (tokenized(text), characters(tokenized(text))))
 
     rows = connection.execute("SELECT 1 FROM words WHERE words MATCH ?", (match_expression(part),)).fetchall()
 
@@ -161,6 +165,33 @@ def test_the_newest_come_first_and_a_selection_chooses(store: Store, tmp_path: P
     assert found(store, tmp_path, "a3") == []
     assert len(found(store, tmp_path, "word", RowSelection(sites=["site"], boards=["5"]), limit=1000)) == 300
     assert found(store, tmp_path, "word", RowSelection(ExportKind.POSTS)) == []
+
+
+def test_a_board_is_that_of_the_thread_now(store: Store, tmp_path: Path) -> None:
+    said = [Comment(thread, f"{thread}-{n}", 1.0, created_at=n, body="word") for n in range(9) for thread in "123"]
+    store.write([page(Post("1", 1.0, "5"), Post("2", 1.0, "6"), *said)])
+    on_five = RowSelection(sites=["site"], boards=["5"])
+    assert set(found(store, tmp_path, "word", on_five)) == {f"1-{n}" for n in range(9)}
+
+    store.write([page(Post("1", 2.0, "6"), Post("2", 2.0, "5"))])
+
+    assert found(store, tmp_path, "word", on_five, limit=2) == ["2-8", "2-7"]
+
+
+def test_more_rows_of_a_second_than_it_has_numbers_are_all_found(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("crawl_tasks.store.search_index._SERIAL_BITS", 2)
+    said = [Comment("1", str(n), 1.0, author="ann", created_at=1000 + n // 30, body="word") for n in range(60)]
+    store.write([page(Post("1", 1.0, "5"), *said)])
+
+    first = RowSelection(until=1001)
+    with searching(store, tmp_path) as index:
+        at_once = index.search("word", first, first.sources(), 100)
+        by_author = index.by_author("site", "@ann", 1001, first.sources(), 100)
+
+    assert (len(at_once), len(by_author)) == (30, 30)
+    assert len(found(store, tmp_path, "word", limit=100)) == 60
 
 
 def test_an_update_takes_only_what_is_new(store: Store, tmp_path: Path) -> None:

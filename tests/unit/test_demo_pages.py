@@ -96,12 +96,17 @@ def count(text: str | None) -> int:
     return round(float(found[1].replace(",", "")) * {None: 1, "k": 1000, "万": 10_000}[found[2]])
 
 
+def user_of(link: Tag | None) -> str | None:
+    return None if link is None else str(link["href"]).removeprefix("/user/")
+
+
 def read_row(row: Tag, now: int) -> tuple[object, ...]:
     edited = row.select_one("span.edited")
     return (
         str(row["data-post"]),
         words(one(row, "a.title")),
         words(row.select_one("td.author a")),
+        user_of(row.select_one("td.author a")),
         moment(one(row, "td.created time"), now),
         moment(row.select_one("td.last time"), now),
         moment(edited.select_one("time"), now) if edited else None,
@@ -113,8 +118,8 @@ def read_row(row: Tag, now: int) -> tuple[object, ...]:
 
 def true_row(post: TruePost) -> tuple[object, ...]:
     return (
-        post.post_id, post.title, post.author, post.created_at, post.last_reply_at, post.edited_at, post.edits,
-        post.reply_count, post.view_count,
+        post.post_id, post.title, post.author, post.author_id, post.created_at, post.last_reply_at, post.edited_at,
+        post.edits, post.reply_count, post.view_count,
     )  # fmt: skip
 
 
@@ -127,6 +132,7 @@ def read_post(soup: BeautifulSoup, now: int) -> tuple[object, ...]:
         str(post["data-board"]),
         words(one(post, "h1.title")),
         words(post.select_one("a.author")),
+        user_of(post.select_one("a.author")),
         moment(one(post, ".created time"), now),
         moment(post.select_one(".edited time"), now),
         int(str(edited["data-edits"])) if edited else 0,
@@ -139,8 +145,8 @@ def read_post(soup: BeautifulSoup, now: int) -> tuple[object, ...]:
 
 def true_post(post: TruePost) -> tuple[object, ...]:
     return (
-        post.post_id, post.forum_ids[0], post.title, post.author, post.created_at, post.edited_at, post.edits,
-        post.body, post.reply_count, post.view_count, post.pages,
+        post.post_id, post.forum_ids[0], post.title, post.author, post.author_id, post.created_at, post.edited_at,
+        post.edits, post.body, post.reply_count, post.view_count, post.pages,
     )  # fmt: skip
 
 
@@ -150,6 +156,7 @@ def read_comments(soup: BeautifulSoup, now: int) -> dict[str, tuple[object, ...]
             node.get("data-parent"),
             int(str(node["data-depth"])),
             words(one(node, ".author")),
+            one(node, ".author").get("data-user"),
             moment(one(node, ".created time"), now),
             body(one(node, ".body")),
             node["data-state"],
@@ -159,7 +166,15 @@ def read_comments(soup: BeautifulSoup, now: int) -> dict[str, tuple[object, ...]
 
 
 def true_comment(comment: TrueComment) -> tuple[object, ...]:
-    return (comment.parent_id, comment.depth, comment.author, comment.created_at, comment.body, comment.state)
+    return (
+        comment.parent_id,
+        comment.depth,
+        comment.author,
+        comment.author_id,
+        comment.created_at,
+        comment.body,
+        comment.state,
+    )
 
 
 def test_lists_show_every_thread_on_its_boards_newest_activity_first(forum: DemoForum) -> None:
@@ -169,7 +184,7 @@ def test_lists_show_every_thread_on_its_boards_newest_activity_first(forum: Demo
         pages = [soup_of(forum, f"/list/{board.forum_id}/{page}") for page in range(1, board.pages + 1)]
 
         rows = [read_row(row, truth.now) for soup in pages for row in soup.select("table.threads tr.thread")]
-        activity = [int(str(row[4] or row[3])) for row in rows]
+        activity = [int(str(row[5] or row[4])) for row in rows]
 
         assert rows == [true_row(posts[str(row[0])]) for row in rows]
         assert {row[0] for row in rows} == {post.post_id for post in truth.posts if board.forum_id in post.forum_ids}

@@ -5,11 +5,14 @@ from __future__ import annotations
 from zoneinfo import ZoneInfo
 
 import pytest
+from selectolax.lexbor import LexborNode
 
 from crawl_tasks.discovery.boilerplate import edited_in
 from crawl_tasks.discovery.links import links_of
 from crawl_tasks.discovery.list_rules import Listing, list_rules
 from crawl_tasks.discovery.next_page import next_of
+from crawl_tasks.discovery.record_fields import fields_of
+from crawl_tasks.discovery.record_queries import selector_in
 from crawl_tasks.discovery.repeated_records import find_rows
 from crawl_tasks.discovery.reply_counts import count_rules, replies_in
 from crawl_tasks.discovery.thread_page import FetchedThread, ThreadRecords, comment_hypotheses
@@ -152,3 +155,77 @@ def test_an_element_counts_once_whatever_selectors_of_a_list_fit_it() -> None:
 
     assert len(find_all(document.root, "time, [datetime]")) == 1
     assert len(times_in(document.root)) == 1
+
+
+def records_of(*posts: str) -> list[tuple[str, LexborNode]]:
+    return [("An old lamp", node) for node in page("".join(posts)).root.css("li")]
+
+
+def post(who: str, text: str, *, before: str = "", after: str = "") -> str:
+    day = len(text)
+    return f"<li><div>{who}</div><div><time>2024-05-{day} 10:00</time></div>{before}<div>{text}</div>{after}</li>"
+
+
+TEXTS = ("the lamp is old", "a new seal it is", "no one knows of it", "the winter was so cold")
+
+
+def test_a_guest_has_a_name_where_members_have_a_link() -> None:
+    who = ("<a href=/user/1>ann</a>", "<span>guest</span>", "<a href=/user/2>bob</a>", "<a href=/user/1>ann</a>")
+
+    found = fields_of(records_of(*map(post, who, TEXTS)))
+
+    assert found.authors == {0: "ann", 1: "guest", 2: "bob", 3: "ann"}
+    assert ":is(a, span)" in found.rules["author"]
+
+
+def test_buttons_below_some_reactions_are_no_authors() -> None:
+    liked = "<div>likes <span>bob</span></div>"
+    who = ("<span>ann</span>", "<span>cy</span>", "<span>bob</span>", "<span>ann</span>")
+    records = [post(one, text, after=liked * (at == 1) or "<div><span>Reply</span></div>")
+               for at, (one, text) in enumerate(zip(who, TEXTS, strict=True))]  # fmt: skip
+
+    assert fields_of(records_of(*records)).authors == {0: "ann", 1: "cy", 2: "bob", 3: "ann"}
+
+
+@pytest.mark.parametrize(
+    "before",
+    ["<h3>An old lamp</h3>", "<div><h4>An old lamp</h4><ul><li>oil 40%</li><li>gas 60%</li></ul></div>"],
+)
+def test_a_subject_or_a_poll_is_no_part_of_a_text(before: str) -> None:
+    who = ("<span>ann</span>", "<span>cy</span>", "<span>bob</span>", "<span>ann</span>")
+    records = [post(one, text, before=before * (not at)) for at, (one, text) in enumerate(zip(who, TEXTS, strict=True))]
+    named = records_of(*records)
+
+    found = fields_of([(title, node) for title, node in named if node.css_first("time")])
+
+    body = found.slots.at(found.paths[2] or ())
+    assert body is not None
+    assert body.texts() == dict(enumerate(TEXTS))
+
+
+def test_a_number_in_few_rows_is_no_count_of_replies() -> None:
+    row = "<li><a href=/read/{0}>Words {0}</a>{1}</li>"
+    rows = "".join(row.format(at, "<small><a href=?p=2>2</a></small>" if at < 2 else "") for at in range(12))
+
+    assert count_rules(page(f"<ul>{rows}</ul>").root.css("li"), {}) == {}
+
+
+@pytest.mark.parametrize("text", ["il y a 4 mois", "vor 4 Monaten", "4 месяца назад", "03/11/2026 22h16"])
+def test_a_moment_is_known_in_several_languages(text: str) -> None:
+    assert [node.text() for node in times_in(page(f"<li>one <b>{text}</b> two</li>").root.css("li")[0])] == [text]
+
+
+def test_later_records_are_of_the_last_kind_in_a_selector() -> None:
+    assert ThreadRecords("ol > li:has(p:nth-child(2) > a:nth-child(1))").later == (
+        "ol > li:has(p:nth-child(2) > a:nth-child(1)) ~ li:has(p:nth-child(2) > a:nth-child(1))"
+    )
+
+
+def test_rows_of_one_board_are_found_by_no_key_of_the_board() -> None:
+    rows = "".join(f"<tr><td><p><a href=/show.php?f=1&t={at}>Words</a></p></td></tr>" for at in (12, 57, 91))
+    records = page(f"<table>{rows}</table>").root.css("tr")
+
+    css = selector_in(records, [record.css_first("a") for record in records])
+
+    assert css is not None
+    assert "f=1" not in css

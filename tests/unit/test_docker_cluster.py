@@ -18,6 +18,8 @@ from tests.unit.docker_files import DOCKER, ROOT, STACK, Said, broken, read_serv
 GITLAB = ROOT / ".gitlab-ci.yml"
 K8S = DOCKER / "k8s"
 KEDA = K8S / "keda.yaml"
+# The directory `archive` of CRAWL_STATE_DIR.
+ARCHIVE = "/var/lib/crawl/archive"
 WORKERS = ("list", "detail", "store", "beat")
 
 
@@ -86,6 +88,20 @@ def test_two_servers_never_write_one_volume(swarm_services: dict[str, Any]) -> N
         assert deploy["replicas"] == 1
         assert deploy["update_config"]["order"] == "stop-first"
         assert deploy["placement"]["constraints"] == ["node.labels.crawl.data == true"]
+
+
+def test_each_process_that_fetches_has_the_volume_of_the_archive(
+    swarm_services: dict[str, Any], compose_services: dict[str, Any]
+) -> None:
+    for services in (swarm_services, compose_services):
+        have = {
+            name
+            for name, service in services.items()
+            for one in service.get("volumes", [])
+            if (one["type"], one["source"], one["target"]) == ("volume", "archive", ARCHIVE)
+        }
+
+        assert have == {"list", "detail", "render", "store"}
 
 
 def test_the_stack_publishes_no_port_and_holds_no_password(swarm_services: dict[str, Any]) -> None:
@@ -177,6 +193,23 @@ def test_kubernetes_runs_what_the_stack_runs(resources: list[Any], swarm_service
     assert set(running) == set(swarm_services) - {"postgres"}
     for name in set(running) - {"redis"}:
         assert running[name]["containers"][0]["command"] == swarm_services[name]["command"]
+
+
+def test_kubernetes_with_an_archive_has_its_volume_in_each_process_that_fetches(tmp_path: Path) -> None:
+    said = run("kubectl", "kustomize", K8S.with_name("k8s-archive"))
+    (tmp_path / "all.yaml").write_text(said.text, "utf-8")
+
+    assert run("kubernetes-validate", "--strict", tmp_path / "all.yaml").code == 0
+    claims = [one["metadata"]["name"] for one in read_yaml(said.text) if one["kind"] == "PersistentVolumeClaim"]
+    assert claims == ["archive"]
+    claim = {"name": "archive", "persistentVolumeClaim": {"claimName": "archive"}}
+    have = {
+        (name, mount["mountPath"])
+        for name, pod in pods(read_yaml(said.text)).items()
+        for mount in pod["containers"][0]["volumeMounts"]
+        if mount["name"] == "archive" and claim in pod["volumes"]
+    }
+    assert have == {(name, ARCHIVE) for name in ("list", "detail", "store")}
 
 
 def test_every_file_of_kubernetes_is_applied() -> None:

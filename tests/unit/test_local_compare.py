@@ -15,14 +15,15 @@ TRUTH = {
     "forums": [{"forum_id": "1", "title": "茶馆", "pages": 1}],
     "posts": [
         {
-            "post_id": "7", "forum_ids": ["1", "2"], "title": "T", "author": None, "created_at": 60,
+            "post_id": "7", "forum_ids": ["1", "2"], "title": "T", "author": None, "author_id": None, "created_at": 60,
             "last_reply_at": 120, "edited_at": None,
             "edits": 2, "body": "a b\nc", "reply_count": 1, "view_count": 5, "state": "normal",
         }
     ],
     "comments": [
         {
-            "comment_id": "9", "post_id": "7", "parent_id": None, "depth": 0, "author": "x", "created_at": 120,
+            "comment_id": "9", "post_id": "7", "parent_id": None, "depth": 0, "author": "x",
+            "author_id": "3", "created_at": 120,
             "body": "hi", "state": "deleted", "page": 1,
         }
     ],
@@ -33,7 +34,7 @@ POST = Post(
     "7", 1.0, forum_id="1", title="T", created_at=60, last_reply_at=120, body=" a  b\n\nc ", reply_count=1,
     view_count=5, state="normal", extra={"edits": "2"},
 )  # fmt: skip
-COMMENT = Comment("7", "9", 1.0, author="x", created_at=120, body="hi", depth=0, page=1, state="deleted")
+COMMENT = Comment("7", "9", 1.0, author="x", author_id="3", created_at=120, body="hi", depth=0, page=1, state="deleted")
 PAGE = Items("demo", (Forum("1", "茶馆"),), (POST, POST._replace(forum_id="2", seen_at=0.5)), (COMMENT,))
 
 

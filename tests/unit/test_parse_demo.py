@@ -98,13 +98,13 @@ def test_rows_tell_what_the_truth_tells() -> None:
     truth = {post.post_id: post for post in crawled().forum.truth().posts}
 
     found = {
-        (row.post_id, row.forum_id, row.title, row.author, row.created_at, row.last_reply_at, row.edited_at,
-         row.reply_count, row.view_count, int((row.extra or {}).get("edits", 0)))
+        (row.post_id, row.forum_id, row.title, row.author, row.author_id, row.created_at, row.last_reply_at,
+         row.edited_at, row.reply_count, row.view_count, int((row.extra or {}).get("edits", 0)))
         for row in rows()
     }  # fmt: skip
 
     assert found == {
-        (one.post_id, forum, one.title, one.author, one.created_at, one.last_reply_at, one.edited_at,
+        (one.post_id, forum, one.title, one.author, one.author_id, one.created_at, one.last_reply_at, one.edited_at,
          one.reply_count, one.view_count, one.edits)
         for one in truth.values() for forum in one.forum_ids
     }  # fmt: skip
@@ -121,27 +121,27 @@ def test_a_thread_has_one_revision_on_all_its_lists() -> None:
 
 def test_posts_tell_what_the_truth_tells() -> None:
     found = {
-        (post.post_id, post.forum_id, post.title, post.author, post.created_at, post.edited_at, post.reply_count,
-         post.view_count, spelled(post.body))
+        (post.post_id, post.forum_id, post.title, post.author, post.author_id, post.created_at, post.edited_at,
+         post.reply_count, post.view_count, spelled(post.body))
         for post in posts()
     }  # fmt: skip
 
     assert found == {
-        (one.post_id, one.forum_ids[0], one.title, one.author, one.created_at, one.edited_at, one.reply_count,
-         one.view_count, one.body)
+        (one.post_id, one.forum_ids[0], one.title, one.author, one.author_id, one.created_at, one.edited_at,
+         one.reply_count, one.view_count, one.body)
         for one in crawled().forum.truth().posts if one.status == 200
     }  # fmt: skip
 
 
 def test_comments_tell_what_the_truth_tells() -> None:
     found = {
-        (one.comment_id, one.post_id, one.parent_id, one.depth, one.author, one.created_at, spelled(one.body),
-         one.state, one.page)
+        (one.comment_id, one.post_id, one.parent_id, one.depth, one.author, one.author_id, one.created_at,
+         spelled(one.body), one.state, one.page)
         for one in comments()
     }  # fmt: skip
 
     assert found == {
-        (one.comment_id, one.post_id, one.parent_id, one.depth, one.author, one.created_at, one.body,
+        (one.comment_id, one.post_id, one.parent_id, one.depth, one.author, one.author_id, one.created_at, one.body,
          one.state, one.page)
         for one in crawled().forum.truth().comments
     }  # fmt: skip

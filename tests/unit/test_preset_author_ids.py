@@ -69,6 +69,20 @@ def nodebb(number: int, who: str) -> str:
       data-timestamp=1718806620000><div component="post/content">text</div></li>"""
 
 
+def misago(number: int, who: str) -> str:
+    return f"""<li id=post-{number} class=post><a href="/u/bob/{number + 70}/"><img></a>
+      <div class=media-heading>{who}</div><time itemprop=datePublished datetime="2024-06-19T14:17:00+00:00">t</time>
+      <article class=misago-markup><a href="/u/cid/99/">@cid</a> text</article></li>"""
+
+
+def bbpress(number: int, who: str) -> str:
+    kind = "topic" if number == 1 else "reply"
+    return f"""<div class=bbp-reply-header><span class=bbp-reply-post-date>June 19, 2024 at 2:17 pm</span></div>
+      <div class="loop-item-0 user-id-{"12" if who == "ann" else "0"} post-{number} {kind} type-{kind}">
+      <div class=bbp-reply-author><a class=bbp-author-link href="/forums/users/ann/"><span class=bbp-author-name>{who}
+      </span></a></div><div class=bbp-reply-content><p>text</p></div></div>"""
+
+
 MEMBERS = {
     "phpbb": '<a class=avatar href="./memberlist.php?u=12"></a><a class=username href="?u=12">ann</a>',
     "mybb": '<a href="/member.php?action=profile&amp;uid=12">ann</a>',
@@ -80,6 +94,8 @@ MEMBERS = {
     "fluxbb": '<a href="profile.php?id=12">ann</a>',
     "punbb": '<a href="/user/12/">ann</a>',
     "nodebb": "ann",
+    "misago": '<a class=item-title href="/u/ann/12/"><span itemprop=author>ann</span></a>',
+    "bbpress": "ann",
 }
 """The name of a member in each program's markup."""
 
@@ -91,13 +107,15 @@ FRAMES = {
     "vbulletin4": "<span class=threadtitle>T</span><ol>%s</ol>", "vbulletin5": "<h1 class=main-title>T</h1><ul>%s</ul>",
     "fluxbb": '<ol class=crumbs><li><a href="viewtopic.php?id=7">T</a></ol>%s',
     "punbb": '<h1 class=main-title><a href="/viewtopic.php?id=7">T</a></h1><div class=main-topic>%s</div>',
-    "nodebb": '<span component="topic/title">T</span><ul component=topic>%s</ul>',
+    "nodebb": '<span component="topic/title">T</span><ul component=topic>%s</ul>', "misago": "<h1>T</h1><ul>%s</ul>",
+    "bbpress": """<h1 class=entry-title>T</h1><div id=bbpress-forums><ul class=bbp-replies><li class=bbp-body>%s
+      </ul></div>""",
 }  # fmt: skip
 
 
 POSTS = {
     "phpbb": phpbb, "mybb": mybb, "discuz": discuz, "xenforo": xenforo, "smf": smf, "vbulletin4": vbulletin4,
-    "vbulletin5": vbulletin5, "fluxbb": fluxbb, "punbb": punbb, "nodebb": nodebb,
+    "vbulletin5": vbulletin5, "fluxbb": fluxbb, "punbb": punbb, "nodebb": nodebb, "misago": misago, "bbpress": bbpress,
 }  # fmt: skip
 
 

@@ -66,6 +66,10 @@ def work(frontier: Frontier, client: redis.Redis, site: str, count: int) -> None
 
 @pytest.fixture
 def frontier(client: redis.Redis) -> Frontier:
+    return populated(client)
+
+
+def populated(client: redis.Redis) -> Frontier:
     """Four sites: one busy, one paused, one late, one that has done nothing yet."""
     frontier = Frontier(client, "test")
     work(frontier, client, "busy-forum", 50)

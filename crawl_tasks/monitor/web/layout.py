@@ -18,7 +18,7 @@ body{margin:0;background:var(--bg);color:var(--text);font:15px/1.45 system-ui,sa
 header,main{max-width:1240px;margin:auto;padding:12px 16px}
 header{display:flex;flex-wrap:wrap;gap:4px 18px;align-items:baseline}
 h1{font-size:20px;margin:0}h2{font-size:16px;margin:22px 0 8px}
-a{color:var(--line);text-decoration:none}a:hover{text-decoration:underline}
+a{color:var(--line);text-decoration:none}a:hover,p a{text-decoration:underline}
 nav{margin-left:auto;display:flex;gap:14px}nav form{display:inline}
 .tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(118px,1fr));gap:8px}
 .tile,figure,.sites,.card{background:var(--card);border:1px solid var(--edge);border-radius:8px}
