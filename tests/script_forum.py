@@ -60,21 +60,19 @@ base: {base}
 private_hosts: ["{place}"]
 boards: [1]
 gate: {{window: 2, delay_s: 0, retry_base_s: 0.2}}
+render: {{wait_for: .drawn, quiet_s: 0.1}}
 list:
   address: /list/{{board}}/{{page}}
-  render: &drawn {{wait_for: .drawn, quiet_s: 0.1}}
   record: .thread
   fields: {{post_id: {{attr: data-id}}, title: .title, reply_count: {{attr: data-replies}}}}
   revision: reply_count
   next: a.next
 post:
   address: /post/{{post}}
-  render: *drawn
   fields: {{title: h1.title, author: article .author, created_at: article .created, body: article .body}}
   pages: {{css: .pages, attr: data-pages}}
 comment:
   address: /comment/{{post}}/{{page}}
-  render: *drawn
   first_page: 2
   record: .comment
   fields: {{comment_id: {{attr: data-id}}, author: .author, created_at: .created, body: .body}}
@@ -122,10 +120,15 @@ def _said(number: int, text: str) -> dict[str, object]:
 class ScriptForum:
     """The forum, and its truth: threads by id, each with its comments."""
 
-    def __init__(self, threads: int = 5) -> None:
+    def __init__(self, threads: int = 5, method: str = "GET") -> None:
+        """Make a forum whose script asks its API by that method."""
+        self._method = method
         self.threads = {
             str(number): _said(number, "post")
-            | {"title": f"Thread {number}", "comments": [_said(100 * number + n, "comment") for n in range(number)]}
+            | {
+                "title": f"Thread {number}",
+                "comments": [_said(100 * number + n, "comment") for n in range(number % 13)],
+            }
             for number in range(1, threads + 1)
         }
         routes = {"/app.js": self._script}
@@ -135,12 +138,16 @@ class ScriptForum:
         return rules.format(base=self.server.base, place=self.server.place)
 
     def _script(self, visit: Visit) -> None:
-        visit.reply(SCRIPT, Content_Type="text/javascript")
+        script = SCRIPT.replace(b"{headers:", b"{method: '%s', headers:" % self._method.encode())
+        visit.reply(script, Content_Type="text/javascript")
 
     def _answer(self, visit: Visit) -> None:
         where = urlsplit(visit.target)
         if not where.path.startswith("/api/"):
             visit.reply(FRAME, Content_Type="text/html")
+            return
+        if visit.method != self._method:
+            visit.reply(b"", "405 Method Not Allowed")
             return
         page = int(parse_qs(where.query).get("page", ["1"])[0])
         match where.path.split("/")[2:]:

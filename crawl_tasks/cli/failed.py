@@ -196,8 +196,16 @@ def show(id_: str, *, kind: str, site: str | None) -> None:
     settings = load_settings()
     chosen = Chosen(FailedKind(kind), (site,) if site else (), Selection(ids=(id_,)))
     [(letters, selection)] = _parts(open_cells(settings), settings, chosen, FailedKind(kind))
-    for name, value in row_of(letters.show(selection)).items():
+    letter = letters.show(selection)
+    for name, value in row_of(letter).items():
         click.echo(f"{name:<9} {printable(str(value), most=100_000)}")
+    if isinstance(letter, FailedRequest):
+        for page in _kept(open_cells(settings), chosen._replace(selection=Selection(stage=letter.request.stage))):
+            if page.rid == letter.rid and page.screenshot:
+                file = settings.state_dir / "screenshots" / f"{site}-{page.rid}.jpg"
+                file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                file.write_bytes(page.screenshot)
+                click.echo(f"screenshot, written to {file}")
 
 
 @command.command(

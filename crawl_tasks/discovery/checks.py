@@ -35,19 +35,23 @@ def check_trials(site: Site, trials: Sequence[DryRun]) -> list[SiteCheck]:
         if one.request.stage is Stage.LIST and one.parsed is not None and one.request.key not in others
     ]
     rows = {row.post_id: row for one in lists for row in one.rows if isinstance(row, Post)}
+    paged = [one for one in trials if one.request.stage is Stage.COMMENT and one.parsed is not None]
+    # A thread's first comments may stand on a page of their own.
+    apart = {one.request.key: one for one in paged if one.request.page == 1}
     threads = [
-        ReadThread(rows[one.request.key], one, post, one.parsed.items.comments)
+        ReadThread(rows[one.request.key], read, post, read.parsed.items.comments)
         for one in trials
+        for read in (apart.get(one.request.key, one),)
+        if read.parsed is not None
         if one.request.stage is Stage.POST and one.parsed is not None and one.request.key in rows
         for post in one.parsed.items.posts[:1]
         if post.state not in UNREADABLE
     ]
-    paged = [one for one in trials if one.request.stage is Stage.COMMENT and one.parsed is not None]
     checks = [
         *_of_lists(site, lists),
         *_of_rows(site, lists),
         *thread_checks(site, threads),
-        *comment_checks(site, threads, paged),
+        *comment_checks(site, threads, [one for one in paged if one.request.page > 1]),
     ]
     if site.engine is None:
         checks += [*_of_ends([one.trial for one in threads]), *coverage_checks(site, trials)]

@@ -116,15 +116,24 @@ def try_site(probe: HttpProbe, opened: CompiledSite) -> Iterator[DryRun]:
     if following is not None:
         yield attempt(probe, opened, following)
     has_comments = False
-    # Rules that nobody wrote are held against twice as many threads.
-    for post in _various(lists, MOST_THREADS * (1 if opened.site.engine else 2)):
+    # Rules that nobody wrote are held against twice as many threads, unless each thread takes two requests.
+    is_apart = opened.site.comment is not None and opened.site.comment.first_page == 1
+    for post in _various(lists, MOST_THREADS * (1 if opened.site.engine or is_apart else 2)):
         tried = attempt(probe, opened, post)
         yield tried
-        comments = next((child for child in _children(tried) if child.stage is Stage.COMMENT), None)
+        comments = _comments_of(tried)
+        if comments is not None and is_apart:
+            tried = attempt(probe, opened, comments)
+            yield tried
+            comments = _comments_of(tried)
         if comments is not None and not has_comments:
             tried = attempt(probe, opened, comments)
             has_comments = bool(tried.rows)
             yield tried
+
+
+def _comments_of(trial: DryRun) -> Request | None:
+    return next((child for child in _children(trial) if child.stage is Stage.COMMENT), None)
 
 
 def try_boards(probe: HttpProbe, opened: CompiledSite) -> Iterator[DryRun]:

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import re
 import time
+from collections.abc import Iterator
+from contextlib import suppress
+from copy import copy
 from dataclasses import replace
 from typing import Self
 
 from crawl_tasks.errors import FetchError
+from crawl_tasks.fetch.body import decode
 from crawl_tasks.fetch.fetch_policy import FetchPolicy, RenderPolicy
 from crawl_tasks.fetch.fetcher import Fetcher
+from crawl_tasks.fetch.http_client import Limits
+from crawl_tasks.fetch.warc_records import RequestResponse
 from crawl_tasks.model import Fetched, Request, Stage
+from crawl_tasks.parse.json_ld import Json, loads
 
 MOST_PAGES = 36
 PUBLIC_PACE_S = 1.0
+_LIMITS = Limits(8 << 20, 16 << 20)
+# What browsers send with each request, and what is of one session.
+_NOT_OF_API = re.compile(r"accept|user-agent|referer|origin|content-|sec-|if-|cookie|.*(auth|token|csrf|xsrf|session)")
 
 
 class HttpProbe:
@@ -24,6 +35,7 @@ class HttpProbe:
         self._policy = policy
         self._pace_s = pace_s
         self._seen: dict[str, Fetched | FetchError] = {}
+        self._asked_by: dict[str, list[RequestResponse]] = {}
 
     @property
     def asked(self) -> list[str]:
@@ -53,6 +65,21 @@ class HttpProbe:
         self._seen.clear()
         return self
 
+    def plain(self) -> tuple[Self, dict[str, str]]:
+        """Return a probe with these pages that draws none, and the headers that scripts sent with all requests."""
+        sent = [set(one.headers.items()) for those in self._asked_by.values() for one in those if _json_in(one)]
+        common = set.intersection(*sent) if sent else set()
+        headers = {name: value for name, value in sorted(common) if not _NOT_OF_API.match(name.lower())}
+        other = copy(self)
+        other._policy = replace(self._policy, render={}, headers=headers)
+        return other, headers
+
+    def answers(self, url: str) -> Iterator[tuple[str, Json]]:
+        """Yield the JSON answers that a drawn page asked for, with their addresses."""
+        for one in self._asked_by.get(url, ()):
+            if (answer := _json_in(one)) is not None:
+                yield one.url, answer
+
     def crawl_delay_s(self, url: str) -> float | None:
         """Return the Crawl-delay of the address's robots.txt in seconds, after a first fetch from that host."""
         return self._fetcher.crawl_delay_s(url, self._policy)
@@ -64,6 +91,16 @@ class HttpProbe:
             # At most 30 s: a person waits while up to 36 pages are fetched.
             time.sleep(max(self._pace_s, min(self.crawl_delay_s(url) or 0.0, 30.0)))
         try:
-            return self._fetcher.fetch(Request("survey", Stage.LIST, "page", url), self._policy)
+            with self._fetcher.recording() as self._asked_by[url]:
+                return self._fetcher.fetch(Request("survey", Stage.LIST, "page", url), self._policy)
         except FetchError as error:
             return error
+
+
+def _json_in(asked: RequestResponse) -> Json:
+    """Return the JSON answer to a GET, None for any other."""
+    raw = asked.response
+    with suppress(FetchError, ValueError):
+        if raw.status == 200 and "json" in raw.headers.get("content-type", "") and "content-type" not in asked.headers:
+            return loads(decode(raw.wire, raw.headers.get("content-encoding", ""), _LIMITS).decode())
+    return None

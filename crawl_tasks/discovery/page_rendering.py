@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from crawl_tasks.discovery.api_rules import by_api
 from crawl_tasks.discovery.discover import Discovery
 from crawl_tasks.discovery.findings import Findings
 from crawl_tasks.discovery.http_probe import HttpProbe
@@ -18,7 +19,6 @@ MOST_TEXT = 300
 
 _HIDDEN = re.compile(rb"<(script|style|noscript|template|head)\b.*?</\1\s*>", re.DOTALL | re.IGNORECASE)
 _TAG = re.compile(rb"<[^>]*>")
-_STAGE = re.compile(r"^(list|post|comment):$", re.MULTILINE)
 
 
 def is_script_frame(front: Document) -> bool:
@@ -39,5 +39,9 @@ def discover_drawn(probe: HttpProbe, place: SiteAddress, name: str, contact: str
     if lack := missing():
         raise ConfigError(f"{place.url} is drawn by scripts, and its plain pages hold nothing; {lack}")
     found = Discovery(probe.drawing(), place, name, contact=contact).by_proposal()
-    told = "the plain pages hold nothing but scripts: a browser draws them; an API of the forum would cost far less"
-    return replace(found, rules=_STAGE.sub(r"\1:\n  render: true", found.rules), remarks=(*found.remarks, told))
+    api = by_api(probe, found)
+    if api is not None:
+        told = "the plain pages hold nothing but scripts: the rules read the API that these ask, and need no browser"
+        return replace(api, remarks=(*api.remarks, told))
+    told = "the plain pages hold nothing but scripts: a browser draws them, as no API was found that tells the same"
+    return replace(found, rules=f"render: true\n{found.rules}", remarks=(*found.remarks, told))

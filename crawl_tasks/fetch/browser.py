@@ -8,43 +8,34 @@ its own, thrown away after. When the worker dies, the pipe to Chromium breaks, a
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import queue
 import shutil
 import threading
 import time
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Coroutine
 from contextlib import suppress
-from dataclasses import dataclass, field
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 import psutil
 
-from crawl_tasks.errors import BrowserFailed, CrawlError, DeadlineExceeded, TooLarge
-from crawl_tasks.fetch.fetch_policy import RenderPolicy
-from crawl_tasks.fetch.throttle import Clock
+from crawl_tasks.errors import BrowserFailed, CrawlError, DeadlineExceeded
+from crawl_tasks.fetch.browser_page import REFUSALS, Answer, BrowserPage, document_of, screenshot_of, settle_future
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser as Chromium
-    from playwright.async_api import BrowserContext, CDPSession, Page, Playwright, Request, Route
+    from playwright.async_api import BrowserContext, Playwright
 
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 MOST_DRAWN: Final = 500
 """Pages after which a fresh Chromium takes the next ones: what a page leaked goes with the old one."""
 MOST_PROCESS_BYTES: Final = 1 << 30
 """The size of the largest process of Chromium. A page that needs more is ended."""
-MOST_CLICKS: Final = 50
-MOST_REQUESTS: Final = 200
-"""The requests of one page that are answered. All others are refused."""
-SETTLE_SHARE: Final = 0.75
-"""The part of an attempt's time after which a page that still asks for things is taken as it stands."""
-GIVE_UP_S: Final = 5.0
-"""Quiet seconds after which `wait_for` is given up: the page of a thread that is gone may look otherwise."""
-LOOK_EVERY_S: Final = 0.05
 WATCH_EVERY_S: Final = 0.5
 CLOSE_S: Final = 5.0
+LAUNCH_S = 30.0
+"""The time for the start of Chromium, after which the next page tries again: a driver that was killed never answers."""
 
 # The resolver refuses every name and address, and what asks the proxy first cannot find that either.
 _NO_NETWORK = (
@@ -55,42 +46,6 @@ _NO_NETWORK = (
     "--disable-quic",
 )
 _ARGUMENTS = (*_NO_NETWORK, "--disable-gpu", "--disable-dev-shm-usage", "--js-flags=--max-old-space-size=512")
-# WebRTC sends UDP past every proxy. A second window could only ask for what the first may have.
-_REFUSALS = """
-for (const name of ['RTCPeerConnection', 'webkitRTCPeerConnection', 'WebTransport', 'SharedWorker'])
-  delete window[name];
-window.open = () => null;
-"""
-_IS_THERE = "document.querySelector(%s) !== null"
-_SCROLL = "(scrollTo(0, document.documentElement.scrollHeight), document.documentElement.scrollHeight)"
-_CLICK = """
-(one => one && !one.disabled && one.getClientRects().length ? (one.click(), true) : false)(document.querySelector(%s))
-"""
-_TEXT = "(text => text.length > %d ? null : text)('<!DOCTYPE html>' + document.documentElement.outerHTML)"
-
-
-class PageRequest(NamedTuple):
-    """A request of a page. `kind` is Chromium's: document, script, stylesheet, xhr or fetch."""
-
-    url: str
-    method: str
-    headers: Mapping[str, str]
-    body: bytes | None
-    kind: str
-
-
-class PageAnswer(NamedTuple):
-    """The answer to a request of a page, which Chromium gets as the server's."""
-
-    status: int
-    headers: Mapping[str, str]
-    body: bytes
-
-
-Answer = Callable[[PageRequest], PageAnswer | None]
-"""Answers a request of a page, None to refuse it. Runs in the page's thread."""
-
-_KINDS = frozenset({"document", "script", "stylesheet", "xhr", "fetch"})
 
 
 def missing() -> str:
@@ -108,77 +63,13 @@ def _program() -> str | None:
     return next(filter(None, map(shutil.which, PROGRAMS)), None)
 
 
-@dataclass(eq=False)
-class _BrowserPage:
-    """A page at work, between its own thread and the thread of the browser."""
-
-    url: str
-    user_agent: str
-    policy: RenderPolicy
-    clock: Clock
-    most_bytes: int
-    asked: queue.SimpleQueue[tuple[PageRequest, asyncio.Future[PageAnswer | None]] | None] = field(
-        default_factory=queue.SimpleQueue
-    )
-    waiting: set[asyncio.Future[PageAnswer | None]] = field(default_factory=set)
-    count: int = 0
-    active_at: float = field(default_factory=time.monotonic)
-    is_over: bool = False
-
-    def touch(self) -> None:
-        """Note that something happens on the page."""
-        self.active_at = time.monotonic()
-
-    @property
-    def quiet_s(self) -> float:
-        """The seconds without a request."""
-        return 0.0 if self.waiting else time.monotonic() - self.active_at
-
-    def end(self) -> None:
-        """Refuse the requests that wait for an answer, and all that come."""
-        self.is_over = True
-        for future in self.waiting:
-            _settle(future, None)
-
-    async def reply(self, route: Route, page: Page) -> None:
-        """Have the page's thread answer a request of its main frame, and refuse all others."""
-        request, is_own = route.request, False
-        # A frame within the page is not part of its document, so nothing of a frame is loaded. A request of another
-        # window, or of a worker for all windows, has no frame, which is an error.
-        with suppress(Exception):
-            is_own = request.resource_type in _KINDS and request.frame == page.main_frame
-        self.count += is_own
-        # A page may go away at any moment, and then there is nobody to answer.
-        with suppress(Exception):
-            if self.is_over or not is_own or self.count > MOST_REQUESTS:
-                await route.abort("blockedbyclient")
-                return
-            answer = await self._answer(request)
-            if answer is None:
-                # "aborted" leaves the document in its place where the page was about to leave.
-                await route.abort("aborted")
-            else:
-                await route.fulfill(status=answer.status, headers=dict(answer.headers), body=answer.body)
-            self.touch()
-
-    async def _answer(self, request: Request) -> PageAnswer | None:
-        future: asyncio.Future[PageAnswer | None] = asyncio.get_running_loop().create_future()
-        self.waiting.add(future)
-        try:
-            headers, body = await request.all_headers(), request.post_data_buffer
-            self.asked.put((PageRequest(request.url, request.method, headers, body, request.resource_type), future))
-            return await future
-        finally:
-            self.waiting.discard(future)
-            self.touch()
-
-
 class _Process:
     """One Chromium with its driver, in the browser's thread."""
 
-    def __init__(self, playwright: Playwright, chromium: Chromium) -> None:
+    def __init__(self, playwright: Playwright, chromium: Chromium, drivers: set[psutil.Process]) -> None:
         self.playwright = playwright
         self.chromium = chromium
+        self.drivers = drivers
         self.drawn = self.open = 0
         self.is_stuck = False
 
@@ -190,7 +81,10 @@ class _Process:
     async def end(self) -> None:
         """End the driver, which ends Chromium when its pipe closes, also one that does not answer any more."""
         self.is_stuck = True
-        await asyncio.wait_for(self.playwright.stop(), CLOSE_S)
+        try:
+            await asyncio.wait_for(self.playwright.stop(), CLOSE_S)
+        finally:
+            _kill(self.drivers)
 
 
 class Browser:
@@ -203,38 +97,29 @@ class Browser:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread = threading.Thread()
         self._launched: asyncio.Task[_Process] | None = None
-        self._pages: set[_BrowserPage] = set()
+        self._pages: set[BrowserPage] = set()
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def draw(
-        self, url: str, user_agent: str, policy: RenderPolicy, clock: Clock, most_bytes: int, answer: Answer
-    ) -> bytes:
-        """Return a page's document, as UTF-8, when its scripts are done or its time is nearly over.
+    def draw(self, page: BrowserPage, answer: Answer) -> bytes:
+        """Return a page's document, as UTF-8, when its scripts are done or its time is nearly over, or its picture.
 
-        Args:
-            url: of the page. `answer` is asked for it first.
-            user_agent: that scripts see.
-            policy: tells when the document is complete.
-            clock: deadline of the attempt.
-            most_bytes: size of the largest document.
-            answer: answers the requests of the page, in this thread. Its errors end the page.
+        `answer` is asked for the page first, and then for the page's requests, in this thread. Its errors end the page.
 
         Raises:
             BrowserFailed: Chromium ended, or ended this page.
             DeadlineExceeded: the page did not end in time.
             TooLarge: the document is over the limit.
         """
-        page = _BrowserPage(url, user_agent, policy, clock, most_bytes)
         loop = self._running()
         document = asyncio.run_coroutine_threadsafe(self._draw(page), loop)
         document.add_done_callback(lambda _: page.asked.put(None))
         try:
-            while (asked := page.asked.get(timeout=max(0.0, clock.deadline - time.monotonic()))) is not None:
+            while (asked := page.asked.get(timeout=max(0.0, page.clock.deadline - time.monotonic()))) is not None:
                 request, future = asked
-                loop.call_soon_threadsafe(_settle, future, answer(request))
+                loop.call_soon_threadsafe(settle_future, future, answer(request))
             return document.result()
         except queue.Empty:
-            raise DeadlineExceeded(f"{url} was not drawn in time: its scripts do not end") from None
+            raise DeadlineExceeded(f"{page.url} was not drawn in time: its scripts do not end") from None
         finally:
             document.cancel()
 
@@ -259,7 +144,7 @@ class Browser:
 
     # -- in the browser's thread -------------------------------------------------------------------------
 
-    async def _draw(self, page: _BrowserPage) -> bytes:
+    async def _draw(self, page: BrowserPage) -> bytes:
         process = context = None
         self._pages.add(page)
         try:
@@ -270,13 +155,12 @@ class Browser:
                 timezone_id=page.policy.timezone,
                 service_workers="block",
                 accept_downloads=False,
+                java_script_enabled=not page.is_picture,
             )
             return await self._drawn(page, context)
         except CrawlError:
             raise
         except Exception as error:  # noqa: BLE001 (the driver's: a lost connection, a closed page)
-            if process is not None and context is None:
-                process.is_stuck = True
             raise BrowserFailed(f"{page.url}: {_reason(error)}") from None
         finally:
             page.end()
@@ -285,13 +169,15 @@ class Browser:
             if process is not None:
                 self._spawn(self._dispose(process, context))
 
-    async def _drawn(self, page: _BrowserPage, context: BrowserContext) -> bytes:
-        await context.add_init_script(_REFUSALS)
+    async def _drawn(self, page: BrowserPage, context: BrowserContext) -> bytes:
+        await context.add_init_script(REFUSALS)
         tab, crashed = await context.new_page(), asyncio.Event()
         tab.on("crash", lambda _: crashed.set())
         context.on("page", lambda other: self._spawn(other.close()))
         await context.route("**/*", lambda route: page.reply(route, tab))
-        document = asyncio.ensure_future(_document(page, tab, await context.new_cdp_session(tab)))
+        session = await context.new_cdp_session(tab)
+        work = screenshot_of(page, tab) if page.is_picture else document_of(page, tab, session)
+        document = asyncio.ensure_future(work)
         crash = asyncio.ensure_future(crashed.wait())
         try:
             await asyncio.wait((document, crash), return_when=asyncio.FIRST_COMPLETED)
@@ -314,15 +200,16 @@ class Browser:
                 if not process.open:
                     self._spawn(process.end())
         if task is None:
-            task = self._launched = asyncio.ensure_future(self._launch())
+            task = self._launched = asyncio.ensure_future(asyncio.wait_for(self._launch(), LAUNCH_S))
         # Shielded: the page that came first may be over before Chromium is there for the others.
         return await asyncio.shield(task)
 
     async def _launch(self) -> _Process:
         from playwright.async_api import async_playwright  # noqa: PLC0415 (0.2 s, and only where pages are drawn)
 
-        playwright = await async_playwright().start()
+        before = _drivers()
         try:
+            playwright = await async_playwright().start()
             chromium = await playwright.chromium.launch(
                 executable_path=_program(),
                 args=list(_ARGUMENTS),
@@ -332,14 +219,16 @@ class Browser:
                 handle_sighup=False,
             )
         except BaseException:
-            self._spawn(playwright.stop())
+            _kill(_drivers() - before)
             raise
-        return _Process(playwright, chromium)
+        return _Process(playwright, chromium, _drivers() - before)
 
     async def _dispose(self, process: _Process, context: BrowserContext | None) -> None:
         try:
-            if context is not None:
-                await asyncio.wait_for(context.close(), CLOSE_S)
+            # A page without a context, perhaps cancelled at its deadline, says nothing of the driver. A new one does.
+            if context is None:
+                context = await asyncio.wait_for(process.chromium.new_context(), CLOSE_S)
+            await asyncio.wait_for(context.close(), CLOSE_S)
         except Exception:  # noqa: BLE001 (whatever keeps a page from closing, its Chromium goes with it)
             process.is_stuck = True
         process.open -= 1
@@ -373,60 +262,32 @@ class Browser:
         task.add_done_callback(self._tasks.discard)
 
 
-async def _document(page: _BrowserPage, tab: Page, cdp: CDPSession) -> bytes:
-    """Return the document of a page when it is complete by the rules of the site."""
-    policy, spare_s = page.policy, (1 - SETTLE_SHARE) * (page.clock.ends_at - time.monotonic())
-    frame = (await cdp.send("Page.getFrameTree"))["frameTree"]["frame"]["id"]
-
-    async def evaluate(expression: str) -> Any:  # noqa: ANN401 (JSON of any shape)
-        # A world of its own: the page's scripts cannot change what stands behind these names.
-        world = await cdp.send("Page.createIsolatedWorld", {"frameId": frame, "worldName": "crawl"})
-        terms = {"expression": expression, "contextId": world["executionContextId"], "returnByValue": True}
-        return (await cdp.send("Runtime.evaluate", terms))["result"].get("value")
-
-    async def settle() -> None:
-        page.touch()
-        while time.monotonic() < page.clock.deadline - spare_s:
-            if page.quiet_s >= policy.quiet_s:
-                # A busy script answers late, and what it asked for meanwhile is seen in the next round.
-                is_there = await evaluate(_IS_THERE % json.dumps(policy.wait_for or "html"))
-                if page.quiet_s >= (policy.quiet_s if is_there else GIVE_UP_S):
-                    return
-            await asyncio.sleep(LOOK_EVERY_S)
-
-    await tab.goto(page.url, wait_until="commit", timeout=0)
-    await settle()
-    height = None
-    for _ in range(policy.scroll):
-        before, height = height, await evaluate(_SCROLL)
-        if height == before:
-            break
-        await settle()
-    for _ in range(MOST_CLICKS if policy.click_more else 0):
-        if not await evaluate(_CLICK % json.dumps(policy.click_more)):
-            break
-        await settle()
-    text = await evaluate(_TEXT % page.most_bytes)
-    body = b"" if text is None else str(text).encode("utf-8", "replace")
-    if text is None or len(body) > page.most_bytes:
-        raise TooLarge(f"{page.url}: the drawn document has more than {page.most_bytes} bytes")
-    return body
-
-
 def _run(loop: asyncio.AbstractEventLoop) -> None:
     loop.run_forever()
     loop.close()
-
-
-def _settle(future: asyncio.Future[PageAnswer | None], answer: PageAnswer | None) -> None:
-    if not future.done():
-        future.set_result(answer)
 
 
 def _reason(error: Exception) -> str:
     if "No usable sandbox" in str(error):
         return "Chromium finds no sandbox here; CRAWL_RENDER_SANDBOX=0 where a container is the sandbox"
     return f"the browser ended the page: {str(error).partition(chr(10))[0][:200]}"
+
+
+def _drivers() -> set[psutil.Process]:
+    """Return the drivers of this process, each of which has a Chromium."""
+    found = set()
+    for process in psutil.Process().children():
+        with suppress(psutil.Error):
+            found |= {process} if "run-driver" in process.cmdline() else set()
+    return found
+
+
+def _kill(drivers: set[psutil.Process]) -> None:
+    """Kill drivers that were asked to end and did not, with what they started."""
+    for driver in drivers:
+        with suppress(psutil.Error):
+            for process in (*driver.children(recursive=True), driver):
+                process.kill()
 
 
 def _end_large_processes() -> None:

@@ -72,16 +72,7 @@ def build_fetcher(
     sessions: Sessions | None = None,
     is_sandboxed: bool = True,
 ) -> Fetcher:
-    """Make a fetcher with the client of that name.
-
-    Args:
-        name: of the client.
-        threads: number of threads that use the client.
-        ca_file: certificates to trust in place of certifi's.
-        proxy: for the sites that name none.
-        shelf: robots.txt files shared by all processes.
-        sessions: sessions shared by all processes.
-        is_sandboxed: whether Chromium uses its own sandbox, where a page needs Chromium.
+    """Make a fetcher with the client `name` for so many `threads`. The other arguments are those of `Fetcher`.
 
     Raises:
         SettingsError: there is no such client or file, or the proxy is none.
@@ -254,6 +245,11 @@ class Fetcher:
     def recording(self) -> AbstractContextManager[list[RequestResponse]]:
         """Record what this thread sends and receives, redirects and robots.txt files too."""
         return self._client.recording()
+
+    def screenshot(self, page: Fetched, site: str) -> bytes:
+        """Return a picture (JPEG) of a page that this process has drawn, empty where there is none."""
+        is_drawn = page.is_rendered and "html" in page.headers.get("content-type", "html")
+        return self._rendering.screenshot(page, site) if is_drawn and self._rendering is not None else b""
 
     def close(self) -> None:
         """Close every connection, and the browser."""

@@ -10,13 +10,15 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Final
 
 from crawl_tasks.errors import FetchError, NoTurn, PageError, ParseError, SlowDown
-from crawl_tasks.fetch.browser import Browser, PageAnswer, PageRequest
+from crawl_tasks.fetch.browser import Browser
+from crawl_tasks.fetch.browser_page import BrowserPage, PageAnswer, PageRequest
 from crawl_tasks.fetch.fetch_policy import FetchPolicy, RenderPolicy
-from crawl_tasks.fetch.throttle import Clock
+from crawl_tasks.fetch.throttle import NO_THROTTLE, Clock
 from crawl_tasks.model import Fetched, HttpRequest
 from crawl_tasks.urls import normalize, origin_of
 
@@ -31,6 +33,8 @@ ANSWER_S: Final = 10.0
 KEPT_S: Final = 600.0
 KEPT_BYTES: Final = 32 << 20
 """Age and size of the scripts and style sheets that are kept, so that not every page of a forum asks for them anew."""
+PICTURE_S: Final = 5.0
+MOST_PICTURE_BYTES: Final = 128 << 10
 _KEPT_KINDS = frozenset({"script", "stylesheet"})
 
 # Cookies and the like are the matter of our own client, and the client has undone the content encoding.
@@ -101,15 +105,31 @@ class Rendering:
             return page
         requests = _PageRequests(page, site, render, policy, clock, send, self._kept)
         try:
-            body = self._browser.draw(
-                page.url, policy.user_agent, render, clock, policy.max_body_bytes, requests.answer
-            )
+            drawn = BrowserPage(page.url, policy.user_agent, render, clock, policy.max_body_bytes)
+            body = self._browser.draw(drawn, requests.answer)
         except _Found:
             return requests.result(requests.found.headers, requests.found.body)
         if render.response:
             raise ParseError(f"{page.url} did not ask for {render.response!r}, which `render.response` names")
         # The mark outranks a charset of the site file: that one is of the pages as they come.
         return requests.result({**page.headers, "content-type": "text/html; charset=utf-8"}, _UTF8_BOM + body)
+
+    def screenshot(self, page: Fetched, site: str) -> bytes:
+        """Return a picture (JPEG) of a drawn document, empty for one that is large or cannot be drawn again.
+
+        The document is the one that rules read, without the secrets of a login. Its scripts do not run, and nothing is
+        asked for: style sheets are those that are kept.
+        """
+
+        def answer(ask: PageRequest) -> PageAnswer | None:
+            return _shown(page) if ask.kind == "document" else self._kept.get(site, ask.url)
+
+        clock = Clock(time.monotonic() + PICTURE_S, NO_THROTTLE)
+        with suppress(FetchError):
+            drawn = BrowserPage(page.url, "", RenderPolicy(), clock, MOST_PICTURE_BYTES, is_picture=True)
+            picture = self._browser.draw(drawn, answer)
+            return picture if len(picture) <= MOST_PICTURE_BYTES else b""
+        return b""
 
     def close(self) -> None:
         """End the browser."""

@@ -28,13 +28,10 @@ from crawl_tasks.fetch.http_client import Client, Limits, RawResponse
 from crawl_tasks.fetch.throttle import NO_THROTTLE, Throttle
 from crawl_tasks.fetch.warc_records import GZIP, KnownBody, RequestResponse, WarcRecords
 
-OPEN: Final = ".open"
-"""The ending of a file that is not complete, behind `.warc.gz`."""
+OPEN: Final = ".open"  # behind `.warc.gz` of a file that is not complete
 _PIECE: Final = 1 << 20
-# Open files of one process. A site beyond these gets another file when its next page comes.
-_MOST_OPEN: Final = 64
-# Payloads of one file that are remembered, to be named by revisit records.
-_MOST_KNOWN: Final = 20_000
+_MOST_OPEN: Final = 64  # of one process; a site beyond these gets another file when its next page comes
+_MOST_KNOWN: Final = 20_000  # payloads of one file that revisit records may name
 
 
 class ClientRecords:

@@ -6,7 +6,8 @@ lua/lib/circuit_breaker.lua decides when the breaker of a stage opens.
 from __future__ import annotations
 
 import zlib
-from dataclasses import dataclass
+from base64 import b64decode, b64encode
+from dataclasses import dataclass, replace
 from typing import Final, cast
 
 import orjson
@@ -31,12 +32,13 @@ _MOST_UNPACKED: Final = 256 << 20
 
 @dataclass(frozen=True, slots=True)
 class KeptPage:
-    """An unreadable page with the reason."""
+    """An unreadable page with the reason, and the picture (JPEG) of one that a browser has drawn."""
 
     rid: int
     request: Request
     page: Fetched
     why: str
+    screenshot: bytes = b""
 
 
 class KeptPages:
@@ -50,6 +52,8 @@ class KeptPages:
     def keep(self, kept: KeptPage) -> bool:
         """Keep a page, and return whether it is small enough."""
         packed = pack(kept)
+        if len(packed) > MOST_BYTES and kept.screenshot:
+            packed = pack(replace(kept, screenshot=b""))
         if len(packed) > MOST_BYTES:
             return False
         request = kept.request
@@ -87,6 +91,7 @@ def pack(kept: KeptPage) -> bytes:
         "at_s": page.at_s,
         "age_s": page.age_s,
         "why": kept.why,
+        "screenshot": b64encode(kept.screenshot).decode(),
     }
     return zlib.compress(orjson.dumps(head) + b"\n" + page.body)
 
@@ -101,8 +106,8 @@ def unpack(site: str, packed: bytes) -> KeptPage:
         head, _, body = zlib.decompressobj().decompress(packed, _MOST_UNPACKED).partition(b"\n")
         told = orjson.loads(head)
         rid, _, request = read_entry(site, told["entry"].encode())
-        # A page that an older version kept has no age.
+        # A page that an older version kept has no age and no screenshot.
         page = Fetched(told["url"], told["status"], told["headers"], body, told["at_s"], age_s=told.get("age_s", 0.0))
-        return KeptPage(rid, request, page, told["why"])
+        return KeptPage(rid, request, page, told["why"], b64decode(told.get("screenshot", "")))
     except (zlib.error, LookupError, TypeError, ValueError) as error:
         raise BackendError(f"a kept page of {site} cannot be read: {error}") from error

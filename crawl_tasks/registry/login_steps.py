@@ -146,13 +146,14 @@ def _member_test(site: Site, spec: SiteLogin) -> Callable[[Fetched], bool]:
 def _guest_test(spec: SiteLogin, is_member: Callable[[Fetched], bool]) -> Callable[[Fetched], bool]:
     """Return the test for pages that a guest may have got: refused ones, and HTML without the sign of success.
 
-    A board or thread that only members see may be a 404 for guests.
+    A board or thread that only members see may be a 404 for guests. Django answers 400 where a session ends within a
+    request.
     """
 
     def may_be_guest(page: Fetched) -> bool:
         if page.is_unchanged or spec.success.json_path or page.status in (401, 403):
             return page.status in (401, 403)
         is_html = "html" in page.headers.get("content-type", "html")
-        return is_html and (200 <= page.status < 300 or page.status in (404, 410)) and not is_member(page)
+        return is_html and (200 <= page.status < 300 or page.status in (400, 404, 410)) and not is_member(page)
 
     return may_be_guest

@@ -144,9 +144,8 @@ def compile_site(
         cookies=site.cookies,
         login=login_policy(site, headers),
         render={
-            stage: RenderPolicy(**spec.render.model_dump(exclude_none=True), timezone=site.timezone)
-            for stage, spec in site.stages.items()
-            if spec.render is not None
+            stage: RenderPolicy(**render.model_dump(exclude_none=True), timezone=site.timezone)
+            for stage, render in site.rendered.items()
         },
     )
     retry = RetryPolicy(gate.max_attempts, gate.retry_base_s, gate.retry_max_s)

@@ -44,7 +44,16 @@ from crawl_tasks.sites.field_rules import Part, require
 from crawl_tasks.sites.item_steps import Step
 from crawl_tasks.sites.request_headers import VARIABLE, Headers, SecretHeaders
 from crawl_tasks.sites.site_login import SiteLogin
-from crawl_tasks.sites.stages import FUNCTION, CommentSpec, FunctionName, ListSpec, PostSpec, StageSpec
+from crawl_tasks.sites.stages import (
+    FUNCTION,
+    CommentSpec,
+    FunctionName,
+    ListSpec,
+    PostSpec,
+    Render,
+    RenderRules,
+    StageSpec,
+)
 from crawl_tasks.sites.template import check_addresses, normalize_below
 from crawl_tasks.urls import normalize, origin_of
 
@@ -103,6 +112,7 @@ class Site(Part):
         default=False, description="Keep its cookies for the life of a process, and send them to their origin."
     )
     login: SiteLogin | None = Field(default=None, description="Fetch as a member, as docs/access.md tells.")
+    render: RenderRules = Field(default=None, description="Draw the pages of each stage that says nothing else.")
     prepare_request: FunctionName | None = Field(
         default=None, description="package.module:function that changes each request before it is sent."
     )
@@ -245,9 +255,10 @@ class Site(Part):
         return {stage: spec for stage, spec in specs.items() if spec is not None}
 
     @property
-    def rendered(self) -> tuple[Stage, ...]:
-        """Return the stages whose pages a browser draws."""
-        return tuple(stage for stage, spec in self.stages.items() if spec.render is not None)
+    def rendered(self) -> dict[Stage, Render]:
+        """Return the stages whose pages a browser draws, and how."""
+        rules = {stage: spec.render or self.render for stage, spec in self.stages.items()}
+        return {stage: render for stage, render in rules.items() if render is not None}
 
     def relocated(self, base: str) -> Self:
         """Return the same site at another origin, private or not, for tests and benchmarks."""

@@ -98,6 +98,9 @@ class Render(Part):
     )
 
 
+RenderRules = Annotated[Render | None, BeforeValidator(_render_of)]
+
+
 class StageSpec(Part):
     """The common keys of all three kinds of page."""
 
@@ -116,7 +119,7 @@ class StageSpec(Part):
     headers: Headers = Field(
         default={}, max_length=50, description="Request headers of these pages, above the site's of the same name."
     )
-    render: Annotated[Render | None, BeforeValidator(_render_of)] = Field(
+    render: RenderRules = Field(
         default=None, description="Draw these pages in a browser, as docs/render.md tells: true, or its rules."
     )
     format: Format = Field(

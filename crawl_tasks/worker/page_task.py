@@ -286,7 +286,8 @@ class PageTask:
         self._tell_failure(lease, verdict, failed)
         # Kept for `crawl-tasks try NAME --kept`: the rules can be mended against the very page that they did not read.
         if verdict.says_nothing and timer.page is not None:
-            self._frontier.kept_pages.keep(KeptPage(lease.rid, lease.request, timer.page, verdict.details))
+            picture = self._fetcher.screenshot(timer.page, lease.request.site)
+            self._frontier.kept_pages.keep(KeptPage(lease.rid, lease.request, timer.page, verdict.details, picture))
         return TaskResult(Outcome(state.value), f"{verdict.reason}: {verdict.details}")
 
     def _tell_failure(self, lease: Lease, verdict: Verdict, failed: FailResult) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator
@@ -11,18 +12,28 @@ from datetime import datetime
 import psutil
 import pytest
 
+from crawl_tasks.cli.exits import Exit
 from crawl_tasks.fetch.browser import missing
+from crawl_tasks.model import Stage
 from crawl_tasks.registry.site_publisher import board_terms, publish_site, terms_of
 from crawl_tasks.sites.loader import parse_site
 from crawl_tasks.sites.site_json import dump_site
 from tests.flow.world import World
 from tests.script_forum import FROM_ANSWERS, ScriptForum
+from tests.unit.command_line import run
 from tests.unit.hostile_server import HostileServer, page
 from tests.waiting import eventually
 
 pytestmark = [pytest.mark.flow, pytest.mark.skipif(bool(missing()), reason=missing())]
 
 SPIN = b"<html><body><script>for (;;) {}</script></body></html>"
+# Text nodes, which lie outside of the heap of scripts and its limit.
+GROW = b"""<html><body><script>const more = () => {
+  for (let n = 0; n < 40; n++) document.body.append('x'.repeat(1 << 20) + Math.random());
+  setTimeout(more, 1);
+}; more()</script></body></html>"""
+JPEG = b"\xff\xd8\xff"
+KILLS = int(os.environ.get("RENDER_KILLS", "4"))
 
 
 @pytest.fixture
@@ -99,28 +110,72 @@ def test_the_answers_that_pages_ask_for_are_read_as_documents(world: World, foru
     assert_all_stored(world, forum)
 
 
-def test_workers_and_browsers_killed_again_and_again_lose_nothing_and_leave_no_browser(
-    world: World, forum: ScriptForum
-) -> None:
-    patient = forum.site().replace("retry_base_s: 0.2", "retry_base_s: 0.2, deadline_s: 10, max_attempts: 100")
+def test_new_finds_the_api_that_pages_ask_for_and_its_file_reads_all_of_it(world: World) -> None:
+    forum = ScriptForum(threads=8)
+
+    found = run("new", f"{forum.server.base}/", "--name", "demo", "-o", "-", home=world.directory)
+    site = parse_site(f"{found.stdout}gate: {{window: 4, delay_s: 0}}\n", "demo.yaml")
+    publish_site(world.frontier, site, contact=None)
+    world.worker("plain", "list,detail,store", "-c", "2")
+    world.crawl()
+
+    assert found.exit_code == Exit.OK, found.stderr
+    assert "the rules read the API that these ask" in found.stderr
+    assert not site.rendered
+    assert_all_stored(world, forum)
+    forum.server.stop()
+
+
+def test_a_parked_page_keeps_its_screenshot_for_failed_show(world: World) -> None:
+    forum = ScriptForum(threads=1)
+    broken = forum.site().replace("title: h1.title,", "title: {css: h2.renamed, required: true},")
+    publish_site(world.frontier, parse_site(broken, "demo.yaml"), contact=None)
+    world.worker("all", "render,list,detail,store", "-c", "2")
+    world.crawl()
+
+    eventually(lambda: world.frontier.kept_pages.kept("demo", Stage.POST))
+    [kept] = world.frontier.kept_pages.kept("demo", Stage.POST)
+    shown = run("failed", "show", "--site", "demo", str(kept.rid), home=world.directory, redis_url=world.server.url,
+                redis_prefix="crawl")  # fmt: skip
+
+    picture = world.directory / "state" / "screenshots" / f"demo-{kept.rid}.jpg"
+    assert f"screenshot, written to {picture}" in shown.stdout, shown.output
+    assert picture.read_bytes() == kept.screenshot
+    assert kept.screenshot.startswith(JPEG)
+    forum.server.stop()
+
+
+@pytest.mark.timeout(300 + 30 * KILLS)
+def test_workers_and_browsers_killed_again_and_again_lose_nothing_and_leave_no_browser(world: World) -> None:
+    forum = ScriptForum(threads=2 * KILLS - 3)
+    # The pages of a killed worker keep their place in the window until their leases run out.
+    patient = forum.site().replace("window: 2", "window: 12")
+    patient = patient.replace("retry_base_s: 0.2", "retry_base_s: 0.2, deadline_s: 10, max_attempts: 100")
     site = parse_site(patient, "demo.yaml")
     terms = terms_of(site) | {"lease_ms": 12_000}
     world.frontier.sites.publish(site.name, site.version, dump_site(site), terms, board_terms(site))
     world.worker("rest", "list,detail,store", "-c", "2")
     world.frontier.produce()
 
-    for number in range(4):
+    for number in range(KILLS):
         kill_in_the_middle(world, forum, f"render{number}", kills_browser=number % 2 == 1)
     world.worker("render", "render", "-c", "2")
-    eventually(world.is_idle, every_s=0.1)
+    while not world.is_idle():
+        asked = len(forum.server.paths())
+        eventually(lambda before=asked: len(forum.server.paths()) > before or world.is_idle(), every_s=0.1)
 
     assert_all_stored(world, forum)
+    forum.server.stop()
 
 
-def test_a_page_that_never_ends_holds_up_no_other_site(world: World, forum: ScriptForum) -> None:
-    spinning = HostileServer(otherwise=page(SPIN, Content_Type="text/html"))
-    ill = forum.site().replace(forum.server.place, spinning.place).replace("name: demo", "name: ill")
-    ill = ill.replace("retry_base_s: 0.2", "retry_base_s: 0.2, deadline_s: 4, max_attempts: 2")
+@pytest.mark.parametrize(("script", "reason"), [(SPIN, "deadline"), (GROW, "browser")], ids=["spins", "grows to 1 GB"])
+def test_a_page_without_end_holds_up_no_other_site(
+    world: World, forum: ScriptForum, script: bytes, reason: str
+) -> None:
+    endless = HostileServer(otherwise=page(script, Content_Type="text/html"))
+    ill = forum.site().replace(forum.server.place, endless.place).replace("name: demo", "name: ill")
+    deadline_s = 4 if reason == "deadline" else 60
+    ill = ill.replace("retry_base_s: 0.2", f"retry_base_s: 0.2, deadline_s: {deadline_s}, max_attempts: 2")
     for text in (ill, forum.site()):
         publish_site(world.frontier, site := parse_site(text, "demo.yaml"), contact=None)
         assert site.rendered
@@ -130,4 +185,5 @@ def test_a_page_that_never_ends_holds_up_no_other_site(world: World, forum: Scri
     eventually(lambda: world.frontier.client.hlen("crawl:s:ill:dead"))
 
     assert_all_stored(world, forum)
-    spinning.stop()
+    assert reason in str(world.frontier.client.hvals("crawl:s:ill:dead"))
+    endless.stop()

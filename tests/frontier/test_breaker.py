@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 import redis
@@ -270,6 +272,19 @@ def kept(rid: int, body: bytes = b"<p>what", why: str = "title found nothing") -
 
 def test_a_kept_page_comes_back_as_it_was() -> None:
     assert unpack("demo", pack(kept(7, b"\nbody\n\xff"))) == kept(7, b"\nbody\n\xff")
+
+
+def test_a_screenshot_comes_back_with_its_page_and_makes_room_where_both_are_too_large(
+    frontier: Frontier, publish: Callable[..., None]
+) -> None:
+    publish()
+    small, large = (replace(kept(rid), screenshot=random.Random(1).randbytes(size)) for rid, size in
+                    ((7, 1000), (8, MOST_BYTES)))  # fmt: skip
+
+    assert frontier.kept_pages.keep(small)
+    assert frontier.kept_pages.keep(large)
+
+    assert frontier.kept_pages.kept("demo", Stage.POST) == [small, replace(large, screenshot=b"")]
 
 
 def test_the_newest_pages_are_kept_each_once_and_none_that_is_too_large(frontier: Frontier) -> None:

@@ -141,6 +141,23 @@ def test_a_thread_that_ends_each_session_never_counts_as_gone(
     assert len(forum.logins) <= 5
 
 
+def test_a_session_that_ends_within_a_request_and_answers_400_costs_no_thread(
+    worker: Members, forum: MembersForum
+) -> None:
+    def ends(visit: Visit) -> None:
+        del forum.server.routes["/post/2"]
+        forum.log_all_out()
+        visit.reply(b"<h1>Bad Request</h1>", "400 Bad Request", Content_Type="text/html")
+
+    worker.begin()
+    forum.server.routes["/post/2"] = ends
+
+    worker.crawl()
+
+    assert worker.titles() == ALL
+    assert worker.parked() == []
+
+
 def test_two_workers_at_once_make_one_login(
     worker: Members, forum: MembersForum, client: redis.Redis, frontier: Frontier
 ) -> None:

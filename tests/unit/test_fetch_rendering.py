@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import socket
+import subprocess
+import sys
+import tempfile
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from pathlib import Path
 
 import psutil
 import pytest
 
 from crawl_tasks.errors import BrowserFailed, DeadlineExceeded, NoTurn, ParseError, SlowDown, TooLarge
-from crawl_tasks.fetch import browser
+from crawl_tasks.fetch import browser, browser_page
 from crawl_tasks.fetch.fetch_policy import RenderPolicy
 from crawl_tasks.fetch.fetcher import Fetcher, FetchPolicy, build_client
 from crawl_tasks.model import Fetched, Request, Stage
@@ -19,6 +26,7 @@ from tests.waiting import eventually
 
 pytestmark = pytest.mark.skipif(bool(browser.missing()), reason=browser.missing())
 
+ROOT = Path(__file__).parents[2]
 AGENT = "testbot/1.0 (+https://example.com)"
 DRAW = """<!doctype html><meta charset=utf-8><body><p id=told></p><script>
 const tell = text => { document.getElementById('told').append(text + ';') };
@@ -276,7 +284,7 @@ def test_a_page_that_asks_without_end_is_taken_as_it_stands(draw: Draw, forum: H
     )
 
     assert told(drawn) == ["drawn"]
-    assert forum.paths().count("/news") < browser.MOST_REQUESTS
+    assert forum.paths().count("/news") < browser_page.MOST_REQUESTS
 
 
 def test_a_document_over_the_limit_is_refused(draw: Draw) -> None:
@@ -322,6 +330,93 @@ def test_a_browser_that_is_killed_costs_the_page_and_no_other(draw: Draw, forum:
     assert told(draw("tell('alive')")) == ["alive"]
 
 
+def stop_processes(over: threading.Event) -> None:
+    """Stop every process below this one, so that none answers any more, until it is over."""
+    while not over.wait(0.002):
+        for process in psutil.Process().children(recursive=True):
+            with suppress(psutil.Error):
+                process.suspend()
+
+
+@pytest.mark.parametrize("is_started", [True, False], ids=["at work", "as it starts"])
+def test_a_driver_that_answers_no_more_costs_a_page_and_the_next_gets_a_fresh_one(
+    draw: Draw, fetcher: Fetcher, monkeypatch: pytest.MonkeyPatch, *, is_started: bool
+) -> None:
+    monkeypatch.setattr(browser, "LAUNCH_S", 2.0)
+    if is_started:
+        draw()
+    else:
+        fetcher.close()
+        fetcher._rendering = None
+    over = threading.Event()
+    stopping = threading.Thread(target=stop_processes, args=(over,))
+    stopping.start()
+    with pytest.raises((DeadlineExceeded, BrowserFailed)):
+        draw(deadline_s=3.0)
+    eventually(lambda: not any(map(is_stopped, psutil.Process().children(recursive=True))))
+    over.set()
+    stopping.join()
+
+    eventually(lambda: drawn_again(draw))
+    eventually(lambda: len(chromiums()) == 1)
+
+
+def is_stopped(process: psutil.Process) -> bool:
+    with suppress(psutil.NoSuchProcess):
+        return process.status() == psutil.STATUS_STOPPED
+    return False
+
+
+def drawn_again(draw: Draw) -> bool:
+    with suppress(DeadlineExceeded, BrowserFailed):
+        return told(draw("tell('alive')", deadline_s=10.0)) == ["alive"]
+    return False
+
+
+# Draws a page, and prints of each process of pages whether it has a filter of system calls and processes of its own.
+DRAW_ALONE = """
+import time, psutil
+from crawl_tasks.fetch.browser import Browser
+from crawl_tasks.fetch.browser_page import BrowserPage, PageAnswer
+from crawl_tasks.fetch.fetch_policy import RenderPolicy
+from crawl_tasks.fetch.throttle import NO_THROTTLE, Clock
+
+def answer(request):
+    for process in psutil.Process().children(recursive=True):
+        if "--type=renderer" in " ".join(process.cmdline()):
+            with open(f"/proc/{process.pid}/status") as file:
+                said = dict(line.split(":", 1) for line in file)
+            print("apart" if said["Seccomp"].split() == ["2"] and len(said["NSpid"].split()) > 1 else "open")
+    return PageAnswer(200, {"content-type": "text/html"}, b"<p>drawn")
+
+browser = Browser()
+page = BrowserPage("http://forum.test/", "x", RenderPolicy(), Clock(time.monotonic() + 60, NO_THROTTLE), 1 << 20)
+print(browser.draw(page, answer))
+browser.close()
+"""
+
+
+def test_a_browser_of_a_user_without_rights_has_its_sandbox() -> None:
+    as_nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] if os.geteuid() == 0 else []
+    if as_nobody and shutil.which("setpriv") is None:
+        pytest.skip("root cannot become another user here")
+    home = Path(tempfile.mkdtemp(dir="/tmp"))
+    home.chmod(0o777)
+    environment = os.environ | {"HOME": str(home), "TMPDIR": str(home), "PYTHONPATH": str(ROOT)}
+
+    drawn = subprocess.run(
+        [*as_nobody, sys.executable, "-c", DRAW_ALONE], env=environment, cwd=home, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+    shutil.rmtree(home, ignore_errors=True)
+
+    if "finds no sandbox here" in drawn.stderr or "Permission denied" in drawn.stderr:
+        pytest.skip("the kernel or the place of this checkout gives other users no sandbox")
+    assert "drawn" in drawn.stdout, drawn.stderr
+    assert "apart" in drawn.stdout
+    assert "open" not in drawn.stdout
+
+
 def chromiums() -> set[int]:
     """Return the main processes of Chromium below this one."""
     found = set()
@@ -348,6 +443,32 @@ def test_many_pages_get_a_fresh_browser_in_between(
 
     assert seen[1] - seen[0]
     eventually(lambda: not seen[0] & chromiums())
+
+
+# ---- Screenshots -------------------------------------------------------------------------------------------------
+
+
+def test_a_screenshot_shows_the_document_that_rules_read_and_runs_no_script(
+    draw: Draw, fetcher: Fetcher, forum: HostileServer
+) -> None:
+    drawn = draw("tell('password1'); fetch('/again').catch(() => 0)")
+    hidden = drawn._replace(body=drawn.body.replace(b"password1", b"***"))
+    asked = forum.paths()
+    later = b"<script>document.body.textContent = 'password1'</script>"
+
+    shown, other = fetcher.screenshot(hidden, "forum"), fetcher.screenshot(drawn, "forum")
+
+    assert shown.startswith(b"\xff\xd8\xff")
+    assert shown != other
+    assert fetcher.screenshot(hidden._replace(body=hidden.body + later), "forum") == shown
+    assert forum.paths() == asked
+
+
+def test_a_page_that_was_not_drawn_and_one_that_is_no_document_have_no_screenshot(draw: Draw, fetcher: Fetcher) -> None:
+    drawn = draw("tell('x')")
+
+    assert fetcher.screenshot(drawn._replace(is_rendered=False), "forum") == b""
+    assert fetcher.screenshot(drawn._replace(headers={"content-type": "application/json"}), "forum") == b""
 
 
 # ---- Rules of the site file ----------------------------------------------------------------------------------------

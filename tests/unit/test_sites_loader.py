@@ -8,7 +8,7 @@ import pytest
 
 from crawl_tasks.errors import ConfigError, SiteError
 from crawl_tasks.model import Stage
-from crawl_tasks.registry.site_registry import secret_headers
+from crawl_tasks.registry.site_registry import compile_site, secret_headers
 from crawl_tasks.sites.addresses import Addresses, Target
 from crawl_tasks.sites.loader import MAX_FILE_BYTES, load_site, parse_site
 from crawl_tasks.sites.schema import GuardMode, Order, Site
@@ -320,3 +320,16 @@ def test_a_plain_scalar_is_read_as_yaml_1_2_has_it(text: str, value: object) -> 
 
     assert isinstance(tree, dict)
     assert (tree["a"], type(tree["a"])) == (value, type(value))
+
+
+def test_render_of_the_site_is_for_all_stages_that_have_none_of_their_own() -> None:
+    own = GOOD.replace("  pages: .pages", "  pages: .pages\n  render: {wait_for: .body}")
+
+    site = parse_site(f"{own}render: true\n", "forum.yaml")
+
+    assert {stage: render.wait_for for stage, render in site.rendered.items()} == {
+        Stage.LIST: None,
+        Stage.POST: ".body",
+        Stage.COMMENT: None,
+    }
+    assert set(compile_site(site, "https://bot.example").policy.render) == set(Stage)

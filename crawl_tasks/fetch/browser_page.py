@@ -1,0 +1,183 @@
+"""A page in the browser: its requests answered from outside, and its document when the scripts are done."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import queue
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from crawl_tasks.errors import TooLarge
+from crawl_tasks.fetch.fetch_policy import RenderPolicy
+from crawl_tasks.fetch.throttle import Clock
+
+if TYPE_CHECKING:
+    from playwright.async_api import CDPSession, Page, Request, Route
+
+MOST_CLICKS: Final = 50
+MOST_REQUESTS: Final = 200
+"""The requests of one page that are answered. All others are refused."""
+SETTLE_SHARE: Final = 0.75
+"""The part of an attempt's time after which a page that still asks for things is taken as it stands."""
+GIVE_UP_S: Final = 5.0
+"""Quiet seconds after which `wait_for` is given up: the page of a thread that is gone may look otherwise."""
+LOOK_EVERY_S: Final = 0.05
+
+# WebRTC sends UDP past every proxy. A second window could only ask for what the first may have.
+REFUSALS: Final = """
+for (const name of ['RTCPeerConnection', 'webkitRTCPeerConnection', 'WebTransport', 'SharedWorker'])
+  delete window[name];
+window.open = () => null;
+"""
+_IS_THERE = "document.querySelector(%s) !== null"
+_SCROLL = "(scrollTo(0, document.documentElement.scrollHeight), document.documentElement.scrollHeight)"
+_CLICK = """
+(one => one && !one.disabled && one.getClientRects().length ? (one.click(), true) : false)(document.querySelector(%s))
+"""
+_TEXT = "(text => text.length > %d ? null : text)('<!DOCTYPE html>' + document.documentElement.outerHTML)"
+
+
+class PageRequest(NamedTuple):
+    """A request of a page. `kind` is Chromium's: document, script, stylesheet, xhr or fetch."""
+
+    url: str
+    method: str
+    headers: Mapping[str, str]
+    body: bytes | None
+    kind: str
+
+
+class PageAnswer(NamedTuple):
+    """The answer to a request of a page, which Chromium gets as the server's."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+Answer = Callable[[PageRequest], PageAnswer | None]
+"""Answers a request of a page, None to refuse it. Runs in the page's thread."""
+
+_KINDS = frozenset({"document", "script", "stylesheet", "xhr", "fetch"})
+
+
+@dataclass(eq=False)
+class BrowserPage:
+    """A page at work, between its own thread and the thread of the browser."""
+
+    url: str
+    user_agent: str
+    policy: RenderPolicy
+    clock: Clock
+    most_bytes: int
+    is_picture: bool = False
+    asked: queue.SimpleQueue[tuple[PageRequest, asyncio.Future[PageAnswer | None]] | None] = field(
+        default_factory=queue.SimpleQueue
+    )
+    waiting: set[asyncio.Future[PageAnswer | None]] = field(default_factory=set)
+    count: int = 0
+    active_at: float = field(default_factory=time.monotonic)
+    is_over: bool = False
+
+    def touch(self) -> None:
+        """Note that something happens on the page."""
+        self.active_at = time.monotonic()
+
+    @property
+    def quiet_s(self) -> float:
+        """The seconds without a request."""
+        return 0.0 if self.waiting else time.monotonic() - self.active_at
+
+    def end(self) -> None:
+        """Refuse the requests that wait for an answer, and all that come."""
+        self.is_over = True
+        for future in self.waiting:
+            settle_future(future, None)
+
+    async def reply(self, route: Route, page: Page) -> None:
+        """Have the page's thread answer a request of its main frame, and refuse all others."""
+        request, is_own = route.request, False
+        # A frame within the page is not part of its document, so nothing of a frame is loaded. A request of another
+        # window, or of a worker for all windows, has no frame, which is an error.
+        with suppress(Exception):
+            is_own = request.resource_type in _KINDS and request.frame == page.main_frame
+        self.count += is_own
+        # A page may go away at any moment, and then there is nobody to answer.
+        with suppress(Exception):
+            if self.is_over or not is_own or self.count > MOST_REQUESTS:
+                await route.abort("blockedbyclient")
+                return
+            answer = await self._answer(request)
+            if answer is None:
+                # "aborted" leaves the document in its place where the page was about to leave.
+                await route.abort("aborted")
+            else:
+                await route.fulfill(status=answer.status, headers=dict(answer.headers), body=answer.body)
+            self.touch()
+
+    async def _answer(self, request: Request) -> PageAnswer | None:
+        future: asyncio.Future[PageAnswer | None] = asyncio.get_running_loop().create_future()
+        self.waiting.add(future)
+        try:
+            headers, body = await request.all_headers(), request.post_data_buffer
+            self.asked.put((PageRequest(request.url, request.method, headers, body, request.resource_type), future))
+            return await future
+        finally:
+            self.waiting.discard(future)
+            self.touch()
+
+
+async def screenshot_of(page: BrowserPage, tab: Page) -> bytes:
+    """Return a JPEG of the upper part of a page."""
+    await tab.goto(page.url, wait_until="load", timeout=0)
+    return await tab.screenshot(type="jpeg", quality=50)
+
+
+async def document_of(page: BrowserPage, tab: Page, cdp: CDPSession) -> bytes:
+    """Return the document of a page when it is complete by the rules of the site."""
+    policy, spare_s = page.policy, (1 - SETTLE_SHARE) * (page.clock.ends_at - time.monotonic())
+    frame = (await cdp.send("Page.getFrameTree"))["frameTree"]["frame"]["id"]
+
+    async def evaluate(expression: str) -> Any:  # noqa: ANN401 (JSON of any shape)
+        # A world of its own: the page's scripts cannot change what stands behind these names.
+        world = await cdp.send("Page.createIsolatedWorld", {"frameId": frame, "worldName": "crawl"})
+        terms = {"expression": expression, "contextId": world["executionContextId"], "returnByValue": True}
+        return (await cdp.send("Runtime.evaluate", terms))["result"].get("value")
+
+    async def settle() -> None:
+        page.touch()
+        while time.monotonic() < page.clock.deadline - spare_s:
+            if page.quiet_s >= policy.quiet_s:
+                # A busy script answers late, and what it asked for meanwhile is seen in the next round.
+                is_there = await evaluate(_IS_THERE % json.dumps(policy.wait_for or "html"))
+                if page.quiet_s >= (policy.quiet_s if is_there else GIVE_UP_S):
+                    return
+            await asyncio.sleep(LOOK_EVERY_S)
+
+    await tab.goto(page.url, wait_until="commit", timeout=0)
+    await settle()
+    height = None
+    for _ in range(policy.scroll):
+        before, height = height, await evaluate(_SCROLL)
+        if height == before:
+            break
+        await settle()
+    for _ in range(MOST_CLICKS if policy.click_more else 0):
+        if not await evaluate(_CLICK % json.dumps(policy.click_more)):
+            break
+        await settle()
+    text = await evaluate(_TEXT % page.most_bytes)
+    body = b"" if text is None else str(text).encode("utf-8", "replace")
+    if text is None or len(body) > page.most_bytes:
+        raise TooLarge(f"{page.url}: the drawn document has more than {page.most_bytes} bytes")
+    return body
+
+
+def settle_future(future: asyncio.Future[PageAnswer | None], answer: PageAnswer | None) -> None:
+    """Give a waiting request its answer, unless the page has ended meanwhile."""
+    if not future.done():
+        future.set_result(answer)

@@ -1,0 +1,57 @@
+"""Rules for the JSON API behind drawn pages: each shape of an answer becomes rules that read all of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from crawl_tasks.discovery.api_rules import _Found, _paged, _thread_lines
+from crawl_tasks.model import Comment, Post
+
+POSTS = [{"id": number, "html": f"<p>words of {number}</p>", "user": {"name": f"ann{number}"}} for number in range(9)]
+
+
+def thread(address: str, count: int) -> list[str]:
+    """Return the lines for threads whose answers have the post before its comments in one list."""
+    answer = {"data": {"subject": "boats", "posts": POSTS[:count]}}
+    post = Post("7", title="boats", author="ann0", body="words of 0")
+    comments = [Comment("7", str(one["id"]), author=one["user"]["name"], body=f"words of {one['id']}") for one in POSTS]
+    pairs = list(zip(comments[1:count], POSTS[1:count], strict=True))
+    return _thread_lines(_Found(address, "", [], [(post, answer)]), _Found(address, "data.posts[1:]", [answer], pairs))
+
+
+def test_the_post_stands_before_the_comments_of_the_first_page_alone() -> None:
+    lines = thread("/api/t/{post}?offset=0&limit=8", 8)
+
+    post, comment = lines[: lines.index("comment:")], lines[lines.index("comment:") :]
+    assert "    record: {json: 'data.posts[1:]'}" in post
+    assert "  record: {json: data.posts}" in comment
+    assert "  empty: {json: 'type(data.posts)'}" in comment
+    assert "  address: '/api/t/{post}?offset={offset:8}&limit=8'" in comment
+    assert "  next: {json: 'length(data.posts) >= `8`'}" in post
+    assert "body: {json: html, text: lines}" in " ".join(comment)
+    assert "author: {json: 'data.posts[0].user.name'}" in " ".join(post)
+
+
+def test_a_thread_in_one_answer_has_no_further_pages() -> None:
+    lines = thread("/api/t/{post}", 5)
+
+    assert "  pages: {json: '`1`'}" in lines
+    assert not any(line.startswith("  next") for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("address", "page", "every"),
+    [
+        ("/a?page=1", 1, "/a?page={page}"),
+        ("/a?page=0", 1, "/a?page={offset:1}"),
+        ("/a?page=2", 2, "/a?page={page}"),
+        ("/a?page=1", 2, "/a?page={offset:1}"),
+        ("/a?offset=0&limit=20", 1, "/a?offset={offset:20}&limit=20"),
+        ("/a?start=0", 1, "/a?start={offset:3}"),
+        ("/a?skip=25", 2, "/a?skip={offset:25}"),
+        ("/a/page", 1, None),
+        ("/a?pages=1", 1, None),
+    ],
+)
+def test_the_address_of_one_page_tells_those_of_all(address: str, page: int, every: str | None) -> None:
+    assert _paged(address, 3, page) == every
