@@ -178,6 +178,6 @@ async def document_of(page: BrowserPage, tab: Page, cdp: CDPSession) -> bytes:
 
 
 def settle_future(future: asyncio.Future[PageAnswer | None], answer: PageAnswer | None) -> None:
-    """Give a waiting request its answer, unless the page has ended meanwhile."""
+    """Answer a waiting request, unless the page has ended meanwhile."""
     if not future.done():
         future.set_result(answer)
