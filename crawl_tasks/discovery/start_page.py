@@ -57,17 +57,20 @@ def discover(probe: HttpProbe, place: SiteAddress, name: str, engine: str | None
             behind = other.by_preset()
             if behind is not None:
                 return _from(behind, discovery)
+    proposed = discovery.by_proposal() if any(doors) else None
+    own_boards = [board.url for board in proposed.boards] if proposed is not None else []
     for other in filter(None, (*above, *doors)):
         is_same = other.front.page.url == discovery.front.page.url
-        behind = None if is_same else other.by_proposal()
+        # A board may be called a forum: the given page lists it with others.
+        behind = None if is_same or path_of(other.place.url) in own_boards else other.by_proposal()
         if behind is not None and behind.boards and (other in doors or kind_of_start(behind, discovery.front)):
             return _from(behind, discovery)
-    proposed = discovery.by_proposal()
+    proposed = proposed or discovery.by_proposal()
     if not proposed.boards and is_script_frame(discovery.front):
         drawn = discover_drawn(probe, discovery.place, name, contact)
         proposed = replace(drawn, remarks=(*proposed.remarks, *drawn.remarks))
     url = discovery.place.url
-    if len(proposed.boards) == 1 and proposed.boards[0].url == path_of(url) and _MONTH.search(urlsplit(url).path):
+    if [board.url for board in proposed.boards] == [path_of(url)] and _MONTH.search(urlsplit(url).path):
         raise ParseError(f"{url}: lists the threads of one month or year; give the address of a list of all threads")
     if proposed.boards:
         return proposed

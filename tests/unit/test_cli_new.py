@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -279,3 +280,18 @@ def test_without_a_browser_a_forum_that_only_scripts_draw_is_named_as_such(
 
     assert result.exit_code == Exit.USAGE
     assert "is drawn by scripts, and its plain pages hold nothing; `render` needs" in result.stderr
+
+
+@pytest.mark.parametrize("seed", [0, 8])
+def test_a_board_that_is_called_a_board_is_not_taken_for_the_forum(tmp_path: Path, seed: int) -> None:
+    layout = drawn(seed)
+    whole = content(layout)
+    named = [replace(board, title=f"Board {number}") for number, board in enumerate(whole.boards)]
+    whole = replace(whole, boards=named)
+
+    with served(Pages(layout, whole)) as host:
+        result = run("new", f"{host.url}/", "--name", "made", home=tmp_path)
+
+    assert result.exit_code == Exit.OK, result.stderr
+    assert "its forum begins at" not in result.stderr
+    assert re.search(rf"^boards\s+{len(named)}\b", result.stderr, re.MULTILINE), result.stderr
