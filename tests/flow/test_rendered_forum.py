@@ -33,7 +33,7 @@ GROW = b"""<html><body><script>const more = () => {
   setTimeout(more, 1);
 }; more()</script></body></html>"""
 JPEG = b"\xff\xd8\xff"
-KILLS = int(os.environ.get("RENDER_KILLS", "4"))
+KILLS = int(os.environ.get("RENDER_KILLS", "2"))
 
 
 @pytest.fixture

@@ -331,9 +331,9 @@ def test_a_browser_that_is_killed_costs_the_page_and_no_other(draw: Draw, forum:
 
 
 def stop_processes(over: threading.Event) -> None:
-    """Stop every process below this one, so that none answers any more, until it is over."""
+    """Stop the browser and its driver, so that none answers any more, until it is over."""
     while not over.wait(0.002):
-        for process in psutil.Process().children(recursive=True):
+        for process in browser_processes():
             with suppress(psutil.Error):
                 process.suspend()
 
@@ -353,12 +353,22 @@ def test_a_driver_that_answers_no_more_costs_a_page_and_the_next_gets_a_fresh_on
     stopping.start()
     with pytest.raises((DeadlineExceeded, BrowserFailed)):
         draw(deadline_s=3.0)
-    eventually(lambda: not any(map(is_stopped, psutil.Process().children(recursive=True))))
+    eventually(lambda: not any(map(is_stopped, browser_processes())))
     over.set()
     stopping.join()
 
     eventually(lambda: drawn_again(draw))
     eventually(lambda: len(chromiums()) == 1)
+
+
+def browser_processes() -> list[psutil.Process]:
+    """Return the processes of Chromium and of Playwright's driver below this one, not the servers of other tests."""
+    found = []
+    for process in psutil.Process().children(recursive=True):
+        with suppress(psutil.Error):
+            if any(name in " ".join(process.cmdline()) for name in ("chromium", "playwright")):
+                found.append(process)
+    return found
 
 
 def is_stopped(process: psutil.Process) -> bool:
