@@ -39,7 +39,7 @@ def discover_drawn(probe: HttpProbe, place: SiteAddress, name: str, contact: str
     if lack := missing():
         raise ConfigError(f"{place.url} is drawn by scripts, and its plain pages hold nothing; {lack}")
     found = Discovery(probe.drawing(), place, name, contact=contact).by_proposal()
-    api = by_api(probe, found)
+    api = by_api(probe, found) if found.boards else None
     if api is not None:
         told = "the plain pages hold nothing but scripts: the rules read the API that these ask, and need no browser"
         return replace(api, remarks=(*api.remarks, told))
