@@ -330,10 +330,10 @@ def test_a_browser_that_is_killed_costs_the_page_and_no_other(draw: Draw, forum:
     assert told(draw("tell('alive')")) == ["alive"]
 
 
-def stop_processes(over: threading.Event) -> None:
+def stop_processes(others: set[int], over: threading.Event) -> None:
     """Stop the browser and its driver, so that none answers any more, until it is over."""
     while not over.wait(0.002):
-        for process in browser_processes():
+        for process in children_beside(others):
             with suppress(psutil.Error):
                 process.suspend()
 
@@ -343,32 +343,29 @@ def test_a_driver_that_answers_no_more_costs_a_page_and_the_next_gets_a_fresh_on
     draw: Draw, fetcher: Fetcher, monkeypatch: pytest.MonkeyPatch, *, is_started: bool
 ) -> None:
     monkeypatch.setattr(browser, "LAUNCH_S", 2.0)
+    fetcher.close()
+    fetcher._rendering = None
+    others = {process.pid for process in children_beside(set())}  # servers and browsers of other tests
     if is_started:
         draw()
-    else:
-        fetcher.close()
-        fetcher._rendering = None
     over = threading.Event()
-    stopping = threading.Thread(target=stop_processes, args=(over,))
+    stopping = threading.Thread(target=stop_processes, args=(others, over))
     stopping.start()
-    with pytest.raises((DeadlineExceeded, BrowserFailed)):
-        draw(deadline_s=3.0)
-    eventually(lambda: not any(map(is_stopped, browser_processes())))
-    over.set()
-    stopping.join()
+    try:
+        with pytest.raises((DeadlineExceeded, BrowserFailed)):
+            draw(deadline_s=3.0)
+        eventually(lambda: not any(map(is_stopped, children_beside(others))))
+    finally:
+        over.set()
+        stopping.join()
 
     eventually(lambda: drawn_again(draw))
-    eventually(lambda: len(chromiums()) == 1)
+    eventually(lambda: len(chromiums() - others) == 1)
 
 
-def browser_processes() -> list[psutil.Process]:
-    """Return the processes of Chromium and of Playwright's driver below this one, not the servers of other tests."""
-    found = []
-    for process in psutil.Process().children(recursive=True):
-        with suppress(psutil.Error):
-            if any(name in " ".join(process.cmdline()) for name in ("chromium", "playwright")):
-                found.append(process)
-    return found
+def children_beside(others: set[int]) -> list[psutil.Process]:
+    """Return the processes below this one but for others."""
+    return [process for process in psutil.Process().children(recursive=True) if process.pid not in others]
 
 
 def is_stopped(process: psutil.Process) -> bool:
