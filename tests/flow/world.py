@@ -60,7 +60,8 @@ class World:
             "CRAWL_PRODUCE_EVERY_S": "0.5",
             "PYTHONPATH": str(ROOT),
         }
-        self.client = redis.Redis.from_url(self.server.url)
+        # A disk that stalls under the whole suite holds up the server longer than the 5 s that redis-py waits.
+        self.client = redis.Redis.from_url(self.server.url, socket_timeout=PATIENCE_S)
         self.frontier = Frontier(self.client, "crawl")
 
     # -- processes ---------------------------------------------------------------------------------------
