@@ -139,9 +139,16 @@ MOST_LIBRARIES: Final = 8
 """The most libraries of ours in one Redis. With more, all but the newest go, and those in use come back by one call."""
 
 
+def _message(template: str) -> str:
+    """Return the Lua function of a template: a concatenation, as string.gsub() takes 25 times as long."""
+    values = "SITE, RID, ADDRESS, QUEUE, AT"
+    parts = [part if place % 2 else _quote(part) for place, part in enumerate(re.split("@([A-Z]+)@", template))]
+    return f"function({values}) return {' .. '.join(parts)} end"
+
+
 def lua_text(hints: Mapping[str, str], outbox_max: int = OUTBOX_MAX) -> str:
     """Return the Lua of the library without its first line: templates, bounds, prelude, verbs as `VERBS[name]`."""
-    table = ", ".join(f"{queue} = {_quote(hint)}" for queue, hint in hints.items())
+    table = ", ".join(f"{queue} = {_message(hint)}" for queue, hint in hints.items())
     prelude = "\n".join(scoped(part) for part in PRELUDE)
     bounds = f"local TIMES_MS, AGES_S, OUTBOX_MAX = {_numbers(TIMES_MS)}, {_numbers(AGES_S)}, {outbox_max}"
     verbs = "\n".join(f"VERBS['{verb.name}'] = function(KEYS, ARGV)\n{read_lua(verb)}\nend" for verb in Verb)
@@ -162,7 +169,7 @@ def named_library(text: str) -> tuple[str, str]:
     flags = {verb: re.search("^-- FLAGS: (.+)$", read_lua(verb), re.MULTILINE) for verb in Verb}
     registered = "\n".join(
         f"redis.register_function{{function_name = '{name}_{verb.name}', flags = {{{_flag(found)}}}, "
-        f"callback = function(keys, args) P = keys[1] return VERBS.{verb.name}(keys, args) end}}"
+        f"callback = function(keys, args) return run(VERBS.{verb.name}, keys, args) end}}"
         for verb, found in flags.items()
     )
     return name, f"#!lua name={name}\n{text}\n{registered}"

@@ -6,7 +6,7 @@
 -- ARGV 1: site
 -- ARGV 2: rid
 -- ARGV 3: token
--- ARGV 4: items as a JSON array, which gets one more element, the trail: now, the entry that is done, the admitted lines
+-- ARGV 4: items as a JSON array without its last bracket, which gets one more element, the trail: now, the entry that is done, the admitted lines
 -- ARGV 5: tail page to remember for the request's thread, 0 for none
 -- ARGV 6: outbox length from which the store task is called at once
 -- ARGV 7: outcome to count beside done, or ''. It is 'unchanged:list' for a page that is as at the last scan
@@ -93,9 +93,9 @@ if is_unchanged then count_unchanged(site, stage, payload) else keep_validator(s
 note_answer(site, stage, ARGV[2], string.sub(ARGV[7], 1, 5) ~= 'gone:' and not is_unchanged)
 if ARGV[7] ~= '' then redis.call('HINCRBY', site.key, ARGV[7], 1) end
 for reason, n in string.gmatch(ARGV[9], '(%S+) (%d+)') do count_dropped(site, reason, n) end
-redis.call('XADD', P .. ':outbox', '*', 'items', string.sub(ARGV[4], 1, -2) .. ',' .. cjson.encode(trail) .. ']')
+redis.call('XADD', P .. ':outbox', '*', 'items', ARGV[4] .. ',' .. cjson.encode(trail) .. ']')
 local worth = tonumber(ARGV[6])
-if redis.call('XLEN', P .. ':outbox') >= worth and untaken() >= worth then call_store(now) end
+if outbox_size() >= worth and untaken() >= worth then call_store(now) end
 local released = release(site, now)
 local is_idle = site.fresh + released == 0 and idle_state(site) > 0
 return {0, site.fresh, site.known, released, is_idle and 1 or 0, filtered, lease_next(site, now, ARGV[15])}
