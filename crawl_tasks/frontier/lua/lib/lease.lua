@@ -51,12 +51,13 @@ function lease_request(site, rid, now, ready, slack)
   redis.call('ZADD', site.key .. ':leased', deadline, rid)
   schedule_look(site, deadline)
   note_change(site)
-  local tail, payload = 0, string.match(rest, '^%S+ (.*)$')
-  if stage ~= 'list' then
+  local tail, validator, payload = 0, '', string.match(rest, '^%S+ (.*)$')
+  if stage == 'list' then
+    validator = find_validator(site, payload, attempt, now)
+  else
     local id = cjson.decode(payload)[1]
     tail = tonumber(redis.call('HGET', site.key .. ':tail:' .. string.sub(id, 1, -3), id) or 0)
   end
-  local validator = find_validator(site, stage, payload, attempt, now)
   return {0, token, attempt, rid .. ' ' .. entry, site.version, tail, string.format('%.0f', deadline), validator,
     math.ceil(site.delay), now_us(), math.ceil(begins), math.floor(ends)}
 end

@@ -89,7 +89,8 @@ note_recent(site, now, entry, ARGV[8], string.match(ARGV[7], '^(gone):') or stri
 local fetch_ms = fetch_ms_of(ARGV[8])
 if fetch_ms <= site.slow_ms then speed_up(site, ARGV[3])
 elseif is_strained(site, string.match(entry, '^%d+ %a+ %d %d+ (%S+)'), now, fetch_ms) then slow_down(site, ARGV[3], now, fetch_ms) end
-if is_unchanged then count_unchanged(site, stage, payload) else keep_validator(site, stage, payload, is_capped and '' or ARGV[10], now) end
+if is_unchanged then count_unchanged(site, payload)
+elseif listed then keep_validator(site, payload, is_capped and '' or ARGV[10], now) end
 note_answer(site, stage, ARGV[2], string.sub(ARGV[7], 1, 5) ~= 'gone:' and not is_unchanged)
 if ARGV[7] ~= '' then redis.call('HINCRBY', site.key, ARGV[7], 1) end
 for reason, n in string.gmatch(ARGV[9], '(%S+) (%d+)') do count_dropped(site, reason, n) end
