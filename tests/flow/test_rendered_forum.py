@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import datetime
+from html import escape
 
 import psutil
 import pytest
@@ -108,6 +109,31 @@ def test_the_answers_that_pages_ask_for_are_read_as_documents(world: World, foru
     world.crawl()
 
     assert_all_stored(world, forum)
+
+
+def served_page(thread: dict) -> bytes:
+    """Return the page of a thread as a forum sends it that also serves readers without scripts."""
+    said = "<b class=author>{author}</b><time class=created>{created_at}</time><div class=body>{text}</div>"
+    one = {**thread, "text": escape(thread["body"])}
+    shown = f"<h1 class=title>{thread['title']}</h1><article>{said.format(**one)}</article>"
+    return f"{shown}<nav class=pages data-pages=1></nav><script>fetch('/api/boards')</script>".encode()
+
+
+def test_only_pages_that_say_nothing_themselves_are_drawn_with_auto(world: World, forum: ScriptForum) -> None:
+    first = forum.threads["1"]
+    first["comments"] = []
+    forum.server.routes["/post/1"] = page(served_page(first), Content_Type="text/html; charset=utf-8")
+    site = forum.site().replace("render: {wait_for", "render: {auto: true, wait_for")
+    publish_site(world.frontier, parse_site(site, "demo.yaml"), contact=None)
+    world.worker("all", "render,list,detail,store", "-c", "2")
+
+    world.crawl()
+
+    assert_all_stored(world, forum)
+    asked = Counter(forum.server.paths())
+    assert set(asked.values()) == {1}  # the document of a page that is drawn is not fetched again
+    assert "/api/threads/2" in asked
+    assert "/api/boards" not in asked  # for which only the page of thread 1 asks
 
 
 def test_new_finds_the_api_that_pages_ask_for_and_its_file_reads_all_of_it(world: World) -> None:
