@@ -166,17 +166,14 @@ def scoped(part: str) -> str:
 def named_library(text: str) -> tuple[str, str]:
     """Return the name of a library, and its text with the lines that name it and register its functions."""
     name = LIBRARY + hashlib.sha256(text.encode()).hexdigest()[:16]
-    flags = {verb: re.search("^-- FLAGS: (.+)$", read_lua(verb), re.MULTILINE) for verb in Verb}
+    found = {verb: re.search("^-- FLAGS: (.+)$", read_lua(verb), re.MULTILINE) for verb in Verb}
+    flags = {verb: f"'{flag[1]}'" if flag else "" for verb, flag in found.items()}
     registered = "\n".join(
-        f"redis.register_function{{function_name = '{name}_{verb.name}', flags = {{{_flag(found)}}}, "
+        f"redis.register_function{{function_name = '{name}_{verb.name}', flags = {{{flag}}}, "
         f"callback = function(keys, args) return run(VERBS.{verb.name}, keys, args) end}}"
-        for verb, found in flags.items()
+        for verb, flag in flags.items()
     )
     return name, f"#!lua name={name}\n{text}\n{registered}"
-
-
-def _flag(found: re.Match[str] | None) -> str:
-    return f"'{found[1]}'" if found else ""
 
 
 @cache

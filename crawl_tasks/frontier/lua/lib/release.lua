@@ -1,6 +1,6 @@
 -- Shared by every script, behind slots.lua: releases, leases, dead letters. Defines functions, changes nothing by itself.
--- EXPORTS: wake call_store outbox_size untaken store_due count_stored store_is_behind has_ready memory_is_short release spend
--- EXPORTS: end_lease
+-- EXPORTS: wake call_store outbox_size untaken store_due count_stored store_is_behind has_ready memory_is_short
+-- EXPORTS: release spend end_lease
 -- EXPORTS: bury drop_request revive refuse_start
 
 -- Release --------------------------------------------------------------------------------------------------

@@ -16,9 +16,9 @@
 --   "+" whatever the guard says
 --   "^" never: a ping of a front page, see news.lua
 -- In `open` the entry stands without its rid, behind the token of its lease (0: released, nobody holds it).
--- EXPORTS: P CALL run STAGES CHUNK BACKFILL MOST_LOOKS GRACE COMING now_ms now_us numbers_in gate_opens_at load_site STAGE_AT
--- EXPORTS: stage_letter queue_of ready_key ready_keys tally measure fetch_ms_of count_effort note_change schedule_look
--- EXPORTS: holds_move
+-- EXPORTS: P CALL run STAGES CHUNK BACKFILL MOST_LOOKS GRACE COMING now_ms now_us numbers_in gate_opens_at load_site
+-- EXPORTS: STAGE_AT stage_letter queue_of ready_key ready_keys tally measure fetch_ms_of count_effort note_change
+-- EXPORTS: schedule_look holds_move
 
 STAGES = {'list', 'post', 'comment'}
 CHUNK = 1000    -- values in one variadic call, as Lua's stack holds about 8,000
@@ -117,24 +117,28 @@ function load_site(name)
     weights, credit, daily_new, found, brood, lead, freshness, withdrawn, flushes, failed_in_a_row, rendered,
     fence, attempts, list_results, post_results, comment_results = unpack(redis.call('HMGET', key, unpack(FIELDS)))
   if not version then return nil end
-  local file_window, file_delay = tonumber(window or 1), math.max(tonumber(delay_ms or 0), tonumber(crawl_delay_ms or 0))
+  local file_window = tonumber(window or 1)
+  local file_delay = math.max(tonumber(delay_ms or 0), tonumber(crawl_delay_ms or 0))
   local delay, its_window = backed_off(slow, file_delay, file_window)
   return {
-    name = name, key = key, version = version, paused = paused == '1' or is_halted(name), draining = draining == '1' or withdrawn == '1',
-    is_withdrawn = withdrawn == '1', next_at = gate_opens_at(next_at, quiet, daily_budget, offsets, spent),
-    window = its_window, delay = delay, lead = tonumber(lead or 0), file_window = file_window, file_delay = file_delay,
-    daily_new = tonumber(daily_new or 0), found = found, max_children = brood, freshness = freshness or '', weights = weights,
-    credit = credit, daily_budget = tonumber(daily_budget or 0), spent = spent, offsets = offsets or '', slow = slow,
-    slow_ms = tonumber(slow_ms or 10000), lease = tonumber(lease_ms), max_attempts = tonumber(max_attempts),
-    max_backlog = tonumber(max_backlog), rid = tonumber(admitted or 0), order = order, guard = guard, rendered = rendered or '',
-    rolling = tonumber(rolling_ms), capacity = tonumber(guard_capacity or 1000000), length = tonumber(guard_length or 0),
+    name = name, key = key, version = version, paused = paused == '1' or is_halted(name),
+    is_withdrawn = withdrawn == '1', draining = draining == '1' or withdrawn == '1',
+    next_at = gate_opens_at(next_at, quiet, daily_budget, offsets, spent), window = its_window, delay = delay,
+    lead = tonumber(lead or 0), file_window = file_window, file_delay = file_delay,
+    daily_new = tonumber(daily_new or 0), found = found, max_children = brood, freshness = freshness or '',
+    weights = weights, credit = credit, daily_budget = tonumber(daily_budget or 0), spent = spent,
+    offsets = offsets or '', slow = slow, slow_ms = tonumber(slow_ms or 10000), lease = tonumber(lease_ms),
+    max_attempts = tonumber(max_attempts), max_backlog = tonumber(max_backlog), rid = tonumber(admitted or 0),
+    order = order, guard = guard, rendered = rendered or '', rolling = tonumber(rolling_ms),
+    capacity = tonumber(guard_capacity or 1000000), length = tonumber(guard_length or 0),
     hits = tonumber(guard_hits or 0), full = tonumber(full_pass_ms or 0),
     levels = {list = list_levels or '', post = post_levels or '', comment = comment_levels or ''},
     open_breakers = {list = list_breaker, post = post_breaker, comment = comment_breaker},
     results = {list = list_results, post = post_results, comment = comment_results},
     breaker_after = tonumber(breaker_after or 5), breaker_percent = tonumber(breaker_percent or 75),
-    probe = tonumber(probe_ms or 900000), flushes = flushes, failed_in_a_row = failed_in_a_row, fence = tonumber(fence or 0),
-    attempts = tonumber(attempts or 0), guards = {}, guarded = {}, old_buckets = {}, ready = {}, known = 0, fresh = 0, news = 0,
+    probe = tonumber(probe_ms or 900000), flushes = flushes, failed_in_a_row = failed_in_a_row,
+    fence = tonumber(fence or 0), attempts = tonumber(attempts or 0), guards = {}, guarded = {}, old_buckets = {},
+    ready = {}, known = 0, fresh = 0, news = 0,
     echoes = {new = 0, known = 0},
   }
 end

@@ -6,7 +6,8 @@
 -- ARGV 1: site
 -- ARGV 2: rid
 -- ARGV 3: token
--- ARGV 4: items as a JSON array without its last bracket, which gets one more element, the trail: now, the entry that is done, the admitted lines
+-- ARGV 4: items as a JSON array without its last bracket. It gets one more element, the trail: now, the entry
+--   that is done, the admitted lines
 -- ARGV 5: tail page to remember for the request's thread, 0 for none
 -- ARGV 6: outbox length from which the store task is called at once
 -- ARGV 7: outcome to count beside done, or ''. It is 'unchanged:list' for a page that is as at the last scan
