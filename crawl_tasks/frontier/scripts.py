@@ -125,10 +125,6 @@ def _numbers(values: Iterable[int]) -> str:
     return "{" + ", ".join(map(str, values)) + "}"
 
 
-def _quote(text: str) -> str:
-    return f"[==[{text}]==]"
-
-
 OUTBOX_MAX: Final = 5000
 """The most pages that may wait for the store. With more, fetching stops."""
 
@@ -142,9 +138,8 @@ MOST_LIBRARIES: Final = 8
 
 def _message(template: str) -> str:
     """Return the Lua function of a template: a concatenation, as string.gsub() takes 25 times as long."""
-    values = "SITE, RID, ADDRESS, QUEUE, AT"
-    parts = [part if place % 2 else _quote(part) for place, part in enumerate(re.split("@([A-Z]+)@", template))]
-    return f"function({values}) return {' .. '.join(parts)} end"
+    parts = [part if place % 2 else f"[==[{part}]==]" for place, part in enumerate(re.split("@([A-Z]+)@", template))]
+    return f"function(SITE, RID, ADDRESS, QUEUE, AT) return {' .. '.join(parts)} end"
 
 
 def lua_text(hints: Mapping[str, str], outbox_max: int = OUTBOX_MAX) -> str:
