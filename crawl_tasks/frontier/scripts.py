@@ -137,7 +137,7 @@ MOST_LIBRARIES: Final = 8
 
 
 def _message(template: str) -> str:
-    """Return the Lua function of a template: a concatenation, as string.gsub() takes 25 times as long."""
+    """Return the Lua function of a template: a concatenation. string.gsub() took 5 % of a page."""
     parts = [part if place % 2 else f"[==[{part}]==]" for place, part in enumerate(re.split("@([A-Z]+)@", template))]
     return f"function(SITE, RID, ADDRESS, QUEUE, AT) return {' .. '.join(parts)} end"
 
