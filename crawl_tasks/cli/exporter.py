@@ -14,7 +14,7 @@ import click
 from crawl_tasks.cli.backend import open_cells
 from crawl_tasks.cli.help_text import examples
 from crawl_tasks.errors import ConfigError
-from crawl_tasks.frontier.admin.chart_readings import ChartReadings
+from crawl_tasks.frontier.admin.history_store import HistoryStore
 from crawl_tasks.frontier.cells import Cells
 from crawl_tasks.frontier.kept_pages import KeptPage
 from crawl_tasks.local.signals import Interrupts
@@ -84,7 +84,7 @@ def command(listen: tuple[str, int], files: Path | None, flower: str) -> None:
     cells = open_cells(settings)
     # A snapshot of 1,000 sites is many small objects without cycles, which the collector would walk over for nothing.
     gc.set_threshold(50_000, 20, 100)
-    snapshots = SnapshotCache(CellSnapshots(cells).look, charts=ChartReadings(*cells.by_name.values()))
+    snapshots = SnapshotCache(CellSnapshots(cells).look, charts=HistoryStore(*cells.by_name.values()))
     reader = ItemReader(settings.database_url, settings.state_dir / "search.db")
     try:
         login, hosts = Login(settings.web_password), settings.web_hosts.split()

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 import redis
 
-from crawl_tasks.frontier.admin.chart_readings import MOST_READINGS, ChartReadings
+from crawl_tasks.frontier.admin.history_store import MOST_READINGS, HistoryStore
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.monitor.charts import bars, nice, number, plot, spark
 from crawl_tasks.monitor.history import MINUTES, History, total_reading
@@ -109,7 +109,7 @@ def test_a_plot_tells_the_values_of_the_moment_under_the_pointer() -> None:
 
 
 def test_the_next_exporter_goes_on_with_the_charts_of_the_last(frontier: Frontier, now: Snapshot) -> None:
-    charts, before = ChartReadings(frontier), History()
+    charts, before = HistoryStore(frontier), History()
     for minute in range(3):
         before.note(at(now, minute, **{"post:new": 10 * minute}))
         charts.keep(before.packed())
@@ -127,7 +127,7 @@ def test_the_next_exporter_goes_on_with_the_charts_of_the_last(frontier: Frontie
 def test_of_several_exporters_one_keeps_a_reading_a_minute_and_a_day_old_chart_is_gone(
     frontier: Frontier, now: Snapshot, client: redis.Redis
 ) -> None:
-    charts, history = ChartReadings(frontier), History()
+    charts, history = HistoryStore(frontier), History()
     history.note(now)
     for _ in range(3):
         charts.keep(history.packed())

@@ -36,7 +36,7 @@ _ORDERS: Mapping[str, Callable[[FailedRequest], tuple[object, ...]]] = {
 Read = Callable[[KeptPage], Mapping[str, str]]
 
 
-class FailedQuery(NamedTuple):
+class FailedFilter(NamedTuple):
     """The failed requests that a page shows: by state, reason, and words of address or details, in an order."""
 
     state: State = State.DEAD
@@ -92,7 +92,7 @@ class Actions:
         ]
         return sorted(found, key=lambda one: -one.at_ms)
 
-    def failed_page(self, site: str, query: FailedQuery) -> list[FailedRequest]:
+    def failed_page(self, site: str, query: FailedFilter) -> list[FailedRequest]:
         """Return a page of a site's failed requests. Of more than MOST_SORTED, only so many are looked at."""
         chosen = Selection(site, query.state, query.reason)
         every = filter(query.fits, Admin(self._cells.of(site)).failed.requests.list(chosen))

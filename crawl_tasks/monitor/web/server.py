@@ -21,9 +21,9 @@ from crawl_tasks.model import State
 from crawl_tasks.monitor.report import site_detail, snapshot_row
 from crawl_tasks.monitor.site_snapshot import SiteSnapshot
 from crawl_tasks.monitor.snapshot import Snapshot
-from crawl_tasks.monitor.web.actions import Actions, FailedQuery
+from crawl_tasks.monitor.web.actions import Actions, FailedFilter
 from crawl_tasks.monitor.web.exposition import Writer
-from crawl_tasks.monitor.web.failed_views import failed_page, one_failed
+from crawl_tasks.monitor.web.failed_pages import failed_page, one_failed
 from crawl_tasks.monitor.web.item_pages import ItemPages, number_in
 from crawl_tasks.monitor.web.layout import STYLE_SOURCE, WebUser, frame, login_page
 from crawl_tasks.monitor.web.local_addresses import is_local_name, is_loopback
@@ -227,7 +227,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def _failed(self, name: str, query: dict[str, str]) -> HttpAnswer:
         site = self._named(self.server.snapshots.now(), name)
-        chosen = FailedQuery(
+        chosen = FailedFilter(
             State.PARKED if query.get("state") == State.PARKED.value else State.DEAD,
             query.get("reason", ""),
             query.get("words", ""),

@@ -19,7 +19,7 @@ from crawl_tasks.monitor.problems.registry import CurrentProblems
 from crawl_tasks.monitor.site_snapshot import SiteSnapshot
 from crawl_tasks.monitor.snapshot import Snapshot
 from crawl_tasks.monitor.web.actions import RETRIED_AT_ONCE
-from crawl_tasks.monitor.web.failed_views import failed_links, failed_table
+from crawl_tasks.monitor.web.failed_pages import failed_links, failed_table
 from crawl_tasks.monitor.web.layout import WebUser, frame, hidden, table
 from crawl_tasks.monitor.web.overview import plots, quantiles, said, state, tile, troubles
 

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 
 from crawl_tasks.errors import CrawlError
-from crawl_tasks.frontier.admin.chart_readings import ChartReadings
+from crawl_tasks.frontier.admin.history_store import HistoryStore
 from crawl_tasks.monitor.history import History
 from crawl_tasks.monitor.snapshot import Snapshot
 
@@ -23,12 +23,12 @@ class SnapshotCache:
     """The cache of one exporter. Thread-safe. Callers wait while a snapshot is being taken, and share the result."""
 
     def __init__(
-        self, take: Callable[[], Snapshot], fresh_s: float = FRESH_S, charts: ChartReadings | None = None
+        self, take: Callable[[], Snapshot], fresh_s: float = FRESH_S, charts: HistoryStore | None = None
     ) -> None:
         """Make a cache, with the readings that other exporters left in `charts`, where `keep` leaves readings too."""
         self._take = take
         self._fresh_s = fresh_s
-        self._charts = charts or ChartReadings()
+        self._charts = charts or HistoryStore()
         self._lock = threading.Lock()
         self._last: Snapshot | None = None
         self._taken_at = 0.0

@@ -12,7 +12,7 @@ from crawl_tasks.frontier.kept_pages import KeptPage
 from crawl_tasks.model import State
 from crawl_tasks.monitor.humanize import counted
 from crawl_tasks.monitor.site_snapshot import SiteSnapshot
-from crawl_tasks.monitor.web.actions import FAILED_ROWS, FailedQuery
+from crawl_tasks.monitor.web.actions import FAILED_ROWS, FailedFilter
 from crawl_tasks.monitor.web.layout import WebUser, frame, hidden, table
 
 MOST_SHOWN = 100_000
@@ -21,7 +21,7 @@ MOST_SHOWN = 100_000
 _ORDERS = {"newest": "newest first", "oldest": "oldest first", "reason": "by reason", "address": "by address"}
 
 
-def failed_page(site: SiteSnapshot, user: WebUser, failed: Sequence[FailedRequest], query: FailedQuery) -> str:
+def failed_page(site: SiteSnapshot, user: WebUser, failed: Sequence[FailedRequest], query: FailedFilter) -> str:
     """Return a page of the failed requests of one state."""
     count = site.counts.dead if query.state is State.DEAD else site.counts.parked
     name = quote(site.name)

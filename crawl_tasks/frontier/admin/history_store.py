@@ -17,7 +17,7 @@ _JITTER_MS: Final = 5_000
 """A timer may be early by this much, in ms, and still be a minute after the last time."""
 
 
-class ChartReadings:
+class HistoryStore:
     """The readings of the last hour, on the first cell that answers. A cell that fails costs a reading, no error."""
 
     def __init__(self, *cells: Frontier) -> None:
