@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 
 from crawl_tasks.discovery.dry_run import DryRun
 from crawl_tasks.discovery.site_check import FEW, FUTURE_S, SiteCheck, letters, mostly, names_check
+from crawl_tasks.discovery.slots import is_of_author
 from crawl_tasks.model import UNREADABLE, Comment, Post, Stage
 from crawl_tasks.sites.schema import Site
 
@@ -165,6 +166,9 @@ def _of_records(kind: str, said: Sequence[tuple[str | None, int | None, str | No
     named = sum(author is not None and text is not None and author in text for author, _, text in said)
     text = f"{named} of {len(said)} hold the name of their author" if named else ""
     yield SiteCheck(f"texts of {kind} are without their authors", 2 * named <= len(said), text)
+    mine = {at: (author, text) for at, (author, _, text) in enumerate(said) if author and text}
+    if is_of_author({at: text for at, (_, text) in mine.items()}, {at: author for at, (author, _) in mine.items()}):
+        yield SiteCheck(f"texts of {kind} are no labels of authors", False, f"each has one, as {texts[0][:40]!r}")
     for place, word in ((0, "begin"), (-1, "end")):
         lines = Counter(re.sub(r"[\d\W]+", "", text.split("\n")[place]) for text in texts if "\n" in text)
         line, count = lines.most_common(1)[0] if lines else ("", 0)

@@ -101,7 +101,7 @@ def to_itself(site: Site) -> Site | None:
 
 
 def with_ids_that_meet(site: Site) -> Site | None:
-    """Let all threads of a page have one id: that of their forum's address."""
+    """Let all threads of a page have one id."""
     spec = site.list
     if spec.parser:
         return None
