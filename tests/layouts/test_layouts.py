@@ -21,8 +21,8 @@ RIGHT = (
 )  # fmt: skip
 REFUSED = {
     19: "threads have the replies that lists count", 2029: "all replies stand on the page",
-    1079: "texts are without the title",
-    1214: "texts are without the title",
+    1079: "texts are without the title", 1214: "texts are without the title",
+    2198: "texts of posts are no labels of authors",
 }  # fmt: skip
 LOST = "every record of a page is read: "
 
