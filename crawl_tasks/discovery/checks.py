@@ -12,8 +12,8 @@ from itertools import combinations, pairwise
 from urllib.parse import urlsplit
 
 from crawl_tasks.discovery.dry_run import DryRun
-from crawl_tasks.discovery.next_page import further_links
-from crawl_tasks.discovery.record_coverage import coverage_checks
+from crawl_tasks.discovery.next_page import further_links, skipped
+from crawl_tasks.discovery.record_coverage import coverage_checks, gaps_in
 from crawl_tasks.discovery.site_check import FEW, FUTURE_S, SiteCheck, mostly, names_check
 from crawl_tasks.discovery.thread_checks import ReadThread, comment_checks, thread_checks
 from crawl_tasks.errors import RefusedAddress
@@ -39,7 +39,7 @@ def check_trials(site: Site, trials: Sequence[DryRun]) -> list[SiteCheck]:
     # A thread's first comments may stand on a page of their own.
     apart = {one.request.key: one for one in paged if one.request.page == 1}
     threads = [
-        ReadThread(rows[one.request.key], read, post, read.parsed.items.comments)
+        ReadThread(rows[one.request.key], read, post, read.parsed.items.comments, gaps_in(site, read))
         for one in trials
         for read in (apart.get(one.request.key, one),)
         if read.parsed is not None
@@ -74,6 +74,10 @@ def _of_lists(site: Site, lists: Sequence[DryRun]) -> Iterator[SiteCheck | None]
         lost = [note for note in one.parsed.notes if "left out" in note] if one.parsed is not None else []
         if lost and site.engine is None:
             yield SiteCheck("every row is a thread", False, lost[0])
+    begun = [one for one in lists if one.rows and one.request.page == 1]
+    strays = [note for one in begun if one.parsed for note in one.parsed.notes if "leads elsewhere" in note]
+    if begun and len(strays) == len(begun):
+        yield SiteCheck("the pager of lists leads on", False, strays[0])
     met = [(one, other, len(first[one] & first[other])) for one, other in combinations(first, 2)]
     many = next((f"{n} in {one} and {other}" for one, other, n in met if n >= FEW), "")
     if met and not same and site.engine is None:
@@ -97,7 +101,14 @@ def _of_lists(site: Site, lists: Sequence[DryRun]) -> Iterator[SiteCheck | None]
 def _of_ends(pages: Sequence[DryRun]) -> Iterator[SiteCheck]:
     """Yield what refutes a pager that found no further page."""
     for one in pages:
-        if one.parsed is None or one.page is None or any(child.page > 1 for child in one.parsed.children):
+        if one.parsed is None or one.page is None:
+            continue
+        following = next((child.address for child in one.parsed.children if child.page > 1), None)
+        if following is not None:
+            between = skipped(Document(one.page), following) if one.request.page == 1 else None
+            if between is not None:
+                yield SiteCheck("no page is skipped", False, f"{between} stands before {following}")
+                return
             continue
         links = [] if one.request.page > 1 else further_links(Document(one.page))
         if links and one.rows:

@@ -49,8 +49,9 @@ def on_pages(samples: Sequence[FetchedThread], records: ThreadRecords, nodes: Se
         for css in filter(None, (in_records(slots, slot), own)):
             if css == own and _fits_by_chance(slots, slot, css):
                 return None
-            if all(_is_first(root, f"{scope} {css}", inner) for root, inner in zip(roots, found, strict=True)):
-                return f"{scope} {css}"
+            for one in _within(scope, css):
+                if all(_is_first(root, one, inner) for root, inner in zip(roots, found, strict=True)):
+                    return one
         return selector_in(roots, found, misses=0)
 
     return select
@@ -61,6 +62,12 @@ def _fits_by_chance(slots: Slots, slot: Slot, css: str) -> bool:
     found = [(record.css_first(css), slot.nodes.get(at)) for at, record in enumerate(slots.records)]
     strays = sum(one is not None and other is not None and one.mem_id != other.mem_id for one, other in found)
     return 0 < 2 * strays < len(found)
+
+
+def _within(scope: str, css: str) -> tuple[str, ...]:
+    """Return selectors for elements that `css` finds in the elements of `scope`, of which its first part may be one."""
+    around, child, inner = css.partition(" > ")
+    return (f"{scope} {css}", f"{scope} > {inner}") if child and around.isalpha() else (f"{scope} {css}",)
 
 
 def _is_first(root: LexborNode, css: str, target: LexborNode | None) -> bool:
@@ -135,8 +142,9 @@ def _of_slots(
         alike = twin.targets(len(comments)) if twin else [None] * len(comments)
         both = selector_in([*comments, *slots.records], [*alike, *targets])
         for css in filter(None, (both, in_records(slots, slot))):
-            if scope and all(_is_first(page, f"{scope} {css}", one) for page, one in zip(pages, targets, strict=True)):
-                return f"{scope} {css}"
+            for whole in _within(scope, css) if scope else ():
+                if all(_is_first(page, whole, one) for page, one in zip(pages, targets, strict=True)):
+                    return whole
         return selector_in(pages, targets, misses=0)
 
     again = partial(rules_of, slots, author, moment, paths[2], authors)

@@ -99,6 +99,14 @@ def further_links(document: Document, inside: Set[int] = frozenset()) -> list[st
     return found
 
 
+def skipped(document: Document, following: str) -> str | None:
+    """Return the address of a page between this one and another, as between page 1 and the last one behind an arrow."""
+    mark = _mark_of(document.page.url, following)
+    number = re.compile(rf"[?&]{re.escape(mark)}(\d+)(?=&|$)")
+    found = {url: int(one[1]) for url in (following, *further_links(document)) if mark and (one := number.search(url))}
+    return next((url for url, at in found.items() if 1 < at < found.get(following, 0)), None)
+
+
 def _by_word(document: Document, key: str, inside: Set[int]) -> Step | None:
     named = [
         (" ".join(node.text().split()), url)
@@ -109,7 +117,7 @@ def _by_word(document: Document, key: str, inside: Set[int]) -> Step | None:
         for word, url in named:
             is_of = _extends(document.page.url, url)
             is_of = is_of or (pattern is NEXT and key.isdigit() and key in re.findall(r"\d+", url))
-            if is_of and pattern.fullmatch(word):
+            if is_of and pattern.fullmatch(word) and not skipped(document, url):
                 mark = _mark_of(document.page.url, url)
                 lies = f"[contains(@href, {json.dumps(mark)})]" if mark else ""
                 path = f"//a[normalize-space()={json.dumps(word, ensure_ascii=False)}]{lies}"

@@ -61,23 +61,26 @@ def propose(probe: HttpProbe, front: Document, found: Findings, language: str = 
         has_board_addresses=not listing.boards or listing.boards[0].has_slug,
         remarks=(*found.remarks, remark),
     )
-    hypotheses: list[tuple[ThreadRecords | None, bool]] = [
-        (one, is_inside)
+    hypotheses: list[tuple[ThreadRecords | None, bool, bool]] = [
+        (one, is_inside, False)
         for one in comment_hypotheses(samples)
         for is_inside in (True, False)
         if not is_inside or not one.is_behind_post([sample.document for sample in samples])
     ]
     if not hypotheses or any(posting_in(one.document) for one in samples):
-        hypotheses.append((None, False))
+        hypotheses.append((None, False, False))
     headings = {one.row: heading_of(one.document) for one in samples}
     best: tuple[tuple[int, int, int], Findings] | None = None
-    for records, is_inside in hypotheses:
-        threads = thread_rules(samples, records, listing.rows.titles[0], step, is_post_inside=is_inside)
+    for records, is_inside, is_repeated in hypotheses:
+        example = listing.rows.titles[0]
+        threads = thread_rules(samples, records, example, step, is_post_inside=is_inside, is_post_repeated=is_repeated)
         lines = list_rules(listing, following, seen.empty, threads.first, headings)
         made = replace(found, rules="\n".join(aliased([*lines, *threads.lines])))
         score = score_of(probe, site_file(made))
         if best is None or score > best[0]:
             best = (score, made)
+            # Later pages may begin with the post again.
+            hypotheses += [(records, True, True)] if score[0] < 0 and is_inside and not is_repeated else []
     return best[1] if best is not None else found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
@@ -15,12 +16,14 @@ from crawl_tasks.discovery.site_check import FEW, SiteCheck
 from crawl_tasks.discovery.slots import is_name, step_of
 from crawl_tasks.discovery.thread_page import ThreadRecords
 from crawl_tasks.discovery.timestamps import attribute_of, times_in
+from crawl_tasks.discovery.vocabulary import REPLIES
 from crawl_tasks.model import Parsed, Stage
 from crawl_tasks.parse.document import Document, find_all
 from crawl_tasks.sites.field_rules import Rule
 from crawl_tasks.sites.schema import Site
 from crawl_tasks.sites.stages import Format
 
+_FOLDED = re.compile(r"(?:\D{0,16} )?\d{1,4}\D{1,24}")
 _NEAR = 2
 """Levels by which places within a record are compared."""
 
@@ -28,7 +31,7 @@ _NEAR = 2
 def coverage_checks(site: Site, trials: Sequence[DryRun]) -> Iterator[SiteCheck]:
     """Yield what refutes the rules of records: a record more on a page, or a text with the time of its record."""
     posts = site.post.comments or site.comment
-    labels = Counter[str]()
+    labels, texts = Counter[str](), dict[str, str]()
     for one in trials:
         rules = {Stage.LIST: site.list, Stage.POST: posts, Stage.COMMENT: site.comment}[one.request.stage]
         if (
@@ -44,8 +47,12 @@ def coverage_checks(site: Site, trials: Sequence[DryRun]) -> Iterator[SiteCheck]
             continue
         document = Document(one.page)
         records = ThreadRecords(record.css, siblings=rules.siblings)
-        # The post itself stands where its comments do, or apart.
-        more = _more_than(document, records, mark.css) - (one.request.stage is Stage.POST)
+        # The post itself stands where its comments do, or apart, and perhaps on later pages again.
+        text, own = (_first(document, site.post.fields.get(name)) for name in ("body", "created_at"))
+        said = text.text() if text is not None else ""
+        if said != texts.setdefault(one.request.key, said) or one.request.stage is Stage.LIST:
+            own = None
+        more = _more_than(document, records, mark.css, own) - (own is None and one.request.stage is Stage.POST)
         if more > 0:
             where = one.request.address
             yield SiteCheck("every record of a page is read", False, f"{more} more look like one on {where}")
@@ -56,6 +63,10 @@ def coverage_checks(site: Site, trials: Sequence[DryRun]) -> Iterator[SiteCheck]
             return
         if one.request.stage is Stage.POST:
             labels.update(_labels(one.parsed, nodes))
+        folded = _folded(document, nodes) if one.request.stage is not Stage.LIST else ""
+        if folded:
+            yield SiteCheck("all replies stand on the page", False, f"{folded!r} leads to some on {where}")
+            return
         label = next((name for name, times in labels.items() if times > 1), None)
         if label is not None:
             yield SiteCheck("authors of threads are no labels", False, f"all comments hold {label!r}, also on {where}")
@@ -68,8 +79,40 @@ def coverage_checks(site: Site, trials: Sequence[DryRun]) -> Iterator[SiteCheck]
             return
 
 
-def _more_than(document: Document, records: ThreadRecords, mark: str) -> int:
-    """Return the number of elements, outside of all records, with a mark where records have theirs."""
+def gaps_in(site: Site, trial: DryRun) -> int:
+    """Return the number of elements like comments, without a moment, that a rule leaves out: `.post:has(time)`."""
+    rules = site.post.comments or site.comment
+    css = (rules.record.css or "") if rules is not None and rules.record is not None else ""
+    bare = css.rpartition(":has(")[0]
+    if site.engine is not None or trial.page is None or not bare:
+        return 0
+    return sum(not times_in(node) for node in find_all(Document(trial.page).root, bare))
+
+
+def _first(document: Document, rule: Rule | None) -> LexborNode | None:
+    return document.root.css_first(rule.css) if rule is not None and rule.css else None
+
+
+def _folded(document: Document, records: Sequence[LexborNode]) -> str:
+    """Return the text of a link to replies that stands where a record would: `3 more replies`."""
+    tags = {one.tag for one in records}
+    mine = {one.mem_id for one in records}
+    for link in document.root.css("a, button"):
+        text = " ".join(link.text().split())
+        if not (_FOLDED.fullmatch(text) and REPLIES.search(text)):
+            continue
+        around = list(upwards(link))
+        alone = [one for one in around if " ".join(one.text().split()) == text]
+        if mine & {one.mem_id for one in around} and any(one.tag in tags for one in alone):
+            return text
+    return ""
+
+
+def _more_than(document: Document, records: ThreadRecords, mark: str, own: LexborNode | None) -> int:
+    """Return the number of elements, outside of all records, with a mark where records have theirs.
+
+    The element around `own` is not counted: the moment of the post.
+    """
     depths: dict[tuple[str, ...], int] = {}
     for record in find_all(document.root, records.css):
         if (node := record.css_first(mark)) is not None:
@@ -84,7 +127,8 @@ def _more_than(document: Document, records: ThreadRecords, mark: str) -> int:
         if times_in(around[depth]) or attribute_of(node) is not None:
             found[around[depth].mem_id] = around[depth]
     # Of a record of several elements only the first counts.
-    before = [element_beside(one, -1) if records.siblings else None for one in found.values()]
+    mine = set() if own is None else {one.mem_id for one in upwards(own)}
+    before = [element_beside(one, -1) if records.siblings else None for key, one in found.items() if key not in mine]
     return sum(one is None or one.mem_id not in found for one in before)
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from selectolax.lexbor import LexborNode
 
 from crawl_tasks.discovery.links import PageLink, links_of, place_in
+from crawl_tasks.discovery.site_check import letters
 from crawl_tasks.discovery.timestamps import times_in
 from crawl_tasks.parse.document import Document, find_all
 from crawl_tasks.parse.rules.siblings import followers, joined
@@ -122,7 +123,10 @@ def _titles(links: Sequence[PageLink]) -> dict[str, PageLink]:
     """
     places: dict[tuple[str, ...], dict[str, PageLink]] = {}
     for link in links:
-        places.setdefault(place_in(link.node), {}).setdefault(link.key, link)
+        there = places.setdefault(place_in(link.node), {})
+        # An arrow before the title may lead to the newest reply.
+        if link.key not in there or not letters(there[link.key].text):
+            there[link.key] = link
     found: dict[str, PageLink] = {}
     for there in sorted(places.values(), key=lambda one: -sum(min(len(link.text), 60) for link in one.values())):
         for key, link in there.items():

@@ -39,8 +39,8 @@ def names_check(name: str, pairs: Sequence[tuple[str | None, str | None]]) -> Si
 
 
 def _is_no_name(author: str) -> bool:
-    # A date or a clock: a user may well be called 1984.
-    return bool(re.fullmatch(r"[\d\s.,:/-]*\d[.:/-]\d[\d\s.,:/-]*", author))
+    # An initial, a date or a clock: a user may well be called 1984.
+    return (len(author) == 1 and author.isupper()) or bool(re.fullmatch(r"[\d\s.,:/-]*\d[.:/-]\d[\d\s.,:/-]*", author))
 
 
 def mostly(name: str, verdicts: Sequence[bool], example: str = "", most: float = 0.5) -> SiteCheck | None:

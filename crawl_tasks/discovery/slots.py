@@ -92,6 +92,9 @@ class Slots:
             is_one = len(kinds) == 1 and len(texts) > 2
             if is_one or sum(map(is_name, texts.values())) < 0.9 * len(texts) or _has_inner(slot):
                 continue
+            # An initial stands for a picture.
+            if 2 * sum(len(text) <= 1 + text.isupper() for text in texts.values()) > len(texts):
+                continue
             if all(REPLIES.search(text) or VIEWS.search(text) for text in kinds) or self._are_moments(slot):
                 continue
             node = next(iter(slot.nodes.values()))

@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 
 from crawl_tasks.discovery.dry_run import DryRun
 from crawl_tasks.discovery.site_check import FEW, FUTURE_S, SiteCheck, letters, mostly, names_check
+from crawl_tasks.discovery.slots import is_of_author
 from crawl_tasks.model import UNREADABLE, Comment, Post, Stage
 from crawl_tasks.sites.schema import Site
 
@@ -29,6 +30,8 @@ class ReadThread(NamedTuple):
     trial: DryRun
     post: Post
     comments: tuple[Comment, ...]
+    gaps: int = 0
+    """The places of removed comments on the page."""
 
 
 def thread_checks(site: Site, threads: Sequence[ReadThread]) -> Iterator[SiteCheck | None]:
@@ -36,6 +39,10 @@ def thread_checks(site: Site, threads: Sequence[ReadThread]) -> Iterator[SiteChe
     titles = [(one.row.title, one.post.title) for one in threads if one.row.title and one.post.title]
     differs = next((f", as {row!r:.60} and {page!r:.60}" for row, page in titles if not _alike(row, page)), "")
     yield mostly("a thread has the title of its row", [_alike(row, page) for row, page in titles], differs)
+    if site.engine is None:
+        around = Counter(tuple(map(letters, page.split(row, 1))) for row, page in titles if row in page)
+        label = next((" ".join(one) for one, times in around.items() if any(one) and times >= FEW), "")
+        yield SiteCheck("titles of threads are without a label", False, f"{label!r}") if label else None
     authors = [(one.row.author, one.post.author) for one in threads if one.row.author and one.post.author]
     differs = next((f", as {row!r:.60} and {page!r:.60}" for row, page in authors if row != page), "")
     yield mostly("a thread has the author of its row", [row == page for row, page in authors], differs)
@@ -82,7 +89,7 @@ def _fits(thread: ReadThread, count: int) -> bool:
     parsed = thread.trial.parsed
     if parsed is not None and any(child.stage is Stage.COMMENT for child in parsed.children):
         return 0 < read <= count + 1
-    return abs(read - count) <= (count > 2 * FEW)
+    return 0 <= count - read <= thread.gaps or abs(read - count) <= (count > 2 * FEW)
 
 
 def comment_checks(site: Site, threads: Sequence[ReadThread], paged: Sequence[DryRun]) -> Iterator[SiteCheck | None]:
@@ -90,12 +97,22 @@ def comment_checks(site: Site, threads: Sequence[ReadThread], paged: Sequence[Dr
     for thread in threads:
         yield from _of_thread_comments(thread)
     first = {one.row.post_id: {comment.comment_id for comment in one.comments} for one in threads}
+    posts = {one.row.post_id: [one.post] for one in threads}
     for one in paged:
         ids = {row.comment_id for row in one.rows if isinstance(row, Comment)}
         known = len(ids & first.get(one.request.key, set()))
         if len(ids) >= FEW:
             text = f"{known} of {len(ids)} stand on the page before" if known else ""
             yield SiteCheck("the next page of a thread has further comments", 2 * known < len(ids), text)
+        again = [
+            post
+            for post in posts.get(one.request.key, ())
+            for row in one.rows
+            if isinstance(row, Comment)
+            if post.body and (post.body, post.author) == (row.body, row.author)
+        ]
+        if again and site.engine is None:
+            yield SiteCheck("a post is none of its comments", False, f"{one.request.address} begins with the post")
     comments = [comment for one in threads for comment in one.comments]
     comments += [row for one in paged for row in one.rows if isinstance(row, Comment)]
     yield names_check("authors of comments are names", [(one.author, one.body) for one in comments])
@@ -149,6 +166,9 @@ def _of_records(kind: str, said: Sequence[tuple[str | None, int | None, str | No
     named = sum(author is not None and text is not None and author in text for author, _, text in said)
     text = f"{named} of {len(said)} hold the name of their author" if named else ""
     yield SiteCheck(f"texts of {kind} are without their authors", 2 * named <= len(said), text)
+    mine = {at: (author, text) for at, (author, _, text) in enumerate(said) if author and text}
+    if is_of_author({at: text for at, (_, text) in mine.items()}, {at: author for at, (author, _) in mine.items()}):
+        yield SiteCheck(f"texts of {kind} are no labels of authors", False, f"each has one, as {texts[0][:40]!r}")
     for place, word in ((0, "begin"), (-1, "end")):
         lines = Counter(re.sub(r"[\d\W]+", "", text.split("\n")[place]) for text in texts if "\n" in text)
         line, count = lines.most_common(1)[0] if lines else ("", 0)

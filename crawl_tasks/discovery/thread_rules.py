@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from selectolax.lexbor import LexborNode
 
@@ -12,7 +12,7 @@ from crawl_tasks.discovery.first_post import fields_apart, on_pages
 from crawl_tasks.discovery.json_ld_rules import linked_rules, posting_in
 from crawl_tasks.discovery.links import PageLink, identity_of, paged_template, template_of
 from crawl_tasks.discovery.next_page import GUESS, Step, next_of
-from crawl_tasks.discovery.record_fields import FoundFields, fields_of
+from crawl_tasks.discovery.record_fields import FoundFields, fields_of, in_records
 from crawl_tasks.discovery.record_queries import selector_in
 from crawl_tasks.discovery.thread_page import FetchedThread, ThreadRecords
 from crawl_tasks.discovery.yaml_rules import CHECK, fields_text, indented, scalar
@@ -42,9 +42,11 @@ class ThreadReading:
 
 def thread_rules(
     samples: Sequence[FetchedThread], records: ThreadRecords | None, example: PageLink, of_lists: Step | None, *,
-    is_post_inside: bool = True,
+    is_post_inside: bool = True, is_post_repeated: bool = False,
 ) -> ThreadReading:  # fmt: skip
     """Propose `post` and `comment` by a hypothesis: which elements are records, and whether the post is the first.
+
+    With `is_post_repeated` the post is the first on later pages too.
 
     Without samples only the address of posts is known. A thread of one page does not show its pager. Then the pager of
     lists is assumed.
@@ -65,6 +67,11 @@ def thread_rules(
         return ThreadReading(linked_rules(posting, lines[1], following.next if following and following.next else known))
     nodes = [records.nodes(one.document) if records is not None else [] for one in samples]
     found = fields_of([(one.link.text, node) for one, there in zip(samples, nodes, strict=True) for node in there])
+    narrower = _with_moments(records, [node for there in nodes for node in there], found) if records else None
+    if narrower is not None:
+        return thread_rules(
+            samples, narrower, example, of_lists, is_post_inside=is_post_inside, is_post_repeated=is_post_repeated
+        )
     edited = edited_in([node for there in nodes for node in there])
     if is_post_inside and records is not None:
         post = found.again(on_pages(samples, records, nodes))
@@ -97,9 +104,20 @@ def thread_rules(
     )
     more = following.line(has_template=bool(paged)) if following else f"{known}{CHECK}: these threads had a single page"
     address = [f"  address: {scalar(paged)}{CHECK}"] if paged else []
-    lines += [f"  {more}", "comment:", *address, "  first_page: 2", *_records(records, records.css, every, found, 2)]
+    css = records.later if is_post_repeated else records.css
+    lines += [f"  {more}", "comment:", *address, "  first_page: 2", *_records(records, css, every, found, 2)]
     lines += ["  fields: *reply"] if is_post_inside else fields_text(reply, 2)
     return ThreadReading(lines if more.startswith("pages") else [*lines, f"  {more}"], first)
+
+
+def _with_moments(records: ThreadRecords, nodes: Sequence[LexborNode], found: FoundFields) -> ThreadRecords | None:
+    """Return narrower records where some have neither author nor moment: the places of removed posts."""
+    bare = [node for at, node in enumerate(nodes) if at not in found.authors and at not in found.at]
+    slot = found.slots.at(found.paths[1]) if found.paths[1] is not None else None
+    css = in_records(found.slots, slot) if slot is not None and 0 < 2 * len(bare) < len(nodes) else None
+    if css is None or any(node.css_first(css) is not None for node in bare):
+        return None
+    return replace(records, css=f"{records.css}:has({css})")
 
 
 def _first_posts(
@@ -132,12 +150,15 @@ def _title(samples: Sequence[FetchedThread]) -> str | None:
     targets = [_heading(one.document, one.link.text) for one in samples]
     css = selector_in([one.document.root for one in samples], targets)
     if css is not None:
-        return scalar(css)
+        there = [(one.link.text, target) for one, target in zip(samples, targets, strict=True) if target is not None]
+        is_own = any(node.text().split() != text.split() == node.text(deep=False).split() for text, node in there)
+        return f"{{css: {scalar(css)}, text: own}}" if is_own else scalar(css)
     return next((css for css in _HEADINGS[:3] if samples[0].document.root.css_first(css) is not None), None)
 
 
 def _heading(document: Document, text: str) -> LexborNode | None:
-    said = " ".join(text.split())
+    # Lists cut long titles.
+    said = " ".join(text.removesuffix("...").removesuffix("…").split())
     for css in _HEADINGS:
         for node in document.root.css(css):
             if said in " ".join(node.text().split()):

@@ -40,5 +40,5 @@ _EAST = (
     "下一页|下一頁|下页|下頁|后一页|後一頁|更多|加载更多|查看更多|次へ|次のページ|次の\\d*件|もっと見る|さらに読み込む"
     "|다음|다음 페이지"
 )
-NEXT = re.compile(rf"\W*(?:(?:{_NEXT})(?: (?:{_OF}))?|{_EAST})\W*", re.IGNORECASE)
+NEXT = re.compile(rf"\W*(?:(?:p[aá]gina? |page )?(?:{_NEXT})(?: (?:{_OF}))?|{_EAST})\W*", re.IGNORECASE)
 ARROWS = re.compile(r"[›»>→]+")

@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime, timedelta
 from html import escape
+from typing import Final
 
 from tests.layouts.drawing import Content, Drawn, Reply, Thread
+
+REMOVED: Final = "This message was removed."
+_NEAR = {
+    "en": ("Today at", "Yesterday at"), "de": ("Heute um", "Gestern um"), "fr": ("Aujourd'hui à", "Hier à"),
+    "zh": ("今天", "昨天"), "ja": ("今日", "昨日"), "ru": ("Сегодня в", "Вчера в"),
+}  # fmt: skip
 
 
 class Clutter:
@@ -83,3 +91,71 @@ class Clutter:
             return ""
         names = [name for name in self._layout.language.names if len(name) % 2][: len(one.lines[0]) % 4 + 1]
         return f"<div>♥ {len(names)} {', '.join(map(self._person, names))}</div>"
+
+    # What crowded forums have besides.
+
+    def near(self, moment: datetime, now: datetime) -> str:
+        """Return `Today at 10:03` for a moment of today or yesterday, else nothing."""
+        days = (now.date() - moment.date()) // timedelta(days=1)
+        return f"{_NEAR[self._layout.language.code][days]} {moment:%H:%M}" if days < 2 else ""
+
+    def moved_stub(self, thread: Thread, tag: str, place: int) -> str:
+        """Return the row of a thread that was moved to another board, on some lists."""
+        if not self._layout.has("moved stub") or place % 2:
+            return ""
+        inner = f'Moved: <a{self._class("title")} href="{escape(self._url(thread))}">{escape(thread.title)}</a>'
+        if tag == "dl":
+            return f"<dt{self._class('row')}>{inner}</dt><dd>-</dd>"
+        cell = f"<td>{inner}</td><td>-</td>" if tag == "tr" else f"<h3>{inner}</h3>"
+        return f"<{tag}{self._class('row')}>{cell}</{tag}>"
+
+    def cut(self, title: str) -> str:
+        """Return a title as lists show it."""
+        is_cut = self._layout.has("cut titles") and len(title) > 24
+        return escape(title[:20] + "…" if is_cut else title)
+
+    def before_title(self, thread: Thread) -> str:
+        """Return what stands before a title: a link to the newest reply, or a prefix."""
+        jump = f'<a href="{escape(self._url(thread))}#new">•</a> ' if self._layout.has("jump first") else ""
+        return jump + "<i>[Solved]</i> " * (self._layout.has("prefixes") and thread.views % 3 == 0)
+
+    def excerpt(self, thread: Thread) -> str:
+        """Return the beginning of a thread's text."""
+        return f"<p>{escape(thread.said[0].lines[0][:30])}…</p>" if self._layout.has("excerpts") else ""
+
+    def heading_button(self) -> str:
+        """Return the button that stands within a thread's heading."""
+        return ' <a href="/follow">Follow</a>' if self._layout.has("heading button") else ""
+
+    def number_link(self, thread: Thread, place: int) -> str:
+        """Return the number of a post in its thread, which leads to it."""
+        if not self._layout.has("number links"):
+            return ""
+        return f'<a href="{escape(self._url(thread))}#n{place + 1}">#{place + 1}</a> '
+
+    def badges(self, thread: Thread, one: Reply, place: int) -> str:
+        """Return the author's role in the forum, and in the thread."""
+        role = "<em>Moderator</em>" if len(one.author) % 4 == 0 else "<em>Member</em>"
+        is_starter = place and one.author == thread.said[0].author
+        return role * self._layout.has("roles") + "<em>OP</em>" * bool(is_starter and self._layout.has("op"))
+
+    def initial(self, one: Reply) -> str:
+        """Return the first letter of the author, as a picture."""
+        return f"<span>{escape(one.author[0].upper())}</span>" if self._layout.has("initials") else ""
+
+    def doubled(self, at: int) -> str:
+        """Return a moment, and once more for small screens, or without an element of its own."""
+        shown = self._date(at)
+        if self._layout.has("bare dates") and self._layout.dates == "text":
+            return shown.partition(">")[2].removesuffix("</span>")
+        short = datetime.fromtimestamp(at).astimezone().strftime("%m-%d")
+        return shown + f"<small>{short}</small>" * self._layout.has("twice")
+
+    def since(self, one: Reply) -> str:
+        """Return the date in a signature."""
+        return f" {self._date(1_400_000_000 + 86_400 * len(one.author))}" * self._layout.has("dated signatures")
+
+
+def is_removed(one: Reply, layout: Drawn) -> bool:
+    """Return whether a text was replaced by a word that says so, and the rest of the record was left."""
+    return layout.has("removed by name") and one.at % 11 == 0 and one.parent is not None

@@ -30,6 +30,7 @@ class Reply:
     parent: Reply | None = None
     is_quoting: bool = False
     edited_at: int | None = None
+    is_removed: bool = False
 
 
 @dataclass(frozen=True)
@@ -108,6 +109,18 @@ CLUTTER = {
 CLUTTERED_FROM = 1000
 """Forums from this seed on are cluttered."""
 
+CROWD = {
+    "sticky class": 0.3, "removed": 0.2, "removed by name": 0.15, "dated quotes": 0.3, "dated signatures": 0.2,
+    "number links": 0.3, "children beside": 0.5, "short threads": 0.15, "first again": 0.12, "heading button": 0.2,
+    "excerpts": 0.25, "ends": 0.3, "two pagers": 0.3, "initials": 0.25, "roles": 0.25, "jump first": 0.2, "op": 0.25,
+    "twice": 0.15, "newest first": 0.15, "moved stub": 0.2, "same titles": 0.2, "fresh": 0.25, "bare dates": 0.2,
+    "collapsed": 0.15, "posted by": 0.25, "cut titles": 0.15, "prefixes": 0.2,
+}  # fmt: skip
+"""What further stands in real forums, and how often."""
+
+CROWDED_FROM = 2000
+"""Forums from this seed on are crowded, and half as cluttered."""
+
 
 def drawn(seed: int) -> Drawn:
     """Return the layout of a seed."""
@@ -116,7 +129,10 @@ def drawn(seed: int) -> Drawn:
     language = LANGUAGES[seed // 2 % len(LANGUAGES)]
     flags = frozenset(name for name, chance in _FLAGS.items() if random.random() < chance)
     if seed >= CLUTTERED_FROM:
-        flags |= {name for name, chance in CLUTTER.items() if random.random() < chance}
+        share = 0.5 if seed >= CROWDED_FROM else 1
+        flags |= {name for name, chance in CLUTTER.items() if random.random() < share * chance}
+    if seed >= CROWDED_FROM:
+        flags |= {name for name, chance in CROWD.items() if random.random() < chance}
     rows = pick(("table", "cards", "list", "blocks", "terms"))
     posts = pick(("table", "rows", "cards", "list", "blocks", "terms", "tree"))
     topic_ids = pick(("number", "number", "slug-number", "number-slug", "number/slug", "slug", "uuid", "short"))
@@ -174,13 +190,15 @@ def content(layout: Drawn) -> Content:
     filled = boards[:-1] if layout.has("empty board") and len(boards) > 3 and not boards[-1].parent else boards
     if layout.has("empty first") and len(boards) > 2:
         filled = [one for one in boards[1:] if one in filled]
-    now, titles = int(time.time()) // 60 * 60 - 2 * _DAY_S, set[str]()
+    now, titles = int(time.time()) // 60 * 60 - (600 if layout.has("fresh") else 2 * _DAY_S), set[str]()
     threads: list[Thread] = []
     number = random.randrange(100, 5000)
     for place in range(1, random.randrange(26, 44)):
         board = filled[0] if place % 2 else filled[place // 2 % len(filled)]
         count = random.choice((0, 0, 1, 2, 3, 4, 5, 7)) if place not in (3, 9) else random.randrange(14, 30)
+        count = min(count, layout.per_thread - 1) if layout.has("short threads") else count
         at = now - random.randrange(3, 400) * _DAY_S - random.randrange(0, 1400) * 60
+        at = now - random.randrange(2, 4000) * 60 if layout.has("fresh") and place % 5 == 0 else at
         said: list[Reply] = []
         for turn in range(count + 1):
             number += random.randrange(1, 4)
@@ -191,14 +209,16 @@ def content(layout: Drawn) -> Content:
             edited = min(at + 3600, now) if random.random() < 0.2 else None
             key = str(uuid.UUID(int=random.getrandbits(128))) if layout.reply_ids == "uuid" else str(number)
             author = random.choice(layout.language.names)
-            said.append(Reply(key, author, at, lines, parent, parent is not None and random.random() < 0.6, edited))
+            is_quoting = parent is not None and random.random() < 0.6
+            said.append(Reply(key, author, at, lines, parent, is_quoting, edited, _is_removed(layout, number, turn)))
             if turn == 0 and layout.has("other first id"):
                 number += 10_000
         title = _title(random, layout.language, titles)
+        title = threads[-1].title if layout.has("same titles") and place % 9 == 4 else title
         slug = "-".join(random.sample(_SLUGS, 3)) + ("" if layout.topic_ids != "slug" else f"-{_SLUGS[place % 9]}")
         thread = Thread(
             _key(random, layout.topic_ids, number), slug, board, title, tuple(said), random.randrange(40, 9000),
-            is_pinned=layout.has("pinned") and place == 2,
+            is_pinned=layout.has("pinned") and place in ((1, 2, 5) if layout.has("sticky class") else (2,)),
         )  # fmt: skip
         joint = "-" if "?" in layout.topic_address else "/"
         keys = {
@@ -210,6 +230,10 @@ def content(layout: Drawn) -> Content:
             continue
         threads.append(Thread(key, slug, board, title, thread.said, thread.views, thread.is_pinned))
     return Content(tuple(boards), tuple(threads))
+
+
+def _is_removed(layout: Drawn, number: int, turn: int) -> bool:
+    return turn > 0 and number % 7 == 0 and layout.has("removed")
 
 
 def _worded(board: Section, kind: str) -> Section:

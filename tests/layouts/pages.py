@@ -10,7 +10,7 @@ from hashlib import blake2b
 from html import escape
 from random import Random
 
-from tests.layouts.clutter import Clutter
+from tests.layouts.clutter import REMOVED, Clutter, is_removed
 from tests.layouts.drawing import Content, Drawn, Reply, Section, Thread
 from tests.programs.host import Answer, Ask, page
 
@@ -116,7 +116,11 @@ class Pages:
         at = layout.seed // 7
         if layout.pager in ("more", "cursor"):
             text = words.more[at % 3] if layout.pager == "more" else words.following[at % 3]
-            return f'<div{self._class("pager")}><a href="{escape(url)}">{text}</a></div>' if more else ""
+            if not layout.has("ends"):
+                return f'<div{self._class("pager")}><a href="{escape(url)}">{text}</a></div>' if more else ""
+            ends = f'<a href="{escape(first)}">«</a> ' if start else ""
+            ends += f'<a href="{escape(url)}">{text}</a>' if more else ""
+            return f"<div{self._class('pager')}>{ends}</div>"
         if layout.pager == "words" or not layout.has("numbers"):
             last = f'<a href="{escape(url)}">{words.following[at % 3]}</a>' if more else ""
             if layout.pager == "words":
@@ -128,6 +132,12 @@ class Pages:
             f'<a href="{escape(self._further(first, number * size, size) if number else first)}">{number + 1}</a>'
             for number in range(-(-total // size))
         ]  # fmt: skip
+        if layout.has("ends"):
+            end = self._further(first, (total - 1) // size * size, size)
+            before = self._further(first, start - size, size) if start > size else first
+            cells = [f'<a href="{escape(before)}">‹</a>'] * bool(start) + cells
+            cells = [f'<a href="{escape(first)}">«</a>', *cells]
+            last += f' <a href="{escape(url)}">›</a>' * (more and not last) + f' <a href="{escape(end)}">»</a>'
         return f"<nav{self._class('pager')}>{' '.join(cells)} {last}</nav>"
 
     # Parts
@@ -148,6 +158,8 @@ class Pages:
         shown = self._words.date(moment, layout.form)
         if ":" not in layout.form and "h%M" not in layout.form:
             shown += f" {moment:%H:%M}"
+        if layout.has("fresh") and layout.dates == "text":
+            shown = self._clutter.near(moment, datetime.now(self._zone)) or shown
         if layout.dates == "datetime":
             return f'<time datetime="{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}">{escape(shown)}</time>'
         ago = self._words.relative(int(time.time()) - at)
@@ -220,9 +232,12 @@ class Pages:
         tag = {"table": "tr", "cards": "article", "list": "li", "blocks": "div", "terms": "dl"}[layout.rows]
         shown = threads[start : start + layout.per_list]
         rows = "".join(self._row(one) + self._clutter.row_ad(place, tag, 6) for place, one in enumerate(shown))
+        elsewhere = next((one for one in self._content.threads if one.board != board), None)
+        rows += self._clutter.moved_stub(elsewhere, tag, len(threads)) if rows and elsewhere and start == 0 else ""
         subs = [one for one in self._content.boards if one.parent == board.key and start == 0]
         below = "".join(f'<a href="{escape(self.board_url(one))}">{escape(one.title)}</a>' for one in subs)
         pager = self._pager(self.board_url(board), start, layout.per_list, len(threads))
+        above = pager if layout.has("two pagers") else ""
         if not rows:
             shown = f"<p>{words.empty}</p>"
         elif layout.rows == "table":
@@ -231,9 +246,8 @@ class Pages:
             around = {"cards": "div", "list": "ul", "blocks": "section", "terms": "dl"}[layout.rows]
             shown = f"<{around}>{rows}</{around}>"
         sub = f"<div>{below}</div>" if below else ""
-        return self._frame(
-            board.title, f"{self._trail(board, with_board=False)}<h1>{escape(board.title)}</h1>{sub}{shown}{pager}"
-        )
+        trail = self._trail(board, with_board=False)
+        return self._frame(board.title, f"{trail}<h1>{escape(board.title)}</h1>{sub}{above}{shown}{pager}")
 
     def _heads(self) -> str:
         layout, words = self.layout, self._words
@@ -262,13 +276,15 @@ class Pages:
         layout, words, first, last = self.layout, self._words, thread.said[0], thread.said[-1]
         url = escape(self.topic_url(thread))
         pinned = f"<b>{words.pinned}</b> " if thread.is_pinned else ""
-        title = f'<a{self._class("title")} href="{url}">{escape(thread.title)}</a>'
+        title = f'<a{self._class("title")} href="{url}">{self._clutter.cut(thread.title)}</a>'
+        title = self._clutter.before_title(thread) + title
         if layout.has("mini pager") and len(thread.said) > layout.per_thread and layout.pager in ("page", "offset"):
             size = layout.per_thread
             title += f' <small><a href="{escape(self._further(self.topic_url(thread), size, size))}">2</a></small>'
         who = self._person(first.author) if layout.has("row author") else ""
         when = self._date(first.at) if layout.has("row date") and who else ""
         by = f"<div>{words.by} {who} {when}</div>" if who else ""
+        by += self._clutter.excerpt(thread)
         views = ""
         if layout.has("views"):
             named = layout.rows != "table" or not self._heads()
@@ -280,6 +296,8 @@ class Pages:
             label = "" if layout.rows == "table" and self._heads() else f"{words.last}: "
             newest = f"<span{self._class('last')}>{label}{self._date(last.at)} {name} {jump}</span>"
         count, start = self._count(thread), self._class("row")
+        if thread.is_pinned and layout.has("sticky class"):
+            start = start.removesuffix('"') + ' sticky"' if start else ""
         if layout.rows == "table":
             cells = [f"{pinned}{title}{by if layout.has('title apart') else ''}"]
             cells += [f"{who} {when}"] if who and not layout.has("title apart") else []
@@ -306,7 +324,11 @@ class Pages:
             shown = f"{top}<ul>{self._branch(thread, said[0])}</ul>"
             pager = ""
         else:
+            if layout.has("newest first") and layout.has("first apart"):
+                said = (said[0], *reversed(said[1:]))
             part = said[start : start + layout.per_thread]
+            if layout.has("first again") and start and not layout.has("first apart"):
+                part = (said[0], *part)
             before, pager = "", self._pager(url, start, layout.per_thread, len(said))
             if layout.has("first repeated") and start and layout.has("first apart"):
                 before = self._post(thread, said[0], 0)
@@ -323,22 +345,26 @@ class Pages:
             tag = around[layout.posts]
             kind = {"table": "tr", "rows": "tr", "cards": "article", "list": "li", "blocks": "div", "terms": "dl"}
             records = "".join(
-                self._post(thread, one, said.index(one)) + self._clutter.post_ad(place, kind[layout.posts])
+                self._post(thread, one, thread.said.index(one)) + self._clutter.post_ad(place, kind[layout.posts])
                 for place, one in enumerate(part)
             )
             shown = f"{before}<{tag}>{records}</{tag}>" if records else before
+            shown = pager + shown if layout.has("two pagers") else shown
         form = f"<form><textarea></textarea><button>{self._words.reply}</button></form>" if layout.has("form") else ""
         trail = self._trail(thread.board, with_board=True)
         back = f'<p><a href="{escape(self.board_url(thread.board))}">«</a></p>' if layout.has("back link") else ""
-        head = f"<h1>{escape(thread.title)}</h1>"
+        head = f"<h1>{escape(thread.title)}{self._clutter.heading_button()}</h1>"
         below = self._clutter.below(thread)
         return self._frame(thread.title, f"{trail}{head}{shown}{pager}{form}{below}{back}")
 
-    def _branch(self, thread: Thread, parent: Reply) -> str:
+    def _branch(self, thread: Thread, parent: Reply, depth: int = 1) -> str:
         first, parts = thread.said[0], []
+        if depth == 3 and self.layout.has("collapsed"):
+            below = sum(one.parent is parent for one in thread.said)
+            return f'<li><a href="/more/{parent.key}">{below} {self._words.replies[1]}</a></li>' if below else ""
         for one in thread.said[1:]:
             if (one.parent or first) is parent:
-                inner = self._branch(thread, one)
+                inner = self._branch(thread, one, depth + 1)
                 parts.append(self._post(thread, one, thread.said.index(one), f"<ul>{inner}</ul>" if inner else ""))
         return "".join(parts)
 
@@ -356,6 +382,7 @@ class Pages:
             anchor = f'<a href="{escape(self.topic_url(thread))}#{one.key}">{permalink}</a>'
         elif layout.reply_ids == "place":
             anchor = f"<span>{permalink}</span>"
+        anchor += self._clutter.number_link(thread, place)
         picture = self._clutter.picture(one) or '<img src="/a.png" alt="">' * layout.has("avatars")
         panel = ""
         if layout.has("panel"):
@@ -364,15 +391,21 @@ class Pages:
             )
             panel = f"<div>{words.joined}: {escape(day)}</div><div>{words.posts}: {len(one.author) * 37}</div>"
         badge = f"<em{self._class('badge')}>Admin</em>" if layout.has("badge") and one.author.endswith("k") else ""
-        who = f"<div{self._class('panel')}>{picture}{self._person(one.author)}{badge}{panel}</div>"
-        when = f"<div>{anchor}{self._date(one.at)}</div>{self._clutter.subject(thread, place)}"
+        badge += self._clutter.badges(thread, one, place)
+        person, date = self._clutter.initial(one) + self._person(one.author), self._clutter.doubled(one.at)
+        if layout.has("posted by"):
+            person, date = "", f"{words.by} {person} · {date}"
+        who = f"<div{self._class('panel')}>{picture}{person}{badge}{panel}</div>"
+        when = f"<div>{anchor}{date}</div>{self._clutter.subject(thread, place)}"
         when += self._clutter.poll(thread, place)
         text = self._body(one)
         note = ""
         if layout.has("edits") and one.edited_at:
             note = f"<div{self._class('edited')}>{words.edited} {self._date(one.edited_at)}</div>"
         sign = (
-            f"<div{self._class('signature')}>-- <br>{escape(one.author)} + 73</div>" if layout.has("signature") else ""
+            f"<div{self._class('signature')}>-- <br>{escape(one.author)} + 73{self._clutter.since(one)}</div>"
+            if layout.has("signature")
+            else ""
         )
         tools = "<hr>" * layout.has("ruled posts") + self._clutter.reactions(one)
         if layout.has("buttons"):
@@ -381,6 +414,9 @@ class Pages:
             tools += f"<div{self._class('buttons')}>{buttons}</div>"
         body = f"<div{self._class('body')}>{text}</div>"
         post = self._class("post")
+        if one.is_removed:
+            who = when = note = sign = tools = ""
+            body = f"<p>{REMOVED}</p>"
         if is_first and layout.has("first apart"):
             return f"<article{attrs}>{who}{when}{body}{note}{sign}{tools}</article>"
         if layout.posts == "table":
@@ -390,6 +426,8 @@ class Pages:
             return f"<tr{post}{attrs}><td>{who}</td><td>{when}</td></tr>{rest}"
         if layout.posts == "terms":
             return f"<dt{post}{attrs}>{who}{when}</dt><dd>{body}{note}{sign}{tools}</dd>"
+        if layout.posts == "tree" and layout.has("children beside") and not is_first:
+            return f"<li><div{post}{attrs}>{who}{when}{body}{note}{sign}{tools}</div>{inner}</li>"
         tag = {"cards": "article", "list": "li", "blocks": "div", "tree": "div" if is_first else "li"}[layout.posts]
         return f"<{tag}{post}{attrs}>{who}{when}{body}{note}{sign}{tools}{inner}</{tag}>"
 
@@ -397,11 +435,16 @@ class Pages:
         quote = ""
         if self.layout.has("quotes") and one.is_quoting and one.parent is not None:
             said = f"<cite>{escape(one.parent.author)} {self._words.wrote}</cite> {escape(one.parent.lines[0])}"
+            if self.layout.has("dated quotes"):
+                head = f"<div>{self._person(one.parent.author)} {self._date(one.parent.at)}</div>"
+                said = f"{head}<div>{escape(one.parent.lines[0])}</div>"
             above = one.parent.parent
             if self.layout.has("deep quotes") and above is not None:
                 said = f"<blockquote><cite>{escape(above.author)}</cite> {escape(above.lines[0])}</blockquote>{said}"
             quote = f"<blockquote>{said}</blockquote>"
         lines = [escape(line) for line in one.lines]
+        if is_removed(one, self.layout):
+            return REMOVED
         if self.layout.has("rich texts"):
             return quote + _rich(lines)
         return quote + (

@@ -8,7 +8,7 @@ import pytest
 
 from crawl_tasks.sites.field_rules import Rule
 from crawl_tasks.sites.loader import load_site
-from tests.layouts.drawing import CLUTTER, CLUTTERED_FROM, content, drawn
+from tests.layouts.drawing import CLUTTER, CLUTTERED_FROM, CROWD, content, drawn
 from tests.layouts.measure import Verdict, measured
 from tests.layouts.pages import Pages
 from tests.programs.host import served
@@ -17,11 +17,12 @@ from tests.unit.command_line import run
 
 RIGHT = (
     0, 8, 16, 24, 50, 72, 88, 104, 124, 157, 161, 172, 184, 1006, 1018, 1020, 1026, 1032, 1048, 1071, 1078, 1105, 1150,
-    1198,
+    1198, 123, 2000, 2004, 2005, 2008, 2010, 2015, 2049, 2030, 2072, 2087, 2153,
 )  # fmt: skip
 REFUSED = {
-    19: "threads have the replies that lists count", 123: "posts show a text", 1079: "texts are without the title",
-    1214: "texts are without the title",
+    19: "threads have the replies that lists count", 2029: "all replies stand on the page",
+    1079: "texts are without the title", 1214: "texts are without the title",
+    2198: "texts of posts are no labels of authors",
 }  # fmt: skip
 LOST = "every record of a page is read: "
 
@@ -48,6 +49,7 @@ def test_cluttered_forums_show_every_kind_of_clutter() -> None:
     }
 
     assert shown == CLUTTER.keys()
+    assert CROWD.keys() <= {name for seed in (*RIGHT, *REFUSED) for name in drawn(seed).flags}
 
 
 def test_a_record_that_no_rule_finds_refutes_a_file(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
@@ -88,7 +89,29 @@ def of_one_board(site: Site) -> Site | None:
     return site.model_copy(update={"list": spec.model_copy(update={"record": rows, "empty": Rule(css="body")})})
 
 
+def to_itself(site: Site) -> Site | None:
+    """Let the pager of lists lead to the page that shows it."""
+    spec = site.list
+    if spec.parser:
+        return None
+    first = spec.first_address or re.sub(r"\{page\}|\{offset:\d+\}", "0", spec.address or "") or None
+    always = Rule(json="`true`") if spec.format is Format.JSON else Rule(css="html", attr="no-such", default="#")
+    pager = {"next": always, "pages": None, "total": None, "address": first, "first_address": None}
+    return site.model_copy(update={"list": spec.model_copy(update=pager)})
+
+
+def with_ids_that_meet(site: Site) -> Site | None:
+    """Let all threads of a page have one id."""
+    spec = site.list
+    if spec.parser:
+        return None
+    same = Rule(json="type(@)") if spec.format is Format.JSON else Rule(css="nothing-has-this-name", default="4711")
+    return site.model_copy(update={"list": with_fields(spec, {"post_id": same})})
+
+
 BROKEN = {
+    "pager to itself": to_itself,
+    "ids that meet": with_ids_that_meet,
     "rows of one board": of_one_board,
     "author = title": with_field("list", "author", "title"),
     "id = author": with_field("list", "post_id", "author"),

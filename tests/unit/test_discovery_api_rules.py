@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from crawl_tasks.discovery.api_rules import _Found, _paged, _thread_lines
+from crawl_tasks.discovery.api_rules import _Found, _is_as_good, _paged, _thread_lines
 from crawl_tasks.model import Comment, Post
 
 POSTS = [{"id": number, "html": f"<p>words of {number}</p>", "user": {"name": f"ann{number}"}} for number in range(9)]
@@ -55,3 +55,23 @@ def test_a_thread_in_one_answer_has_no_further_pages() -> None:
 )
 def test_the_address_of_one_page_tells_those_of_all(address: str, page: int, every: str | None) -> None:
     assert _paged(address, 3, page) == every
+
+
+@pytest.mark.parametrize(
+    ("score", "is_apart", "holds"),
+    [
+        ((0, 80, 1), False, True),
+        ((0, 79, 30), False, False),
+        ((0, 50, 1), True, True),
+        ((0, 49, 30), True, False),
+        ((-1, 100, 30), False, False),
+    ],
+)
+def test_an_api_that_tells_half_of_the_records_is_not_taken(
+    score: tuple[int, int, int], is_apart: bool, holds: bool
+) -> None:
+    assert _is_as_good(score, (0, 100, 20), is_apart=is_apart) is holds
+
+
+def test_fewer_refutations_do_not_outweigh_lost_records() -> None:
+    assert not _is_as_good((0, 10, 20), (-1, 100, 20), is_apart=False)

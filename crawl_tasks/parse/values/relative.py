@@ -49,8 +49,14 @@ _ELSEWHERE_AGO = re.compile(
 )
 DAYS = {
     "今天": 0, "今日": 0, "today": 0, "昨天": 1, "昨日": 1, "yesterday": 1, "前天": 2, "前日": 2, "大前天": 3,
+    "heute": 0, "gestern": 1, "vorgestern": 2, "aujourd'hui": 0, "aujourd’hui": 0, "hier": 1, "avant-hier": 2,
+    "сегодня": 0, "вчера": 1, "позавчера": 2, "hoy": 0, "ayer": 1, "oggi": 0, "ieri": 1, "hoje": 0, "ontem": 1,
 }  # fmt: skip
-_DAY = re.compile(r"今天|今日|昨天|昨日|大前天|前天|前日|\btoday\b|\byesterday\b")
+# `hier` is German for here.
+_DAY = re.compile(
+    "今天|今日|昨天|昨日|大前天|前天|前日|"
+    + "|".join(rf"\b{word}\b{'(?= à|,? [0-9])' * word.endswith('hier')}" for word in DAYS if word[0] < "一")
+)
 _WEEKDAY = re.compile(r"(上)?(?:个|個)?(?:周|週|星期|礼拜)([一二三四五六日天])")
 _ENGLISH_WEEKDAY = re.compile(r"\b(?:last )?(mon|tue|wed|thu|fri|sat|sun)[a-z]*\b")
 _TIME = re.compile(
