@@ -71,6 +71,8 @@ def command(sites: tuple[str, ...], *, everything: bool, drain: bool, wait: bool
     for counts in count_sites(chosen):
         done = f"drains, {counts.open} open, no new scan" if drain else f"is paused, {counts.leased} being fetched"
         click.echo(f"{counts.site} {done}; go on with: crawl-tasks resume {counts.site}")
+    if everything:
+        cells.require_all()
 
 
 def count_sites(sites: Mapping[str, Frontier]) -> list[RequestCounts]:

@@ -10,7 +10,7 @@
 -- the tripped requests: those whose pages were bad, and which are parked. `refused:STAGE` are the rids of the last pages
 -- that were refused together with their stage. One that is refused again while others are good is a bad page.
 -- EXPORTS: tripped_key probe_at plan_probe refusal_of is_probe unpark_tripped close_breaker was_refused_with_all
--- EXPORTS: remember_refused note_refusal note_answer note_bad_page
+-- EXPORTS: remember_refused note_refusal note_answer note_bad_page believe_gone
 
 local RESULTS, MOST_TRIPPED, MOST_REFUSED = 20, 500, 100
 
@@ -79,6 +79,17 @@ end
 local function end_refusal(site, stage)
   redis.call('HDEL', site.key, 'shut:' .. stage)
   site.open_breakers[stage] = false
+end
+
+-- A list was answered: where all pages were gone, the forum is there, and its listed threads are not. For as long as between
+-- two probes they are believed, since each scan may ask for them again.
+function believe_gone(site, now)
+  for _, stage in ipairs(STAGES) do
+    if refusal_of(site, stage) == 'all_gone' then
+      end_refusal(site, stage)
+      redis.call('HSET', site.key, 'gone_believed', string.format('%.0f', now + site.probe))
+    end
+  end
 end
 
 function was_refused_with_all(site, stage, rid)
