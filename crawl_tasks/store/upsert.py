@@ -178,6 +178,11 @@ class Store:
         with self.database.reading() as connection:
             return newest(connection, site)
 
+    def kept_site(self, site: str) -> str | None:
+        """Return the last published text of a site, as JSON, or None."""
+        with self.database.reading() as connection:
+            return connection.scalar(select(tables.sites.c.text).where(tables.sites.c.site == site))
+
     def kept_sites(self) -> dict[str, str]:
         """Return the last published sites, as JSON by name."""
         with self.database.reading() as connection:

@@ -76,6 +76,22 @@ def test_listed_threads_that_are_all_gone_are_believed_while_their_list_is_there
     assert Inspector(crawl.frontier).count_requests("demo").open == 0
 
 
+def test_boards_that_are_all_gone_are_told_and_their_scans_end(client: redis.Redis, crawl: SmallCrawl) -> None:
+    crawl.publish("boards: [1, 2]\n")
+    for _ in range(DOUBTED_AFTER):
+        crawl.scan()
+    problems = [one.name for one in find_problems(take_snapshot(crawl.frontier))]
+    waiting = Inspector(crawl.frontier).count_requests("demo").open
+
+    for _ in range(2):
+        client.hset("test:s:demo", "shut:list", "1 0 0 all_gone")  # open for longer than between two probes
+        end_waits(client, crawl)
+
+    assert "CrawlSiteRefuses" in problems
+    assert waiting > 0
+    assert Inspector(crawl.frontier).count_requests("demo").open == 0
+
+
 def test_a_walk_does_not_end_at_a_page_that_is_gone_with_others(client: redis.Redis, crawl: SmallCrawl) -> None:
     crawl.forum.board("1", 1, "1 0", "2 0", more="<a class=next>next</a>")
     crawl.forum.board("1", 2, "3 0", more="<a class=next>next</a>")

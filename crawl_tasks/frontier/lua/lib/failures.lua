@@ -4,13 +4,12 @@
 --
 -- `recent` holds the last attempts, newest first: "<time of its end> <stage> <status> <ms> <outcome> <address>", where the
 -- outcome is the number of items, gone, unchanged or the reason of a failure. Only a failure reads it.
--- EXPORTS: REFUSED note_recent is_strained is_refused_alone is_gone_with_all
+-- EXPORTS: REFUSED note_recent is_strained is_refused_alone
 
 local FEW = 5  -- good answers beside a failing page that show a site in order
 local STRAINED = {deadline = true, unreachable = true, server_error = true, slow_down = true, robots_unavailable = true}
 REFUSED = {slow_down = true, robots_unavailable = true, login = true, all_gone = true}
 local RECENT, SHOWN = 20, 200
-local GONE_STATUS = {['404'] = true, ['410'] = true}
 
 -- Remember an attempt among the last of the site. The list is cut at twice its length: one command a page, not two.
 function note_recent(site, now, entry, effort, outcome)
@@ -66,23 +65,4 @@ function is_refused_alone(site, stage, address, is_known)
     end
   end
   return is_known or good >= FEW, was_refused
-end
-
--- Return whether an open page that a list shows answers 404 or 410 after nothing but such answers: then it is rather the forum
--- that is away. `breaker_after` other pages must have said so, and for a board's later page, which ends a walk, one.
-function is_gone_with_all(site, held, status, now)
-  if not GONE_STATUS[status] or now < tonumber(redis.call('HGET', site.key, 'gone_believed') or 0) then return false end
-  local stage, address, payload = string.match(held, '^%d+ (%a+) %d %d+ (%S+) (.*)$')
-  if not stage then return false end
-  local _, page, revision = unpack(cjson.decode(payload))
-  if revision == '' then return false end
-  local own, known, others = string.sub(address, 1, SHOWN), {}, 0
-  local enough = stage == 'list' and page > 1 and 1 or site.breaker_after
-  for _, text in ipairs(redis.call('LRANGE', site.key .. ':recent', 0, -1)) do
-    local past, outcome, where = string.match(text, '^%d+ %a+ (%d+) %d+ (%S+) (.*)$')
-    if not GONE_STATUS[past] or not (outcome == 'gone' or outcome == 'all_gone') then return false end
-    if where ~= own and not known[where] then known[where], others = true, others + 1 end
-    if others >= enough then return true end
-  end
-  return false
 end
