@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Sequence, Set
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -78,9 +78,8 @@ def check(name: str | None, publish: bool) -> None:
             raise BackendError("; ".join(map(str, cells.down.values())))
 
 
-def publish_all(settings: Settings, cells: Cells, sites: Iterable[Site]) -> list[str]:
+def publish_all(settings: Settings, cells: Cells, sites: Sequence[Site]) -> list[str]:
     """Publish sites to their cells, and return the names of the published ones. The others are told."""
-    sites = list(sites)
     refuse_shared_hosts(cells, sites)
     published = []
     for site in sites:
