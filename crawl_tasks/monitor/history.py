@@ -1,12 +1,16 @@
-"""The history of the last hour: one reading a minute of each site, in the memory of this process."""
+"""The history of the last hour: one reading a minute of each site, in memory, and in Redis for the next process."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import zlib
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from crawl_tasks.frontier.histogram import Histogram
+import orjson
+
+from crawl_tasks.frontier.histogram import AGES_S, TIMES_MS, Histogram
+from crawl_tasks.model import Stage
 from crawl_tasks.monitor.site_snapshot import SiteSnapshot
 from crawl_tasks.monitor.snapshot import Snapshot
 
@@ -19,15 +23,24 @@ ALL = ""
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The counters of one moment. The difference of two readings is the work between them."""
+    """The counters of one moment. The difference of two readings is the work between them.
+
+    `stages` counts the pages of each stage. `fetch` has the fetch times of each stage, over all sites alone.
+    """
 
     at_ms: int
-    pages: int
+    stages: tuple[int, ...]
     posts: int
     comments: int
     failed: int
     open: int
     freshness: Histogram
+    fetch: tuple[Histogram, ...] = ()
+
+    @property
+    def pages(self) -> int:
+        """Count the pages of all stages."""
+        return sum(self.stages)
 
 
 class History:
@@ -53,6 +66,20 @@ class History:
             del self._readings[name]
         if len(self._readings[ALL]) > self._most:
             self._make_room()
+
+    def packed(self) -> bytes:
+        """Return the last reading of each site as one text, for `restore`."""
+        return zlib.compress(orjson.dumps({name: _row(some[-1]) for name, some in self._readings.items() if some}))
+
+    def restore(self, texts: Iterable[bytes]) -> None:
+        """Begin with the readings that another process packed, oldest first. Texts of another version are left out."""
+        for text in texts:
+            try:
+                read = {name: _reading(row) for name, row in orjson.loads(zlib.decompress(text)).items()}
+            except (zlib.error, LookupError, TypeError, ValueError):
+                continue
+            for name, one in read.items():
+                self._readings.setdefault(name, []).append(one)
 
     def of(self, name: str = ALL) -> Sequence[Reading]:
         """Return the readings of a site, or of all together, oldest first."""
@@ -106,7 +133,7 @@ def reading(site: SiteSnapshot, at_ms: int) -> Reading:
     """Return the counters of a site."""
     return Reading(
         at_ms=at_ms,
-        pages=site.counts.done,
+        stages=tuple(site.counts.stages[stage].done for stage in Stage),
         posts=site.stat("post:new"),
         comments=site.stat("comment:new"),
         failed=sum(site.failed.values()),
@@ -119,10 +146,30 @@ def total_reading(snapshot: Snapshot) -> Reading:
     """Return the counters of all sites together."""
     return Reading(
         at_ms=snapshot.at_ms,
-        pages=snapshot.done,
+        stages=tuple(snapshot.done_of(stage) for stage in Stage),
         posts=snapshot.total("post:new"),
         comments=snapshot.total("comment:new"),
         failed=snapshot.failed,
         open=snapshot.open,
         freshness=snapshot.freshness(),
+        fetch=tuple(snapshot.times("fetch", stage) for stage in Stage),
     )
+
+
+def _row(one: Reading) -> list[object]:
+    numbers = [one.at_ms, *one.stages, one.posts, one.comments, one.failed, one.open]
+    return [numbers, *([*histogram.counts, histogram.total] for histogram in (one.freshness, *one.fetch))]
+
+
+def _reading(row: Sequence[Sequence[int]]) -> Reading:
+    """Return a packed reading.
+
+    Raises:
+        ValueError: another version with other stages or bounds packed it.
+    """
+    (at_ms, *stages, posts, comments, failed, open_), *counts = row
+    bounds = (AGES_S, *(TIMES_MS for _ in counts[1:]))
+    if len(stages) != len(Stage) or any(len(b) + 2 != len(c) for b, c in zip(bounds, counts, strict=True)):
+        raise ValueError(row)
+    freshness, *fetch = (Histogram(b, c[:-1], c[-1]) for b, c in zip(bounds, counts, strict=True))
+    return Reading(at_ms, tuple(stages), posts, comments, failed, open_, freshness, tuple(fetch))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -10,9 +11,9 @@ from html import escape
 
 STYLE = """
 :root{color-scheme:light dark;--bg:#f6f7f9;--card:#fff;--text:#1b1f24;--quiet:#667079;--edge:#dfe3e8;--line:#2563c9;
---area:#2563c922;--good:#197a43;--note:#8a5a00;--bad:#b3261e;--c1:#c2570c;--c2:#197a43;--c3:#7c3aed}
+--area:#2563c922;--good:#197a43;--note:#8a5a00;--bad:#b3261e;--c1:#c2570c;--c2:#197a43;--c3:#7c3aed;--h0:#d4efdd;--h1:#f0f2c4;--h2:#ffdfb8;--h3:#ffcac4}
 @media(prefers-color-scheme:dark){:root{--bg:#13161a;--card:#1c2025;--text:#e6e9ed;--quiet:#98a2ad;--edge:#2e343c;
---line:#79acff;--area:#79acff2b;--good:#5fce8d;--note:#e6b450;--bad:#ff8a80;--c1:#ffa260;--c2:#5fce8d;--c3:#b794ff}}
+--line:#79acff;--area:#79acff2b;--good:#5fce8d;--note:#e6b450;--bad:#ff8a80;--c1:#ffa260;--c2:#5fce8d;--c3:#b794ff;--h0:#17402a;--h1:#3f4516;--h2:#573712;--h3:#5f221e}}
 *{box-sizing:border-box}
 body{margin:0;background:var(--bg);color:var(--text);font:15px/1.45 system-ui,sans-serif}
 header,main{max-width:1240px;margin:auto;padding:12px 16px}
@@ -31,7 +32,7 @@ svg.plot{width:100%;height:auto;display:block}svg.spark{width:72px;height:24px;v
 svg text{font:11px system-ui,sans-serif;fill:var(--quiet)}
 .line{fill:none;stroke:var(--line);stroke-width:1.6;vector-effect:non-scaling-stroke}.area{fill:var(--area)}
 .grid{stroke:var(--edge)}.line.c1{stroke:var(--c1)}.line.c2{stroke:var(--c2)}.line.c3{stroke:var(--c3)}
-.key{color:var(--line);font-size:13px;margin-left:10px}.key.c1{color:var(--c1)}.key.c2{color:var(--c2)}
+.key{color:var(--line);font-size:13px;margin-left:10px;white-space:nowrap}.key.c1{color:var(--c1)}.key.c2{color:var(--c2)}
 .key.c3{color:var(--c3)}.key:before{content:"";display:inline-block;width:10px;height:2px;background:currentColor;
 margin:0 5px 4px 0}
 table{border-collapse:collapse;width:100%}td,th{padding:7px 10px;text-align:left;vertical-align:top}
@@ -42,7 +43,7 @@ tr+tr td,tbody td{border-top:1px solid var(--edge)}.number{text-align:right;font
 button,input{font:inherit;padding:5px 12px;border-radius:6px;border:1px solid var(--edge);background:var(--card);
 color:var(--text)}button{cursor:pointer}.actions{display:flex;gap:8px;flex-wrap:wrap;margin:10px 0}
 .link{border:0;background:none;padding:0;color:var(--line)}
-.card{padding:14px;max-width:360px}.narrow{max-width:620px}
+.card{padding:14px;max-width:360px}.card.full{max-width:none}.narrow{max-width:620px}
 .said{padding:8px 12px;border-left:3px solid;background:var(--card);margin:6px 0}
 .site .bad,.site .note,.site .good,.site .quiet{display:block}
 :focus-visible{outline:2px solid var(--line);outline-offset:2px}
@@ -56,7 +57,12 @@ overflow-wrap:anywhere}.item h2,.item h3{font-size:15px;margin:0}.item p{margin:
 time{white-space:nowrap}.d1{margin-left:20px}.d2{margin-left:40px}.d3{margin-left:60px}.d4{margin-left:80px}.d5{margin-left:100px}
 .d6{margin-left:120px}.item:target{border-color:var(--line)}
 details{margin-top:4px}summary{cursor:pointer;color:var(--line)}.pages{margin:12px 0;display:block}
-.fill{fill:var(--line)}
+.fill{fill:var(--line)}.at{fill:transparent}.at:hover{fill:var(--area)}
+.heat{display:grid;grid-template-columns:repeat(auto-fill,minmax(130px,1fr));gap:4px;list-style:none;margin:0;padding:0}
+.heat li{padding:5px 8px;border-radius:6px;overflow-wrap:anywhere}.heat b{display:block;font-weight:600}
+.h0{background:var(--h0)}.h1{background:var(--h1)}.h2{background:var(--h2)}.h3{background:var(--h3)}
+pre{white-space:pre-wrap;overflow-wrap:anywhere;margin:0;max-height:70vh;overflow-y:auto}
+.beside{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,420px),1fr));gap:8px}
 @media(max-width:720px){
 .d1{margin-left:8px}.d2{margin-left:16px}.d3{margin-left:24px}.d4{margin-left:32px}.d5{margin-left:40px}
 .d6{margin-left:48px}nav{margin-left:0;flex-wrap:wrap}label{width:100%}label input,label select{flex:1;min-width:0;
@@ -140,3 +146,21 @@ def login_page(user: WebUser, is_wrong: bool = False) -> str:
         "<button>log in</button></form>",
         user,
     )
+
+
+def table(rows: Sequence[Sequence[tuple[str, str]]], none: str) -> str:
+    """Return a table of rows of names and values, which a phone shows as cards, or a word where there are none."""
+    if not rows:
+        return f'<p class="quiet">{none}</p>'
+    head = "".join(f'<th scope="col">{name}</th>' for name, _ in rows[0])
+    wide = {"address", "page", "details"}
+    body = "".join(
+        "<tr>"
+        + "".join(
+            f'<td data-name="{name}" class="{"row wide" if name in wide else "nowrap"}">{text}</td>'
+            for name, text in row
+        )
+        + "</tr>"
+        for row in rows
+    )
+    return f'<div class="sites"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'

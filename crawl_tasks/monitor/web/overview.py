@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
+from functools import partial
 from html import escape
+from itertools import pairwise
 
 from crawl_tasks.frontier.histogram import Histogram
 from crawl_tasks.model import Stage
 from crawl_tasks.monitor.charts import number, plot, spark
-from crawl_tasks.monitor.history import ALL, History
+from crawl_tasks.monitor.history import ALL, History, Reading
 from crawl_tasks.monitor.humanize import counted, duration
 from crawl_tasks.monitor.problems.installation_kinds import MEMORY_SHARE
 from crawl_tasks.monitor.problems.kinds import Problem, Severity
@@ -125,19 +128,38 @@ def plots(history: History, name: str = ALL, *, is_over: bool = False) -> str:
     readings = history.of(name)
     span = duration((readings[-1].at_ms - readings[0].at_ms) / 1000) if readings else "0 s"
     times = ("begin", span) if is_over else (f"{span} ago", "now")
+    moments = [datetime.fromtimestamp(one.at_ms / 1000, UTC).strftime("%H:%M") for one in readings]
     stored = [
         ("posts", history.per_minute(name, lambda reading: reading.posts)),
         ("comments", history.per_minute(name, lambda reading: reading.comments)),
     ]
     fetched = [
-        ("pages", history.per_minute(name, lambda reading: reading.pages)),
-        ("failed attempts", history.per_minute(name, lambda reading: reading.failed)),
+        *((stage.value, history.per_minute(name, partial(_done, at))) for at, stage in enumerate(Stage)),
+        ("failed", history.per_minute(name, lambda reading: reading.failed)),
     ]
     backlog = [("open", [reading.open for reading in readings])]
-    return (
-        f'<div class="plots">{plot(fetched, "per minute:", times)}{plot(stored, "new per minute:", times)}'
-        f"{plot(backlog, 'open requests', times)}</div>"
-    )
+    charts = [
+        plot(fetched, "pages a minute:", times, moments=moments[1:]),
+        plot(stored, "new a minute:", times, moments=moments[1:]),
+        plot(backlog, "open requests", times, moments=moments),
+    ]
+    if readings and readings[-1].fetch:
+        slow = [(stage.value, _fetch_ms(readings, at)) for at, stage in enumerate(Stage)]
+        charts.append(plot(slow, "fetch time, p95:", times, " ms", moments=moments[1:]))
+    return f'<div class="plots">{"".join(charts)}</div>'
+
+
+def _done(stage: int, reading: Reading) -> int:
+    return reading.stages[stage]
+
+
+def _fetch_ms(readings: Sequence[Reading], stage: int) -> list[float]:
+    """Return the 95th percentile of the fetch times of each step, 0 where nothing was fetched."""
+    return [
+        after.fetch[stage].since(before.fetch[stage]).quantile(0.95) or 0.0
+        for before, after in pairwise(readings)
+        if before.fetch
+    ]
 
 
 def quantiles(freshness: Histogram | None) -> str:
