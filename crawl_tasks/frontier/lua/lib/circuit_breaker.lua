@@ -2,8 +2,9 @@
 -- many of them open the breaker. An open breaker stops the stage: nothing of it is released or leased. Now and then the
 -- breaker is half-open and lets one probe go. A probe that is read well closes the breaker.
 --
--- A site that refuses requests for now (429, 503, no robots.txt, no login) opens the breaker too. Then no page is parked and no
--- attempt is counted: refused pages stand behind the others of their list, and any answer to a probe closes the breaker.
+-- A site that refuses requests for now (429, 503, all gone, no robots.txt, no login) opens the breaker too. Then no
+-- page is parked and no attempt is counted: refused pages stand behind the others of their list, and any answer to a
+-- probe closes the breaker.
 --
 -- `shut:STAGE` of the site stands while the breaker is open: "<since> <time of the next probe> <rid of the last probe>
 -- <reason>". `readings:STAGE` are the last results, newest last, 1 well and 0 not, from the first bad one on. `suspects` are
