@@ -200,7 +200,7 @@ class Frontier:
             lease.request.site,
             lease.rid,
             lease.token,
-            orjson.dumps((*items[:_READ], items.passes, lease.site_version), default=_as_row),
+            orjson.dumps((*items[:_READ], items.passes, lease.site_version), default=_as_row)[:-1],
             parsed.tail,
             self._store_at,
             outcome,

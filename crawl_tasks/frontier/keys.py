@@ -45,7 +45,8 @@ P is the prefix (setting `redis_prefix`), S a site's name, G one of list, post, 
 |                      |        | old_addresses: those of earlier versions of the file, as JSON, failed_in_a_row:    |
 |                      |        | failures since a page,                                                             |
 |                      |        | login: since and reason, while no login succeeds, mismatch: time and text,         |
-|                      |        | publications, signature and board_count: of the last one (boards.lua)              |
+|                      |        | publications, signature and board_count: of the last one (boards.lua), encoding: a |
+|                      |        | long text, which makes Redis keep the hash as a table                              |
 | P:s:S:stats          | hash   | counters and histograms of the site, for monitoring                                |
 | P:s:S:recent         | list   | "at stage status ms outcome address" of the last attempts, newest first, 20 to 39  |
 | P:s:S:ready:G:L      | list   | entries waiting, in the order of arrival                                           |

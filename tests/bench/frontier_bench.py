@@ -1,10 +1,11 @@
 # a bench prints
 """Measure the frontier's verbs: CPU of Redis and of this process for each call, on a server of our own with its AOF.
 
-    python -m tests.bench.frontier_bench [--lists 100] [--rounds 3]
+    python -m tests.bench.frontier_bench [--lists 100] [--rounds 3] [--chained]
 
 List pages name 20 threads, 3 of them known; each post has one comment page to come; a page carries 17 comments.
-Prints microseconds a call, the best of the rounds; asserts nothing.
+Prints microseconds a call, the best of the rounds; asserts nothing. With --chained a page is one commit that leases the
+next one, the store's part with it.
 """
 
 from __future__ import annotations
@@ -38,7 +39,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Measure the frontier's verbs.")
     parser.add_argument("--lists", type=int, default=100)
     parser.add_argument("--rounds", type=int, default=3, help="the best of so many counts")
+    parser.add_argument("--chained", action="store_true", help="measure chained pages alone")
     chosen = parser.parse_args()
+    if chosen.chained:
+        pages, cost = chain(chosen.lists)
+        print(f"{pages} pages, each {cost[0]:.1f} us of Redis, {cost[1]:.1f} ours")
+        return
     rounds = [dict(run(chosen.lists)) for _ in range(chosen.rounds)]
     print(f"{'verb':<16} {'Redis':>7} {'ours':>7}   us of CPU a call")
     for verb in rounds[0]:
@@ -71,6 +77,35 @@ def run(lists: int) -> Iterator[tuple[str, Cost]]:
         for schedule in SCHEDULES:
             yield from scan(frontier, client, lists, schedule)
         server.stop()
+
+
+def chain(lists: int) -> tuple[int, Cost]:
+    """Crawl list pages and all below them by chains of 8 threads; return pages and the cost of one."""
+    with tempfile.TemporaryDirectory() as directory:
+        server = RedisServer(Path(directory))
+        server.start()
+        client = redis.Redis.from_url(server.url)
+        frontier = Frontier(client, "bench", store_at=250, outbox_max=10**6)
+        site = parse_site(RULES.replace("window: 50", "window: 32, max_backlog: 1000000"), "demo.yaml")
+        publish_site(frontier, site, "bench@example.org")
+        frontier.admit("demo", [ask(Stage.LIST, f"f{number}") for number in range(lists)])
+        frontier.tick("bench", leader_ms=1)
+        got = [frontier.lease("demo", rid) for rid in released_of(client, Stage.LIST)[:8]]
+        held, pages = [lease for lease in got if isinstance(lease, Lease)], 0
+
+        def work() -> None:
+            nonlocal pages
+            while held:
+                lease, pages = held.pop(0), pages + 1
+                result = frontier.commit(lease, page_of(lease), effort=EFFORT, queues=("comment", "post", "list"))
+                if result and result.next:
+                    held.append(result.next.lease)
+                if pages % 100 == 0:
+                    list(draw_all(frontier))
+
+        cost = measure(client, work)
+        server.stop()
+        return pages, per_call(cost, pages)
 
 
 def scan(frontier: Frontier, client: redis.Redis, boards: int, schedule: str) -> Iterator[tuple[str, Cost]]:

@@ -11,7 +11,9 @@ import redis
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.replies import ints
 from crawl_tasks.frontier.scripts import PRELUDE, Verb, read_lua
+from crawl_tasks.model import Effort, Items, Parsed
 from tests.bench.slowest_call import TERMS, Size, board, each_call, every_verb, fill
+from tests.frontier.by_hand import lease, posts, released
 
 SIZE = Size(boards=4000, sites=8, requests=8000)
 MOST = 3500
@@ -36,6 +38,40 @@ def test_no_call_runs_more_commands_than_redis_does_in_some_milliseconds(client:
 
     assert {verb: count for verb, count in most.items() if count > MOST} == {}
     assert len(most) > 35
+
+
+def test_a_page_and_the_lease_of_the_next_one_are_few_commands(frontier: Frontier, client: redis.Redis) -> None:
+    frontier.admit("demo", posts(1))
+    held = lease(frontier, released(client)[0])
+    frontier.admit("demo", posts(20, start=2))
+
+    before = commands(client)
+    result = frontier.commit(
+        held, Parsed(Items("demo")), effort=Effort(200, 700, 3000, 120, 3), queues=("comment", "post")
+    )
+    after = commands(client)
+
+    assert result is not None
+    assert result.next is not None
+    assert after - before <= 40
+
+
+def test_the_terms_of_a_site_are_a_table_and_no_list(frontier: Frontier, client: redis.Redis) -> None:
+    frontier.admit("demo", posts(1))
+
+    assert client.object("encoding", "test:s:demo") == b"hashtable"
+
+
+def test_each_field_of_a_site_is_read_into_a_local_of_its_own() -> None:
+    text = read_lua("lib/site")
+    fields = re.findall("'([^']+)'", text.partition("local FIELDS = {")[2].partition("}")[0])
+    names = re.split(r",\s+", text.partition("  local version, window")[2].partition(" = ")[0].strip())
+
+    kinds = {"levels": "levels", "shut": "breaker", "readings": "results"}
+    split = [field.partition(":") for field in fields]
+    assert ["version", "window", *names[1:]] == [
+        f"{stage}_{kinds[kind]}" if stage else kind for kind, _, stage in split
+    ]
 
 
 def test_a_call_begins_as_many_scans_ahead_of_time_as_due_ones_at_most(client: redis.Redis) -> None:

@@ -35,7 +35,7 @@ function slow_down(site, token, now, took, is_known)
   local level, _, before = read_backoff(site.slow)
   if tonumber(token) <= before then return end
   level = is_known and level or math.min(SLOWEST, level + 1)
-  write_backoff(site, level, 0, redis.call('HGET', site.key, 'fence'))
+  write_backoff(site, level, 0, string.format('%.0f', site.fence))
   local rest = math.max(site.delay, took * level)
   if now + rest > site.next_at then
     site.next_at = now + rest
@@ -50,6 +50,6 @@ function speed_up(site, token)
   if good + 1 < STEADY then
     write_backoff(site, level, good + 1, string.format('%.0f', before))
   else
-    write_backoff(site, level - 1, 0, redis.call('HGET', site.key, 'fence'))
+    write_backoff(site, level - 1, 0, string.format('%.0f', site.fence))
   end
 end

@@ -151,7 +151,7 @@ function note_answer(site, stage, rid, is_good)
     return
   end
   if not is_good then return end
-  local past = redis.call('HGET', site.key, field)
+  local past = site.results[stage]
   if not past then return end
   past = string.sub(past .. '1', -math.max(RESULTS, site.breaker_after))
   if string.find(past, '0', 1, true) then

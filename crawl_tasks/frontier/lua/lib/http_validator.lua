@@ -12,8 +12,7 @@ local MOST_SCANS, MOST_AGE = 10, 86400000
 local function read_validator(said) return string.match(said or '', '^(%S+) (%d+) (%d+) (.*)$') end
 
 -- Return the board whose current scan a list request begins, its validator, and whether a walk is due. Nil for other requests.
-local function board_of_scan(site, stage, payload)
-  if stage ~= 'list' then return nil end
+local function board_of_scan(site, payload)
   local said = cjson.decode(payload)
   if said[2] ~= 1 then return nil end
   local key = board_key(site, said[1])
@@ -24,8 +23,8 @@ end
 
 -- Return the validator for a scan's first request, or '' where the whole page is wanted: after a failure, under rules that
 -- have not read the page, when the walk must go on beyond it, as a probe, and where the guard forgets listed posts.
-function find_validator(site, stage, payload, attempt, now)
-  local key, known, is_walk_due = board_of_scan(site, stage, payload)
+function find_validator(site, payload, attempt, now)
+  local key, known, is_walk_due = board_of_scan(site, payload)
   local version, at, scans, text = read_validator(known)
   local guard = stage_letter(site.guard, 'post')
   if version ~= site.version or text == '-' or attempt > 1 or is_walk_due or site.open_breakers.list or guard == 'r' or guard == 'o'
@@ -34,8 +33,8 @@ function find_validator(site, stage, payload, attempt, now)
 end
 
 -- Remember the validator of a whole page: `said` is "<site version> <text>", or '' for none.
-function keep_validator(site, stage, payload, said, now)
-  local key, known = board_of_scan(site, stage, payload)
+function keep_validator(site, payload, said, now)
+  local key, known = board_of_scan(site, payload)
   if not key then return end
   local version, text = string.match(said, '^(%S+) (.*)$')
   local known_version, _, _, known_text = read_validator(known)
@@ -52,8 +51,8 @@ function keep_validator(site, stage, payload, said, now)
 end
 
 -- Count a scan whose page had not changed.
-function count_unchanged(site, stage, payload)
-  local key, known = board_of_scan(site, stage, payload)
+function count_unchanged(site, payload)
+  local key, known = board_of_scan(site, payload)
   local version, at, scans, text = read_validator(known)
   if text then redis.call('HSET', key, 'validator', table.concat({version, at, scans + 1, text}, ' ')) end
 end

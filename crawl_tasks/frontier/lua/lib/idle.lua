@@ -5,6 +5,7 @@
 -- EXPORTS: has_ended idle_state
 
 local function is_idle(site)
+  if (site.leased or 0) > 0 then return false end
   local key = site.key
   local held = redis.call('EXISTS', key .. ':leased', key .. ':delayed', key .. ':released:list', key .. ':released:post',
     key .. ':released:comment')

@@ -11,7 +11,7 @@ function lease_request(site, rid, now, ready, slack)
   if token ~= '0' then return {-3} end
 
   local refusal = (site.paused and -4)
-    or (redis.call('ZCARD', site.key .. ':leased') >= site.window and -5)
+    or ((site.leased or redis.call('ZCARD', site.key .. ':leased')) >= site.window and -5)
     or (site.next_at > now + (site.delay > 0 and AHEAD or 0) and -6)
     or (store_is_behind() and -7)
     or ((probe_at(site, stage) or 0) > now and -8)
@@ -35,9 +35,9 @@ function lease_request(site, rid, now, ready, slack)
   if site.daily_budget > 0 then spend(site, site.delay > 0 and begins or now) end
   -- A token is a time or above, so that a Redis that lost its last writes gives no token a second time, and so that tokens
   -- order the observations made under them.
-  token = string.format('%.0f', math.max(now, (redis.call('HGET', site.key, 'fence') or 0) + 1))
-  redis.call('HSET', site.key, 'fence', token)
-  redis.call('HINCRBY', site.key, 'attempts', 1)
+  token = string.format('%.0f', math.max(now, site.fence + 1))
+  site.fence, site.attempts = tonumber(token), site.attempts + 1
+  redis.call('HSET', site.key, 'fence', token, 'attempts', site.attempts)
   local entry = stage .. ' ' .. level .. ' ' .. attempt .. ' ' .. rest
   redis.call('HSET', site.key .. ':open', rid, token .. ' ' .. entry)
   local released_at = tonumber(redis.call('ZSCORE', site.key .. ':released:' .. stage, rid) or now)
@@ -51,12 +51,13 @@ function lease_request(site, rid, now, ready, slack)
   redis.call('ZADD', site.key .. ':leased', deadline, rid)
   schedule_look(site, deadline)
   note_change(site)
-  local tail, payload = 0, string.match(rest, '^%S+ (.*)$')
-  if stage ~= 'list' then
+  local tail, validator, payload = 0, '', string.match(rest, '^%S+ (.*)$')
+  if stage == 'list' then
+    validator = find_validator(site, payload, attempt, now)
+  else
     local id = cjson.decode(payload)[1]
     tail = tonumber(redis.call('HGET', site.key .. ':tail:' .. string.sub(id, 1, -3), id) or 0)
   end
-  local validator = find_validator(site, stage, payload, attempt, now)
   return {0, token, attempt, rid .. ' ' .. entry, site.version, tail, string.format('%.0f', deadline), validator,
     math.ceil(site.delay), now_us(), math.ceil(begins), math.floor(ends)}
 end
@@ -70,27 +71,23 @@ local MOST_REFUSED = 3  -- messages of sites that stand still, after which a cha
 function lease_next(site, now, terms)
   if terms == '' then return end
   local ready, slack, queues = string.match(terms, '^(%S+) (%S+) (.*)$')
-  local refused = 0
-  for queue in string.gmatch(queues, '%S+') do
-    while refused < MOST_REFUSED do
-      local message = redis.call('RPOP', queue)
-      if not message then
-        redis.call('UNLINK', P .. ':wake:' .. queue)
-        break
-      end
-      local name, rid = string.match(message, '"body":"%[%[%],{\\"site\\":\\"([%w_-]+)\\",\\"rid\\":(%d+)}')
-      if not name or not string.find(message, '"crawl_at":', 1, true) then
-        redis.call('RPUSH', queue, message)
-        break
-      end
-      local its_site = name == site.name and site or load_site(name)
-      local reply = its_site and lease_request(its_site, rid, now, ready, slack)
-      if reply and reply[1] == 0 then
-        -- No other worker need wake up for a queue that is empty now.
-        if redis.call('EXISTS', queue) == 0 then redis.call('UNLINK', P .. ':wake:' .. queue) end
-        return message, name, reply
-      end
-      refused = refused + 1
+  local pop = {}
+  for queue in string.gmatch(queues, '%S+') do pop[#pop + 1] = queue end
+  local lists = #pop
+  pop[lists + 1] = 'RIGHT'
+  for _ = 1, MOST_REFUSED do
+    local popped = redis.call('LMPOP', lists, unpack(pop))
+    if not popped then return end
+    local queue, message = popped[1], popped[2][1]
+    local name, rid = string.match(message, '"body":"%[%[%],{\\"site\\":\\"([%w_-]+)\\",\\"rid\\":(%d+)}')
+    if not name or not string.find(message, '"crawl_at":', 1, true) then
+      redis.call('RPUSH', queue, message)
+      return
     end
+    -- No other worker need wake up for a queue that is empty now.
+    if redis.call('EXISTS', queue) == 0 then redis.call('UNLINK', P .. ':wake:' .. queue) end
+    local its_site = name == site.name and site or load_site(name)
+    local reply = its_site and lease_request(its_site, rid, now, ready, slack)
+    if reply and reply[1] == 0 then return message, name, reply end
   end
 end

@@ -1,5 +1,6 @@
 -- Shared by every script, behind slots.lua: releases, leases, dead letters. Defines functions, changes nothing by itself.
--- EXPORTS: wake call_store untaken store_due count_stored store_is_behind has_ready memory_is_short release spend end_lease
+-- EXPORTS: wake call_store outbox_size untaken store_due count_stored store_is_behind has_ready memory_is_short
+-- EXPORTS: release spend end_lease
 -- EXPORTS: bury drop_request revive refuse_start
 
 -- Release --------------------------------------------------------------------------------------------------
@@ -13,9 +14,15 @@ end
 -- Call the store task, unless a call waits in its queue.
 function call_store(now)
   if redis.call('LLEN', 'store') > 0 then return end
-  redis.call('LPUSH', 'store', (string.gsub(HINTS.store, '@AT@', string.format('%.0f', now))))
+  redis.call('LPUSH', 'store', HINTS.store('', '', '', '', string.format('%.0f', now)))
   redis.call('HSET', P .. ':stats', 'store_called_at', string.format('%.0f', now))
   wake('store')
+end
+
+-- Return the number of pages in the outbox, as this call first saw it.
+function outbox_size()
+  CALL.pages = CALL.pages or redis.call('XLEN', P .. ':outbox')
+  return CALL.pages
 end
 
 -- Count the pages that no store worker has taken. Taken ones are no reason for another call: each commit would call again.
@@ -38,7 +45,7 @@ function count_stored(name, pages)
 end
 
 -- Backpressure: while the store is behind nothing more is fetched, or the outbox would fill Redis. Ticks look again.
-function store_is_behind() return redis.call('XLEN', P .. ':outbox') >= OUTBOX_MAX end
+function store_is_behind() return outbox_size() >= OUTBOX_MAX end
 
 function has_ready(site, stage)
   for _, key in ipairs(ready_keys(site, stage)) do
@@ -89,8 +96,7 @@ local function release_stage(site, stage, most, now, lane)
       else
         scores[#scores + 1], scores[#scores + 2] = now, rid
         held[#held + 1], held[#held + 2] = rid, '0 ' .. rest
-        local fields = {SITE = site.name, RID = rid, ADDRESS = address, QUEUE = queue, AT = string.format('%.0f', now)}
-        redis.call('LPUSH', queue, (string.gsub(HINTS[stage], '@(%u+)@', fields)))
+        redis.call('LPUSH', queue, HINTS[stage](site.name, rid, address, queue, string.format('%.0f', now)))
       end
     end
     if #scores > 0 then
@@ -133,9 +139,12 @@ end
 function release(site, now)
   note_change(site)
   if site.paused or store_is_behind() then return 0 end
-  local leased = redis.call('ZCARD', site.key .. ':leased')
-  local room = math.min(CHUNK, site.window - leased)
+  site.leased = redis.call('ZCARD', site.key .. ':leased')
+  local room = math.min(CHUNK, site.window - site.leased)
   if room <= 0 then return 0 end
+  local ready = count_ready(site)
+  local has_probes = site.open_breakers.list or site.open_breakers.post or site.open_breakers.comment
+  if ready.all == 0 and not has_probes then return 0 end
   local places, coming, released
   if release_at(site, now, 0) <= now then places, coming, released = count_places(site, room, now) end
   local at = release_at(site, now, site.delay > 0 and coming or 0)
@@ -143,8 +152,7 @@ function release(site, now)
     schedule_look(site, at)
     return 0
   end
-  local ready = count_ready(site)
-  local limit = find_limit(site, ready, leased + released, room)
+  local limit = find_limit(site, ready, site.leased + released, room)
   if limit then limit = hold_back(limit, places, ready) end
   local function send(kind, stage, most, lane)
     local sent = release_stage(site, stage, math.min(most, places[kind][stage]), now, lane)
@@ -162,7 +170,7 @@ function release(site, now)
       quota.backfill, count = quota.backfill - sent, count + sent
     end
   end
-  for _, stage in ipairs(STAGES) do
+  for _, stage in ipairs(has_probes and STAGES or {}) do
     if site.open_breakers[stage] then count = count + release_probe(site, stage, now) end
   end
   if count > 0 and site.delay > 0 then schedule_look(site, math.max(now + 1, release_at(site, now, coming + count))) end

@@ -6,7 +6,8 @@
 -- ARGV 1: site
 -- ARGV 2: rid
 -- ARGV 3: token
--- ARGV 4: items as a JSON array, which gets one more element, the trail: now, the entry that is done, the admitted lines
+-- ARGV 4: items as a JSON array without its last bracket. It gets one more element, the trail: now, the entry
+--   that is done, the admitted lines
 -- ARGV 5: tail page to remember for the request's thread, 0 for none
 -- ARGV 6: outbox length from which the store task is called at once
 -- ARGV 7: outcome to count beside done, or ''. It is 'unchanged:list' for a page that is as at the last scan
@@ -94,14 +95,15 @@ note_recent(site, now, entry, ARGV[8], string.match(ARGV[7], '^(gone):') or stri
 local fetch_ms = fetch_ms_of(ARGV[8])
 if fetch_ms <= site.slow_ms then speed_up(site, ARGV[3])
 elseif is_strained(site, string.match(entry, '^%d+ %a+ %d %d+ (%S+)'), now, fetch_ms) then slow_down(site, ARGV[3], now, fetch_ms) end
-if is_unchanged then count_unchanged(site, stage, payload) else keep_validator(site, stage, payload, is_capped and '' or ARGV[10], now) end
+if is_unchanged then count_unchanged(site, payload)
+elseif listed then keep_validator(site, payload, is_capped and '' or ARGV[10], now) end
 note_answer(site, stage, ARGV[2], string.sub(ARGV[7], 1, 5) ~= 'gone:' and not is_unchanged)
 if stage == 'list' and ARGV[7] ~= 'gone:list' then believe_gone(site, now) end
 if ARGV[7] ~= '' then redis.call('HINCRBY', site.key, ARGV[7], 1) end
 for reason, n in string.gmatch(ARGV[9], '(%S+) (%d+)') do count_dropped(site, reason, n) end
-redis.call('XADD', P .. ':outbox', '*', 'items', string.sub(ARGV[4], 1, -2) .. ',' .. cjson.encode(trail) .. ']')
+redis.call('XADD', P .. ':outbox', '*', 'items', ARGV[4] .. ',' .. cjson.encode(trail) .. ']')
 local worth = tonumber(ARGV[6])
-if redis.call('XLEN', P .. ':outbox') >= worth and untaken() >= worth then call_store(now) end
+if outbox_size() >= worth and untaken() >= worth then call_store(now) end
 local released = release(site, now)
 local is_idle = site.fresh + released == 0 and idle_state(site) > 0
 return {0, site.fresh, site.known, released, is_idle and 1 or 0, filtered, lease_next(site, now, ARGV[15])}

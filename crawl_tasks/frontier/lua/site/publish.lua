@@ -39,6 +39,8 @@ if has_boards then
   redis.call('HINCRBY', key, 'publications', 1)
 end
 redis.call('HSETNX', key, 'since', now)
+-- Else Redis keeps the hash as a list, and looks for each of the terms from its first one on.
+redis.call('HSET', key, 'encoding', 'a hash with a value above hash-max-listpack-value (64 bytes) is a table')
 if redis.call('HEXISTS', key, 'stored') == 0 then  -- an older version did not count: as if all had been stored
   local done = 0
   for _, stage in ipairs(STAGES) do done = done + (redis.call('HGET', key, 'done:' .. stage) or 0) end
