@@ -19,6 +19,7 @@ CrawlError
     │   ├── BrowserFailed        retry   the browser ended, or ended this page
     │   ├── NoTurn               retry   nothing was sent: the site rests, or the lease was lost
     │   ├── Gone                 gone    404, 410: an answer, not a failure
+    │   ├── AllGone              retry   404, 410 of all pages in a row: the forum is away for now
     │   ├── AccessDenied         park    401, 403, 407, 451, a login wall
     │   ├── LoginRefused         retry   the forum does not take our login, or no login is left today
     │   ├── Challenged           park    a captcha, or another wall against robots, in the place of the page
@@ -193,6 +194,14 @@ class Gone(FetchError):
 
     fate = Fate.GONE
     reason = "gone"
+
+
+class AllGone(FetchError):
+    """A page that a list shows does not exist, nor did the pages before it: the forum is away for now."""
+
+    scope = Scope.SITE
+    reason = "all_gone"
+    rests_site = True
 
 
 class AccessDenied(FetchError):

@@ -25,7 +25,8 @@ class Connection(kombu.Connection):
     def _ensure_connection(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 (kombu's signature)
         longest_s = random.uniform(*LONGEST_WAIT_S)  # noqa: S311 (jitter, not a secret)
         waits = {"interval_start": FIRST_WAIT_S, "interval_step": FIRST_WAIT_S, "interval_max": longest_s}
-        return super()._ensure_connection(*args, **waits | kwargs)
+        # A publisher that lost its connection, such as beat, gives waits of its own, behind two other arguments.
+        return super()._ensure_connection(*args, **kwargs if args[2:] else waits | kwargs)
 
 
 class CrawlAMQP(AMQP):

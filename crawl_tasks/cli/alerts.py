@@ -11,7 +11,7 @@ from crawl_tasks.frontier.admin.alert_state import AlertState
 from crawl_tasks.local.signals import Interrupts
 from crawl_tasks.logs import configure_logs
 from crawl_tasks.monitor.alerts.notifier import Notifier
-from crawl_tasks.monitor.alerts.receivers import News, read_receivers, text_of
+from crawl_tasks.monitor.alerts.receivers import read_receivers, text_of
 from crawl_tasks.monitor.cell_snapshots import CellSnapshots
 from crawl_tasks.settings import load_settings
 
@@ -43,11 +43,7 @@ def command(to: str | None) -> None:
     )
     with Interrupts() as interrupts:
         while True:
-            _print(notifier.look(), settings.redis_prefix)
+            news = notifier.look()
+            for line in text_of(news, settings.redis_prefix).splitlines() if news else ():
+                click.echo(printable(line))
             interrupts.sleep(settings.alert_every_s)
-
-
-def _print(news: list[News], installation: str) -> None:
-    if news:
-        for line in text_of(news, installation).splitlines():
-            click.echo(printable(line))

@@ -16,7 +16,7 @@ from crawl_tasks.cli.local_environment import LocalEnvironment
 from crawl_tasks.cli.only_sites import OnlySites
 from crawl_tasks.cli.require_ledger import require_ledger
 from crawl_tasks.cli.site_removal import removed_sites
-from crawl_tasks.cli.sites import publisher_of
+from crawl_tasks.cli.sites import publisher_of, refuse_shared_hosts
 from crawl_tasks.errors import BackendError, ConfigError
 from crawl_tasks.fetch.browser import missing
 from crawl_tasks.frontier.cells import Cells
@@ -155,6 +155,7 @@ def begin(local: LocalEnvironment, plan: Plan, stored: StoredCounts) -> Start:
     """Publish the sites, and admit a scan of every board when the plan ends at idle."""
     cells = local.cells
     require_ledger(local.settings, cells)
+    refuse_shared_hosts(cells, plan.sites)
     for site in plan.sites:
         publish_site(cells.of(site.name), site, local.settings.contact, publisher_of(local.settings))
     # Before the first scan is admitted, or the summary would leave out its requests.

@@ -5,6 +5,8 @@ from __future__ import annotations
 from crawl_tasks.frontier.inspect.request_counts import RequestCounts
 from crawl_tasks.monitor.problems.site_kinds import LEDGER_UNBALANCED
 
+_NUMBERS = ("admitted", "ready", "released", "leased", "delayed", "parked", "dead", "done")
+
 
 def ledger_line(counts: RequestCounts) -> str:
     """Return the balance of a site as one line."""
@@ -19,16 +21,5 @@ def ledger_line(counts: RequestCounts) -> str:
 
 def ledger_row(counts: RequestCounts) -> dict[str, str | int | bool]:
     """Return the balance of a site as JSON values."""
-    return {
-        "site": counts.site,
-        "admitted": counts.admitted,
-        "ready": counts.ready,
-        "released": counts.released,
-        "leased": counts.leased,
-        "delayed": counts.delayed,
-        "parked": counts.parked,
-        "dead": counts.dead,
-        "done": counts.done,
-        "balances": counts.is_balanced,
-        "imbalance": counts.imbalance(),
-    }
+    numbers = {name: getattr(counts, name) for name in _NUMBERS}
+    return {"site": counts.site, **numbers, "balances": counts.is_balanced, "imbalance": counts.imbalance()}

@@ -6,21 +6,12 @@ from collections.abc import Sequence
 
 from crawl_tasks.errors import ConfigError
 
+_VERBS = ("list", "show", "retry", "drop")
+_KINDS = {"dead": "page", "shelf": "item", "refused": "message"}
+
 OLD_COMMANDS = {
-    "dead": "failed list --kind page",
-    "dead list": "failed list --kind page",
-    "dead show": "failed show --kind page",
-    "dead retry": "failed retry --kind page",
-    "dead drop": "failed drop --kind page",
-    "shelf": "failed list --kind item",
-    "shelf list": "failed list --kind item",
-    "shelf retry": "failed retry --kind item",
-    "shelf drop": "failed drop --kind item",
-    "refused": "failed list",
-    "refused list": "failed list",
-    "refused show": "failed show --kind message",
-    "refused retry": "failed retry --kind message",
-    "refused drop": "failed drop --kind message",
+    **{f"{old} {verb}": f"failed {verb} --kind {kind}" for old, kind in _KINDS.items() for verb in _VERBS},
+    **{old: f"failed list --kind {kind}" for old, kind in _KINDS.items()},
     "fetch": "try URL",
     "reparse": "try NAME --kept",
     "reparse --list": "failed list --kept",

@@ -22,3 +22,5 @@ def command(sites: tuple[str, ...], everything: bool, why: str) -> None:
         frontier.sites.resume(name, by)
         click.echo(f"{name} goes on")
     store_decisions(settings, cells)
+    if everything:
+        cells.require_all()

@@ -40,8 +40,7 @@ def move(sites: tuple[str, ...]) -> None:
     """
     settings = load_settings()
     cells = open_cells(settings)
-    for error in cells.down.values():
-        raise error
+    cells.require_all()
     misplaced = cells.misplaced()
     published = cells.sites()
     for name in sites:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence, Set
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -24,7 +24,7 @@ from crawl_tasks.items.pipeline import ItemPipeline
 from crawl_tasks.logs import hide_passwords
 from crawl_tasks.model import Stage
 from crawl_tasks.monitor.humanize import counted
-from crawl_tasks.registry.site_publisher import check_addresses, is_public, publish_site, require_contact
+from crawl_tasks.registry.site_publisher import check_addresses, is_public, publish_site, read_or_none, require_contact
 from crawl_tasks.registry.site_registry import compile_site
 from crawl_tasks.settings import Settings, load_settings
 from crawl_tasks.sites.addresses import Addresses
@@ -78,8 +78,9 @@ def check(name: str | None, publish: bool) -> None:
             raise BackendError("; ".join(map(str, cells.down.values())))
 
 
-def publish_all(settings: Settings, cells: Cells, sites: Iterable[Site]) -> list[str]:
+def publish_all(settings: Settings, cells: Cells, sites: Sequence[Site]) -> list[str]:
     """Publish sites to their cells, and return the names of the published ones. The others are told."""
+    refuse_shared_hosts(cells, sites)
     published = []
     for site in sites:
         try:
@@ -196,6 +197,29 @@ def _checked(path: Path, contact: str | None) -> Site:
     return site
 
 
+def refuse_shared_hosts(cells: Cells, sites: Iterable[Site]) -> None:
+    """Refuse a site with a host of a published site of another name: that of another directory, or a renamed one.
+
+    Raises:
+        ConfigError: a published site has the host.
+    """
+    owners = {host: site.name for site in sites for host in _hosts(site)}
+    for name, frontier in cells.sites().items():
+        text = "" if name in owners.values() else frontier.sites.published(name) or ""
+        # Reading a site takes more than a millisecond, and most have none of these hosts.
+        other = read_or_none(text) if any(host in text.lower() for host in owners) else None
+        for host in sorted(_hosts(other) & owners.keys()) if other else ():
+            raise ConfigError(
+                f"{owners[host]}: {host} is the host of the published site {name} too, and it would be asked at the"
+                f" pace of both; nothing was published. To take its place: crawl-tasks sites remove {name}"
+            )
+
+
+def _hosts(site: Site) -> Set[str]:
+    """Return the hosts that a site has for itself, those of a private one with the port."""
+    return site.allowed_hosts if is_public(site) else {urlsplit(site.base).netloc}
+
+
 def _claim_hosts(site: Site, owners: dict[str, Site], path: Path) -> None:
     """Refuse a second file for a host, or for a host and port where the site is private.
 
@@ -203,8 +227,7 @@ def _claim_hosts(site: Site, owners: dict[str, Site], path: Path) -> None:
         SiteError: another file has the host.
     """
     # Each file has a throttle of its own, and the host would be asked at the pace of both.
-    hosts = site.allowed_hosts if is_public(site) else {urlsplit(site.base).netloc}
-    for host in sorted(hosts):
+    for host in sorted(_hosts(site)):
         owner = owners.setdefault(host, site)
         if owner is not site:
             raise SiteError(

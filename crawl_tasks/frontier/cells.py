@@ -55,6 +55,15 @@ class Cells:
             raise next(iter(self.down.values()))
         return answers
 
+    def require_all(self) -> None:
+        """Refuse to call a command done that left out the sites of a cell.
+
+        Raises:
+            RedisUnreachable: a cell did not answer.
+        """
+        for name, error in self.down.items():
+            raise RedisUnreachable(f"the sites of the cell {name} were left out: {error}") from error
+
     def sites(self) -> dict[str, Frontier]:
         """Return the published sites in order, each with the frontier of its cell."""
         found: dict[str, Frontier] = {}

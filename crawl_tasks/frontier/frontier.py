@@ -10,7 +10,7 @@ from typing import Final, cast
 import orjson
 import redis
 
-from crawl_tasks.errors import NoTurn
+from crawl_tasks.errors import AllGone, NoTurn
 from crawl_tasks.frontier.entry import guard_word, line_of, read_entry
 from crawl_tasks.frontier.kept_pages import KeptPages
 from crawl_tasks.frontier.keys import Keys
@@ -44,6 +44,7 @@ _LEAST_SLACK_MS = 5  # what costs a slot once more costs more than this
 _BOARDS_AT_ONCE = 30  # due boards that one script looks at: Redis serves nobody else meanwhile
 _as_row = itemgetter(slice(None))  # of a named tuple: half of what tuple() costs
 _READ = Items._fields.index("visits")  # the fields that a page fills; the script adds the visits
+_ALL_GONE = -3  # commit.lua
 _EFFORT = " ".join(["%d"] * len(Effort._fields))
 
 
@@ -186,6 +187,9 @@ class Frontier:
             names_filtered: name the children that the guard knew.
             is_gone: the forum says that there is no such page: the guard asks for it again when it is listed again.
             queues: take the next message of one of these queues, and lease its page.
+
+        Raises:
+            AllGone: the page is gone as all pages before it, and nothing was changed.
         """
         items = parsed.items
         if queues:
@@ -210,6 +214,8 @@ class Frontier:
             f"{self.clock.ready_ms} {self.clock.slack_ms} {' '.join(queues)}" if queues else "",
             *map(line_of, parsed.children),
         )
+        if reply[0] == _ALL_GONE:
+            raise AllGone(f"{lease.request.address} is gone, as all pages before it: the forum is away, or has moved")
         if reply[0] != 0:
             return None
         counted = cast("tuple[int, int, int, int, int, list[int], object]", reply)

@@ -39,10 +39,11 @@ P is the prefix (setting `redis_prefix`), S a site's name, G one of list, post, 
 |                      |        | slow, spent, found, credit, brood, turn, lead: backoff, quiet_hours, fair_share,   |
 |                      |        | backlog_limit, slots), budget and rates (freshness, pulse, busy, scan_at: scan,    |
 |                      |        | ping_at, pinged: news),                                                            |
-|                      |        | breaker (shut:G, readings:G: circuit_breaker), counters, decision: that of the     |
-|                      |        | gate, while it is not `run`, publisher: host:directory of the file, withdrawn: 1   |
-|                      |        | while that directory has no such file, flushes of the guard, old_addresses: those  |
-|                      |        | of earlier versions of the file, as JSON, failed_in_a_row: failures since a page,  |
+|                      |        | breaker (shut:G, readings:G, gone_believed: circuit_breaker), counters, decision:  |
+|                      |        | that of the gate, while it is not `run`, publisher: host:directory of the file,    |
+|                      |        | withdrawn: 1 while that directory has no such file, flushes of the guard,          |
+|                      |        | old_addresses: those of earlier versions of the file, as JSON, failed_in_a_row:    |
+|                      |        | failures since a page,                                                             |
 |                      |        | login: since and reason, while no login succeeds, mismatch: time and text,         |
 |                      |        | publications, signature and board_count: of the last one (boards.lua), encoding: a |
 |                      |        | long text, which makes Redis keep the hash as a table                              |

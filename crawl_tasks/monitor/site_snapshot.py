@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from crawl_tasks.errors import LoginRefused, RobotsUnavailable, SlowDown
+from crawl_tasks.errors import AllGone, LoginRefused, RobotsUnavailable, SlowDown
 from crawl_tasks.frontier.histogram import AGES_S, Histogram, read_histogram
 from crawl_tasks.frontier.inspect.request_counts import RequestCounts, ScanCounts
 from crawl_tasks.model import Kind, Stage
@@ -24,7 +24,7 @@ class OpenBreaker:
     @property
     def is_refusal(self) -> bool:
         """Return whether the site refuses requests for now, else its pages could not be read."""
-        return self.reason in (SlowDown.reason, RobotsUnavailable.reason, LoginRefused.reason)
+        return self.reason in (SlowDown.reason, RobotsUnavailable.reason, LoginRefused.reason, AllGone.reason)
 
 
 MISMATCH_MS = 900_000

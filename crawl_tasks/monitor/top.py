@@ -99,11 +99,7 @@ def _size(column: str, site: SiteSnapshot, snapshot: Snapshot, history: History)
 
 
 def _pages(history: History, name: str) -> float | None:
-    return history.rate(name, _done)
-
-
-def _done(reading: Reading) -> int:
-    return reading.pages
+    return history.rate(name, lambda reading: reading.pages)
 
 
 def _posts(reading: Reading) -> int:

@@ -54,7 +54,7 @@ def publish_site(frontier: Frontier, site: Site, contact: str | None, publisher:
     if frontier.sites.renew(name, version, terms, publisher, signature):
         return 0
     boards, text = board_terms(site), frontier.sites.published(name)
-    before = _read_or_none(text) if text else None
+    before = read_or_none(text) if text else None
     old = OldAddresses.read(frontier.sites.old_addresses(name))
     old = old.after(before, site) if before else old
     terms["old_addresses"] = old.text()
@@ -85,7 +85,7 @@ def _signature(site: Site) -> str:
     return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
 
-def _read_or_none(text: str) -> Site | None:
+def read_or_none(text: str) -> Site | None:
     """Return a published site, or None where an incompatible version wrote the text: its addresses are not known."""
     try:
         return read_site(text)

@@ -124,17 +124,13 @@ class Statements:
         """Insert requests. A request that is there keeps the newer admission and the newer fetch."""
         connection.exec_driver_sql(self._note, list(rows))
 
-    def keep_site(self, connection: Connection, name: str, text: str) -> None:
-        """Write a site's text over the stored one."""
-        connection.exec_driver_sql(self._over(tables.sites), (name, text))
-
     def decide(self, connection: Connection, decisions: Sequence[Decision]) -> None:
         """Write decisions of operators over older ones of the same subject."""
         connection.exec_driver_sql(self._decide, list(map(tuple, decisions)))
 
-    def keep_meta(self, connection: Connection, name: str, value: str) -> None:
-        """Write a value of table `meta` over the stored one."""
-        connection.exec_driver_sql(self._over(tables.meta), (name, value))
+    def overwrite(self, connection: Connection, table: Table, name: str, value: str) -> None:
+        """Write a value of a name over the stored one, as a site's text or a value of table `meta`."""
+        connection.exec_driver_sql(self._over(table), (name, value))
 
     def _compile_add(self, table: Table, names: tuple[str, ...]) -> str:
         return self._compile(self._insert(table).on_conflict_do_nothing(), names)

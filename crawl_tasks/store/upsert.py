@@ -116,7 +116,7 @@ class Store:
             Whether the database had no epoch yet.
         """
         with explained(self.database.url), self.database.writing() as connection:
-            self._statements.keep_site(connection, site, text)
+            self._statements.overwrite(connection, tables.sites, site, text)
             is_new = connection.scalar(select(tables.meta.c.name).where(tables.meta.c.name.startswith("epoch"))) is None
             self._statements.add(connection, tables.meta, [(_epoch_of(cell), epoch)])
             return is_new
@@ -149,7 +149,7 @@ class Store:
             if epoch is None:
                 connection.execute(delete(tables.meta).where(tables.meta.c.name == _epoch_of(cell)))
             else:
-                self._statements.keep_meta(connection, _epoch_of(cell), epoch)
+                self._statements.overwrite(connection, tables.meta, _epoch_of(cell), epoch)
 
     def epoch(self, cell: str = "") -> str | None:
         """Return the epoch of the ledger that fills this database from a cell, None if nothing came from there."""
@@ -177,6 +177,11 @@ class Store:
         """Return the time of a site's newest observation, in seconds, 0 without one."""
         with self.database.reading() as connection:
             return newest(connection, site)
+
+    def kept_site(self, site: str) -> str | None:
+        """Return the last published text of a site, as JSON, or None."""
+        with self.database.reading() as connection:
+            return connection.scalar(select(tables.sites.c.text).where(tables.sites.c.site == site))
 
     def kept_sites(self) -> dict[str, str]:
         """Return the last published sites, as JSON by name."""

@@ -15,6 +15,7 @@ from typing import Protocol, TypeVar
 
 from crawl_tasks.errors import (
     AccessDenied,
+    AllGone,
     BackendError,
     ConfigError,
     Crashed,
@@ -269,7 +270,10 @@ class PageTask:
         if error.fate is Fate.GONE or ends_walk(lease.request, error):
             headers = error.headers if timer.page is None else timer.page.headers
             at = seen_at(headers, lease, timer)
-            return TaskResult(self._gone(lease, effort, at, is_there_less=error.fate is Fate.GONE))
+            try:
+                return TaskResult(self._gone(lease, effort, at, is_there_less=error.fate is Fate.GONE))
+            except AllGone as doubt:
+                error = doubt
         # Only a retry needs the policy of the site. A site that cannot be compiled must still be able to park pages.
         is_retry = error.fate is Fate.RETRY
         terms = self._sites.open(lease.request.site, lease.site_version).retry if is_retry else NO_RETRY

@@ -55,6 +55,9 @@ class Sink(Protocol):
     def decide(self, decisions: Sequence[Decision], /) -> None:
         """Keep decisions of operators."""
 
+    def kept_site(self, site: str, /) -> str | None:
+        """Return the kept text of a site, or None."""
+
     def keep(self, site: str, text: str, epoch: str, cell: str, /) -> bool:
         """Keep the published text of a site and the name of its cell's ledger. Return whether no ledger was known."""
 
@@ -179,7 +182,9 @@ class OutboxConsumer:
             self._looked, self._look_at = set(), self._clock() + LOOK_EVERY_S
         for name in names - self._looked:
             text, epoch = self._frontier.sites.published(name), self._admin.restore.epoch()
-            if text is not None and epoch is not None and self._kept.get(name) != text:
+            # Another process may have kept another version since, so that the own memory alone proves nothing.
+            is_kept = self._kept.get(name) == text and store.kept_site(name) == text
+            if text is not None and epoch is not None and not is_kept:
                 is_new = store.keep(name, text, epoch, self._frontier.cell)
                 if is_new and self._inspector.count_requests(name).stats.get("comment:new"):
                     log.error("the database is new, but items of this ledger are in another one", extra={"site": name})

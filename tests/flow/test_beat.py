@@ -46,3 +46,15 @@ def test_of_five_beats_four_may_die_and_no_scan_is_doubled_or_missed(world: Worl
     for board in boards:
         assert BEATS <= scans(world, board) <= slots
         assert scans(world, board) - 1 <= world.fetched()[f"/list/{board}/1"] <= scans(world, board)
+
+
+def test_a_beat_sends_again_when_redis_was_away(world: World) -> None:
+    start_beat(world, 0)
+    eventually(lambda: world.client.llen("control"))
+
+    world.server.stop()
+    eventually(lambda: "beat cannot send" in world.log_of("beat0"))
+    world.server.start()
+    world.client.delete("control")
+
+    eventually(lambda: world.client.llen("control"))

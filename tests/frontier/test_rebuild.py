@@ -15,9 +15,10 @@ from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.model import Comment, Items, Stage, State
 from crawl_tasks.recovery.rebuild import Rebuilt
 from crawl_tasks.sites.schema import Site
+from crawl_tasks.sites.site_json import read_site
 from crawl_tasks.store.upsert import Store
 from crawl_tasks.worker.ledger_watch import prepare_rebuild
-from crawl_tasks.worker.store_task import OutboxConsumer
+from crawl_tasks.worker.store_task import LOOK_EVERY_S, OutboxConsumer
 from tests.frontier.by_hand import lease, released
 from tests.frontier.small_crawl import RULES, SmallCrawl
 
@@ -75,6 +76,22 @@ def test_a_crawl_delay_that_the_ledger_forgot_is_heeded_again_by_workers_that_we
     crawl.scan()
 
     assert client.hget("test:s:demo", "crawl_delay_ms") == b"100"
+
+
+def test_a_site_file_that_was_taken_back_is_kept_though_another_process_kept_the_newer_one(
+    crawl: SmallCrawl, store: Store
+) -> None:
+    now = [0.0]
+    worker = OutboxConsumer(crawl.frontier, lambda: store, batch=100, worth=1, clock=lambda: now[0])
+    command = OutboxConsumer(crawl.frontier, lambda: store, batch=100, worth=1)
+    crawl.forum.board("1", 1)
+    for priority, consumer in ((5, worker), (6, command), (5, worker)):
+        site = crawl.publish(f"boards: [1]\npriority: {priority}\n")
+        crawl.scan()
+        consumer.run()
+        now[0] += LOOK_EVERY_S
+
+    assert read_site(store.kept_sites()["demo"]) == site
 
 
 def test_another_ledger_than_the_one_that_was_stored_from_is_noticed(

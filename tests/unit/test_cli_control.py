@@ -9,6 +9,7 @@ import pytest
 import redis
 from click.testing import Result
 
+from crawl_tasks.cli.exits import Exit
 from crawl_tasks.frontier.admin.admin import Admin
 from crawl_tasks.frontier.admin.failed import FailedKind
 from crawl_tasks.frontier.frontier import Frontier
@@ -61,6 +62,20 @@ def test_all_sites_are_paused_and_go_on(command: Command, frontier: Frontier) ->
     assert [counts.fields["paused"] for counts in Inspector(frontier).count_all(["one", "two"])] == ["1", "1"]
     assert command("resume", "--all").exit_code == 0
     assert [counts.fields["paused"] for counts in Inspector(frontier).count_all(["one", "two"])] == ["0", "0"]
+
+
+@pytest.mark.parametrize("verb", ["pause", "resume"])
+def test_all_sites_are_not_said_to_stand_or_go_where_a_cell_does_not_answer(
+    verb: str, frontier: Frontier, redis_server: RedisServer, tmp_path: Path
+) -> None:
+    cells = f"a={redis_server.url} b=redis://127.0.0.1:1/0"
+
+    result = run(verb, "--all", home=tmp_path, redis_url=cells)
+
+    assert result.exit_code == Exit.BACKEND
+    assert "the sites of the cell b were left out" in result.stderr
+    paused = [counts.fields.get("paused", "0") for counts in Inspector(frontier).count_all(["one", "two"])]
+    assert paused == ["1" if verb == "pause" else "0"] * 2
 
 
 @pytest.mark.parametrize("words", [("pause",), ("pause", "one", "--all"), ("pause", "--wait"), ("resume",)])

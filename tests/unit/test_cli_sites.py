@@ -219,3 +219,27 @@ def test_a_private_forum_has_one_file_too(tmp_path: Path) -> None:
 
     assert result.exit_code == Exit.USAGE
     assert "second.yaml: base: 127.0.0.1:8765 is the host of site first too" in result.stderr
+
+
+@pytest.mark.parametrize("is_renamed", [False, True])
+def test_a_host_of_a_site_that_is_published_has_no_second_site(
+    is_renamed: bool, tmp_path: Path, redis_server: RedisServer, client: redis.Redis
+) -> None:
+    for directory in ("one", "other"):
+        (tmp_path / directory).mkdir()
+    file = write_site(tmp_path / "one", site_text("first"), "first")
+    run("sites", "check", home=tmp_path / "one", redis_url=redis_server.url)
+    there = tmp_path / ("one" if is_renamed else "other")
+    if is_renamed:
+        file.unlink()
+    write_site(there, site_text("second"), "second")
+
+    refused = run("sites", "check", home=there, redis_url=redis_server.url)
+    run("sites", "remove", "first", "--yes", home=there, redis_url=redis_server.url)
+    taken = run("sites", "check", home=there, redis_url=redis_server.url)
+
+    assert refused.exit_code == Exit.USAGE
+    assert "second: 127.0.0.1:8765 is the host of the published site first too" in refused.stderr
+    assert "crawl-tasks sites remove first" in refused.stderr
+    assert taken.exit_code == Exit.OK
+    assert Frontier(client, "test").sites.names() == ["second"]

@@ -123,10 +123,10 @@ SITE_KINDS = (
          " {subject} --kept --revive", "site", of_site(conditions.unreadable_stages),
          rule=AlertRule("crawl_breaker_open == 1 unless crawl_site_refuses == 1", fields=_STAGE)),
     Kind("CrawlSiteRefuses", Severity.WARNING,
-         "the site refuses {stage} pages for now (429, 503, no robots.txt, no login): they wait, and a probe goes now"
-         " and then",
-         "nothing, if it is busy: all goes on by itself; else lengthen gate.delay_s, or ask its operator. crawl-tasks"
-         " try {subject} shows how it answers", "site", of_site(conditions.refused_stages),
+         "the site refuses {stage} pages for now (429, 503, all gone, no robots.txt, no login): they wait, and a probe"
+         " goes now and then",
+         "nothing, if it is busy or away: all goes on by itself; else lengthen gate.delay_s, ask its operator, or mend"
+         " its addresses. crawl-tasks try {subject} shows how it answers", "site", of_site(conditions.refused_stages),
          rule=AlertRule("crawl_site_refuses == 1", "2m", _STAGE)),
     Kind("CrawlStale", Severity.WARNING, "1 of 20 posts is stored later than {duration} after it was written",
          "crawl-tasks schedule list {subject} shows the intervals; shorten those of busy boards", "site",

@@ -2,17 +2,19 @@
 -- many of them open the breaker. An open breaker stops the stage: nothing of it is released or leased. Now and then the
 -- breaker is half-open and lets one probe go. A probe that is read well closes the breaker.
 --
--- A site that refuses requests for now (429, 503, no robots.txt, no login) opens the breaker too. Then no page is parked and no
--- attempt is counted: refused pages stand behind the others of their list, and any answer to a probe closes the breaker.
+-- A site that refuses requests for now (429, 503, all gone, no robots.txt, no login) opens the breaker too. Then no
+-- page is parked and no attempt is counted: refused pages stand behind the others of their list, and any answer to a
+-- probe closes the breaker.
 --
 -- `shut:STAGE` of the site stands while the breaker is open: "<since> <time of the next probe> <rid of the last probe>
 -- <reason>". `readings:STAGE` are the last results, newest last, 1 well and 0 not, from the first bad one on. `suspects` are
 -- the tripped requests: those whose pages were bad, and which are parked. `refused:STAGE` are the rids of the last pages
 -- that were refused together with their stage. One that is refused again while others are good is a bad page.
 -- EXPORTS: tripped_key probe_at plan_probe refusal_of is_probe unpark_tripped close_breaker was_refused_with_all
--- EXPORTS: remember_refused note_refusal note_answer note_bad_page
+-- EXPORTS: remember_refused note_refusal note_answer note_bad_page believe_gone is_gone_with_all
 
 local RESULTS, MOST_TRIPPED, MOST_REFUSED = 20, 500, 100
+local GONE_STATUS = {['404'] = true, ['410'] = true}
 
 function tripped_key(site, stage) return site.key .. ':suspects:' .. stage end
 
@@ -79,6 +81,37 @@ end
 local function end_refusal(site, stage)
   redis.call('HDEL', site.key, 'shut:' .. stage)
   site.open_breakers[stage] = false
+end
+
+-- A list was answered: where all pages were gone, the forum is there, and its listed threads are not. For as long as
+-- between two probes they are believed, since each scan may ask for them again.
+function believe_gone(site, now)
+  for _, stage in ipairs(STAGES) do
+    if refusal_of(site, stage) == 'all_gone' then
+      end_refusal(site, stage)
+      redis.call('HSET', site.key, 'gone_believed', string.format('%.0f', now + site.probe))
+    end
+  end
+end
+
+-- Return whether an open page that a list shows answers 404 or 410 after nothing but such answers: then it is rather
+-- the forum that is away. The last `breaker_after` attempts must have said so, and for a board's later page, which ends
+-- a walk, the last one. A board that says so for as long as between two probes is believed: only then is it scanned again.
+function is_gone_with_all(site, held, status, now)
+  if not GONE_STATUS[status] or now < tonumber(redis.call('HGET', site.key, 'gone_believed') or 0) then return false end
+  local stage, payload = string.match(held, '^%d+ (%a+) %d %d+ %S+ (.*)$')
+  if not stage then return false end
+  local _, page, revision = unpack(cjson.decode(payload))
+  local is_board_doubted = stage == 'list' and refusal_of(site, stage) == 'all_gone'
+  if is_board_doubted and now > site.probe + string.match(site.open_breakers.list, '^%d+') then return false end
+  if revision == '' then return false end
+  local enough = stage == 'list' and page > 1 and 1 or site.breaker_after
+  local past = redis.call('LRANGE', site.key .. ':recent', 0, enough - 1)
+  for _, text in ipairs(past) do
+    local said, outcome = string.match(text, '^%d+ %a+ (%d+) %d+ (%S+)')
+    if not GONE_STATUS[said] or not (outcome == 'gone' or outcome == 'all_gone') then return false end
+  end
+  return #past == enough
 end
 
 function was_refused_with_all(site, stage, rid)

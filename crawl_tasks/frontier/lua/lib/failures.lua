@@ -8,7 +8,7 @@
 
 local FEW = 5  -- good answers beside a failing page that show a site in order
 local STRAINED = {deadline = true, unreachable = true, server_error = true, slow_down = true, robots_unavailable = true}
-REFUSED = {slow_down = true, robots_unavailable = true, login = true}
+REFUSED = {slow_down = true, robots_unavailable = true, login = true, all_gone = true}
 local RECENT, SHOWN = 20, 200
 
 -- Remember an attempt among the last of the site. The list is cut at twice its length: one command a page, not two.
@@ -66,4 +66,3 @@ function is_refused_alone(site, stage, address, is_known)
   end
   return is_known or good >= FEW, was_refused
 end
-

@@ -25,6 +25,7 @@
 --   the message of the next page, its site, the reply of lease.lua}, without the last three where there is no next page
 -- RETURNS -1: the site is not published
 -- RETURNS -2: the lease is not the caller's any more, and nothing was changed
+-- RETURNS -3: all pages are gone now, so that this one may be there, and nothing was changed
 
 -- A site's own code names the reasons: beyond so many, dropped items are counted as other.
 local REASONS = 100
@@ -40,6 +41,10 @@ end
 
 local site = load_site(ARGV[1])
 if not site then return {-1} end
+if string.find(ARGV[7], '^gone:') then
+  local held = redis.call('HGET', site.key .. ':open', ARGV[2]) or ''
+  if is_gone_with_all(site, held, string.match(ARGV[8], '^%d+'), now_ms()) then return {-3} end
+end
 local entry = end_lease(site, ARGV[2], ARGV[3])
 if not entry then return {-2} end
 local now = now_ms()
@@ -93,6 +98,7 @@ elseif is_strained(site, string.match(entry, '^%d+ %a+ %d %d+ (%S+)'), now, fetc
 if is_unchanged then count_unchanged(site, payload)
 elseif listed then keep_validator(site, payload, is_capped and '' or ARGV[10], now) end
 note_answer(site, stage, ARGV[2], string.sub(ARGV[7], 1, 5) ~= 'gone:' and not is_unchanged)
+if stage == 'list' and ARGV[7] ~= 'gone:list' then believe_gone(site, now) end
 if ARGV[7] ~= '' then redis.call('HINCRBY', site.key, ARGV[7], 1) end
 for reason, n in string.gmatch(ARGV[9], '(%S+) (%d+)') do count_dropped(site, reason, n) end
 redis.call('XADD', P .. ':outbox', '*', 'items', ARGV[4] .. ',' .. cjson.encode(trail) .. ']')

@@ -43,14 +43,19 @@ end
 if scope == 'site' then
   local is_known = not is_first or was_refused_with_all(site, stage, rid)
   local is_alone, was_refused = is_refused_alone(site, stage, address, is_known)
-  local is_login = ARGV[6] == 'login'  -- a refused login says nothing of the page, nor of the pace
-  is_alone = is_alone and not is_login
+  local is_all = ARGV[6] == 'login' or ARGV[6] == 'all_gone'  -- says nothing of the page, nor of the pace
+  is_alone = is_alone and not is_all
   local is_refusing = refusal_of(site, stage)
+  if ARGV[6] == 'all_gone' and stage ~= 'list' and not is_refusing then  -- a list shows whether the forum is there
+    local board = redis.call('SRANDMEMBER', site.key .. ':boards')
+    if board then redis.call('ZADD', P .. ':boards', 'XX', 'LT', now, site.name .. ' ' .. board) end
+  end
   if not is_alone or is_refusing then
     note_refusal(site, stage, rid, ARGV[6], now, rest, ARGV[13] == '1')
     remember_refused(site, stage, rid)
     give_rest()
-    if not is_refusing and not is_login then slow_down(site, ARGV[3], now, took) end  -- a refused probe says nothing of the pace
+    -- A refused probe says nothing of the pace.
+    if not is_refusing and not is_all then slow_down(site, ARGV[3], now, took) end
     state = 'ready'
   else
     if not is_known and not was_refused then give_rest() end

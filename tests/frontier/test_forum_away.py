@@ -1,0 +1,107 @@
+"""A forum that answers 404 for everything is away: nothing that it has is called deleted."""
+
+from __future__ import annotations
+
+import redis
+
+from crawl_tasks.frontier.inspect.inspector import Inspector
+from crawl_tasks.model import Stage
+from crawl_tasks.monitor.problems.registry import find_problems
+from crawl_tasks.monitor.snapshot import take_snapshot
+from tests.frontier.small_crawl import SmallCrawl
+
+POSTS = [str(number) for number in range(1, 21)]
+DOUBTED_AFTER = 5  # breaker.after
+
+
+def write(crawl: SmallCrawl) -> None:
+    crawl.forum.board("1", 1, *(f"{post} 0" for post in POSTS))
+    for post in POSTS:
+        crawl.forum.thread(post)
+
+
+def end_waits(client: redis.Redis, crawl: SmallCrawl) -> None:
+    """Let the next probe of each stage go now, and do what is due."""
+    client.hdel("test:s:demo", "next_at")
+    for stage in Stage:
+        if line := client.hget("test:s:demo", f"shut:{stage.value}"):
+            since, _, rest = line.decode().split(" ", 2)
+            client.hset("test:s:demo", f"shut:{stage.value}", f"{since} 0 {rest}")
+    client.zadd("test:due", {"demo": 0})
+    crawl.frontier.produce()
+    crawl.frontier.tick("me")
+    crawl.work()
+
+
+def gone_posts(crawl: SmallCrawl) -> set[str]:
+    return {post.post_id for items in crawl.items() for post in items.posts if post.state == "deleted"}
+
+
+def test_pages_that_are_gone_with_all_others_wait_until_the_forum_is_back(
+    client: redis.Redis, crawl: SmallCrawl
+) -> None:
+    write(crawl)
+    crawl.publish()
+    crawl.forum.statuses |= dict.fromkeys([f"/post/{post}" for post in POSTS], 404)
+    crawl.forum.then["/post/1"] = lambda: crawl.forum.statuses.update({"/list/1/1": 404})
+    crawl.scan()
+    for _ in range(3):
+        end_waits(client, crawl)
+    problems = [one.name for one in find_problems(take_snapshot(crawl.frontier))]
+    crawl.forum.statuses.clear()
+
+    for _ in range(10):
+        end_waits(client, crawl)
+
+    assert "CrawlSiteRefuses" in problems
+    assert len(gone_posts(crawl)) == DOUBTED_AFTER
+    counts = Inspector(crawl.frontier).count_requests("demo")
+    assert (counts.open, counts.dead, counts.parked) == (0, 0, 0)
+
+
+def test_listed_threads_that_are_all_gone_are_believed_while_their_list_is_there(
+    client: redis.Redis, crawl: SmallCrawl
+) -> None:
+    write(crawl)
+    crawl.publish()
+    for post in POSTS:
+        del crawl.forum.pages[f"/post/{post}"]
+    crawl.scan()
+
+    steps = 0
+    while Inspector(crawl.frontier).count_requests("demo").open and (steps := steps + 1) < 60:
+        end_waits(client, crawl)
+
+    assert gone_posts(crawl) == set(POSTS)
+    assert Inspector(crawl.frontier).count_requests("demo").open == 0
+
+
+def test_boards_that_are_all_gone_are_told_and_their_scans_end(client: redis.Redis, crawl: SmallCrawl) -> None:
+    crawl.publish("boards: [1, 2]\n")
+    for _ in range(DOUBTED_AFTER):
+        crawl.scan()
+    problems = [one.name for one in find_problems(take_snapshot(crawl.frontier))]
+    waiting = Inspector(crawl.frontier).count_requests("demo").open
+
+    for _ in range(2):
+        client.hset("test:s:demo", "shut:list", "1 0 0 all_gone")  # open for longer than between two probes
+        end_waits(client, crawl)
+
+    assert "CrawlSiteRefuses" in problems
+    assert waiting > 0
+    assert Inspector(crawl.frontier).count_requests("demo").open == 0
+
+
+def test_a_walk_does_not_end_at_a_page_that_is_gone_with_others(client: redis.Redis, crawl: SmallCrawl) -> None:
+    crawl.forum.board("1", 1, "1 0", "2 0", more="<a class=next>next</a>")
+    crawl.forum.board("1", 2, "3 0", more="<a class=next>next</a>")
+    crawl.forum.board("1", 3, "4 0")
+    crawl.publish()
+    crawl.forum.statuses["/list/1/3"] = 404
+    crawl.scan()
+    crawl.forum.statuses.clear()
+
+    for _ in range(5):
+        end_waits(client, crawl)
+
+    assert "/post/4" in crawl.forum.asked
