@@ -88,10 +88,6 @@ class HttpConnection(asyncio.Protocol):
 
     def _take(self, call: DemoRequest) -> None:
         """Answer a request, now or after the latency."""
-        reply = self._app.control(call)
-        if reply is not None:
-            self._send(call, reply)
-            return
         self._visit = self._app.journal.arrive(self._number, call.method, call.target)
         if self._app.latency_s:
             self._running = self._loop.call_later(self._app.latency_s, self._respond, call, self._visit, True)

@@ -26,8 +26,8 @@ class DemoServer:
     """Serves a forum in a thread of its own (`with`, or `start` and `stop`), or in the caller's loop (`serve`).
 
     `port` is 0 for any free one, and the real one once the server runs. Every response takes `latency_ms` longer, while
-    other connections are answered. With a `token` there is a control API (see DemoApp). The truth stands in
-    `truth_file` from the start, and is written anew with each generation.
+    other connections are answered. The truth stands in `truth_file` from the start, and is written anew with each
+    generation.
     """
 
     def __init__(
@@ -39,10 +39,9 @@ class DemoServer:
         faults: Iterable[Fault] = (),
         log_file: Path | None = None,
         truth_file: Path | None = None,
-        token: str = "",
     ) -> None:
         self.port = port
-        self._app = DemoApp(forum, AccessLog(log_file), latency_ms / 1000, token, truth_file)
+        self._app = DemoApp(forum, AccessLog(log_file), latency_ms / 1000, truth_file)
         self._app.set_faults(faults)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._end: asyncio.Event | None = None
