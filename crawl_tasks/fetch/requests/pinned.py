@@ -9,26 +9,18 @@ from dataclasses import dataclass
 
 from urllib3.connection import HTTPConnection, HTTPSConnection
 
-from crawl_tasks.fetch.address_guard import Destination
-from crawl_tasks.fetch.http_client import left
+from crawl_tasks.fetch.http_client import OutgoingRequest, left
 from crawl_tasks.fetch.requests.strict_http import StrictResponse
 from crawl_tasks.fetch.requests.tunnel import open_tunnel
 from crawl_tasks.fetch.requests.watchdog import Guarded
-from crawl_tasks.fetch.throttle import Throttle
 
 
 @dataclass(slots=True)
 class Attempt:
-    """One hop as the connection must know it. `is_fresh` means that a new connection was opened.
+    """One hop as the connection must know it. `is_fresh` means that a new connection was opened."""
 
-    `target` is the target of the request line. urllib3 would spell the target in its own way.
-    """
-
-    target: str
-    destination: Destination
-    deadline: float
+    sent: OutgoingRequest
     guard: Guarded
-    turn: Throttle
     is_fresh: bool = False
 
 
@@ -61,17 +53,20 @@ class PinnedConnection(HTTPConnection):
         attempt = self._current.attempt
         self._is_confirmed = False
         # The name may have changed its addresses since: an idle connection to an old one must not be used again.
-        if self.sock is not None and self._peer not in attempt.destination.targets:
+        if self.sock is not None and self._peer not in attempt.sent.destination.targets:
             self.close()
         if self.sock is not None:
             attempt.guard.hold(self.sock)
-        super().request(str(args[0]), attempt.target, *args[2:], **kwargs)  # type: ignore[arg-type]  # handed through
+        # The path starts at the first slash behind `https://` (8 characters) or `http://` and a host. urllib3 would
+        # spell the target in its own way.
+        target = attempt.sent.url[attempt.sent.url.index("/", 8) :]
+        super().request(str(args[0]), target, *args[2:], **kwargs)  # type: ignore[arg-type]  # handed through
 
     def send(self, data: bytes) -> None:  # type: ignore[override]  # head and body are bytes here
         """Send a part of the request, after the throttle agrees to the first. Only the kernel's send is left then."""
         if self.sock is None:
             self.connect()
-        turn, is_first = self._current.attempt.turn, not self._is_confirmed
+        turn, is_first = self._current.attempt.sent.turn, not self._is_confirmed
         if is_first:
             turn.confirm()
             self._is_confirmed = True
@@ -91,7 +86,7 @@ def connect(attempt: Attempt) -> tuple[socket.socket, str]:
         OSError: none answers.
         DeadlineExceeded: the time is over.
     """
-    there = attempt.destination
+    there = attempt.sent.destination
     if there.way is None:
         return _dial(attempt, there.addresses, there.port)
     failed: OSError | None = None
@@ -113,13 +108,13 @@ def _dial(attempt: Attempt, places: tuple[str, ...], port: int) -> tuple[socket.
     failed: OSError | None = None
     for tried, address in enumerate(places):
         # An equal share of the remaining time for each: a dead first address must not use up the whole attempt.
-        share = left(attempt.deadline, f"connecting to {address}") / (len(places) - tried)
+        share = left(attempt.sent.deadline, f"connecting to {address}") / (len(places) - tried)
         try:
             sock = socket.create_connection((address, port), share)
         except OSError as error:
             failed = error
             continue
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        sock.settimeout(left(attempt.deadline, "asking"))
+        sock.settimeout(left(attempt.sent.deadline, "asking"))
         return sock, address
     raise failed or OSError("there is no address to connect to")
