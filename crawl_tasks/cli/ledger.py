@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from crawl_tasks.frontier.inspect.request_counts import RequestCounts
 from crawl_tasks.monitor.problems.site_kinds import LEDGER_UNBALANCED
+from crawl_tasks.monitor.site_snapshot import by_state
 
 
 def ledger_line(counts: RequestCounts) -> str:
     """Return the balance of a site as one line."""
     if not counts.is_balanced:
         return LEDGER_UNBALANCED.problem(counts.site, reason=counts.imbalance()).advice(counts.site)
-    return (
-        f"{counts.site}: admitted {counts.admitted} = ready {counts.ready} + released {counts.released}"
-        f" + leased {counts.leased} + delayed {counts.delayed} + parked {counts.parked} + dead {counts.dead}"
-        f" + done {counts.done}: balances"
-    )
+    states = " + ".join(f"{state} {count}" for state, count in by_state(counts).items())
+    return f"{counts.site}: admitted {counts.admitted} = {states}: balances"
 
 
 def ledger_row(counts: RequestCounts) -> dict[str, str | int | bool]:
@@ -22,13 +20,7 @@ def ledger_row(counts: RequestCounts) -> dict[str, str | int | bool]:
     return {
         "site": counts.site,
         "admitted": counts.admitted,
-        "ready": counts.ready,
-        "released": counts.released,
-        "leased": counts.leased,
-        "delayed": counts.delayed,
-        "parked": counts.parked,
-        "dead": counts.dead,
-        "done": counts.done,
+        **by_state(counts),
         "balances": counts.is_balanced,
         "imbalance": counts.imbalance(),
     }

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
+from operator import attrgetter
 
 from crawl_tasks.frontier.histogram import Histogram
-from crawl_tasks.monitor.site_snapshot import SiteSnapshot
 from crawl_tasks.monitor.snapshot import Snapshot
 
 MINUTES = 60
@@ -46,7 +46,7 @@ class History:
     def note(self, snapshot: Snapshot) -> None:
         """Add a snapshot. Of the snapshots within a step, the last counts."""
         for site in snapshot.sites:
-            self._add(site.name, reading(site, snapshot.at_ms))
+            self._add(site.name, total_reading(replace(snapshot, sites=(site,))))
         self._add(ALL, total_reading(snapshot))
         # Sites that are no longer published: their readings would stay for ever.
         for name in self._readings.keys() - {site.name for site in snapshot.sites} - {ALL}:
@@ -58,9 +58,9 @@ class History:
         """Return the readings of a site, or of all together, oldest first."""
         return tuple(self._readings.get(name, ()))
 
-    def per_minute(self, name: str, count: Callable[[Reading], int]) -> list[float]:
+    def per_minute(self, name: str, field: str) -> list[float]:
         """Return the rise of a counter per minute, for each step of the hour."""
-        steps = list(pairwise(self.of(name)))
+        steps, count = list(pairwise(self.of(name))), attrgetter(field)
         if len(steps) > 1 and steps[-1][1].at_ms - steps[-1][0].at_ms < self._step_ms / 2:
             # Too short for a rate: one page in a second would show as 60 a minute.
             steps.pop()
@@ -70,21 +70,21 @@ class History:
             for before, after in steps
         ]
 
-    def rate(self, name: str, count: Callable[[Reading], int]) -> float | None:
+    def rate(self, name: str, field: str) -> float | None:
         """Return the rise of a counter per minute over the whole history, None before the second reading."""
-        some = self.of(name)
+        some, count = self.of(name), attrgetter(field)
         if len(some) < 2 or some[-1].at_ms == some[0].at_ms:
             return None
-        return max(0, count(some[-1]) - count(some[0])) * 60_000 / (some[-1].at_ms - some[0].at_ms)
+        return float(max(0, count(some[-1]) - count(some[0])) * 60_000 / (some[-1].at_ms - some[0].at_ms))
 
     def freshness(self, name: str = ALL) -> Histogram | None:
         """Return the freshness of the items stored within the hour, None before the second reading."""
         some = self.of(name)
         return some[-1].freshness.since(some[0].freshness) if len(some) > 1 else None
 
-    def rose(self, name: str, count: Callable[[Reading], int]) -> int:
+    def rose(self, name: str, field: str) -> int:
         """Return the rise of a counter within the hour."""
-        some = self.of(name)
+        some, count = self.of(name), attrgetter(field)
         return max(0, count(some[-1]) - count(some[0])) if some else 0
 
     def _add(self, name: str, now: Reading) -> None:
@@ -100,19 +100,6 @@ class History:
         # Every second one from the first on, so that the beginning of a crawl stays on the chart.
         for name, some in self._readings.items():
             self._readings[name] = some[::2] if self._is_whole else some[-self._most :]
-
-
-def reading(site: SiteSnapshot, at_ms: int) -> Reading:
-    """Return the counters of a site."""
-    return Reading(
-        at_ms=at_ms,
-        pages=site.counts.done,
-        posts=site.stat("post:new"),
-        comments=site.stat("comment:new"),
-        failed=sum(site.failed.values()),
-        open=site.counts.open,
-        freshness=site.freshness,
-    )
 
 
 def total_reading(snapshot: Snapshot) -> Reading:

@@ -9,7 +9,7 @@ from functools import cached_property
 from crawl_tasks.errors import LoginRefused, RobotsUnavailable, SlowDown
 from crawl_tasks.frontier.histogram import AGES_S, Histogram, read_histogram
 from crawl_tasks.frontier.inspect.request_counts import RequestCounts, ScanCounts
-from crawl_tasks.model import Kind, Stage
+from crawl_tasks.model import Kind, Stage, State
 from crawl_tasks.monitor.freshness import Freshness, read_freshness
 
 
@@ -181,6 +181,11 @@ class SiteSnapshot:
             group, _, rest = name.partition(":")
             groups.setdefault(group, {})[rest] = count
         return groups
+
+
+def by_state(counts: RequestCounts) -> dict[str, int]:
+    """Return the number of requests in each state."""
+    return {state.value: getattr(counts, state.value) for state in State}
 
 
 def site_snapshot(counts: RequestCounts, forgotten: Sequence[int]) -> SiteSnapshot:

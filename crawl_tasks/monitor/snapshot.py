@@ -48,11 +48,6 @@ class Snapshot:
         return self.health.at_ms
 
     @property
-    def by_cell(self) -> tuple[Snapshot, ...]:
-        """Return the snapshot of each cell that answers."""
-        return self.parts or (self,)
-
-    @property
     def queues(self) -> Mapping[str, int]:
         """Count the broker's messages by queue."""
         return self.health.queues

@@ -7,7 +7,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from crawl_tasks.monitor.charts import number
-from crawl_tasks.monitor.history import ALL, History, Reading
+from crawl_tasks.monitor.history import ALL, History
 from crawl_tasks.monitor.humanize import counted, duration
 from crawl_tasks.monitor.problems.kinds import Severity
 from crawl_tasks.monitor.problems.registry import CurrentProblems
@@ -63,7 +63,7 @@ def headline(snapshot: Snapshot, history: History) -> str:
     late = sum(site.boards.late for site in snapshot.sites)
     return escape(
         f"{counted(len(snapshot.sites), 'site')}, {counted(len(snapshot.processes), 'worker')}, beat"
-        f" {'alive' if snapshot.is_beat_alive else 'silent'}: {_rate(_pages(history, ALL))} pages/min,"
+        f" {'alive' if snapshot.is_beat_alive else 'silent'}: {_rate(history.rate(ALL, 'pages'))} pages/min,"
         f" {number(snapshot.open)} open, {late} late, {number(snapshot.outbox)} to store"
     )
 
@@ -71,47 +71,20 @@ def headline(snapshot: Snapshot, history: History) -> str:
 def _cells(site: SiteSnapshot, snapshot: Snapshot, history: History) -> list[str]:
     return [
         f"{site.name} (paused)" if site.is_paused else site.name,
-        _rate(_pages(history, site.name)),
+        _rate(history.rate(site.name, "pages")),
         number(site.counts.open),
         f"{site.boards.late}/{site.boards.total}",
-        _rate(history.rate(site.name, _posts)),
-        _rate(history.rate(site.name, _failed)),
+        _rate(history.rate(site.name, "posts")),
+        _rate(history.rate(site.name, "failed")),
         duration(site.late_s(snapshot.at_ms)) if site.boards.overdue else "–",
     ]
 
 
 def _size(column: str, site: SiteSnapshot, snapshot: Snapshot, history: History) -> float:
     """Return the number of a site in a column. The column of names has 0 for all."""
-    match column:
-        case "pages":
-            return _pages(history, site.name) or 0
-        case "open":
-            return site.counts.open
-        case "late":
-            return site.boards.late
-        case "posts":
-            return history.rate(site.name, _posts) or 0
-        case "failed":
-            return history.rate(site.name, _failed) or 0
-        case "overdue":
-            return site.late_s(snapshot.at_ms) or 0
-    return 0
-
-
-def _pages(history: History, name: str) -> float | None:
-    return history.rate(name, _done)
-
-
-def _done(reading: Reading) -> int:
-    return reading.pages
-
-
-def _posts(reading: Reading) -> int:
-    return reading.posts
-
-
-def _failed(reading: Reading) -> int:
-    return reading.failed
+    if column in ("pages", "posts", "failed"):
+        return history.rate(site.name, column) or 0
+    return {"open": site.counts.open, "late": site.boards.late, "overdue": site.late_s(snapshot.at_ms)}.get(column, 0)
 
 
 def _rate(per_minute: float | None) -> str:

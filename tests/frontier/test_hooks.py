@@ -20,7 +20,7 @@ from crawl_tasks.model.own_counters import MOST_NAMES, count, put_back, take_cou
 from crawl_tasks.monitor.problems.registry import find_problems
 from crawl_tasks.monitor.problems.window import marks_of
 from crawl_tasks.monitor.snapshot import take_snapshot
-from crawl_tasks.monitor.web.exposition import exposition
+from crawl_tasks.monitor.web.exposition import Writer
 from crawl_tasks.monitor.web.metrics import FAMILIES
 from crawl_tasks.schedule.ticker import Ticker
 from crawl_tasks.sites.event_hooks import Hooks
@@ -245,7 +245,7 @@ def test_own_counters_come_to_the_exporter_for_their_site_alone(frontier: Fronti
         count("gone", "x")
         ticker.flush_counters()
 
-    text = exposition(FAMILIES, take_snapshot(frontier))
+    text = Writer(FAMILIES).write(take_snapshot(frontier))
 
     assert 'crawl_own_total{site="demo",name="failed_pages"} 6' in text
     assert 'crawl_own_total{site="other"' not in text

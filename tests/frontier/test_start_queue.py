@@ -14,7 +14,7 @@ from crawl_tasks.model import Lease
 from crawl_tasks.monitor.problems.registry import find_problems
 from crawl_tasks.monitor.report import snapshot_row
 from crawl_tasks.monitor.snapshot import take_snapshot
-from crawl_tasks.monitor.web.exposition import exposition
+from crawl_tasks.monitor.web.exposition import Writer
 from crawl_tasks.monitor.web.metrics import FAMILIES
 from crawl_tasks.schedule import start_entries
 from crawl_tasks.schedule.start_entries import StartEntries
@@ -160,7 +160,7 @@ def test_those_who_watch_see_what_became_of_entries(
     frontier.start_queue.claim("test:start", "", 10)
 
     snapshot = take_snapshot(frontier)
-    text = exposition(FAMILIES, snapshot)
+    text = Writer(FAMILIES).write(snapshot)
 
     assert dict(snapshot.starts) == {"new": 3, "known": 2, "refused": 1}
     assert snapshot_row(snapshot)["start_entries"] == {"in_hand": 4, **snapshot.starts}

@@ -17,7 +17,7 @@ from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.redis_client import open_client
 from crawl_tasks.local.redis_server import RedisServer
 from crawl_tasks.monitor.cell_snapshots import CellSnapshots
-from crawl_tasks.monitor.web.exposition import exposition
+from crawl_tasks.monitor.web.exposition import Writer
 from crawl_tasks.monitor.web.metrics import FAMILIES
 from crawl_tasks.settings import Cell, load_settings
 from crawl_tasks.store.upsert import Store
@@ -236,7 +236,7 @@ def test_the_metrics_of_each_cell_have_its_name(installation: Installation) -> N
     dead = Frontier(open_client(DEAD, "", retry=None), "test", cell="x")
     look = CellSnapshots(Cells([installation.frontiers["a"], installation.frontiers["b"], dead]))
 
-    text = exposition(FAMILIES, look.look())
+    text = Writer(FAMILIES).write(look.look())
 
     assert 'crawl_cell_up{cell="a"} 1\n' in text
     assert 'crawl_cell_up{cell="x"} 0\n' in text

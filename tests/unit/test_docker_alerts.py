@@ -14,7 +14,7 @@ import redis
 from crawl_tasks.errors import PageError
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.monitor.snapshot import take_snapshot
-from crawl_tasks.monitor.web.exposition import MetricKind, exposition
+from crawl_tasks.monitor.web.exposition import MetricKind, Writer
 from crawl_tasks.monitor.web.metrics import FAMILIES
 from tests.frontier.by_hand import TERMS
 from tests.unit.docker_files import DOCKER, Said, broken, read_services, read_yaml, run
@@ -98,7 +98,7 @@ def test_an_alert_asks_for_what_the_exporter_has(rule: dict[str, Any]) -> None:
 def test_a_rule_asks_for_nothing_that_the_exporter_gives_only_later(client: redis.Redis) -> None:
     frontier = Frontier(client, "test")
     frontier.sites.publish("fresh", "v1", "{}", TERMS, [])
-    text = exposition(FAMILIES, take_snapshot(frontier))
+    text = Writer(FAMILIES).write(take_snapshot(frontier))
 
     wanted = {
         (metric, label, value)

@@ -35,7 +35,7 @@ def at(snapshot: Snapshot, minute: float, **stats: int) -> Snapshot:
 
 
 def posts(history: History, name: str = "demo") -> list[float]:
-    return history.per_minute(name, lambda reading: reading.posts)
+    return history.per_minute(name, "posts")
 
 
 def test_rates_are_differences_by_the_minute(now: Snapshot) -> None:
@@ -45,7 +45,7 @@ def test_rates_are_differences_by_the_minute(now: Snapshot) -> None:
 
     assert posts(history) == [10, 0, 30]
     assert posts(history, "") == [10, 0, 30]
-    assert history.rose("demo", lambda reading: reading.posts) == 40
+    assert history.rose("demo", "posts") == 40
 
 
 def test_looks_within_a_minute_are_one_reading_and_a_short_step_is_no_rate(now: Snapshot) -> None:

@@ -25,7 +25,7 @@ from crawl_tasks.local.redis_server import RedisServer
 from crawl_tasks.model import Effort, Items, Lease, Parsed, Request, Stage, State
 from crawl_tasks.monitor.snapshot import Snapshot, take_snapshot
 from crawl_tasks.monitor.web.actions import Actions
-from crawl_tasks.monitor.web.exposition import exposition, labels
+from crawl_tasks.monitor.web.exposition import Writer, labels
 from crawl_tasks.monitor.web.login import Login
 from crawl_tasks.monitor.web.metrics import FAMILIES
 from crawl_tasks.monitor.web.server import ExporterServer
@@ -62,7 +62,7 @@ def samples(text: str) -> dict[str, float]:
 
 
 def test_prometheus_reads_what_the_ledger_holds(frontier: Frontier) -> None:
-    read = samples(exposition(FAMILIES, take_snapshot(frontier)))
+    read = samples(Writer(FAMILIES).write(take_snapshot(frontier)))
 
     site = ("site", "tiny")
     assert read[f"crawl_pages_total{[('outcome', 'ok'), site, ('stage', 'list')]}"] == 1
@@ -90,7 +90,7 @@ def test_every_name_of_the_older_collector_has_its_number(frontier: Frontier) ->
     gains = {"post:new": 2, "comment:filled": 3, "comment:changed": 5, "comment:unchanged": 7, "comment:restored": 4}
     frontier.outbox.ack({"tiny": [page for page, _ in frontier.outbox.read("me", 9)]}, {"tiny": gains})
     counts = Inspector(frontier).count_requests("tiny")
-    read = samples(exposition(FAMILIES, take_snapshot(frontier)))
+    read = samples(Writer(FAMILIES).write(take_snapshot(frontier)))
     spider = [("service", "crawl_tasks"), ("spider", "tiny")]
 
     numbers = {name.removesuffix(str(spider)): value for name, value in read.items() if name.endswith(str(spider))}
@@ -119,7 +119,7 @@ def test_every_family_is_read_and_named_by_the_conventions(frontier: Frontier) -
 
 
 def test_only_the_labels_of_the_reference_are_written(frontier: Frontier) -> None:
-    text = exposition(FAMILIES, take_snapshot(frontier))
+    text = Writer(FAMILIES).write(take_snapshot(frontier))
     documented = {family.name: set(family.labels) for family in FAMILIES}
 
     for line in text.splitlines():

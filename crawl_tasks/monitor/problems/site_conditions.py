@@ -28,23 +28,15 @@ SHOWN_REST_S = 5.0
 """Cooldown from which on a site is shown as resting, in seconds. Shorter waits are the normal pace."""
 
 
-def of_site(test: Callable[[SiteSnapshot], Fields | None]) -> Condition:
-    """Return the condition that a test of each active site makes."""
+def of_site(test: Callable[[SiteSnapshot], Fields | None], *, even_at_rest: bool = True) -> Condition:
+    """Return the condition that a test of each active site makes.
+
+    Without `even_at_rest` it ignores sites in quiet hours or with a spent budget, whose alert would last all night.
+    """
 
     def found(window: Window) -> Iterator[tuple[str, Fields]]:
         for site in window.active:
-            if (fields := test(site)) is not None:
-                yield site.name, fields
-
-    return found
-
-
-def unless_resting(test: Callable[[SiteSnapshot], Fields | None]) -> Condition:
-    """Return a condition that ignores sites in quiet hours or with a spent budget, whose alert would last all night."""
-
-    def found(window: Window) -> Iterator[tuple[str, Fields]]:
-        for site in window.active:
-            if (fields := test(site)) is not None and not window.is_resting(site):
+            if (fields := test(site)) is not None and (even_at_rest or not window.is_resting(site)):
                 yield site.name, fields
 
     return found

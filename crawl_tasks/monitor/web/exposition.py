@@ -112,11 +112,6 @@ class Writer:
         return tuple(texts)
 
 
-def exposition(families: Sequence[Family], snapshot: Snapshot) -> str:
-    """Return one snapshot in the text format."""
-    return Writer(families).write(snapshot)
-
-
 def _of_all(family: Family, snapshot: Snapshot) -> str:
     if snapshot.parts and not {"site", "cell"}.intersection(family.labels):
         return "".join([_of_cell(family, part, labels(cell=part.cell)) for part in snapshot.parts])

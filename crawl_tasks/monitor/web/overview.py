@@ -126,12 +126,12 @@ def plots(history: History, name: str = ALL, *, is_over: bool = False) -> str:
     span = duration((readings[-1].at_ms - readings[0].at_ms) / 1000) if readings else "0 s"
     times = ("begin", span) if is_over else (f"{span} ago", "now")
     stored = [
-        ("posts", history.per_minute(name, lambda reading: reading.posts)),
-        ("comments", history.per_minute(name, lambda reading: reading.comments)),
+        ("posts", history.per_minute(name, "posts")),
+        ("comments", history.per_minute(name, "comments")),
     ]
     fetched = [
-        ("pages", history.per_minute(name, lambda reading: reading.pages)),
-        ("failed attempts", history.per_minute(name, lambda reading: reading.failed)),
+        ("pages", history.per_minute(name, "pages")),
+        ("failed attempts", history.per_minute(name, "failed")),
     ]
     backlog = [("open", [reading.open for reading in readings])]
     return (
@@ -148,8 +148,8 @@ def quantiles(freshness: Histogram | None) -> str:
 
 
 def _row(site: SiteSnapshot, problem: Problem | None, history: History) -> str:
-    pages = history.per_minute(site.name, lambda reading: reading.pages)
-    posts = history.per_minute(site.name, lambda reading: reading.posts)
+    pages = history.per_minute(site.name, "pages")
+    posts = history.per_minute(site.name, "posts")
     waiting = {stage.value: count.ready + count.released for stage, count in site.counts.stages.items()}
     backlog = " · ".join(f"{stage} {number(count)}" for stage, count in waiting.items() if count) or "–"
     boards = site.boards
@@ -195,7 +195,7 @@ def _rate(values: Sequence[float], name: str) -> str:
 
 
 def _errors(site: SiteSnapshot, history: History) -> str:
-    failed = history.rose(site.name, lambda reading: reading.failed)
-    pages = history.rose(site.name, lambda reading: reading.pages)
+    failed = history.rose(site.name, "failed")
+    pages = history.rose(site.name, "pages")
     share = failed / max(1, failed + pages)
     return f'<span class="{"bad" if share > 0.1 else ""}">{number(failed)} ({share:.0%})</span>'
