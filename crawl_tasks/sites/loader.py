@@ -12,7 +12,7 @@ from crawl_tasks.errors import SiteError
 from crawl_tasks.sites.board_list import BoardList, check_ids, joined, load_board_list, pack
 from crawl_tasks.sites.presets import laid_over
 from crawl_tasks.sites.schema import Site
-from crawl_tasks.sites.validation_errors import site_complaints
+from crawl_tasks.sites.validation_errors import complaints
 from crawl_tasks.sites.yaml_tree import Tree, Value, read_yaml
 
 MAX_FILE_BYTES = 256 * 1024
@@ -66,7 +66,7 @@ def parse_site(text: str, source: str) -> Site:
     try:
         site = Site.model_validate(value)
     except ValidationError as error:
-        raise SiteError(site_complaints(error, trees)) from None
+        raise SiteError("\n".join(complaints(error, trees, Site))) from None
     return _with_lists(site, lists) if lists else site
 
 
