@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from crawl_tasks.errors import CrawlError
-from crawl_tasks.local.ports import port_near
-from crawl_tasks.local.redis_server import free_port
+from crawl_tasks.local.redis_server import free_port, port_near
 from crawl_tasks.local.supervisor import Job, Supervisor
 
 START_TIMEOUT_S = 30.0

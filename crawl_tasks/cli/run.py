@@ -12,7 +12,7 @@ from crawl_tasks.cli.exits import Exit
 from crawl_tasks.cli.help_text import examples
 from crawl_tasks.cli.ledger import ledger_line
 from crawl_tasks.cli.local_environment import LocalEnvironment, local_environment
-from crawl_tasks.cli.since_option import SinceOption
+from crawl_tasks.cli.selection_options import SinceOption
 from crawl_tasks.cli.site_removal import without_removed
 from crawl_tasks.cli.sites import checked_sites
 from crawl_tasks.cli.summary import crawl_stats, is_clean, stats_text

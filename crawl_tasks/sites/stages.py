@@ -43,8 +43,8 @@ class Nesting(StrEnum):
 def _fit(fields: dict[str, Rule]) -> dict[str, Rule]:
     """Return the fields, and refuse a rule of another type than the model's field."""
     for name, rule in fields.items():
-        complaint = misfit(name, rule)
-        require(complaint is None, complaint or "")
+        if complaint := misfit(name, rule):
+            raise ValueError(complaint)
     return fields
 
 
@@ -55,14 +55,14 @@ FieldName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
 Fields = Annotated[dict[FieldName, Pattern], AfterValidator(_fit)]
 
 
-def _render_of(value: object) -> object:
-    return ({} if value else None) if isinstance(value, bool) else value
-
-
 SIBLINGS: bool = Field(
     default=False,
     strict=True,
     description="A record goes on in the elements after it, up to the next record: dt and dd, two rows of a table.",
+)
+NESTING: Nesting = Field(
+    default=Nesting.FLAT,
+    description="nested: the enclosing record is the parent; indented: the last one above of smaller depth.",
 )
 ID_OF: tuple[str, ...] = Field(
     default=(), description="Fields that, with its parent, make the id of a comment for which the page shows none."
@@ -96,7 +96,9 @@ class Render(Part):
     )
 
 
-RenderRules = Annotated[Render | None, BeforeValidator(_render_of)]
+RenderRules = Annotated[
+    Render | None, BeforeValidator(lambda value: ({} if value else None) if isinstance(value, bool) else value)
+]
 
 
 class StageSpec(Part):
@@ -221,10 +223,7 @@ class Records(Part):
     record: Pattern = Field(description="Finds the comments.")
     siblings: bool = SIBLINGS
     fields: Fields = Field(description="Name of a field: rule.")
-    nesting: Nesting = Field(
-        default=Nesting.FLAT,
-        description="nested: the enclosing record is the parent; indented: the last one above of smaller depth.",
-    )
+    nesting: Nesting = NESTING
     id_of: tuple[FieldName, ...] = ID_OF
 
     @model_validator(mode="after")
@@ -257,10 +256,7 @@ class CommentSpec(StageSpec):
     )
     record: Pattern | None = Field(default=None, description="Finds the comments.")
     siblings: bool = SIBLINGS
-    nesting: Nesting = Field(
-        default=Nesting.FLAT,
-        description="nested: the enclosing record is the parent; indented: the last one above of smaller depth.",
-    )
+    nesting: Nesting = NESTING
     id_of: tuple[FieldName, ...] = ID_OF
     empty: Pattern | None = Field(
         default=None, description="Found on a page without comments; without it none is an error."
