@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from operator import attrgetter
 from typing import Any
 
 import click
@@ -66,7 +67,7 @@ def command(sites: tuple[str, ...], *, everything: bool, drain: bool, wait: bool
         (frontier.sites.drain if drain else frontier.sites.pause)(name, by)
     store_decisions(settings, cells)
     if wait:
-        wait_until(chosen, _is_empty if drain else _is_quiet, within_s)
+        wait_until(chosen, attrgetter("open" if drain else "leased"), within_s)
     # Counted anew, since sites became quiet while the command waited.
     for counts in count_sites(chosen):
         done = f"drains, {counts.open} open, no new scan" if drain else f"is paused, {counts.leased} being fetched"
@@ -84,23 +85,15 @@ def count_sites(sites: Mapping[str, Frontier]) -> list[RequestCounts]:
     return [counted[name] for name in sites]
 
 
-def wait_until(sites: Mapping[str, Frontier], is_quiet: Callable[[RequestCounts], bool], within_s: float) -> None:
+def wait_until(sites: Mapping[str, Frontier], remaining: Callable[[RequestCounts], int], within_s: float) -> None:
     """Wait until every site is quiet.
 
     Raises:
         CrawlError: a site is not quiet in time.
     """
     deadline = time.monotonic() + within_s
-    while busy := [counts.site for counts in count_sites(sites) if not is_quiet(counts)]:
+    while busy := [counts.site for counts in count_sites(sites) if remaining(counts)]:
         if time.monotonic() > deadline:
             see = f"wait longer with --within, or see: crawl-tasks status {busy[0]}"
             raise CrawlError(f"not quiet after {within_s:g} s: {', '.join(busy)}; {see}")
         time.sleep(LOOK_EVERY_S)
-
-
-def _is_quiet(counts: RequestCounts) -> bool:
-    return counts.leased == 0
-
-
-def _is_empty(counts: RequestCounts) -> bool:
-    return counts.open == 0

@@ -6,7 +6,6 @@ import asyncio
 import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from types import TracebackType
 from typing import Self, TypeVar
 
 from crawl_tasks.demo.access_log import AccessLog, LogEntry
@@ -118,9 +117,7 @@ class DemoServer:
         self.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Stop."""
         self.stop()
 

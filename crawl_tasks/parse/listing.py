@@ -119,7 +119,9 @@ class ListReader:
             children = self._with_echoes(request, document, [table.records[place] for place in kept], posts, children)
         further, more = self._further(request, document, pages, posts)
         title = self._title(where, document) if self._title else None
-        forum = Forum(request.key, None if title is None else str(title), self._forum_address(request))
+        forum = Forum(
+            request.key, None if title is None else str(title), self._context.addresses.of(Stage.LIST, request.key)
+        )
         forums = () if request.key in self._news else (forum,)
         passes: tuple[BoardPass, ...] = ()
         if request.reach.whole and not further and not table.notes:
@@ -225,9 +227,6 @@ class ListReader:
         )
         pattern = pattern._replace(priority=self._context.rank(request, Stage.LIST))
         return [pattern._replace(address=address, page=page) for page, address in found if address is not None], notes
-
-    def _forum_address(self, request: Request) -> str | None:
-        return self._context.addresses.of(Stage.LIST, request.key, 1)
 
     def _fail(self, request: Request, what: str) -> ParseError:
         return ParseError(f"{request.site}: list: {what}; {request.address}")

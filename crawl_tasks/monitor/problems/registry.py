@@ -37,7 +37,8 @@ def find_problems(
         if kind.condition and (window.before or not kind.takes_window)
         for subject, fields in kind.condition(window)
     ]
-    return gravest_first(found)
+    # Those of one severity keep their order, in which causes come first.
+    return sorted(found, key=lambda problem: -problem.severity.rank)
 
 
 def _windows(kind: Kind, snapshot: Snapshot, before: Marks | None) -> list[Window]:
@@ -45,11 +46,6 @@ def _windows(kind: Kind, snapshot: Snapshot, before: Marks | None) -> list[Windo
     if not snapshot.parts or kind.is_of_all_cells:
         return [Window(snapshot, before)]
     return [Window(part, before.cells.get(part.cell) if before else None) for part in snapshot.parts]
-
-
-def gravest_first(problems: Iterable[Problem]) -> list[Problem]:
-    """Return problems by severity. Those of one severity keep their order, in which causes come first."""
-    return sorted(problems, key=lambda problem: -problem.severity.rank)
 
 
 class CurrentProblems:

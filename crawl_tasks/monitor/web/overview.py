@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from html import escape
 
 from crawl_tasks.frontier.histogram import Histogram
@@ -73,26 +73,21 @@ def tiles(snapshot: Snapshot, history: History) -> str:
     fresh = history.freshness()
     workers = " · ".join(f"{name} {snapshot.workers_of(name)}" for name in snapshot.queues if name != "control")
     missing = [stage for stage in Stage if not snapshot.workers_of(stage.value)]
-    return (
-        '<div class="tiles">'
-        + "".join(
-            [
-                tile("boards on time", f"{boards - late} of {boards}", "bad" if late else "good"),
-                tile("pages done", number(snapshot.done)),
-                tile("open", number(snapshot.open)),
-                tile("dead or parked", number(snapshot.given_up), "note" if snapshot.given_up else ""),
-                tile("pages to store", number(snapshot.outbox)),
-                tile("freshness p50 / p95", quantiles(fresh)),
-                tile(workers, counted(len(snapshot.processes), "worker"), "bad" if missing else ""),
-                tile(
-                    "beat", "alive" if snapshot.is_beat_alive else "silent", "good" if snapshot.is_beat_alive else "bad"
-                ),
-                _memory(snapshot),
-                *_rejected(snapshot),
-                *_start_entries(snapshot),
-            ]
-        )
-        + "</div>"
+    beat = ("alive", "good") if snapshot.is_beat_alive else ("silent", "bad")
+    return tiles_of(
+        [
+            tile("boards on time", f"{boards - late} of {boards}", "bad" if late else "good"),
+            tile("pages done", number(snapshot.done)),
+            tile("open", number(snapshot.open)),
+            tile("dead or parked", number(snapshot.given_up), "note" if snapshot.given_up else ""),
+            tile("pages to store", number(snapshot.outbox)),
+            tile("freshness p50 / p95", quantiles(fresh)),
+            tile(workers, counted(len(snapshot.processes), "worker"), "bad" if missing else ""),
+            tile("beat", *beat),
+            _memory(snapshot),
+            *_rejected(snapshot),
+            *_start_entries(snapshot),
+        ]
     )
 
 
@@ -113,6 +108,11 @@ def _start_entries(snapshot: Snapshot) -> list[str]:
         # Most installations have no start entries, and a row of zeros would only take room.
         return []
     return [tile("start entries / refused", f"{number(taken)} / {number(refused)}", "note" if refused else "")]
+
+
+def tiles_of(tiles: Iterable[str]) -> str:
+    """Return a row of tiles."""
+    return f'<div class="tiles">{"".join(tiles)}</div>'
 
 
 def tile(name: str, value: str, colour: str = "") -> str:
