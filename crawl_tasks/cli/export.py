@@ -10,8 +10,8 @@ from typing import Final, Unpack
 
 import click
 
-from crawl_tasks.cli.help_text import examples
 from crawl_tasks.cli.selection_options import RowChoice, selection_of, selection_options
+from crawl_tasks.cli.terminal import examples
 from crawl_tasks.errors import StoreError
 from crawl_tasks.logs import OutageLog, configure_logs
 from crawl_tasks.settings import load_settings

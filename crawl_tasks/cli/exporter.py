@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from crawl_tasks.cli.backend import open_cells
-from crawl_tasks.cli.help_text import examples
+from crawl_tasks.cli.terminal import examples
 from crawl_tasks.errors import ConfigError
 from crawl_tasks.local.signals import Interrupts
 from crawl_tasks.logs import configure_logs

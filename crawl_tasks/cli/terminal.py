@@ -1,0 +1,62 @@
+"""The terminal side of all commands: exit codes, examples in help texts, and foreign text made safe to show.
+
+Foreign text goes without the escape sequences that move the cursor or change the title.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+import unicodedata
+from enum import IntEnum
+from pathlib import Path
+
+import click
+
+from crawl_tasks.logs import for_terminal, hide_passwords
+
+# Unicode categories: control, format (such as right-to-left overrides), surrogate, line and paragraph separator.
+_UNSAFE = frozenset(("Cc", "Cf", "Cs", "Zl", "Zp"))
+
+
+def printable(text: str, most: int = 500) -> str:
+    """Return a text of at most `most` characters, with control and direction characters as escapes."""
+    safe = "".join(_escaped(char) if unicodedata.category(char) in _UNSAFE else char for char in text[:most])
+    return safe + "…" if len(text) > most else safe
+
+
+def echo_json(row: object, indent: int | None = None) -> None:
+    """Print a value as JSON, on a terminal without characters that would steer the terminal."""
+    text = hide_passwords(json.dumps(row, ensure_ascii=False, indent=indent))
+    click.echo(for_terminal(text) if sys.stdout.isatty() else text)
+
+
+def _escaped(char: str) -> str:
+    return char.encode("unicode_escape").decode("ascii")
+
+
+def examples(*lines: str) -> str:
+    """Return an epilog of command lines, each on a line of its own."""
+    # Click wraps the lines of a paragraph anew, unless the paragraph begins with a backspace character.
+    return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
+
+
+def own_name() -> str:
+    """Return the command that starts this program: crawl-tasks if that is on PATH, else the name used for this call."""
+    if shutil.which("crawl-tasks"):
+        return "crawl-tasks"
+    return "python -m crawl_tasks" if Path(sys.argv[0]).name == "__main__.py" else sys.argv[0]
+
+
+class Exit(IntEnum):
+    """The exit codes. The errors of errors.py carry the same numbers."""
+
+    OK = 0
+    FAILURES = 1
+    USAGE = 2
+    BACKEND = 3
+    STANDSTILL = 4
+    # 128 plus the number of the signal, as shells report it: SIGINT 2, SIGTERM 15.
+    INTERRUPTED = 130
+    TERMINATED = 143
