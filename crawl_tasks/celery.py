@@ -51,6 +51,22 @@ class CrawlApp(Celery):
         return True
 
 
+def _transport_options(settings: Settings) -> dict[str, object]:
+    return {
+        "redis_prefix": settings.redis_prefix,
+        "master_name": settings.redis_master,
+        # Only messages of others ever wait in `unacked`, and they are adopted at once.
+        "visibility_timeout": 60,
+        "unacked_restore_throttle": 1,
+        "unacked_mutex_expire": 30,
+        "socket_keepalive": True,
+        # A silent connection is given up 21 s after its last word at most, a silent reply after 10 s.
+        "socket_connect_timeout": 5,
+        "socket_timeout": 10,
+        "health_check_interval": 10,
+    }
+
+
 def build_app(settings: Settings) -> Celery:
     """Return the application of one installation. From now on `redis://` means our transport in this process."""
     # By kombu's own table of names: `broker_transport` would show in every URL, and Flower knows only redis://.
@@ -63,19 +79,7 @@ def build_app(settings: Settings) -> Celery:
     app: Celery = CrawlApp("crawl_tasks", include=modules, set_as_current=False, task_cls=CrawlTask)
     app.conf.update(
         broker_url=settings.cells[0].url,
-        broker_transport_options={
-            "redis_prefix": settings.redis_prefix,
-            "master_name": settings.redis_master,
-            # Only messages of others ever wait in `unacked`, and they are adopted at once.
-            "visibility_timeout": 60,
-            "unacked_restore_throttle": 1,
-            "unacked_mutex_expire": 30,
-            "socket_keepalive": True,
-            # A silent connection is given up 21 s after its last word at most, a silent reply after 10 s.
-            "socket_connect_timeout": 5,
-            "socket_timeout": 10,
-            "health_check_interval": 10,
-        },
+        broker_transport_options=_transport_options(settings),
         broker_connection_retry_on_startup=True,
         # For ever: by default Celery gives up after 100 tries, and a long outage of Redis would end every worker.
         broker_connection_max_retries=None,

@@ -114,9 +114,11 @@ def command(
     with local_environment(settings, progress.say) as here:
         chosen = without_removed(here.cells, chosen, sites)
         names = [site.name for site in chosen]
+        before = 0
         # An export holds only rows that this run added or changed, not the whole past of the sites.
-        with Store(here.settings.database_url) as store:
-            before = store.last_change()
+        if out is not None:
+            with Store(here.settings.database_url) as store:
+                before = store.last_change()
         with StoredCounts(here.settings.database_url, names) as stored:
             code = crawl(here, plan.of(chosen), stored, progress, report)
     if out is not None:

@@ -17,6 +17,7 @@ Build = Callable[[Request, dict[str, str]], HttpRequest]
 Prepare = Callable[[Request, HttpRequest], HttpRequest]
 OnResponse = Callable[[Request, Fetched], Fetched]
 ReadFrom = Callable[[Request, Clock, int], bytes]
+Reads = Callable[[Request, Fetched], bool]
 
 _PRODUCT = re.compile(r"(?:.*?\bcompatible;\s*)?([A-Za-z_][A-Za-z0-9_\-]*)")
 
@@ -25,7 +26,10 @@ _HARMLESS = frozenset({"accept", "accept-language", "dnt", "upgrade-insecure-req
 
 
 class RenderPolicy(NamedTuple):
-    """The terms by which the browser draws a page: schema.py describes them."""
+    """The terms by which the browser draws a page: schema.py describes them.
+
+    `reads` tells whether the rules find something in the document itself. Such a page is not drawn.
+    """
 
     wait_for: str = ""
     quiet_s: float = 0.5
@@ -33,6 +37,7 @@ class RenderPolicy(NamedTuple):
     click_more: str = ""
     response: str = ""
     timezone: str = "UTC"
+    reads: Reads | None = None
 
 
 @dataclass(frozen=True, slots=True)

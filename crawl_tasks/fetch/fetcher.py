@@ -164,8 +164,12 @@ class Fetcher:
         if render is None:
             return self._exchange(request, policy, clock, validator=validator, session=session)
         rendering = self._renderer()
-        # Without the validator: the document may be an unchanged frame around new posts.
-        page, error = self._exchange(request, policy, clock, session=session)
+        # Without the validator: the document may be an unchanged frame around new posts. A drawn page leaves none.
+        page, error = self._exchange(
+            request, policy, clock, validator=validator if render.reads else "", session=session
+        )
+        if render.reads and error is None and (page.is_unchanged or render.reads(request, page)):
+            return page, None
         if error is None:
 
             def send(http: HttpRequest, policy: FetchPolicy, clock: Clock) -> Answer:

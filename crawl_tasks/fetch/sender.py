@@ -87,7 +87,7 @@ class Sender:
             http = http._replace(url=normalize(http.url))
         try:
             there = self._guard.check(http.url, policy, left(clock.deadline, "looking its host up"))
-            self._check_robots(seen, http.url, policy, clock)
+            self._check_robots(seen, http.url, terms)
             if terms.session is not None:
                 http = http._replace(headers=terms.session.headers_with(http))
             raw = self._send(http, policy, clock, terms.limits, there)
@@ -99,15 +99,16 @@ class Sender:
             terms.session.cookies.learn(http.url, raw.headers, time.time())
         return raw
 
-    def _check_robots(self, seen: list[str], url: str, policy: FetchPolicy, clock: Clock) -> None:
+    def _check_robots(self, seen: list[str], url: str, terms: Terms) -> None:
         try:
-            was_fetched = self.robots.check(url, policy, clock)
+            was_fetched = self.robots.check(url, terms.policy, terms.clock)
         except RobotsRefused as error:
             if len(seen) == 1:
                 raise
             raise RedirectRefused(f"{seen[0]} redirects to {seen[-1]}: {error}") from error
-        if was_fetched and len(seen) == 1:  # a later hop would ask for the earlier ones again
-            clock.turn.step_back()
+        # A later hop, or a request of a drawn page to another host, would ask for the earlier ones again.
+        if was_fetched and len(seen) == 1 and origin_of(url) == origin_of(terms.page.address):
+            terms.clock.turn.step_back()
 
     def _ask_robots(self, url: str, policy: FetchPolicy, clock: Clock) -> tuple[int, bytes]:
         """Fetch a robots.txt, whose redirects may lead to any public host (RFC 9309, 2.3.1.2)."""

@@ -246,12 +246,19 @@ class Frontier:
 
     # -- the clockwork -----------------------------------------------------------------------------------
 
-    def tick(self, caller: str, most_sites: int = 20, leader_ms: int = 1500) -> Tick:
-        """Run the upkeep that is due: delays, expired leases, lost messages, releases, calls to the store."""
-        reply = self.scripts.call(Verb.TICK, caller, most_sites, leader_ms)
-        code, wait_ms, expired, lost = ints(reply[:4])
-        names, states = cast("list[bytes]", reply[4::2]), cast("list[int]", reply[5::2])
-        idle = tuple((name.decode(), IdleState(state)) for name, state in zip(names, states, strict=True))
+    def tick(self, caller: str, most_sites: int = 20, leader_ms: int = 1500, times: int = 1) -> Tick:
+        """Run the upkeep that is due: delays, expired leases, lost messages, releases, calls to the store.
+
+        `times` scripts run in one round trip, each for `most_sites`.
+        """
+        replies = self.scripts.repeat(Verb.TICK, times, caller, most_sites, leader_ms)
+        expired, lost = (sum(ints(reply[:4])[place] for reply in replies) for place in (2, 3))
+        idle = tuple(
+            (cast("bytes", name).decode(), IdleState(cast("int", state)))
+            for reply in replies
+            for name, state in zip(reply[4::2], reply[5::2], strict=True)
+        )
+        code, wait_ms, *_ = ints(replies[-1][:4])
         return Tick(code == 0, wait_ms, expired, lost, idle)
 
     def heartbeat(self, name: str, queues: Iterable[str], start_key: str = "") -> int:

@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from enum import StrEnum
 from functools import cache
 from importlib import resources
-from typing import Final
+from typing import Final, cast
 
 import redis
 from hiredis import pack_command
@@ -229,6 +229,17 @@ class Scripts:
                 f"Redis answered {verb} with {type(reply).__name__}, not a list; is something in between?"
             )
         return reply
+
+    def repeat(self, verb: Verb, times: int, *args: str | bytes | int) -> list[list[object]]:
+        """Run a verb several times in one round trip, each as a script of its own, and return the replies.
+
+        Raises:
+            RedisUnreachable, BackendError: as `call`. Some of the scripts may have run.
+        """
+        if times == 1:
+            return [self.call(verb, *args)]
+        with explained(verb):
+            return cast("list[list[object]]", self._ask_all([(*self._heads[verb], *args)] * times))
 
     def read_all(self, subject: str, commands: Sequence[Command]) -> list[object]:
         """Send commands that only read, in few round trips, and return the replies in order.

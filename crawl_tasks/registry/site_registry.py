@@ -7,16 +7,17 @@ import threading
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import cast
 from urllib.parse import urlsplit
 
 from crawl_tasks import __version__
-from crawl_tasks.errors import ConfigError
+from crawl_tasks.errors import ConfigError, PageError, ParseError
 from crawl_tasks.fetch.fetch_policy import FetchPolicy, RenderPolicy
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.retry import RetryPolicy
 from crawl_tasks.items.pipeline import ItemPipeline
-from crawl_tasks.model import Request, Stage
+from crawl_tasks.model import Fetched, Request, Stage
 from crawl_tasks.parse.site_parser import SiteParser, compile_parser
 from crawl_tasks.proxy import Proxy, read_proxy
 from crawl_tasks.registry.login_steps import login_policy
@@ -125,6 +126,7 @@ def compile_site(
     gate = site.gate
     steps += site.items
     headers = site.headers | secret_headers(site, os.environ)
+    parser = compile_parser(site)
     policy = FetchPolicy(
         user_agent=user_agent(site, contact),
         origin=origin_of(site.base),
@@ -144,7 +146,11 @@ def compile_site(
         cookies=site.cookies,
         login=login_policy(site, headers),
         render={
-            stage: RenderPolicy(**render.model_dump(exclude_none=True), timezone=site.timezone)
+            stage: RenderPolicy(
+                **render.model_dump(exclude_none=True, exclude={"auto"}),
+                timezone=site.timezone,
+                reads=partial(_reads, parser) if render.auto else None,
+            )
             for stage, render in site.rendered.items()
         },
     )
@@ -152,7 +158,7 @@ def compile_site(
     pipeline = ItemPipeline(steps, site) if steps else None
     return CompiledSite(
         site,
-        compile_parser(site),
+        parser,
         policy,
         retry,
         Addresses(site),
@@ -160,6 +166,17 @@ def compile_site(
         pipeline,
         _priority_of(site),
     )
+
+
+def _reads(parser: SiteParser, request: Request, page: Fetched) -> bool:
+    """Return whether the rules find something in a page, be it that the page is gone or wants a login."""
+    try:
+        parsed = parser.parse(request, page, 0)
+    except ParseError:
+        return False
+    except PageError:
+        return True
+    return bool(parsed.items.posts or parsed.items.comments or parsed.children)
 
 
 def _priority_of(site: Site) -> Callable[[Request, Request], int] | None:

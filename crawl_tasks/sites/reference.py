@@ -74,7 +74,8 @@ def rewritten(page: str) -> str:
     head, _, rest = page.partition("<!-- presets -->\n")
     _, _, rest = rest.partition("<!-- /presets -->")
     middle = rest.partition("## Reference\n\n")[0]
-    return f"{head}<!-- presets -->\n{preset_table()}\n<!-- /presets -->{middle}## Reference\n\n{reference().strip()}\n"
+    table = f"<!-- presets -->\n\n{preset_table()}\n\n<!-- /presets -->"
+    return f"{head}{table}{middle}## Reference\n\n{reference().strip()}\n"
 
 
 def _section(title: str, model: type[BaseModel]) -> Iterator[str]:

@@ -55,6 +55,10 @@ FieldName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
 Fields = Annotated[dict[FieldName, Pattern], AfterValidator(_fit)]
 
 
+def _render_of(value: object) -> object:
+    return {"auto": True} if value == "auto" else ({} if value else None) if isinstance(value, bool) else value
+
+
 SIBLINGS: bool = Field(
     default=False,
     strict=True,
@@ -70,8 +74,13 @@ ID_OF: tuple[str, ...] = Field(
 
 
 class Render(Part):
-    """How a browser draws a page whose scripts fill it. `render: true` takes the defaults."""
+    """How a browser draws a page whose scripts fill it: `true` takes the defaults, `auto` is `{auto: true}`."""
 
+    auto: bool = Field(
+        default=False,
+        strict=True,
+        description="Draw only the pages in whose own document the rules find nothing.",
+    )
     wait_for: Css | None = Field(
         default=None, description="CSS selector of what must be there first; `.post, .empty` for either of two."
     )
@@ -95,10 +104,13 @@ class Render(Part):
         description="Part of an address that the page's scripts ask for: its answer is read in place of the document.",
     )
 
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        require(not (self.auto and self.response), "auto reads the document, and response another one; leave one out")
+        return self
 
-RenderRules = Annotated[
-    Render | None, BeforeValidator(lambda value: ({} if value else None) if isinstance(value, bool) else value)
-]
+
+RenderRules = Annotated[Render | None, BeforeValidator(_render_of)]
 
 
 class StageSpec(Part):
@@ -120,7 +132,7 @@ class StageSpec(Part):
         default={}, max_length=50, description="Request headers of these pages, above the site's of the same name."
     )
     render: RenderRules = Field(
-        default=None, description="Draw these pages in a browser, as docs/render.md tells: true, or its rules."
+        default=None, description="Draw these pages in a browser, as docs/render.md tells: true, auto, or its rules."
     )
     format: Format = Field(
         default=Format.HTML,

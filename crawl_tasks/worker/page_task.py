@@ -36,7 +36,7 @@ from crawl_tasks.frontier.replies import CommitResult, FailResult, NextPage
 from crawl_tasks.frontier.retry import NO_RETRY, Verdict, judge
 from crawl_tasks.frontier.slot_throttle import NoDelayThrottle, SlotThrottle
 from crawl_tasks.logs import OutageLog, page_at_hand
-from crawl_tasks.model import Comment, Effort, Lease, Parsed, Post, Request, Stage, State
+from crawl_tasks.model import Comment, Effort, Fetched, Lease, Parsed, Post, Request, Stage, State
 from crawl_tasks.registry.site_registry import CompiledSite, SiteRegistry
 from crawl_tasks.sites.addresses import Addresses
 from crawl_tasks.worker.attempt_timer import AttemptTimer, LeasedPage
@@ -161,12 +161,7 @@ class PageTask:
         if (request := site.current(lease.request)) is not lease.request:
             lease = lease._replace(request=request)
             page_at_hand.set(lease)
-        try:
-            page = self._fetch.fetch(lease, site, timer)
-        except NoTurn:  # behind robots.txt, perhaps
-            self._write(lease, timer, lambda: self._apply_crawl_delay(lease, site))
-            raise
-        self._write(lease, timer, lambda: self._apply_crawl_delay(lease, site))
+        page = self._fetched(lease, site, timer)
         # The reason of the earlier attempt may be that this page costs its worker more than a lease, or its life.
         if lease.attempt > 1 and not self._write(lease, timer, lambda: self._frontier.note_parsing(lease)):
             return self._lost()
@@ -217,6 +212,16 @@ class PageTask:
                 },
             )
         return Outcome.DONE
+
+    def _fetched(self, lease: Lease, site: CompiledSite, timer: AttemptTimer) -> Fetched:
+        """Fetch a page, and note the Crawl-delay, also where the page waits for its slot behind robots.txt."""
+        try:
+            page = self._fetch.fetch(lease, site, timer)
+        except NoTurn:
+            self._write(lease, timer, lambda: self._apply_crawl_delay(lease, site))
+            raise
+        self._write(lease, timer, lambda: self._apply_crawl_delay(lease, site))
+        return page
 
     def _write(self, lease: Lease, timer: AttemptTimer, verb: Callable[[], Reply]) -> Reply:
         """Return the reply of a verb that writes a page's result, called again while Redis is away and the lease lasts.
@@ -283,7 +288,8 @@ class PageTask:
                 "delay_ms": verdict.delay_ms if state is State.DELAYED else 0,
             },
         )
-        self._tell_failure(lease, verdict, failed)
+        if verdict.scope is not Scope.NOTHING:  # else the page comes again, as if nobody had taken it
+            self._tell_failure(lease, verdict, failed)
         # Kept for `crawl-tasks try NAME --kept`: the rules can be mended against the very page that they did not read.
         if verdict.says_nothing and timer.page is not None:
             picture = self._fetcher.screenshot(timer.page, lease.request.site)

@@ -9,9 +9,7 @@ Its queue is in memory. Prints the rows stored and the CPU seconds of the proces
 from __future__ import annotations
 
 import asyncio
-import json
 import os
-import sqlite3
 import sys
 from datetime import timedelta
 
@@ -20,37 +18,13 @@ from crawlee.configuration import Configuration
 from crawlee.crawlers import ParselCrawler, ParselCrawlingContext
 from crawlee.storage_clients import MemoryStorageClient
 from parsel import Selector
+from peer_store import TEXT, PeerStore, moment
 
 BASE, DATABASE = sys.argv[1:3]
 BOARDS = range(1, 11)
-TEXT = "div.body *::text, div.body::text"
 
 
-def moment(node: Selector, where: str) -> str | None:
-    return node.css(f"{where} time::attr(datetime)").get() or node.css(f"{where} time::text").get()
-
-
-class Store:
-    def __init__(self) -> None:
-        self.database = sqlite3.connect(DATABASE)
-        for table in ("posts", "comments"):
-            self.database.execute(f"create table {table} (id text primary key, fields text)")
-        self.waiting = 0
-
-    def keep(self, table: str, item: dict[str, object]) -> None:
-        row = (item["id"], json.dumps(item, ensure_ascii=False))
-        self.database.execute(f"insert or replace into {table} values (?, ?)", row)
-        self.waiting += 1
-        if self.waiting % 500 == 0:
-            self.database.commit()
-
-    def close(self) -> None:
-        self.database.commit()
-        counts = [self.database.execute(f"select count(*) from {name}").fetchone()[0] for name in ("posts", "comments")]
-        print(f"{counts[0]} posts, {counts[1]} comments")
-
-
-def read_list(page: Selector, store: Store) -> list[str]:
+def read_list(page: Selector, store: PeerStore) -> list[str]:
     links = []
     for row in page.css("table.threads tr.thread"):
         post = row.attrib["data-post"]
@@ -69,7 +43,7 @@ def read_list(page: Selector, store: Store) -> list[str]:
     return [*links, BASE + following] if following else links
 
 
-def read_post(page: Selector, store: Store) -> list[str]:
+def read_post(page: Selector, store: PeerStore) -> list[str]:
     article = page.css("article.post")
     post = article.attrib["data-post"]
     item = {
@@ -87,7 +61,7 @@ def read_post(page: Selector, store: Store) -> list[str]:
     return [f"{BASE}/comment/{post}/{number}" for number in range(2, pages + 1)]
 
 
-def read_comments(post: str, page: Selector, store: Store) -> None:
+def read_comments(post: str, page: Selector, store: PeerStore) -> None:
     for position, comment in enumerate(page.css("div.comment")):
         item = {
             "id": comment.attrib["data-comment"],
@@ -104,7 +78,7 @@ def read_comments(post: str, page: Selector, store: Store) -> None:
 
 
 async def crawl() -> None:
-    store = Store()
+    store = PeerStore(DATABASE)
     crawler = ParselCrawler(
         concurrency_settings=ConcurrencySettings(desired_concurrency=32, max_concurrency=32, min_concurrency=32),
         respect_robots_txt_file=True,

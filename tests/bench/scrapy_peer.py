@@ -8,24 +8,18 @@ Prints the rows stored and the CPU seconds of the process, imports included.
 
 from __future__ import annotations
 
-import json
 import os
-import sqlite3
 import sys
 from collections.abc import AsyncIterator, Iterator
 from typing import ClassVar
 
 import scrapy
+from peer_store import TEXT, PeerStore, moment
 from scrapy.crawler import CrawlerProcess
 from scrapy.http import Response
 
 BASE, DATABASE = sys.argv[1:3]
 BOARDS = range(1, 11)
-TEXT = "div.body *::text, div.body::text"
-
-
-def moment(node: scrapy.Selector, where: str) -> str | None:
-    return node.css(f"{where} time::attr(datetime)").get() or node.css(f"{where} time::text").get()
 
 
 class Forum(scrapy.Spider):
@@ -102,23 +96,14 @@ class Forum(scrapy.Spider):
 
 class Store:
     def open_spider(self) -> None:
-        self.database = sqlite3.connect(DATABASE)
-        for table in ("posts", "comments"):
-            self.database.execute(f"create table {table} (id text primary key, fields text)")
-        self.waiting = 0
+        self.kept = PeerStore(DATABASE)
 
     def process_item(self, item: dict[str, object]) -> dict[str, object]:
-        row = (item["id"], json.dumps(item, ensure_ascii=False))
-        self.database.execute(f"insert or replace into {item['kind']} values (?, ?)", row)
-        self.waiting += 1
-        if self.waiting % 500 == 0:
-            self.database.commit()
+        self.kept.keep(str(item["kind"]), item)
         return item
 
     def close_spider(self) -> None:
-        self.database.commit()
-        counts = [self.database.execute(f"select count(*) from {name}").fetchone()[0] for name in ("posts", "comments")]
-        print(f"{counts[0]} posts, {counts[1]} comments")
+        self.kept.close()
 
 
 if __name__ == "__main__":

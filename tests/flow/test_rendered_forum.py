@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import datetime
+from html import escape
 
 import psutil
 import pytest
@@ -70,12 +71,12 @@ def is_alive(process: psutil.Process) -> bool:
         return False
 
 
-def kill_in_the_middle(world: World, forum: ScriptForum, name: str, *, kills_browser: bool) -> None:
-    """Start a worker, and kill it while it draws a page, or its browser first; return when no process of it is left."""
+def kill_in_the_middle(world: World, forum: ScriptForum, name: str, *, after: int, kills_browser: bool) -> None:
+    """Start a worker, kill it `after` so many requests, or its browser first, and return when no process is left."""
     worker = psutil.Process(world.worker(name, "render", "-c", "2").pid)
     eventually(lambda: "chrom" in str(worker.children(recursive=True)))
     asked = len(forum.server.paths())
-    eventually(lambda: len(forum.server.paths()) > asked)
+    eventually(lambda: len(forum.server.paths()) > asked + after)
     browser = worker.children(recursive=True)
     if kills_browser:
         for process in browser:
@@ -108,6 +109,31 @@ def test_the_answers_that_pages_ask_for_are_read_as_documents(world: World, foru
     world.crawl()
 
     assert_all_stored(world, forum)
+
+
+def served_page(thread: dict) -> bytes:
+    """Return the page of a thread as a forum sends it that also serves readers without scripts."""
+    said = "<b class=author>{author}</b><time class=created>{created_at}</time><div class=body>{text}</div>"
+    one = {**thread, "text": escape(thread["body"])}
+    shown = f"<h1 class=title>{thread['title']}</h1><article>{said.format(**one)}</article>"
+    return f"{shown}<nav class=pages data-pages=1></nav><script>fetch('/api/boards')</script>".encode()
+
+
+def test_only_pages_that_say_nothing_themselves_are_drawn_with_auto(world: World, forum: ScriptForum) -> None:
+    first = forum.threads["1"]
+    first["comments"] = []
+    forum.server.routes["/post/1"] = page(served_page(first), Content_Type="text/html; charset=utf-8")
+    site = forum.site().replace("render: {wait_for", "render: {auto: true, wait_for")
+    publish_site(world.frontier, parse_site(site, "demo.yaml"), contact=None)
+    world.worker("all", "render,list,detail,store", "-c", "2")
+
+    world.crawl()
+
+    assert_all_stored(world, forum)
+    asked = Counter(forum.server.paths())
+    assert set(asked.values()) == {1}  # the document of a page that is drawn is not fetched again
+    assert "/api/threads/2" in asked
+    assert "/api/boards" not in asked  # for which only the page of thread 1 asks
 
 
 def test_new_finds_the_api_that_pages_ask_for_and_its_file_reads_all_of_it(world: World) -> None:
@@ -150,7 +176,9 @@ def test_workers_and_browsers_killed_again_and_again_lose_nothing_and_leave_no_b
     forum = ScriptForum(threads=2 * KILLS - 3)
     # The pages of a killed worker keep their place in the window until their leases run out.
     patient = forum.site().replace("window: 2", "window: 12")
-    patient = patient.replace("retry_base_s: 0.2", "retry_base_s: 0.2, deadline_s: 10, max_attempts: 100")
+    patient = patient.replace(
+        "retry_base_s: 0.2", "retry_base_s: 0.2, retry_max_s: 1, deadline_s: 10, max_attempts: 100"
+    )
     site = parse_site(patient, "demo.yaml")
     terms = terms_of(site) | {"lease_ms": 12_000}
     world.frontier.sites.publish(site.name, site.version, dump_site(site), terms, board_terms(site))
@@ -158,7 +186,8 @@ def test_workers_and_browsers_killed_again_and_again_lose_nothing_and_leave_no_b
     world.frontier.produce()
 
     for number in range(KILLS):
-        kill_in_the_middle(world, forum, f"render{number}", kills_browser=number % 2 == 1)
+        # Not always in the first page: between the requests of its scripts, or in one of the next.
+        kill_in_the_middle(world, forum, f"render{number}", after=number % 7, kills_browser=number % 2 == 1)
     world.worker("render", "render", "-c", "2")
     while not world.is_idle():
         asked = len(forum.server.paths())

@@ -19,6 +19,7 @@ from crawl_tasks.model import Request, Stage
 from crawl_tasks.schedule.ticker import Ticker
 from tests.chaos.door import Door
 from tests.far import FarServer
+from tests.frontier.by_hand import TERMS, released
 from tests.frontier.small_crawl import RULES, SmallCrawl
 from tests.waiting import eventually
 
@@ -26,6 +27,7 @@ DELAY_S = 0.2
 PAGES = 30
 THREADS = 4
 LOOK_S = 0.005
+SITES = 600
 SETTLING = 20  # what a thread asks when it begins: who it talks to, what it may do, what time it is
 
 
@@ -83,3 +85,40 @@ def test_a_page_asks_redis_a_few_times(asked_at: list[float], far: FarServer, cr
     assert len(asked_at) == PAGES
     assert far.asked <= 4 * PAGES + SETTLING * THREADS  # a lease, a commit, and now and then another turn
     assert int(crawl.client.hget("test:s:demo:stats", "late_slots") or 0) <= 2 * PAGES  # on a busy machine
+
+
+def test_a_far_ticker_serves_many_sites_in_few_round_trips(redis_server: RedisServer, frontier: Frontier) -> None:
+    names = [f"site{number}" for number in range(SITES)]
+    for name in names:
+        frontier.sites.publish(name, "v1", "{}", TERMS, [])
+        frontier.admit(name, [Request(name, Stage.POST, "1", "http://forum.test/1")])
+    frontier.client.zadd("test:due", dict.fromkeys(names, 0))
+
+    with FarServer(redis_server.port, 25) as far, open_client(f"redis://127.0.0.1:{far.port}/0", "") as client:
+        ticker = Ticker(Frontier(client, "test"))
+        ticker.start()
+        eventually(lambda: not frontier.client.zcount("test:due", 0, 1))
+        asked = far.asked
+        ticker.stop()
+
+    assert asked < SITES / 20  # what single ticks would need
+
+
+def test_a_ticker_goes_on_after_a_bug(frontier: Frontier) -> None:
+    frontier.sites.publish("demo", "v1", "{}", TERMS | {"lease_ms": 1, "max_attempts": 1}, [])
+    frontier.admit("demo", [Request("demo", Stage.POST, "1", "http://forum.test/1")])
+    told: list[str] = []
+
+    def crash(site: str, _: object) -> None:
+        told.append(site)
+        raise ZeroDivisionError
+
+    ticker = Ticker(frontier, on_idle=crash)
+    frontier.lease("demo", released(frontier.client)[0])
+    ticker.start()
+    eventually(lambda: told)
+    frontier.admit("demo", [Request("demo", Stage.POST, "2", "http://forum.test/2")])
+    frontier.lease("demo", released(frontier.client)[0])
+
+    eventually(lambda: len(told) == 2)
+    ticker.stop()

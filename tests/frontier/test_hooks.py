@@ -16,6 +16,7 @@ from crawl_tasks.frontier.cells import Cells
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.frontier.replies import IdleState
+from crawl_tasks.model import Request, Stage
 from crawl_tasks.model.own_counters import MOST_NAMES, count, put_back, take_counted
 from crawl_tasks.monitor.problems.registry import find_problems
 from crawl_tasks.monitor.problems.window import marks_of
@@ -136,6 +137,25 @@ def test_the_crawl_ends_with_a_last_page_that_fails_when_all_others_are_stored(
         eventually(lambda: len(ends(hook_functions.told)) == 3)
 
     assert ends(hook_functions.told) == [("idle", "demo"), ("idle", "demo"), ("ended", "demo", "idle")]
+
+
+def test_a_page_that_waits_behind_robots_txt_has_not_failed(crawl: SmallCrawl, client: redis.Redis) -> None:
+    rules = RULES.replace("robots: false\n", "").replace("delay_s: 0,", "delay_s: 20,")
+    crawl.publish(f"boards: []\n{hooks('page_failed')}", rules=rules)
+    crawl.forum.pages["/post/12"] = "<h1>no body</h1>"
+    crawl.frontier.admit("demo", [Request("demo", Stage.POST, "12", f"{crawl.forum.url}/post/12")])
+
+    crawl.work()
+    [entry] = client.zrange("test:s:demo:delayed", 0, -1)
+    client.zadd("test:s:demo:delayed", {entry: 0})
+    client.hset("test:s:demo", "next_at", crawl.frontier.clock_ms())
+    client.zadd("test:due", {"demo": 0})
+    crawl.frontier.tick("me")
+    crawl.work()
+    eventually(lambda: hook_functions.told)
+
+    assert crawl.forum.asked == ["/robots.txt", "/post/12"]
+    assert hook_functions.told == [("failed", "demo", "12", "parse", "parked")]
 
 
 def test_an_expired_lease_that_leaves_a_site_idle_is_told_by_the_process_that_ticks(

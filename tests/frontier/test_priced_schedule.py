@@ -242,6 +242,21 @@ def test_scans_that_come_late_lower_the_share_that_is_expected_in_time(
     assert state.gap_s == pytest.approx(75, abs=1)
 
 
+def test_an_older_worker_beside_reads_what_was_learned(frontier: Frontier, client: redis.Redis, watch: Watch) -> None:
+    watch(*boards(1), freshness=f"60 {GOAL_H}")
+    scan_all(frontier, client, {"1": [30] * 20})
+
+    rate = float(client.hget("test:s:demo:board:1", "history").split()[4])
+    words = [len(client.hget("test:s:demo:board:1", name).split()) for name in ("history", "pace")]
+    client.hdel("test:s:demo:board:1", "expected")  # which an older worker does not write
+    [state] = Inspector(frontier).boards("demo")
+
+    assert words == [6, 2]  # any other number reads as nothing there
+    assert state.expected_h == state.rate_h == pytest.approx(rate)
+    scan_all(frontier, client, {"1": [30] * 20})
+    assert Inspector(frontier).boards("demo")[0].expected_h > 0
+
+
 def test_hours_of_day_count_from_the_second_day_on(frontier: Frontier, client: redis.Redis, watch: Watch) -> None:
     ages = [60 * number for number in range(1, 21)]
     watch(*boards(1), freshness=f"60 {GOAL_H}")

@@ -184,6 +184,9 @@ class Turns:
     def confirm(self) -> None:
         self.confirmed += 1
 
+    def step_back(self) -> None:
+        raise NoTurn("the next slot is far")
+
     def sent(self, at: float) -> None:
         pass
 
@@ -197,6 +200,19 @@ def test_each_request_of_a_page_takes_a_slot_of_the_site(draw: Draw, forum: Host
     assert told(drawn) == ["read"]
     assert (turns.begun, turns.confirmed) == (3, 3)
     assert sorted(forum.paths()) == ["/", "/1", "/2"]
+
+
+def test_the_robots_txt_of_another_host_puts_no_drawn_page_off(
+    draw: Draw, forum: HostileServer, canary: HostileServer
+) -> None:
+    hosts = {"private_hosts": frozenset({forum.place, canary.place}), "robots": True}
+    draw("", **hosts)  # from now on the forum's own robots.txt is known
+
+    drawn = draw(f"fetch('{canary.base}/1').then(() => tell('read'))", turn=Turns(), **hosts)
+
+    assert told(drawn) == ["read"]
+    assert [visit.target for visit in canary.visits] == ["/robots.txt", "/1"]
+    assert forum.paths() == ["/", "/"]
 
 
 def test_pictures_media_and_fonts_are_not_asked_for(draw: Draw, forum: HostileServer) -> None:

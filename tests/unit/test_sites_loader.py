@@ -324,6 +324,14 @@ def test_a_plain_scalar_is_read_as_yaml_1_2_has_it(text: str, value: object) -> 
     assert (tree["a"], type(tree["a"])) == (value, type(value))
 
 
+def test_auto_is_a_short_form_and_goes_with_no_answer_of_a_script() -> None:
+    site = parse_site(f"{GOOD}render: auto\n", "forum.yaml")
+
+    assert all(render.auto for render in site.rendered.values())
+    with pytest.raises(SiteError, match="auto reads the document"):
+        parse_site(f"{GOOD}render: {{auto: true, response: /api/}}\n", "forum.yaml")
+
+
 def test_render_of_the_site_is_for_all_stages_that_have_none_of_their_own() -> None:
     own = GOOD.replace("  pages: .pages", "  pages: .pages\n  render: {wait_for: .body}")
 

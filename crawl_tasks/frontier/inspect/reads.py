@@ -20,7 +20,10 @@ PRIORITY_STEPS = (3, 6, 9)
 """The priority steps of kombu, each with a list. Step 0 has the queue's own name."""
 
 _CHUNK = 200
-_BOARD_FIELDS = ["scanned_at", "open", "interval_ms", "min_ms", "max_ms", "fixed_ms", "ages", "held", "history", "pace"]
+_BOARD_FIELDS = [
+    *("scanned_at", "open", "interval_ms", "min_ms", "max_ms", "fixed_ms"),
+    *("ages", "held", "history", "expected", "pace"),
+]
 _MOST_PROCESSES = 1000
 _MOST_FORGOTTEN = 1000
 NO_AGES = unpacked(AGES_S, "")
@@ -192,9 +195,9 @@ def read_boards(scripts: Scripts, site: str) -> list[BoardState]:
 
 
 def _board_state(board: str, due: str, *fields: str) -> BoardState:
-    *times, ages, held, history, pace = fields
+    *times, ages, held, history, expected, pace = fields
     scanned, open_pages, interval, least, most, fixed = (int(float(value or 0)) for value in times)
-    rates = [*map(float, history.split()[4:])] or [0.0]  # rate, interval, expected rate: scan.lua
+    rate = history.split()[4] if history else "0"  # scan.lua
     return BoardState(
         board,
         int(float(due or 0)),
@@ -206,8 +209,8 @@ def _board_state(board: str, due: str, *fields: str) -> BoardState:
         fixed_ms=fixed,
         is_held=bool(held),
         ages=unpacked(AGES_S, ages) if ages else NO_AGES,
-        rate_h=rates[0],
-        expected_h=rates[2] if len(rates) > 2 else rates[0],
+        rate_h=float(rate),
+        expected_h=float(expected or rate),
         lag_s=float(pace.split()[0]) * 3600 if pace else 0.0,
     )
 

@@ -3,9 +3,10 @@
 -- A site with the priced policy has a budget. `freshness` is described in news.lua.
 -- `pulse` holds "<price> <items> <hours> <rate> <rate found in time>": the site's price, and sums over its boards' histories.
 -- Its rates are those until the next scans.
--- `busy` holds the items of each hour of day, and the hour since which they are counted. `scan_at` is the time from which the budget allows one more list request, ms.
--- A board's `history` holds "<items> <hours> <heat> <at> <rate> <interval> <expected rate>", in hours, and `pace`
--- "<lag in hours> <cost>". An older version wrote no seventh value.
+-- `busy` holds the items of each hour of day, and the hour since which they are counted. `scan_at` is the time from which the
+-- budget allows one more list request, ms.
+-- A board's `history` holds "<items> <hours> <heat> <at> <rate> <interval>", in hours, `expected` the items an hour until the next
+-- scan, and `pace` "<lag in hours> <cost>". An older worker, which may run beside, knows no `expected`.
 -- `by_due` orders the boards of such a site by due time, for scans ahead of time. It may name boards that have left, or hold
 -- times that a person has changed since. `boards` alone says which boards are due.
 -- EXPORTS: new_scan read_pulse write_pulse uniform_interval recount_pulse meets_goal note_item plan_scan
@@ -30,12 +31,12 @@ function write_pulse(site, pulse)
     string.format('%.6g %.10g %.10g %.10g %.10g', pulse.price, pulse.items, pulse.hours, pulse.rate, pulse.met))
 end
 
-local function read_history(text, pace)
-  local items, hours, heat, at, rate, interval, expected =
-    string.match(text or '', '^(%S+) (%S+) (%S+) (%S+) (%S+) (%S+) ?(%S*)$')
+local function read_history(text, pace, expected)
+  local items, hours, heat, at, rate, interval = string.match(text or '', '^(%S+) (%S+) (%S+) (%S+) (%S+) (%S+)$')
   local lag, cost = string.match(pace or '', '^(%S+) (%S+)$')
   return {items = tonumber(items or 0), hours = tonumber(hours or 0), heat = tonumber(heat or 0), at = tonumber(at or 0),
-    rate = tonumber(rate or 0), interval = tonumber(interval or 1), expected = tonumber(expected) or tonumber(rate or 0), lag = tonumber(lag or 0), cost = tonumber(cost or 1)}
+    rate = tonumber(rate or 0), interval = tonumber(interval or 1), expected = tonumber(expected or rate or 0),
+    lag = tonumber(lag or 0), cost = tonumber(cost or 1)}
 end
 
 -- Return the hours in which all boards of a site would be scanned once, at an equal share of the budget.
@@ -64,8 +65,8 @@ function recount_pulse(site, cursor, sums, most)
   local pulse = {items = tonumber(items or 0), hours = tonumber(hours or 0), rate = tonumber(rate or 0), met = tonumber(met or 0)}
   local page = redis.call('SSCAN', site.key .. ':boards', cursor, 'COUNT', most)
   for _, id in ipairs(page[2]) do
-    local v = redis.call('HMGET', board_key(site, id), 'history', 'pace')
-    if v[1] then add_to_pulse(site, id, pulse, read_history(v[1], v[2]), goal, 1) end
+    local v = redis.call('HMGET', board_key(site, id), 'history', 'pace', 'expected')
+    if v[1] then add_to_pulse(site, id, pulse, read_history(v[1], v[2], v[3]), goal, 1) end
   end
   if page[1] == '0' then
     pulse.price = read_pulse(site, uniform_interval(site, requests)).price
@@ -123,7 +124,7 @@ end
 -- Return a board's next interval by the priced policy, ms.
 local function priced_interval(site, id, key, text, least, most, seen, now)
   local requests, goal = budget_of(site)
-  local uniform, before = uniform_interval(site, requests), read_history(text, seen.pace)
+  local uniform, before = uniform_interval(site, requests), read_history(text, seen.pace, seen.expected)
   local pulse = read_pulse(site, uniform)
   local terms = {least = least / HOUR, most = math.min(most / HOUR, MOST_GAP * uniform), busy = count_busy(site, seen, now / HOUR)}
   local after = observe(before, seen.scan, terms, now / HOUR)
@@ -142,8 +143,8 @@ local function priced_interval(site, id, key, text, least, most, seen, now)
   -- A goal that is met with room to spare: the price rises, and requests are spared.
   if goal > 0 and pulse.met >= 0.98 * pulse.rate then pulse.price = moved_price(pulse.price, uniform * requests, 1, 16) end
   write_pulse(site, pulse)
-  redis.call('HSET', key, 'pace', string.format('%.3g %.3g', pace.lag, pace.cost), 'history', string.format(
-    '%.5g %.5g %.5g %.10g %.5g %.5g %.5g', after.items, after.hours, after.heat, after.at, after.rate, after.interval, after.expected))
+  redis.call('HSET', key, 'pace', string.format('%.3g %.3g', pace.lag, pace.cost), 'expected', string.format('%.5g', after.expected),
+    'history', string.format('%.5g %.5g %.5g %.10g %.5g %.5g', after.items, after.hours, after.heat, after.at, after.rate, after.interval))
   return math.max(least, math.min(most, math.floor(after.interval * HOUR + 0.5)))
 end
 
@@ -237,11 +238,11 @@ function close_scan(site, payload, level, fresh, now, seen)
   if site.freshness ~= '' then gather_items(key, seen, open <= 0) end
   if seen.pinged then note_pinged(site, seen, now) end
   if open > 0 then return end
-  local v = redis.call('HMGET', key, 'interval_ms', 'min_ms', 'max_ms', 'fresh', 'started_at', 'history', 'ping', 'pace')
+  local v = redis.call('HMGET', key, 'interval_ms', 'min_ms', 'max_ms', 'fresh', 'started_at', 'history', 'ping', 'pace', 'expected')
   local id, interval, least, most = cjson.decode(payload)[1], nil, tonumber(v[2]), tonumber(v[3])
   local started = tonumber(v[5] or now)
   if site.freshness ~= '' then
-    seen.pace, seen.reading = v[8], (now - started) / HOUR
+    seen.pace, seen.expected, seen.reading = v[8], v[9], (now - started) / HOUR
     if is_news(site, id) then take_pinged(site, seen, tonumber(v[1])) end
     if seen.is_unchanged then refund_scan(site) end
     interval = priced_interval(site, id, key, v[6], least, most, seen, now)

@@ -72,7 +72,8 @@ end
 -- request is marked (half a millisecond in its score) the first time, and counts as lost the second time.
 local function return_lost(site, stage)
   local key = site.key .. ':released:' .. stage
-  if redis.call('ZCARD', key) == 0 then return 0 end
+  local first = redis.call('ZRANGE', key, 0, 0, 'WITHSCORES')
+  if not first[2] or tonumber(first[2]) > now - GRACE then return 0 end
   local oldest = oldest_hint(queue_of(site, stage))
   local before = math.min(now - GRACE, (oldest or math.huge) - 1)
   local missing = redis.call('ZRANGE', key, '-inf', before, 'BYSCORE', 'LIMIT', 0, AT_ONCE, 'WITHSCORES')
