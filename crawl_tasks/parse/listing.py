@@ -30,8 +30,7 @@ from crawl_tasks.parse.rules.table import Table, TableReader
 from crawl_tasks.parse.values.dates import is_stable
 from crawl_tasks.sites.addresses import Target
 from crawl_tasks.sites.board import BoardKind
-from crawl_tasks.sites.field_rules import As, NamedRule, Plain, Rule
-from crawl_tasks.sites.fields import POST_FIELDS, extra_fields, kind_of
+from crawl_tasks.sites.field_rules import POST_FIELDS, As, NamedRule, Plain, Rule, extra_fields, kind_of
 from crawl_tasks.sites.stages import ListSpec, Walk
 from crawl_tasks.sites.template import Template
 

@@ -9,8 +9,7 @@ from typing import Annotated, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, model_validator
 
-from crawl_tasks.sites.field_rules import Css, Part, Pattern, Regex, Rule, Sign, one_is_a_list, require
-from crawl_tasks.sites.fields import misfit
+from crawl_tasks.sites.field_rules import Css, Part, Pattern, Regex, Rule, Sign, misfit, one_is_a_list, require
 from crawl_tasks.sites.request_body import Body
 from crawl_tasks.sites.request_headers import Headers
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from crawl_tasks.monitor.decisions import decided, is_withdrawn, publisher_of
 from crawl_tasks.monitor.freshness import HIDDEN_SHARE
 from crawl_tasks.monitor.humanize import duration
 from crawl_tasks.monitor.problems.kinds import Condition, Fields
@@ -229,16 +228,16 @@ def links_capped(site: SiteSnapshot) -> Fields | None:
 
 def draining(site: SiteSnapshot) -> Fields | None:
     """Return who decided, where a site finishes its open requests and begins no scan."""
-    return {"decided": decided(site)} if site.is_draining else None
+    return {"decided": site.decided} if site.is_draining else None
 
 
 def withdrawn(site: SiteSnapshot) -> Fields | None:
     """Return the directory that published a site and has no file of it any more."""
-    return {"publisher": publisher_of(site)} if is_withdrawn(site) else None
+    return {"publisher": site.publisher} if site.is_withdrawn else None
 
 
 def paused(window: Window) -> Iterator[tuple[str, Fields]]:
     """Return the sites that an operator has paused."""
     for site in window.snapshot.sites:
         if site.is_paused:
-            yield site.name, {"decided": decided(site)}
+            yield site.name, {"decided": site.decided}
