@@ -1,7 +1,11 @@
-"""`crawl-tasks demo`: a crawl of the demo forum, and the comparison of the result with the ground truth."""
+"""`crawl-tasks demo`: a crawl of the demo forum, and the comparison of the result with the ground truth.
+
+The state between runs is its own. A reset touches nothing of other crawls.
+"""
 
 from __future__ import annotations
 
+import json
 import shutil
 import sys
 from pathlib import Path
@@ -11,7 +15,7 @@ import click
 from crawl_tasks.cli.backend import open_cells
 from crawl_tasks.cli.crawl import Finish, Plan, Start, StoredCounts, begin, start_processes, watch
 from crawl_tasks.cli.demo_forum import ForumFiles, start_forum
-from crawl_tasks.cli.demo_report import DemoReport, asked_pages, report_row, report_text, write_json
+from crawl_tasks.cli.demo_report import DemoReport, asked_pages, report_row, report_text
 from crawl_tasks.cli.local_environment import LocalEnvironment, is_redis_configured, local_environment
 from crawl_tasks.cli.run import PROCESSES
 from crawl_tasks.cli.summary import crawl_stats
@@ -156,7 +160,7 @@ def command(
         report = _crawl(here, plan, stored, progress, mutate=mutate, latency_ms=latency_ms)
     click.echo(report_text(report))
     if report_file is not None:
-        write_json(report_file, report_row(report))
+        write_report(report_file, json.dumps(report_row(report), ensure_ascii=False, indent=2) + "\n")
     ctx.exit(report.exit_code)
 
 

@@ -30,7 +30,7 @@ from crawl_tasks.discovery.site_check import SiteCheck
 from crawl_tasks.discovery.start_page import discover
 from crawl_tasks.discovery.yaml_rules import settled
 from crawl_tasks.errors import ConfigError, CrawlError
-from crawl_tasks.fetch.ip_ranges import is_public
+from crawl_tasks.fetch.address_guard import is_public
 from crawl_tasks.fetch.resolver import Resolver
 from crawl_tasks.registry.site_registry import compile_site
 from crawl_tasks.settings import Settings, load_settings

@@ -1,4 +1,4 @@
-"""Pinned connections: urllib3 connections to checked addresses only, under the watchdog."""
+"""Pinned connections: urllib3 connections to checked addresses only, under the watchdog, strict about HTTP."""
 
 from __future__ import annotations
 
