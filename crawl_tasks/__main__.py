@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from crawl_tasks.cli.terminal import Exit
+from crawl_tasks.cli.exits import Exit
 
 
 def main() -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import click
 
 from crawl_tasks.bench.measure import bench
-from crawl_tasks.cli.terminal import Exit, examples
+from crawl_tasks.cli.exits import Exit
+from crawl_tasks.cli.terminal import examples
 
 
 @click.command(epilog=examples("crawl-tasks bench", "crawl-tasks bench --client curl --processes 1 --together"))

@@ -16,10 +16,11 @@ from crawl_tasks.cli.backend import open_cells
 from crawl_tasks.cli.crawl import Finish, Plan, Start, StoredCounts, begin, start_processes, watch
 from crawl_tasks.cli.demo_forum import ForumFiles, start_forum
 from crawl_tasks.cli.demo_report import DemoReport, asked_pages, report_row, report_text
+from crawl_tasks.cli.exits import Exit
 from crawl_tasks.cli.local_environment import LocalEnvironment, is_redis_configured, local_environment
 from crawl_tasks.cli.run import PROCESSES
 from crawl_tasks.cli.summary import crawl_stats
-from crawl_tasks.cli.terminal import Exit, examples
+from crawl_tasks.cli.terminal import examples
 from crawl_tasks.demo import SITE_FILE
 from crawl_tasks.errors import ConfigError
 from crawl_tasks.local.compare import compare_with_truth

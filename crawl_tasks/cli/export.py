@@ -113,17 +113,17 @@ def _check_options(out: str, *, is_feed: bool, follow: bool, partition: bool, ve
 def _export_feed(
     store: Store, out: str, selection: RowSelection, form: OutputFormat, *, after: int, follow: bool, force: bool
 ) -> None:
-    """Write the change feed."""
-    feed = _Feed(follow=follow)
+    """Write the change pause."""
+    pause = _Pause(follow=follow)
     last = export_changes(
-        store, out, selection, form, after=after, goes_on=feed.goes_on, outlasts=feed.outlasts, overwrite=force
+        store, out, selection, form, after=after, goes_on=pause.goes_on, outlasts=pause.outlasts, overwrite=force
     )
     # --follow ends by Ctrl-C, or because the reader has closed the pipe: nobody is there to read a sum.
     if not follow:
         click.echo(f"up to change {last}", err=True)
 
 
-class _Feed:
+class _Pause:
     """The pauses of --follow: between two queries, and while the database is away, which is logged."""
 
     def __init__(self, *, follow: bool) -> None:

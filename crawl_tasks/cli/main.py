@@ -17,7 +17,8 @@ from typing import NoReturn
 import click
 
 from crawl_tasks import __version__
-from crawl_tasks.cli.terminal import Exit, examples
+from crawl_tasks.cli.exits import Exit
+from crawl_tasks.cli.terminal import examples
 from crawl_tasks.errors import ConfigError, CrawlError
 from crawl_tasks.local.signals import Terminated
 from crawl_tasks.logs import hide_passwords

@@ -19,8 +19,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from crawl_tasks import __version__
+from crawl_tasks.cli.exits import Exit
 from crawl_tasks.cli.one_page import one_fetcher
-from crawl_tasks.cli.terminal import Exit, examples, printable
+from crawl_tasks.cli.terminal import examples, printable
 from crawl_tasks.discovery.checks import check_trials
 from crawl_tasks.discovery.dry_run import missing_in, thin_fields, try_site
 from crawl_tasks.discovery.findings import Findings, site_file

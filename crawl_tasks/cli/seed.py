@@ -10,8 +10,9 @@ from typing import TextIO
 import click
 
 from crawl_tasks.cli.backend import open_cells
+from crawl_tasks.cli.exits import Exit
 from crawl_tasks.cli.selection_options import SinceOption
-from crawl_tasks.cli.terminal import Exit, examples, printable
+from crawl_tasks.cli.terminal import examples, printable
 from crawl_tasks.errors import ConfigError, FetchError, SiteError
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.model import FULL_REACH, Priority, Reach, Request, Stage

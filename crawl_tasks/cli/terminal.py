@@ -1,4 +1,4 @@
-"""The terminal side of all commands: exit codes, examples in help texts, and foreign text made safe to show.
+"""The terminal side of all commands: examples in help texts, and foreign text made safe to show.
 
 Foreign text goes without the escape sequences that move the cursor or change the title.
 """
@@ -9,7 +9,6 @@ import json
 import shutil
 import sys
 import unicodedata
-from enum import IntEnum
 from pathlib import Path
 
 import click
@@ -47,16 +46,3 @@ def own_name() -> str:
     if shutil.which("crawl-tasks"):
         return "crawl-tasks"
     return "python -m crawl_tasks" if Path(sys.argv[0]).name == "__main__.py" else sys.argv[0]
-
-
-class Exit(IntEnum):
-    """The exit codes. The errors of errors.py carry the same numbers."""
-
-    OK = 0
-    FAILURES = 1
-    USAGE = 2
-    BACKEND = 3
-    STANDSTILL = 4
-    # 128 plus the number of the signal, as shells report it: SIGINT 2, SIGTERM 15.
-    INTERRUPTED = 130
-    TERMINATED = 143

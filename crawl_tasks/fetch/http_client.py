@@ -30,7 +30,7 @@ class Limits(NamedTuple):
         return self.wire_bytes if 200 <= status < 300 else min(DRAIN_BYTES, self.wire_bytes)
 
 
-class OutgoingRequest(NamedTuple):
+class ClientRequest(NamedTuple):
     """A request with the terms of sending. A `body` makes the request a POST.
 
     The `url` is normalised, the `headers` are all besides Host. `deadline` is the moment of `time.monotonic` by which
@@ -61,7 +61,7 @@ class RawResponse(NamedTuple):
 class Client(Protocol):
     """Sends one request. Thread-safe. Belongs to the process that made the client."""
 
-    def send(self, sent: OutgoingRequest) -> RawResponse:
+    def send(self, sent: ClientRequest) -> RawResponse:
         """Send a request to one of the addresses of the destination and read the whole response.
 
         Raises:

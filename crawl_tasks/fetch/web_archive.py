@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Final
 
 from crawl_tasks.errors import ArchiveFailed
-from crawl_tasks.fetch.http_client import Client, OutgoingRequest, RawResponse
+from crawl_tasks.fetch.http_client import Client, ClientRequest, RawResponse
 from crawl_tasks.fetch.warc_records import GZIP, KnownBody, RequestResponse, WarcRecords
 
 OPEN: Final = ".open"  # behind `.warc.gz` of a file that is not complete
@@ -49,7 +49,7 @@ class ClientRecords:
         finally:
             del self._of_thread.exchanges
 
-    def send(self, sent: OutgoingRequest) -> RawResponse:
+    def send(self, sent: ClientRequest) -> RawResponse:
         """Send a request. See `Client.send`."""
         raw = self._client.send(sent)
         exchanges: list[RequestResponse] | None = getattr(self._of_thread, "exchanges", None)

@@ -40,7 +40,7 @@ from crawl_tasks.sites.field_rules import Part, require
 from crawl_tasks.sites.item_steps import Step
 from crawl_tasks.sites.request_headers import Headers, SecretHeaders
 from crawl_tasks.sites.site_login import SiteLogin
-from crawl_tasks.sites.site_values import (
+from crawl_tasks.sites.site_terms import (
     BaseAddress,
     Charset,
     Hosts,

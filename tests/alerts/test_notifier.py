@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import redis
 
-from crawl_tasks.cli.terminal import Exit
+from crawl_tasks.cli.exits import Exit
 from crawl_tasks.errors import RedisUnreachable
 from crawl_tasks.frontier.admin.alert_state import AlertState
 from crawl_tasks.frontier.frontier import Frontier

@@ -18,8 +18,8 @@ from pathlib import Path
 import click
 import pytest
 
+from crawl_tasks.cli.exits import Exit
 from crawl_tasks.cli.main import cli
-from crawl_tasks.cli.terminal import Exit
 from crawl_tasks.frontier.retry import Verdict
 from crawl_tasks.local.redis_server import RedisServer
 from crawl_tasks.model import State

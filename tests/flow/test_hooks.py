@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from crawl_tasks.cli.terminal import Exit
+from crawl_tasks.cli.exits import Exit
 from tests.flow import noting_hooks
 from tests.flow.test_standstill import run
 from tests.flow.world import World

@@ -13,7 +13,7 @@ from html import escape
 import psutil
 import pytest
 
-from crawl_tasks.cli.terminal import Exit
+from crawl_tasks.cli.exits import Exit
 from crawl_tasks.fetch.browser import missing
 from crawl_tasks.model import Stage
 from crawl_tasks.registry.site_publisher import board_terms, publish_site, terms_of

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 
-from crawl_tasks.cli.terminal import Exit
+from crawl_tasks.cli.exits import Exit
 from tests.flow.world import ROOT, SITE, World
 from tests.waiting import PATIENCE_S, eventually
 

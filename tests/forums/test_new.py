@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from crawl_tasks.cli.terminal import Exit
+from crawl_tasks.cli.exits import Exit
 from crawl_tasks.sites.loader import load_site
 from crawl_tasks.sites.presets import load_engine
 from tests.forums.recorded import FORUMS, RECORDINGS, Recording, replayed

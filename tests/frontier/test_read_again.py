@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from crawl_tasks.cli.terminal import Exit
+from crawl_tasks.cli.exits import Exit
 from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.local.redis_server import RedisServer
 from crawl_tasks.store.queries import readers

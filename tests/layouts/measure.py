@@ -9,8 +9,8 @@ from enum import StrEnum
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from crawl_tasks.cli.exits import Exit
 from crawl_tasks.cli.one_page import one_fetcher
-from crawl_tasks.cli.terminal import Exit
 from crawl_tasks.errors import CrawlError
 from crawl_tasks.fetch.fetcher import Fetcher
 from crawl_tasks.model import Comment, Post, Request, Stage

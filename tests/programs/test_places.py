@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from crawl_tasks.cli.terminal import Exit
+from crawl_tasks.cli.exits import Exit
 from crawl_tasks.sites.loader import load_site
 from tests.programs.content import small_forum
 from tests.programs.flarum import SHELL

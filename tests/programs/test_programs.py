@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import redis
 
-from crawl_tasks.cli.terminal import Exit
+from crawl_tasks.cli.exits import Exit
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.model import Items, Post
 from crawl_tasks.registry.site_publisher import publish_site

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import redis
 
-from crawl_tasks.cli.terminal import Exit
+from crawl_tasks.cli.exits import Exit
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.registry.site_publisher import publish_site
 from crawl_tasks.sites.crawl_policy import Gate

@@ -8,7 +8,7 @@ import pytest
 import redis
 from click.testing import Result
 
-from crawl_tasks.cli.terminal import Exit
+from crawl_tasks.cli.exits import Exit
 from crawl_tasks.local.redis_server import RedisServer
 from tests.unit.command_line import Command, run, site_text, write_site
 

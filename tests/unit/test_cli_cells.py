@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
-from crawl_tasks.cli.terminal import Exit
+from crawl_tasks.cli.exits import Exit
 from crawl_tasks.errors import SettingsError
 from crawl_tasks.frontier.admin.transfer import SiteTransfer
 from crawl_tasks.frontier.cells import Cells, home_of

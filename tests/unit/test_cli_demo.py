@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import redis
 
-from crawl_tasks.cli.terminal import Exit
+from crawl_tasks.cli.exits import Exit
 from crawl_tasks.local.redis_server import RedisServer
 from crawl_tasks.model import Items, Post
 from crawl_tasks.store.upsert import Store

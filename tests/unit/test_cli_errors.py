@@ -13,8 +13,8 @@ import pytest
 import redis
 
 from crawl_tasks import __version__
+from crawl_tasks.cli.exits import Exit
 from crawl_tasks.cli.main import COMMANDS, OLD_COMMANDS, cli
-from crawl_tasks.cli.terminal import Exit
 from crawl_tasks.local.redis_server import RedisServer
 from crawl_tasks.logs import hide_passwords
 from tests.unit.command_line import run, site_text, write_site

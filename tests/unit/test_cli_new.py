@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from crawl_tasks.cli.terminal import Exit
+from crawl_tasks.cli.exits import Exit
 from crawl_tasks.fetch.browser import missing
 from crawl_tasks.model import Stage
 from crawl_tasks.sites.loader import load_site

@@ -9,8 +9,8 @@ import pytest
 import redis
 from click.testing import Result
 
+from crawl_tasks.cli.exits import Exit
 from crawl_tasks.cli.only_sites import OnlySites
-from crawl_tasks.cli.terminal import Exit
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.frontier.inspect.reads import Process

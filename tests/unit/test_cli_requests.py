@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import redis
 
+from crawl_tasks.cli.exits import Exit
 from crawl_tasks.cli.seed import wanted_lines
-from crawl_tasks.cli.terminal import Exit
 from crawl_tasks.errors import BadStatus, ParseError, StoreError
 from crawl_tasks.frontier.admin.admin import Admin
 from crawl_tasks.frontier.admin.failed import MOST_ITEMS, Selection

@@ -13,7 +13,7 @@ import pytest
 import redis
 from click.testing import Result
 
-from crawl_tasks.cli.terminal import Exit
+from crawl_tasks.cli.exits import Exit
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.local.redis_server import RedisServer
 from crawl_tasks.store.upsert import Store

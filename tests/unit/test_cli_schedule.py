@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import redis
 
+from crawl_tasks.cli.exits import Exit
 from crawl_tasks.cli.schedule import HOLDING_SCANS, span
-from crawl_tasks.cli.terminal import Exit
 from crawl_tasks.frontier.admin.admin import Admin
 from crawl_tasks.frontier.admin.failed import Selection
 from crawl_tasks.frontier.frontier import Frontier

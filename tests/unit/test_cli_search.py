@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from crawl_tasks.cli.exits import Exit
 from crawl_tasks.cli.search import SHOWN, excerpt
-from crawl_tasks.cli.terminal import Exit
 from crawl_tasks.model import Comment, Items, Post
 from crawl_tasks.store.upsert import Store
 from tests.unit.command_line import run

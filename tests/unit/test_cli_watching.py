@@ -17,8 +17,8 @@ import redis
 from rich.console import Console
 
 from crawl_tasks.cli.crawl import Finish, Start
+from crawl_tasks.cli.exits import Exit
 from crawl_tasks.cli.summary import crawl_stats
-from crawl_tasks.cli.terminal import Exit
 from crawl_tasks.errors import ConfigError
 from crawl_tasks.frontier.admin.admin import Admin
 from crawl_tasks.frontier.frontier import Frontier

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from crawl_tasks.cli.terminal import Exit
+from crawl_tasks.cli.exits import Exit
 from crawl_tasks.demo.forum import DemoForum
 from crawl_tasks.demo.http_server import DemoServer
 from crawl_tasks.discovery.links import identity_of, paged_template, shape_of

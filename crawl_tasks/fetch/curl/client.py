@@ -11,7 +11,7 @@ from collections import OrderedDict, deque
 import certifi
 
 from crawl_tasks.fetch.curl.transfer import Transfer
-from crawl_tasks.fetch.http_client import OutgoingRequest, RawResponse
+from crawl_tasks.fetch.http_client import ClientRequest, RawResponse
 from crawl_tasks.proxy import Proxy
 
 _MOST_PROXIES = 64
@@ -32,7 +32,7 @@ class CurlClient:
         # By proxy: before 8.19 libcurl lends one user's tunnel to another (CVE-2026-3784).
         self._idle: OrderedDict[Proxy, deque[Transfer]] = OrderedDict()
 
-    def send(self, sent: OutgoingRequest) -> RawResponse:
+    def send(self, sent: ClientRequest) -> RawResponse:
         """Send a request. See `Client.send`."""
         way = sent.destination.way
         idle = self._direct if way is None else self._idle_for(way.proxy)

@@ -10,7 +10,7 @@ import pycurl
 from crawl_tasks.errors import CrawlError, DeadlineExceeded, RefusedAddress, TooLarge, Truncated, Unreachable
 from crawl_tasks.fetch.address_guard import Destination
 from crawl_tasks.fetch.curl.handle import CONNECTIONS, Handle
-from crawl_tasks.fetch.http_client import Limits, OutgoingRequest, RawResponse, check_ended, left, separator
+from crawl_tasks.fetch.http_client import ClientRequest, Limits, RawResponse, check_ended, left, separator
 from crawl_tasks.fetch.throttle import NO_THROTTLE, Throttle
 
 # Sockets remembered by a handle: more than it has connections, so that none in use is forgotten.
@@ -33,7 +33,7 @@ class Transfer:
         self._turn: Throttle = NO_THROTTLE
         self._forget(Limits(0, 0))
 
-    def send(self, sent: OutgoingRequest) -> RawResponse:
+    def send(self, sent: ClientRequest) -> RawResponse:
         """Try the addresses one after the other until one accepts. Each gets a share of the remaining time."""
         url, destination, limits = sent.url, sent.destination, sent.limits
         self._turn = sent.turn

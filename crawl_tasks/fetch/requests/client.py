@@ -24,8 +24,8 @@ from urllib3.util import create_urllib3_context
 from crawl_tasks.errors import BadEncoding, DeadlineExceeded, FetchError, TooLarge, Truncated, Unreachable
 from crawl_tasks.fetch.address_guard import Destination
 from crawl_tasks.fetch.http_client import (
+    ClientRequest,
     Limits,
-    OutgoingRequest,
     RawResponse,
     check_declared,
     check_ended,
@@ -57,7 +57,7 @@ class RequestsClient:
         self._watchdog = Watchdog()
         self._adapter = _PinnedAdapter(self._current, threads, ca_file)
 
-    def send(self, sent: OutgoingRequest) -> RawResponse:
+    def send(self, sent: ClientRequest) -> RawResponse:
         """Send a request. See `Client.send`."""
         request = PreparedRequest()
         request.url, request.headers, request.body = sent.url, CaseInsensitiveDict(sent.headers), sent.body

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from urllib3.connection import HTTPConnection, HTTPSConnection
 
-from crawl_tasks.fetch.http_client import OutgoingRequest, left
+from crawl_tasks.fetch.http_client import ClientRequest, left
 from crawl_tasks.fetch.requests.tunnel import open_tunnel
 from crawl_tasks.fetch.requests.watchdog import Guarded
 
@@ -75,7 +75,7 @@ class StrictResponse(http.client.HTTPResponse):
 class Attempt:
     """One hop as the connection must know it. `is_fresh` means that a new connection was opened."""
 
-    sent: OutgoingRequest
+    sent: ClientRequest
     guard: Guarded
     is_fresh: bool = False
 
