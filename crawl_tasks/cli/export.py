@@ -113,7 +113,7 @@ def _check_options(out: str, *, is_feed: bool, follow: bool, partition: bool, ve
 def _export_feed(
     store: Store, out: str, selection: RowSelection, form: OutputFormat, *, after: int, follow: bool, force: bool
 ) -> None:
-    """Write the change pause."""
+    """Write the change feed."""
     pause = _Pause(follow=follow)
     last = export_changes(
         store, out, selection, form, after=after, goes_on=pause.goes_on, outlasts=pause.outlasts, overwrite=force
