@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import gc
 from contextlib import closing
+from functools import partial
 from importlib import resources
 from pathlib import Path
 
@@ -13,6 +14,9 @@ import click
 from crawl_tasks.cli.backend import open_cells
 from crawl_tasks.cli.terminal import examples
 from crawl_tasks.errors import ConfigError
+from crawl_tasks.frontier.admin.chart_readings import ChartReadings
+from crawl_tasks.frontier.cells import Cells
+from crawl_tasks.frontier.kept_pages import KeptPage
 from crawl_tasks.local.signals import Interrupts
 from crawl_tasks.logs import configure_logs
 from crawl_tasks.monitor.cell_snapshots import CellSnapshots
@@ -22,7 +26,7 @@ from crawl_tasks.monitor.web.item_pages import ItemPages
 from crawl_tasks.monitor.web.login import Login
 from crawl_tasks.monitor.web.server import ExporterServer
 from crawl_tasks.monitor.web.snapshot_cache import SnapshotCache
-from crawl_tasks.settings import load_settings
+from crawl_tasks.settings import Settings, load_settings
 from crawl_tasks.store.item_reader import ItemReader
 
 PORT = 9817
@@ -80,17 +84,35 @@ def command(listen: tuple[str, int], files: Path | None, flower: str) -> None:
     cells = open_cells(settings)
     # A snapshot of 1,000 sites is many small objects without cycles, which the collector would walk over for nothing.
     gc.set_threshold(50_000, 20, 100)
-    snapshots = SnapshotCache(CellSnapshots(cells).look)
+    snapshots = SnapshotCache(CellSnapshots(cells).look, charts=ChartReadings(*cells.by_name.values()))
     reader = ItemReader(settings.database_url, settings.state_dir / "search.db")
     try:
         login, hosts = Login(settings.web_password), settings.web_hosts.split()
-        server = ExporterServer(listen, snapshots, Actions(cells), login, flower, hosts, ItemPages(reader))
+        actions = Actions(cells, partial(_read, cells, settings))
+        server = ExporterServer(listen, snapshots, actions, login, flower, hosts, ItemPages(reader))
     except OSError as error:
         raise ConfigError(f"--listen {listen[0]}:{listen[1]}: {error.strerror}; {_remedy(error)}") from error
     configure_logs(settings.log_format)
     with Interrupts(), server, closing(reader):
         click.echo(f"http://{listen[0]}:{server.server_address[1]}/; Ctrl-C ends it")
         server.serve()
+
+
+def _read(cells: Cells, settings: Settings, kept: KeptPage) -> dict[str, str]:
+    """Return what the published rules read from a kept page: the cause for nothing, or the fields and their number."""
+    # Compiling a site costs 50 ms and its modules, which most exporters never need.
+    from crawl_tasks.discovery.dry_run import reread  # noqa: PLC0415
+    from crawl_tasks.registry.site_registry import SiteRegistry  # noqa: PLC0415
+
+    name = kept.request.site
+    try:
+        trial = reread(SiteRegistry(cells.of(name), settings.contact).latest(name), kept.request, kept.page)
+    except ConfigError as error:  # a secret of the site, which only workers have
+        return {"nothing": str(error)}
+    if trial.error:
+        return {"nothing": trial.error}
+    fields = (*trial.coverage(), *trial.comments())
+    return {one.field: f"{one.filled} of {one.records}{one.sample and ': '}{one.sample}" for one in fields}
 
 
 def write_files(directory: Path) -> None:

@@ -33,6 +33,7 @@ P is the prefix (setting `redis_prefix`), S a site's name, G one of list, post, 
 | P:decisions:S        | hash   | subject -> [ms, value, who, why] of an operator's decision: decisions.lua            |
 | P:undecided          | set    | "site subject" of decisions that the database does not have yet                     |
 | P:alarms             | hash   | alert that was sent -> "since sent", ms                                            |
+| P:charts             | list   | "at reading" of all sites, packed, one a minute of the last hour: monitor/history  |
 | P:stats              | hash   | produced_at, and histograms over all sites: NAME:STAGE:BUCKET and NAME:STAGE:sum   |
 | P:s:S                | hash   | version, terms (window, delay_ms, ...), gate (next_at, paused, crawl_delay_ms,     |
 |                      |        | slow, spent, found, credit, brood, turn, lead: backoff, quiet_hours, fair_share,   |
@@ -83,7 +84,7 @@ P is the prefix (setting `redis_prefix`), S a site's name, G one of list, post, 
 A site that version 1 began has two more guard keys, P:s:S:guard and P:s:S:g:TABLE:BUCKET: see was_seen_before().
 
 Only these keys expire: the buckets of rolling guards (two windows), kept pages (two weeks), P:s:S:overrun and
-robots.txt (a day), P:ticker and P:only (seconds), P:rebuilder and P:s:S:staged:NAME (minutes).
+robots.txt (a day), P:charts (two hours), P:ticker and P:only (seconds), P:rebuilder and P:s:S:staged:NAME (minutes).
 The broker's own keys (the queues' lists, `unacked`, `_kombu.*`) are kombu's.
 """
 
@@ -108,6 +109,7 @@ class Keys:
         self.only = f"{prefix}:only"
         self.leaving = f"{prefix}:leaving"
         self.alive = f"{prefix}:alive"
+        self.charts = f"{prefix}:charts"
         self.serves = f"{prefix}:serves"
         self.reads = f"{prefix}:reads"
         self.undecided = f"{prefix}:undecided"

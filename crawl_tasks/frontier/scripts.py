@@ -57,6 +57,7 @@ class Verb(StrEnum):
     ADMIT_STARTS = "request/admit_starts"
     HEARTBEAT = "admin/heartbeat"
     NOTE_ALERTS = "admin/note_alerts"
+    NOTE_READING = "admin/note_reading"
     WIPE_SITE = "admin/wipe_site"
     RESTORE_REQUESTS = "admin/restore_requests"
     RESTORE_BOARD = "admin/restore_board"

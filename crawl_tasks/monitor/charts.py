@@ -28,7 +28,13 @@ def spark(values: Sequence[float], name: str) -> str:
     )
 
 
-def plot(series: Sequence[tuple[str, Sequence[float]]], title: str, times: tuple[str, str], unit: str = "") -> str:
+def plot(
+    series: Sequence[tuple[str, Sequence[float]]],
+    title: str,
+    times: tuple[str, str],
+    unit: str = "",
+    moments: Sequence[str] = (),
+) -> str:
     """Return a line chart of up to four series over the same time, with scale, time span and legend.
 
     Args:
@@ -36,6 +42,7 @@ def plot(series: Sequence[tuple[str, Sequence[float]]], title: str, times: tuple
         title: the caption.
         times: the labels of the first and the last value.
         unit: the suffix of the numbers on the scale.
+        moments: the time of each value, which the pointer shows with the values. Empty: the pointer shows nothing.
     """
     width, height = PLOT
     top = max([value for _, values in series for value in values] or [0.0])
@@ -57,8 +64,26 @@ def plot(series: Sequence[tuple[str, Sequence[float]]], title: str, times: tuple
     return (
         f"<figure><figcaption>{escape(title)} {legend if len(series) > 1 else ''}</figcaption>"
         f'<svg class="plot" viewBox="0 0 {width} {height}" role="img" aria-label="{label}">'
-        f"{grid}{axis}{''.join(lines)}</svg></figure>"
+        f"{grid}{axis}{''.join(lines)}{_under_pointer(series, moments, unit)}</svg></figure>"
     )
+
+
+def _under_pointer(series: Sequence[tuple[str, Sequence[float]]], moments: Sequence[str], unit: str) -> str:
+    """Return a strip for each moment, which tells its values: a browser shows a title without any script."""
+    count = max((len(values) for _, values in series), default=0)
+    moments = moments[:count]
+    step = (PLOT[0] - _LEFT - 2) / max(1, len(moments) - 1)
+    strips = []
+    for position, moment in enumerate(moments):
+        told = ", ".join(
+            f"{name} {number(values[position])}{unit}" for name, values in series if position < len(values)
+        )
+        x = max(_LEFT, _LEFT + (position - 0.5) * step)
+        strips.append(
+            f'<rect class="at" x="{x:.1f}" y="{_TOP}" width="{step:.1f}" height="{PLOT[1] - _BOTTOM - _TOP}">'
+            f"<title>{escape(f'{moment} {told}')}</title></rect>"
+        )
+    return "".join(strips)
 
 
 def bars(rows: Sequence[tuple[str, float]], title: str, unit: str = "") -> str:

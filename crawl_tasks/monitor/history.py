@@ -1,13 +1,17 @@
-"""The history of the last hour: one reading a minute of each site, in the memory of this process."""
+"""The history of the last hour: one reading a minute of each site, in memory, and in Redis for the next process."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+import zlib
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
-from operator import attrgetter
 
-from crawl_tasks.frontier.histogram import Histogram
+import orjson
+
+from crawl_tasks.frontier.histogram import AGES_S, TIMES_MS, Histogram
+from crawl_tasks.model import Stage
+from crawl_tasks.monitor.site_snapshot import SiteSnapshot
 from crawl_tasks.monitor.snapshot import Snapshot
 
 MINUTES = 60
@@ -19,15 +23,24 @@ ALL = ""
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The counters of one moment. The difference of two readings is the work between them."""
+    """The counters of one moment. The difference of two readings is the work between them.
+
+    `stages` counts the pages of each stage. `fetch` has the fetch times of each stage, over all sites alone.
+    """
 
     at_ms: int
-    pages: int
+    stages: tuple[int, ...]
     posts: int
     comments: int
     failed: int
     open: int
     freshness: Histogram
+    fetch: tuple[Histogram, ...] = ()
+
+    @property
+    def pages(self) -> int:
+        """Count the pages of all stages."""
+        return sum(self.stages)
 
 
 class History:
@@ -46,7 +59,7 @@ class History:
     def note(self, snapshot: Snapshot) -> None:
         """Add a snapshot. Of the snapshots within a step, the last counts."""
         for site in snapshot.sites:
-            self._add(site.name, total_reading(replace(snapshot, sites=(site,))))
+            self._add(site.name, reading(site, snapshot.at_ms))
         self._add(ALL, total_reading(snapshot))
         # Sites that are no longer published: their readings would stay for ever.
         for name in self._readings.keys() - {site.name for site in snapshot.sites} - {ALL}:
@@ -54,13 +67,27 @@ class History:
         if len(self._readings[ALL]) > self._most:
             self._make_room()
 
+    def packed(self) -> bytes:
+        """Return the last reading of each site as one text, for `restore`."""
+        return zlib.compress(orjson.dumps({name: _row(some[-1]) for name, some in self._readings.items() if some}))
+
+    def restore(self, texts: Iterable[bytes]) -> None:
+        """Begin with the readings that another process packed, oldest first. Texts of another version are left out."""
+        for text in texts:
+            try:
+                read = {name: _reading(row) for name, row in orjson.loads(zlib.decompress(text)).items()}
+            except (zlib.error, LookupError, TypeError, ValueError):
+                continue
+            for name, one in read.items():
+                self._readings.setdefault(name, []).append(one)
+
     def of(self, name: str = ALL) -> Sequence[Reading]:
         """Return the readings of a site, or of all together, oldest first."""
         return tuple(self._readings.get(name, ()))
 
-    def per_minute(self, name: str, field: str) -> list[float]:
+    def per_minute(self, name: str, count: Callable[[Reading], int]) -> list[float]:
         """Return the rise of a counter per minute, for each step of the hour."""
-        steps, count = list(pairwise(self.of(name))), attrgetter(field)
+        steps = list(pairwise(self.of(name)))
         if len(steps) > 1 and steps[-1][1].at_ms - steps[-1][0].at_ms < self._step_ms / 2:
             # Too short for a rate: one page in a second would show as 60 a minute.
             steps.pop()
@@ -70,21 +97,21 @@ class History:
             for before, after in steps
         ]
 
-    def rate(self, name: str, field: str) -> float | None:
+    def rate(self, name: str, count: Callable[[Reading], int]) -> float | None:
         """Return the rise of a counter per minute over the whole history, None before the second reading."""
-        some, count = self.of(name), attrgetter(field)
+        some = self.of(name)
         if len(some) < 2 or some[-1].at_ms == some[0].at_ms:
             return None
-        return float(max(0, count(some[-1]) - count(some[0])) * 60_000 / (some[-1].at_ms - some[0].at_ms))
+        return max(0, count(some[-1]) - count(some[0])) * 60_000 / (some[-1].at_ms - some[0].at_ms)
 
     def freshness(self, name: str = ALL) -> Histogram | None:
         """Return the freshness of the items stored within the hour, None before the second reading."""
         some = self.of(name)
         return some[-1].freshness.since(some[0].freshness) if len(some) > 1 else None
 
-    def rose(self, name: str, field: str) -> int:
+    def rose(self, name: str, count: Callable[[Reading], int]) -> int:
         """Return the rise of a counter within the hour."""
-        some, count = self.of(name), attrgetter(field)
+        some = self.of(name)
         return max(0, count(some[-1]) - count(some[0])) if some else 0
 
     def _add(self, name: str, now: Reading) -> None:
@@ -102,14 +129,47 @@ class History:
             self._readings[name] = some[::2] if self._is_whole else some[-self._most :]
 
 
+def reading(site: SiteSnapshot, at_ms: int) -> Reading:
+    """Return the counters of a site."""
+    return Reading(
+        at_ms=at_ms,
+        stages=tuple(site.counts.stages[stage].done for stage in Stage),
+        posts=site.stat("post:new"),
+        comments=site.stat("comment:new"),
+        failed=sum(site.failed.values()),
+        open=site.counts.open,
+        freshness=site.freshness,
+    )
+
+
 def total_reading(snapshot: Snapshot) -> Reading:
     """Return the counters of all sites together."""
     return Reading(
         at_ms=snapshot.at_ms,
-        pages=snapshot.done,
+        stages=tuple(snapshot.done_of(stage) for stage in Stage),
         posts=snapshot.total("post:new"),
         comments=snapshot.total("comment:new"),
         failed=snapshot.failed,
         open=snapshot.open,
         freshness=snapshot.freshness(),
+        fetch=tuple(snapshot.times("fetch", stage) for stage in Stage),
     )
+
+
+def _row(one: Reading) -> list[object]:
+    numbers = [one.at_ms, *one.stages, one.posts, one.comments, one.failed, one.open]
+    return [numbers, *([*histogram.counts, histogram.total] for histogram in (one.freshness, *one.fetch))]
+
+
+def _reading(row: Sequence[Sequence[int]]) -> Reading:
+    """Return a packed reading.
+
+    Raises:
+        ValueError: another version with other stages or bounds packed it.
+    """
+    (at_ms, *stages, posts, comments, failed, open_), *counts = row
+    bounds = (AGES_S, *(TIMES_MS for _ in counts[1:]))
+    if len(stages) != len(Stage) or any(len(b) + 2 != len(c) for b, c in zip(bounds, counts, strict=True)):
+        raise ValueError(row)
+    freshness, *fetch = (Histogram(b, c[:-1], c[-1]) for b, c in zip(bounds, counts, strict=True))
+    return Reading(at_ms, tuple(stages), posts, comments, failed, open_, freshness, tuple(fetch))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
+
 from rich.box import SIMPLE_HEAD
 from rich.markup import escape
 from rich.table import Table
@@ -60,10 +62,10 @@ def top_table(snapshot: Snapshot, history: History, most: int, width: int = WIDE
 
 def headline(snapshot: Snapshot, history: History) -> str:
     """Return the sums over all sites as one line."""
-    late = sum(site.boards.late for site in snapshot.sites)
+    late, pages = sum(site.boards.late for site in snapshot.sites), _rate(history.rate(ALL, attrgetter("pages")))
     return escape(
         f"{counted(len(snapshot.sites), 'site')}, {counted(len(snapshot.processes), 'worker')}, beat"
-        f" {'alive' if snapshot.is_beat_alive else 'silent'}: {_rate(history.rate(ALL, 'pages'))} pages/min,"
+        f" {'alive' if snapshot.is_beat_alive else 'silent'}: {pages} pages/min,"
         f" {number(snapshot.open)} open, {late} late, {number(snapshot.outbox)} to store"
     )
 
@@ -71,11 +73,11 @@ def headline(snapshot: Snapshot, history: History) -> str:
 def _cells(site: SiteSnapshot, snapshot: Snapshot, history: History) -> list[str]:
     return [
         f"{site.name} (paused)" if site.is_paused else site.name,
-        _rate(history.rate(site.name, "pages")),
+        _rate(history.rate(site.name, attrgetter("pages"))),
         number(site.counts.open),
         f"{site.boards.late}/{site.boards.total}",
-        _rate(history.rate(site.name, "posts")),
-        _rate(history.rate(site.name, "failed")),
+        _rate(history.rate(site.name, attrgetter("posts"))),
+        _rate(history.rate(site.name, attrgetter("failed"))),
         duration(site.late_s(snapshot.at_ms)) if site.boards.overdue else "–",
     ]
 
@@ -83,7 +85,7 @@ def _cells(site: SiteSnapshot, snapshot: Snapshot, history: History) -> list[str
 def _size(column: str, site: SiteSnapshot, snapshot: Snapshot, history: History) -> float:
     """Return the number of a site in a column. The column of names has 0 for all."""
     if column in ("pages", "posts", "failed"):
-        return history.rate(site.name, column) or 0
+        return history.rate(site.name, attrgetter(column)) or 0
     return {"open": site.counts.open, "late": site.boards.late, "overdue": site.late_s(snapshot.at_ms)}.get(column, 0)
 
 

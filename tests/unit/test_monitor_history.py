@@ -7,20 +7,26 @@ from dataclasses import replace
 import pytest
 import redis
 
+from crawl_tasks.frontier.admin.chart_readings import MOST_READINGS, ChartReadings
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.monitor.charts import bars, nice, number, plot, spark
-from crawl_tasks.monitor.history import MINUTES, History
+from crawl_tasks.monitor.history import MINUTES, History, total_reading
 from crawl_tasks.monitor.humanize import duration
 from crawl_tasks.monitor.snapshot import Snapshot, take_snapshot
+from crawl_tasks.monitor.web.snapshot_cache import SnapshotCache
 from tests.frontier.by_hand import TERMS
 
 QUEUES = ["list", "post", "comment", "store", "control"]
 
 
 @pytest.fixture
-def now(client: redis.Redis) -> Snapshot:
+def frontier(client: redis.Redis) -> Frontier:
+    return Frontier(client, "test")
+
+
+@pytest.fixture
+def now(frontier: Frontier) -> Snapshot:
     """One site, with nothing done, and workers for everything."""
-    frontier = Frontier(client, "test")
     frontier.sites.publish("demo", "v1", "{}", TERMS, [])
     frontier.heartbeat("here:1", QUEUES)
     frontier.produce()
@@ -35,7 +41,7 @@ def at(snapshot: Snapshot, minute: float, **stats: int) -> Snapshot:
 
 
 def posts(history: History, name: str = "demo") -> list[float]:
-    return history.per_minute(name, "posts")
+    return history.per_minute(name, lambda reading: reading.posts)
 
 
 def test_rates_are_differences_by_the_minute(now: Snapshot) -> None:
@@ -45,7 +51,7 @@ def test_rates_are_differences_by_the_minute(now: Snapshot) -> None:
 
     assert posts(history) == [10, 0, 30]
     assert posts(history, "") == [10, 0, 30]
-    assert history.rose("demo", "posts") == 40
+    assert history.rose("demo", lambda reading: reading.posts) == 40
 
 
 def test_looks_within_a_minute_are_one_reading_and_a_short_step_is_no_rate(now: Snapshot) -> None:
@@ -93,6 +99,54 @@ def test_freshness_is_that_of_the_hour(now: Snapshot) -> None:
 def test_a_small_chart_says_its_numbers_too(values: list[float], words: str) -> None:
     assert words in spark(values, "pages <a>")
     assert "<a>" not in spark(values, "pages <a>")
+
+
+def test_a_plot_tells_the_values_of_the_moment_under_the_pointer() -> None:
+    drawn = plot([("a", [1.0, 730.0]), ("<b>", [0.0, 2.0])], "x", ("5 min ago", "now"), " ms", ["10:05", "10:06"])
+
+    assert "<title>10:06 a 730 ms, &lt;b&gt; 2 ms</title>" in drawn
+    assert drawn.count("<title>") == 2
+
+
+def test_the_next_exporter_goes_on_with_the_charts_of_the_last(frontier: Frontier, now: Snapshot) -> None:
+    charts, before = ChartReadings(frontier), History()
+    for minute in range(3):
+        before.note(at(now, minute, **{"post:new": 10 * minute}))
+        charts.keep(before.packed())
+        pass_a_minute(frontier)
+    charts.keep(b"of another version")
+
+    cache = SnapshotCache(lambda: at(now, 3, **{"post:new": 50}), charts=charts)
+    cache.now()
+
+    rises = cache.history.per_minute("demo", lambda reading: reading.posts)
+    assert rises == [10, 10, 30]
+    assert cache.history.of() == (*before.of(), total_reading(at(now, 3, **{"post:new": 50})))
+
+
+def test_of_several_exporters_one_keeps_a_reading_a_minute_and_a_day_old_chart_is_gone(
+    frontier: Frontier, now: Snapshot, client: redis.Redis
+) -> None:
+    charts, history = ChartReadings(frontier), History()
+    history.note(now)
+    for _ in range(3):
+        charts.keep(history.packed())
+
+    assert len(charts.kept()) == 1
+    assert 0 < client.ttl("test:charts") <= 7200
+    pass_a_minute(frontier, minutes=61)
+    assert charts.kept() == []
+    for _ in range(70):
+        charts.keep(history.packed())
+        pass_a_minute(frontier)
+    assert client.llen("test:charts") == MOST_READINGS
+
+
+def pass_a_minute(frontier: Frontier, minutes: int = 1) -> None:
+    """Let the kept readings be so much older."""
+    rows = [row.split(b" ", 1) for row in frontier.client.lrange("test:charts", 0, -1)]
+    frontier.client.delete("test:charts")
+    frontier.client.rpush("test:charts", *(b"%d %b" % (int(at) - 60_000 * minutes, text) for at, text in rows))
 
 
 def test_a_plot_has_a_scale_that_holds_every_value() -> None:

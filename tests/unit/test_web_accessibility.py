@@ -13,11 +13,13 @@ from pathlib import Path
 import pytest
 import redis
 
+from crawl_tasks.frontier.kept_pages import KeptPage
+from crawl_tasks.model import Fetched
 from crawl_tasks.monitor.history import History
 from crawl_tasks.monitor.web.login import Login
 from crawl_tasks.monitor.web.static_report import crawl_report
 from tests.unit.test_item_pages import PAGES, reading, shown
-from tests.unit.test_web_pages import CHROMIUM, PASSWORD, an_hour_of, ask, browse, enter, populated, serve
+from tests.unit.test_web_pages import CHROMIUM, PASSWORD, an_hour_of, ask, browse, enter, populated, post, serve
 from tests.waiting import PATIENCE_S
 
 AXE = "axe-core@4.10.2"
@@ -74,6 +76,10 @@ def pages_of_the_crawl(client: redis.Redis) -> dict[str, str]:
     for base in serve(frontier, PASSWORD):
         cookie, _ = enter(base)
         sites = ("/site/busy-forum", "/site/new-forum", "/site/busy-forum/failed?state=dead")
+        [rid] = client.hkeys("test:s:busy-forum:parked")
+        kept = Fetched("http://127.0.0.1/post/1", 200, {}, b"<p>unread</p>" * 900, 0.0)
+        frontier.kept_pages.keep(KeptPage(int(rid), post("busy-forum", 1), kept, "no rule fits"))
+        sites = (*sites, f"/site/busy-forum/failed/{int(rid)}")
         pages |= {path: ask(f"{base}{path}", cookie)[1] for path in ("/", *sites, "/login", "/site/none")}
         pages["wrong password"] = ask(f"{base}/login", form={"password": "no"})[1]
     for base in serve(frontier, ""):

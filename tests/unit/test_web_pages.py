@@ -22,11 +22,13 @@ import pytest
 import redis
 
 from crawl_tasks.errors import RedisUnreachable
+from crawl_tasks.frontier.admin.failed import read_failed
 from crawl_tasks.frontier.cells import Cells
 from crawl_tasks.frontier.frontier import BoardTerms, Frontier
 from crawl_tasks.frontier.inspect.inspector import Inspector
+from crawl_tasks.frontier.kept_pages import KeptPage
 from crawl_tasks.frontier.retry import Verdict
-from crawl_tasks.model import Effort, Items, Lease, Parsed, Request, Stage, State
+from crawl_tasks.model import Effort, Fetched, Items, Lease, Parsed, Request, Stage, State
 from crawl_tasks.monitor.snapshot import Snapshot, take_snapshot
 from crawl_tasks.monitor.web.actions import FAILED_ROWS, Actions
 from crawl_tasks.monitor.web.login import Login
@@ -116,9 +118,13 @@ def serve(frontier: Frontier, password: str) -> Iterator[str]:
     look = SnapshotCache(lambda: take_snapshot(frontier))
     for snapshot in an_hour_of(frontier):
         look.history.note(snapshot)
-    login, actions = Login(password, wrong_costs_s=0.0), Actions(Cells([frontier]))
+    login, actions = Login(password, wrong_costs_s=0.0), Actions(Cells([frontier]), read)
     with serving(ExporterServer(("127.0.0.1", 0), look, actions, login, "http://127.0.0.1:5555")) as url:
         yield url
+
+
+def read(kept: KeptPage) -> dict[str, str]:
+    return {"title": f"read by {len(kept.page.body)} bytes"}
 
 
 class NoRedirect(urllib.request.HTTPRedirectHandler):
@@ -185,6 +191,74 @@ def test_thousands_of_failed_requests_are_shown_page_by_page(
     assert [text.count("it answered &lt;b&gt;418") for text in (first, last, other)] == [FAILED_ROWS, 1, 0]
     assert ("page=2" in first, "page=52" in last, "page=50" in last) == (True, False, True)
     assert ask(f"{base}/site/nowhere/failed")[0] == 404
+
+
+def test_boards_show_their_titles_and_how_old_their_last_scan_is(base: str, frontier: Frontier) -> None:
+    rules = json.dumps({"boards": [{"id": "news", "title": "News <& more>"}, {"id": "talk"}, "日本"]})
+    boards = [board("busy-forum", name) for name in ("news", "talk", "日本")]
+    frontier.sites.publish("busy-forum", "v2", rules, TERMS | {"window": 1000}, boards)
+    now_ms = frontier.clock_ms()
+    for name, age in (("news", 1), ("talk", 5)):
+        frontier.client.hset(f"test:s:busy-forum:board:{name}", "scanned_at", now_ms - age * 60_000)
+
+    page = ask(f"{base}/site/busy-forum")[1]
+
+    fields = re.findall(r'<li class="(h\d)"><b>(.*?)</b>(.*?)</li>', page)
+    assert sorted(fields) == [
+        ("h0", "News &lt;&amp; more&gt;", "60 s ago"),
+        ("h2", "talk", "5 min ago"),
+        ("h3", "日本", "never scanned"),
+    ]
+
+
+def test_failed_requests_are_searched_and_sorted(base: str, client: redis.Redis) -> None:
+    [entry] = client.hvals("test:s:busy-forum:dead")
+    since, rest = entry.split(b" ", 1)
+    for number, (age, reason) in enumerate([(1, b"gone"), (3, b"attempts"), (2, b"zeal")]):
+        text = b"%d %b %b" % (int(since) - age * 1000, reason, rest.split(b" ", 1)[1])
+        client.hset("test:s:busy-forum:dead", f"{7000 + number}", text.replace(b"418", b"4%d" % number))
+
+    def shown(query: str) -> list[str]:
+        page = ask(f"{base}/site/busy-forum/failed?state=dead&{query}")[1]
+        return re.findall(r'data-name="reason"[^>]*>(\w+)<', page)
+
+    assert shown("") == ["status", "gone", "zeal", "attempts"]
+    assert shown("order=oldest") == ["attempts", "zeal", "gone", "status"]
+    assert shown("order=reason") == ["attempts", "gone", "status", "zeal"]
+    assert shown("words=418") == ["status"]
+    assert shown("words=POST+answered+42") == ["zeal"]
+    assert shown("words=418+42") == []
+
+
+def test_a_kept_page_stands_beside_what_the_rules_read_and_is_retried_alone(
+    base: str, frontier: Frontier, client: redis.Redis
+) -> None:
+    [(rid, _)] = client.hgetall("test:s:busy-forum:parked").items()
+    path = f"{base}/site/busy-forum/failed/{int(rid)}"
+    unread = Fetched("http://127.0.0.1/post/1", 200, {}, "<b>Bücher</b><script>alert(1)</script>".encode(), 0.0)
+    request = frontier_request(client, rid)
+    before = Inspector(frontier).count_requests("busy-forum")
+
+    assert ask(path)[0] == 403
+    cookie, token = enter(base)
+    without = ask(path, cookie)[1]
+    frontier.kept_pages.keep(KeptPage(int(rid), request, unread, "no rule fits"))
+    page = ask(path, cookie)[1]
+    answer = ask(f"{base}/site/busy-forum/retry", cookie, {"token": token, "rid": str(int(rid))})
+
+    assert "The page is not kept" in without
+    assert "&lt;b&gt;Bücher&lt;/b&gt;&lt;script&gt;" in page
+    assert "<script" not in page
+    assert "<td>title</td><td>read by 39 bytes</td>" in page
+    assert answer[0] == 303, answer[1]
+    after = Inspector(frontier).count_requests("busy-forum")
+    assert (after.parked, after.dead) == (before.parked - 1, before.dead)
+    assert ask(path, cookie)[0] == 404
+
+
+def frontier_request(client: redis.Redis, rid: bytes) -> Request:
+    """Return the request of a parked entry."""
+    return read_failed("busy-forum", State.PARKED, client.hget("test:s:busy-forum:parked", rid)).request
 
 
 def test_the_json_of_a_site_has_its_boards_pages_and_reasons(base: str) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import logging
+from collections.abc import Callable, Mapping
 from itertools import islice
+from typing import NamedTuple, cast
 
 from crawl_tasks.errors import ConfigError
 from crawl_tasks.frontier.admin.admin import Admin
@@ -12,27 +15,64 @@ from crawl_tasks.frontier.cells import Cells
 from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.frontier.inspect.reads import BoardState
 from crawl_tasks.frontier.inspect.recent import RecentPage
+from crawl_tasks.frontier.kept_pages import KeptPage
 from crawl_tasks.model import Operator, Request, State
 
 log = logging.getLogger(__name__)
 
 MOST_BOARDS = 300
 MOST_FAILED = 50
+MOST_SORTED = 50_000
 FAILED_ROWS = 200
 RETRIED_AT_ONCE = 1000
 _OPERATOR = Operator("the status page")
+_ORDERS: Mapping[str, Callable[[FailedRequest], tuple[object, ...]]] = {
+    "newest": lambda one: (-one.at_ms,),
+    "oldest": lambda one: (one.at_ms,),
+    "reason": lambda one: (one.reason, -one.at_ms),
+    "address": lambda one: (one.request.address,),
+}
+
+Read = Callable[[KeptPage], Mapping[str, str]]
+
+
+class FailedQuery(NamedTuple):
+    """The failed requests that a page shows: by state, reason, and words of address or details, in an order."""
+
+    state: State = State.DEAD
+    reason: str = ""
+    words: str = ""
+    order: str = "newest"
+    page: int = 1
+
+    def fields(self) -> dict[str, str | int]:
+        """Return the query as the fields of an address."""
+        return {**self._asdict(), "state": self.state.value}
+
+    def fits(self, one: FailedRequest) -> bool:
+        """Return whether address and details hold all words."""
+        text = f"{one.request.address} {one.details}".casefold()
+        return all(word in text for word in self.words.casefold().split())
 
 
 class Actions:
     """The reads and commands on the ledger that a browser may use."""
 
-    def __init__(self, cells: Cells) -> None:
+    def __init__(self, cells: Cells, read: Read = lambda _page: {}) -> None:
+        """Make the actions. `read` tells what the rules of today read from a kept page."""
         self._cells = cells
+        self._read = read
 
     def boards(self, site: str) -> list[BoardState]:
         """Return boards, the most overdue first and those being scanned last."""
         boards = Inspector(self._cells.of(site)).boards(site)
         return sorted(boards, key=lambda board: (board.open_pages > 0, board.due_at_ms))[:MOST_BOARDS]
+
+    def titles(self, site: str) -> dict[str, str]:
+        """Return the titles of boards that have one, by board."""
+        file = json.loads(self._cells.of(site).sites.published(site) or "{}")
+        boards = (board for board in file.get("boards", ()) if isinstance(board, dict))
+        return {str(board["id"]): str(board["title"]) for board in boards if board.get("title")}
 
     def recent(self, site: str) -> list[RecentPage]:
         """Return the last fetched pages, the newest first."""
@@ -52,13 +92,27 @@ class Actions:
         ]
         return sorted(found, key=lambda one: -one.at_ms)
 
-    def failed_page(self, chosen: Selection, page: int) -> list[FailedRequest]:
-        """Return a page of a site's failed requests, from 1, in the order of the ledger: Redis keeps none by time."""
-        found = Admin(self._cells.of(chosen.site)).failed.requests.list(chosen)
-        return list(islice(found, (page - 1) * FAILED_ROWS, page * FAILED_ROWS))
+    def failed_page(self, site: str, query: FailedQuery) -> list[FailedRequest]:
+        """Return a page of a site's failed requests. Of more than MOST_SORTED, only so many are looked at."""
+        chosen = Selection(site, query.state, query.reason)
+        every = filter(query.fits, Admin(self._cells.of(site)).failed.requests.list(chosen))
+        found = sorted(islice(every, MOST_SORTED), key=_ORDERS.get(query.order, _ORDERS["newest"]))
+        return found[(query.page - 1) * FAILED_ROWS : query.page * FAILED_ROWS]
 
-    def do(self, verb: str, site: str) -> None:
-        """Run the command of a button.
+    def failed_request(self, site: str, rid: str) -> tuple[FailedRequest, KeptPage | None, Mapping[str, str]]:
+        """Return a failed request, its kept page if there is one, and what today's rules read from that.
+
+        Raises:
+            ConfigError: the request does not wait for a person any more.
+        """
+        frontier = self._cells.of(site)
+        found = cast(FailedRequest, Admin(frontier).failed.requests.show(Selection(site, ids=(rid,))))
+        pages = frontier.kept_pages.kept(site, found.request.stage)
+        kept = next((page for page in pages if page.rid == found.rid), None)
+        return found, kept, self._read(kept) if kept else {}
+
+    def do(self, verb: str, site: str, rid: str = "") -> None:
+        """Run the command of a button, that of a single request with its `rid`.
 
         Raises:
             ConfigError: there is no such verb or site.
@@ -73,6 +127,9 @@ class Actions:
                 frontier.sites.pause(site, _OPERATOR)
             case "resume":
                 frontier.sites.resume(site, _OPERATOR)
+            case "retry" if rid:
+                one = cast(FailedRequest, requests.show(Selection(site, ids=(rid,))))
+                requests.readdress([(one, one.request.address)])  # under the address that it has
             case "retry-dead":
                 requests.retry(Selection(site, State.DEAD, most=RETRIED_AT_ONCE))
             case "retry-parked":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -79,3 +80,21 @@ def login_page(user: WebUser, is_wrong: bool = False) -> str:
         "<button>log in</button></form>",
         user,
     )
+
+
+def table(rows: Sequence[Sequence[tuple[str, str]]], none: str) -> str:
+    """Return a table of rows of names and values, which a phone shows as cards, or a word where there are none."""
+    if not rows:
+        return f'<p class="quiet">{none}</p>'
+    head = "".join(f'<th scope="col">{name}</th>' for name, _ in rows[0])
+    wide = {"address", "page", "details"}
+    body = "".join(
+        "<tr>"
+        + "".join(
+            f'<td data-name="{name}" class="{"row wide" if name in wide else "nowrap"}">{text}</td>'
+            for name, text in row
+        )
+        + "</tr>"
+        for row in rows
+    )
+    return f'<div class="sites"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from functools import partial
 from html import escape
+from itertools import pairwise
+from operator import attrgetter
 
 from crawl_tasks.frontier.histogram import Histogram
 from crawl_tasks.model import Stage
 from crawl_tasks.monitor.charts import number, plot, spark
-from crawl_tasks.monitor.history import ALL, History
+from crawl_tasks.monitor.history import ALL, History, Reading
 from crawl_tasks.monitor.humanize import counted, duration
 from crawl_tasks.monitor.problems.installation_kinds import MEMORY_SHARE
 from crawl_tasks.monitor.problems.kinds import Problem, Severity
@@ -125,19 +129,38 @@ def plots(history: History, name: str = ALL, *, is_over: bool = False) -> str:
     readings = history.of(name)
     span = duration((readings[-1].at_ms - readings[0].at_ms) / 1000) if readings else "0 s"
     times = ("begin", span) if is_over else (f"{span} ago", "now")
+    moments = [datetime.fromtimestamp(one.at_ms / 1000, UTC).strftime("%H:%M") for one in readings]
     stored = [
-        ("posts", history.per_minute(name, "posts")),
-        ("comments", history.per_minute(name, "comments")),
+        ("posts", history.per_minute(name, attrgetter("posts"))),
+        ("comments", history.per_minute(name, attrgetter("comments"))),
     ]
     fetched = [
-        ("pages", history.per_minute(name, "pages")),
-        ("failed attempts", history.per_minute(name, "failed")),
+        *((stage.value, history.per_minute(name, partial(_done, at))) for at, stage in enumerate(Stage)),
+        ("failed", history.per_minute(name, attrgetter("failed"))),
     ]
     backlog = [("open", [reading.open for reading in readings])]
-    return (
-        f'<div class="plots">{plot(fetched, "per minute:", times)}{plot(stored, "new per minute:", times)}'
-        f"{plot(backlog, 'open requests', times)}</div>"
-    )
+    charts = [
+        plot(fetched, "pages a minute:", times, moments=moments[1:]),
+        plot(stored, "new a minute:", times, moments=moments[1:]),
+        plot(backlog, "open requests", times, moments=moments),
+    ]
+    if readings and readings[-1].fetch:
+        slow = [(stage.value, _fetch_ms(readings, at)) for at, stage in enumerate(Stage)]
+        charts.append(plot(slow, "fetch time, p95:", times, " ms", moments=moments[1:]))
+    return f'<div class="plots">{"".join(charts)}</div>'
+
+
+def _done(stage: int, reading: Reading) -> int:
+    return reading.stages[stage]
+
+
+def _fetch_ms(readings: Sequence[Reading], stage: int) -> list[float]:
+    """Return the 95th percentile of the fetch times of each step, 0 where nothing was fetched."""
+    return [
+        after.fetch[stage].since(before.fetch[stage]).quantile(0.95) or 0.0
+        for before, after in pairwise(readings)
+        if before.fetch
+    ]
 
 
 def quantiles(freshness: Histogram | None) -> str:
@@ -148,8 +171,8 @@ def quantiles(freshness: Histogram | None) -> str:
 
 
 def _row(site: SiteSnapshot, problem: Problem | None, history: History) -> str:
-    pages = history.per_minute(site.name, "pages")
-    posts = history.per_minute(site.name, "posts")
+    pages = history.per_minute(site.name, attrgetter("pages"))
+    posts = history.per_minute(site.name, attrgetter("posts"))
     waiting = {stage.value: count.ready + count.released for stage, count in site.counts.stages.items()}
     backlog = " · ".join(f"{stage} {number(count)}" for stage, count in waiting.items() if count) or "–"
     boards = site.boards
@@ -195,7 +218,7 @@ def _rate(values: Sequence[float], name: str) -> str:
 
 
 def _errors(site: SiteSnapshot, history: History) -> str:
-    failed = history.rose(site.name, "failed")
-    pages = history.rose(site.name, "pages")
+    failed = history.rose(site.name, attrgetter("failed"))
+    pages = history.rose(site.name, attrgetter("pages"))
     share = failed / max(1, failed + pages)
     return f'<span class="{"bad" if share > 0.1 else ""}">{number(failed)} ({share:.0%})</span>'

@@ -17,20 +17,20 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlsplit
 
 from crawl_tasks.errors import BackendError, ConfigError, StoreError
-from crawl_tasks.frontier.admin.failed import Selection
 from crawl_tasks.model import State
 from crawl_tasks.monitor.report import site_detail, snapshot_row
 from crawl_tasks.monitor.site_snapshot import SiteSnapshot
 from crawl_tasks.monitor.snapshot import Snapshot
-from crawl_tasks.monitor.web.actions import Actions
+from crawl_tasks.monitor.web.actions import Actions, FailedQuery
 from crawl_tasks.monitor.web.exposition import Writer
+from crawl_tasks.monitor.web.failed_views import failed_page, one_failed
 from crawl_tasks.monitor.web.item_pages import ItemPages, number_in
 from crawl_tasks.monitor.web.layout import STYLE_SOURCE, WebUser, frame, login_page
 from crawl_tasks.monitor.web.local_addresses import is_local_name, is_loopback
 from crawl_tasks.monitor.web.login import Login
 from crawl_tasks.monitor.web.metrics import FAMILIES
 from crawl_tasks.monitor.web.overview import MOST_ROWS, REFRESH_S, overview
-from crawl_tasks.monitor.web.site_page import failed_page, site_page
+from crawl_tasks.monitor.web.site_page import site_page
 from crawl_tasks.monitor.web.snapshot_cache import SnapshotCache
 
 log = logging.getLogger(__name__)
@@ -167,6 +167,8 @@ class Handler(BaseHTTPRequestHandler):
                 return self._site(name)
             case ["site", name, "failed"]:
                 return self._failed(name, _query(url.query))
+            case ["site", name, "failed", rid]:
+                return self._one_failed(name, rid)
             case ["posts", *path]:
                 return self._items(path, _query(url.query))
             case ["metrics"]:
@@ -216,6 +218,7 @@ class Handler(BaseHTTPRequestHandler):
             snapshots.history,
             self._user(),
             boards=actions.boards(name),
+            titles=actions.titles(name),
             recent=actions.recent(name),
             in_hand=actions.in_hand(name),
             failed=actions.failed_requests(name),
@@ -224,10 +227,22 @@ class Handler(BaseHTTPRequestHandler):
 
     def _failed(self, name: str, query: dict[str, str]) -> HttpAnswer:
         site = self._named(self.server.snapshots.now(), name)
-        state = State.PARKED if query.get("state") == State.PARKED.value else State.DEAD
-        reason, page = query.get("reason", ""), max(1, number_in(query, "page", 1))
-        failed = self.server.actions.failed_page(Selection(name, state, reason), page)
-        return HttpAnswer(failed_page(site, self._user(), failed, state=state, reason=reason, page=page))
+        chosen = FailedQuery(
+            State.PARKED if query.get("state") == State.PARKED.value else State.DEAD,
+            query.get("reason", ""),
+            query.get("words", ""),
+            query.get("order", "newest"),
+            max(1, number_in(query, "page", 1)),
+        )
+        return HttpAnswer(failed_page(site, self._user(), self.server.actions.failed_page(name, chosen), chosen))
+
+    def _one_failed(self, name: str, rid: str) -> HttpAnswer:
+        user = self._user()
+        if not user.is_in:
+            text = "Kept pages are for who has logged in: set CRAWL_WEB_PASSWORD, then log in."
+            return self._refusal(text, HTTPStatus.FORBIDDEN)
+        self._named(self.server.snapshots.now(), name)
+        return HttpAnswer(one_failed(*self.server.actions.failed_request(name, rid), user))
 
     # -- forms -------------------------------------------------------------------------------------------
 
@@ -249,7 +264,7 @@ class Handler(BaseHTTPRequestHandler):
             case ["logout"]:
                 return self._see("/", login.leave())
             case ["site", name, verb]:
-                self.server.actions.do(verb, name)
+                self.server.actions.do(verb, name, form.get("rid", ""))
                 self.server.snapshots.forget()
                 return self._see(f"/site/{name}")
         return HttpAnswer("there is no such action\n", TEXT, HTTPStatus.NOT_FOUND)

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from html import escape
-from urllib.parse import quote, urlencode
 
 from crawl_tasks.frontier.admin.failed import FailedRequest
 from crawl_tasks.frontier.inspect.reads import BoardState
 from crawl_tasks.frontier.inspect.recent import RecentPage
 from crawl_tasks.frontier.inspect.request_counts import LATE_MS
-from crawl_tasks.model import Request, State
+from crawl_tasks.model import Request
 from crawl_tasks.monitor.charts import bars, number
 from crawl_tasks.monitor.history import History
 from crawl_tasks.monitor.humanize import counted, duration
 from crawl_tasks.monitor.problems.registry import CurrentProblems
 from crawl_tasks.monitor.site_snapshot import SiteSnapshot
 from crawl_tasks.monitor.snapshot import Snapshot
-from crawl_tasks.monitor.web.actions import FAILED_ROWS, RETRIED_AT_ONCE
-from crawl_tasks.monitor.web.layout import WebUser, frame, hidden
+from crawl_tasks.monitor.web.actions import RETRIED_AT_ONCE
+from crawl_tasks.monitor.web.failed_views import failed_links, failed_table
+from crawl_tasks.monitor.web.layout import WebUser, frame, hidden, table
 from crawl_tasks.monitor.web.overview import plots, quantiles, said, state, tile, tiles_of, troubles
 
 REFRESH_S = 20
@@ -35,6 +35,7 @@ def site_page(
     user: WebUser,
     *,
     boards: Sequence[BoardState],
+    titles: Mapping[str, str],
     recent: Sequence[RecentPage],
     in_hand: Sequence[Request],
     failed: Sequence[FailedRequest],
@@ -51,43 +52,11 @@ def site_page(
         f'<div class="plots">{bars(statuses, "answers by status")}'
         f"{bars(sorted(site.failed.items(), key=lambda row: -row[1]), 'failed attempts by reason')}"
         f"{_dropped(site)}</div>"
-        f"<h2>Boards</h2>{_boards(boards, snapshot.at_ms)}<h2>In hand</h2>{_in_hand(in_hand)}"
+        f"<h2>Boards</h2>{_boards(boards, titles, snapshot.at_ms)}<h2>In hand</h2>{_in_hand(in_hand)}"
         f"<h2>Last pages</h2>{_recent(recent, snapshot.at_ms)}"
-        f"<h2>Given up (dead) and parked</h2>{_all_failed(site)}{_failed(failed)}"
+        f"<h2>Given up (dead) and parked</h2>{failed_links(site)}{failed_table(failed, user)}"
     )
     return frame(f"{site.name} · crawl_tasks", body, user, REFRESH_S, snapshot.at_ms)
-
-
-def failed_page(
-    site: SiteSnapshot, user: WebUser, failed: Sequence[FailedRequest], *, state: State, reason: str, page: int
-) -> str:
-    """Return a page of the failed requests of one state."""
-    count = site.counts.dead if state is State.DEAD else site.counts.parked
-    name = quote(site.name)
-
-    def link(number: int, text: str) -> str:
-        query = urlencode({"state": state.value, "reason": reason, "page": number})
-        return f'<a href="/site/{name}/failed?{escape(query)}">{text}</a>'
-
-    earlier = link(page - 1, "before") if page > 1 else ""
-    later = link(page + 1, "more") if len(failed) == FAILED_ROWS else ""
-    body = (
-        f'<h2><a href="/site/{name}">{escape(site.name)}</a>: {count} {state.value}</h2>{_all_failed(site)}'
-        f'<form class="actions"><input type="hidden" name="state" value="{state.value}">'
-        f'<label>Reason <input name="reason" value="{escape(reason)}"></label><button>Filter</button></form>'
-        f'{_failed(failed)}<nav class="pages" aria-label="pages">{earlier} page {page} {later}</nav>'
-    )
-    return frame(f"{site.name} {state.value} · crawl_tasks", body, user)
-
-
-def _all_failed(site: SiteSnapshot) -> str:
-    counts = {State.DEAD: site.counts.dead, State.PARKED: site.counts.parked}
-    links = (
-        f'<a href="/site/{quote(site.name)}/failed?state={state.value}">{count} {state.value}</a>'
-        for state, count in counts.items()
-        if count
-    )
-    return f"<p>{' · '.join(links)}</p>"
 
 
 def _tiles(site: SiteSnapshot, snapshot: Snapshot, history: History) -> str:
@@ -135,10 +104,28 @@ def _at_once(count: int) -> str:
     return f"{RETRIED_AT_ONCE} of {count}" if count > RETRIED_AT_ONCE else str(count)
 
 
-def _boards(boards: Sequence[BoardState], now_ms: int) -> str:
+_HEATS = (1.5, 3.0, 10.0)
+"""The age of a board's last scan, in its intervals, from which on its field is of the next colour."""
+
+
+def _heat_map(boards: Sequence[BoardState], titles: Mapping[str, str], now_ms: int) -> str:
+    """Return a field for each board: its title, the age of what is known of it, and a colour by that age."""
+    fields = []
+    for board in boards:
+        age_ms = now_ms - board.scanned_at_ms
+        heat = bisect(_HEATS, age_ms / max(1, board.interval_ms)) if board.scanned_at_ms else len(_HEATS)
+        seen = f"{duration(age_ms / 1000)} ago" if board.scanned_at_ms else "never scanned"
+        fields.append(
+            f'<li class="h{heat}"><b>{escape(titles.get(board.board) or board.board)}</b>'
+            f"{'held' if board.is_held else seen}</li>"
+        )
+    return f'<ul class="heat">{"".join(fields)}</ul>' if fields else ""
+
+
+def _boards(boards: Sequence[BoardState], titles: Mapping[str, str], now_ms: int) -> str:
     rows = [
         (
-            ("board", escape(board.board)),
+            ("board", f"{escape(board.board)} {escape(titles.get(board.board, ''))}"),
             ("scanned", f"{duration((now_ms - board.scanned_at_ms) / 1000)} ago" if board.scanned_at_ms else "never"),
             ("due", _due(board, now_ms)),
             ("every", duration(board.interval_ms / 1000)),
@@ -146,7 +133,8 @@ def _boards(boards: Sequence[BoardState], now_ms: int) -> str:
         )
         for board in boards
     ]
-    return _table(rows, "no boards")
+    all_ = table(rows, "no boards")
+    return f"{_heat_map(boards, titles, now_ms)}<details><summary>as a table</summary>{all_}</details>"
 
 
 def _due(board: BoardState, now_ms: int) -> str:
@@ -159,7 +147,7 @@ def _due(board: BoardState, now_ms: int) -> str:
 
 
 def _in_hand(requests: Sequence[Request]) -> str:
-    return _table(
+    return table(
         [(("stage", request.stage.value), ("address", escape(request.address))) for request in requests], "nothing"
     )
 
@@ -176,41 +164,10 @@ def _recent(pages: Sequence[RecentPage], now_ms: int) -> str:
         )
         for page in pages
     ]
-    return _table(rows, "none yet")
+    return table(rows, "none yet")
 
 
 def _outcome(page: RecentPage) -> str:
     if page.outcome.isdigit():
         return counted(int(page.outcome), "item")
     return f'<span class="{"quiet" if page.outcome in _FINE else "bad"}">{escape(page.outcome)}</span>'
-
-
-def _failed(failed: Sequence[FailedRequest]) -> str:
-    rows = [
-        (
-            ("state", one.state.value),
-            ("since", datetime.fromtimestamp(one.at_ms / 1000, UTC).strftime("%m-%d %H:%M:%SZ")),
-            ("reason", escape(one.reason)),
-            ("page", f"{one.request.stage.value} {escape(one.request.address)}"),
-            ("details", escape(one.details)),
-        )
-        for one in failed
-    ]
-    return _table(rows, "none")
-
-
-def _table(rows: Sequence[Sequence[tuple[str, str]]], none: str) -> str:
-    if not rows:
-        return f'<p class="quiet">{none}</p>'
-    head = "".join(f'<th scope="col">{name}</th>' for name, _ in rows[0])
-    wide = {"address", "page", "details"}
-    body = "".join(
-        "<tr>"
-        + "".join(
-            f'<td data-name="{name}" class="{"row wide" if name in wide else "nowrap"}">{text}</td>'
-            for name, text in row
-        )
-        + "</tr>"
-        for row in rows
-    )
-    return f'<div class="sites"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'

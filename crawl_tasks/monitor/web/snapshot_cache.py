@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 
 from crawl_tasks.errors import CrawlError
+from crawl_tasks.frontier.admin.chart_readings import ChartReadings
 from crawl_tasks.monitor.history import History
 from crawl_tasks.monitor.snapshot import Snapshot
 
@@ -21,14 +22,19 @@ LOOK_EVERY_S = 20.0
 class SnapshotCache:
     """The cache of one exporter. Thread-safe. Callers wait while a snapshot is being taken, and share the result."""
 
-    def __init__(self, take: Callable[[], Snapshot], fresh_s: float = FRESH_S) -> None:
+    def __init__(
+        self, take: Callable[[], Snapshot], fresh_s: float = FRESH_S, charts: ChartReadings | None = None
+    ) -> None:
+        """Make a cache, with the readings that other exporters left in `charts`, where `keep` leaves readings too."""
         self._take = take
         self._fresh_s = fresh_s
+        self._charts = charts or ChartReadings()
         self._lock = threading.Lock()
         self._last: Snapshot | None = None
         self._taken_at = 0.0
         self._stop = threading.Event()
         self.history = History()
+        self.history.restore(self._charts.kept())
 
     def now(self, at_most_s: float | None = None) -> Snapshot:
         """Return a snapshot of at most this age in seconds, two by default.
@@ -56,6 +62,9 @@ class SnapshotCache:
             try:
                 # A scrape within the last half of the time has filled the history already.
                 self.now(LOOK_EVERY_S / 2)
+                with self._lock:
+                    reading = self.history.packed()
+                self._charts.keep(reading)
             except CrawlError as error:
                 log.error("cannot look", extra={"error": str(error)})
                 self._stop.wait(LOOK_EVERY_S)
