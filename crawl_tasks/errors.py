@@ -54,10 +54,7 @@ class Fate(StrEnum):
 
 
 class Scope(StrEnum):
-    """The scope of a failure: a page, or a site that refuses requests for now, or nothing where nothing was sent.
-
-    Only a page's own failure is counted as one of its attempts.
-    """
+    """The scope of a failure: a page, whose attempts it counts for, a site that refuses for now, or nothing sent."""
 
     PAGE = "page"
     SITE = "site"
@@ -107,12 +104,11 @@ class TaskFailed(CrawlError):
 
 
 class PageError(CrawlError):
-    """A request failed. `reason` is a short slug for counters and dead letters, str() has the details.
+    """A request failed. `reason` is a slug for counters and dead letters, `status` and `headers` are the answer's.
 
-    `status` and `headers` are those of the answer, 0 and none without one. `says_nothing` is true for a page that the
-    site file does not describe: many such pages in a row open the stage's circuit breaker (circuit_breaker.lua).
-    `rests_site` makes the whole site wait once. `slows_site` makes requests for the site slower from now on
-    (lib/backoff.lua). Both hold only where other pages fail too (lib/failures.lua).
+    `says_nothing` is true for a page that the site file does not describe: many in a row open the stage's circuit
+    breaker (circuit_breaker.lua). `rests_site` makes the site wait once, `slows_site` makes its requests slower from
+    now on (lib/backoff.lua), both only where other pages fail too (lib/failures.lua).
     """
 
     fate = Fate.RETRY
@@ -121,9 +117,7 @@ class PageError(CrawlError):
     retry_after_s: float | None = None
     status = 0
     headers: Mapping[str, str] = MappingProxyType({})
-    rests_site = False
-    slows_site = False
-    says_nothing = False
+    rests_site = slows_site = says_nothing = False
 
 
 class FetchError(PageError):
@@ -136,8 +130,7 @@ class Unreachable(FetchError):
     """The host cannot be reached."""
 
     reason = "unreachable"
-    rests_site = True
-    slows_site = True
+    rests_site = slows_site = True
 
 
 class DeadlineExceeded(FetchError):
@@ -154,7 +147,7 @@ class Truncated(FetchError):
 
 
 class ServerError(FetchError):
-    """The server failed. `is_busy` is true for an overloaded server, false for one that failed on this page."""
+    """The server failed: overloaded where `is_busy`, else on this page."""
 
     reason = "server_error"
 
@@ -168,8 +161,7 @@ class SlowDown(FetchError):
 
     scope = Scope.SITE
     reason = "slow_down"
-    rests_site = True
-    slows_site = True
+    rests_site = slows_site = True
 
     def __init__(self, message: str, retry_after_s: float | None = None) -> None:
         super().__init__(message)
@@ -233,8 +225,7 @@ class RobotsUnavailable(FetchError):
 
     scope = Scope.SITE
     reason = "robots_unavailable"
-    rests_site = True
-    slows_site = True
+    rests_site = slows_site = True
 
 
 class RobotsRefused(FetchError):
@@ -245,10 +236,7 @@ class RobotsRefused(FetchError):
 
 
 class RedirectRefused(RobotsRefused):
-    """robots.txt allows this address, but not the target of its redirect.
-
-    Of a later page of a board or thread, such a redirect says that there is no such page.
-    """
+    """robots.txt forbids the target of a redirect, which for a later page of a board means that there is none."""
 
     reason = "robots_redirect"
 

@@ -116,7 +116,7 @@ def store_items() -> str:
 @app.task(name=queues.PRODUCE)
 def produce() -> str:
     """Admit scans of the boards that are due."""
-    return runtime().producer.run()
+    return runtime().produce()
 
 
 @app.task(name=queues.UPKEEP)

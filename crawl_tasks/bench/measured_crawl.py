@@ -213,7 +213,7 @@ def _follow(frontier: Frontier, site: str, crew: Supervisor, processes: list[psu
         crew.watch()
         counts = Inspector(frontier).count_requests(site)
         waiting = frontier.outbox.size()
-        peak = max(peak, sum(_rss(process) for process in processes))
+        peak = max(peak, sum(one.memory_info().rss for process in processes for one in _tree(process)))
         if counts.open == 0 and waiting == 0:
             return peak
         if counts.done - waiting != last:
@@ -230,10 +230,6 @@ def _tree(process: psutil.Process) -> list[psutil.Process]:
 def _cpu(process: psutil.Process) -> float:
     times = [one.cpu_times() for one in _tree(process)]
     return sum(t.user + t.system for t in times)
-
-
-def _rss(process: psutil.Process) -> int:
-    return sum(one.memory_info().rss for one in _tree(process))
 
 
 def _redis_cpu(client: redis.Redis) -> float:

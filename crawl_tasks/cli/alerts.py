@@ -5,8 +5,7 @@ from __future__ import annotations
 import click
 
 from crawl_tasks.cli.backend import open_cells
-from crawl_tasks.cli.help_text import examples
-from crawl_tasks.cli.safe_text import printable
+from crawl_tasks.cli.terminal import examples, printable
 from crawl_tasks.frontier.admin.alert_state import AlertState
 from crawl_tasks.local.signals import Interrupts
 from crawl_tasks.logs import configure_logs

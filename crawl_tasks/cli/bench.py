@@ -6,7 +6,7 @@ import click
 
 from crawl_tasks.bench.measure import bench
 from crawl_tasks.cli.exits import Exit
-from crawl_tasks.cli.help_text import examples
+from crawl_tasks.cli.terminal import examples
 
 
 @click.command(epilog=examples("crawl-tasks bench", "crawl-tasks bench --client curl --processes 1 --together"))

@@ -9,10 +9,9 @@ import click
 
 from crawl_tasks.cli.backend import chosen_sites, name_standing, open_cells
 from crawl_tasks.cli.exits import Exit
-from crawl_tasks.cli.help_text import examples
 from crawl_tasks.cli.installation import Fact, examine_machine, examine_places, examine_published, examine_redis
 from crawl_tasks.cli.ledger import ledger_line, ledger_row
-from crawl_tasks.cli.safe_text import echo_json, printable
+from crawl_tasks.cli.terminal import echo_json, examples, printable
 from crawl_tasks.errors import RedisUnreachable
 from crawl_tasks.frontier.cells import Cells
 from crawl_tasks.frontier.frontier import Frontier

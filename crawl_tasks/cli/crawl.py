@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Self
 
 from crawl_tasks.cli.installation import LEAST_DISK_BYTES
+from crawl_tasks.cli.ledger import require_ledger
 from crawl_tasks.cli.local_environment import LocalEnvironment
 from crawl_tasks.cli.only_sites import OnlySites
-from crawl_tasks.cli.require_ledger import require_ledger
 from crawl_tasks.cli.site_removal import removed_sites
 from crawl_tasks.cli.sites import publisher_of, refuse_shared_hosts
 from crawl_tasks.errors import BackendError, ConfigError
@@ -25,7 +25,7 @@ from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.frontier.inspect.reads import BoardState
 from crawl_tasks.local.error_logs import ErrorLogs
 from crawl_tasks.local.jobs import FLOWER_PORT, Workers, beat_job, flower_job, in_cell, worker_jobs
-from crawl_tasks.local.ports import port_near
+from crawl_tasks.local.redis_server import port_near
 from crawl_tasks.model import FULL_REACH, Reach
 from crawl_tasks.monitor.cell_snapshots import snapshot_cells
 from crawl_tasks.monitor.problems.installation_kinds import LOST_LEDGER

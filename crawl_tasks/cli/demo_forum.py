@@ -5,43 +5,28 @@ from __future__ import annotations
 import json
 import sys
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
 from crawl_tasks.errors import CrawlError
-from crawl_tasks.local.ports import port_near
-from crawl_tasks.local.redis_server import free_port
+from crawl_tasks.local.redis_server import free_port, port_near
 from crawl_tasks.local.supervisor import Job, Supervisor
 
 START_TIMEOUT_S = 30.0
 _NAME = "forum"
 
 
-@dataclass(frozen=True, slots=True)
 class ForumFiles:
     """The files of a demo forum in `directory`. The crawler shares nothing else with the forum."""
 
-    directory: Path
-
-    @property
-    def log(self) -> Path:
+    def __init__(self, directory: Path) -> None:
+        self.log = directory / "forum-requests.jsonl"
         """The access log of this run: one JSON object a request."""
-        return self.directory / "forum-requests.jsonl"
-
-    @property
-    def truth(self) -> Path:
+        self.truth = directory / "forum-truth.json"
         """The ground truth: the result of a perfect crawl of the present generation."""
-        return self.directory / "forum-truth.json"
-
-    @property
-    def port(self) -> Path:
+        self.port = directory / "forum.port"
         """The port, which the forum writes when it listens."""
-        return self.directory / "forum.port"
-
-    @property
-    def memory(self) -> Path:
+        self.memory = directory / "forum.json"
         """The port and the generation of the last run."""
-        return self.directory / "forum.json"
 
 
 def start_forum(supervisor: Supervisor, files: ForumFiles, *, mutate: bool, latency_ms: int) -> str:

@@ -11,11 +11,9 @@ from pathlib import Path
 from crawl_tasks.cli.crawl import Finish
 from crawl_tasks.cli.demo_forum import ForumFiles
 from crawl_tasks.cli.exits import Exit
-from crawl_tasks.cli.help_text import own_name
 from crawl_tasks.cli.ledger import ledger_line, ledger_row
-from crawl_tasks.cli.safe_text import printable
 from crawl_tasks.cli.summary import Stats, is_clean, stats_text
-from crawl_tasks.errors import ConfigError
+from crawl_tasks.cli.terminal import own_name, printable
 from crawl_tasks.local.compare import Comparison, needless_requests, requests_by_path
 from crawl_tasks.logs import hide_passwords
 from crawl_tasks.monitor.snapshot import Snapshot
@@ -138,15 +136,3 @@ def report_row(report: DemoReport) -> dict[str, object]:
         "logs": str(report.logs),
         "flower": report.flower,
     }
-
-
-def write_json(path: Path, row: Mapping[str, object]) -> None:
-    """Write the report to a file.
-
-    Raises:
-        ConfigError: the file cannot be written.
-    """
-    try:
-        path.write_text(json.dumps(row, ensure_ascii=False, indent=2) + "\n", "utf-8")
-    except OSError as error:
-        raise ConfigError(f"--report {path}: cannot be written: {error.strerror}") from error

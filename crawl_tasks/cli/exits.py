@@ -1,4 +1,4 @@
-"""The exit codes of all commands."""
+"""The exit codes of all commands. Ctrl-C may come before anything else is imported, click included."""
 
 from __future__ import annotations
 

@@ -10,8 +10,8 @@ from typing import Final, Unpack
 
 import click
 
-from crawl_tasks.cli.help_text import examples
 from crawl_tasks.cli.selection_options import RowChoice, selection_of, selection_options
+from crawl_tasks.cli.terminal import examples
 from crawl_tasks.errors import StoreError
 from crawl_tasks.logs import OutageLog, configure_logs
 from crawl_tasks.settings import load_settings
@@ -114,16 +114,16 @@ def _export_feed(
     store: Store, out: str, selection: RowSelection, form: OutputFormat, *, after: int, follow: bool, force: bool
 ) -> None:
     """Write the change feed."""
-    feed = _Feed(follow=follow)
+    pause = _Pause(follow=follow)
     last = export_changes(
-        store, out, selection, form, after=after, goes_on=feed.goes_on, outlasts=feed.outlasts, overwrite=force
+        store, out, selection, form, after=after, goes_on=pause.goes_on, outlasts=pause.outlasts, overwrite=force
     )
     # --follow ends by Ctrl-C, or because the reader has closed the pipe: nobody is there to read a sum.
     if not follow:
         click.echo(f"up to change {last}", err=True)
 
 
-class _Feed:
+class _Pause:
     """The pauses of --follow: between two queries, and while the database is away, which is logged."""
 
     def __init__(self, *, follow: bool) -> None:

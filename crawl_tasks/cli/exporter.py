@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 
 from crawl_tasks.cli.backend import open_cells
-from crawl_tasks.cli.help_text import examples
+from crawl_tasks.cli.terminal import examples
 from crawl_tasks.errors import ConfigError
 from crawl_tasks.frontier.admin.history_store import HistoryStore
 from crawl_tasks.frontier.cells import Cells

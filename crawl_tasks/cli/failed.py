@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 import click
 
 from crawl_tasks.cli.backend import chosen_sites, open_cells
-from crawl_tasks.cli.help_text import examples
-from crawl_tasks.cli.safe_text import echo_json, printable
+from crawl_tasks.cli.terminal import echo_json, examples, printable
 from crawl_tasks.errors import ConfigError
 from crawl_tasks.frontier.admin.admin import Admin
 from crawl_tasks.frontier.admin.failed import (

@@ -19,7 +19,6 @@ from crawl_tasks.cli.sites import checked_sites, site_files
 from crawl_tasks.errors import BackendError, ConfigError
 from crawl_tasks.frontier.cells import Cells
 from crawl_tasks.frontier.frontier import Frontier
-from crawl_tasks.monitor.decisions import is_withdrawn, publisher_of
 from crawl_tasks.monitor.humanize import duration
 from crawl_tasks.monitor.problems import setup_kinds as kinds
 from crawl_tasks.monitor.problems.kinds import Problem
@@ -149,8 +148,8 @@ def examine_published(settings: Settings, snapshot: Snapshot) -> Iterator[Proble
     except ConfigError:
         return
     for site in snapshot.sites:
-        if site.name not in names and not is_withdrawn(site):
-            yield kinds.SITE_ELSEWHERE.problem(site.name, publisher=publisher_of(site))
+        if site.name not in names and not site.is_withdrawn:
+            yield kinds.SITE_ELSEWHERE.problem(site.name, publisher=site.publisher)
 
 
 def examine_places(cells: Cells) -> Iterator[Problem]:

@@ -1,25 +1,53 @@
-"""The balance of a site's ledger, as a line and as JSON values."""
+"""The ledger at the command line: the balance of a site, and the check that Redis holds the ledger of the database."""
 
 from __future__ import annotations
 
+from crawl_tasks.errors import ConfigError, StoreError
+from crawl_tasks.frontier.admin.admin import Admin
+from crawl_tasks.frontier.cells import Cells
 from crawl_tasks.frontier.inspect.request_counts import RequestCounts
 from crawl_tasks.monitor.problems.site_kinds import LEDGER_UNBALANCED
+from crawl_tasks.monitor.site_snapshot import by_state
+from crawl_tasks.settings import Settings
+from crawl_tasks.store.upsert import Store
+from crawl_tasks.worker.ledger_watch import LOST, prepare_rebuild
 
-_NUMBERS = ("admitted", "ready", "released", "leased", "delayed", "parked", "dead", "done")
+
+def require_ledger(settings: Settings, cells: Cells) -> None:
+    """Refuse a Redis without the ledger of the database, or rebuild that ledger where CRAWL_RECOVER=auto.
+
+    Raises:
+        ConfigError: the ledger is lost and a person must decide, or the rebuild is not possible.
+    """
+    # Publishing gives an emptied Redis a new ledger. The crawl would begin from nothing, beside a full database.
+    try:
+        store = Store(settings.database_url).open(create=False)
+    except StoreError:
+        # Nothing is stored yet, or the database is broken, which the store task reports.
+        return
+    with store:
+        if not any(Admin(frontier).restore.is_lost(store.epoch(frontier.cell)) for frontier in cells):
+            return
+        if settings.recover == "ask":
+            raise ConfigError(f"{LOST} (or set CRAWL_RECOVER=auto, and it is done by itself)")
+        for frontier in cells:
+            prepare_rebuild(frontier, store, settings.contact, cells).run_if_lost(lambda _: None)
 
 
 def ledger_line(counts: RequestCounts) -> str:
     """Return the balance of a site as one line."""
     if not counts.is_balanced:
         return LEDGER_UNBALANCED.problem(counts.site, reason=counts.imbalance()).advice(counts.site)
-    return (
-        f"{counts.site}: admitted {counts.admitted} = ready {counts.ready} + released {counts.released}"
-        f" + leased {counts.leased} + delayed {counts.delayed} + parked {counts.parked} + dead {counts.dead}"
-        f" + done {counts.done}: balances"
-    )
+    states = " + ".join(f"{state} {count}" for state, count in by_state(counts).items())
+    return f"{counts.site}: admitted {counts.admitted} = {states}: balances"
 
 
 def ledger_row(counts: RequestCounts) -> dict[str, str | int | bool]:
     """Return the balance of a site as JSON values."""
-    numbers = {name: getattr(counts, name) for name in _NUMBERS}
-    return {"site": counts.site, **numbers, "balances": counts.is_balanced, "imbalance": counts.imbalance()}
+    return {
+        "site": counts.site,
+        "admitted": counts.admitted,
+        **by_state(counts),
+        "balances": counts.is_balanced,
+        "imbalance": counts.imbalance(),
+    }

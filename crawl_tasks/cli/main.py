@@ -1,4 +1,7 @@
-"""The root of the command line: finds and runs a command, and turns each error into one line and one exit code."""
+"""The root of the command line: finds and runs a command, and turns each error into one line and one exit code.
+
+A person who types the former name of a command gets the new one.
+"""
 
 from __future__ import annotations
 
@@ -8,17 +11,54 @@ import importlib
 import io
 import os
 import sys
+from collections.abc import Sequence
 from typing import NoReturn
 
 import click
 
 from crawl_tasks import __version__
 from crawl_tasks.cli.exits import Exit
-from crawl_tasks.cli.help_text import examples
-from crawl_tasks.cli.old_names import require_new_name
-from crawl_tasks.errors import CrawlError
+from crawl_tasks.cli.terminal import examples
+from crawl_tasks.errors import ConfigError, CrawlError
 from crawl_tasks.local.signals import Terminated
 from crawl_tasks.logs import hide_passwords
+
+_VERBS = ("list", "show", "retry", "drop")
+_KINDS = {"dead": "page", "shelf": "item", "refused": "message"}
+
+OLD_COMMANDS = {
+    **{f"{old} {verb}": f"failed {verb} --kind {kind}" for old, kind in _KINDS.items() for verb in _VERBS},
+    **{old: f"failed list --kind {kind}" for old, kind in _KINDS.items()},
+    "fetch": "try URL",
+    "reparse": "try NAME --kept",
+    "reparse --list": "failed list --kept",
+    "reparse --revive": "try NAME --kept --revive",
+    "stop": "pause --wait",
+    "drain": "pause --drain",
+    "drain --wait": "pause --drain --wait --within SECONDS",
+    "top": "status --watch --sort pages",
+    "version": "--version",
+    "alerts --once": "check",
+    "doctor": "check",
+    "fsck": "check --deep",
+    "fsck --mend": "check --mend",
+    "ledger": "check",
+}
+"""The new command for a former command, or for a former option or subcommand of a command."""
+
+
+def require_new_name(arguments: Sequence[str]) -> None:
+    """Refuse a command line with a former name of a command, option or subcommand.
+
+    Raises:
+        ConfigError: the command line has a former name. The message has the new one.
+    """
+    command, *further = arguments
+    # The longer form first: `dead retry` has another successor than `dead`.
+    for old in (*(f"{command} {word}" for word in further), command):
+        if new := OLD_COMMANDS.get(old):
+            raise ConfigError(f"`{old}` is `{new}` now")
+
 
 COMMANDS = {
     "demo": ("demo", "Crawl the bundled forum and compare the result with its ground truth."),

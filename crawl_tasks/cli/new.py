@@ -20,9 +20,8 @@ from rich.table import Table
 
 from crawl_tasks import __version__
 from crawl_tasks.cli.exits import Exit
-from crawl_tasks.cli.help_text import examples
 from crawl_tasks.cli.one_page import one_fetcher
-from crawl_tasks.cli.safe_text import printable
+from crawl_tasks.cli.terminal import examples, printable
 from crawl_tasks.discovery.checks import check_trials
 from crawl_tasks.discovery.dry_run import missing_in, thin_fields, try_site
 from crawl_tasks.discovery.findings import Findings, site_file
@@ -32,7 +31,7 @@ from crawl_tasks.discovery.site_check import SiteCheck
 from crawl_tasks.discovery.start_page import discover
 from crawl_tasks.discovery.yaml_rules import settled
 from crawl_tasks.errors import ConfigError, CrawlError
-from crawl_tasks.fetch.ip_ranges import is_public
+from crawl_tasks.fetch.address_guard import is_public
 from crawl_tasks.fetch.resolver import Resolver
 from crawl_tasks.registry.site_registry import compile_site
 from crawl_tasks.settings import Settings, load_settings

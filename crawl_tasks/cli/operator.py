@@ -10,7 +10,7 @@ from contextlib import nullcontext
 
 import click
 
-from crawl_tasks.cli.safe_text import printable
+from crawl_tasks.cli.terminal import printable
 from crawl_tasks.errors import StoreError
 from crawl_tasks.frontier.admin.admin import Admin
 from crawl_tasks.frontier.frontier import Frontier

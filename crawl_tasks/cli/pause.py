@@ -10,8 +10,8 @@ from typing import Any
 import click
 
 from crawl_tasks.cli.backend import chosen_sites, open_cells
-from crawl_tasks.cli.help_text import examples
 from crawl_tasks.cli.operator import operator, store_decisions, why_option
+from crawl_tasks.cli.terminal import examples
 from crawl_tasks.errors import CrawlError
 from crawl_tasks.frontier.cells import Cells
 from crawl_tasks.frontier.frontier import Frontier

@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 from crawl_tasks.cli.backend import open_cells
-from crawl_tasks.cli.help_text import examples
 from crawl_tasks.cli.local_environment import redis_for
+from crawl_tasks.cli.terminal import examples
 from crawl_tasks.local.signals import Interrupts
 from crawl_tasks.recovery.rebuild import Rebuilt, known_sites
 from crawl_tasks.settings import load_settings

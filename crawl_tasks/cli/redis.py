@@ -6,7 +6,7 @@ import time
 
 import click
 
-from crawl_tasks.cli.help_text import examples
+from crawl_tasks.cli.terminal import examples
 from crawl_tasks.local.embedded import EmbeddedRedis
 from crawl_tasks.local.signals import Interrupts
 from crawl_tasks.settings import load_settings

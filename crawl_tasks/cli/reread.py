@@ -15,10 +15,9 @@ import click
 
 from crawl_tasks.cli.backend import chosen_sites, open_cells
 from crawl_tasks.cli.exits import Exit
-from crawl_tasks.cli.help_text import examples
-from crawl_tasks.cli.safe_text import printable
-from crawl_tasks.cli.since_option import SinceOption
+from crawl_tasks.cli.selection_options import SinceOption
 from crawl_tasks.cli.site_removal import database_of, store_waiting
+from crawl_tasks.cli.terminal import examples, printable
 from crawl_tasks.errors import AccessDenied, Challenged, ConfigError, Fate, PageError
 from crawl_tasks.fetch.archive_reader import ArchivePage, archive_files, read_archive
 from crawl_tasks.fetch.http_client import Limits

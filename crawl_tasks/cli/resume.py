@@ -5,9 +5,9 @@ from __future__ import annotations
 import click
 
 from crawl_tasks.cli.backend import open_cells
-from crawl_tasks.cli.help_text import examples
 from crawl_tasks.cli.operator import operator, store_decisions, why_option
 from crawl_tasks.cli.pause import selected_sites, sites_or_all
+from crawl_tasks.cli.terminal import examples
 from crawl_tasks.settings import load_settings
 
 

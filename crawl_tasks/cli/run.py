@@ -9,13 +9,13 @@ import click
 
 from crawl_tasks.cli.crawl import Finish, Plan, Start, StoredCounts, begin, start_processes, watch
 from crawl_tasks.cli.exits import Exit
-from crawl_tasks.cli.help_text import examples
 from crawl_tasks.cli.ledger import ledger_line
 from crawl_tasks.cli.local_environment import LocalEnvironment, local_environment
-from crawl_tasks.cli.since_option import SinceOption
+from crawl_tasks.cli.selection_options import SinceOption
 from crawl_tasks.cli.site_removal import without_removed
 from crawl_tasks.cli.sites import checked_sites
 from crawl_tasks.cli.summary import crawl_stats, is_clean, stats_text
+from crawl_tasks.cli.terminal import examples
 from crawl_tasks.frontier.cells import Cells
 from crawl_tasks.local.jobs import Workers
 from crawl_tasks.local.signals import Terminated

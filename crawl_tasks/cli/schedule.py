@@ -9,9 +9,8 @@ from itertools import islice
 import click
 
 from crawl_tasks.cli.backend import chosen_sites, open_cells
-from crawl_tasks.cli.help_text import examples
 from crawl_tasks.cli.operator import operator, store_decisions, why_option
-from crawl_tasks.cli.safe_text import echo_json, printable
+from crawl_tasks.cli.terminal import echo_json, examples, printable
 from crawl_tasks.errors import ConfigError
 from crawl_tasks.frontier.admin.admin import Admin
 from crawl_tasks.frontier.admin.board_schedule import Act

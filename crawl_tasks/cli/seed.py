@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import closing
-from enum import Enum
-from itertools import islice
-from typing import NamedTuple, TextIO
+from itertools import chain, islice
+from typing import TextIO
 
 import click
 
 from crawl_tasks.cli.backend import open_cells
 from crawl_tasks.cli.exits import Exit
-from crawl_tasks.cli.help_text import examples
-from crawl_tasks.cli.safe_text import printable
-from crawl_tasks.cli.since_option import SinceOption
+from crawl_tasks.cli.selection_options import SinceOption
+from crawl_tasks.cli.terminal import examples, printable
 from crawl_tasks.errors import ConfigError, FetchError, SiteError
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.model import FULL_REACH, Priority, Reach, Request, Stage
@@ -30,21 +28,6 @@ from crawl_tasks.urls import normalize
 
 AT_ONCE = 500
 """Pages that one call admits at most."""
-
-
-class TargetKind(Enum):
-    """The kinds of a seed target."""
-
-    BOARD = "board"
-    POST = "post"
-    URL = "url"
-
-
-class SeedTarget(NamedTuple):
-    """A board, post or address that a person wants fetched."""
-
-    kind: TargetKind
-    text: str
 
 
 @click.command(
@@ -108,10 +91,12 @@ def command(
         is_whole=whole,
     )
     refused = 0
-    for target in _targets(boards, posts, urls, addresses or ()):
-        is_taken, verdict = seed_run.ask(target)
-        refused += not is_taken
-        click.echo(f"{verdict}: {target.kind.value} {printable(target.text)}")
+    targets = {"board": boards, "post": posts, "url": chain(urls, wanted_lines(addresses or ()))}
+    for kind, texts in targets.items():
+        for text in texts:
+            is_taken, verdict = seed_run.ask(kind, text)
+            refused += not is_taken
+            click.echo(f"{verdict}: {kind} {printable(text)}")
     if read_by:
         refused += _ask_again(seed_run, site, read_by)
     if refused:
@@ -131,19 +116,6 @@ def _ask_again(seed_run: SeedRun, site: str, version: str) -> int:
     if refused:
         click.echo(f"refused, gate.max_backlog is reached: {counted(refused, 'page')}; again when the others are read")
     return refused
-
-
-def _targets(
-    boards: Iterable[str], posts: Iterable[str], urls: Iterable[str], lines: Iterable[str]
-) -> Iterator[SeedTarget]:
-    for kind, texts in (
-        (TargetKind.BOARD, boards),
-        (TargetKind.POST, posts),
-        (TargetKind.URL, urls),
-        (TargetKind.URL, wanted_lines(lines)),
-    ):
-        for text in texts:
-            yield SeedTarget(kind, text)
 
 
 def wanted_lines(lines: Iterable[str]) -> Iterator[str]:
@@ -178,14 +150,14 @@ class SeedRun:
         self._is_again = is_again
         self._whole = Reach(whole=f"seed{frontier.clock_ms()}") if is_whole else FULL_REACH
 
-    def ask(self, target: SeedTarget) -> tuple[bool, str]:
-        """Admit the request of a target. Return whether the target was accepted, and the outcome in words.
+    def ask(self, kind: str, text: str) -> tuple[bool, str]:
+        """Admit a target, whose `kind` is board, post or url. Return whether it was accepted, and the outcome in words.
 
         Raises:
             BackendError: Redis fails.
         """
         try:
-            request = self.request_for(target)
+            request = self.request_for(kind, text)
         except (ConfigError, FetchError) as error:
             return False, f"refused, {printable(str(error))}"
         admission = self._frontier.admit(self._site.name, [request], self._site.gate.max_backlog, again=self._is_again)
@@ -206,24 +178,24 @@ class SeedRun:
             admitted, refused = admitted + admission.new, refused + admission.over
         return admitted, refused
 
-    def request_for(self, target: SeedTarget) -> Request:
+    def request_for(self, kind: str, text: str) -> Request:
         """Return the request that a target means.
 
         Raises:
             ConfigError: the site has no such page.
             FetchError: the address is refused.
         """
-        if target.kind is TargetKind.BOARD:
-            return self._scan(target.text)
-        if target.kind is TargetKind.POST:
-            return self._page(Stage.POST, target.text, 1)
-        place = self._addresses.read(target.text)
+        if kind == "board":
+            return self._scan(text)
+        if kind == "post":
+            return self._page(Stage.POST, text, 1)
+        place = self._addresses.read(text)
         if place is None:
             raise ConfigError(f"no address of site {self._site.name}; see list, post and comment in its file")
         # A thread is whole from its post on.
         if place.stage is Stage.COMMENT and self._whole.whole:
             return self._page(Stage.POST, place.key, 1)
-        return self._page(place.stage, place.key, place.page, normalize(target.text))
+        return self._page(place.stage, place.key, place.page, normalize(text))
 
     def _scan(self, board_id: str) -> Request:
         # A board that the file does not name may be seeded as well: its address follows from its id.

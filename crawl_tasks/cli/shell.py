@@ -9,10 +9,10 @@ from collections.abc import Callable
 
 import click
 
-from crawl_tasks.cli.help_text import examples
 from crawl_tasks.cli.new import find_address, open_probe
 from crawl_tasks.cli.one_page import by_address, page_row
 from crawl_tasks.cli.sites import checked_sites
+from crawl_tasks.cli.terminal import examples
 from crawl_tasks.cli.try_ import open_probe as open_site_probe
 from crawl_tasks.errors import ConfigError, CrawlError
 from crawl_tasks.model import Fetched, Request

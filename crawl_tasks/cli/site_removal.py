@@ -10,9 +10,8 @@ from datetime import UTC, datetime
 import click
 
 from crawl_tasks.cli.backend import chosen_sites, open_cells
-from crawl_tasks.cli.help_text import examples
 from crawl_tasks.cli.operator import operator, store_decisions, why_option
-from crawl_tasks.cli.safe_text import printable
+from crawl_tasks.cli.terminal import examples, printable
 from crawl_tasks.errors import ConfigError, StoreError
 from crawl_tasks.frontier.admin.admin import Admin
 from crawl_tasks.frontier.frontier import Frontier

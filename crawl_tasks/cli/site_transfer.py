@@ -11,9 +11,9 @@ from contextlib import ExitStack, contextmanager
 import click
 
 from crawl_tasks.cli.backend import open_cells
-from crawl_tasks.cli.help_text import examples
 from crawl_tasks.cli.operator import store_decisions
 from crawl_tasks.cli.site_removal import store_waiting
+from crawl_tasks.cli.terminal import examples
 from crawl_tasks.errors import ConfigError, CrawlError, StoreError
 from crawl_tasks.frontier.admin.admin import Admin
 from crawl_tasks.frontier.admin.transfer import SiteTransfer

@@ -10,12 +10,11 @@ from urllib.parse import urlsplit
 import click
 
 from crawl_tasks.cli.backend import open_cells
-from crawl_tasks.cli.help_text import examples
+from crawl_tasks.cli.ledger import require_ledger
 from crawl_tasks.cli.operator import operator, store_decisions
-from crawl_tasks.cli.require_ledger import require_ledger
-from crawl_tasks.cli.safe_text import printable
 from crawl_tasks.cli.site_removal import flush, list_, remove, without_removed
 from crawl_tasks.cli.site_transfer import move
+from crawl_tasks.cli.terminal import examples, printable
 from crawl_tasks.discovery.replay import Difference, cases_of, replay
 from crawl_tasks.errors import BackendError, ConfigError, RedisUnreachable, SiteError
 from crawl_tasks.fetch.browser import missing

@@ -12,8 +12,7 @@ from rich.console import Console
 from rich.live import Live
 
 from crawl_tasks.cli.backend import chosen_sites, name_standing, open_cells
-from crawl_tasks.cli.help_text import examples
-from crawl_tasks.cli.safe_text import echo_json
+from crawl_tasks.cli.terminal import echo_json, examples
 from crawl_tasks.frontier.cells import Cells
 from crawl_tasks.monitor.cell_snapshots import snapshot_cells
 from crawl_tasks.monitor.progress import Progress, plain_text

@@ -15,10 +15,9 @@ from rich.table import Table
 
 from crawl_tasks.cli.backend import chosen_sites, open_cells
 from crawl_tasks.cli.exits import Exit
-from crawl_tasks.cli.help_text import examples
 from crawl_tasks.cli.one_page import by_address, one_fetcher, page_row
-from crawl_tasks.cli.safe_text import echo_json, printable
 from crawl_tasks.cli.sites import checked_sites, file_of, publisher_of
+from crawl_tasks.cli.terminal import echo_json, examples, printable
 from crawl_tasks.discovery.checks import check_trials
 from crawl_tasks.discovery.dry_run import Coverage, DryRun, attempt, missing_in, reread, try_site
 from crawl_tasks.discovery.http_probe import PUBLIC_PACE_S, HttpProbe

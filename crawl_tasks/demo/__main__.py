@@ -34,7 +34,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
             faults=options.fault,
             log_file=options.log,
             truth_file=options.truth,
-            token=options.control_token,
         )
         asyncio.run(_serve(server, forum, options.port_file))
     except OSError as error:
@@ -79,7 +78,6 @@ def _parser() -> argparse.ArgumentParser:
     add("--truth", type=Path, metavar="FILE", help="write what a perfect crawl would know, as JSON")
     add("--port-file", type=Path, metavar="FILE", help="write the port when it is open")
     add("--prerender", action="store_true", help="render all pages before the port opens")
-    add("--control-token", default="", metavar="TOKEN", help="opens /_control/ to calls with this X-Demo-Token")
     add(
         "--fault",
         type=_fault,

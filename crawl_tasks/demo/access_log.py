@@ -7,11 +7,11 @@ import time
 from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
-from typing import NamedTuple
 
 
-class LogEntry(NamedTuple):
-    """A request that has ended, in the order of ends. `number` is the rank by arrival, from 1.
+@dataclass(slots=True)
+class LogEntry:
+    """A request, in the log in the order of ends. `number` is the rank by arrival, from 1.
 
     `at` is the arrival by the wall clock, `start` and `end` are by CLOCK_MONOTONIC, all in seconds. The end is just
     before the response is sent as a whole, or after the response of a played fault, or when the connection was lost
@@ -22,33 +22,20 @@ class LogEntry(NamedTuple):
     number: int
     at: float
     start: float
-    end: float
     connection: int
     method: str
     path: str
-    status: int
     in_flight: int
-    fault: str
-    is_aborted: bool
+    end: float = 0.0
+    status: int = 0
+    fault: str = ""
+    is_aborted: bool = False
 
     def to_json(self) -> str:
         """Return the entry as one line without the line end."""
-        return json.dumps({**self._asdict(), "at": round(self.at, 6)}, ensure_ascii=False)
-
-
-@dataclass(slots=True)
-class LoggedRequest:
-    """A request under way."""
-
-    number: int
-    at: float
-    start: float
-    connection: int
-    method: str
-    path: str
-    in_flight: int
-    status: int = 0
-    fault: str = ""
+        return json.dumps(
+            {name: getattr(self, name) for name in self.__slots__} | {"at": round(self.at, 6)}, ensure_ascii=False
+        )
 
 
 class AccessLog:
@@ -70,17 +57,14 @@ class AccessLog:
         """Number of requests that have arrived and not ended."""
         return self._arrived - len(self._entries)
 
-    def arrive(self, connection: int, method: str, path: str) -> LoggedRequest:
+    def arrive(self, connection: int, method: str, path: str) -> LogEntry:
         """Note a request that has just been read."""
         self._arrived += 1
-        return LoggedRequest(self._arrived, time.time(), time.monotonic(), connection, method, path, self.in_flight)
+        return LogEntry(self._arrived, time.time(), time.monotonic(), connection, method, path, self.in_flight)
 
-    def leave(self, visit: LoggedRequest, *, is_aborted: bool = False) -> None:
+    def leave(self, entry: LogEntry, *, is_aborted: bool = False) -> None:
         """Note the end of a request, before the response is sent: a client with the response finds the entry."""
-        entry = LogEntry(
-            visit.number, visit.at, visit.start, time.monotonic(), visit.connection, visit.method, visit.path,
-            visit.status, visit.in_flight, visit.fault, is_aborted,
-        )  # fmt: skip
+        entry.end, entry.is_aborted = time.monotonic(), is_aborted
         self._entries.append(entry)
         if self._file is not None:
             self._file.write(f"{entry.to_json()}\n".encode())

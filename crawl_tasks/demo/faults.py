@@ -9,11 +9,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from random import Random
+from typing import Any
 
-PROBABILITY = 1.0
-DURATION_S = 60.0
-TARGET = "http://169.254.169.254/latest/meta-data/"
-_SETTINGS = ("times", "probability", "retry_after_s", "duration_s", "target")
+_SETTINGS: dict[str, type[int | float | str]] = {
+    "times": int, "probability": float, "retry_after_s": int, "duration_s": float, "target": str,
+}  # fmt: skip
 
 
 class FaultKind(StrEnum):
@@ -45,10 +45,10 @@ class Fault:
     kind: FaultKind
     pattern: str
     times: int | None = None
-    probability: float = PROBABILITY
+    probability: float = 1.0
     retry_after_s: int | None = None
-    duration_s: float = DURATION_S
-    target: str = TARGET
+    duration_s: float = 60.0
+    target: str = "http://169.254.169.254/latest/meta-data/"
 
     def __post_init__(self) -> None:
         """Refuse impossible values.
@@ -85,17 +85,8 @@ class Fault:
         kind, pattern, *settings = words
         if kind not in set(FaultKind):
             raise ValueError(f"fault {text!r}: unknown kind {kind!r}; known are {', '.join(FaultKind)}")
-        named = dict(_setting(text, setting) for setting in settings)
         try:
-            return cls(
-                FaultKind(kind),
-                pattern,
-                times=int(named["times"]) if "times" in named else None,
-                probability=float(named.get("probability", PROBABILITY)),
-                retry_after_s=int(named["retry_after_s"]) if "retry_after_s" in named else None,
-                duration_s=float(named.get("duration_s", DURATION_S)),
-                target=named.get("target", TARGET),
-            )
+            return cls(FaultKind(kind), pattern, **dict(map(_setting, settings)))
         except ValueError as error:
             raise ValueError(f"fault {text!r}: {error}") from error
 
@@ -125,8 +116,8 @@ class FaultPlan:
         return fault.probability >= 1 or chance.random() < fault.probability
 
 
-def _setting(text: str, setting: str) -> tuple[str, str]:
-    name, _, value = setting.partition("=")
+def _setting(text: str) -> tuple[str, Any]:
+    name, _, value = text.partition("=")
     if name not in _SETTINGS:
-        raise ValueError(f"fault {text!r}: unknown setting {name!r}; known are {', '.join(_SETTINGS)}")
-    return name, value
+        raise ValueError(f"unknown setting {name!r}; known are {', '.join(_SETTINGS)}")
+    return name, _SETTINGS[name](value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from http import HTTPStatus
 
-from crawl_tasks.demo.access_log import LoggedRequest
+from crawl_tasks.demo.access_log import LogEntry
 from crawl_tasks.demo.app import DemoApp
 from crawl_tasks.demo.fault_injection import PLAYED, SPOILING, play
 from crawl_tasks.demo.faults import Fault
@@ -23,7 +23,7 @@ class HttpConnection(asyncio.Protocol):
         self._loop = asyncio.get_running_loop()
         self._buffer = b""
         self._transport: asyncio.Transport | None = None
-        self._visit: LoggedRequest | None = None
+        self._visit: LogEntry | None = None
         self._running: asyncio.TimerHandle | asyncio.Task[None] | None = None
         self._room = asyncio.Event()
         self._room.set()
@@ -88,17 +88,13 @@ class HttpConnection(asyncio.Protocol):
 
     def _take(self, call: DemoRequest) -> None:
         """Answer a request, now or after the latency."""
-        reply = self._app.control(call)
-        if reply is not None:
-            self._send(call, reply)
-            return
         self._visit = self._app.journal.arrive(self._number, call.method, call.target)
         if self._app.latency_s:
             self._running = self._loop.call_later(self._app.latency_s, self._respond, call, self._visit, True)
         else:
             self._respond(call, self._visit, is_late=False)
 
-    def _respond(self, call: DemoRequest, visit: LoggedRequest, is_late: bool) -> None:
+    def _respond(self, call: DemoRequest, visit: LogEntry, is_late: bool) -> None:
         wire, fault = self._app.answer(call)
         visit.status = int(wire[9:12])
         visit.fault = "" if fault is None else fault.kind.value
@@ -111,7 +107,7 @@ class HttpConnection(asyncio.Protocol):
         if is_late:
             self._advance()
 
-    async def _misbehave(self, call: DemoRequest, visit: LoggedRequest, fault: Fault, wire: bytes) -> None:
+    async def _misbehave(self, call: DemoRequest, visit: LogEntry, fault: Fault, wire: bytes) -> None:
         await play(fault, wire, self)
         self._leave(visit)
         if fault.kind in SPOILING or not call.keeps:
@@ -131,7 +127,7 @@ class HttpConnection(asyncio.Protocol):
         self.write(head(status, {"date": self._app.forum.date, "connection": "close"}, 0))
         self._close()
 
-    def _leave(self, visit: LoggedRequest, *, is_aborted: bool = False) -> None:
+    def _leave(self, visit: LogEntry, *, is_aborted: bool = False) -> None:
         self._visit = None
         self._app.journal.leave(visit, is_aborted=is_aborted)
 

@@ -6,7 +6,6 @@ import asyncio
 import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from types import TracebackType
 from typing import Self, TypeVar
 
 from crawl_tasks.demo.access_log import AccessLog, LogEntry
@@ -26,8 +25,8 @@ class DemoServer:
     """Serves a forum in a thread of its own (`with`, or `start` and `stop`), or in the caller's loop (`serve`).
 
     `port` is 0 for any free one, and the real one once the server runs. Every response takes `latency_ms` longer, while
-    other connections are answered. With a `token` there is a control API (see DemoApp). The truth stands in
-    `truth_file` from the start, and is written anew with each generation.
+    other connections are answered. The truth stands in `truth_file` from the start, and is written anew with each
+    generation.
     """
 
     def __init__(
@@ -39,10 +38,9 @@ class DemoServer:
         faults: Iterable[Fault] = (),
         log_file: Path | None = None,
         truth_file: Path | None = None,
-        token: str = "",
     ) -> None:
         self.port = port
-        self._app = DemoApp(forum, AccessLog(log_file), latency_ms / 1000, token, truth_file)
+        self._app = DemoApp(forum, AccessLog(log_file), latency_ms / 1000, truth_file)
         self._app.set_faults(faults)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._end: asyncio.Event | None = None
@@ -119,9 +117,7 @@ class DemoServer:
         self.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Stop."""
         self.stop()
 

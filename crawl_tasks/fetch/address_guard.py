@@ -6,15 +6,40 @@ A connection goes to a checked address, never to a name that is resolved a secon
 from __future__ import annotations
 
 from functools import lru_cache
-from ipaddress import ip_address
+from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address
 from typing import NamedTuple
 
 from crawl_tasks.errors import RefusedAddress, Unreachable
 from crawl_tasks.fetch.fetch_policy import FetchPolicy
-from crawl_tasks.fetch.ip_ranges import is_public
 from crawl_tasks.fetch.resolver import Resolver
 from crawl_tasks.proxy import DIRECT, Proxy
 from crawl_tasks.urls import DEFAULT_PORTS, host_of, origin_of
+
+# Python's `is_global` alone lets through multicast, NAT64, 6to4 and others that lead, or may be led, to our network.
+# IPv6 is checked against the allocated range (an allow list), not against the ranges known to be special.
+_V6_ALLOCATED = IPv6Network("2000::/3")
+_SPECIAL = (
+    IPv6Network("2001::/23"),  # Teredo, ORCHID, benchmarks
+    IPv6Network("2002::/16"),  # 6to4 holds an IPv4 address
+    IPv6Network("3fff::/20"),  # documentation
+    IPv4Network("168.63.129.16/32"),  # Azure's host
+    IPv4Network("192.0.0.0/24"),  # protocol assignments, of which Python lets some through
+    IPv4Network("192.88.99.0/24"),  # 6to4 relay
+)
+"""Ranges that are not public, beside those that Python knows of."""
+
+
+@lru_cache(maxsize=4096)
+def is_public(address: str) -> bool:
+    """Return whether an address belongs to the public Internet, False for a malformed one."""
+    try:
+        ip = ip_address(address)
+    except ValueError:
+        return False
+    if isinstance(ip, IPv6Address) and (ip not in _V6_ALLOCATED or ip.scope_id is not None):
+        return False
+    return ip.is_global and not ip.is_multicast and not any(ip in network for network in _SPECIAL)
+
 
 # Names outside the public DNS: RFC 6761 and 6762, ICANN's .internal, RFC 8375 (home.arpa) and RFC 7686 (.onion).
 _LOCAL_ENDINGS = (".localhost", ".local", ".internal", ".home.arpa", ".onion")

@@ -30,6 +30,23 @@ class Limits(NamedTuple):
         return self.wire_bytes if 200 <= status < 300 else min(DRAIN_BYTES, self.wire_bytes)
 
 
+class ClientRequest(NamedTuple):
+    """A request with the terms of sending. A `body` makes the request a POST.
+
+    The `url` is normalised, the `headers` are all besides Host. `deadline` is the moment of `time.monotonic` by which
+    the last byte of the response must be here. No address beside those of `destination` is connected to. The throttle
+    `turn` is asked when the connection is there, right before the request is sent.
+    """
+
+    url: str
+    headers: Mapping[str, str]
+    deadline: float
+    limits: Limits
+    destination: Destination
+    turn: Throttle = NO_THROTTLE
+    body: bytes | None = None
+
+
 class RawResponse(NamedTuple):
     """A response as received: header names in lower case, `wire` still in the content encoding.
 
@@ -44,27 +61,8 @@ class RawResponse(NamedTuple):
 class Client(Protocol):
     """Sends one request. Thread-safe. Belongs to the process that made the client."""
 
-    def send(
-        self,
-        url: str,
-        *,
-        headers: Mapping[str, str],
-        deadline: float,
-        limits: Limits,
-        destination: Destination,
-        turn: Throttle = NO_THROTTLE,
-        body: bytes | None = None,
-    ) -> RawResponse:
+    def send(self, sent: ClientRequest) -> RawResponse:
         """Send a request to one of the addresses of the destination and read the whole response.
-
-        Args:
-            url: normalised.
-            headers: all headers besides Host.
-            deadline: moment of `time.monotonic` by which the last byte must be here.
-            limits: of the response.
-            destination: checked addresses of the url's host. No other address is connected to.
-            turn: asked when the connection is there, right before the request is sent.
-            body: makes the request a POST.
 
         Raises:
             FetchError: a subclass for each kind of failure. Nothing else escapes, except the errors of `turn`.

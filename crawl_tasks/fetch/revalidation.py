@@ -7,8 +7,8 @@ The text form is "<ETag or -> <Last-Modified or ->". The ledger keeps the valida
 from __future__ import annotations
 
 import re
-from email.utils import parsedate_to_datetime
 
+from crawl_tasks.fetch.http_status import date_of
 from crawl_tasks.model import Fetched, Parsed, Request, Stage
 
 NOT_MODIFIED = 304
@@ -50,7 +50,5 @@ def _is_entered_again(request: Request, child: Request) -> bool:
 def _is_settled(modified: str, date: str) -> bool:
     if not _IS_DATE(modified) or not _IS_DATE(date):
         return False
-    try:
-        return (parsedate_to_datetime(date) - parsedate_to_datetime(modified)).total_seconds() >= _SETTLED_S
-    except ValueError:
-        return False
+    changed, sent = date_of(modified), date_of(date)
+    return changed is not None and sent is not None and sent - changed >= _SETTLED_S

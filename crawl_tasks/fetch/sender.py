@@ -11,7 +11,7 @@ from crawl_tasks.errors import BadRedirect, FetchError, RedirectRefused, RobotsR
 from crawl_tasks.fetch.address_guard import AddressGuard, Destination
 from crawl_tasks.fetch.body import ACCEPTED, decode
 from crawl_tasks.fetch.fetch_policy import FetchPolicy
-from crawl_tasks.fetch.http_client import Client, Limits, RawResponse, left
+from crawl_tasks.fetch.http_client import Client, ClientRequest, Limits, RawResponse, left
 from crawl_tasks.fetch.http_status import next_hop, redirected
 from crawl_tasks.fetch.login_sessions import Session
 from crawl_tasks.fetch.robots import PARSED_BYTES, Robots, RobotsStore
@@ -132,15 +132,8 @@ class Sender:
         clock.turn.begin()
         # A site file may spell the name in any case: two Accept headers would contradict each other.
         accept = {} if "accept" in map(str.lower, http.headers) else {"Accept": _PAGES}
-        return self._client.send(
-            http.url,
-            headers={"User-Agent": policy.user_agent, **accept, "Accept-Encoding": ACCEPTED, **http.headers},
-            deadline=clock.deadline,
-            limits=limits,
-            destination=there,
-            turn=clock.turn,
-            body=http.body,
-        )
+        headers = {"User-Agent": policy.user_agent, **accept, "Accept-Encoding": ACCEPTED, **http.headers}
+        return self._client.send(ClientRequest(http.url, headers, clock.deadline, limits, there, clock.turn, http.body))
 
 
 def _within(seen: list[str], target: str, hops: int, *, may_repeat: bool = False) -> str:

@@ -23,9 +23,7 @@ from pathlib import Path
 from typing import Final
 
 from crawl_tasks.errors import ArchiveFailed
-from crawl_tasks.fetch.address_guard import Destination
-from crawl_tasks.fetch.http_client import Client, Limits, RawResponse
-from crawl_tasks.fetch.throttle import NO_THROTTLE, Throttle
+from crawl_tasks.fetch.http_client import Client, ClientRequest, RawResponse
 from crawl_tasks.fetch.warc_records import GZIP, KnownBody, RequestResponse, WarcRecords
 
 OPEN: Final = ".open"  # behind `.warc.gz` of a file that is not complete
@@ -51,25 +49,13 @@ class ClientRecords:
         finally:
             del self._of_thread.exchanges
 
-    def send(
-        self,
-        url: str,
-        *,
-        headers: Mapping[str, str],
-        deadline: float,
-        limits: Limits,
-        destination: Destination,
-        turn: Throttle = NO_THROTTLE,
-        body: bytes | None = None,
-    ) -> RawResponse:
+    def send(self, sent: ClientRequest) -> RawResponse:
         """Send a request. See `Client.send`."""
-        raw = self._client.send(
-            url, headers=headers, deadline=deadline, limits=limits, destination=destination, turn=turn, body=body
-        )
+        raw = self._client.send(sent)
         exchanges: list[RequestResponse] | None = getattr(self._of_thread, "exchanges", None)
         if exchanges is not None:
-            is_cut = len(raw.wire) == limits.wire_limit(raw.status)
-            exchanges.append(RequestResponse(url, headers, raw, time.monotonic(), is_cut))
+            is_cut = len(raw.wire) == sent.limits.wire_limit(raw.status)
+            exchanges.append(RequestResponse(sent.url, sent.headers, raw, time.monotonic(), is_cut))
         return raw
 
     def close(self) -> None:

@@ -55,7 +55,8 @@ class ItemPipeline:
         for of, run in self._steps:
             passed: list[Item] = []
             for one in items:
-                given = run(one, request) if _kind_of(one) in of else one
+                kind = StepKind.POST if isinstance(one, Post) else StepKind.COMMENT
+                given = run(one, request) if kind in of else one
                 if isinstance(given, DropItem):
                     dropped[given.slug] += 1
                     if tell_drop is not None:
@@ -64,10 +65,6 @@ class ItemPipeline:
                     passed += (given,) if isinstance(given, Post | Comment) else given
             items = passed
         return items
-
-
-def _kind_of(item: Item) -> StepKind:
-    return StepKind.POST if isinstance(item, Post) else StepKind.COMMENT
 
 
 def _compiled(step: ItemStep, site: Site) -> Step:

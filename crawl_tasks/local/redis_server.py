@@ -17,6 +17,19 @@ import redis
 from crawl_tasks.errors import RedisUnreachable
 from crawl_tasks.local.signals import leash
 
+
+def port_near(wanted: int) -> int:
+    """Return the wanted port if free, else another free one."""
+    with socket.socket() as probe:
+        # A port in TIME_WAIT, left a moment ago, is good enough.
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", wanted))
+        except OSError:
+            return free_port()
+    return wanted
+
+
 SILENCE_ALLOWED_S = 60.0
 """The longest silence of a starting server, in seconds. A server that loads its data says so, and has all the time."""
 

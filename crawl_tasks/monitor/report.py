@@ -10,7 +10,7 @@ from crawl_tasks.frontier.histogram import Histogram
 from crawl_tasks.frontier.inspect.reads import NO_AGES, BoardState
 from crawl_tasks.frontier.inspect.recent import RecentPage
 from crawl_tasks.model import Kind, Stage
-from crawl_tasks.monitor.site_snapshot import SiteSnapshot
+from crawl_tasks.monitor.site_snapshot import SiteSnapshot, by_state
 from crawl_tasks.monitor.snapshot import Snapshot
 
 
@@ -46,13 +46,7 @@ def site_row(site: SiteSnapshot) -> dict[str, object]:
         "admitted": counts.admitted,
         "known": counts.count("known"),
         "open": counts.open,
-        "ready": counts.ready,
-        "released": counts.released,
-        "leased": counts.leased,
-        "delayed": counts.delayed,
-        "parked": counts.parked,
-        "dead": counts.dead,
-        "done": counts.done,
+        **by_state(counts),
         "gone": site.gone,
         "cut": site.cut,
         "failed": dict(site.failed),

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import cached_property
 
 from crawl_tasks.errors import AllGone, LoginRefused, RobotsUnavailable, SlowDown
 from crawl_tasks.frontier.histogram import AGES_S, Histogram, read_histogram
 from crawl_tasks.frontier.inspect.request_counts import RequestCounts, ScanCounts
-from crawl_tasks.model import Kind, Stage
+from crawl_tasks.model import Kind, Stage, State
 from crawl_tasks.monitor.freshness import Freshness, read_freshness
 
 
@@ -48,6 +50,25 @@ class SiteSnapshot:
     def is_draining(self) -> bool:
         """Return whether the site finishes its open requests and begins no new scan."""
         return self.counts.fields.get("draining") == "1"
+
+    @property
+    def decided(self) -> str:
+        """Return when, by whom and why it was paused or is drained, as ` since 2026-11-22 10:00 UTC by ann: why`."""
+        if not (text := self.counts.fields.get("decision")):
+            return ""
+        at_ms, _, who, why = json.loads(text)
+        since = datetime.fromtimestamp(int(at_ms) / 1000, UTC).strftime("%Y-%m-%d %H:%M UTC")
+        return f" since {since}" + (f" by {who}" if who else "") + (f": {why}" if why else "")
+
+    @property
+    def is_withdrawn(self) -> bool:
+        """Return whether the directory that published the site has no file of it any more."""
+        return self.counts.fields.get("withdrawn") == "1"
+
+    @property
+    def publisher(self) -> str:
+        """Return the host:directory whose file was published last."""
+        return self.counts.fields.get("publisher", "an older version")
 
     def rests_s(self, now_ms: int) -> float:
         """Return the cooldown of the site in seconds: Retry-After, quiet hours or a spent budget. 0 means none."""
@@ -181,6 +202,11 @@ class SiteSnapshot:
             group, _, rest = name.partition(":")
             groups.setdefault(group, {})[rest] = count
         return groups
+
+
+def by_state(counts: RequestCounts) -> dict[str, int]:
+    """Return the number of requests in each state."""
+    return {state.value: getattr(counts, state.value) for state in State}
 
 
 def site_snapshot(counts: RequestCounts, forgotten: Sequence[int]) -> SiteSnapshot:

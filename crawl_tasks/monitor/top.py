@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
+
 from rich.box import SIMPLE_HEAD
 from rich.markup import escape
 from rich.table import Table
 
 from crawl_tasks.monitor.charts import number
-from crawl_tasks.monitor.history import ALL, History, Reading
+from crawl_tasks.monitor.history import ALL, History
 from crawl_tasks.monitor.humanize import counted, duration
 from crawl_tasks.monitor.problems.kinds import Severity
 from crawl_tasks.monitor.problems.registry import CurrentProblems
@@ -60,10 +62,10 @@ def top_table(snapshot: Snapshot, history: History, most: int, width: int = WIDE
 
 def headline(snapshot: Snapshot, history: History) -> str:
     """Return the sums over all sites as one line."""
-    late = sum(site.boards.late for site in snapshot.sites)
+    late, pages = sum(site.boards.late for site in snapshot.sites), _rate(history.rate(ALL, attrgetter("pages")))
     return escape(
         f"{counted(len(snapshot.sites), 'site')}, {counted(len(snapshot.processes), 'worker')}, beat"
-        f" {'alive' if snapshot.is_beat_alive else 'silent'}: {_rate(_pages(history, ALL))} pages/min,"
+        f" {'alive' if snapshot.is_beat_alive else 'silent'}: {pages} pages/min,"
         f" {number(snapshot.open)} open, {late} late, {number(snapshot.outbox)} to store"
     )
 
@@ -71,43 +73,20 @@ def headline(snapshot: Snapshot, history: History) -> str:
 def _cells(site: SiteSnapshot, snapshot: Snapshot, history: History) -> list[str]:
     return [
         f"{site.name} (paused)" if site.is_paused else site.name,
-        _rate(_pages(history, site.name)),
+        _rate(history.rate(site.name, attrgetter("pages"))),
         number(site.counts.open),
         f"{site.boards.late}/{site.boards.total}",
-        _rate(history.rate(site.name, _posts)),
-        _rate(history.rate(site.name, _failed)),
+        _rate(history.rate(site.name, attrgetter("posts"))),
+        _rate(history.rate(site.name, attrgetter("failed"))),
         duration(site.late_s(snapshot.at_ms)) if site.boards.overdue else "–",
     ]
 
 
 def _size(column: str, site: SiteSnapshot, snapshot: Snapshot, history: History) -> float:
     """Return the number of a site in a column. The column of names has 0 for all."""
-    match column:
-        case "pages":
-            return _pages(history, site.name) or 0
-        case "open":
-            return site.counts.open
-        case "late":
-            return site.boards.late
-        case "posts":
-            return history.rate(site.name, _posts) or 0
-        case "failed":
-            return history.rate(site.name, _failed) or 0
-        case "overdue":
-            return site.late_s(snapshot.at_ms) or 0
-    return 0
-
-
-def _pages(history: History, name: str) -> float | None:
-    return history.rate(name, lambda reading: reading.pages)
-
-
-def _posts(reading: Reading) -> int:
-    return reading.posts
-
-
-def _failed(reading: Reading) -> int:
-    return reading.failed
+    if column in ("pages", "posts", "failed"):
+        return history.rate(site.name, attrgetter(column)) or 0
+    return {"open": site.counts.open, "late": site.boards.late, "overdue": site.late_s(snapshot.at_ms)}.get(column, 0)
 
 
 def _rate(per_minute: float | None) -> str:

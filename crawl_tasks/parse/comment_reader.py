@@ -14,8 +14,7 @@ from crawl_tasks.parse.context import ParseContext, barren, check_required, extr
 from crawl_tasks.parse.document import Document
 from crawl_tasks.parse.rules.compile import Where
 from crawl_tasks.parse.rules.table import Column, Table, TableReader
-from crawl_tasks.sites.field_rules import Plain, Rule
-from crawl_tasks.sites.fields import COMMENT_FIELDS, extra_fields
+from crawl_tasks.sites.field_rules import COMMENT_FIELDS, Plain, Rule, extra_fields
 from crawl_tasks.sites.stages import CommentSpec, Nesting, Records
 
 NORMAL = "normal"

@@ -17,8 +17,7 @@ from crawl_tasks.parse.rules.compile import CompiledRule, compile_rule
 from crawl_tasks.parse.rules.convert import PageClock, Want
 from crawl_tasks.parse.rules.table import Column, Table
 from crawl_tasks.sites.addresses import Addresses, Target
-from crawl_tasks.sites.field_rules import As, Plain, Rule, TextMode
-from crawl_tasks.sites.fields import kind_of, text_mode_of
+from crawl_tasks.sites.field_rules import As, Plain, Rule, TextMode, kind_of, text_mode_of
 from crawl_tasks.sites.schema import Site
 
 _IS_TIDY = re.compile(r"[A-Za-z0-9_.:|+-]{0,60}").fullmatch

@@ -30,8 +30,7 @@ from crawl_tasks.parse.rules.table import Table, TableReader
 from crawl_tasks.parse.values.dates import is_stable
 from crawl_tasks.sites.addresses import Target
 from crawl_tasks.sites.board import BoardKind
-from crawl_tasks.sites.field_rules import As, NamedRule, Plain, Rule
-from crawl_tasks.sites.fields import POST_FIELDS, extra_fields, kind_of
+from crawl_tasks.sites.field_rules import POST_FIELDS, As, NamedRule, Plain, Rule, extra_fields, kind_of
 from crawl_tasks.sites.stages import ListSpec, Walk
 from crawl_tasks.sites.template import Template
 
@@ -119,7 +118,9 @@ class ListReader:
             children = self._with_echoes(request, document, [table.records[place] for place in kept], posts, children)
         further, more = self._further(request, document, pages, posts)
         title = self._title(where, document) if self._title else None
-        forum = Forum(request.key, None if title is None else str(title), self._forum_address(request))
+        forum = Forum(
+            request.key, None if title is None else str(title), self._context.addresses.of(Stage.LIST, request.key)
+        )
         forums = () if request.key in self._news else (forum,)
         passes: tuple[BoardPass, ...] = ()
         if request.reach.whole and not further and not table.notes:
@@ -225,9 +226,6 @@ class ListReader:
         )
         pattern = pattern._replace(priority=self._context.rank(request, Stage.LIST))
         return [pattern._replace(address=address, page=page) for page, address in found if address is not None], notes
-
-    def _forum_address(self, request: Request) -> str | None:
-        return self._context.addresses.of(Stage.LIST, request.key, 1)
 
     def _fail(self, request: Request, what: str) -> ParseError:
         return ParseError(f"{request.site}: list: {what}; {request.address}")

@@ -13,8 +13,7 @@ from crawl_tasks.parse.pagination import named
 from crawl_tasks.parse.rules.compile import Where, compile_test
 from crawl_tasks.parse.rules.table import first_of
 from crawl_tasks.sites.crawl_policy import GuardMode
-from crawl_tasks.sites.field_rules import Plain, Rule
-from crawl_tasks.sites.fields import POST_FIELDS, extra_fields
+from crawl_tasks.sites.field_rules import POST_FIELDS, Plain, Rule, extra_fields
 from crawl_tasks.sites.stages import CommentSpec, PostSpec
 
 _REQUIRED = ("title", "body")

@@ -9,15 +9,12 @@ from crawl_tasks.frontier.frontier import Frontier
 log = logging.getLogger(__name__)
 
 
-class Producer:
-    """The producer of scans, called by beat. A board has one scan at a time, so a second beat changes nothing."""
+def admit_due(frontier: Frontier) -> str:
+    """Admit scans of the boards that are due, and return the counts as a text.
 
-    def __init__(self, frontier: Frontier) -> None:
-        self._frontier = frontier
-
-    def run(self) -> str:
-        """Admit scans of the boards that are due, and return the counts as a text."""
-        admitted, held, busy = self._frontier.produce()
-        if admitted or held:
-            log.info("produced", extra={"admitted": admitted, "held_back": held, "busy": busy})
-        return f"{admitted} scans admitted, {held} held back, {busy} still running"
+    Beat calls this. A board has one scan at a time, so a second beat changes nothing.
+    """
+    admitted, held, busy = frontier.produce()
+    if admitted or held:
+        log.info("produced", extra={"admitted": admitted, "held_back": held, "busy": busy})
+    return f"{admitted} scans admitted, {held} held back, {busy} still running"

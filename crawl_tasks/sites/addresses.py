@@ -9,7 +9,7 @@ from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from crawl_tasks.model import Stage
-from crawl_tasks.sites.schema import Board, Site
+from crawl_tasks.sites.schema import Site
 from crawl_tasks.sites.stages import StageSpec
 from crawl_tasks.sites.template import Template, compile_template, key_name, normalize_below
 from crawl_tasks.urls import normalize
@@ -42,7 +42,7 @@ class Addresses:
         self._hosts = site.allowed_hosts
         self._dropped = site.drop_params
         self._stages = {stage: _compile(site, stage, spec) for stage, spec in site.stages.items()}
-        self._boards = {board.id: self._absolute(board) for board in site.own_boards if board.address}
+        self._boards = {one.id: normalize_below(site.base, one.address) for one in site.own_boards if one.address}
         self._named = {address: board for board, address in self._boards.items()}
 
     def of(self, stage: Stage, key: str, page: int = 1, step: int | None = None) -> str | None:
@@ -86,9 +86,6 @@ class Addresses:
             if target is not None:
                 return target
         return None
-
-    def _absolute(self, board: Board) -> str:
-        return normalize_below(self._base.rstrip("/"), board.address or "")
 
     def absolute(self, address: str) -> str:
         """Return an address of the site, absolute and normalised.

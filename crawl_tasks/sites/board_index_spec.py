@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Annotated, Self
 
-from pydantic import Field, StringConstraints, field_validator, model_validator
+from pydantic import BeforeValidator, Field, StringConstraints, model_validator
 
-from crawl_tasks.sites.field_rules import Part, Pattern, require
+from crawl_tasks.sites.field_rules import Part, Pattern, one_is_a_list, require
 from crawl_tasks.sites.stages import FieldName, Format, suggest
 
 INDEX_FIELDS = ("board", "url", "title", "parent")
@@ -29,9 +30,7 @@ class FrontSpec(Part):
 
     @model_validator(mode="after")
     def _can_be_read(self) -> Self:
-        for name in self.fields:
-            require(name in FRONT_FIELDS, f"fields.{name} is not known{suggest(name, FRONT_FIELDS)}")
-        require("board" in self.fields or "url" in self.fields, "needs fields.board or fields.url")
+        _check_fields(self.fields, FRONT_FIELDS)
         require(not self.fields.keys().isdisjoint(COUNTS), f"needs one of fields.{', fields.'.join(COUNTS)}")
         return self
 
@@ -39,7 +38,7 @@ class FrontSpec(Part):
 class IndexSpec(Part):
     """Front pages. One record is one board that can be watched. Categories without threads and links are no boards."""
 
-    address: tuple[Path, ...] = Field(
+    address: Annotated[tuple[Path, ...], BeforeValidator(one_is_a_list)] = Field(
         default=("/",), min_length=1, description="Addresses of the front page, tried in order."
     )
     format: Format = Field(default=Format.HTML, description="html, or json for an API.")
@@ -57,14 +56,13 @@ class IndexSpec(Part):
     timezone_at: Path | None = Field(default=None, description="The page that names it, where no front page does.")
     clock_changes: bool = Field(default=False, description="That clock is a place's, and may know summer time.")
 
-    @field_validator("address", mode="before")
-    @classmethod
-    def _one_address_is_a_list(cls, value: object) -> object:
-        return (value,) if isinstance(value, str) else value
-
     @model_validator(mode="after")
     def _can_be_read(self) -> Self:
-        for name in self.fields:
-            require(name in INDEX_FIELDS, f"fields.{name} is not known{suggest(name, INDEX_FIELDS)}")
-        require("board" in self.fields or "url" in self.fields, "needs fields.board or fields.url")
+        _check_fields(self.fields, INDEX_FIELDS)
         return self
+
+
+def _check_fields(fields: Collection[str], known: tuple[str, ...]) -> None:
+    for name in fields:
+        require(name in known, f"fields.{name} is not known{suggest(name, known)}")
+    require("board" in fields or "url" in fields, "needs fields.board or fields.url")

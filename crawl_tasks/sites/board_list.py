@@ -67,7 +67,8 @@ def load_board_list(path: Path, name: str) -> BoardList:
     reader = _READERS.get(path.suffix)
     if reader is None:
         raise SiteError(f"{name}: is no {', '.join(_READERS)}; a list of boards is one of these")
-    found = reader(_text_of(path, name), name)
+    text = text_of(path, name, MAX_BYTES, f"{MAX_BYTES >> 20} MB", "it must lie beside the site file")
+    found = reader(text, name)
     if len(found.ids) > MAX_BOARDS:
         raise found.complaint(MAX_BOARDS, f"is beyond {MAX_BOARDS} boards; split the forum")
     if not found.ids:
@@ -122,15 +123,22 @@ def _row(columns: Columns, place: int) -> Row:
     return {name: values[place] for name, values in columns.items() if values[place] is not None}
 
 
-def _text_of(path: Path, name: str) -> str:
+def text_of(path: Path, name: str, most_bytes: int, too_large: str, remedy: str) -> str:
+    """Return the text of a file of limited size.
+
+    Raises:
+        SiteError: the file cannot be read, is too large or is not UTF-8.
+    """
     try:
         with path.open("rb") as file:
-            raw = file.read(MAX_BYTES + 1)
-        if len(raw) > MAX_BYTES:
-            raise SiteError(f"{name}: is larger than {MAX_BYTES >> 20} MB")
+            # One byte beyond the limit shows that a file is too large, without reading all of it.
+            raw = file.read(most_bytes + 1)
+        if len(raw) > most_bytes:
+            raise SiteError(f"{name}: is larger than {too_large}")
+        # Some editors begin UTF-8 files with a BOM.
         return raw.decode("utf-8-sig")
     except OSError as error:
-        raise SiteError(f"{name}: cannot be read: {error.strerror}; it must lie beside the site file") from None
+        raise SiteError(f"{name}: cannot be read: {error.strerror}; {remedy}") from None
     except UnicodeDecodeError as error:
         raise SiteError(f"{name}: is not UTF-8 at byte {error.start}; save it as UTF-8") from None
 

@@ -1,13 +1,17 @@
-"""Field rules of a site file: the place of a value on a page, and its type. Checked at load, compiled in `parse`."""
+"""Field rules of a site file: the place of a value on a page, and its type. Checked at load, compiled in `parse`.
+
+The fields of the model have a type and a text mode where their rules name none.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from typing import Annotated, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
+from crawl_tasks.model import Comment, Post
 from crawl_tasks.sites import syntax
 
 
@@ -48,6 +52,17 @@ def require(holds: bool, complaint: str) -> None:
 Plain = str | int | float | bool | None
 
 
+def one_is_a_list(value: object) -> object:
+    """Return a single text or mapping as a list of one, as people write such a list."""
+    return (value,) if isinstance(value, (str, dict)) else value
+
+
+Css = Annotated[str, AfterValidator(syntax.check_css)]
+XPath = Annotated[str, AfterValidator(syntax.check_xpath)]
+JsonPath = Annotated[str, AfterValidator(syntax.check_json_path)]
+Regex = Annotated[str, AfterValidator(syntax.check_regex)]
+
+
 class Part(BaseModel):
     """A frozen part of a site file, which accepts no unknown keys."""
 
@@ -57,24 +72,19 @@ class Part(BaseModel):
 class Lookup(Part):
     """A list elsewhere on a JSON page, in which the found value is the id of the entry to read."""
 
-    entries: str = Field(alias="in", description="JMESPath of the list, from the top of the page.")
-    by: str = Field(description="JMESPath of an entry's id.")
-    give: str = Field(description="JMESPath of what is read of the entry.")
-
-    @field_validator("entries", "by", "give")
-    @classmethod
-    def _json_compiles(cls, value: str) -> str:
-        return syntax.check_json_path(value)
+    entries: JsonPath = Field(alias="in", description="JMESPath of the list, from the top of the page.")
+    by: JsonPath = Field(description="JMESPath of an entry's id.")
+    give: JsonPath = Field(description="JMESPath of what is read of the entry.")
 
 
 class Rule(Part):
     """A rule that reads one value: by one of css, xpath, json, header, first_of, or else from the record itself."""
 
-    css: str | None = Field(default=None, description="CSS selector; the first match in document order is read.")
-    xpath: str | None = Field(
+    css: Css | None = Field(default=None, description="CSS selector; the first match in document order is read.")
+    xpath: XPath | None = Field(
         default=None, description="XPath 1.0, for what CSS cannot say; slower: parses the page again."
     )
-    json_path: str | None = Field(
+    json_path: JsonPath | None = Field(
         default=None,
         alias="json",
         description="JMESPath, where the format is json; with css, attr or drop, the text found is HTML to read.",
@@ -82,7 +92,7 @@ class Rule(Part):
     header: str | None = Field(
         default=None, pattern=r"^[A-Za-z0-9-]{1,64}$", description="Name of a header of the response."
     )
-    regex: str | None = Field(
+    regex: Regex | None = Field(
         default=None,
         description="Keeps group 1 (or the whole match) of the text found; alone, it reads the page's source "
         "or the record's text. Only the first 100,000 characters are searched.",
@@ -112,8 +122,8 @@ class Rule(Part):
     beside: Beside | None = Field(
         default=None, description="previous or next: read in the element before or after the record, not in it."
     )
-    drop: str | None = Field(default=None, description="CSS of elements left out before reading, such as quotes.")
-    format: tuple[str, ...] = Field(
+    drop: Css | None = Field(default=None, description="CSS of elements left out before reading, such as quotes.")
+    format: Annotated[tuple[str, ...], BeforeValidator(one_is_a_list)] = Field(
         default=(), description="strptime formats of a date, tried in order before all others."
     )
     map: dict[str, Plain] = Field(default={}, description="Replaces a text found by another value, before `as`.")
@@ -141,31 +151,6 @@ class Rule(Part):
         if self.lookup is not None and self.json_path is None:
             raise ValueError("lookup needs json, which finds the id to look up")
         return self
-
-    @field_validator("css", "drop")
-    @classmethod
-    def _css_compiles(cls, value: str | None) -> str | None:
-        return value if value is None else syntax.check_css(value)
-
-    @field_validator("xpath")
-    @classmethod
-    def _xpath_compiles(cls, value: str | None) -> str | None:
-        return value if value is None else syntax.check_xpath(value)
-
-    @field_validator("json_path")
-    @classmethod
-    def _json_compiles(cls, value: str | None) -> str | None:
-        return value if value is None else syntax.check_json_path(value)
-
-    @field_validator("regex")
-    @classmethod
-    def _regex_compiles(cls, value: str | None) -> str | None:
-        return value if value is None else syntax.check_regex(value)
-
-    @field_validator("format", mode="before")
-    @classmethod
-    def _one_format_is_a_list(cls, value: object) -> object:
-        return (value,) if isinstance(value, str) else value
 
     def walk(self) -> Iterator[Rule]:
         """Yield this rule and all alternatives below."""
@@ -201,3 +186,41 @@ def _from_name(value: object) -> object:
 
 Sign = Annotated[NamedRule, BeforeValidator(_from_name)]
 """A part of a revision as people write one: the name of a field, or a mapping."""
+
+
+POST_FIELDS = tuple(name for name in Post._fields if name not in ("seen_at", "revision", "extra", "is_page"))
+COMMENT_FIELDS = tuple(name for name in Comment._fields if name not in ("post_id", "seen_at", "page", "extra"))
+
+_NUMBERS = {
+    "created_at": As.DATE, "last_reply_at": As.DATE, "edited_at": As.DATE, "reply_count": As.COUNT,
+    "view_count": As.COUNT, "depth": As.INT, "position": As.INT,
+}  # fmt: skip
+_TEXTS = {"body_html": As.HTML, "url": As.URL}
+_MODEL = frozenset(POST_FIELDS) | frozenset(COMMENT_FIELDS)
+_IN_FIGURES = frozenset({As.INT, As.COUNT, As.DATE})
+
+
+def kind_of(name: str, rule: Rule) -> As:
+    """Return the type of a field: the one in the rule, else the one that the field's name implies."""
+    return rule.as_ or _NUMBERS.get(name) or _TEXTS.get(name) or As.TEXT
+
+
+def text_mode_of(name: str, rule: Rule) -> TextMode:
+    """Return the text mode of a field: the one in the rule, else lines for a body and one line for the rest."""
+    return rule.text or (TextMode.LINES if name == "body" else TextMode.ALL)
+
+
+def misfit(name: str, rule: Rule) -> str | None:
+    """Return the mistake in the type of a model field, None for a fitting type."""
+    for one in rule.walk():
+        kind = kind_of(name, one)
+        if name in _NUMBERS and kind not in _IN_FIGURES:
+            return f"{name} is a number; say as: {_NUMBERS[name]}, or leave `as` out"
+        if name in _MODEL and name not in _NUMBERS and kind in _IN_FIGURES | {As.BOOL}:
+            return f"{name} is text; leave `as` out"
+    return None
+
+
+def extra_fields(names: Iterable[str], known: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names that the model lacks, which are kept as extra."""
+    return tuple(name for name in names if name not in known)

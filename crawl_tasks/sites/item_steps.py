@@ -17,8 +17,7 @@ from pydantic import (
 
 from crawl_tasks.errors import SettingsError
 from crawl_tasks.model import Comment, Post
-from crawl_tasks.sites import syntax
-from crawl_tasks.sites.field_rules import Part, require
+from crawl_tasks.sites.field_rules import Part, Regex, one_is_a_list, require
 from crawl_tasks.sites.stages import FunctionName, suggest
 
 TEXTS = ("title", "author", "body")
@@ -42,13 +41,8 @@ def _readable(name: str) -> str:
     return name
 
 
-def _as_list(value: object) -> object:
-    return (value,) if isinstance(value, str) else value
-
-
 FieldName = Annotated[str, AfterValidator(_known)]
 TextName = Annotated[str, AfterValidator(_readable)]
-Regex = Annotated[str, AfterValidator(syntax.check_regex)]
 Reason = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
 Length = Annotated[int, Field(strict=True, ge=1, le=10_000_000)]
 
@@ -64,16 +58,16 @@ class Unwanted(Part):
 class ItemStep(Part):
     """One step that every item passes. A bare `package.module:function` is a function step."""
 
-    require: Annotated[tuple[FieldName, ...], BeforeValidator(_as_list)] = Field(
+    require: Annotated[tuple[FieldName, ...], BeforeValidator(one_is_a_list)] = Field(
         default=(), description="Drop items that lack one of these fields, as `without_FIELD`."
     )
     limit: dict[TextName, Length] = Field(default={}, description="Cut title, author or body to so many characters.")
-    language: Annotated[tuple[TextName, ...], BeforeValidator(_as_list)] = Field(
+    language: Annotated[tuple[TextName, ...], BeforeValidator(one_is_a_list)] = Field(
         default=(), description="Tag items with the language of these fields' text, as extra.language."
     )
     drop: Unwanted | None = Field(default=None, description="Drop items whose text matches.")
     function: FunctionName | None = Field(default=None, description="package.module:function that sees each item.")
-    of: Annotated[tuple[StepKind, ...], BeforeValidator(_as_list)] = Field(
+    of: Annotated[tuple[StepKind, ...], BeforeValidator(one_is_a_list)] = Field(
         default=(StepKind.POST, StepKind.COMMENT), description="post, comment, or both."
     )
 

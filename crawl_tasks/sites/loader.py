@@ -9,10 +9,10 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from crawl_tasks.errors import SiteError
-from crawl_tasks.sites.board_list import BoardList, check_ids, joined, load_board_list, pack
+from crawl_tasks.sites.board_list import BoardList, check_ids, joined, load_board_list, pack, text_of
 from crawl_tasks.sites.presets import laid_over
 from crawl_tasks.sites.schema import Site
-from crawl_tasks.sites.validation_errors import site_complaints
+from crawl_tasks.sites.validation_errors import complaints
 from crawl_tasks.sites.yaml_tree import Tree, Value, read_yaml
 
 MAX_FILE_BYTES = 256 * 1024
@@ -27,19 +27,8 @@ def load_site(path: str | os.PathLike[str]) -> Site:
         SiteError: The file cannot be read, or is wrong. The message lists every mistake, one per line.
     """
     source = os.fspath(path)
-    try:
-        with Path(source).open("rb") as file:
-            # One byte beyond the limit shows that a file is too large, without reading all of it.
-            raw = file.read(MAX_FILE_BYTES + 1)
-    except OSError as error:
-        raise SiteError(f"{source}: cannot be read: {error.strerror}; check the path and its permissions") from None
-    if len(raw) > MAX_FILE_BYTES:
-        raise SiteError(f"{source}: is larger than {MAX_FILE_BYTES // 1024} KB; a site file is a few pages of text")
-    try:
-        # Some editors begin UTF-8 files with a BOM.
-        text = raw.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise SiteError(f"{source}: is not UTF-8 at byte {error.start}; save it as UTF-8") from None
+    too_large = f"{MAX_FILE_BYTES // 1024} KB; a site file is a few pages of text"
+    text = text_of(Path(source), source, MAX_FILE_BYTES, too_large, "check the path and its permissions")
     return parse_site(text, source)
 
 
@@ -66,7 +55,7 @@ def parse_site(text: str, source: str) -> Site:
     try:
         site = Site.model_validate(value)
     except ValidationError as error:
-        raise SiteError(site_complaints(error, trees)) from None
+        raise SiteError("\n".join(complaints(error, trees, Site))) from None
     return _with_lists(site, lists) if lists else site
 
 

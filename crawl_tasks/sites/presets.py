@@ -88,7 +88,7 @@ def _load(name: str) -> tuple[Engine, Tree]:
     try:
         engine = Engine.model_validate({**value, "name": name})
     except ValidationError as error:
-        told = complaints(error, [tree], Engine, {"about": About, "index": IndexSpec})
+        told = complaints(error, [tree], Engine)
         raise SiteError("\n".join(told)) from None
     return engine, tree.below("site")
 

@@ -7,19 +7,15 @@ its `version`, a hash of that JSON.
 from __future__ import annotations
 
 import hashlib
-import re
 from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Annotated, Self
 from urllib.parse import urlsplit
-from zoneinfo import ZoneInfo
 
-from pydantic import BeforeValidator, Field, StringConstraints, field_validator, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
-from crawl_tasks.errors import ConfigError, RefusedAddress
 from crawl_tasks.model import Stage
-from crawl_tasks.proxy import read_proxy
 from crawl_tasks.sites.board import LISTS, TELLS_ALL, Board, BoardKind, Line, from_id
 from crawl_tasks.sites.board_index_spec import FrontSpec
 from crawl_tasks.sites.board_list import boards_of, own_places, size_of, unpack
@@ -42,10 +38,23 @@ from crawl_tasks.sites.crawl_policy import (
 from crawl_tasks.sites.event_hooks import Hooks
 from crawl_tasks.sites.field_rules import Part, require
 from crawl_tasks.sites.item_steps import Step
-from crawl_tasks.sites.request_headers import VARIABLE, Headers, SecretHeaders
+from crawl_tasks.sites.request_headers import Headers, SecretHeaders
 from crawl_tasks.sites.site_login import SiteLogin
+from crawl_tasks.sites.site_terms import (
+    BaseAddress,
+    Charset,
+    Hosts,
+    Languages,
+    Name,
+    PageSource,
+    Parameter,
+    PrivateHosts,
+    ProxyName,
+    SiteName,
+    Timezone,
+    place_of_site,
+)
 from crawl_tasks.sites.stages import (
-    FUNCTION,
     CommentSpec,
     FunctionName,
     ListSpec,
@@ -55,43 +64,26 @@ from crawl_tasks.sites.stages import (
     StageSpec,
 )
 from crawl_tasks.sites.template import check_addresses, normalize_below
-from crawl_tasks.urls import normalize, origin_of
-
-# Words that queues, keys and commands use already.
-_RESERVED = "all celery comment config control default detail list none post render site sites store unacked work"
-RESERVED_NAMES = frozenset(_RESERVED.split())
-_HOST = re.compile(r"(?=.{1,253}\Z)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*")
-_HOST_PORT = re.compile(r"(\[[0-9a-f:]+\]|[a-z0-9.-]+):([1-9][0-9]{0,4})")
-# Not http: that is the fetcher's own, under the address guard.
-_PLACE = re.compile(r"file:///\S+|(?!https?:|file:|local:)[a-z][a-z0-9+.-]{1,20}://\S+")
-_LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Z][A-Za-z]{1,3})?")
-
-Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_-]{0,31}$")]
-# The length stands apart from the pattern: Unicode's \w repeated 1 to 64 times takes 15 ms to compile.
-Parameter = Annotated[str, StringConstraints(pattern=r"^[\w.-]+\*?$", max_length=64)]
+from crawl_tasks.urls import origin_of
 
 
 class Site(Part):
     """A forum: identity, crawl policy, and the rules that read its pages."""
 
-    name: Name = Field(description="Short name, in keys and queues: small letters, digits, - and _.")
+    name: SiteName = Field(description="Short name, in keys and queues: small letters, digits, - and _.")
     title: Line | None = Field(default=None, description="The forum's own name.")
-    base: str = Field(
+    base: BaseAddress = Field(
         description="Where it is: scheme, host and port, and the path it lies below, as https://example.org/forum."
     )
-    hosts: tuple[str, ...] = Field(
-        default=(), max_length=50, description="Further hosts of the forum, as NAME or NAME:PORT."
-    )
-    private_hosts: tuple[str, ...] = Field(
+    hosts: Hosts = Field(default=(), max_length=50, description="Further hosts of the forum, as NAME or NAME:PORT.")
+    private_hosts: PrivateHosts = Field(
         default=(),
         max_length=50,
         description="host:port of private or loopback addresses that may be fetched; no others are.",
     )
-    timezone: str = Field(default="UTC", description="IANA zone of dates on its pages that name none.")
-    languages: tuple[str, ...] = Field(
-        default=("zh", "zh-Hant", "en", "ja"), description="Languages of dates in words."
-    )
-    encoding: str | None = Field(default=None, description="Charset of its pages, if they lie about it.")
+    timezone: Timezone = Field(default="UTC", description="IANA zone of dates on its pages that name none.")
+    languages: Languages = Field(default=("zh", "zh-Hant", "en", "ja"), description="Languages of dates in words.")
+    encoding: Charset | None = Field(default=None, description="Charset of its pages, if they lie about it.")
     drop_params: tuple[Parameter, ...] = Field(
         default=(), max_length=50, description="Parameters left out of its addresses: session ids, utm_*."
     )
@@ -119,13 +111,13 @@ class Site(Part):
     on_response: FunctionName | None = Field(
         default=None, description="package.module:function that sees each answer first, changes or refuses it."
     )
-    read_from: str | None = Field(
+    read_from: PageSource | None = Field(
         default=None,
         max_length=1000,
         description="Read its pages from a dump, file:///DIRECTORY or as s3://BUCKET/PATH (fsspec), or by a"
         " package.module:function.",
     )
-    proxy: str | None = Field(
+    proxy: ProxyName | None = Field(
         default=None,
         description="In place of CRAWL_PROXY: direct, an address without password, or a variable FORUM_... with one.",
     )
@@ -262,90 +254,13 @@ class Site(Part):
 
     def relocated(self, base: str) -> Self:
         """Return the same site at another origin, private or not, for tests and benchmarks."""
-        where = urlsplit(_place(base))
+        where = urlsplit(place_of_site(base))
         port = where.port or (443 if where.scheme == "https" else 80)
         changed = self.model_dump(by_alias=True, exclude_defaults=True) | {
             "base": f"{where.scheme}://{where.netloc}{urlsplit(self.base).path}",
             "private_hosts": (f"{where.hostname}:{port}",),
         }
         return type(self).model_validate(changed)
-
-    @field_validator("name")
-    @classmethod
-    def _name_is_free(cls, value: str) -> str:
-        require(value not in RESERVED_NAMES, f"is a reserved word: {value!r}; choose another name")
-        return value
-
-    @field_validator("base")
-    @classmethod
-    def _base_is_a_place(cls, value: str) -> str:
-        return _place(value)
-
-    @field_validator("hosts")
-    @classmethod
-    def _hosts_are_names(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        for host in value:
-            name, _, port = host.partition(":")
-            is_name = bool(_HOST.fullmatch(name)) and ("." in name or name == "localhost")
-            has_port = bool(_HOST_PORT.fullmatch(host)) and int(port) < 65536
-            is_place = is_name and (has_port or host == name)
-            require(is_place, f"is no host: {host!r}; as www.forum.example, or with a port www.forum.example:8080")
-        return value
-
-    @field_validator("private_hosts")
-    @classmethod
-    def _private_hosts_name_a_port(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        for place in value:
-            found = _HOST_PORT.fullmatch(place)
-            require(bool(found) and int(found[2]) < 65536, f"is not host:port: {place!r}; as 127.0.0.1:8080")  # type: ignore[index]  # require() raises when found is None
-        return value
-
-    @field_validator("timezone")
-    @classmethod
-    def _timezone_is_known(cls, value: str) -> str:
-        try:
-            ZoneInfo(value)
-        except (ValueError, OSError, KeyError):
-            raise ValueError(f"is no IANA time zone: {value!r}; as Asia/Shanghai") from None
-        return value
-
-    @field_validator("languages")
-    @classmethod
-    def _languages_are_codes(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        for code in value:
-            require(bool(_LANGUAGE.fullmatch(code)), f"is no language code: {code!r}; as zh, zh-Hant or en")
-        return value
-
-    @field_validator("encoding")
-    @classmethod
-    def _encoding_is_known(cls, value: str | None) -> str | None:
-        try:
-            b"x".decode(value or "utf-8")
-        except (LookupError, ValueError):
-            raise ValueError(f"is no charset: {value!r}; as gb18030") from None
-        return value
-
-    @field_validator("read_from")
-    @classmethod
-    def _source_is_one(cls, value: str | None) -> str | None:
-        # fsspec chains systems by "::". One of them could be the network.
-        is_place = bool(_PLACE.fullmatch(value or "")) and "::" not in (value or "")
-        is_known = value is None or is_place or bool(re.fullmatch(FUNCTION, value))
-        require(is_known, f"is no source of pages: {value!r}; as file:///srv/dump, s3://bucket/path or module:function")
-        return value
-
-    @field_validator("proxy")
-    @classmethod
-    def _proxy_is_no_secret(cls, value: str | None) -> str | None:
-        require(
-            "@" not in (value or ""), "may hold no password: the file is no secret; name a variable, as FORUM_PROXY"
-        )
-        if value is not None and not VARIABLE.fullmatch(value):
-            try:
-                read_proxy(value, "what it says")
-            except ConfigError as error:
-                raise ValueError(str(error)) from None
-        return value
 
     @model_validator(mode="after")
     def _holds_together(self) -> Self:
@@ -376,15 +291,6 @@ class Site(Part):
         require(not (self.archive and beside), f"archive does not go with {', '.join(beside)}; leave one out")
         require(not (self.read_from and drawn), f"read_from does not go with {', '.join(drawn)}; leave one out")
         return self
-
-
-def _place(value: str) -> str:
-    try:
-        where = urlsplit(normalize(value))
-    except RefusedAddress as error:
-        raise ValueError(f"is no address: {error}; as https://forum.example") from None
-    require(not where.query and "." not in where.path.rpartition("/")[2], f"is a page, not where it lies: {value!r}")
-    return f"{where.scheme}://{where.netloc}{where.path.rstrip('/')}"
 
 
 __all__ = ["LISTS", "TELLS_ALL", "Board", "BoardKind", "GuardMode", "Order", "Site"]

@@ -7,11 +7,9 @@ from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from typing import Annotated, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, field_validator, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, model_validator
 
-from crawl_tasks.sites import syntax
-from crawl_tasks.sites.field_rules import Part, Pattern, Rule, Sign, require
-from crawl_tasks.sites.fields import misfit
+from crawl_tasks.sites.field_rules import Css, Part, Pattern, Regex, Rule, Sign, misfit, one_is_a_list, require
 from crawl_tasks.sites.request_body import Body
 from crawl_tasks.sites.request_headers import Headers
 
@@ -44,15 +42,14 @@ class Nesting(StrEnum):
 def _fit(fields: dict[str, Rule]) -> dict[str, Rule]:
     """Return the fields, and refuse a rule of another type than the model's field."""
     for name, rule in fields.items():
-        complaint = misfit(name, rule)
-        require(complaint is None, complaint or "")
+        if complaint := misfit(name, rule):
+            raise ValueError(complaint)
     return fields
 
 
 Template = Annotated[str, StringConstraints(min_length=1, max_length=1000)]
 FUNCTION = r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*$"
 FunctionName = Annotated[str, StringConstraints(pattern=FUNCTION, max_length=200)]
-Selector = Annotated[str, AfterValidator(syntax.check_css)]
 FieldName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
 Fields = Annotated[dict[FieldName, Pattern], AfterValidator(_fit)]
 
@@ -65,6 +62,10 @@ SIBLINGS: bool = Field(
     default=False,
     strict=True,
     description="A record goes on in the elements after it, up to the next record: dt and dd, two rows of a table.",
+)
+NESTING: Nesting = Field(
+    default=Nesting.FLAT,
+    description="nested: the enclosing record is the parent; indented: the last one above of smaller depth.",
 )
 ID_OF: tuple[str, ...] = Field(
     default=(), description="Fields that, with its parent, make the id of a comment for which the page shows none."
@@ -79,7 +80,7 @@ class Render(Part):
         strict=True,
         description="Draw only the pages in whose own document the rules find nothing.",
     )
-    wait_for: Selector | None = Field(
+    wait_for: Css | None = Field(
         default=None, description="CSS selector of what must be there first; `.post, .empty` for either of two."
     )
     quiet_s: float = Field(
@@ -92,7 +93,7 @@ class Render(Part):
     scroll: int = Field(
         default=0, ge=0, le=100, strict=True, description="Times to scroll to the end, while the page grows."
     )
-    click_more: Selector | None = Field(
+    click_more: Css | None = Field(
         default=None, description="CSS selector of a button that is clicked while it is there, 50 times at most."
     )
     response: str | None = Field(
@@ -120,7 +121,7 @@ class StageSpec(Part):
     first_address: Template | None = Field(
         default=None, description="Address of page 1 where it differs from `address`."
     )
-    identity: tuple[str, ...] = Field(
+    identity: Annotated[tuple[Regex, ...], BeforeValidator(one_is_a_list)] = Field(
         default=(), description="Regexes with groups board or post, page or offset, that read an address back."
     )
     body: Body | None = Field(
@@ -160,16 +161,6 @@ class StageSpec(Part):
     parser: FunctionName | None = Field(
         default=None, description="package.module:function that reads the page instead of rules."
     )
-
-    @field_validator("identity", mode="before")
-    @classmethod
-    def _one_identity_is_a_list(cls, value: object) -> object:
-        return (value,) if isinstance(value, str) else value
-
-    @field_validator("identity")
-    @classmethod
-    def _identities_compile(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(syntax.check_regex(pattern) for pattern in value)
 
     @model_validator(mode="after")
     def _knows_how_to_count(self) -> Self:
@@ -217,17 +208,12 @@ class ListSpec(StageSpec):
         default=None,
         description="Found in a row that only tells of news in a thread, newest first; another board lists the thread.",
     )
-    revision: tuple[Sign, ...] = Field(
+    revision: Annotated[tuple[Sign, ...], BeforeValidator(one_is_a_list)] = Field(
         default=(), description="Fields of a row (or rules) that change when a thread does."
     )
     walk: Walk = Field(
         default=Walk.CHAIN, description="chain: next page only if this one had news; fan: all pages at once."
     )
-
-    @field_validator("revision", mode="before")
-    @classmethod
-    def _one_sign_is_a_list(cls, value: object) -> object:
-        return (value,) if isinstance(value, (str, dict)) else value
 
     @model_validator(mode="after")
     def _can_be_read(self) -> Self:
@@ -248,10 +234,7 @@ class Records(Part):
     record: Pattern = Field(description="Finds the comments.")
     siblings: bool = SIBLINGS
     fields: Fields = Field(description="Name of a field: rule.")
-    nesting: Nesting = Field(
-        default=Nesting.FLAT,
-        description="nested: the enclosing record is the parent; indented: the last one above of smaller depth.",
-    )
+    nesting: Nesting = NESTING
     id_of: tuple[FieldName, ...] = ID_OF
 
     @model_validator(mode="after")
@@ -284,10 +267,7 @@ class CommentSpec(StageSpec):
     )
     record: Pattern | None = Field(default=None, description="Finds the comments.")
     siblings: bool = SIBLINGS
-    nesting: Nesting = Field(
-        default=Nesting.FLAT,
-        description="nested: the enclosing record is the parent; indented: the last one above of smaller depth.",
-    )
+    nesting: Nesting = NESTING
     id_of: tuple[FieldName, ...] = ID_OF
     empty: Pattern | None = Field(
         default=None, description="Found on a page without comments; without it none is an error."

@@ -134,7 +134,7 @@ def _mapping(node: MappingNode, path: Path, tree: Tree) -> Value:
             raise SiteError(f"{place}: merge keys (<<) are not read; write the keys out")
         # Many YAML readers keep the last of two equal keys, and the first is lost in silence.
         if key in result:
-            raise SiteError(f"{place}: {_dotted((*path, key))}: stands twice; remove one")
+            raise SiteError(f"{place}: {'.'.join(map(str, (*path, key)))}: stands twice; remove one")
         tree.lines[(*path, key)] = key_node.start_mark.line + 1
         result[key] = _value(value_node, (*path, key), tree)
     return result
@@ -157,7 +157,3 @@ def _scalar(tag: str, text: str, place: str) -> Value:
     except ValueError:
         raise SiteError(f"{place}: {text[:40]!r} is not a number; quote it if it is text") from None
     raise SiteError(f"{place}: the tag {tag[:60]!r} is not read; remove it") from None
-
-
-def _dotted(path: Path) -> str:
-    return ".".join(str(part) for part in path)

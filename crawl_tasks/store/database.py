@@ -21,8 +21,7 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 from crawl_tasks.errors import StoreError
 from crawl_tasks.store import tables
 from crawl_tasks.store.driver_errors import explain, shown
-from crawl_tasks.store.indexes import build_missing
-from crawl_tasks.store.migrations import STEPS, Step, bring_up, version_after
+from crawl_tasks.store.migrations import STEPS, Step, bring_up, build_missing, version_after
 
 # The execution option of a connection that is going to write.
 _WRITES: Final = "crawl_writes"

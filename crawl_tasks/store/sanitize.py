@@ -6,32 +6,16 @@ index a key of a kilobyte. The item is kept. Only the unstorable part is replace
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from hashlib import blake2b
 from itertools import chain
 from math import isfinite
-from typing import Final
+from typing import Any, Final
 
 from crawl_tasks.model import Comment, Extra, Forum, Items, Post
 from crawl_tasks.store.tables import ID_LENGTH
 
 REPLACEMENT: Final = "\ufffd"
-_COMMENT_TEXTS: Final = (
-    "post_id", "comment_id", "parent_id", "author", "author_id", "body", "body_html", "state",
-)  # fmt: skip
-_POST_TEXTS: Final = (
-    "post_id",
-    "forum_id",
-    "url",
-    "title",
-    "author",
-    "author_id",
-    "body",
-    "body_html",
-    "state",
-    "revision",
-)
-_IDS: Final = frozenset({"post_id", "comment_id", "parent_id", "forum_id", "author_id"})
 _TOO_LARGE: Final = 2**63
 _HASH_LENGTH: Final = 32
 
@@ -50,8 +34,8 @@ def _are_suspect(pages: Sequence[Items]) -> bool:
     comments = list(chain.from_iterable(page.comments for page in pages))
     try:
         return (
-            (bool(comments) and _is_odd(comments, Comment._fields, _COMMENT_TEXTS))
-            or (bool(posts) and _is_odd(posts, Post._fields, _POST_TEXTS))
+            (bool(comments) and _is_odd(comments, Comment._fields))
+            or (bool(posts) and _is_odd(posts, Post._fields))
             or any(len(forum.forum_id) > ID_LENGTH or "\0" in "".join(filter(None, forum)) for forum in forums)
         )
     # A site's function returned something else than the text that it promised.
@@ -59,13 +43,16 @@ def _are_suspect(pages: Sequence[Items]) -> bool:
         return True
 
 
-def _is_odd(items: Sequence[Post] | Sequence[Comment], names: tuple[str, ...], texts: tuple[str, ...]) -> bool:
+def _is_odd(items: Sequence[Post] | Sequence[Comment], names: tuple[str, ...]) -> bool:
     """Return whether there is a NUL, an overlong id or a time that is not a number."""
     # By column and for many pages at once, not by item: that costs a quarter.
     columns = dict(zip(names, zip(*items, strict=True), strict=True))
+    texts = [name for name in names if _CLEANERS.get(name, _text) in {_text, _id}]
     return (
         any("\0" in "".join(filter(None, columns[name])) for name in texts)
-        or any(max(map(len, filter(None, columns[name])), default=0) > ID_LENGTH for name in texts if name in _IDS)
+        or any(
+            max(map(len, filter(None, columns[name])), default=0) > ID_LENGTH for name in texts if name.endswith("_id")
+        )
         or any("\0" in "".join([*extra, *filter(None, extra.values())]) for extra in columns["extra"] if extra)
         or not all(map(isfinite, columns["seen_at"]))
     )
@@ -76,8 +63,8 @@ def clean(items: Items) -> Items:
     return Items(
         _whole(items.site),
         tuple(Forum(_id(it.forum_id), _text(it.title), _text(it.url)) for it in items.forums),
-        tuple(_post(it) for it in items.posts),
-        tuple(_comment(it) for it in items.comments),
+        tuple(Post._make(_cleaned(it)) for it in items.posts),
+        tuple(Comment._make(_cleaned(it)) for it in items.comments),
         tuple(it._replace(post_id=_id(it.post_id)) for it in items.swept),
         items.visits,
         tuple(it._replace(forum_id=_id(it.forum_id)) for it in items.passes),
@@ -85,47 +72,11 @@ def clean(items: Items) -> Items:
     )
 
 
-def _post(it: Post) -> Post:
-    return Post(
-        post_id=_id(it.post_id),
-        seen_at=_time(it.seen_at),
-        forum_id=None if it.forum_id is None else _id(it.forum_id),
-        url=_text(it.url),
-        title=_text(it.title),
-        author=_text(it.author),
-        created_at=_number(it.created_at),
-        body=_text(it.body),
-        body_html=_text(it.body_html),
-        reply_count=_number(it.reply_count),
-        view_count=_number(it.view_count),
-        last_reply_at=_number(it.last_reply_at),
-        edited_at=_number(it.edited_at),
-        state=_text(it.state),
-        revision=_text(it.revision),
-        extra=_extra(it.extra),
-        is_page=bool(it.is_page),
-        author_id=None if it.author_id is None else _id(it.author_id),
-    )
-
-
-def _comment(it: Comment) -> Comment:
-    return Comment(
-        post_id=_id(it.post_id),
-        comment_id=_id(it.comment_id),
-        seen_at=_time(it.seen_at),
-        parent_id=None if it.parent_id is None else _id(it.parent_id),
-        author=_text(it.author),
-        created_at=_number(it.created_at),
-        body=_text(it.body),
-        body_html=_text(it.body_html),
-        depth=_number(it.depth),
-        page=_number(it.page),
-        position=_number(it.position),
-        edited_at=_number(it.edited_at),
-        state=_text(it.state),
-        extra=_extra(it.extra),
-        author_id=None if it.author_id is None else _id(it.author_id),
-    )
+def _cleaned(item: Post | Comment) -> Iterator[object]:
+    """Yield the values of an item. A missing id stays missing where the item may lack one."""
+    for name, value in zip(item._fields, item, strict=True):
+        is_missing = value is None and name not in _NEVER_MISSING
+        yield None if is_missing else _CLEANERS.get(name, _text)(value)
 
 
 # A function of a site's may give anything where a number or a dictionary was promised.
@@ -162,3 +113,18 @@ def _extra(extra: object) -> Extra | None:
     if not isinstance(extra, dict):
         return None
     return {_whole(str(name)): None if value is None else _whole(str(value)) for name, value in extra.items()}
+
+
+_NEVER_MISSING: Final = frozenset({"post_id", "comment_id", "seen_at", "is_page"})
+"""Fields that no item may lack."""
+
+_CLEANERS: Final[dict[str, Callable[[Any], object]]] = {
+    "seen_at": _time,
+    "extra": _extra,
+    "is_page": bool,
+    **dict.fromkeys(("post_id", "comment_id", "parent_id", "forum_id", "author_id"), _id),
+    **dict.fromkeys(
+        ("created_at", "reply_count", "view_count", "last_reply_at", "edited_at", "depth", "page", "position"), _number
+    ),
+}
+"""The cleaner of each field. All other fields are texts."""

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from itertools import islice
 from pathlib import Path
-from types import TracebackType
 from typing import Final, NamedTuple, Self, cast
 
 from sqlalchemy import Text, and_, column, values
@@ -99,7 +98,7 @@ class SearchIndex:
             self._prepare()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         self._connection.close()
 
     def update(self, note: Callable[[int], None] = lambda _: None) -> int:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from types import TracebackType
 from typing import Final, Self
 
 from sqlalchemy import Connection, Table, delete, select
@@ -74,7 +73,7 @@ class Store:
         # A reader that opened without `create` makes no tables here either.
         return self if self._is_open else self.open()
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def write(self, batch: Sequence[Items]) -> Written:

@@ -19,7 +19,7 @@ from types import FrameType, TracebackType
 from crawl_tasks.errors import BackendError, Hung
 from crawl_tasks.logs import page_at_hand
 from crawl_tasks.model import Lease
-from crawl_tasks.worker.attempt_timer import LeasedPage
+from crawl_tasks.worker.page_fetch import LeasedPage
 from crawl_tasks.worker.page_task import PageTask
 from crawl_tasks.worker.task_result import Outcome, TaskResult
 

@@ -40,9 +40,8 @@ from crawl_tasks.logs import OutageLog, page_at_hand
 from crawl_tasks.model import Comment, Effort, Fetched, Lease, Parsed, Post, Request, Stage, State
 from crawl_tasks.registry.site_registry import CompiledSite, SiteRegistry
 from crawl_tasks.sites.addresses import Addresses
-from crawl_tasks.worker.attempt_timer import AttemptTimer, LeasedPage
 from crawl_tasks.worker.hook_runner import HookRunner
-from crawl_tasks.worker.page_fetch import PageFetch, now, seen_at
+from crawl_tasks.worker.page_fetch import AttemptTimer, LeasedPage, PageFetch, now, seen_at
 from crawl_tasks.worker.page_reading import gone_items, read_page
 from crawl_tasks.worker.page_validation import PageValidation
 from crawl_tasks.worker.task_message import TaskMessage, request_of, validate

@@ -15,7 +15,7 @@ from crawl_tasks.frontier.cells import Cells
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.redis_client import open_client
 from crawl_tasks.frontier.replies import IdleState
-from crawl_tasks.schedule.produce import Producer
+from crawl_tasks.schedule.produce import admit_due
 from crawl_tasks.schedule.start_requests import StartRequests
 from crawl_tasks.schedule.ticker import Ticker
 from crawl_tasks.settings import Settings, load_settings
@@ -177,10 +177,9 @@ class Runtime:
             cells=self.cells,
         )
 
-    @cached_property
-    def producer(self) -> Producer:
-        """The producer, which beat calls."""
-        return Producer(self.frontier)
+    def produce(self) -> str:
+        """Admit scans of the boards that are due, and return the counts as a text."""
+        return admit_due(self.frontier)
 
     @cached_property
     def idle_exit(self) -> IdleExit:

@@ -20,7 +20,7 @@ from crawl_tasks.frontier.frontier import BoardTerms, Frontier
 from crawl_tasks.frontier.histogram import AGES_S, TIMES_MS
 from crawl_tasks.local.redis_server import RedisServer
 from crawl_tasks.model import Stage
-from crawl_tasks.monitor.snapshots import Snapshots
+from crawl_tasks.monitor.cell_snapshots import Snapshots
 from crawl_tasks.monitor.web.exposition import Writer
 from crawl_tasks.monitor.web.metrics import FAMILIES
 from crawl_tasks.monitor.web.snapshot_cache import SnapshotCache

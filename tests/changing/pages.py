@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 from crawl_tasks.demo import render
 from crawl_tasks.demo.content import Board
-from crawl_tasks.demo.formats import moment
 from crawl_tasks.demo.forum import HTML, TEXT, Answer
 from crawl_tasks.demo.page_chrome import PageChrome
+from crawl_tasks.demo.render import moment
 from tests.changing.changes import HALF_BYTES
 from tests.changing.topics import COUNT_ONLY, SIZE, Forum, Topic
 

@@ -62,9 +62,6 @@ class House:
         """Return the present as a header has it."""
         return formatdate(time.time(), usegmt=True)
 
-    def control(self, call: DemoRequest) -> None:
-        """Say that there is no control desk."""
-
     def answer(self, call: DemoRequest) -> tuple[bytes, Fault | None]:
         """Return a whole response, and the fault that struck, if any."""
         now, front = time.time(), self._gateway.next()

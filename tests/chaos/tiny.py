@@ -25,7 +25,7 @@ from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.model import Stage, State
 from crawl_tasks.registry.site_publisher import board_terms, terms_of
 from crawl_tasks.registry.site_registry import SiteRegistry
-from crawl_tasks.schedule.produce import Producer
+from crawl_tasks.schedule.produce import admit_due
 from crawl_tasks.schedule.start_requests import StartRequests
 from crawl_tasks.schedule.ticker import Ticker
 from crawl_tasks.settings import Settings
@@ -96,7 +96,6 @@ class TinyCrawl:
         self._pages = PageTask(self.frontier, SiteRegistry(self.frontier, None), _fetcher())
         self._drain = OutboxConsumer(self.frontier, self.open_store, batch=50, worth=2)
         self._pacer = Ticker(self.frontier, StartRequests(self.frontier, "crawl:start", clock=_always_due()))
-        self._producer = Producer(self.frontier)
 
     def open_store(self) -> Store:
         """Open the database, as a store worker does at its first task."""
@@ -121,7 +120,7 @@ class TinyCrawl:
 
     def turn(self) -> None:
         """Let everybody act once: beat, pacer, workers, store, operator."""
-        _try(self._producer.run)
+        _try(lambda: admit_due(self.frontier))
         _try(self._pacer.once)
         for ask in self._take():
             _try(partial(self._pages.handle, ask))

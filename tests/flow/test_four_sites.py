@@ -21,7 +21,7 @@ from crawl_tasks.local.redis_server import RedisServer, free_port
 from crawl_tasks.model import Lease, Request, Stage, State
 from crawl_tasks.monitor.alerts.notifier import Notifier
 from crawl_tasks.monitor.alerts.receivers import read_receivers
-from crawl_tasks.monitor.snapshots import Snapshots
+from crawl_tasks.monitor.cell_snapshots import Snapshots
 from crawl_tasks.registry.site_publisher import publish_site
 from crawl_tasks.sites.schema import Site
 from tests.alerts.receiver import Inbox, open_inbox

@@ -17,8 +17,8 @@ from crawl_tasks.frontier.redis_client import open_client
 from crawl_tasks.frontier.retry import Verdict
 from crawl_tasks.local.redis_server import RedisServer
 from crawl_tasks.model import HttpRequest, Items, Lease, Parsed, Request, SlotSpan, Stage, State
-from crawl_tasks.worker.attempt_timer import AttemptTimer, LeasedPage
 from crawl_tasks.worker.hang_watch import HangWatch, is_overdue
+from crawl_tasks.worker.page_fetch import AttemptTimer, LeasedPage
 from crawl_tasks.worker.task_message import TaskMessage
 from crawl_tasks.worker.task_result import Outcome, TaskResult
 from tests.frontier.by_hand import NOTHING, lease, post, posts, released

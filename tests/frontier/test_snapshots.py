@@ -16,8 +16,8 @@ from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.frontier.retry import Verdict
 from crawl_tasks.frontier.scripts import Verb
 from crawl_tasks.model import Effort, Items, Lease, Parsed, Request, Stage, State
+from crawl_tasks.monitor.cell_snapshots import KEPT_MS, Snapshots
 from crawl_tasks.monitor.snapshot import take_snapshot
-from crawl_tasks.monitor.snapshots import KEPT_MS, Snapshots
 from tests.frontier.by_hand import TERMS, lease, posts, released
 from tests.waiting import eventually
 

@@ -28,7 +28,7 @@ from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.frontier.inspect.request_counts import RequestCounts
 from crawl_tasks.local.redis_server import RedisServer
 from crawl_tasks.monitor.alerts import notifier
-from crawl_tasks.monitor.snapshots import Snapshots
+from crawl_tasks.monitor.cell_snapshots import Snapshots
 from crawl_tasks.registry.site_publisher import publish_site
 from crawl_tasks.sites.loader import load_site
 from crawl_tasks.sites.schema import Site

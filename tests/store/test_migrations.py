@@ -271,7 +271,7 @@ def test_several_workers_that_start_at_once_build_the_indexes_once(new_url: NewU
 def test_an_index_that_cannot_be_built_now_keeps_no_worker_from_writing(
     new_url: NewUrl, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("crawl_tasks.store.indexes._LOCK_TIMEOUT", "100ms")
+    monkeypatch.setattr("crawl_tasks.store.migrations._LOCK_TIMEOUT", "100ms")
     url = new_url()
     without_indexes(url)
     reader = Store(url, busy_timeout_s=0.1).open(create=False)

@@ -14,8 +14,7 @@ import redis
 
 from crawl_tasks import __version__
 from crawl_tasks.cli.exits import Exit
-from crawl_tasks.cli.main import COMMANDS, cli
-from crawl_tasks.cli.old_names import OLD_COMMANDS
+from crawl_tasks.cli.main import COMMANDS, OLD_COMMANDS, cli
 from crawl_tasks.local.redis_server import RedisServer
 from crawl_tasks.logs import hide_passwords
 from tests.unit.command_line import run, site_text, write_site

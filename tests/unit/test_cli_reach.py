@@ -10,7 +10,7 @@ import redis
 
 from crawl_tasks.cli.crawl import Plan, is_idle, walk
 from crawl_tasks.cli.exits import Exit
-from crawl_tasks.cli.since_option import SinceOption
+from crawl_tasks.cli.selection_options import SinceOption
 from crawl_tasks.frontier.cells import Cells
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.local.redis_server import RedisServer

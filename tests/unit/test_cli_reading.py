@@ -17,7 +17,7 @@ import pytest
 import redis
 
 from crawl_tasks.cli.exits import Exit
-from crawl_tasks.cli.safe_text import printable
+from crawl_tasks.cli.terminal import printable
 from crawl_tasks.demo.forum import DemoForum
 from crawl_tasks.demo.http_server import DemoServer
 from crawl_tasks.local.redis_server import RedisServer

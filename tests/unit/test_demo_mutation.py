@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawl_tasks.demo import formats
+from crawl_tasks.demo import render
 from crawl_tasks.demo.content import Board, Style
 from crawl_tasks.demo.forum import DemoForum
 from crawl_tasks.demo.mutation import STEP_S
@@ -168,14 +168,14 @@ def test_truth_as_json_has_the_same_rows() -> None:
 def test_boards_write_moments_in_their_style(style: Style, ago_s: int, expected: str) -> None:
     board = Board("1", "t", Language.CHINESE, style, nests=False)
 
-    assert formats.moment(board, NOW - ago_s, NOW) == f"<time>{expected}</time>"
+    assert render.moment(board, NOW - ago_s, NOW) == f"<time>{expected}</time>"
 
 
 @given(st.integers(1, 10**7), st.sampled_from(Language))
 def test_a_moment_as_attribute_reads_back_to_the_second(ago_s: int, language: Language) -> None:
     board = Board("1", "t", language, Style.ATTRIBUTE, nests=False)
 
-    text = formats.moment(board, NOW - ago_s, NOW).split('"')[1]
+    text = render.moment(board, NOW - ago_s, NOW).split('"')[1]
 
     assert datetime.fromisoformat(text).timestamp() == NOW - ago_s
 
@@ -191,7 +191,7 @@ def test_a_moment_as_attribute_reads_back_to_the_second(ago_s: int, language: La
     ],
 )
 def test_views_are_shortened_without_loss(number: int, chinese: str, english: str) -> None:
-    assert (formats.views(Language.CHINESE, number), formats.views(Language.ENGLISH, number)) == (chinese, english)
+    assert (render.views(Language.CHINESE, number), render.views(Language.ENGLISH, number)) == (chinese, english)
 
 
 @given(st.text())

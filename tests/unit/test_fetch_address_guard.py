@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawl_tasks.errors import DeadlineExceeded, FetchError, RefusedAddress, Unreachable
-from crawl_tasks.fetch.address_guard import AddressGuard, Destination
+from crawl_tasks.fetch.address_guard import AddressGuard, Destination, is_public
 from crawl_tasks.fetch.fetcher import Fetcher, FetchPolicy, build_client
-from crawl_tasks.fetch.ip_ranges import is_public
 from crawl_tasks.fetch.resolver import Resolver
 from crawl_tasks.model import Request, Stage
 from crawl_tasks.urls import normalize

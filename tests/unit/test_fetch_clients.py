@@ -17,7 +17,7 @@ from crawl_tasks.fetch.address_guard import Destination
 from crawl_tasks.fetch.curl.client import CurlClient
 from crawl_tasks.fetch.fetch_policy import FetchPolicy
 from crawl_tasks.fetch.fetcher import build_client
-from crawl_tasks.fetch.http_client import Client, Limits
+from crawl_tasks.fetch.http_client import Client, ClientRequest, Limits
 from crawl_tasks.fetch.requests.client import RequestsClient
 from crawl_tasks.fetch.requests.watchdog import Watchdog
 from tests.serving import signed_for
@@ -82,7 +82,7 @@ def client_of(name: str, ca_file: Path | None) -> Client:
 def ask(client: Client, host: str, port: int) -> bytes:
     there = Destination("https", host, port, ("127.0.0.1",))
     url = f"https://{host}:{port}/"
-    return client.send(url, headers={}, deadline=time.monotonic() + 20, limits=LIMITS, destination=there).wire
+    return client.send(ClientRequest(url, {}, time.monotonic() + 20, LIMITS, there)).wire
 
 
 @pytest.mark.parametrize("name", ["requests", "curl"])
@@ -118,7 +118,7 @@ def test_each_request_has_its_own_limits(name):
 def ask_plainly(client: Client, server: HostileServer, headers: dict[str, str], limits: Limits) -> bytes:
     there = Destination("http", "127.0.0.1", server.port, ("127.0.0.1",))
     deadline = time.monotonic() + 20
-    return client.send(server.base + "/", headers=headers, deadline=deadline, limits=limits, destination=there).wire
+    return client.send(ClientRequest(server.base + "/", headers, deadline, limits, there)).wire
 
 
 @pytest.mark.parametrize("name", ["requests", "curl"])

@@ -12,7 +12,7 @@ import pytest
 from crawl_tasks.errors import ConfigError, DeadlineExceeded, FetchError, RefusedAddress, Unreachable
 from crawl_tasks.fetch.address_guard import Destination, Route
 from crawl_tasks.fetch.fetcher import Fetcher, FetchPolicy, build_client, build_fetcher
-from crawl_tasks.fetch.http_client import Limits
+from crawl_tasks.fetch.http_client import ClientRequest, Limits
 from crawl_tasks.fetch.requests.tunnel import ProxyRefusedError, open_tunnel
 from crawl_tasks.fetch.resolver import Resolver
 from crawl_tasks.model import Request, Stage
@@ -216,7 +216,7 @@ def test_what_one_request_was_to_reach_is_not_what_the_next_is(client, server):
         for addresses in (PUBLIC,), ("1.1.1.1",), (), (PUBLIC,):
             there = Destination("http", "forum.example", server.port, addresses, way)
             deadline = time.monotonic() + 20
-            sender.send(url, headers={}, deadline=deadline, limits=Limits(99, 99), destination=there)
+            sender.send(ClientRequest(url, {}, deadline, Limits(99, 99), there))
     sender.close()
 
     assert [place.partition(":")[0] for place in proxy.asked][:3] == [PUBLIC, "1.1.1.1", "forum.example"]

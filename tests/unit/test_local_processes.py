@@ -15,8 +15,7 @@ import pytest
 
 from crawl_tasks.errors import ConfigError, CrawlError
 from crawl_tasks.local.embedded import EmbeddedRedis, answers, running_url
-from crawl_tasks.local.ports import port_near
-from crawl_tasks.local.redis_server import RedisServer
+from crawl_tasks.local.redis_server import RedisServer, port_near
 from crawl_tasks.local.signals import Interrupts, Terminated
 from crawl_tasks.local.state_lock import StateLock, is_held
 from crawl_tasks.local.supervisor import Job, Supervisor

@@ -73,6 +73,8 @@ def test_the_demo_file_is_good() -> None:
         ("window: 2", "weights: {pst: 1}", "f.yaml:5: gate.weights.pst: is not a key here; did you mean 'post'?"),
         ("name: forum", "freshness: {gaol_s: 1}\nname: forum", "f.yaml:1: freshness.gaol_s: is not a key here; did"),
         ("name: forum", "breaker: {percnt: 1}\nname: forum", "breaker.percnt: is not a key here; did you mean"),
+        ("name: forum", "login: {sucess: a}\nname: forum", "login.sucess: is not a key here; did you mean 'success'?"),
+        ("name: forum", "render: {scrol: 1}\nname: forum", "render.scrol: is not a key here; did you mean 'scroll'?"),
         ("window: 2", "window: 0", "f.yaml:5: gate.window: Input should be greater than or equal to 1"),
         ("window: 2", "window: 1000000000", "f.yaml:5: gate.window: Input should be less than or equal to 256"),
         ("window: 2", "window: true", "f.yaml:5: gate.window: Input should be a valid integer"),

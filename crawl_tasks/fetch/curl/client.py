@@ -7,14 +7,11 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict, deque
-from collections.abc import Mapping
 
 import certifi
 
-from crawl_tasks.fetch.address_guard import Destination
 from crawl_tasks.fetch.curl.transfer import Transfer
-from crawl_tasks.fetch.http_client import Limits, RawResponse
-from crawl_tasks.fetch.throttle import NO_THROTTLE, Throttle
+from crawl_tasks.fetch.http_client import ClientRequest, RawResponse
 from crawl_tasks.proxy import Proxy
 
 _MOST_PROXIES = 64
@@ -35,26 +32,17 @@ class CurlClient:
         # By proxy: before 8.19 libcurl lends one user's tunnel to another (CVE-2026-3784).
         self._idle: OrderedDict[Proxy, deque[Transfer]] = OrderedDict()
 
-    def send(
-        self,
-        url: str,
-        *,
-        headers: Mapping[str, str],
-        deadline: float,
-        limits: Limits,
-        destination: Destination,
-        turn: Throttle = NO_THROTTLE,
-        body: bytes | None = None,
-    ) -> RawResponse:
+    def send(self, sent: ClientRequest) -> RawResponse:
         """Send a request. See `Client.send`."""
-        idle = self._direct if destination.way is None else self._idle_for(destination.way.proxy)
+        way = sent.destination.way
+        idle = self._direct if way is None else self._idle_for(way.proxy)
         try:
             # pop() and append() of a deque are atomic: a request takes no lock for them.
             transfer = idle.pop()
         except IndexError:
             transfer = Transfer(self._ca_file)
         try:
-            return transfer.send(url, headers, deadline, limits, destination, turn, body)
+            return transfer.send(sent)
         finally:
             idle.append(transfer)
 

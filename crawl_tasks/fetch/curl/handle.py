@@ -38,7 +38,7 @@ class Handle:
         self.curl = pycurl.Curl()
         self._headers: dict[str, str] = {}
         self._most_bytes = 0
-        self._aim: tuple[str, int, str] | None = None
+        self._aim = ""
         self._proxy = ""
         self._body: bytes | None = None
         options = {
@@ -90,9 +90,11 @@ class Handle:
 
     def set_route(self, destination: Destination, peer: str, target: str) -> None:
         """Set the route of the next connection: `peer` is the target itself or the proxy that leads to the target."""
-        aim = (destination.host, destination.port, target) if destination.addresses else None
+        port, aim = destination.port, ""
+        if destination.addresses:
+            aim = f"{_bracketed(destination.host)}:{port}:{_bracketed(target)}:{port}"
         if aim != self._aim:
-            self._set_lines(pycurl.CONNECT_TO, [] if aim is None else [_connect_to(*aim)])
+            self._set_lines(pycurl.CONNECT_TO, [aim] if aim else [])
             self._aim = aim
         if destination.way is not None or self._proxy:
             self._go_through(destination.way, peer)
@@ -125,10 +127,6 @@ class Handle:
             self.curl.setopt(pycurl.PROXYUSERNAME, way.proxy.user)
             self.curl.setopt(pycurl.PROXYPASSWORD, way.proxy.password)
         self._proxy = place
-
-
-def _connect_to(host: str, port: int, target: str) -> str:
-    return f"{_bracketed(host)}:{port}:{_bracketed(target)}:{port}"
 
 
 def _bracketed(host: str) -> str:

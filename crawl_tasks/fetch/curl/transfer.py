@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import select
 import time
-from collections.abc import Mapping
 
 import pycurl
 
 from crawl_tasks.errors import CrawlError, DeadlineExceeded, RefusedAddress, TooLarge, Truncated, Unreachable
 from crawl_tasks.fetch.address_guard import Destination
 from crawl_tasks.fetch.curl.handle import CONNECTIONS, Handle
-from crawl_tasks.fetch.http_client import Limits, RawResponse, check_ended, left, separator
+from crawl_tasks.fetch.http_client import ClientRequest, Limits, RawResponse, check_ended, left, separator
 from crawl_tasks.fetch.throttle import NO_THROTTLE, Throttle
 
 # Sockets remembered by a handle: more than it has connections, so that none in use is forgotten.
@@ -34,26 +33,18 @@ class Transfer:
         self._turn: Throttle = NO_THROTTLE
         self._forget(Limits(0, 0))
 
-    def send(
-        self,
-        url: str,
-        headers: Mapping[str, str],
-        deadline: float,
-        limits: Limits,
-        destination: Destination,
-        turn: Throttle,
-        body: bytes | None,
-    ) -> RawResponse:
+    def send(self, sent: ClientRequest) -> RawResponse:
         """Try the addresses one after the other until one accepts. Each gets a share of the remaining time."""
-        self._turn = turn
+        url, destination, limits = sent.url, sent.destination, sent.limits
+        self._turn = sent.turn
         self._peers = destination.way.addresses if destination.way else destination.addresses
         # Without a limit where the body may be cut: libcurl would refuse a longer Content-Length outright.
-        self._handle.set_request(url, headers, 0 if limits.cut else limits.wire_bytes, body)
+        self._handle.set_request(url, sent.headers, 0 if limits.cut else limits.wire_bytes, sent.body)
         routes = _routes(destination)
         for tried, (peer, target) in enumerate(routes):
             self._forget(limits)
             self._handle.set_route(destination, peer, target)
-            code, text = self._perform_clean(peer, deadline, len(routes) - tried)
+            code, text = self._perform_clean(peer, sent.deadline, len(routes) - tried)
             # Only a failed connection moves on to the next address: after that the server may have seen the request.
             if code not in _NOT_CONNECTED and not (code == pycurl.E_OPERATION_TIMEDOUT and not self._connected()):
                 break

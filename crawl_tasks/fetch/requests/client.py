@@ -10,7 +10,6 @@ import http.client
 import ssl
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping
 
 import certifi
 from requests import PreparedRequest, RequestException, Response
@@ -25,6 +24,7 @@ from urllib3.util import create_urllib3_context
 from crawl_tasks.errors import BadEncoding, DeadlineExceeded, FetchError, TooLarge, Truncated, Unreachable
 from crawl_tasks.fetch.address_guard import Destination
 from crawl_tasks.fetch.http_client import (
+    ClientRequest,
     Limits,
     RawResponse,
     check_declared,
@@ -35,7 +35,6 @@ from crawl_tasks.fetch.http_client import (
 )
 from crawl_tasks.fetch.requests.pinned import Attempt, Current, PinnedConnection, PinnedSecureConnection
 from crawl_tasks.fetch.requests.watchdog import Watchdog
-from crawl_tasks.fetch.throttle import NO_THROTTLE, Throttle
 from crawl_tasks.proxy import Proxy
 
 _MAX_ORIGINS = 256
@@ -58,37 +57,26 @@ class RequestsClient:
         self._watchdog = Watchdog()
         self._adapter = _PinnedAdapter(self._current, threads, ca_file)
 
-    def send(
-        self,
-        url: str,
-        *,
-        headers: Mapping[str, str],
-        deadline: float,
-        limits: Limits,
-        destination: Destination,
-        turn: Throttle = NO_THROTTLE,
-        body: bytes | None = None,
-    ) -> RawResponse:
+    def send(self, sent: ClientRequest) -> RawResponse:
         """Send a request. See `Client.send`."""
         request = PreparedRequest()
-        request.url, request.headers, request.body = url, CaseInsensitiveDict(headers), body
-        request.method = "GET" if body is None else "POST"
-        if body is not None:
-            request.headers["Content-Length"] = str(len(body))
-        seconds = left(deadline, "asking")
-        with self._watchdog.guard(deadline) as guard:
-            # The path starts at the first slash behind `https://` (8 characters) or `http://` and a host.
-            attempt = self._current.attempt = Attempt(url[url.index("/", 8) :], destination, deadline, guard, turn)
+        request.url, request.headers, request.body = sent.url, CaseInsensitiveDict(sent.headers), sent.body
+        request.method = "GET" if sent.body is None else "POST"
+        if sent.body is not None:
+            request.headers["Content-Length"] = str(len(sent.body))
+        seconds = left(sent.deadline, "asking")
+        with self._watchdog.guard(sent.deadline) as guard:
+            attempt = self._current.attempt = Attempt(sent, guard)
             try:
-                answer = _read(self._ask(request, seconds, attempt), limits)
+                answer = _read(self._ask(request, seconds, attempt), sent.limits)
             except (FetchError, *_ESCAPES) as error:
                 if guard.expired:
-                    raise _late(url) from error
+                    raise _late(sent.url) from error
                 if isinstance(error, FetchError):
                     raise
-                raise _ours(url, error) from error
+                raise _ours(sent.url, error) from error
         if guard.expired:
-            raise _late(url)
+            raise _late(sent.url)
         return answer
 
     def close(self) -> None:
@@ -122,7 +110,7 @@ class _PinnedAdapter(HTTPAdapter):
 
     def get_connection_with_tls_context(self, *_: object, **__: object) -> HTTPConnectionPool:
         """Return the pool of the current destination."""
-        there = self._current.attempt.destination
+        there = self._current.attempt.sent.destination
         key = (there.scheme, there.host, there.port, there.proxy)
         with self._lock:
             pool = self._pools.get(key)

@@ -1,7 +1,10 @@
-"""Pinned connections: urllib3 connections to checked addresses only, under the watchdog."""
+"""Pinned connections: urllib3 connections to checked addresses only, under the watchdog, strict about HTTP."""
 
 from __future__ import annotations
 
+import contextlib
+import http.client
+import io
 import socket
 import threading
 import time
@@ -9,26 +12,71 @@ from dataclasses import dataclass
 
 from urllib3.connection import HTTPConnection, HTTPSConnection
 
-from crawl_tasks.fetch.address_guard import Destination
-from crawl_tasks.fetch.http_client import left
-from crawl_tasks.fetch.requests.strict_http import StrictResponse
+from crawl_tasks.fetch.http_client import ClientRequest, left
 from crawl_tasks.fetch.requests.tunnel import open_tunnel
 from crawl_tasks.fetch.requests.watchdog import Guarded
-from crawl_tasks.fetch.throttle import Throttle
+
+_MAX_HEADER_BYTES = 256 << 10
+
+
+class _HeaderReader(io.BufferedReader):
+    """Remembers the last header line, and stops headers without end (also 100 Continue without end)."""
+
+    last = b""
+    taken = 0
+    in_headers = True
+
+    def readline(self, size: int | None = -1) -> bytes:
+        """Read a line and, within the headers, count its bytes."""
+        line = super().readline(-1 if size is None else size)
+        if self.in_headers:
+            self.last = line
+            self.taken += len(line)
+            if self.taken > _MAX_HEADER_BYTES:
+                raise http.client.LineTooLong("headers")
+        return line
+
+
+class StrictResponse(http.client.HTTPResponse):
+    """A response whose headers must end with an empty line, and whose connection must be silent afterwards.
+
+    http.client takes the end of the connection for the end of the headers: half a Location would be followed. And
+    http.client drops the reader's buffer together with the response. Surplus bytes of a server may stand there in part,
+    and the other part would stand before the next answer.
+    """
+
+    def __init__(self, sock: socket.socket, *args: object, **kwargs: object) -> None:
+        super().__init__(sock, *args, **kwargs)  # type: ignore[arg-type]  # http.client's own arguments, handed through
+        self._sock = sock
+        self._reader = self.fp = _HeaderReader(self.fp.detach())
+
+    def begin(self) -> None:
+        """Read status and headers.
+
+        Raises:
+            IncompleteRead: the connection ended within the headers.
+        """
+        super().begin()
+        self._reader.in_headers = False
+        if self._reader.last not in (b"\r\n", b"\n"):
+            raise http.client.IncompleteRead(self._reader.last)
+
+    def _close_conn(self) -> None:
+        """Check the buffer before http.client drops it. The pool does not reuse a socket that was shut down."""
+        with contextlib.suppress(OSError, ValueError):
+            # No waiting: peek() on an empty buffer would otherwise block until the server sends or the deadline comes.
+            self._sock.settimeout(0)
+            if self.fp.peek(1):
+                self._sock.shutdown(socket.SHUT_RDWR)
+        super()._close_conn()  # type: ignore[misc]  # not in the stubs
 
 
 @dataclass(slots=True)
 class Attempt:
-    """One hop as the connection must know it. `is_fresh` means that a new connection was opened.
+    """One hop as the connection must know it. `is_fresh` means that a new connection was opened."""
 
-    `target` is the target of the request line. urllib3 would spell the target in its own way.
-    """
-
-    target: str
-    destination: Destination
-    deadline: float
+    sent: ClientRequest
     guard: Guarded
-    turn: Throttle
     is_fresh: bool = False
 
 
@@ -61,17 +109,20 @@ class PinnedConnection(HTTPConnection):
         attempt = self._current.attempt
         self._is_confirmed = False
         # The name may have changed its addresses since: an idle connection to an old one must not be used again.
-        if self.sock is not None and self._peer not in attempt.destination.targets:
+        if self.sock is not None and self._peer not in attempt.sent.destination.targets:
             self.close()
         if self.sock is not None:
             attempt.guard.hold(self.sock)
-        super().request(str(args[0]), attempt.target, *args[2:], **kwargs)  # type: ignore[arg-type]  # handed through
+        # The path starts at the first slash behind `https://` (8 characters) or `http://` and a host. urllib3 would
+        # spell the target in its own way.
+        target = attempt.sent.url[attempt.sent.url.index("/", 8) :]
+        super().request(str(args[0]), target, *args[2:], **kwargs)  # type: ignore[arg-type]  # handed through
 
     def send(self, data: bytes) -> None:  # type: ignore[override]  # head and body are bytes here
         """Send a part of the request, after the throttle agrees to the first. Only the kernel's send is left then."""
         if self.sock is None:
             self.connect()
-        turn, is_first = self._current.attempt.turn, not self._is_confirmed
+        turn, is_first = self._current.attempt.sent.turn, not self._is_confirmed
         if is_first:
             turn.confirm()
             self._is_confirmed = True
@@ -91,7 +142,7 @@ def connect(attempt: Attempt) -> tuple[socket.socket, str]:
         OSError: none answers.
         DeadlineExceeded: the time is over.
     """
-    there = attempt.destination
+    there = attempt.sent.destination
     if there.way is None:
         return _dial(attempt, there.addresses, there.port)
     failed: OSError | None = None
@@ -113,13 +164,13 @@ def _dial(attempt: Attempt, places: tuple[str, ...], port: int) -> tuple[socket.
     failed: OSError | None = None
     for tried, address in enumerate(places):
         # An equal share of the remaining time for each: a dead first address must not use up the whole attempt.
-        share = left(attempt.deadline, f"connecting to {address}") / (len(places) - tried)
+        share = left(attempt.sent.deadline, f"connecting to {address}") / (len(places) - tried)
         try:
             sock = socket.create_connection((address, port), share)
         except OSError as error:
             failed = error
             continue
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        sock.settimeout(left(attempt.deadline, "asking"))
+        sock.settimeout(left(attempt.sent.deadline, "asking"))
         return sock, address
     raise failed or OSError("there is no address to connect to")

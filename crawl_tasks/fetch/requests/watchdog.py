@@ -13,7 +13,6 @@ import os
 import socket
 import threading
 import time
-from types import TracebackType
 from typing import Self
 
 
@@ -32,9 +31,7 @@ class Guarded:
         self._watchdog.watch(self._deadline, self)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         with self._lock:
             self._over = True
             self._release()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from crawl_tasks.monitor.decisions import decided, is_withdrawn, publisher_of
 from crawl_tasks.monitor.freshness import HIDDEN_SHARE
 from crawl_tasks.monitor.humanize import duration
 from crawl_tasks.monitor.problems.kinds import Condition, Fields
@@ -28,23 +27,15 @@ SHOWN_REST_S = 5.0
 """Cooldown from which on a site is shown as resting, in seconds. Shorter waits are the normal pace."""
 
 
-def of_site(test: Callable[[SiteSnapshot], Fields | None]) -> Condition:
-    """Return the condition that a test of each active site makes."""
+def of_site(test: Callable[[SiteSnapshot], Fields | None], *, even_at_rest: bool = True) -> Condition:
+    """Return the condition that a test of each active site makes.
+
+    Without `even_at_rest` it ignores sites in quiet hours or with a spent budget, whose alert would last all night.
+    """
 
     def found(window: Window) -> Iterator[tuple[str, Fields]]:
         for site in window.active:
-            if (fields := test(site)) is not None:
-                yield site.name, fields
-
-    return found
-
-
-def unless_resting(test: Callable[[SiteSnapshot], Fields | None]) -> Condition:
-    """Return a condition that ignores sites in quiet hours or with a spent budget, whose alert would last all night."""
-
-    def found(window: Window) -> Iterator[tuple[str, Fields]]:
-        for site in window.active:
-            if (fields := test(site)) is not None and not window.is_resting(site):
+            if (fields := test(site)) is not None and (even_at_rest or not window.is_resting(site)):
                 yield site.name, fields
 
     return found
@@ -237,16 +228,16 @@ def links_capped(site: SiteSnapshot) -> Fields | None:
 
 def draining(site: SiteSnapshot) -> Fields | None:
     """Return who decided, where a site finishes its open requests and begins no scan."""
-    return {"decided": decided(site)} if site.is_draining else None
+    return {"decided": site.decided} if site.is_draining else None
 
 
 def withdrawn(site: SiteSnapshot) -> Fields | None:
     """Return the directory that published a site and has no file of it any more."""
-    return {"publisher": publisher_of(site)} if is_withdrawn(site) else None
+    return {"publisher": site.publisher} if site.is_withdrawn else None
 
 
 def paused(window: Window) -> Iterator[tuple[str, Fields]]:
     """Return the sites that an operator has paused."""
     for site in window.snapshot.sites:
         if site.is_paused:
-            yield site.name, {"decided": decided(site)}
+            yield site.name, {"decided": site.decided}

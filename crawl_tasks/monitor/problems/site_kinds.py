@@ -5,7 +5,7 @@ from __future__ import annotations
 from crawl_tasks.monitor.freshness import HIDDEN_SHARE, SHARE
 from crawl_tasks.monitor.problems import site_conditions as conditions
 from crawl_tasks.monitor.problems.kinds import AlertRule, Kind, Severity
-from crawl_tasks.monitor.problems.site_conditions import of_growth, of_site, unless_resting
+from crawl_tasks.monitor.problems.site_conditions import of_growth, of_site
 
 _NOT_PAUSED = "and on (site) crawl_site_paused == 0"
 _NOT_DRAINING = "unless on (site) crawl_site_draining == 1"
@@ -71,11 +71,11 @@ SITE_KINDS = (
     LEDGER_UNBALANCED,
     Kind("CrawlBacklogFull", Severity.WARNING, "{count} requests are open, new scans are held back",
          "the forum gives more than its pace allows: watch fewer boards, less often, or raise gate and"
-         " max_backlog", "site", unless_resting(conditions.backlog_full),
+         " max_backlog", "site", of_site(conditions.backlog_full, even_at_rest=False),
          rule=AlertRule(_BACKLOG, "30m")),
     Kind("CrawlSiteLate", Severity.WARNING, "{count} boards are not scanned on time",
          "crawl-tasks status {subject}; a full backlog, a slow forum or too few workers hold scans back", "site",
-         unless_resting(conditions.boards_late),
+         of_site(conditions.boards_late, even_at_rest=False),
          rule=AlertRule(_LATE, "10m")),
     Kind("CrawlNoProgress", Severity.CRITICAL, "{count} requests wait and no page was fetched for 15 minutes",
          "crawl-tasks check; are workers alive, does the forum answer (crawl-tasks try {subject})?", "site",

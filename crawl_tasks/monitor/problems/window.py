@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 
 from crawl_tasks.errors import AccessDenied, ArchiveFailed, Hung, ParseError
@@ -98,18 +98,9 @@ class Window:
         return site.rests_s(self.snapshot.at_ms) > RESTS_S
 
 
+_COUNTERS = tuple(one.name for one in fields(SiteMarks) if one.name != "freshness")
+
+
 def _growth(now: SiteMarks, before: SiteMarks) -> SiteMarks:
-    return SiteMarks(
-        attempts=now.attempts - before.attempts,
-        failed=now.failed - before.failed,
-        unreadable=now.unreadable - before.unreadable,
-        denied=now.denied - before.denied,
-        unarchived=now.unarchived - before.unarchived,
-        hung=now.hung - before.hung,
-        done=now.done - before.done,
-        items=now.items - before.items,
-        freshness=now.freshness.since(before.freshness),
-        late_slots=now.late_slots - before.late_slots,
-        comments=now.comments - before.comments,
-        restored=now.restored - before.restored,
-    )
+    grown = {name: getattr(now, name) - getattr(before, name) for name in _COUNTERS}
+    return SiteMarks(freshness=now.freshness.since(before.freshness), **grown)

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from crawl_tasks.errors import AccessDenied, ArchiveFailed, Hung, LoginRefused, ParseError
 from crawl_tasks.frontier.frontier import NoLease
 from crawl_tasks.frontier.histogram import Histogram
-from crawl_tasks.model import Kind, Stage
+from crawl_tasks.model import Kind, Stage, State
 from crawl_tasks.monitor.freshness import Freshness
-from crawl_tasks.monitor.site_snapshot import SiteSnapshot
+from crawl_tasks.monitor.site_snapshot import SiteSnapshot, by_state
 from crawl_tasks.monitor.snapshot import Snapshot
 from crawl_tasks.monitor.web.exposition import Family, MetricKind, Sample, escaped, labels
 
@@ -48,15 +48,7 @@ def _own(site: SiteSnapshot) -> dict[str, int]:
 
 
 def _states(site: SiteSnapshot) -> dict[str, int]:
-    counts = site.counts
-    return {
-        "ready": counts.ready,
-        "released": counts.released,
-        "leased": counts.leased,
-        "delayed": counts.delayed,
-        "parked": counts.parked,
-        "dead": counts.dead,
-    }
+    return {state: count for state, count in by_state(site.counts).items() if state != State.DONE}
 
 
 def _backlog(site: SiteSnapshot) -> dict[str, int]:

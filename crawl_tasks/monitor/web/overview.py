@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from html import escape
 from itertools import pairwise
+from operator import attrgetter
 
 from crawl_tasks.frontier.histogram import Histogram
 from crawl_tasks.model import Stage
@@ -76,26 +77,21 @@ def tiles(snapshot: Snapshot, history: History) -> str:
     fresh = history.freshness()
     workers = " · ".join(f"{name} {snapshot.workers_of(name)}" for name in snapshot.queues if name != "control")
     missing = [stage for stage in Stage if not snapshot.workers_of(stage.value)]
-    return (
-        '<div class="tiles">'
-        + "".join(
-            [
-                tile("boards on time", f"{boards - late} of {boards}", "bad" if late else "good"),
-                tile("pages done", number(snapshot.done)),
-                tile("open", number(snapshot.open)),
-                tile("dead or parked", number(snapshot.given_up), "note" if snapshot.given_up else ""),
-                tile("pages to store", number(snapshot.outbox)),
-                tile("freshness p50 / p95", quantiles(fresh)),
-                tile(workers, counted(len(snapshot.processes), "worker"), "bad" if missing else ""),
-                tile(
-                    "beat", "alive" if snapshot.is_beat_alive else "silent", "good" if snapshot.is_beat_alive else "bad"
-                ),
-                _memory(snapshot),
-                *_rejected(snapshot),
-                *_start_entries(snapshot),
-            ]
-        )
-        + "</div>"
+    beat = ("alive", "good") if snapshot.is_beat_alive else ("silent", "bad")
+    return tiles_of(
+        [
+            tile("boards on time", f"{boards - late} of {boards}", "bad" if late else "good"),
+            tile("pages done", number(snapshot.done)),
+            tile("open", number(snapshot.open)),
+            tile("dead or parked", number(snapshot.given_up), "note" if snapshot.given_up else ""),
+            tile("pages to store", number(snapshot.outbox)),
+            tile("freshness p50 / p95", quantiles(fresh)),
+            tile(workers, counted(len(snapshot.processes), "worker"), "bad" if missing else ""),
+            tile("beat", *beat),
+            _memory(snapshot),
+            *_rejected(snapshot),
+            *_start_entries(snapshot),
+        ]
     )
 
 
@@ -118,6 +114,11 @@ def _start_entries(snapshot: Snapshot) -> list[str]:
     return [tile("start entries / refused", f"{number(taken)} / {number(refused)}", "note" if refused else "")]
 
 
+def tiles_of(tiles: Iterable[str]) -> str:
+    """Return a row of tiles."""
+    return f'<div class="tiles">{"".join(tiles)}</div>'
+
+
 def tile(name: str, value: str, colour: str = "") -> str:
     """Return a tile: one number with its name."""
     return f'<div class="tile"><b class="{colour}">{escape(value)}</b><span>{escape(name)}</span></div>'
@@ -130,12 +131,12 @@ def plots(history: History, name: str = ALL, *, is_over: bool = False) -> str:
     times = ("begin", span) if is_over else (f"{span} ago", "now")
     moments = [datetime.fromtimestamp(one.at_ms / 1000, UTC).strftime("%H:%M") for one in readings]
     stored = [
-        ("posts", history.per_minute(name, lambda reading: reading.posts)),
-        ("comments", history.per_minute(name, lambda reading: reading.comments)),
+        ("posts", history.per_minute(name, attrgetter("posts"))),
+        ("comments", history.per_minute(name, attrgetter("comments"))),
     ]
     fetched = [
         *((stage.value, history.per_minute(name, partial(_done, at))) for at, stage in enumerate(Stage)),
-        ("failed", history.per_minute(name, lambda reading: reading.failed)),
+        ("failed", history.per_minute(name, attrgetter("failed"))),
     ]
     backlog = [("open", [reading.open for reading in readings])]
     charts = [
@@ -170,8 +171,8 @@ def quantiles(freshness: Histogram | None) -> str:
 
 
 def _row(site: SiteSnapshot, problem: Problem | None, history: History) -> str:
-    pages = history.per_minute(site.name, lambda reading: reading.pages)
-    posts = history.per_minute(site.name, lambda reading: reading.posts)
+    pages = history.per_minute(site.name, attrgetter("pages"))
+    posts = history.per_minute(site.name, attrgetter("posts"))
     waiting = {stage.value: count.ready + count.released for stage, count in site.counts.stages.items()}
     backlog = " · ".join(f"{stage} {number(count)}" for stage, count in waiting.items() if count) or "–"
     boards = site.boards
@@ -217,7 +218,7 @@ def _rate(values: Sequence[float], name: str) -> str:
 
 
 def _errors(site: SiteSnapshot, history: History) -> str:
-    failed = history.rose(site.name, lambda reading: reading.failed)
-    pages = history.rose(site.name, lambda reading: reading.pages)
+    failed = history.rose(site.name, attrgetter("failed"))
+    pages = history.rose(site.name, attrgetter("pages"))
     share = failed / max(1, failed + pages)
     return f'<span class="{"bad" if share > 0.1 else ""}">{number(failed)} ({share:.0%})</span>'

@@ -21,7 +21,7 @@ from crawl_tasks.monitor.snapshot import Snapshot
 from crawl_tasks.monitor.web.actions import RETRIED_AT_ONCE
 from crawl_tasks.monitor.web.failed_pages import failed_links, failed_table
 from crawl_tasks.monitor.web.layout import WebUser, frame, hidden, table
-from crawl_tasks.monitor.web.overview import plots, quantiles, said, state, tile, troubles
+from crawl_tasks.monitor.web.overview import plots, quantiles, said, state, tile, tiles_of, troubles
 
 REFRESH_S = 20
 _FINE = {"gone", "unchanged"}
@@ -61,26 +61,19 @@ def site_page(
 
 def _tiles(site: SiteSnapshot, snapshot: Snapshot, history: History) -> str:
     counts = site.counts
-    return (
-        '<div class="tiles">'
-        + "".join(
-            [
-                tile(
-                    "boards on time",
-                    f"{site.boards.on_time} of {site.boards.total}",
-                    "bad" if site.boards.late else "good",
-                ),
-                tile("longest overdue", duration(site.late_s(snapshot.at_ms))),
-                *(tile(f"{stage.value} pages done", number(count.done)) for stage, count in counts.stages.items()),
-                tile("ready / queued", f"{number(counts.ready)} / {number(counts.released)}"),
-                tile("in hand / delayed", f"{number(counts.leased)} / {number(counts.delayed)}"),
-                tile("new / changed posts", f"{number(site.stat('post:new'))} / {number(site.stat('post:changed'))}"),
-                tile("new comments", number(site.stat("comment:new"))),
-                tile("freshness p50 / p95", quantiles(history.freshness(site.name))),
-                tile("known to the guard", number(counts.guarded)),
-            ]
-        )
-        + "</div>"
+    on_time = f"{site.boards.on_time} of {site.boards.total}"
+    return tiles_of(
+        [
+            tile("boards on time", on_time, "bad" if site.boards.late else "good"),
+            tile("longest overdue", duration(site.late_s(snapshot.at_ms))),
+            *(tile(f"{stage.value} pages done", number(count.done)) for stage, count in counts.stages.items()),
+            tile("ready / queued", f"{number(counts.ready)} / {number(counts.released)}"),
+            tile("in hand / delayed", f"{number(counts.leased)} / {number(counts.delayed)}"),
+            tile("new / changed posts", f"{number(site.stat('post:new'))} / {number(site.stat('post:changed'))}"),
+            tile("new comments", number(site.stat("comment:new"))),
+            tile("freshness p50 / p95", quantiles(history.freshness(site.name))),
+            tile("known to the guard", number(counts.guarded)),
+        ]
     )
 
 

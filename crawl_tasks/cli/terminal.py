@@ -1,10 +1,15 @@
-"""Safe text for the terminal: foreign text without the escape sequences that move the cursor or change the title."""
+"""The terminal side of all commands: examples in help texts, and foreign text made safe to show.
+
+Foreign text goes without the escape sequences that move the cursor or change the title.
+"""
 
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 import unicodedata
+from pathlib import Path
 
 import click
 
@@ -28,3 +33,16 @@ def echo_json(row: object, indent: int | None = None) -> None:
 
 def _escaped(char: str) -> str:
     return char.encode("unicode_escape").decode("ascii")
+
+
+def examples(*lines: str) -> str:
+    """Return an epilog of command lines, each on a line of its own."""
+    # Click wraps the lines of a paragraph anew, unless the paragraph begins with a backspace character.
+    return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
+
+
+def own_name() -> str:
+    """Return the command that starts this program: crawl-tasks if that is on PATH, else the name used for this call."""
+    if shutil.which("crawl-tasks"):
+        return "crawl-tasks"
+    return "python -m crawl_tasks" if Path(sys.argv[0]).name == "__main__.py" else sys.argv[0]
