@@ -32,6 +32,7 @@ _FEWEST_TEXTS = 3
 _FEWEST_OF_AUTHORS = 5
 _UTC = ZoneInfo("UTC")
 _PERSON = re.compile(r"author|user|poster|nick|member|byline|person|fn\b", re.IGNORECASE)
+_STROKES = re.compile(r"(?<!\d)(\d{1,2})/(\d{1,2})/(\d{4}|\d\d)(?!\d)")
 _TIMES = ("datetime", "title", "data-time", "data-timestamp", "")
 
 
@@ -126,7 +127,7 @@ class Slots:
                 said = {at: text for at, text in said.items() if len(text) <= _LONGEST_DATE}
                 if len(said) < share * len(self.records):
                     continue
-                form = form_of(list(said.values())) or known
+                form = form_of(list(said.values())) or known or _form_by_age(said, slot)
                 read = {at: one for at, text in said.items() if (one := _moment(text, form)) is not None}
                 # One moment in all records is that of the page, or of everybody's joining.
                 is_one = len(read) > 2 and len(set(read.values())) == 1
@@ -240,16 +241,30 @@ def is_name(text: str) -> bool:
 
 def form_of(texts: Sequence[str]) -> str:
     """Return the strptime format of dates with strokes, whose order only several dates tell, else an empty text."""
-    found = [re.search(r"(?<!\d)(\d{1,2})/(\d{1,2})/(\d{4}|\d\d)(?!\d)", text) for text in texts]
+    found = [_STROKES.search(text) for text in texts]
     days = [one for one in found if one]
     if not days or len(days) * 10 < len(texts) * 9:
         return ""
     is_day_first = any(int(one[1]) > 12 for one in days)
     if is_day_first == any(int(one[2]) > 12 for one in days):
         return ""
-    sample = texts[found.index(days[0])].lower()
-    year = "%Y" if len(days[0][3]) == 4 else "%y"
-    form = sample.replace(days[0][0], f"%d/%m/{year}" if is_day_first else f"%m/%d/{year}")
+    return _stroke_form(texts[found.index(days[0])], days[0], is_day_first=is_day_first)
+
+
+def _form_by_age(said: Mapping[int, str], slot: Slot) -> str:
+    """Return the format of dates without a day above 12, where the elements show their age too, as `3 months ago`."""
+    shown = {at: one for at in said if (one := _moment(slot.nodes[at].text())) is not None}
+    day = next(filter(None, map(_STROKES.search, said.values())), None)
+    if day is None or not shown:
+        return ""
+    forms = [_stroke_form(day.string, day, is_day_first=is_first) for is_first in (True, False)]
+    return min(forms, key=lambda form: sum(abs((_moment(said[at], form) or 0) - age) for at, age in shown.items()))
+
+
+def _stroke_form(text: str, day: re.Match[str], *, is_day_first: bool) -> str:
+    sample = text.lower()
+    year = "%Y" if len(day[3]) == 4 else "%y"
+    form = sample.replace(day[0], f"%d/%m/{year}" if is_day_first else f"%m/%d/{year}")
     form = re.sub(r"\d{1,2}h\d\d", "%Hh%M", form)
     has_half = re.search(r"\d\s?[ap]m\b", form)
     form = re.sub(r"\d{1,2}:\d\d:\d\d", "%I:%M:%S" if has_half else "%H:%M:%S", form)
