@@ -14,8 +14,6 @@ from crawl_tasks.registry.site_registry import CompiledSite
 
 MOST_BOARDS = 3
 MOST_THREADS = 4
-FURTHER_THREADS = 8
-"""Threads that are tried beside, one by one, until one has a further page: rules for such pages are a guess before."""
 _NEEDED = {Stage.LIST: ("title",), Stage.POST: ("title", "body"), Stage.COMMENT: ("body",)}
 _WANTED = {
     Stage.LIST: ("post_id", "title", "author", "created_at", "reply_count", "last_reply_at", "revision"),
@@ -120,11 +118,7 @@ def try_site(probe: HttpProbe, opened: CompiledSite) -> Iterator[DryRun]:
     has_comments = False
     # Rules that nobody wrote are held against twice as many threads, unless each thread takes two requests.
     is_apart = opened.site.comment is not None and opened.site.comment.first_page == 1
-    is_paged = opened.site.comment is None or opened.site.engine is not None
-    most = MOST_THREADS * (1 if opened.site.engine or is_apart else 2)
-    for place, post in enumerate(_various(lists)):
-        if place >= (most if is_paged else most + FURTHER_THREADS):
-            break
+    for post in _various(lists, MOST_THREADS * (1 if opened.site.engine or is_apart else 2)):
         tried = attempt(probe, opened, post)
         yield tried
         comments = _comments_of(tried)
@@ -132,7 +126,6 @@ def try_site(probe: HttpProbe, opened: CompiledSite) -> Iterator[DryRun]:
             tried = attempt(probe, opened, comments)
             yield tried
             comments = _comments_of(tried)
-        is_paged |= comments is not None
         if comments is not None and not has_comments:
             tried = attempt(probe, opened, comments)
             has_comments = bool(tried.rows)
@@ -179,14 +172,14 @@ def thin_fields(trials: Sequence[DryRun]) -> list[str]:
             for name in named if 0 < filled[name] * 5 < 4 * records[name]]  # fmt: skip
 
 
-def _various(lists: Sequence[DryRun]) -> list[Request]:
-    """Return requests for the posts with most replies, whose pages show most, with fewest, some between, and others."""
+def _various(lists: Sequence[DryRun], most: int) -> list[Request]:
+    """Return requests for the posts with most replies, whose pages show most, with fewest, and with some between."""
     replies = {row.post_id: row.reply_count or 0 for one in lists for row in one.rows if isinstance(row, Post)}
     posts = {child.key: child for one in lists for child in _children(one) if child.stage is Stage.POST}
     ordered = sorted(posts.values(), key=lambda child: -replies.get(child.key, 0))
     last = len(ordered) - 1
-    places = dict.fromkeys((0, last // 8, last // 2, last, 1, last - 1, last // 4, last * 3 // 4, *range(last + 1)))
-    return [ordered[place] for place in places if 0 <= place <= last]
+    places = dict.fromkeys((0, last // 8, last // 2, last, 1, last - 1, last // 4, last * 3 // 4))
+    return [ordered[place] for place in places if 0 <= place <= last][:most]
 
 
 def _children(trial: DryRun) -> tuple[Request, ...]:

@@ -208,7 +208,10 @@ def test_the_robots_txt_of_another_host_puts_no_drawn_page_off(
     hosts = {"private_hosts": frozenset({forum.place, canary.place}), "robots": True}
     draw("", **hosts)  # from now on the forum's own robots.txt is known
 
-    drawn = draw(f"fetch('{canary.base}/1').then(() => tell('read'))", turn=Turns(), **hosts)
+    script = (
+        f"fetch('{canary.base}/1').then(() => {{ tell('read'); document.body.append(document.createElement('hr')) }})"
+    )
+    drawn = draw(script, turn=Turns(), wait_for="hr", **hosts)
 
     assert told(drawn) == ["read"]
     assert [visit.target for visit in canary.visits] == ["/robots.txt", "/1"]
