@@ -361,12 +361,12 @@ def stop_processes(others: set[int], over: threading.Event) -> None:
 def test_a_driver_that_answers_no_more_costs_a_page_and_the_next_gets_a_fresh_one(
     draw: Draw, fetcher: Fetcher, monkeypatch: pytest.MonkeyPatch, *, is_started: bool
 ) -> None:
-    monkeypatch.setattr(browser, "LAUNCH_S", 2.0)
     fetcher.close()
     fetcher._rendering = None
     others = {process.pid for process in children_beside(set())}  # servers and browsers of other tests
     if is_started:
         draw()
+    monkeypatch.setattr(browser, "LAUNCH_S", 2.0)
     over = threading.Event()
     stopping = threading.Thread(target=stop_processes, args=(others, over))
     stopping.start()
