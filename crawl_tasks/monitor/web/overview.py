@@ -146,7 +146,7 @@ def plots(history: History, name: str = ALL, *, is_over: bool = False) -> str:
     ]
     if readings and readings[-1].fetch:
         slow = [(stage.value, _fetch_ms(readings, at)) for at, stage in enumerate(Stage)]
-        charts.append(plot(slow, "fetch time, p95:", times, " ms", moments=moments[1:]))
+        charts.append(plot(slow, "fetch p95 in ms:", times, moments=moments[1:]))
     return f'<div class="plots">{"".join(charts)}</div>'
 
 
