@@ -83,7 +83,7 @@ def postgres(postgres_server: str) -> Iterator[Store]:
         yield store
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(drawn=replays())
 def test_any_batching_order_and_repetition_gives_the_same_tables(
     stores: tuple[Store, Store], drawn: tuple[list[Items], list[list[Items]]]

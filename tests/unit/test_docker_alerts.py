@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +63,9 @@ def test_every_alert_fires_and_falls_silent_again() -> None:
 
 
 def test_a_broken_rule_does_not_pass(tmp_path: Path) -> None:
-    shutil.copy(RULE_TESTS, tmp_path)
+    (document,) = read_yaml(RULE_TESTS.read_text("utf-8"))
+    document["tests"] = [test for test in document["tests"] if test["name"] == "CrawlBeatSilent"]
+    (tmp_path / RULE_TESTS.name).write_text(json.dumps(document), "utf-8")
     broken(tmp_path, RULES, "crawl_beat_alive == 0", "crawl_beat_alive == 2")
 
     said = run("promtool", "test", "rules", RULE_TESTS.name, cwd=tmp_path)
