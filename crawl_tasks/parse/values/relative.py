@@ -60,13 +60,14 @@ _DAY = re.compile(
 _WEEKDAY = re.compile(r"(上)?(?:个|個)?(?:周|週|星期|礼拜)([一二三四五六日天])")
 _ENGLISH_WEEKDAY = re.compile(r"\b(?:last )?(mon|tue|wed|thu|fri|sat|sun)[a-z]*\b")
 _TIME = re.compile(
-    r"(上午|下午|凌晨|清晨|早上|早晨|中午|傍晚|晚上|午後|午前|夜里|am|pm)?\s*(\d{1,2})(?::|时|時|点|點|h(?=\d\d))(\d{2})?"
-    r"(?:(?::|分)(\d{2}))?(?:秒|分)?(?:\.\d+)?\s*([ap]\.?m\b)?"
+    r"(上午|下午|凌晨|清晨|早上|早晨|中午|傍晚|晚上|午後|午前|夜里|오전|오후|am|pm)?\s*"
+    r"(\d{1,2})(?::|时|時|点|點|h(?=\d\d)|\.(?=\d\d(?![\d.])))(\d{2}|\d(?=分))?"
+    r"(?:(?::|分)(\d{2}))?(?:秒|分)?(?:\.\d+)?\s*([ap]\.? ?m\b|[صم]\b)?"
 )
 # Hours as English says them without minutes: `6 p.m.`, `noon`.
 _HOUR = re.compile(r"\b(?:(?P<hour>\d{1,2})\s*(?P<period>[ap])\.?m\b|(?P<noon>noon)\b)")
-_AFTERNOON = ("下午", "傍晚", "晚上", "午後", "pm", "p.m")
-_MORNING = ("上午", "凌晨", "清晨", "早上", "早晨", "午前", "am", "a.m")
+_AFTERNOON = ("下午", "傍晚", "晚上", "午後", "오후", "pm", "م")
+_MORNING = ("上午", "凌晨", "清晨", "早上", "早晨", "午前", "오전", "am", "ص")
 
 
 def is_relative(plain: str) -> bool:
@@ -95,8 +96,13 @@ def read_relative(plain: str, now: datetime) -> datetime | None:
         return _ago(now, (int(text) if text.isdigit() else 1) * _STEMS[found["unit"] or found["stem"]])
     found = _DAY.search(plain)
     if found:
-        return _at(_days_back(now, DAYS[found[0]]), plain[found.end() :])
+        return _at(_days_back(now, DAYS[found[0]]), around(found))
     return _weekday(plain, now)
+
+
+def around(found: re.Match[str]) -> str:
+    """Return the text behind a date and, apart, the one before it: `15:05, 23 Nov 2026` has its time there."""
+    return f"{found.string[found.end() :]} | {found.string[: found.start()]}"
 
 
 def time_of_day(text: str) -> tuple[int, int, int]:
@@ -109,7 +115,7 @@ def time_of_day(text: str) -> tuple[int, int, int]:
     if found is None:
         return _whole_hour(text), 0, 0
     hour, minute, second = int(found[2]), int(found[3] or 0), int(found[4] or 0)
-    period = found[5] or found[1] or ""
+    period = (found[5] or found[1] or "").replace(".", "").replace(" ", "")
     if period in _AFTERNOON and hour < 12:
         hour += 12
     elif (period in _MORNING and hour == 12) or (hour == 24 and minute == 0):
