@@ -130,14 +130,11 @@ def board_line(site: str, board: BoardState, now_ms: int) -> str:
     """Return the schedule of a board as one line."""
     last = f"last {span(now_ms - board.scanned_at_ms)} ago" if board.scanned_at_ms else "never scanned"
     every = f"every {span(board.interval_ms)} ({_origin(board)})"
+    rate = f", {board.rate_h:.3g} new an hour" if board.rate_h >= LEAST_SHOWN else ""
     return (
-        f"{printable(f'{site}/{board.board}', 80):<24} {every:<36} {_next(board, now_ms):<18} {last}{_rate(board)}"
+        f"{printable(f'{site}/{board.board}', 80):<24} {every:<36} {_next(board, now_ms):<18} {last}{rate}"
         f"{_freshness(board)}"
     )
-
-
-def _rate(board: BoardState) -> str:
-    return f", {board.rate_h:.3g} new an hour" if board.rate_h >= LEAST_SHOWN else ""
 
 
 def _freshness(board: BoardState) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import threading
 import unicodedata
-from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from datetime import datetime, timedelta, timezone, tzinfo
 from functools import lru_cache
 from zoneinfo import ZoneInfo
 
@@ -32,10 +32,8 @@ _LEAST = 3
 
 def month_of(word: str) -> int | None:
     """Return the month, 1 to 12, that a lower-case word names or begins to name, None without a single match."""
-    if word in _MONTHS:
-        return _MONTHS[word]
-    if len(word) < _LEAST:
-        return None
+    if word in _MONTHS or len(word) < _LEAST:
+        return _MONTHS.get(word)
     begun = {month for name, month in _MONTHS.items() if name.startswith(word)}
     # `sept` and `fév` end early; `jui` could be two months, and is none.
     return begun.pop() if len(begun) == 1 else None
@@ -243,9 +241,7 @@ def _zone_in(text: str) -> tzinfo | None:
     found = _OFFSET.search(text)
     if found is None:
         return None
-    if found[1] is None:
-        return UTC
-    offset = timedelta(hours=int(found[2]), minutes=int(found[3] or 0))
+    offset = timedelta(hours=int(found[2] or 0), minutes=int(found[3] or 0))
     return timezone(-offset if found[1] == "-" else offset)
 
 

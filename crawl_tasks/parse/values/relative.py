@@ -11,22 +11,10 @@ UNIT_S = {
     "second": 1, "sec": 1, "minute": 60, "min": 60, "hour": 3600, "hr": 3600, "day": 86400, "week": 604800,
     "month": 2592000, "year": 31536000,
 }  # fmt: skip
-_FIGURES = {
-    "半": 0.5,
-    "一": 1,
-    "二": 2,
-    "两": 2,
-    "兩": 2,
-    "三": 3,
-    "四": 4,
-    "五": 5,
-    "六": 6,
-    "七": 7,
-    "八": 8,
-    "九": 9,
-}
 # `几` (a few) names no number, and three is as near as that text comes.
-_FIGURES |= {"十": 10, "a": 1, "an": 1, "one": 1, "half a": 0.5, "half an": 0.5, "几": 3, "幾": 3}
+_FIGURES = {figure: float(number) for number, figure in enumerate("一二三四五六七八九十", 1)} | {
+    "半": 0.5, "两": 2, "兩": 2, "几": 3, "幾": 3, "a": 1, "an": 1, "one": 1, "half a": 0.5, "half an": 0.5,
+}  # fmt: skip
 _NOW = re.compile(r"刚刚|刚才|剛剛|剛才|方才|just now|moments? ago|たった今")
 _CHINESE_AGO = re.compile(
     r"(?P<number>\d{1,5}|[半一二两兩三四五六七八九十几幾])\s*(?:个|個|多|[かカヵヶケ箇])?(?P<half>半)?\s*"
@@ -96,7 +84,7 @@ def read_relative(plain: str, now: datetime) -> datetime | None:
         return _ago(now, (int(text) if text.isdigit() else 1) * _STEMS[found["unit"] or found["stem"]])
     found = _DAY.search(plain)
     if found:
-        return _at(_days_back(now, DAYS[found[0]]), around(found))
+        return _at(now - timedelta(days=DAYS[found[0]]), around(found))
     return _weekday(plain, now)
 
 
@@ -144,12 +132,12 @@ def _weekday(plain: str, now: datetime) -> datetime | None:
         wanted = "一二三四五六日".index(found[2].replace("天", "日"))
         # `上周三` is the Wednesday of last week, `周三` alone the latest Wednesday, today included.
         back = now.weekday() - wanted + 7 if found[1] else (now.weekday() - wanted) % 7
-        return _at(_days_back(now, back), plain[found.end() :])
+        return _at(now - timedelta(days=back), plain[found.end() :])
     found = _ENGLISH_WEEKDAY.search(plain)
     if found and ":" in plain and re.search(r"\d{4}", plain) is None:
         wanted = ("mon", "tue", "wed", "thu", "fri", "sat", "sun").index(found[1])
         # English forums write `today` for today, so the name of this weekday means a week ago.
-        return _at(_days_back(now, (now.weekday() - wanted) % 7 or 7), plain[found.end() :])
+        return _at(now - timedelta(days=(now.weekday() - wanted) % 7 or 7), plain[found.end() :])
     return None
 
 
@@ -161,16 +149,7 @@ def _ago(now: datetime, seconds: float) -> datetime | None:
         return None
 
 
-def _days_back(now: datetime, days: int) -> datetime | None:
-    try:
-        return now - timedelta(days=days)
-    except OverflowError:
-        return None
-
-
-def _at(day: datetime | None, rest: str) -> datetime | None:
-    if day is None:
-        return None
+def _at(day: datetime, rest: str) -> datetime | None:
     try:
         hour, minute, second = time_of_day(rest)
     except ValueError:
