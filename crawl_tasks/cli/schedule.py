@@ -130,17 +130,10 @@ def board_line(site: str, board: BoardState, now_ms: int) -> str:
     """Return the schedule of a board as one line."""
     last = f"last {span(now_ms - board.scanned_at_ms)} ago" if board.scanned_at_ms else "never scanned"
     every = f"every {span(board.interval_ms)} ({_origin(board)})"
+    ages = board.ages
+    stored = f", stored after {duration(ages.quantile(0.5))} / {duration(ages.quantile(0.95))}" if ages.count else ""
     rate = f", {board.rate_h:.3g} new an hour" if board.rate_h >= LEAST_SHOWN else ""
-    return (
-        f"{printable(f'{site}/{board.board}', 80):<24} {every:<36} {_next(board, now_ms):<18} {last}{rate}"
-        f"{_freshness(board)}"
-    )
-
-
-def _freshness(board: BoardState) -> str:
-    if not board.ages.count:
-        return ""
-    return f", stored after {duration(board.ages.quantile(0.5))} / {duration(board.ages.quantile(0.95))}"
+    return f"{printable(f'{site}/{board.board}', 80):<24} {every:<36} {_next(board, now_ms):<18} {last}{rate}{stored}"
 
 
 def _origin(board: BoardState) -> str:
