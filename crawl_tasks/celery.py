@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from celery import Celery, Task
 from kombu import Queue
@@ -16,6 +19,9 @@ from kombu.transport import TRANSPORT_ALIASES
 from crawl_tasks.errors import SettingsError, TaskFailed
 from crawl_tasks.queues import PRODUCE, QUEUES, ROUTES, UPKEEP
 from crawl_tasks.settings import Settings, load_settings
+
+if TYPE_CHECKING:
+    from celery.apps.beat import Beat
 
 TRANSPORT = "crawl_tasks.broker.transport:Transport"
 SENTINEL_TRANSPORT = "crawl_tasks.broker.transport:SentinelTransport"
@@ -49,6 +55,14 @@ class CrawlApp(Celery):
         """Return True: no setting changes the time zone."""
         # Celery asks this for every message, and its own method compares two time zones each time.
         return True
+
+    @cached_property
+    def Beat(self) -> type[Beat]:  # noqa: N802  # Celery's own name
+        """The class of beat. The directory of its schedule exists, as where another process would make it later."""
+        # Beat opens the file before any signal. Where the directory cannot be made, Celery names the file.
+        with suppress(OSError):
+            Path(self.conf.beat_schedule_filename).parent.mkdir(parents=True, exist_ok=True)
+        return super().Beat
 
 
 def _transport_options(settings: Settings) -> dict[str, object]:

@@ -53,10 +53,10 @@ def open_cells(settings: Settings | None = None) -> Cells:
         try:
             frontier.client.ping()
         except (redis.RedisError, OSError) as error:
-            raise RedisUnreachable(
-                f"Redis at {urls[frontier.cell]} does not answer: {str(error).rstrip('.')};"
-                " start one (crawl-tasks redis) or set CRAWL_REDIS_URL"
-            ) from error
+            why = f"does not answer: {str(error).rstrip('.')}; start one (crawl-tasks redis) or set CRAWL_REDIS_URL"
+            if isinstance(error, redis.AuthenticationError):
+                why = "wants another user or password; put USER:PASSWORD@ before the host in CRAWL_REDIS_URL"
+            raise RedisUnreachable(f"Redis at {urls[frontier.cell]} {why}") from error
 
     cells.ask_each(ping)
     return cells

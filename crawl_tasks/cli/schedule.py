@@ -73,21 +73,25 @@ def command() -> None:
 @command.command(
     "list",
     short_help="Show when boards are scanned.",
-    epilog=examples("crawl-tasks schedule list", "crawl-tasks schedule list demo --json"),
+    epilog=examples(
+        "crawl-tasks schedule list", "crawl-tasks schedule list demo/3", "crawl-tasks schedule list --json"
+    ),
 )
-@click.argument("sites", nargs=-1)
+@click.argument("places", nargs=-1, metavar="[SITE[/BOARD]]...")
 @click.option(
     "--most", metavar="N", type=click.IntRange(1, 1_000_000), default=200, show_default=True, help="Lines at most."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
-def list_(sites: tuple[str, ...], most: int, as_json: bool) -> None:
-    """Show the boards of SITES, or of all: how often each is scanned, when next, when last.
+def list_(places: tuple[str, ...], most: int, as_json: bool) -> None:
+    """Show some boards, those of a SITE, or all: how often each is scanned, when next, when last.
 
     Where posts were stored since the site is watched, also how long after posting: the median and the 95th percentile.
     By the priced schedule also the new replies that a board is expected to have, and within how long they are found.
     """
-    chosen = chosen_sites(open_cells(), sites)
-    rows = _boards_of(chosen)
+    cells = open_cells()
+    wanted = {site: set(boards) for site, boards in _wanted(cells, places).items()}
+    chosen = chosen_sites(cells, tuple(wanted))
+    rows = (row for row in _boards_of(chosen) if not wanted or row[1].board in wanted[row[0]])
     for site, board, now_ms in islice(rows, most):
         row = {"site": site, **board_row(board), "now_ms": now_ms}
         if as_json:
@@ -126,20 +130,10 @@ def board_line(site: str, board: BoardState, now_ms: int) -> str:
     """Return the schedule of a board as one line."""
     last = f"last {span(now_ms - board.scanned_at_ms)} ago" if board.scanned_at_ms else "never scanned"
     every = f"every {span(board.interval_ms)} ({_origin(board)})"
-    return (
-        f"{printable(f'{site}/{board.board}', 80):<24} {every:<36} {_next(board, now_ms):<18} {last}{_rate(board)}"
-        f"{_freshness(board)}"
-    )
-
-
-def _rate(board: BoardState) -> str:
-    return f", {board.rate_h:.3g} new an hour" if board.rate_h >= LEAST_SHOWN else ""
-
-
-def _freshness(board: BoardState) -> str:
-    if not board.ages.count:
-        return ""
-    return f", stored after {duration(board.ages.quantile(0.5))} / {duration(board.ages.quantile(0.95))}"
+    ages = board.ages
+    stored = f", stored after {duration(ages.quantile(0.5))} / {duration(ages.quantile(0.95))}" if ages.count else ""
+    rate = f", {board.rate_h:.3g} new an hour" if board.rate_h >= LEAST_SHOWN else ""
+    return f"{printable(f'{site}/{board.board}', 80):<24} {every:<36} {_next(board, now_ms):<18} {last}{rate}{stored}"
 
 
 def _origin(board: BoardState) -> str:

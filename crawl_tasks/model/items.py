@@ -94,7 +94,7 @@ class Sweep(NamedTuple):
     Those are looked for once more, in the pass `whole` with `priority`, before they count as deleted. `look` is the
     number of this reading, from 1. `counts` is false if caches answered with pages of the reading before. The pages of
     the next reading must be made after `made_after`. This reading saw the thread from `read_from` on, and the last one
-    that counted from `looked_from` on.
+    that counted from `looked_from` on. A reading without a comment (`is_bare`) counts where the list says so too.
     """
 
     post_id: str
@@ -106,6 +106,7 @@ class Sweep(NamedTuple):
     counts: bool = True
     read_from: float = 0
     looked_from: float = 0
+    is_bare: bool = False
 
 
 class BoardPass(NamedTuple):

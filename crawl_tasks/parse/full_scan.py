@@ -19,11 +19,10 @@ def first_page_read(request: Request, parsed: Parsed, page: Fetched, *, is_empty
         is_empty: the page says that the thread has no comments.
     """
     last = max((child.page for child in parsed.children), default=0)
-    # A page with a note, or without the comments that must be there, may hide comments. Then absence proves nothing,
-    # and 0 keeps the last page from a report.
-    is_sure = not parsed.notes and (bool(parsed.items.comments) or is_empty or last > 0)
-    reach = request.reach._replace(pages=last, read_from=page.seen_at if is_sure else 0)
-    return _handed_on(request._replace(reach=reach), parsed, page)
+    # A page with a note may hide comments. Then absence proves nothing, and 0 keeps the last page from a report.
+    reach = request.reach._replace(pages=last, read_from=0 if parsed.notes else page.seen_at)
+    is_bare = not (parsed.items.comments or is_empty or last)
+    return _handed_on(request._replace(reach=reach), parsed, page, is_bare=is_bare)
 
 
 def next_page_read(request: Request, parsed: Parsed, page: Fetched) -> Parsed:
@@ -32,14 +31,15 @@ def next_page_read(request: Request, parsed: Parsed, page: Fetched) -> Parsed:
     A cached page may be older than the first page. The report then speaks of the time before that older moment.
     """
     reach = request.reach
-    is_sure = bool(parsed.items.comments) and not parsed.notes
+    is_bare = not (parsed.items.comments or parsed.children) and request.page == 1
+    is_sure = (is_bare or bool(parsed.items.comments)) and not parsed.notes
     reach = reach._replace(read_from=min(reach.read_from, page.seen_at) if is_sure else 0)
     if parsed.children:
         reach = reach._replace(shown=parsed.children[0].reach.shown)
-    return _handed_on(request._replace(reach=reach), parsed, page)
+    return _handed_on(request._replace(reach=reach), parsed, page, is_bare=is_bare)
 
 
-def _handed_on(request: Request, parsed: Parsed, page: Fetched) -> Parsed:
+def _handed_on(request: Request, parsed: Parsed, page: Fetched, *, is_bare: bool) -> Parsed:
     """Return a page with the reach passed on to the next request, or after the last page with the report."""
     reach = request.reach
     if parsed.children:
@@ -51,6 +51,8 @@ def _handed_on(request: Request, parsed: Parsed, page: Fetched) -> Parsed:
     # A page that a cache made before the last look ended shows that look again and confirms nothing.
     counts = reach.read_from > reach.made_after
     made_after = page.seen_at + page.age_s if counts else reach.made_after
-    sweep = Sweep(request.key, before, reach.whole, reach.look, request.priority, made_after, counts)
-    sweep = sweep._replace(read_from=reach.read_from, looked_from=reach.looked_from)
+    # A page whose comments the rules do not find looks bare too. Only the store can ask the list's count, and one of an
+    # earlier version must not count it, so the report says that it does not.
+    sweep = Sweep(request.key, before, reach.whole, reach.look, request.priority, made_after, counts and not is_bare)
+    sweep = sweep._replace(read_from=reach.read_from, looked_from=reach.looked_from, is_bare=counts and is_bare)
     return parsed._replace(items=parsed.items._replace(swept=(sweep,)))

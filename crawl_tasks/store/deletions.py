@@ -63,7 +63,10 @@ def _follow_sweep(connection: Connection, site: str, sweep: Sweep, followed: Fol
     query = select(posts.c.url, posts.c.revision, posts.c.reply_count, seen.scalar_subquery().label("seen"))
     thread = connection.execute(query.where(posts.c.site == site, posts.c.post_id == sweep.post_id)).one_or_none()
     is_short = thread is not None and (thread.reply_count or 0) > thread.seen
-    if sweep.counts and sweep.look >= LOOKS + is_short and not _has_lost(connection, site, sweep):
+    if sweep.is_bare and (thread is None or thread.reply_count != 0):
+        return
+    counts = sweep.counts or sweep.is_bare
+    if counts and sweep.look >= LOOKS + is_short and not _has_lost(connection, site, sweep):
         marks = (Comment(sweep.post_id, one, sweep.before, state="deleted") for one in missed)
         followed.gone.append(Items(site, comments=tuple(marks)))
     elif thread is not None and thread.url is not None:
@@ -71,12 +74,12 @@ def _follow_sweep(connection: Connection, site: str, sweep: Sweep, followed: Fol
         number = int(tries or 1) + 1
         if number > MOST_TRIES:
             return
-        look = sweep.look + sweep.counts
+        look = sweep.look + counts
         reach = Reach(whole=f"{whole}.{number}", look=look, missed_from=sweep.before, made_after=sweep.made_after)
-        reach = reach._replace(looked_from=sweep.read_from if sweep.counts else sweep.looked_from)
+        reach = reach._replace(looked_from=sweep.read_from if counts else sweep.looked_from)
         again = _request(site, sweep.post_id, thread.url, thread.revision, priority=sweep.priority, reach=reach)
         # A cached page made before the last read tells nothing new: minutes later the cache has made another.
-        followed.asked.append(again if sweep.counts else again._replace(wait_s=15 * 2 ** (number - 1)))
+        followed.asked.append(again if counts else again._replace(wait_s=15 * 2 ** (number - 1)))
 
 
 def _has_lost(connection: Connection, site: str, sweep: Sweep) -> bool:

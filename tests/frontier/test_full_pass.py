@@ -98,6 +98,25 @@ def test_nothing_is_marked_when_the_thread_was_not_read_whole(
     assert {state for state, _ in states(tmp_path).values()} == {"normal"}
 
 
+@pytest.mark.parametrize(("count", "state"), [(0, "deleted"), (1, "normal")])
+def test_the_only_reply_that_is_removed_is_marked_where_the_list_says_that_there_is_none(
+    crawl: SmallCrawl, store: Store, tmp_path: Path, count: int, state: str
+) -> None:
+    crawl.publish(PERIOD)
+    crawl.forum.board("1", 1, "8 1")
+    crawl.forum.thread("8", "f six")
+    crawl.scan()
+    crawl.store_into(store)
+
+    crawl.forum.ahead_s = 100
+    crawl.forum.board("1", 1, f"8 {count}")
+    crawl.forum.thread("8")  # as a page whose comments the rules do not find looks too
+    crawl.full_pass()
+    looks = crawl.store_into(store)
+
+    assert (states(tmp_path)["f"][0], looks) == (state, ["/post/8"] * (not count))
+
+
 @pytest.mark.parametrize("order", [1, -1])
 def test_the_order_in_which_pages_are_stored_does_not_matter(store: Store, tmp_path: Path, order: int) -> None:
     store.write([Items("s", comments=(Comment("7", "moved", 50.0, state="normal"), Comment("7", "gone", 50.0)))])

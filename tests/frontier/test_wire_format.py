@@ -6,6 +6,7 @@ import base64
 import json
 import re
 from importlib import resources
+from pathlib import Path
 
 import pytest
 import redis
@@ -162,3 +163,10 @@ def test_no_script_runs_an_unbounded_command(file: str) -> None:
 
     for command in ("KEYS'", "SMEMBERS", "HVALS", "FLUSH", "'LRANGE', key, 0, -1"):
         assert command not in code
+
+
+def test_beat_has_a_directory_for_its_schedule_before_any_other_process_ran(tmp_path: Path) -> None:
+    app = build_app(Settings(redis_url="redis://127.0.0.1:1/0", state_dir=tmp_path / "new"))
+
+    assert app.Beat is app.Beat
+    assert (tmp_path / "new").is_dir()

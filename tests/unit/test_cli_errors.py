@@ -65,6 +65,17 @@ def test_unreachable_redis_is_one_line_and_exit_code_3(tmp_path: Path, arguments
     assert "secret" not in result.output
 
 
+def test_a_redis_that_wants_a_password_is_told_from_one_that_is_not_there(
+    tmp_path: Path, redis_server: RedisServer
+) -> None:
+    url = redis_server.url.replace("://", "://nobody:wrong@")
+
+    result = run("status", home=tmp_path, redis_url=url)
+
+    [line] = result.stderr.splitlines()
+    assert (result.exit_code, "wants another user or password" in line, "wrong" in line) == (Exit.BACKEND, True, False)
+
+
 @pytest.mark.parametrize("url", ["file:///etc/passwd", "nonsense", "redis://127.0.0.1:notaport/0", "http://x"])
 def test_a_redis_url_that_is_none_is_a_wrong_setting(tmp_path: Path, url: str) -> None:
     result = run("status", home=tmp_path, redis_url=url)

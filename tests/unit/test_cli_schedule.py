@@ -43,7 +43,8 @@ def test_an_interval_is_changed_for_one_board_and_survives_publishing(command: C
     assert command("sites", "check").exit_code == Exit.OK
     assert said.stdout == "tiny: 1 board scanned every 5m\n"
     assert rows(command)["b2"]["fixed_ms"] == 300_000
-    assert "set by hand" in command("schedule", "list").stdout
+    [line] = command("schedule", "list", "tiny/b2").stdout.splitlines()
+    assert "set by hand" in line
     assert command("schedule", "set", "tiny", "--site-file").exit_code == Exit.OK
     assert rows(command)["b2"]["interval_ms"] == 60_000
 
@@ -63,6 +64,7 @@ def test_all_boards_of_a_site_are_held_and_go_on(command: Command, client: redis
     ("arguments", "complaint"),
     [
         (["now", "tiny/9"], "site tiny has no board '9'; crawl-tasks schedule list tiny names them"),
+        (["list", "tiny/9"], "site tiny has no board '9'; crawl-tasks schedule list tiny names them"),
         (["now", "nowhere"], "site 'nowhere' is not published"),
         (["set", "tiny", "--interval", "soon"], "'soon' is no duration; write 90, 90s, 5m, 2h or 1d"),
         (["set", "tiny", "--interval", "0"], "not between a second and a year"),

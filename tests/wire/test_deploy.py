@@ -112,7 +112,7 @@ def test_items_of_a_later_version_are_read_without_what_it_added() -> None:
         [[*Forum("f"), "later"]],
         [[*Post("9", 1.0), "later"]],
         [],
-        [["9", 5.0, "w", 1, 2, 6.0, False, 7.0, 8.0, "later"]],
+        [["9", 5.0, "w", 1, 2, 6.0, False, 7.0, 8.0, True, "later"]],
         [],
         "v",
         [["later"]],
@@ -124,7 +124,7 @@ def test_items_of_a_later_version_are_read_without_what_it_added() -> None:
     assert (items.posts, items.forums, items.swept) == (
         (Post("9", 1.0),),
         (Forum("f"),),
-        (Sweep("9", 5.0, "w", 1, 2, 6.0, False, 7.0, 8.0),),
+        (Sweep("9", 5.0, "w", 1, 2, 6.0, False, 7.0, 8.0, True),),
     )
     assert [visit.key for visit in items.visits] == ["9"]
 

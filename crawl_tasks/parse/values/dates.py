@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 import threading
 import unicodedata
-from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from datetime import datetime, timedelta, timezone, tzinfo
 from functools import lru_cache
 from zoneinfo import ZoneInfo
 
-from crawl_tasks.parse.values.relative import DAYS, UNIT_S, is_relative, read_relative, time_of_day
+from crawl_tasks.parse.values.relative import DAYS, UNIT_S, around, is_relative, read_relative, time_of_day
 
 _NAMES = """
 january february march april may june july august september october november december
@@ -32,10 +32,8 @@ _LEAST = 3
 
 def month_of(word: str) -> int | None:
     """Return the month, 1 to 12, that a lower-case word names or begins to name, None without a single match."""
-    if word in _MONTHS:
-        return _MONTHS[word]
-    if len(word) < _LEAST:
-        return None
+    if word in _MONTHS or len(word) < _LEAST:
+        return _MONTHS.get(word)
     begun = {month for name, month in _MONTHS.items() if name.startswith(word)}
     # `sept` and `fév` end early; `jui` could be two months, and is none.
     return begun.pop() if len(begun) == 1 else None
@@ -57,14 +55,19 @@ _USUAL_WORDS = re.compile(
     r"(\d{1,5})\s?(秒|分|小时|小時|天|日|周|週|minute|hour|day|week)(?:钟|鐘)?(?:前|s? ago)"
     r"|(今天|昨天|前天|[Tt]oday|[Yy]esterday),?(?: at)?\s*(\d{1,2}):(\d{2})"
 ).fullmatch
-_MD = re.compile(r"(?<![\d/.-])(\d{1,2})(?:-|月)(\d{1,2})(?![\d-])日?(?=\s*\D{0,4}\d{1,2}:\d{2}|\s*$)")
+# A year of two figures or of an emperor's reign stands before 年, and is none that could be left out.
+_MD = re.compile(r"(?<![\d/.年-])(?<!年\s)(\d{1,2})(?:-|月)(\d{1,2})(?![\d-])日?(?=\s*\D{0,4}\d{1,2}:\d{2}|\s*$)")
 _DMY_WORDS = re.compile(
     r"(?<!\d)(\d{1,2})(?:st|nd|rd|th|er|\.|º)?[\s-]+(?:de )?([^\W\d_]{3,10})\.?,?[\s-]+(?:de )?(\d{4})(?!\d)"
 )
 _MDY_WORDS = re.compile(r"\b([a-z]{3,9})\.?\s+(\d{1,2})(?:st|nd|rd|th)?,?\s+(\d{4})(?!\d)")
 # With dots the day stands first everywhere. Strokes say nothing of the order.
 _DMY = re.compile(r"(?<![\d.])(\d{1,2})\.(\d{1,2})\.(\d{4}|\d{2}(?=\D))(?!\.?\d)")
-_OFFSET = re.compile(r"\d\s*(?:(?:utc|gmt)?\s?([+-])(\d{2}):?(\d{2})\b|(?:z|utc|gmt)\b)")
+# `GMT+8` is an offset. Without the letters it takes four figures, as `10:05 - 12 replies` has none.
+_OFFSET = re.compile(
+    r"\d\s*(?:[ap]\.? ?m\b\.?\s*)?\(?"
+    r"(?:(?:(?:utc|gmt)\s?|(?=[+-]\d\d:?\d\d\b))([+-])(\d{1,2}?):?(\d{2})?\b|(?:z|utc|gmt)\b)"
+)
 _PREFIX = re.compile(
     r"^\s*(?:posted|created|joined|edited|last|on|at|by|发表于|發表於|发布于|编辑于|于|[:：,，\s]+)+\s*", re.I
 )
@@ -173,7 +176,7 @@ def _machine(text: str, zone: ZoneInfo) -> int | None:
     """Return the moment of ISO 8601 with at least minutes, or of epoch seconds or milliseconds."""
     if text.isdigit() and text.isascii():
         return int(text) if len(text) == 10 else int(text) // 1000 if len(text) == 13 else None
-    if len(text) < 16 or text[4:5] != "-":
+    if len(text) < 16 or text[4] != "-" or text[13] == ".":
         return None
     try:
         moment = datetime.fromisoformat(text)
@@ -198,9 +201,9 @@ def _read(plain: str, at_s: float, zone: ZoneInfo, languages: tuple[str, ...]) -
     now = datetime.fromtimestamp(at_s, zone)
     day = _day(plain, now)
     if day is not None:
-        (year, month, date), end = day
+        (year, month, date), rest = day
         try:
-            moment = datetime(year, month, date, *time_of_day(plain[end:]), tzinfo=_zone_in(plain[end:]) or zone)
+            moment = datetime(year, month, date, *time_of_day(rest), tzinfo=_zone_in(rest) or zone)
         except ValueError:
             return None
         return _epoch(moment, zone)
@@ -210,25 +213,27 @@ def _read(plain: str, at_s: float, zone: ZoneInfo, languages: tuple[str, ...]) -
     return _by_dateparser(plain, now, zone, languages) if languages else None
 
 
-def _day(plain: str, now: datetime) -> tuple[tuple[int, int, int], int] | None:
+def _day(plain: str, now: datetime) -> tuple[tuple[int, int, int], str] | None:
+    """Return year, month and date of a text, and its rest, where the time is looked for."""
     found = _YMD.search(plain)
     if found:
-        return (int(found[1]), int(found[2]), int(found[3])), found.end()
+        return (int(found[1]), int(found[2]), int(found[3])), around(found)
     for pattern, word, date in ((_DMY_WORDS, 2, 1), (_MDY_WORDS, 1, 2)):
         found = pattern.search(plain)
         month = month_of(found[word]) if found else None
         if found and month is not None:
-            return (int(found[3]), month, int(found[date])), found.end()
+            return (int(found[3]), month, int(found[date])), around(found)
     found = _DMY.search(plain)
     if found:
         year = int(found[3])
-        return (year + 2000 * (year < 70) + 1900 * (70 <= year < 100), int(found[2]), int(found[1])), found.end()
+        return (year + 2000 * (year < 70) + 1900 * (70 <= year < 100), int(found[2]), int(found[1])), around(found)
     found = _MD.search(plain)
     if found:
         month, date = int(found[1]), int(found[2])
-        # A forum leaves the year out while it is the current one; just after New Year that is the last one.
+        # A forum leaves the year out while it is the current one; just after New Year that is the last one. The clock
+        # of a forum may be a day ahead, which on 31 December is the next year.
         soon = now + timedelta(days=1)
-        return (now.year - ((month, date) > (soon.month, soon.day)), month, date), found.end()
+        return (soon.year - ((month, date) > (soon.month, soon.day)), month, date), around(found)
     return None
 
 
@@ -236,9 +241,7 @@ def _zone_in(text: str) -> tzinfo | None:
     found = _OFFSET.search(text)
     if found is None:
         return None
-    if found[1] is None:
-        return UTC
-    offset = timedelta(hours=int(found[2]), minutes=int(found[3]))
+    offset = timedelta(hours=int(found[2] or 0), minutes=int(found[3] or 0))
     return timezone(-offset if found[1] == "-" else offset)
 
 

@@ -11,22 +11,10 @@ UNIT_S = {
     "second": 1, "sec": 1, "minute": 60, "min": 60, "hour": 3600, "hr": 3600, "day": 86400, "week": 604800,
     "month": 2592000, "year": 31536000,
 }  # fmt: skip
-_FIGURES = {
-    "半": 0.5,
-    "一": 1,
-    "二": 2,
-    "两": 2,
-    "兩": 2,
-    "三": 3,
-    "四": 4,
-    "五": 5,
-    "六": 6,
-    "七": 7,
-    "八": 8,
-    "九": 9,
-}
 # `几` (a few) names no number, and three is as near as that text comes.
-_FIGURES |= {"十": 10, "a": 1, "an": 1, "one": 1, "half a": 0.5, "half an": 0.5, "几": 3, "幾": 3}
+_FIGURES = {figure: float(number) for number, figure in enumerate("一二三四五六七八九十", 1)} | {
+    "半": 0.5, "两": 2, "兩": 2, "几": 3, "幾": 3, "a": 1, "an": 1, "one": 1, "half a": 0.5, "half an": 0.5,
+}  # fmt: skip
 _NOW = re.compile(r"刚刚|刚才|剛剛|剛才|方才|just now|moments? ago|たった今")
 _CHINESE_AGO = re.compile(
     r"(?P<number>\d{1,5}|[半一二两兩三四五六七八九十几幾])\s*(?:个|個|多|[かカヵヶケ箇])?(?P<half>半)?\s*"
@@ -60,13 +48,14 @@ _DAY = re.compile(
 _WEEKDAY = re.compile(r"(上)?(?:个|個)?(?:周|週|星期|礼拜)([一二三四五六日天])")
 _ENGLISH_WEEKDAY = re.compile(r"\b(?:last )?(mon|tue|wed|thu|fri|sat|sun)[a-z]*\b")
 _TIME = re.compile(
-    r"(上午|下午|凌晨|清晨|早上|早晨|中午|傍晚|晚上|午後|午前|夜里|am|pm)?\s*(\d{1,2})(?::|时|時|点|點|h(?=\d\d))(\d{2})?"
-    r"(?:(?::|分)(\d{2}))?(?:秒|分)?(?:\.\d+)?\s*([ap]\.?m\b)?"
+    r"(上午|下午|凌晨|清晨|早上|早晨|中午|傍晚|晚上|午後|午前|夜里|오전|오후|am|pm)?\s*"
+    r"(\d{1,2})(?::|时|時|点|點|h(?=\d\d)|\.(?=\d\d(?![\d.])))(\d{2}|\d(?=分))?"
+    r"(?:(?::|分)(\d{2}))?(?:秒|分)?(?:\.\d+)?\s*([ap]\.? ?m\b|[صم]\b)?"
 )
 # Hours as English says them without minutes: `6 p.m.`, `noon`.
 _HOUR = re.compile(r"\b(?:(?P<hour>\d{1,2})\s*(?P<period>[ap])\.?m\b|(?P<noon>noon)\b)")
-_AFTERNOON = ("下午", "傍晚", "晚上", "午後", "pm", "p.m")
-_MORNING = ("上午", "凌晨", "清晨", "早上", "早晨", "午前", "am", "a.m")
+_AFTERNOON = ("下午", "傍晚", "晚上", "午後", "오후", "pm", "م")
+_MORNING = ("上午", "凌晨", "清晨", "早上", "早晨", "午前", "오전", "am", "ص")
 
 
 def is_relative(plain: str) -> bool:
@@ -95,8 +84,13 @@ def read_relative(plain: str, now: datetime) -> datetime | None:
         return _ago(now, (int(text) if text.isdigit() else 1) * _STEMS[found["unit"] or found["stem"]])
     found = _DAY.search(plain)
     if found:
-        return _at(_days_back(now, DAYS[found[0]]), plain[found.end() :])
+        return _at(now - timedelta(days=DAYS[found[0]]), around(found))
     return _weekday(plain, now)
+
+
+def around(found: re.Match[str]) -> str:
+    """Return the text behind a date and, apart, the one before it: `15:05, 23 Nov 2026` has its time there."""
+    return f"{found.string[found.end() :]} | {found.string[: found.start()]}"
 
 
 def time_of_day(text: str) -> tuple[int, int, int]:
@@ -109,7 +103,7 @@ def time_of_day(text: str) -> tuple[int, int, int]:
     if found is None:
         return _whole_hour(text), 0, 0
     hour, minute, second = int(found[2]), int(found[3] or 0), int(found[4] or 0)
-    period = found[5] or found[1] or ""
+    period = (found[5] or found[1] or "").replace(".", "").replace(" ", "")
     if period in _AFTERNOON and hour < 12:
         hour += 12
     elif (period in _MORNING and hour == 12) or (hour == 24 and minute == 0):
@@ -138,12 +132,12 @@ def _weekday(plain: str, now: datetime) -> datetime | None:
         wanted = "一二三四五六日".index(found[2].replace("天", "日"))
         # `上周三` is the Wednesday of last week, `周三` alone the latest Wednesday, today included.
         back = now.weekday() - wanted + 7 if found[1] else (now.weekday() - wanted) % 7
-        return _at(_days_back(now, back), plain[found.end() :])
+        return _at(now - timedelta(days=back), plain[found.end() :])
     found = _ENGLISH_WEEKDAY.search(plain)
     if found and ":" in plain and re.search(r"\d{4}", plain) is None:
         wanted = ("mon", "tue", "wed", "thu", "fri", "sat", "sun").index(found[1])
         # English forums write `today` for today, so the name of this weekday means a week ago.
-        return _at(_days_back(now, (now.weekday() - wanted) % 7 or 7), plain[found.end() :])
+        return _at(now - timedelta(days=(now.weekday() - wanted) % 7 or 7), plain[found.end() :])
     return None
 
 
@@ -155,16 +149,7 @@ def _ago(now: datetime, seconds: float) -> datetime | None:
         return None
 
 
-def _days_back(now: datetime, days: int) -> datetime | None:
-    try:
-        return now - timedelta(days=days)
-    except OverflowError:
-        return None
-
-
-def _at(day: datetime | None, rest: str) -> datetime | None:
-    if day is None:
-        return None
+def _at(day: datetime, rest: str) -> datetime | None:
     try:
         hour, minute, second = time_of_day(rest)
     except ValueError:
