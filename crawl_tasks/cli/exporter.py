@@ -21,6 +21,7 @@ from crawl_tasks.local.signals import Interrupts
 from crawl_tasks.logs import configure_logs
 from crawl_tasks.monitor.cell_snapshots import CellSnapshots
 from crawl_tasks.monitor.problems.generated_files import rules_file
+from crawl_tasks.monitor.translation import use_language
 from crawl_tasks.monitor.web.actions import Actions
 from crawl_tasks.monitor.web.item_pages import ItemPages
 from crawl_tasks.monitor.web.login import Login
@@ -77,10 +78,11 @@ def command(listen: tuple[str, int], files: Path | None, flower: str) -> None:
     The exporter only watches: killed, it changes nothing for the crawl. Pausing, resuming and retrying in the page take
     the password of CRAWL_WEB_PASSWORD. Without a password the page only shows, and stored texts on loopback alone.
     """
+    settings = load_settings()
+    use_language(settings.language)
     if files is not None:
         write_files(files)
         return
-    settings = load_settings()
     cells = open_cells(settings)
     # A snapshot of 1,000 sites is many small objects without cycles, which the collector would walk over for nothing.
     gc.set_threshold(50_000, 20, 100)

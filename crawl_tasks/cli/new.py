@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from textwrap import wrap
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
@@ -40,6 +41,8 @@ from crawl_tasks.sites.presets import engine_names
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
 _RESOLVED_WITHIN_S = 10.0
+WIDTH = 110
+"""Characters of a line of the summary."""
 MOST_HOSTS = 8
 """Hosts of a list that are looked at together."""
 
@@ -101,7 +104,8 @@ def command(
         click.echo(text, nl=False)
     # On standard error, so that `-o -` writes nothing but the site file to standard output.
     held = "; ".join(check.name for check in result.checks if check.holds)
-    for line in (*summary(result.found, result.asked), *[f"holds     {held}"][: bool(held)]):
+    held_lines = wrap(f"holds     {held}" if held else "", WIDTH, subsequent_indent=" " * 10, break_long_words=False)
+    for line in (*summary(result.found, result.asked), *held_lines):
         click.echo(printable(line, 600), err=True)
     for line in result.refuted:
         click.echo(printable(f"refuted   {line}", 300), err=True)

@@ -19,6 +19,7 @@ from crawl_tasks.monitor.progress import Progress, plain_text
 from crawl_tasks.monitor.report import snapshot_row
 from crawl_tasks.monitor.snapshot import Snapshot
 from crawl_tasks.monitor.top import COLUMNS, recent, top_table
+from crawl_tasks.monitor.translation import gettext, use_language
 from crawl_tasks.settings import Settings, load_settings
 
 
@@ -56,6 +57,7 @@ def command(sites: tuple[str, ...], *, watch: bool, sort: str | None, most: int,
     if sort and as_json:
         raise click.UsageError("--sort is for people; sort --json with jq")
     settings = load_settings()
+    use_language("en" if as_json else settings.language)
     cells = open_cells(settings)
     # Only for its error: a misspelt site ends the command with the names of the published ones.
     chosen_sites(cells, sites)
@@ -63,7 +65,7 @@ def command(sites: tuple[str, ...], *, watch: bool, sort: str | None, most: int,
     if sort:
         _show_table(snapshots, sort, most, is_followed=watch)
     elif watch and not as_json:
-        with Progress("status", is_onlooker=True) as progress:
+        with Progress(gettext("status"), is_onlooker=True) as progress:
             for snapshot in snapshots:
                 progress.show(snapshot)
     else:

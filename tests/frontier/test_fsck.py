@@ -364,4 +364,4 @@ def test_the_command_names_what_is_broken_until_it_is_mended(
     ]  # fmt: skip
     assert "warning   CrawlScanMiscounted: demo: the open list pages of a board are miscounted (1)" in results[0].stdout
     assert "mended    CrawlScanMiscounted: demo: " in results[1].stdout
-    assert all("warning   CrawlParked: demo: 1 pages are parked (parse)" in result.stdout for result in results)
+    assert all("warning   CrawlParked: demo: 1 page is parked (parse)" in result.stdout for result in results)

@@ -15,6 +15,7 @@ from crawl_tasks.monitor.problems.kinds import Problem, Severity
 from crawl_tasks.monitor.problems.registry import ALERTS, find_problems
 from crawl_tasks.monitor.problems.window import WINDOW_MS, Marks, marks_of
 from crawl_tasks.monitor.snapshot import Snapshot
+from crawl_tasks.monitor.translation import gettext
 
 log = logging.getLogger(__name__)
 
@@ -93,7 +94,9 @@ class Notifier:
 
     def _report_redis_up(self, now_ms: int) -> None:
         if self._is_redis_down:
-            self._is_redis_down = not self._tell([News(Change.ENDED, REDIS_DOWN.problem(reason="it answers"), now_ms)])
+            self._is_redis_down = not self._tell(
+                [News(Change.ENDED, REDIS_DOWN.problem(reason=gettext("it answers")), now_ms)]
+            )
 
     def _tell(self, news: Sequence[News]) -> bool:
         """Send news to every receiver, and return whether any took them. The others hear of the next change."""
@@ -109,4 +112,4 @@ class Notifier:
 
 def _ended(notice: Notice) -> Problem:
     name, _, subject = notice.key.partition(" ")
-    return Problem(name, Severity.WARNING, subject, f"{name} is over", "")
+    return Problem(name, Severity.WARNING, subject, gettext("{name} is over", name=name), "")

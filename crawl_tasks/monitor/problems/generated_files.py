@@ -11,6 +11,7 @@ from crawl_tasks.monitor.problems.kinds import AlertRule, Kind
 from crawl_tasks.monitor.problems.ledger_kinds import DISAGREEMENT_KINDS, FLAW_KINDS
 from crawl_tasks.monitor.problems.setup_kinds import SETUP_KINDS
 from crawl_tasks.monitor.problems.site_kinds import SITE_KINDS
+from crawl_tasks.monitor.translation import gettext
 
 _RULES_HEAD = """\
 # When somebody should look. Every alert says what to do; rules.test.yml shows each begin and end.
@@ -68,7 +69,7 @@ def _group(name: str, kinds: Iterable[Kind]) -> Iterator[str]:
 
 def _alert(kind: Kind, rule: AlertRule) -> str:
     subject = f"{{{{ $labels.{kind.scope} }}}}" if kind.scope else ""
-    problem = kind.problem(subject, **rule.fields)
+    problem = kind.problem(subject, **{name: gettext(text) for name, text in rule.fields.items()})
     expression = rule.expression.replace("\n", "\n          ")
     lines = [
         f"      - alert: {kind.name}",
