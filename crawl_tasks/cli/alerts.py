@@ -12,7 +12,7 @@ from crawl_tasks.logs import configure_logs
 from crawl_tasks.monitor.alerts.notifier import Notifier
 from crawl_tasks.monitor.alerts.receivers import read_receivers, text_of
 from crawl_tasks.monitor.cell_snapshots import CellSnapshots
-from crawl_tasks.monitor.translation import use_language
+from crawl_tasks.monitor.output_language import use_language
 from crawl_tasks.settings import load_settings
 
 _HOUR_MS = 3_600_000

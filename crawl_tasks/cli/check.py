@@ -20,11 +20,11 @@ from crawl_tasks.frontier.inspect.request_counts import RequestCounts
 from crawl_tasks.logs import hide_passwords
 from crawl_tasks.monitor.cell_snapshots import snapshot_cells
 from crawl_tasks.monitor.humanize import counted
+from crawl_tasks.monitor.output_language import gettext, use_language
 from crawl_tasks.monitor.problems.installation_kinds import REDIS_DOWN
 from crawl_tasks.monitor.problems.kinds import Problem, Severity
 from crawl_tasks.monitor.problems.registry import find_problems
 from crawl_tasks.monitor.problems.setup_kinds import DATABASE_DOWN
-from crawl_tasks.monitor.translation import gettext, use_language
 from crawl_tasks.recovery.fsck import Check
 from crawl_tasks.settings import Settings, load_settings
 from crawl_tasks.store.upsert import Store

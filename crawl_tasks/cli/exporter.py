@@ -20,8 +20,8 @@ from crawl_tasks.frontier.kept_pages import KeptPage
 from crawl_tasks.local.signals import Interrupts
 from crawl_tasks.logs import configure_logs
 from crawl_tasks.monitor.cell_snapshots import CellSnapshots
+from crawl_tasks.monitor.output_language import use_language
 from crawl_tasks.monitor.problems.generated_files import rules_file
-from crawl_tasks.monitor.translation import use_language
 from crawl_tasks.monitor.web.actions import Actions
 from crawl_tasks.monitor.web.item_pages import ItemPages
 from crawl_tasks.monitor.web.login import Login
@@ -63,12 +63,8 @@ def _remedy(error: OSError) -> str:
     )
 )
 @click.option("--listen", type=Address(), default=f"127.0.0.1:{PORT}", show_default=True, help="Where to serve.")
-@click.option(
-    "--files",
-    metavar="DIR",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Write the alert rules of Prometheus and the dashboard of Grafana to DIR, and end.",
-)
+@click.option("--files", metavar="DIR", type=click.Path(file_okay=False, path_type=Path),
+              help="Write the alert rules of Prometheus and the dashboard of Grafana to DIR, and end.")  # fmt: skip
 @click.option(
     "--flower", metavar="URL", default="http://127.0.0.1:5555", show_default=True, help="Where the page's link leads."
 )

@@ -29,7 +29,7 @@ from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.kept_pages import KeptPage
 from crawl_tasks.model import Stage, State
 from crawl_tasks.monitor.humanize import counted
-from crawl_tasks.monitor.translation import gettext, use_language
+from crawl_tasks.monitor.output_language import gettext, use_language
 from crawl_tasks.settings import Settings, load_settings
 
 SHORT = 10

@@ -20,10 +20,10 @@ from crawl_tasks.errors import BackendError, ConfigError
 from crawl_tasks.frontier.cells import Cells
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.monitor.humanize import duration
+from crawl_tasks.monitor.output_language import gettext
 from crawl_tasks.monitor.problems import setup_kinds as kinds
 from crawl_tasks.monitor.problems.kinds import Problem
 from crawl_tasks.monitor.snapshot import Snapshot
-from crawl_tasks.monitor.translation import gettext
 from crawl_tasks.registry.site_publisher import is_public
 from crawl_tasks.settings import Settings
 from crawl_tasks.sites.schema import Site

@@ -6,9 +6,9 @@ from crawl_tasks.errors import ConfigError, StoreError
 from crawl_tasks.frontier.admin.admin import Admin
 from crawl_tasks.frontier.cells import Cells
 from crawl_tasks.frontier.inspect.request_counts import RequestCounts
+from crawl_tasks.monitor.output_language import gettext
 from crawl_tasks.monitor.problems.site_kinds import LEDGER_UNBALANCED
 from crawl_tasks.monitor.site_snapshot import by_state
-from crawl_tasks.monitor.translation import gettext
 from crawl_tasks.settings import Settings
 from crawl_tasks.store.upsert import Store
 from crawl_tasks.worker.ledger_watch import LOST, prepare_rebuild

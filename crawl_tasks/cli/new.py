@@ -56,20 +56,11 @@ MOST_HOSTS = 8
     )
 )
 @click.argument("address", required=False)
-@click.option(
-    "--from",
-    "source",
-    type=click.Path(exists=True, dir_okay=False),
-    metavar="FILE",
-    help="Look at every address of a file, one a line, several hosts at a time.",
-)
+@click.option("--from", "source", type=click.Path(exists=True, dir_okay=False), metavar="FILE",
+              help="Look at every address of a file, one a line, several hosts at a time.")  # fmt: skip
 @click.option("--name", metavar="NAME", help="Name of the site; by default a part of the host's name.")
-@click.option(
-    "-o",
-    "--output",
-    metavar="FILE",
-    help="File to write, - for the terminal; by default NAME.yaml among the site files.",
-)
+@click.option("-o", "--output", metavar="FILE",
+              help="File to write, - for the terminal; by default NAME.yaml among the site files.")  # fmt: skip
 @click.option("--force", is_flag=True, help="Replace the file where there is one.")
 @click.option("--engine", metavar="NAME", help="Preset to use, without looking for signs of the program.")
 @click.pass_context

@@ -22,8 +22,8 @@ from crawl_tasks.local.signals import Terminated
 from crawl_tasks.model import Reach
 from crawl_tasks.model.own_counters import take_counted
 from crawl_tasks.monitor.cell_snapshots import snapshot_cells
+from crawl_tasks.monitor.output_language import gettext, use_language
 from crawl_tasks.monitor.progress import Progress
-from crawl_tasks.monitor.translation import gettext, use_language
 from crawl_tasks.monitor.web.static_report import crawl_report, require_place, write_report
 from crawl_tasks.settings import load_settings
 from crawl_tasks.sites.schema import Site
@@ -64,31 +64,14 @@ PROCESSES = click.IntRange(0, 64)
 @click.option(
     "--detail", "details", metavar="N", type=PROCESSES, default=1, show_default=True, help="For posts and comments."
 )
-@click.option(
-    "--threads",
-    metavar="N",
-    type=click.IntRange(1, 256),
-    default=8,
-    show_default=True,
-    help="Pages in hand per process.",
-)
+@click.option("--threads", metavar="N", type=click.IntRange(1, 256), default=8, show_default=True,
+              help="Pages in hand per process.")  # fmt: skip
 @click.option("--flower/--no-flower", default=False, help="Show workers and tasks in a browser.")
 @click.pass_context
 def command(
-    ctx: click.Context,
-    sites: tuple[str, ...],
-    *,
-    until_idle: bool,
-    boards: str | None,
-    pages: int | None,
-    since: int | None,
-    out: str | None,
-    report: Path | None,
-    lists: int,
-    details: int,
-    threads: int,
-    flower: bool,
-) -> None:
+    ctx: click.Context, sites: tuple[str, ...], *, until_idle: bool, boards: str | None, pages: int | None, since: int |
+    None, out: str | None, report: Path | None, lists: int, details: int, threads: int, flower: bool,
+) -> None:  # fmt: skip
     """Crawl SITES, or all of the sites directory: Redis if none is configured, workers, beat, and the progress.
 
     Stored items and open requests stay, and the next run goes on from there. With --boards, --pages or --since the

@@ -24,10 +24,10 @@ from crawl_tasks.model import Stage, State
 from crawl_tasks.monitor.cell_snapshots import join
 from crawl_tasks.monitor.freshness import SHARE, expected_delay_s
 from crawl_tasks.monitor.humanize import duration
+from crawl_tasks.monitor.output_language import gettext, use_language
 from crawl_tasks.monitor.problems.registry import CurrentProblems
 from crawl_tasks.monitor.report import board_row
 from crawl_tasks.monitor.snapshot import take_snapshot
-from crawl_tasks.monitor.translation import gettext, use_language
 from crawl_tasks.queues import CONTROL_QUEUE, LIST_QUEUE, QUEUES
 from crawl_tasks.settings import load_settings
 

@@ -15,11 +15,11 @@ from crawl_tasks.cli.backend import chosen_sites, name_standing, open_cells
 from crawl_tasks.cli.terminal import echo_json, examples
 from crawl_tasks.frontier.cells import Cells
 from crawl_tasks.monitor.cell_snapshots import snapshot_cells
+from crawl_tasks.monitor.output_language import gettext, use_language
 from crawl_tasks.monitor.progress import Progress, plain_text
 from crawl_tasks.monitor.report import snapshot_row
 from crawl_tasks.monitor.snapshot import Snapshot
 from crawl_tasks.monitor.top import COLUMNS, recent, top_table
-from crawl_tasks.monitor.translation import gettext, use_language
 from crawl_tasks.settings import Settings, load_settings
 
 
@@ -40,15 +40,8 @@ from crawl_tasks.settings import Settings, load_settings
 @click.option("--most", metavar="N", type=click.IntRange(1, 10_000), default=30, show_default=True,
               help="With --sort: sites to show.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print JSON; with --watch one line a look.")
-@click.option(
-    "--every",
-    "every_s",
-    metavar="SECONDS",
-    type=click.FloatRange(0.2, 3600),
-    default=1.0,
-    show_default=True,
-    help="Time between two looks.",
-)
+@click.option("--every", "every_s", metavar="SECONDS", type=click.FloatRange(0.2, 3600), default=1.0, show_default=True,
+              help="Time between two looks.")  # fmt: skip
 def command(sites: tuple[str, ...], *, watch: bool, sort: str | None, most: int, as_json: bool, every_s: float) -> None:
     """Show the requests of SITES, or of all, open, done and failed, their boards, the queues and the outbox.
 

@@ -8,7 +8,7 @@ from html import escape
 from itertools import pairwise
 from statistics import median
 
-from crawl_tasks.monitor.translation import gettext
+from crawl_tasks.monitor.output_language import gettext
 
 SPARK = (96, 24)
 PLOT = (400, 130)

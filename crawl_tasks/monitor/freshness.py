@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from crawl_tasks.monitor.humanize import duration
-from crawl_tasks.monitor.translation import gettext
+from crawl_tasks.monitor.output_language import gettext
 
 SHARE: Final = 0.95
 """The share of the items that a goal is for."""

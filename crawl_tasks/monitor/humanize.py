@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import inf
 
-from crawl_tasks.monitor.translation import gettext
+from crawl_tasks.monitor.output_language import gettext
 
 UNITS = (("{count} s", 1, 90), ("{count} min", 60, 5400), ("{count} h", 3600, 172_800), ("{count} d", 86_400, inf))
 

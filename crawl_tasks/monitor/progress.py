@@ -18,10 +18,10 @@ from rich.table import Table
 
 from crawl_tasks.model import Stage
 from crawl_tasks.monitor.history import History
+from crawl_tasks.monitor.output_language import gettext
 from crawl_tasks.monitor.problems.registry import CurrentProblems
 from crawl_tasks.monitor.site_snapshot import SiteSnapshot, by_state
 from crawl_tasks.monitor.snapshot import Snapshot
-from crawl_tasks.monitor.translation import gettext
 
 RATE_WINDOW_S = 30.0
 PLAIN_EVERY_S = 5.0

@@ -13,7 +13,7 @@ from crawl_tasks.frontier.histogram import AGES_S, Histogram, read_histogram
 from crawl_tasks.frontier.inspect.request_counts import RequestCounts, ScanCounts
 from crawl_tasks.model import Kind, Stage, State
 from crawl_tasks.monitor.freshness import Freshness, read_freshness
-from crawl_tasks.monitor.translation import gettext
+from crawl_tasks.monitor.output_language import gettext
 
 
 @dataclass(frozen=True, slots=True)

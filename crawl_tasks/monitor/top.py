@@ -11,11 +11,11 @@ from rich.table import Table
 from crawl_tasks.monitor.charts import number
 from crawl_tasks.monitor.history import ALL, History
 from crawl_tasks.monitor.humanize import counted, duration
+from crawl_tasks.monitor.output_language import gettext
 from crawl_tasks.monitor.problems.kinds import Severity
 from crawl_tasks.monitor.problems.registry import CurrentProblems
 from crawl_tasks.monitor.site_snapshot import SiteSnapshot
 from crawl_tasks.monitor.snapshot import Snapshot
-from crawl_tasks.monitor.translation import gettext
 
 COLUMNS = {
     "site": "site",

@@ -10,12 +10,12 @@ from crawl_tasks.errors import BackendError
 from crawl_tasks.frontier.admin.alert_state import AlertState, Change, Notice
 from crawl_tasks.logs import hide_passwords
 from crawl_tasks.monitor.alerts.receivers import News, NotDelivered, Receiver
+from crawl_tasks.monitor.output_language import gettext
 from crawl_tasks.monitor.problems.installation_kinds import REDIS_DOWN
 from crawl_tasks.monitor.problems.kinds import Problem, Severity
 from crawl_tasks.monitor.problems.registry import ALERTS, find_problems
 from crawl_tasks.monitor.problems.window import WINDOW_MS, Marks, marks_of
 from crawl_tasks.monitor.snapshot import Snapshot
-from crawl_tasks.monitor.translation import gettext
 
 log = logging.getLogger(__name__)
 

@@ -19,8 +19,8 @@ import requests
 from crawl_tasks.errors import BackendError, SettingsError
 from crawl_tasks.frontier.admin.alert_state import Change
 from crawl_tasks.monitor.humanize import counted
+from crawl_tasks.monitor.output_language import gettext
 from crawl_tasks.monitor.problems.kinds import Problem
-from crawl_tasks.monitor.translation import gettext
 
 TIMEOUT_S = 10.0
 MOST_LINES = 20

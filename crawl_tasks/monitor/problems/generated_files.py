@@ -6,12 +6,12 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 
+from crawl_tasks.monitor.output_language import gettext
 from crawl_tasks.monitor.problems.installation_kinds import INSTALLATION_KINDS
 from crawl_tasks.monitor.problems.kinds import AlertRule, Kind
 from crawl_tasks.monitor.problems.ledger_kinds import DISAGREEMENT_KINDS, FLAW_KINDS
 from crawl_tasks.monitor.problems.setup_kinds import SETUP_KINDS
 from crawl_tasks.monitor.problems.site_kinds import SITE_KINDS
-from crawl_tasks.monitor.translation import gettext
 
 _RULES_HEAD = """\
 # When somebody should look. Every alert says what to do; rules.test.yml shows each begin and end.

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from crawl_tasks.monitor.humanize import duration
+from crawl_tasks.monitor.output_language import gettext
 from crawl_tasks.monitor.problems.kinds import AlertRule, Fields, Kind, Severity
 from crawl_tasks.monitor.problems.window import Window
-from crawl_tasks.monitor.translation import gettext
 from crawl_tasks.queues import CONTROL_QUEUE, LIST_QUEUE
 
 MEMORY_SHARE = 0.8

@@ -8,8 +8,8 @@ from enum import StrEnum
 from string import Formatter
 from typing import NamedTuple
 
+from crawl_tasks.monitor.output_language import gettext
 from crawl_tasks.monitor.problems.window import Window
-from crawl_tasks.monitor.translation import gettext
 
 Fields = Mapping[str, object]
 """Values of the braces in a kind's text and remedy."""

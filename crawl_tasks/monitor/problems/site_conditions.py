@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 
 from crawl_tasks.monitor.freshness import HIDDEN_SHARE
 from crawl_tasks.monitor.humanize import duration
+from crawl_tasks.monitor.output_language import gettext
 from crawl_tasks.monitor.problems.kinds import Condition, Fields
 from crawl_tasks.monitor.problems.window import SiteMarks, Window
 from crawl_tasks.monitor.site_snapshot import SiteSnapshot
-from crawl_tasks.monitor.translation import gettext
 
 FAILED_SHARE = 0.2
 FAILED_OF_LEAST = 20

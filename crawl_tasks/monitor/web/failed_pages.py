@@ -11,8 +11,8 @@ from crawl_tasks.frontier.admin.failed import FailedRequest
 from crawl_tasks.frontier.kept_pages import KeptPage
 from crawl_tasks.model import State
 from crawl_tasks.monitor.humanize import counted
+from crawl_tasks.monitor.output_language import gettext
 from crawl_tasks.monitor.site_snapshot import SiteSnapshot
-from crawl_tasks.monitor.translation import gettext
 from crawl_tasks.monitor.web.actions import FAILED_ROWS, FailedFilter
 from crawl_tasks.monitor.web.layout import WebUser, frame, hidden, table
 

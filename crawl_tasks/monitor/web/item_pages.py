@@ -16,7 +16,7 @@ from urllib.parse import urlencode
 
 from crawl_tasks.errors import ConfigError
 from crawl_tasks.monitor.humanize import counted
-from crawl_tasks.monitor.translation import gettext
+from crawl_tasks.monitor.output_language import gettext
 from crawl_tasks.monitor.web.layout import WebUser, frame
 from crawl_tasks.store.item_reader import (
     PAGE_ROWS,

@@ -10,7 +10,7 @@ from hashlib import sha256
 from html import escape
 from pathlib import Path
 
-from crawl_tasks.monitor.translation import gettext
+from crawl_tasks.monitor.output_language import gettext
 
 STYLE = Path(__file__).with_name("status_page.css").read_text("utf-8")
 STYLE_SOURCE = f"'sha256-{b64encode(sha256(STYLE.encode()).digest()).decode()}'"

@@ -13,12 +13,12 @@ from crawl_tasks.model import Stage
 from crawl_tasks.monitor.charts import number, plot, spark
 from crawl_tasks.monitor.history import ALL, History, Reading
 from crawl_tasks.monitor.humanize import counted, duration
+from crawl_tasks.monitor.output_language import gettext
 from crawl_tasks.monitor.problems.installation_kinds import MEMORY_SHARE
 from crawl_tasks.monitor.problems.kinds import Problem, Severity
 from crawl_tasks.monitor.problems.registry import CurrentProblems
 from crawl_tasks.monitor.site_snapshot import SiteSnapshot
 from crawl_tasks.monitor.snapshot import Snapshot
-from crawl_tasks.monitor.translation import gettext
 from crawl_tasks.monitor.web.layout import WebUser, frame
 
 REFRESH_S = 10

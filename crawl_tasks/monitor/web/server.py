@@ -18,10 +18,10 @@ from urllib.parse import parse_qs, urlsplit
 
 from crawl_tasks.errors import BackendError, ConfigError, StoreError
 from crawl_tasks.model import State
+from crawl_tasks.monitor.output_language import gettext
 from crawl_tasks.monitor.report import site_detail, snapshot_row
 from crawl_tasks.monitor.site_snapshot import SiteSnapshot
 from crawl_tasks.monitor.snapshot import Snapshot
-from crawl_tasks.monitor.translation import gettext
 from crawl_tasks.monitor.web.actions import Actions, FailedFilter
 from crawl_tasks.monitor.web.exposition import Writer
 from crawl_tasks.monitor.web.failed_pages import failed_page, one_failed
@@ -210,21 +210,10 @@ class Handler(BaseHTTPRequestHandler):
         return site
 
     def _site(self, name: str) -> HttpAnswer:
-        snapshots, actions = self.server.snapshots, self.server.actions
+        snapshots = self.server.snapshots
         snapshot = snapshots.now()
         site = self._named(snapshot, name)
-        page = site_page(
-            site,
-            snapshot,
-            snapshots.history,
-            self._user(),
-            boards=actions.boards(name),
-            titles=actions.titles(name),
-            recent=actions.recent(name),
-            in_hand=actions.in_hand(name),
-            failed=actions.failed_requests(name),
-        )
-        return HttpAnswer(page)
+        return HttpAnswer(site_page(site, snapshot, snapshots.history, self._user(), self.server.actions))
 
     def _failed(self, name: str, query: dict[str, str]) -> HttpAnswer:
         site = self._named(self.server.snapshots.now(), name)

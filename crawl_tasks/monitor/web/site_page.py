@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from html import escape
 
-from crawl_tasks.frontier.admin.failed import FailedRequest
 from crawl_tasks.frontier.inspect.reads import BoardState
 from crawl_tasks.frontier.inspect.recent import RecentPage
 from crawl_tasks.frontier.inspect.request_counts import LATE_MS
@@ -15,11 +14,11 @@ from crawl_tasks.model import Request
 from crawl_tasks.monitor.charts import bars, number
 from crawl_tasks.monitor.history import History
 from crawl_tasks.monitor.humanize import counted, duration
+from crawl_tasks.monitor.output_language import gettext
 from crawl_tasks.monitor.problems.registry import CurrentProblems
 from crawl_tasks.monitor.site_snapshot import SiteSnapshot
 from crawl_tasks.monitor.snapshot import Snapshot
-from crawl_tasks.monitor.translation import gettext
-from crawl_tasks.monitor.web.actions import RETRIED_AT_ONCE
+from crawl_tasks.monitor.web.actions import RETRIED_AT_ONCE, Actions
 from crawl_tasks.monitor.web.failed_pages import failed_links, failed_table
 from crawl_tasks.monitor.web.layout import WebUser, frame, hidden, table
 from crawl_tasks.monitor.web.overview import on_time_tile, plots, quantiles, said, state, tile, tiles_of, troubles
@@ -29,23 +28,12 @@ _FINE = {"gone", "unchanged"}
 """Outcomes without items that nobody has to mend."""
 
 
-def site_page(
-    site: SiteSnapshot,
-    snapshot: Snapshot,
-    history: History,
-    user: WebUser,
-    *,
-    boards: Sequence[BoardState],
-    titles: Mapping[str, str],
-    recent: Sequence[RecentPage],
-    in_hand: Sequence[Request],
-    failed: Sequence[FailedRequest],
-) -> str:
+def site_page(site: SiteSnapshot, snapshot: Snapshot, history: History, user: WebUser, actions: Actions) -> str:
     """Return the page."""
     # With this site alone: the problems of a thousand others would be found only to be thrown away.
     current = CurrentProblems(replace(snapshot, sites=(site,)))
     next_steps = "".join(said(problem, problem.advice(site.name)) for problem in current.of(site))
-    statuses = sorted(site.statuses.items())
+    name, statuses = site.name, sorted(site.statuses.items())
     body = (
         f"{troubles(current)}<h2>{escape(site.name)} {state(site)}</h2>"
         f"{next_steps}{_actions(site, user)}"
@@ -53,10 +41,11 @@ def site_page(
         f'<div class="plots">{bars(statuses, "answers by status")}'
         f"{bars(sorted(site.failed.items(), key=lambda row: -row[1]), 'failed attempts by reason')}"
         f"{_dropped(site)}</div>"
-        f"<h2>{gettext('Boards')}</h2>{_boards(boards, titles, snapshot.at_ms)}"
-        f"<h2>{gettext('In hand')}</h2>{_in_hand(in_hand)}"
-        f"<h2>{gettext('Last pages')}</h2>{_recent(recent, snapshot.at_ms)}"
-        f"<h2>{gettext('Given up (dead) and parked')}</h2>{failed_links(site)}{failed_table(failed, user)}"
+        f"<h2>{gettext('Boards')}</h2>{_boards(actions.boards(name), actions.titles(name), snapshot.at_ms)}"
+        f"<h2>{gettext('In hand')}</h2>{_in_hand(actions.in_hand(name))}"
+        f"<h2>{gettext('Last pages')}</h2>{_recent(actions.recent(name), snapshot.at_ms)}"
+        f"<h2>{gettext('Given up (dead) and parked')}</h2>{failed_links(site)}"
+        f"{failed_table(actions.failed_requests(name), user)}"
     )
     return frame(f"{site.name} · crawl_tasks", body, user, REFRESH_S, snapshot.at_ms)
 

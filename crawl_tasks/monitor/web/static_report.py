@@ -14,9 +14,9 @@ from crawl_tasks.model import Stage
 from crawl_tasks.monitor.charts import bars
 from crawl_tasks.monitor.history import History
 from crawl_tasks.monitor.humanize import duration
+from crawl_tasks.monitor.output_language import gettext
 from crawl_tasks.monitor.problems.registry import CurrentProblems
 from crawl_tasks.monitor.snapshot import Snapshot
-from crawl_tasks.monitor.translation import gettext
 from crawl_tasks.monitor.web.layout import page_of
 from crawl_tasks.monitor.web.overview import plots, said
 

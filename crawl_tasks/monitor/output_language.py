@@ -1,4 +1,4 @@
-"""The translation of pages, summaries and alerts, as gettext has it: the English sentence is the key of a catalogue."""
+"""The language of pages, summaries and alerts, by gettext's way: an English sentence is the key of its translation."""
 
 from __future__ import annotations
 
