@@ -126,7 +126,7 @@ def command() -> None:
 def list_(chosen: Chosen, *, kept: bool, most: int, as_json: bool) -> None:
     """Show one kind, or all: id, time, reason, and of a page the number of attempts."""
     settings = load_settings()
-    use_language("en" if as_json else settings.language)
+    use_language(settings.language)
     cells = open_cells(settings)
     total = 0
     for kind in [kind for kind in chosen.kinds() if kind is FailedKind.PAGE or not kept]:

@@ -89,7 +89,7 @@ def list_(sites: tuple[str, ...], most: int, as_json: bool) -> None:
     By the priced schedule also the new replies that a board is expected to have, and within how long they are found.
     """
     settings = load_settings()
-    use_language("en" if as_json else settings.language)
+    use_language(settings.language)
     chosen = chosen_sites(open_cells(settings), sites)
     rows = _boards_of(chosen)
     for site, board, now_ms in islice(rows, most):

@@ -50,7 +50,7 @@ def command(sites: tuple[str, ...], *, watch: bool, sort: str | None, most: int,
     if sort and as_json:
         raise click.UsageError("--sort is for people; sort --json with jq")
     settings = load_settings()
-    use_language("en" if as_json else settings.language)
+    use_language(settings.language)
     cells = open_cells(settings)
     # Only for its error: a misspelt site ends the command with the names of the published ones.
     chosen_sites(cells, sites)

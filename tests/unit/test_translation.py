@@ -161,6 +161,4 @@ def test_an_alert_and_the_rules_are_in_the_language_and_names_stay(chinese: None
 
     assert text.splitlines()[:2] == ["crawl: 1 条告警", "开始 (警告) CrawlParked: demo：1 个页面被搁置（parse）"]
     assert "alert: CrawlNoProgress" in rules_file()
-    assert "15 分钟没有抓到任何页面" in json.loads(
-        re.findall(r"summary: (.*没有抓到.*|.*\\u6ca1\\u6709\\u6293.*)", rules_file())[0]
-    )
+    assert "15 分钟没有抓到任何页面" in rules_file()

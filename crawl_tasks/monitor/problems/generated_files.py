@@ -78,8 +78,8 @@ def _alert(kind: Kind, rule: AlertRule) -> str:
         f"        labels: {{severity: {kind.severity.value}}}",
         "        annotations:",
         # A JSON string is a valid YAML string, and needs no rules of quoting of our own.
-        f"          summary: {json.dumps(problem.summary)}",
-        f"          remedy: {json.dumps(problem.remedy)}\n",
+        f"          summary: {json.dumps(problem.summary, ensure_ascii=False)}",
+        f"          remedy: {json.dumps(problem.remedy, ensure_ascii=False)}\n",
     ]
     return "\n".join(lines)
 
