@@ -209,7 +209,7 @@ def test_lists_and_threads_that_disagree_when_nothing_is_open_are_told(client: r
 
         told = list(Check(crawl.frontier, store).disagreements())
         assert [(one.name, one.severity, one.text[:8]) for one in told] == [
-            ("CrawlRevisionsUnread", Severity.INFO, "1 posts "),
+            ("CrawlRevisionsUnread", Severity.INFO, "1 post i"),
             ("CrawlCountsDiffer", Severity.INFO, "1 thread"),
         ]
         crawl.frontier.admit("demo", [Request("demo", Stage.POST, "12", f"{forum.url}/post/12")])
