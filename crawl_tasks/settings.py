@@ -152,6 +152,11 @@ class Settings(BaseModel):
     alert_dingtalk_secret: SecretStr = Field(SecretStr(""), description="Secret that signs messages to DingTalk.")
     alert_every_s: float = Field(30.0, ge=1, le=600, description="Seconds between two checks for alerts.")
     alert_repeat_h: float = Field(6.0, ge=0.1, le=8760, description="Hours after which a lasting alert is sent again.")
+    language: Literal["en", "zh"] = Field(
+        "en",
+        description="Language of the status page, alerts, and the summaries of run, status, check, failed list and"
+        " schedule list: en or zh.",
+    )
     log_format: Literal["console", "json"] = Field("console", description="Log lines for people or for machines.")
 
     @field_validator("redis_url")

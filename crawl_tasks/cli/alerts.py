@@ -12,6 +12,7 @@ from crawl_tasks.logs import configure_logs
 from crawl_tasks.monitor.alerts.notifier import Notifier
 from crawl_tasks.monitor.alerts.receivers import read_receivers, text_of
 from crawl_tasks.monitor.cell_snapshots import CellSnapshots
+from crawl_tasks.monitor.output_language import use_language
 from crawl_tasks.settings import load_settings
 
 _HOUR_MS = 3_600_000
@@ -29,6 +30,7 @@ def command(to: str | None) -> None:
     """
     settings = load_settings()
     configure_logs(settings.log_format)
+    use_language(settings.language)
     cells = open_cells(settings)
     receivers = read_receivers(
         settings.alert_to.get_secret_value() if to is None else to, settings.alert_dingtalk_secret.get_secret_value()

@@ -17,27 +17,15 @@ from crawl_tasks.cli.terminal import examples
 @click.option(
     "--apart/--together", default=True, show_default=True, help="Store in a process of its own, or in the first."
 )
-@click.option(
-    "--threads",
-    metavar="N",
-    type=click.IntRange(1, 256),
-    default=8,
-    show_default=True,
-    help="Pages in hand per process.",
-)
+@click.option("--threads", metavar="N", type=click.IntRange(1, 256), default=8, show_default=True,
+              help="Pages in hand per process.")  # fmt: skip
 @click.option(
     "--latency-ms", metavar="MS", type=click.IntRange(0, 10_000), default=0, show_default=True, help="Of the forum."
 )
 @click.option("--size", type=click.Choice(["bench", "demo"]), default="bench", show_default=True, help="Of the forum.")
 @click.option("--pin/--no-pin", default=True, show_default=True, help="Keep each fetching process on one CPU.")
-@click.option(
-    "--footprint",
-    metavar="N",
-    type=click.IntRange(0, 50_000_000),
-    default=200_000,
-    show_default=True,
-    help="Requests to weigh in Redis; 0 for none.",
-)
+@click.option("--footprint", metavar="N", type=click.IntRange(0, 50_000_000), default=200_000, show_default=True,
+              help="Requests to weigh in Redis; 0 for none.")  # fmt: skip
 @click.pass_context
 def command(ctx: click.Context, /, **plan: str | int) -> None:
     """Crawl a forum of about 5,000 pages on this machine and print what it cost."""

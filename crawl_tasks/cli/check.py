@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import click
+from rich.cells import set_cell_size
 
 from crawl_tasks.cli.backend import chosen_sites, name_standing, open_cells
 from crawl_tasks.cli.exits import Exit
@@ -19,6 +20,7 @@ from crawl_tasks.frontier.inspect.request_counts import RequestCounts
 from crawl_tasks.logs import hide_passwords
 from crawl_tasks.monitor.cell_snapshots import snapshot_cells
 from crawl_tasks.monitor.humanize import counted
+from crawl_tasks.monitor.output_language import gettext, use_language
 from crawl_tasks.monitor.problems.installation_kinds import REDIS_DOWN
 from crawl_tasks.monitor.problems.kinds import Problem, Severity
 from crawl_tasks.monitor.problems.registry import find_problems
@@ -56,7 +58,9 @@ def command(ctx: click.Context, sites: tuple[str, ...], deep: bool, mend: bool, 
     is left, 3 when Redis or the database cannot be used.
     """
     report = _Report(is_json=as_json)
-    for result in _results(load_settings(), sites, deep=deep or mend, mend=mend):
+    settings = load_settings()
+    use_language("en" if as_json else settings.language)
+    for result in _results(settings, sites, deep=deep or mend, mend=mend):
         report.add(result)
     ctx.exit(report.end())
 
@@ -79,7 +83,8 @@ def _results(settings: Settings, names: tuple[str, ...], *, deep: bool, mend: bo
         for found in examine_redis(frontier, settings):
             yield found._replace(cell=frontier.cell) if isinstance(found, Problem) else found
     if snapshot.processes:
-        yield Fact("workers", f"{counted(len(snapshot.processes), 'worker')} alive")
+        workers = counted(len(snapshot.processes), "worker")
+        yield Fact("workers", gettext("{workers} alive", workers=workers))
     yield from find_problems(snapshot)
     yield from examine_published(settings, snapshot)
     yield from examine_places(cells)
@@ -126,7 +131,7 @@ class _Report:
         if self._is_json:
             echo_json(self._row())
         else:
-            mended = f"{len(self._mended)} mended, " if self._mended else ""
+            mended = gettext("{count} mended, ", count=len(self._mended)) if self._mended else ""
             click.echo(f"{mended}{counted(len(self._to_do), 'problem')}")
         if any(_is_unusable(result) for result in self._results):
             return Exit.BACKEND
@@ -168,4 +173,4 @@ def _lines(result: Result) -> list[str]:
 
 def _line(word: str, colour: str, text: str) -> str:
     # Reasons may quote a foreign server. 2,000 characters hold the mistakes of a whole site file.
-    return f"{click.style(f'{word:<8}', fg=colour)}  {printable(text, most=2000)}"
+    return f"{click.style(set_cell_size(gettext(word), 8), fg=colour)}  {printable(text, most=2000)}"

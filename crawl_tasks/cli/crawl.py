@@ -28,6 +28,7 @@ from crawl_tasks.local.jobs import FLOWER_PORT, Workers, beat_job, flower_job, i
 from crawl_tasks.local.redis_server import port_near
 from crawl_tasks.model import FULL_REACH, Reach
 from crawl_tasks.monitor.cell_snapshots import snapshot_cells
+from crawl_tasks.monitor.output_language import gettext
 from crawl_tasks.monitor.problems.installation_kinds import LOST_LEDGER
 from crawl_tasks.monitor.problems.registry import CurrentProblems
 from crawl_tasks.monitor.problems.setup_kinds import DISK_FULL
@@ -229,7 +230,7 @@ def watch(local: LocalEnvironment, plan: Plan, start: Start, stored: StoredCount
             gives_up = plan.until_idle and watchdog.gives_up(snapshot)
             if watchdog.is_still(snapshot):
                 for line in reasons.news(snapshot, with_processes=gives_up):
-                    progress.say(f"nothing moves: {line}")
+                    progress.say(gettext("nothing moves: {reason}", reason=line))
             if gives_up:
                 return Finish.STANDSTILL
             answered = time.monotonic()
@@ -238,7 +239,7 @@ def watch(local: LocalEnvironment, plan: Plan, start: Start, stored: StoredCount
             if time.monotonic() - answered > SILENCE_ALLOWED_S:
                 raise
             for line in reasons.unsaid([str(error)]):
-                progress.say(f"waiting: {line}")
+                progress.say(gettext("waiting: {reason}", reason=line))
         except ConfigError as error:
             names = still_wanted(local.cells, names)
             if not names:
@@ -246,7 +247,7 @@ def watch(local: LocalEnvironment, plan: Plan, start: Start, stored: StoredCount
                 return Finish.IDLE
             # Redis was emptied. Nothing is lost that the database knows, so the run waits for its recovery.
             for line in reasons.unsaid([f"{error}. {LOST_LEDGER}; run: {HOW_TO_RECOVER}"]):
-                progress.say(f"waiting: {line}")
+                progress.say(gettext("waiting: {reason}", reason=line))
         time.sleep(LOOK_EVERY_S)
 
 

@@ -128,17 +128,9 @@ def require_own_backends(configured: Settings, *, fresh: bool) -> None:
 )
 @click.pass_context
 def command(
-    ctx: click.Context,
-    *,
-    fresh: bool,
-    mutate: bool,
-    flower: bool,
-    has_workers: bool,
-    lists: int,
-    details: int,
-    latency_ms: int,
-    report_file: Path | None,
-) -> None:
+    ctx: click.Context, *, fresh: bool, mutate: bool, flower: bool, has_workers: bool, lists: int, details: int,
+    latency_ms: int, report_file: Path | None,
+) -> None:  # fmt: skip
     """Crawl the bundled forum with real workers, Redis and database, and compare the result with the ground truth.
 
     Everything lives in STATE_DIR/demo and on 127.0.0.1. Exit code 0 only if every post and comment is stored once

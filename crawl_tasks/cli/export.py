@@ -49,19 +49,9 @@ LOOK_EVERY_S: Final = 1.0
 @click.option("--follow", is_flag=True, help="Go on until Ctrl-C with what is stored from then on.")
 @click.option("--force", is_flag=True, help="Replace FILE if it exists.")
 def command(
-    *,
-    out: str,
-    kind: str,
-    form: str | None,
-    fields: str | None,
-    versions: bool,
-    partition: bool,
-    resume: bool,
-    after: int | None,
-    follow: bool,
-    force: bool,
-    **choice: Unpack[RowChoice],
-) -> None:
+    *, out: str, kind: str, form: str | None, fields: str | None, versions: bool, partition: bool, resume: bool, after:
+    int | None, follow: bool, force: bool, **choice: Unpack[RowChoice],
+) -> None:  # fmt: skip
     """Write posts and comments as JSON Lines, CSV or Parquet, streamed. FILE appears when it is whole.
 
     FILE ends in .jsonl, .csv or .parquet, the first two also with .gz or .zst behind. A row's time is when it was

@@ -20,6 +20,7 @@ from crawl_tasks.frontier.kept_pages import KeptPage
 from crawl_tasks.local.signals import Interrupts
 from crawl_tasks.logs import configure_logs
 from crawl_tasks.monitor.cell_snapshots import CellSnapshots
+from crawl_tasks.monitor.output_language import use_language
 from crawl_tasks.monitor.problems.generated_files import rules_file
 from crawl_tasks.monitor.web.actions import Actions
 from crawl_tasks.monitor.web.item_pages import ItemPages
@@ -62,12 +63,8 @@ def _remedy(error: OSError) -> str:
     )
 )
 @click.option("--listen", type=Address(), default=f"127.0.0.1:{PORT}", show_default=True, help="Where to serve.")
-@click.option(
-    "--files",
-    metavar="DIR",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Write the alert rules of Prometheus and the dashboard of Grafana to DIR, and end.",
-)
+@click.option("--files", metavar="DIR", type=click.Path(file_okay=False, path_type=Path),
+              help="Write the alert rules of Prometheus and the dashboard of Grafana to DIR, and end.")  # fmt: skip
 @click.option(
     "--flower", metavar="URL", default="http://127.0.0.1:5555", show_default=True, help="Where the page's link leads."
 )
@@ -77,10 +74,11 @@ def command(listen: tuple[str, int], files: Path | None, flower: str) -> None:
     The exporter only watches: killed, it changes nothing for the crawl. Pausing, resuming and retrying in the page take
     the password of CRAWL_WEB_PASSWORD. Without a password the page only shows, and stored texts on loopback alone.
     """
+    settings = load_settings()
+    use_language(settings.language)
     if files is not None:
         write_files(files)
         return
-    settings = load_settings()
     cells = open_cells(settings)
     # A snapshot of 1,000 sites is many small objects without cycles, which the collector would walk over for nothing.
     gc.set_threshold(50_000, 20, 100)

@@ -29,6 +29,7 @@ from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.kept_pages import KeptPage
 from crawl_tasks.model import Stage, State
 from crawl_tasks.monitor.humanize import counted
+from crawl_tasks.monitor.output_language import gettext, use_language
 from crawl_tasks.settings import Settings, load_settings
 
 SHORT = 10
@@ -47,7 +48,8 @@ class KindText(NamedTuple):
 
     def tell(self, number: int, fate: str) -> str:
         """Return a sentence about the number of entries with a fate."""
-        return f"{number} {self.one} is {fate}" if number == 1 else f"{number} {self.many} are {fate}"
+        return gettext(f"{{count}} {self.one} is {fate}" if number == 1 else f"{{count}} {self.many} are {fate}",
+                       count=number)  # fmt: skip
 
 
 WORDINGS = {
@@ -124,6 +126,7 @@ def command() -> None:
 def list_(chosen: Chosen, *, kept: bool, most: int, as_json: bool) -> None:
     """Show one kind, or all: id, time, reason, and of a page the number of attempts."""
     settings = load_settings()
+    use_language(settings.language)
     cells = open_cells(settings)
     total = 0
     for kind in [kind for kind in chosen.kinds() if kind is FailedKind.PAGE or not kept]:
@@ -138,12 +141,12 @@ def list_(chosen: Chosen, *, kept: bool, most: int, as_json: bool) -> None:
                 click.echo(line_of(entry))
         if count and not as_json:
             # One entry beyond the limit tells that there are more, without a count of perhaps millions.
-            more = f"; more are not shown, --most {most} is the limit" if next(found, None) else ""
+            more = gettext("; more are not shown, --most {count} is the limit", count=most) if next(found, None) else ""
             step = "try SITE --kept" if kept else f"failed retry --kind {kind}{WORDINGS[kind].chosen_by}"
-            click.echo(f"{WORDINGS[kind].tell(count, 'shown')}{more}; next: crawl-tasks {step}")
+            click.echo(WORDINGS[kind].tell(count, "shown") + more + gettext("; next: crawl-tasks {step}", step=step))
         total += count
     if not total and not as_json:
-        click.echo("no page is kept" if kept else "nothing failed")
+        click.echo(gettext("no page is kept") if kept else gettext("nothing failed"))
 
 
 def _kept(cells: Cells, chosen: Chosen) -> Iterator[KeptPage]:
@@ -302,8 +305,8 @@ def line_of(entry: DeadLetter | KeptPage) -> str:
         case FailedRequest(request=request):
             address = f"{request.site} {request.stage.value} {request.address}"
             why = f"{entry.reason} {entry.details}".strip()
-            tried = counted(entry.attempts, "attempt")
-            line = f"{entry.rid:>8} {_at(entry.at_ms)} {entry.state.value} {address} after {tried}: {why}"
+            after = gettext("after {attempts}", attempts=counted(entry.attempts, "attempt"))
+            line = f"{entry.rid:>8} {_at(entry.at_ms)} {entry.state.value} {address} {after}: {why}"
         case KeptPage(request=request, page=page):
             address = f"{request.site} {request.stage.value} {request.address}"
             line = f"{entry.rid:>8} {_at(page.at_s * 1000)} kept {address} {len(page.body)} bytes: {entry.why}"

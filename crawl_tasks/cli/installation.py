@@ -20,6 +20,7 @@ from crawl_tasks.errors import BackendError, ConfigError
 from crawl_tasks.frontier.cells import Cells
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.monitor.humanize import duration
+from crawl_tasks.monitor.output_language import gettext
 from crawl_tasks.monitor.problems import setup_kinds as kinds
 from crawl_tasks.monitor.problems.kinds import Problem
 from crawl_tasks.monitor.snapshot import Snapshot
@@ -70,7 +71,8 @@ def examine_redis(frontier: Frontier, settings: Settings) -> Iterator[Fact | Pro
     else:
         version = str(server.get("redis_version", "0"))
         is_old = tuple(int(part) for part in version.split(".")[:2]) < LEAST_REDIS
-        fact = Fact("redis", f"{url}, version {version}{cell and f', the cell {cell}'}")
+        told = gettext("{url}, version {version}", url=url, version=version)
+        fact = Fact("redis", told + (gettext(", the cell {cell}", cell=cell) if cell else ""))
         yield kinds.REDIS_OLD.problem(version=version) if is_old else fact
         if (policy := memory.get("maxmemory_policy")) != "noeviction":
             yield kinds.REDIS_EVICTS.problem(policy=policy)
@@ -84,7 +86,11 @@ def examine_redis(frontier: Frontier, settings: Settings) -> Iterator[Fact | Pro
 def _python() -> Iterator[Fact | Problem]:
     version = ".".join(map(str, sys.version_info[:3]))
     is_old = sys.version_info[:2] < LEAST_PYTHON
-    yield kinds.PYTHON_OLD.problem(version=version) if is_old else Fact("python", f"{version} at {sys.executable}")
+    yield (
+        kinds.PYTHON_OLD.problem(version=version)
+        if is_old
+        else Fact("python", gettext("{version} at {path}", version=version, path=sys.executable))
+    )
     if os.name == "posix" and os.geteuid() == 0:
         yield kinds.RUNS_AS_ROOT.problem()
 
@@ -105,7 +111,7 @@ def _directory(directory: Path, least_bytes: int = LEAST_DISK_BYTES) -> Fact | P
     if shutil.disk_usage(there).free < least_bytes:
         return kinds.DISK_FULL.problem(path=there)
     if there.is_dir() and os.access(there, os.W_OK | os.X_OK):
-        return Fact("state", f"{directory} is writable")
+        return Fact("state", gettext("{path} is writable", path=directory))
     return kinds.STATE_DIRECTORY.problem(path=directory, parent=there)
 
 
@@ -114,7 +120,9 @@ def open_files() -> Fact | Problem:
     limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     is_few = limit != resource.RLIM_INFINITY and limit < FILES_NEEDED
     return (
-        kinds.FEW_FILES.problem(limit=limit, needed=FILES_NEEDED) if is_few else Fact("files", f"{limit} may be open")
+        kinds.FEW_FILES.problem(limit=limit, needed=FILES_NEEDED)
+        if is_few
+        else Fact("files", gettext("{count} may be open", count=limit))
     )
 
 
@@ -131,7 +139,8 @@ def _sites(settings: Settings) -> Iterator[Fact | Problem]:
         for line in str(error).splitlines():
             yield kinds.SITE_FILE.problem(reason=line)
         return
-    yield Fact("sites", f"{', '.join(site.name for site in sites)} in {settings.sites_dir}")
+    names = ", ".join(site.name for site in sites)
+    yield Fact("sites", gettext("{sites} in {path}", sites=names, path=settings.sites_dir))
     yield _contact(sites, settings.contact)
     if archived := [site.name for site in sites if site.archive]:
         if find_spec("warcio") is None:
@@ -163,17 +172,17 @@ def _contact(sites: list[Site], contact: str | None) -> Fact | Problem:
         return Fact("contact", contact)
     if public := [site.name for site in sites if is_public(site)]:
         return kinds.NO_CONTACT.problem(sites=", ".join(public))
-    return Fact("contact", "not set, and no site is public; public ones need CRAWL_CONTACT")
+    return Fact("contact", gettext("not set, and no site is public; public ones need CRAWL_CONTACT"))
 
 
 def _database(settings: Settings) -> Fact | Problem:
     url = settings.database_url
     file = Path(url.removeprefix("sqlite:///"))
     if url.startswith("sqlite:///") and not file.exists():
-        return Fact("database", f"{file} is not there yet; the first crawl makes it")
+        return Fact("database", gettext("{path} is not there yet; the first crawl makes it", path=file))
     # Without creating tables: a check changes nothing.
     try:
         with explained(url), Store(url).open(create=False) as store, store.database.writing():
-            return Fact("database", f"{url} is open for writing")
+            return Fact("database", gettext("{url} is open for writing", url=url))
     except BackendError as error:
         return kinds.DATABASE_DOWN.problem(reason=error)

@@ -6,6 +6,7 @@ from crawl_tasks.errors import ConfigError, StoreError
 from crawl_tasks.frontier.admin.admin import Admin
 from crawl_tasks.frontier.cells import Cells
 from crawl_tasks.frontier.inspect.request_counts import RequestCounts
+from crawl_tasks.monitor.output_language import gettext
 from crawl_tasks.monitor.problems.site_kinds import LEDGER_UNBALANCED
 from crawl_tasks.monitor.site_snapshot import by_state
 from crawl_tasks.settings import Settings
@@ -38,8 +39,9 @@ def ledger_line(counts: RequestCounts) -> str:
     """Return the balance of a site as one line."""
     if not counts.is_balanced:
         return LEDGER_UNBALANCED.problem(counts.site, reason=counts.imbalance()).advice(counts.site)
-    states = " + ".join(f"{state} {count}" for state, count in by_state(counts).items())
-    return f"{counts.site}: admitted {counts.admitted} = {states}: balances"
+    states = " + ".join(f"{gettext(state)} {count}" for state, count in by_state(counts).items())
+    return gettext("{site}: admitted {count} = {states}: balances",
+                   site=counts.site, count=counts.admitted, states=states)  # fmt: skip
 
 
 def ledger_row(counts: RequestCounts) -> dict[str, str | int | bool]:

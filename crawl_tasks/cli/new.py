@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from textwrap import wrap
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
@@ -40,6 +41,8 @@ from crawl_tasks.sites.presets import engine_names
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
 _RESOLVED_WITHIN_S = 10.0
+WIDTH = 110
+"""Characters of a line of the summary."""
 MOST_HOSTS = 8
 """Hosts of a list that are looked at together."""
 
@@ -53,20 +56,11 @@ MOST_HOSTS = 8
     )
 )
 @click.argument("address", required=False)
-@click.option(
-    "--from",
-    "source",
-    type=click.Path(exists=True, dir_okay=False),
-    metavar="FILE",
-    help="Look at every address of a file, one a line, several hosts at a time.",
-)
+@click.option("--from", "source", type=click.Path(exists=True, dir_okay=False), metavar="FILE",
+              help="Look at every address of a file, one a line, several hosts at a time.")  # fmt: skip
 @click.option("--name", metavar="NAME", help="Name of the site; by default a part of the host's name.")
-@click.option(
-    "-o",
-    "--output",
-    metavar="FILE",
-    help="File to write, - for the terminal; by default NAME.yaml among the site files.",
-)
+@click.option("-o", "--output", metavar="FILE",
+              help="File to write, - for the terminal; by default NAME.yaml among the site files.")  # fmt: skip
 @click.option("--force", is_flag=True, help="Replace the file where there is one.")
 @click.option("--engine", metavar="NAME", help="Preset to use, without looking for signs of the program.")
 @click.pass_context
@@ -101,7 +95,8 @@ def command(
         click.echo(text, nl=False)
     # On standard error, so that `-o -` writes nothing but the site file to standard output.
     held = "; ".join(check.name for check in result.checks if check.holds)
-    for line in (*summary(result.found, result.asked), *[f"holds     {held}"][: bool(held)]):
+    held_lines = wrap(f"holds     {held}" if held else "", WIDTH, subsequent_indent=" " * 10, break_long_words=False)
+    for line in (*summary(result.found, result.asked), *held_lines):
         click.echo(printable(line, 600), err=True)
     for line in result.refuted:
         click.echo(printable(f"refuted   {line}", 300), err=True)

@@ -22,6 +22,7 @@ from crawl_tasks.local.signals import Terminated
 from crawl_tasks.model import Reach
 from crawl_tasks.model.own_counters import take_counted
 from crawl_tasks.monitor.cell_snapshots import snapshot_cells
+from crawl_tasks.monitor.output_language import gettext, use_language
 from crawl_tasks.monitor.progress import Progress
 from crawl_tasks.monitor.web.static_report import crawl_report, require_place, write_report
 from crawl_tasks.settings import load_settings
@@ -63,31 +64,14 @@ PROCESSES = click.IntRange(0, 64)
 @click.option(
     "--detail", "details", metavar="N", type=PROCESSES, default=1, show_default=True, help="For posts and comments."
 )
-@click.option(
-    "--threads",
-    metavar="N",
-    type=click.IntRange(1, 256),
-    default=8,
-    show_default=True,
-    help="Pages in hand per process.",
-)
+@click.option("--threads", metavar="N", type=click.IntRange(1, 256), default=8, show_default=True,
+              help="Pages in hand per process.")  # fmt: skip
 @click.option("--flower/--no-flower", default=False, help="Show workers and tasks in a browser.")
 @click.pass_context
 def command(
-    ctx: click.Context,
-    sites: tuple[str, ...],
-    *,
-    until_idle: bool,
-    boards: str | None,
-    pages: int | None,
-    since: int | None,
-    out: str | None,
-    report: Path | None,
-    lists: int,
-    details: int,
-    threads: int,
-    flower: bool,
-) -> None:
+    ctx: click.Context, sites: tuple[str, ...], *, until_idle: bool, boards: str | None, pages: int | None, since: int |
+    None, out: str | None, report: Path | None, lists: int, details: int, threads: int, flower: bool,
+) -> None:  # fmt: skip
     """Crawl SITES, or all of the sites directory: Redis if none is configured, workers, beat, and the progress.
 
     Stored items and open requests stay, and the next run goes on from there. With --boards, --pages or --since the
@@ -102,6 +86,7 @@ def command(
             require_place(Path(file), option)
     form = format_of(out or "-")
     settings = load_settings()
+    use_language(settings.language)
     chosen = checked_sites(settings, sites)
     plan = Plan(
         (),
@@ -125,7 +110,7 @@ def command(
     if out is not None:
         with Store(here.settings.database_url) as store:
             rows = export(store, out, RowSelection(sites=names), form, after=before)
-        click.echo(f"{rows} rows in {out}")
+        click.echo(gettext("{count} rows in {path}", count=rows, path=out))
     ctx.exit(code)
 
 
@@ -164,11 +149,11 @@ def crawl(
     tell_end(here.cells, plan.sites, finish)
     end = snapshot_cells(here.cells, here.cells.find(site.name for site in plan.sites))
     stats = crawl_stats(start, end, stored.now(), finish)
-    click.echo("crawl stats")
+    click.echo(gettext("crawl stats"))
     click.echo(stats_text(stats))
     for site in end.sites:
         click.echo(ledger_line(site.counts))
     if report is not None:
-        write_report(report, crawl_report("crawl report", start.snapshot, end, progress.history, stats))
-        click.echo(f"report in {report}")
+        write_report(report, crawl_report(gettext("crawl report"), start.snapshot, end, progress.history, stats))
+        click.echo(gettext("report in {path}", path=report))
     return code or (Exit.OK if is_clean(end) else Exit.FAILURES)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 
 import click
+from rich.cells import cell_len
 
 from crawl_tasks.cli.backend import chosen_sites, open_cells
 from crawl_tasks.cli.operator import operator, store_decisions, why_option
@@ -23,6 +24,7 @@ from crawl_tasks.model import Stage, State
 from crawl_tasks.monitor.cell_snapshots import join
 from crawl_tasks.monitor.freshness import SHARE, expected_delay_s
 from crawl_tasks.monitor.humanize import duration
+from crawl_tasks.monitor.output_language import gettext, use_language
 from crawl_tasks.monitor.problems.registry import CurrentProblems
 from crawl_tasks.monitor.report import board_row
 from crawl_tasks.monitor.snapshot import take_snapshot
@@ -88,7 +90,9 @@ def list_(places: tuple[str, ...], most: int, as_json: bool) -> None:
     Where posts were stored since the site is watched, also how long after posting: the median and the 95th percentile.
     By the priced schedule also the new replies that a board is expected to have, and within how long they are found.
     """
-    cells = open_cells()
+    settings = load_settings()
+    use_language(settings.language)
+    cells = open_cells(settings)
     wanted = {site: set(boards) for site, boards in _wanted(cells, places).items()}
     chosen = chosen_sites(cells, tuple(wanted))
     rows = (row for row in _boards_of(chosen) if not wanted or row[1].board in wanted[row[0]])
@@ -100,7 +104,7 @@ def list_(places: tuple[str, ...], most: int, as_json: bool) -> None:
             click.echo(board_line(site, board, now_ms))
     # One board beyond the limit tells that there are more, without reading all of them.
     if not as_json and next(rows, None):
-        click.echo(f"more boards are not shown; --most {most} is the limit")
+        click.echo(gettext("more boards are not shown; --most {count} is the limit", count=most))
     for site in () if as_json else chosen:
         _show_expected(chosen[site], site)
 
@@ -112,9 +116,8 @@ def _show_expected(frontier: Frontier, site: str) -> None:
     rates = [(board.expected_h, board.gap_s) for board in Inspector(frontier).boards(site)]
     median, most = (expected_delay_s(rates, share) for share in (0.5, SHARE))
     if median is not None:
-        click.echo(
-            f"{site}: half of the new replies are expected within {duration(median)}, 95 % within {duration(most)}"
-        )
+        text = "{site}: half of the new replies are expected within {median}, 95 % within {most}"
+        click.echo(gettext(text, site=site, median=duration(median), most=duration(most)))
     click.echo(f"{site}: {expected}")
 
 
@@ -128,28 +131,46 @@ def _boards_of(sites: Mapping[str, Frontier]) -> Iterator[tuple[str, BoardState,
 
 def board_line(site: str, board: BoardState, now_ms: int) -> str:
     """Return the schedule of a board as one line."""
-    last = f"last {span(now_ms - board.scanned_at_ms)} ago" if board.scanned_at_ms else "never scanned"
-    every = f"every {span(board.interval_ms)} ({_origin(board)})"
-    ages = board.ages
-    stored = f", stored after {duration(ages.quantile(0.5))} / {duration(ages.quantile(0.95))}" if ages.count else ""
-    rate = f", {board.rate_h:.3g} new an hour" if board.rate_h >= LEAST_SHOWN else ""
-    return f"{printable(f'{site}/{board.board}', 80):<24} {every:<36} {_next(board, now_ms):<18} {last}{rate}{stored}"
+    last = gettext("never scanned")
+    if board.scanned_at_ms:
+        last = gettext("last {duration} ago", duration=span(now_ms - board.scanned_at_ms))
+    every = gettext("every {duration} ({origin})", duration=span(board.interval_ms), origin=_origin(board))
+    name = printable(f"{site}/{board.board}", 80)
+    places = (_wide(name, 24), _wide(every, 36), _wide(_next(board, now_ms), 18), last)
+    return f"{' '.join(places)}{_rate(board)}{_freshness(board)}"
+
+
+def _wide(text: str, cells: int) -> str:
+    """Return a text that fills so many cells of a terminal at least, of which a Chinese character has two."""
+    return text + " " * (cells - cell_len(text))
+
+
+def _rate(board: BoardState) -> str:
+    return gettext(", {count:.3g} new an hour", count=board.rate_h) if board.rate_h >= LEAST_SHOWN else ""
+
+
+def _freshness(board: BoardState) -> str:
+    if not board.ages.count:
+        return ""
+    median, most = (duration(board.ages.quantile(share)) for share in (0.5, 0.95))
+    return gettext(", stored after {median} / {most}", median=median, most=most)
 
 
 def _origin(board: BoardState) -> str:
     if board.fixed_ms:
-        return "set by hand"
+        return gettext("set by hand")
     if board.least_ms == board.most_ms:
-        return "fixed"
-    return f"{span(board.least_ms)} to {span(board.most_ms)}"
+        return gettext("fixed")
+    return gettext("{least} to {most}", least=span(board.least_ms), most=span(board.most_ms))
 
 
 def _next(board: BoardState, now_ms: int) -> str:
     if board.is_held:
-        return "held"
+        return gettext("held")
     if board.open_pages:
-        return "being scanned"
-    return f"next in {span(board.due_at_ms - now_ms)}" if board.due_at_ms > now_ms else "due"
+        return gettext("being scanned")
+    wait_ms = board.due_at_ms - now_ms
+    return gettext("next in {duration}", duration=span(wait_ms)) if wait_ms > 0 else gettext("due")
 
 
 def span(ms: float) -> str:

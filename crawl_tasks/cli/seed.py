@@ -55,20 +55,10 @@ AT_ONCE = 500
 )
 @click.pass_context
 def command(
-    ctx: click.Context,
-    site: str,
-    addresses: TextIO | None,
-    *,
-    boards: tuple[str, ...],
-    posts: tuple[str, ...],
-    urls: tuple[str, ...],
-    read_by: str | None,
-    again: bool,
-    whole: bool,
-    pages: int | None,
-    since: int | None,
-    priority: int | None,
-) -> None:
+    ctx: click.Context, site: str, addresses: TextIO | None, *, boards: tuple[str, ...], posts: tuple[str, ...], urls:
+    tuple[str, ...], read_by: str | None, again: bool, whole: bool, pages: int | None, since: int | None, priority: int
+    | None,
+) -> None:  # fmt: skip
     """Ask for pages of SITE. ADDRESSES is a file with one address a line, # begins a comment, - is standard input.
 
     A post or comment page is fetched the first time it is named here, though a scan may have fetched it before. After

@@ -15,6 +15,7 @@ from crawl_tasks.cli.backend import chosen_sites, name_standing, open_cells
 from crawl_tasks.cli.terminal import echo_json, examples
 from crawl_tasks.frontier.cells import Cells
 from crawl_tasks.monitor.cell_snapshots import snapshot_cells
+from crawl_tasks.monitor.output_language import gettext, use_language
 from crawl_tasks.monitor.progress import Progress, plain_text
 from crawl_tasks.monitor.report import snapshot_row
 from crawl_tasks.monitor.snapshot import Snapshot
@@ -39,15 +40,8 @@ from crawl_tasks.settings import Settings, load_settings
 @click.option("--most", metavar="N", type=click.IntRange(1, 10_000), default=30, show_default=True,
               help="With --sort: sites to show.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print JSON; with --watch one line a look.")
-@click.option(
-    "--every",
-    "every_s",
-    metavar="SECONDS",
-    type=click.FloatRange(0.2, 3600),
-    default=1.0,
-    show_default=True,
-    help="Time between two looks.",
-)
+@click.option("--every", "every_s", metavar="SECONDS", type=click.FloatRange(0.2, 3600), default=1.0, show_default=True,
+              help="Time between two looks.")  # fmt: skip
 def command(sites: tuple[str, ...], *, watch: bool, sort: str | None, most: int, as_json: bool, every_s: float) -> None:
     """Show the requests of SITES, or of all, open, done and failed, their boards, the queues and the outbox.
 
@@ -56,6 +50,7 @@ def command(sites: tuple[str, ...], *, watch: bool, sort: str | None, most: int,
     if sort and as_json:
         raise click.UsageError("--sort is for people; sort --json with jq")
     settings = load_settings()
+    use_language(settings.language)
     cells = open_cells(settings)
     # Only for its error: a misspelt site ends the command with the names of the published ones.
     chosen_sites(cells, sites)
@@ -63,7 +58,7 @@ def command(sites: tuple[str, ...], *, watch: bool, sort: str | None, most: int,
     if sort:
         _show_table(snapshots, sort, most, is_followed=watch)
     elif watch and not as_json:
-        with Progress("status", is_onlooker=True) as progress:
+        with Progress(gettext("status"), is_onlooker=True) as progress:
             for snapshot in snapshots:
                 progress.show(snapshot)
     else:

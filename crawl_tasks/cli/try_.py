@@ -54,16 +54,9 @@ from crawl_tasks.sites.item_steps import read_steps
 @click.option("--revive", is_flag=True, help="With --kept: if all is read, publish NAME and fetch what was parked.")
 @click.pass_context
 def command(
-    ctx: click.Context,
-    what: str,
-    *,
-    url: str | None,
-    save: bool,
-    body: bool,
-    kept: bool,
-    stage: str | None,
-    revive: bool,
-) -> None:
+    ctx: click.Context, what: str, *, url: str | None, save: bool, body: bool, kept: bool, stage: str | None, revive:
+    bool,
+) -> None:  # fmt: skip
     """Read pages of site NAME by its file and show each field and those that are missing, or read one URL as JSON.
 
     Pages of three boards and four threads are held against each other, of eight threads where no preset reads them:

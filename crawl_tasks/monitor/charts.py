@@ -3,59 +3,73 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from html import escape
+from itertools import pairwise
+from statistics import median
+
+from crawl_tasks.monitor.output_language import gettext
 
 SPARK = (96, 24)
 PLOT = (400, 130)
+GAP = 2.5
+"""The time between two values, in usual ones, from which on the line is broken: nobody looked meanwhile."""
 _LEFT, _BOTTOM, _TOP = 44, 18, 8
 
+Point = tuple[float, float]
 
-def spark(values: Sequence[float], name: str) -> str:
+
+def spark(values: Sequence[float], moments: Sequence[int], name: str) -> str:
     """Return a sparkline: values as a small line above a filled area, from 0 to the greatest value."""
     width, height = SPARK
     # Never 0, which would divide by zero where all values are 0.
-    points = _points(values, width, height - 2, max([*values, 1e-9]))
-    if not points:
-        return (
-            f'<svg class="spark" viewBox="0 0 {width} {height}" role="img" aria-label="{escape(name)}: none yet"></svg>'
-        )
-    line = " ".join(f"{x:.1f},{y + 1:.1f}" for x, y in points)
-    area = f"{points[0][0]:.1f},{height} {line} {points[-1][0]:.1f},{height}"
-    label = f"{escape(name)}: last {values[-1]:.0f}, at most {max(values):.0f}"
+    lines = _lines(values, moments, (width, height - 2), max([*values, 1e-9]))
+    label = gettext("{name}: none yet", name=name)
+    if values:
+        text = "{name}: last {last:.0f}, at most {most:.0f}"
+        label = gettext(text, name=name, last=values[-1], most=max(values))
+    drawn = [
+        f'<polygon class="area" points="{line[0][0]:.1f},{height} {_path(line, 0, 1)} {line[-1][0]:.1f},{height}"/>'
+        f'<polyline class="line" points="{_path(line, 0, 1)}"/>'
+        for line in lines
+    ]
     return (
-        f'<svg class="spark" viewBox="0 0 {width} {height}" role="img" aria-label="{label}">'
-        f'<polygon class="area" points="{area}"/><polyline class="line" points="{line}"/></svg>'
+        f'<svg class="spark" viewBox="0 0 {width} {height}" role="img" aria-label="{escape(label)}">'
+        f"{''.join(drawn)}</svg>"
     )
 
 
 def plot(
     series: Sequence[tuple[str, Sequence[float]]],
+    moments: Sequence[int],
     title: str,
     times: tuple[str, str],
     unit: str = "",
-    moments: Sequence[str] = (),
 ) -> str:
     """Return a line chart of up to four series over the same time, with scale, time span and legend.
 
     Args:
-        series: names and values, oldest first, equally spaced.
+        series: names and values, oldest first.
+        moments: the time of each value in ms, which the pointer shows with the values.
         title: the caption.
         times: the labels of the first and the last value.
         unit: the suffix of the numbers on the scale.
-        moments: the time of each value, which the pointer shows with the values. Empty: the pointer shows nothing.
     """
     width, height = PLOT
+    title = gettext(title)
     top = max([value for _, values in series for value in values] or [0.0])
     scale = nice(top)
+    room = (width - _LEFT - 2, height - _BOTTOM - _TOP)
     lines = [
-        f'<polyline class="line c{number}" points="{_polyline(values, scale)}"/>'
+        f'<polyline class="line c{number}" points="{_path(line, _LEFT, _TOP)}"/>'
         for number, (_, values) in enumerate(series)
-        if values
+        for line in _lines(values, moments, room, scale)
     ]
     legend = "".join(f'<span class="key c{number}">{escape(name)}</span>' for number, (name, _) in enumerate(series))
     grid = "".join(_grid_line(share, scale, unit) for share in (0.0, 0.5, 1.0))
     ends = ", ".join(f"{name} {number(values[-1])}" for name, values in series if values)
-    label = escape(f"{title} {ends} at the end" if ends else f"{title} none yet")
+    text = "{title} {values} at the end" if ends else "{title} none yet"
+    label = escape(gettext(text, title=title, values=ends))
     first, last = map(escape, times)
     axis = (
         f'<text x="{_LEFT}" y="{height - 4}">{first}</text>'
@@ -68,20 +82,20 @@ def plot(
     )
 
 
-def _under_pointer(series: Sequence[tuple[str, Sequence[float]]], moments: Sequence[str], unit: str) -> str:
+def _under_pointer(series: Sequence[tuple[str, Sequence[float]]], moments: Sequence[int], unit: str) -> str:
     """Return a strip for each moment, which tells its values: a browser shows a title without any script."""
     count = max((len(values) for _, values in series), default=0)
-    moments = moments[:count]
-    step = (PLOT[0] - _LEFT - 2) / max(1, len(moments) - 1)
+    places, wide = _places(moments[:count], PLOT[0] - _LEFT - 2)
     strips = []
-    for position, moment in enumerate(moments):
+    for position, (moment, place) in enumerate(zip(moments, places, strict=False)):
         told = ", ".join(
             f"{name} {number(values[position])}{unit}" for name, values in series if position < len(values)
         )
-        x = max(_LEFT, _LEFT + (position - 0.5) * step)
+        x = max(_LEFT, _LEFT + place - wide / 2)
+        at = datetime.fromtimestamp(moment / 1000, UTC)
         strips.append(
-            f'<rect class="at" x="{x:.1f}" y="{_TOP}" width="{step:.1f}" height="{PLOT[1] - _BOTTOM - _TOP}">'
-            f"<title>{escape(f'{moment} {told}')}</title></rect>"
+            f'<rect class="at" x="{x:.1f}" y="{_TOP}" width="{wide:.1f}" height="{PLOT[1] - _BOTTOM - _TOP}">'
+            f"<title>{escape(f'{at:%H:%M} {told}')}</title></rect>"
         )
     return "".join(strips)
 
@@ -96,8 +110,9 @@ def bars(rows: Sequence[tuple[str, float]], title: str, unit: str = "") -> str:
         f'<td class="number">{number(value)}{unit}</td></tr>'
         for name, value in rows
     )
-    empty = '<tr><td class="quiet">none</td></tr>'
-    return f'<figure><figcaption>{escape(title)}</figcaption><table class="bars">{body or empty}</table></figure>'
+    empty = f'<tr><td class="quiet">{gettext("none")}</td></tr>'
+    caption = escape(gettext(title))
+    return f'<figure><figcaption>{caption}</figcaption><table class="bars">{body or empty}</table></figure>'
 
 
 def nice(top: float) -> float:
@@ -118,18 +133,30 @@ def number(value: float) -> str:
     return f"{value:.0f}" if value >= 10 or value == int(value) else f"{value:.1f}"
 
 
-def _polyline(values: Sequence[float], scale: float) -> str:
-    width, height = PLOT
-    points = _points(values, width - _LEFT - 2, height - _BOTTOM - _TOP, scale)
-    return " ".join(f"{x + _LEFT:.1f},{y + _TOP:.1f}" for x, y in points)
+def _places(moments: Sequence[int], width: float) -> tuple[list[float], float]:
+    """Return the places of moments by their time, and the usual distance of two."""
+    usual_ms = median(after - before for before, after in pairwise(moments)) if len(moments) > 1 else 1
+    scale = width / max(1, moments[-1] - moments[0]) if moments else 0.0
+    return [(moment - moments[0]) * scale for moment in moments], usual_ms * scale
 
 
-def _points(values: Sequence[float], width: float, height: float, top: float) -> list[tuple[float, float]]:
-    # One value is a point, and SVG draws no line for a single point.
-    if len(values) == 1:
-        values = [values[0], values[0]]
-    step = width / max(1, len(values) - 1)
-    return [(position * step, height * (1 - value / top)) for position, value in enumerate(values)]
+def _lines(values: Sequence[float], moments: Sequence[int], room: tuple[int, int], top: float) -> list[list[Point]]:
+    """Return the lines through values: several where there are gaps between their moments."""
+    width, height = room
+    places, usual = _places(moments[: len(values)], width)
+    lines: list[list[Point]] = []
+    before = -1e9
+    for place, value in zip(places, values, strict=True):
+        if place - before > GAP * usual:
+            lines.append([])
+        lines[-1].append((place, height * (1 - value / top)))
+        before = place
+    # Of a single point SVG draws nothing, of the same point twice a dot.
+    return [line if len(line) > 1 else line * 2 for line in lines]
+
+
+def _path(line: Sequence[Point], left: float, top: float) -> str:
+    return " ".join(f"{x + left:.1f},{y + top:.1f}" for x, y in line)
 
 
 def _grid_line(share: float, scale: float, unit: str) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from crawl_tasks.monitor.humanize import duration
+from crawl_tasks.monitor.output_language import gettext
 
 SHARE: Final = 0.95
 """The share of the items that a goal is for."""
@@ -54,12 +55,13 @@ class Freshness:
         return self.news_missed / (self.news_missed + self.news_found)
 
     def __str__(self) -> str:
-        said = f"{self.in_time:.0%} of new replies are expected within {duration(self.goal_s)}"
+        goal = duration(self.goal_s)
+        said = gettext("{share:.0%} of new replies are expected within {goal}", share=self.in_time, goal=goal)
         if self.is_quiet:
-            said = f"less than one new reply a day is expected; the goal is {duration(self.goal_s)}"
+            said = gettext("less than one new reply a day is expected; the goal is {goal}", goal=goal)
         if not self.is_met:
-            said += f", 95 % need about {self.requests_needed_s:.2g} list requests a second"
-        return f"{said}; the budget is {self.requests_s:.2g}"
+            said += gettext(", 95 % need about {count:.2g} list requests a second", count=self.requests_needed_s)
+        return said + gettext("; the budget is {count:.2g}", count=self.requests_s)
 
 
 def read_freshness(fields: Mapping[str, str], stats: Mapping[str, int]) -> Freshness | None:

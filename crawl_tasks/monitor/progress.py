@@ -6,7 +6,7 @@ import sys
 import time
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Self
 
@@ -18,8 +18,9 @@ from rich.table import Table
 
 from crawl_tasks.model import Stage
 from crawl_tasks.monitor.history import History
+from crawl_tasks.monitor.output_language import gettext
 from crawl_tasks.monitor.problems.registry import CurrentProblems
-from crawl_tasks.monitor.site_snapshot import SiteSnapshot
+from crawl_tasks.monitor.site_snapshot import SiteSnapshot, by_state
 from crawl_tasks.monitor.snapshot import Snapshot
 
 RATE_WINDOW_S = 30.0
@@ -28,6 +29,8 @@ TABLE_WIDTH = 80
 """Narrower terminals get the line of totals alone."""
 HEAD_LINES = 6
 """Title, heads, rule and margins of the table, and the line of the cursor."""
+COUNTED = ("stage", "done", "ready", "queued", "leased", "delayed", "parked", "dead")
+"""The columns of the table behind that of the site."""
 LINES_OF_SITE = 5
 """Three stages, all, and the line below them."""
 
@@ -127,17 +130,17 @@ def fitting_table(title: str, snapshot: Snapshot, room: int) -> Table:
         return site_table(title, sites)
     most = max(1, room - HEAD_LINES)
     fullest = sorted(sites, key=lambda site: (-site.counts.open, site.name))[:most]
-    more = f", {len(sites) - most} sites more: crawl-tasks status --sort pages" if len(sites) > most else ""
-    return site_table(title + more, fullest, has_stages=False)
+    more = gettext(", {count} sites more: crawl-tasks status --sort pages", count=len(sites) - most)
+    return site_table(title + more if len(sites) > most else title, fullest, has_stages=False)
 
 
 def site_table(title: str, sites: Sequence[SiteSnapshot], *, has_stages: bool = True) -> Table:
     """Return a table of done and open requests, by site, stage and state."""
     table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, collapse_padding=True, pad_edge=False)
     # The column that gives way on a narrow terminal: a folded name can be read, a folded number cannot.
-    table.add_column("site", overflow="fold")
-    for name in ("stage", "done", "ready", "queued", "leased", "delayed", "parked", "dead"):
-        table.add_column(name, justify="left" if name == "stage" else "right", no_wrap=True)
+    table.add_column(gettext("site"), overflow="fold")
+    for name in COUNTED:
+        table.add_column(gettext(name), justify="left" if name == "stage" else "right", no_wrap=True)
     for site in sites:
         _add_site(table, site, has_stages=has_stages)
     return table
@@ -148,9 +151,9 @@ def _add_site(table: Table, site: SiteSnapshot, *, has_stages: bool) -> None:
     for stage in Stage if has_stages else ():
         count = counts.stages[stage]
         table.add_row("", stage.value, str(count.done), str(count.ready), str(count.released), "", "", "", "")
-    name = f"{site.name} (paused)" if site.is_paused else site.name
+    name = site.name + (gettext(" (paused)") if site.is_paused else "")
     by_state = (counts.done, counts.ready, counts.released, counts.leased, counts.delayed, counts.parked, counts.dead)
-    table.add_row(escape(name), "all", *map(str, by_state), style="bold", end_section=has_stages)
+    table.add_row(escape(name), gettext("all"), *map(str, by_state), style="bold", end_section=has_stages)
 
 
 def line_of(snapshot: Snapshot, pace: Pace, elapsed_s: float, stored: Stored | None) -> str:
@@ -158,13 +161,14 @@ def line_of(snapshot: Snapshot, pace: Pace, elapsed_s: float, stored: Stored | N
     rate, eta_s, held = pace.per_minute, pace.eta_s(snapshot.moving), snapshot.open - snapshot.moving
     parts = [
         clock(elapsed_s),
-        f"{snapshot.done} pages" + (f" ({rate:.0f}/min)" if rate is not None else ""),
-        *([f"{stored.posts} posts, {stored.comments} comments stored"] if stored else []),
-        f"{snapshot.open} open" + (f" ({held} held back)" if held else ""),
-        f"{snapshot.outbox} to store",
-        f"{snapshot.failed} failed attempts",
-        *([f"{snapshot.given_up} given up"] if snapshot.given_up else []),
-        *([f"about {clock(eta_s)} left"] if eta_s else []),
+        gettext("{count} pages", count=snapshot.done)
+        + (gettext(" ({count:.0f}/min)", count=rate) if rate is not None else ""),
+        *([gettext("{posts} posts, {comments} comments stored", **asdict(stored))] if stored else []),
+        gettext("{count} open", count=snapshot.open) + (gettext(" ({count} held back)", count=held) if held else ""),
+        gettext("{count} to store", count=snapshot.outbox),
+        gettext("{count} failed attempts", count=snapshot.failed),
+        *([gettext("{count} given up", count=snapshot.given_up)] if snapshot.given_up else []),
+        *([gettext("about {time} left", time=clock(eta_s))] if eta_s else []),
     ]
     return "  ".join(parts)
 
@@ -185,32 +189,33 @@ def plain_text(snapshot: Snapshot) -> str:
     current = CurrentProblems(snapshot)
     blocks = [_site_text(site, current) for site in snapshot.sites]
     queues = ", ".join(f"{name} {count}" for name, count in snapshot.queues.items())
-    last = f"queues: {queues}; to store: {snapshot.outbox} pages"
+    last = gettext("queues: {queues}; to store: {count} pages", queues=queues, count=snapshot.outbox)
     return "\n".join([*blocks, last, *(problem.advice() for problem in current.installation)])
 
 
 def _site_text(site: SiteSnapshot, current: CurrentProblems) -> str:
     counts, boards = site.counts, site.boards
-    mark = " (paused)" if site.is_paused else " (draining)" if site.is_draining else ""
+    mark = gettext(" (paused)") if site.is_paused else gettext(" (draining)") if site.is_draining else ""
     stages = [
-        f"  {stage.value:<8} done {count.done}, ready {count.ready}, queued {count.released}"
+        gettext("  {stage:<8} done {done}, ready {ready}, queued {released}", stage=stage.value, **asdict(count))
         + _breaker_text(site, stage)
         for stage, count in counts.stages.items()
     ]
-    failed = ", ".join(f"{reason} {count}" for reason, count in site.failed.items()) or "none"
+    failed = ", ".join(f"{reason} {count}" for reason, count in site.failed.items()) or gettext("none")
+    states = {"open": counts.open, "gone": site.gone, **by_state(counts)}
     return "\n".join(
         [
-            f"{site.name}{mark}: {counts.open} open, {counts.done} done"
-            f" ({site.gone} gone), {counts.parked} parked, {counts.dead} dead"
-            + (f"; {site.cut} walks ended at max_pages" if site.cut else ""),
+            gettext("{site}: {open} open, {done} done ({gone} gone), {parked} parked, {dead} dead",
+                    site=site.name + mark, **states)
+            + (gettext("; {count} walks ended at max_pages", count=site.cut) if site.cut else ""),
             *stages,
-            f"  leased {counts.leased}, delayed {counts.delayed}; failed attempts: {failed}",
-            f"  boards   {boards.total}: {boards.scanning} being scanned, {boards.overdue} overdue, {boards.late} late,"
-            f" {boards.unscanned} never scanned",
-            *([f"  fresh    {site.expected}"] if site.expected else []),
-            *(f"  next     {problem.advice(site.name)}" for problem in current.of(site)),
+            gettext("  leased {leased}, delayed {delayed}; failed attempts: {failed}", failed=failed, **states),
+            gettext("  boards   {total}: {scanning} being scanned, {overdue} overdue, {late} late,"
+                    " {unscanned} never scanned", **asdict(boards)),
+            *([gettext("  fresh    {text}", text=site.expected)] if site.expected else []),
+            *(gettext("  next     {text}", text=problem.advice(site.name)) for problem in current.of(site)),
         ]
-    )
+    )  # fmt: skip
 
 
 def _breaker_text(site: SiteSnapshot, stage: Stage) -> str:
@@ -218,7 +223,8 @@ def _breaker_text(site: SiteSnapshot, stage: Stage) -> str:
     if breaker is None:
         return ""
     since = datetime.fromtimestamp(breaker.since_ms / 1000, UTC)
-    return f"; circuit breaker open since {since:%Y-%m-%d %H:%M}Z: {breaker.reason}"
+    text = "; circuit breaker open since {since:%Y-%m-%d %H:%M}Z: {reason}"
+    return gettext(text, since=since, reason=breaker.reason)
 
 
 def clock(seconds: float) -> str:

@@ -13,6 +13,7 @@ from crawl_tasks.frontier.histogram import AGES_S, Histogram, read_histogram
 from crawl_tasks.frontier.inspect.request_counts import RequestCounts, ScanCounts
 from crawl_tasks.model import Kind, Stage, State
 from crawl_tasks.monitor.freshness import Freshness, read_freshness
+from crawl_tasks.monitor.output_language import gettext
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,8 @@ class SiteSnapshot:
             return ""
         at_ms, _, who, why = json.loads(text)
         since = datetime.fromtimestamp(int(at_ms) / 1000, UTC).strftime("%Y-%m-%d %H:%M UTC")
-        return f" since {since}" + (f" by {who}" if who else "") + (f": {why}" if why else "")
+        by = gettext(" since {since} by {who}" if who else " since {since}", since=since, who=who)
+        return by + (f": {why}" if why else "")
 
     @property
     def is_withdrawn(self) -> bool:

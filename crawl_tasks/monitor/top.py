@@ -11,6 +11,7 @@ from rich.table import Table
 from crawl_tasks.monitor.charts import number
 from crawl_tasks.monitor.history import ALL, History
 from crawl_tasks.monitor.humanize import counted, duration
+from crawl_tasks.monitor.output_language import gettext
 from crawl_tasks.monitor.problems.kinds import Severity
 from crawl_tasks.monitor.problems.registry import CurrentProblems
 from crawl_tasks.monitor.site_snapshot import SiteSnapshot
@@ -45,8 +46,10 @@ def top_table(snapshot: Snapshot, history: History, most: int, width: int = WIDE
     shown = len(COLUMNS) if width >= WIDE else ON_NARROW if width >= NARROW else 1
     table = Table(title=headline(snapshot, history), title_justify="left", box=SIMPLE_HEAD)
     for name in list(COLUMNS.values())[:shown]:
-        table.add_column(name, justify="left" if name == "site" else "right", no_wrap=name != "site", overflow="fold")
-    table.add_column("next", overflow="fold", min_width=width // 3)
+        table.add_column(
+            gettext(name), justify="left" if name == "site" else "right", no_wrap=name != "site", overflow="fold"
+        )
+    table.add_column(gettext("next"), overflow="fold", min_width=width // 3)
     # By name where the numbers are equal, so that rows do not change places at every look.
     greatest = sorted(snapshot.sites, key=lambda site: (-_size(sort, site, snapshot, history), site.name))
     current = CurrentProblems(snapshot)
@@ -54,7 +57,9 @@ def top_table(snapshot: Snapshot, history: History, most: int, width: int = WIDE
         problem = next(iter(current.of(site)), None)
         cells = _cells(site, snapshot, history)[:shown]
         advice, style = (
-            (problem.advice(site.name), STYLES[problem.severity]) if problem else ("nothing to do", STYLES[None])
+            (problem.advice(site.name), STYLES[problem.severity])
+            if problem
+            else (gettext("nothing to do"), STYLES[None])
         )
         table.add_row(*map(escape, cells), escape(advice), style=style)
     return table
@@ -64,15 +69,22 @@ def headline(snapshot: Snapshot, history: History) -> str:
     """Return the sums over all sites as one line."""
     late, pages = sum(site.boards.late for site in snapshot.sites), _rate(history.rate(ALL, attrgetter("pages")))
     return escape(
-        f"{counted(len(snapshot.sites), 'site')}, {counted(len(snapshot.processes), 'worker')}, beat"
-        f" {'alive' if snapshot.is_beat_alive else 'silent'}: {pages} pages/min,"
-        f" {number(snapshot.open)} open, {late} late, {number(snapshot.outbox)} to store"
+        gettext(
+            "{sites}, {workers}, beat {beat}: {pages} pages/min, {open} open, {late} late, {outbox} to store",
+            sites=counted(len(snapshot.sites), "site"),
+            workers=counted(len(snapshot.processes), "worker"),
+            beat=gettext("alive") if snapshot.is_beat_alive else gettext("silent"),
+            pages=pages,
+            open=number(snapshot.open),
+            late=late,
+            outbox=number(snapshot.outbox),
+        )
     )
 
 
 def _cells(site: SiteSnapshot, snapshot: Snapshot, history: History) -> list[str]:
     return [
-        f"{site.name} (paused)" if site.is_paused else site.name,
+        site.name + (gettext(" (paused)") if site.is_paused else ""),
         _rate(history.rate(site.name, attrgetter("pages"))),
         number(site.counts.open),
         f"{site.boards.late}/{site.boards.total}",

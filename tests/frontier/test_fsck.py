@@ -209,7 +209,7 @@ def test_lists_and_threads_that_disagree_when_nothing_is_open_are_told(client: r
 
         told = list(Check(crawl.frontier, store).disagreements())
         assert [(one.name, one.severity, one.text[:8]) for one in told] == [
-            ("CrawlRevisionsUnread", Severity.INFO, "1 posts "),
+            ("CrawlRevisionsUnread", Severity.INFO, "1 post i"),
             ("CrawlCountsDiffer", Severity.INFO, "1 thread"),
         ]
         crawl.frontier.admit("demo", [Request("demo", Stage.POST, "12", f"{forum.url}/post/12")])
@@ -364,4 +364,4 @@ def test_the_command_names_what_is_broken_until_it_is_mended(
     ]  # fmt: skip
     assert "warning   CrawlScanMiscounted: demo: the open list pages of a board are miscounted (1)" in results[0].stdout
     assert "mended    CrawlScanMiscounted: demo: " in results[1].stdout
-    assert all("warning   CrawlParked: demo: 1 pages are parked (parse)" in result.stdout for result in results)
+    assert all("warning   CrawlParked: demo: 1 page is parked (parse)" in result.stdout for result in results)

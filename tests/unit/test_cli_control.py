@@ -282,7 +282,7 @@ def test_status_and_check_say_why_nothing_is_fetched(command: Command, frontier:
     for said in (status, check):
         assert "all sites stand still: a reason" in said
         assert "the outbox is full: nothing is fetched while 1 pages wait" in said
-        assert "1 pages could not be stored and were rejected" in said
+        assert "1 page could not be stored and was rejected" in said
     assert "workers: " not in check
 
 

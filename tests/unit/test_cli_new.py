@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from crawl_tasks.cli.exits import Exit
+from crawl_tasks.cli.new import WIDTH
 from crawl_tasks.fetch.browser import missing
 from crawl_tasks.model import Stage
 from crawl_tasks.sites.loader import load_site
@@ -294,4 +295,7 @@ def test_a_board_that_is_called_a_board_is_not_taken_for_the_forum(tmp_path: Pat
 
     assert result.exit_code == Exit.OK, result.stderr
     assert "its forum begins at" not in result.stderr
+    held = re.search(r"^holds     .*\n(?: {10}\S.*\n)+", result.stderr, re.MULTILINE)
+    assert held, result.stderr
+    assert max(map(len, held[0].splitlines())) <= WIDTH
     assert re.search(rf"^boards\s+{len(named)}\b", result.stderr, re.MULTILINE), result.stderr

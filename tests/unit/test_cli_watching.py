@@ -61,7 +61,7 @@ def test_the_busiest_site_stands_first_and_what_each_needs_beside_it(course: tup
 
     shown = printed(top_table(end, history, most=10))
 
-    assert [line.split()[0:2] for line in shown.splitlines() if "are parked" in line] == [
+    assert [line.split()[0:2] for line in shown.splitlines() if "is parked" in line] == [
         ["busy", "28"],
         ["quiet", "3"],
     ]
@@ -108,7 +108,7 @@ def test_status_says_of_a_site_all_that_is_to_be_done(course: tuple[Snapshot, Sn
 
     nexts = re.findall(r"^  next     (\S.*?);", text, re.M)
     assert nexts == [
-        "1 pages are parked (parse)", "beat is silent, no new scans begin", "1 pages are given up (status)"
+        "1 page is parked (parse)", "beat is silent, no new scans begin", "1 page is given up (status)"
     ]  # fmt: skip
 
 
@@ -211,7 +211,7 @@ def test_the_report_shows_the_crawl_and_stands_alone(course: tuple[Snapshot, Sna
     assert ">28<" in text
     assert "&lt;x&gt;" in text
     assert "time of fetching" in text
-    assert "busy: 1 pages are parked (parse); mend the cause" in text
+    assert "busy: 1 page is parked (parse); mend the cause" in text
     assert ">now<" not in text
     with pytest.raises(ConfigError, match="cannot be written"):
         write_report(tmp_path, text)

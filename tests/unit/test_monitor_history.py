@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -31,6 +32,9 @@ def now(frontier: Frontier) -> Snapshot:
     frontier.heartbeat("here:1", QUEUES)
     frontier.produce()
     return take_snapshot(frontier)
+
+
+MINUTELY = [0, 60_000, 120_000]
 
 
 def at(snapshot: Snapshot, minute: float, **stats: int) -> Snapshot:
@@ -97,12 +101,16 @@ def test_freshness_is_that_of_the_hour(now: Snapshot) -> None:
     [([], "none yet"), ([3.0], "last 3, at most 3"), ([0.0, 8.0, 2.0], "last 2, at most 8")],
 )
 def test_a_small_chart_says_its_numbers_too(values: list[float], words: str) -> None:
-    assert words in spark(values, "pages <a>")
-    assert "<a>" not in spark(values, "pages <a>")
+    drawn = spark(values, MINUTELY, "pages <a>")
+
+    assert words in drawn
+    assert "<a>" not in drawn
 
 
 def test_a_plot_tells_the_values_of_the_moment_under_the_pointer() -> None:
-    drawn = plot([("a", [1.0, 730.0]), ("<b>", [0.0, 2.0])], "x", ("5 min ago", "now"), " ms", ["10:05", "10:06"])
+    moments = [minute * 60_000 for minute in (605, 606)]
+
+    drawn = plot([("a", [1.0, 730.0]), ("<b>", [0.0, 2.0])], moments, "x", ("5 min ago", "now"), " ms")
 
     assert "<title>10:06 a 730 ms, &lt;b&gt; 2 ms</title>" in drawn
     assert drawn.count("<title>") == 2
@@ -150,11 +158,29 @@ def pass_a_minute(frontier: Frontier, minutes: int = 1) -> None:
 
 
 def test_a_plot_has_a_scale_that_holds_every_value() -> None:
-    drawn = plot([("a", [1.0, 730.0]), ("b", [0.0, 2.0])], "x", ("5 min ago", "now"))
+    drawn = plot([("a", [1.0, 730.0]), ("b", [0.0, 2.0])], MINUTELY, "x", ("5 min ago", "now"))
 
     assert ">1000<" in drawn
     assert drawn.count("<polyline") == 2
     assert "none" in bars([], "x")
+
+
+def test_a_chart_is_drawn_by_time_and_shows_a_gap_where_no_exporter_looked() -> None:
+    moments = [60_000 * minute for minute in (0, 1, 2, 3, 19, 20, 40)]
+
+    drawn = plot([("a", [5.0] * len(moments))], moments, "x", ("40 min ago", "now"))
+    small = spark([5.0] * len(moments), moments, "x")
+
+    # The chart is 354 wide from 44 on: minute 19 of 40 stands in the middle, and a single reading is a dot.
+    lines = [
+        [float(point.split(",")[0]) for point in line.split()] for line in re.findall(r'c0" points="(.*?)"', drawn)
+    ]
+    assert lines == [[44, 52.9, 61.7, 70.5], [212.2, 221.0], [398.0, 398.0]]
+    assert (small.count("<polyline"), small.count("<polygon")) == (3, 3)
+    # No strip reaches into a gap: the pointer tells nothing there.
+    strips = re.findall(r'x="([\d.]+)" y="8" width="([\d.]+)"', drawn)
+    assert {float(width) for _, width in strips} == {8.8}
+    assert float(strips[4][0]) > 212.2 - 5
 
 
 @pytest.mark.parametrize(("top", "scale"), [(0, 1), (1, 1), (3, 5), (7, 10), (730, 1000), (1001, 2000), (2300, 5000)])

@@ -102,7 +102,7 @@ def test_a_site_in_order_has_no_problem(now: Snapshot) -> None:
             {"parked": 4, "admitted": 4, "stats": {"parked:parse": 3, "parked:crash": 1}},
             ["4 pages are parked (parse)"],
         ),
-        ({"dead": 1, "admitted": 1, "stats": {"dead:robots": 1}}, ["1 pages are given up (robots)"]),
+        ({"dead": 1, "admitted": 1, "stats": {"dead:robots": 1}}, ["1 page is given up (robots)"]),
         (
             {"fields": {"slow": "6 0"}, "stats": {"capped:daily_new": 7}},
             [

@@ -159,7 +159,7 @@ def test_the_first_page_names_every_site_those_that_need_somebody_first(base: st
     names = re.findall(r'href="/site/([\w-]+)"', page)
     assert names == ["busy-forum", "late-forum", "new-forum", "paused-forum"] or names[-1] == "new-forum"
     assert set(names[:2]) == {"busy-forum", "late-forum"}
-    assert "1 pages are parked (parse); mend the cause" in page
+    assert "1 page is parked (parse); mend the cause" in page
     assert "paused since 20" in page
     assert "0/1</span>" in page
     assert "48 s / 9 min" in page
@@ -280,7 +280,7 @@ def test_the_first_page_says_at_its_top_how_many_sites_need_somebody(base: str, 
 
     assert "<title>(2) crawl_tasks</title>" in page
     assert page.index(">2 to act on<") < page.index(">1 to note<") < page.index(">1 in order<")
-    assert page.index("1 pages are parked") < page.index('class="plots"')
+    assert page.index("1 page is parked") < page.index('class="plots"')
     assert "stand still" not in page
     serves = "control: no worker serves this queue; start one: celery -A crawl_tasks worker -Q list"
     assert f'<p class="said bad">{serves}</p>' in page

@@ -10,6 +10,7 @@ from crawl_tasks.errors import BackendError
 from crawl_tasks.frontier.admin.alert_state import AlertState, Change, Notice
 from crawl_tasks.logs import hide_passwords
 from crawl_tasks.monitor.alerts.receivers import News, NotDelivered, Receiver
+from crawl_tasks.monitor.output_language import gettext
 from crawl_tasks.monitor.problems.installation_kinds import REDIS_DOWN
 from crawl_tasks.monitor.problems.kinds import Problem, Severity
 from crawl_tasks.monitor.problems.registry import ALERTS, find_problems
@@ -93,7 +94,9 @@ class Notifier:
 
     def _report_redis_up(self, now_ms: int) -> None:
         if self._is_redis_down:
-            self._is_redis_down = not self._tell([News(Change.ENDED, REDIS_DOWN.problem(reason="it answers"), now_ms)])
+            self._is_redis_down = not self._tell(
+                [News(Change.ENDED, REDIS_DOWN.problem(reason=gettext("it answers")), now_ms)]
+            )
 
     def _tell(self, news: Sequence[News]) -> bool:
         """Send news to every receiver, and return whether any took them. The others hear of the next change."""
@@ -109,4 +112,4 @@ class Notifier:
 
 def _ended(notice: Notice) -> Problem:
     name, _, subject = notice.key.partition(" ")
-    return Problem(name, Severity.WARNING, subject, f"{name} is over", "")
+    return Problem(name, Severity.WARNING, subject, gettext("{name} is over", name=name), "")

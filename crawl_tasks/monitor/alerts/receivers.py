@@ -18,6 +18,8 @@ import requests
 
 from crawl_tasks.errors import BackendError, SettingsError
 from crawl_tasks.frontier.admin.alert_state import Change
+from crawl_tasks.monitor.humanize import counted
+from crawl_tasks.monitor.output_language import gettext
 from crawl_tasks.monitor.problems.kinds import Problem
 
 TIMEOUT_S = 10.0
@@ -140,16 +142,16 @@ def _json(news: Sequence[News], installation: str) -> dict[str, object]:
 
 def text_of(news: Sequence[News], installation: str) -> str:
     """Return alerts as text for people, a paragraph each."""
-    lines = [f"{installation}: {len(news)} {'alert' if len(news) == 1 else 'alerts'}"]
+    lines = [f"{installation}: {counted(len(news), 'alert')}"]
     for one in news[:MOST_LINES]:
         problem = one.problem
         if one.change is Change.ENDED:
-            lines.append(f"ended: {problem.key}")
+            lines.append(gettext("ended: {problem}", problem=problem.key))
         else:
-            head = f"{one.change.value} ({problem.severity.value}) {problem.name}"
+            head = f"{gettext(one.change.value)} ({gettext(problem.severity.value)}) {problem.name}"
             lines.append(f"{head}: {problem.summary}\n  {problem.remedy}")
     if len(news) > MOST_LINES:
-        lines.append(f"and {len(news) - MOST_LINES} more: crawl-tasks status")
+        lines.append(gettext("and {count} more: crawl-tasks status", count=len(news) - MOST_LINES))
     return "\n".join(lines)
 
 

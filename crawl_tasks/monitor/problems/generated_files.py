@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 
+from crawl_tasks.monitor.output_language import gettext
 from crawl_tasks.monitor.problems.installation_kinds import INSTALLATION_KINDS
 from crawl_tasks.monitor.problems.kinds import AlertRule, Kind
 from crawl_tasks.monitor.problems.ledger_kinds import DISAGREEMENT_KINDS, FLAW_KINDS
@@ -68,7 +69,7 @@ def _group(name: str, kinds: Iterable[Kind]) -> Iterator[str]:
 
 def _alert(kind: Kind, rule: AlertRule) -> str:
     subject = f"{{{{ $labels.{kind.scope} }}}}" if kind.scope else ""
-    problem = kind.problem(subject, **rule.fields)
+    problem = kind.problem(subject, **{name: gettext(text) for name, text in rule.fields.items()})
     expression = rule.expression.replace("\n", "\n          ")
     lines = [
         f"      - alert: {kind.name}",
@@ -77,8 +78,8 @@ def _alert(kind: Kind, rule: AlertRule) -> str:
         f"        labels: {{severity: {kind.severity.value}}}",
         "        annotations:",
         # A JSON string is a valid YAML string, and needs no rules of quoting of our own.
-        f"          summary: {json.dumps(problem.summary)}",
-        f"          remedy: {json.dumps(problem.remedy)}\n",
+        f"          summary: {json.dumps(problem.summary, ensure_ascii=False)}",
+        f"          remedy: {json.dumps(problem.remedy, ensure_ascii=False)}\n",
     ]
     return "\n".join(lines)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from crawl_tasks.monitor.humanize import duration
+from crawl_tasks.monitor.output_language import gettext
 from crawl_tasks.monitor.problems.kinds import AlertRule, Fields, Kind, Severity
 from crawl_tasks.monitor.problems.window import Window
 from crawl_tasks.queues import CONTROL_QUEUE, LIST_QUEUE
@@ -107,8 +108,8 @@ def _run_only(window: Window) -> Iterator[tuple[str, Fields]]:
 def _cells_down(window: Window) -> Iterator[tuple[str, Fields]]:
     for cell in window.snapshot.down:
         named = ", ".join(cell.sites[:10]) + (", ..." if len(cell.sites) > 10 else "")
-        sites = f"its {len(cell.sites)} sites ({named})" if named else "its sites"
-        yield cell.name, {"sites": sites, "reason": cell.reason}
+        sites = gettext("its {count} sites ({sites})", count=len(cell.sites), sites=named) if named else "its sites"
+        yield cell.name, {"sites": gettext(sites), "reason": cell.reason}
 
 
 LOST_LEDGER = "Redis does not hold the ledger that the database was filled from"
@@ -173,7 +174,8 @@ INSTALLATION_KINDS = (
          rule=AlertRule("crawl_redis_refuses_writes == 1", "1m", {"reason": "crawl-tasks check says why"})),
     Kind("CrawlShelved", Severity.WARNING, "{count} pages could not be stored and were rejected",
          "crawl-tasks failed list --kind item says why; when it is mended: crawl-tasks failed retry --kind item",
-         condition=_rejected, rule=AlertRule("crawl_shelf_pages > 0", "2m")),
+         condition=_rejected, rule=AlertRule("crawl_shelf_pages > 0", "2m"),
+         one="1 page could not be stored and was rejected"),
     BEAT_SILENT, NO_WORKER,
     Kind("CrawlThreadsFew", Severity.WARNING,
          "half of the {subject} pages wait longer than {duration} for a thread, though their sites let them go",

@@ -8,6 +8,7 @@ from enum import StrEnum
 from string import Formatter
 from typing import NamedTuple
 
+from crawl_tasks.monitor.output_language import gettext
 from crawl_tasks.monitor.problems.window import Window
 
 Fields = Mapping[str, object]
@@ -51,12 +52,13 @@ class Problem(NamedTuple):
     @property
     def summary(self) -> str:
         """Return the text, after the cell and the subject where the problem has one."""
-        place = ", ".join(filter(None, (self.cell and f"cell {self.cell}", self.subject)))
-        return f"{place}: {self.text}" if place else self.text
+        place = ", ".join(filter(None, (self.cell and gettext("cell {cell}", cell=self.cell), self.subject)))
+        return gettext("{place}: {problem}", place=place, problem=self.text) if place else self.text
 
     def advice(self, site: str = "") -> str:
         """Return summary and remedy, without the subject in a view of this `site` alone."""
-        return f"{self.text if self.subject == site else self.summary}; {self.remedy}"
+        problem = self.text if self.subject == site else self.summary
+        return gettext("{problem}; {remedy}", problem=problem, remedy=self.remedy)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +75,7 @@ class Kind:
     """A row of the registry. `text` and `remedy` have fields in braces, and `scope` is the type of a subject.
 
     A `condition` finds the problem in a window. A condition with `takes_window` needs two snapshots. A problem
-    `is_of_all_cells` where no single cell shows it.
+    `is_of_all_cells` where no single cell shows it. `one` is the text where the field `count` is 1.
     """
 
     name: str
@@ -85,10 +87,12 @@ class Kind:
     takes_window: bool = False
     is_of_all_cells: bool = False
     rule: AlertRule | None = None
+    one: str = ""
 
     def problem(self, subject: str = "", **fields: object) -> Problem:
         """Return the problem of a subject."""
-        text, remedy = (part.format(subject=subject, **fields) for part in (self.text, self.remedy))
+        said = self.one if self.one and fields.get("count") == 1 else self.text
+        text, remedy = (gettext(part, subject=subject, **fields) for part in (said, self.remedy))
         return Problem(self.name, self.severity, subject, text, remedy)
 
     def fields(self) -> set[str]:

@@ -64,6 +64,7 @@ UNREAD_REVISIONS = Kind(
     "{count} posts are listed with another revision than the one their page was read at, and nothing is open",
     _READ_AGAIN,
     "site",
+    one="1 post is listed with another revision than the one its page was read at, and nothing is open",
 )
 OTHER_COUNTS = Kind(
     "CrawlCountsDiffer",
@@ -71,6 +72,7 @@ OTHER_COUNTS = Kind(
     "{count} threads have another number of comments than their list says, and nothing is open",
     _READ_AGAIN,
     "site",
+    one="1 thread has another number of comments than its list says, and nothing is open",
 )
 DISAGREEMENT_KINDS = (UNREAD_REVISIONS, OTHER_COUNTS)
 """What list and thread say differently, once nothing is open."""

@@ -46,6 +46,7 @@ SITES_MISPLACED = Kind(
     "CrawlSitesMisplaced", Severity.INFO,
     "{count} sites are not in the cell that the hash gives them, as after a cell was added: {sites}",
     "they are crawled where they are; crawl-tasks sites move brings them over, one by one",
+    one="1 site is not in the cell that the hash gives it, as after a cell was added: {sites}",
 )  # fmt: skip
 NO_CONTACT = Kind(
     "CrawlNoContact", Severity.CRITICAL, "CRAWL_CONTACT is not set, and {sites} cannot be crawled without",

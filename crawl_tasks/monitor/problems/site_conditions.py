@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 
 from crawl_tasks.monitor.freshness import HIDDEN_SHARE
 from crawl_tasks.monitor.humanize import duration
+from crawl_tasks.monitor.output_language import gettext
 from crawl_tasks.monitor.problems.kinds import Condition, Fields
 from crawl_tasks.monitor.problems.window import SiteMarks, Window
 from crawl_tasks.monitor.site_snapshot import SiteSnapshot
@@ -70,7 +71,8 @@ def backlog_full(site: SiteSnapshot) -> Fields | None:
 def boards_late(site: SiteSnapshot) -> Fields | None:
     """Return how many boards are late."""
     boards = site.boards
-    return {"count": f"{boards.late} of {boards.total}"} if boards.late and not site.is_draining else None
+    count = gettext("{late} of {total}", late=boards.late, total=boards.total)
+    return {"count": count} if boards.late and not site.is_draining else None
 
 
 def no_progress(window: Window) -> Iterator[tuple[str, Fields]]:
@@ -105,12 +107,12 @@ def failing(window: Window) -> Iterator[tuple[str, Fields]]:
 def unreadable(grown: SiteMarks) -> Fields | None:
     """Return the number of unreadable pages where they are many."""
     count = grown.unreadable
-    return {"count": count, "span": "15 minutes"} if count > UNREADABLE_SHARE * grown.attempts else None
+    return {"count": count, "span": gettext("15 minutes")} if count > UNREADABLE_SHARE * grown.attempts else None
 
 
 def denied(grown: SiteMarks) -> Fields | None:
     """Return the number of denied pages where they are several."""
-    return {"count": grown.denied, "span": "15 minutes"} if grown.denied >= DENIED_LEAST else None
+    return {"count": grown.denied, "span": gettext("15 minutes")} if grown.denied >= DENIED_LEAST else None
 
 
 def mismatching(window: Window) -> Iterator[tuple[str, Fields]]:
@@ -129,12 +131,12 @@ def login_refused(site: SiteSnapshot) -> Fields | None:
 
 def unarchived(grown: SiteMarks) -> Fields | None:
     """Return the number of attempts that found no room in the archive."""
-    return {"count": grown.unarchived, "span": "15 minutes"} if grown.unarchived else None
+    return {"count": grown.unarchived, "span": gettext("15 minutes")} if grown.unarchived else None
 
 
 def hanging(grown: SiteMarks) -> Fields | None:
     """Return the number of pages that hung."""
-    return {"count": grown.hung, "span": "15 minutes"} if grown.hung else None
+    return {"count": grown.hung, "span": gettext("15 minutes")} if grown.hung else None
 
 
 def unreadable_stages(site: SiteSnapshot) -> Fields | None:
@@ -164,7 +166,7 @@ def goal_missed(site: SiteSnapshot) -> Fields | None:
     return {
         "share": f"{expected.in_time:.0%}",
         "duration": duration(expected.goal_s),
-        "count": f"about {expected.requests_needed_s:.2g}",
+        "count": gettext("about {count}", count=f"{expected.requests_needed_s:.2g}"),
     }
 
 
@@ -206,7 +208,7 @@ def retrying(site: SiteSnapshot) -> Fields | None:
 
 def _count_and_reason(site: SiteSnapshot, fate: str, count: int) -> Fields | None:
     reasons = [(times, reason) for (other, reason), times in site.fates.items() if other == fate]
-    return {"count": count, "reason": max(reasons)[1] if reasons else "reason unknown"} if count else None
+    return {"count": count, "reason": max(reasons)[1] if reasons else gettext("reason unknown")} if count else None
 
 
 def slowed_down(site: SiteSnapshot) -> Fields | None:

@@ -11,6 +11,7 @@ from crawl_tasks.frontier.admin.failed import FailedRequest
 from crawl_tasks.frontier.kept_pages import KeptPage
 from crawl_tasks.model import State
 from crawl_tasks.monitor.humanize import counted
+from crawl_tasks.monitor.output_language import gettext
 from crawl_tasks.monitor.site_snapshot import SiteSnapshot
 from crawl_tasks.monitor.web.actions import FAILED_ROWS, FailedFilter
 from crawl_tasks.monitor.web.layout import WebUser, frame, hidden, table
@@ -29,29 +30,32 @@ def failed_page(site: SiteSnapshot, user: WebUser, failed: Sequence[FailedReques
     def link(number: int, text: str) -> str:
         return f'<a href="/site/{name}/failed?{escape(urlencode(query._replace(page=number).fields()))}">{text}</a>'
 
-    earlier = link(query.page - 1, "before") if query.page > 1 else ""
-    later = link(query.page + 1, "more") if len(failed) == FAILED_ROWS else ""
+    earlier = link(query.page - 1, gettext("before")) if query.page > 1 else ""
+    later = link(query.page + 1, gettext("more")) if len(failed) == FAILED_ROWS else ""
     orders = "".join(
-        f'<option value="{order}"{" selected" if order == query.order else ""}>{text}</option>'
+        f'<option value="{order}"{" selected" if order == query.order else ""}>{gettext(text)}</option>'
         for order, text in _ORDERS.items()
     )
+    state = gettext(query.state.value)
     body = (
-        f'<h2><a href="/site/{name}">{escape(site.name)}</a>: {count} {query.state.value}</h2>{failed_links(site)}'
+        f'<h2><a href="/site/{name}">{escape(site.name)}</a>: {count} {state}</h2>{failed_links(site)}'
         f'<form class="actions"><input type="hidden" name="state" value="{query.state.value}">'
-        f'<label>Reason <input name="reason" value="{escape(query.reason)}"></label>'
-        f'<label>Words <input name="words" value="{escape(query.words)}"></label>'
-        f'<label>Order <select name="order">{orders}</select></label><button>Show</button></form>'
+        f'<label>{gettext("Reason")} <input name="reason" value="{escape(query.reason)}"></label>'
+        f'<label>{gettext("Words")} <input name="words" value="{escape(query.words)}"></label>'
+        f'<label>{gettext("Order")} <select name="order">{orders}</select></label>'
+        f"<button>{gettext('Show')}</button></form>"
         f"{failed_table(failed, user)}"
-        f'<nav class="pages" aria-label="pages">{earlier} page {query.page} {later}</nav>'
+        f'<nav class="pages" aria-label="{gettext("pages")}">{earlier}'
+        f" {gettext('page {count}', count=query.page)} {later}</nav>"
     )
-    return frame(f"{site.name} {query.state.value} · crawl_tasks", body, user)
+    return frame(f"{site.name} {state} · crawl_tasks", body, user)
 
 
 def failed_links(site: SiteSnapshot) -> str:
     """Return links to the failed requests of a site."""
     counts = {State.DEAD: site.counts.dead, State.PARKED: site.counts.parked}
     links = (
-        f'<a href="/site/{quote(site.name)}/failed?state={state.value}">{count} {state.value}</a>'
+        f'<a href="/site/{quote(site.name)}/failed?state={state.value}">{count} {gettext(state.value)}</a>'
         for state, count in counts.items()
         if count
     )
@@ -60,28 +64,29 @@ def failed_links(site: SiteSnapshot) -> str:
 
 def failed_table(failed: Sequence[FailedRequest], user: WebUser) -> str:
     """Return a table of failed requests. Who has logged in may look at each, and retry it."""
-    return table([_row(one, user) for one in failed], "none")
+    heads = ("state", "since", "reason", "page", "details", *(["again"] if user.is_in else []))
+    return table(heads, (_row(one, user) for one in failed), "none")
 
 
-def _row(one: FailedRequest, user: WebUser) -> tuple[tuple[str, str], ...]:
-    state, address = one.state.value, escape(one.request.address)
+def _row(one: FailedRequest, user: WebUser) -> tuple[str, ...]:
+    state, address = gettext(one.state.value), escape(one.request.address)
     if user.is_in:
         state = f'<a href="/site/{quote(one.request.site)}/failed/{one.rid}">{state}</a>'
     cells = (
-        ("state", state),
-        ("since", datetime.fromtimestamp(one.at_ms / 1000, UTC).strftime("%m-%d %H:%M:%SZ")),
-        ("reason", escape(one.reason)),
-        ("page", f"{one.request.stage.value} {address}"),
-        ("details", escape(one.details)),
+        state,
+        datetime.fromtimestamp(one.at_ms / 1000, UTC).strftime("%m-%d %H:%M:%SZ"),
+        escape(one.reason),
+        f"{one.request.stage.value} {address}",
+        escape(one.details),
     )
-    return (*cells, ("again", _retry(one, user))) if user.is_in else cells
+    return (*cells, _retry(one, user)) if user.is_in else cells
 
 
 def _retry(one: FailedRequest, user: WebUser) -> str:
     return (
         f'<form method="post" action="/site/{escape(one.request.site)}/retry">{hidden(user)}'
         f'<input type="hidden" name="rid" value="{one.rid}">'
-        f'<button aria-label="retry {one.rid}">retry</button></form>'
+        f'<button aria-label="{gettext("retry")} {one.rid}">{gettext("retry")}</button></form>'
     )
 
 
@@ -89,11 +94,12 @@ def one_failed(one: FailedRequest, kept: KeptPage | None, read: Mapping[str, str
     """Return the page of one failed request: its kept page, if there is one, beside what today's rules read from it."""
     site, address = one.request.site, escape(one.request.address)
     facts = "".join(
-        f"<tr><td>{name}</td><td>{escape(text)}</td></tr>"
+        f"<tr><td>{gettext(name)}</td><td>{escape(text)}</td></tr>"
         for name, text in (("reason", one.reason), ("details", one.details), ("attempts", str(one.attempts)))
     )
+    back = gettext("{state} of {site}", state=gettext(one.state.value), site=escape(site))
     body = (
-        f'<p><a href="/site/{quote(site)}/failed?state={one.state.value}">{one.state.value} of {escape(site)}</a></p>'
+        f'<p><a href="/site/{quote(site)}/failed?state={one.state.value}">{back}</a></p>'
         f"<h2>{one.request.stage.value} {address}</h2>"
         f'<div class="sites narrow"><table><tbody>{facts}</tbody></table></div>'
         f'<div class="actions">{_retry(one, user)}</div>{_kept(kept, read)}'
@@ -103,15 +109,18 @@ def one_failed(one: FailedRequest, kept: KeptPage | None, read: Mapping[str, str
 
 def _kept(kept: KeptPage | None, read: Mapping[str, str]) -> str:
     if kept is None:
-        return '<p class="quiet">The page is not kept: only pages that came and could not be read are.</p>'
+        none = gettext("The page is not kept: only pages that came and could not be read are.")
+        return f'<p class="quiet">{none}</p>'
     text = kept.page.body.decode("utf-8", "replace")
-    rest = f" of {len(text)}" if len(text) > MOST_SHOWN else ""
-    size = f"{counted(min(len(text), MOST_SHOWN), 'character')}{rest}, status {kept.page.status}"
+    rest = gettext(" of {count}", count=len(text)) if len(text) > MOST_SHOWN else ""
+    size = counted(min(len(text), MOST_SHOWN), "character") + rest
+    head = gettext("Kept page, {size}, status {status}", size=size, status=kept.page.status)
     rows = "".join(f"<tr><td>{escape(name)}</td><td>{escape(value)}</td></tr>" for name, value in read.items())
     return (
         '<div class="beside">'
-        f'<section><h2>Kept page, {size}</h2><div class="card full"><pre tabindex="0">{escape(text[:MOST_SHOWN])}</pre>'
+        f'<section><h2>{head}</h2><div class="card full"><pre tabindex="0">{escape(text[:MOST_SHOWN])}</pre>'
         "</div></section>"
-        f'<section><h2>Read by the rules of today</h2><div class="sites"><table><tbody>{rows}</tbody></table></div>'
+        f"<section><h2>{gettext('Read by the rules of today')}</h2>"
+        f'<div class="sites"><table><tbody>{rows}</tbody></table></div>'
         "</section></div>"
     )

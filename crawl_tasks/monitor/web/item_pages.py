@@ -16,6 +16,7 @@ from urllib.parse import urlencode
 
 from crawl_tasks.errors import ConfigError
 from crawl_tasks.monitor.humanize import counted
+from crawl_tasks.monitor.output_language import gettext
 from crawl_tasks.monitor.web.layout import WebUser, frame
 from crawl_tasks.store.item_reader import (
     PAGE_ROWS,
@@ -71,15 +72,17 @@ class ItemPages:
         older = ""
         if len(found) == PAGE_ROWS:
             last = found[-1]
-            older = _link("", "older posts", site=site, at=str(last.created_at), of=last.site, id=last.post_id)
-        heading = f"The newest posts{f' of {escape(site)}' if site else ''}"
-        return "posts", f"{self._form({'site': site})}<h2>{heading}</h2>{_list(found)}{_pages(older)}"
+            older = _link("", gettext("older posts"), site=site, at=str(last.created_at), of=last.site, id=last.post_id)
+        newest = "The newest posts of {site}" if site else "The newest posts"
+        heading = gettext(newest, site=escape(site))
+        return gettext("posts"), f"{self._form({'site': site})}<h2>{heading}</h2>{_list(found)}{_pages(older)}"
 
     def _search(self, query: Mapping[str, str]) -> tuple[str, str]:
         words, site, author, days = (query.get(name, "").strip() for name in ("q", "site", "author", "days"))
         form = self._form({"q": words, "site": site, "author": author, "days": days})
+        title = gettext("search")
         if not words:
-            return "search", f"{form}<p>Words, “whole phrases”, beginn* and -without.</p>"
+            return title, f"{form}<p>{gettext('Words, “whole phrases”, beginn* and -without.')}</p>"
         until = number_in(query, "until", 0)
         selection = RowSelection(
             sites=[site] if site else [],
@@ -90,16 +93,16 @@ class ItemPages:
         try:
             found = self._reader.search(words, selection)
         except ConfigError as error:
-            return "search", f'{form}<p class="said note">{escape(str(error))}</p>'
+            return title, f'{form}<p class="said note">{escape(str(error))}</p>'
         older = _older(found.items, "search", {"q": words, "site": site, "author": author, "days": days})
-        return "search", f"{form}{_partial(found)}<h2>Found</h2>{_list(found.items)}{_pages(older)}"
+        return title, f"{form}{_partial(found)}<h2>{gettext('Found')}</h2>{_list(found.items)}{_pages(older)}"
 
     def _author(self, query: Mapping[str, str]) -> tuple[str, str]:
         site, key = query.get("site", ""), query.get("key", "")
         name = self._reader.author_name(site, key) or key.removeprefix("@")
         found = self._reader.by_author(site, key, number_in(query, "until", 0) or None)
         older = _older(found.items, "author", {"site": site, "key": key})
-        heading = f"<h2>{_name(name)} <span class=quiet>on {escape(site)}</span></h2>"
+        heading = f"<h2>{_name(name)} <span class=quiet>{gettext('on {site}', site=escape(site))}</span></h2>"
         return name, f"{self._form({'site': site})}{_partial(found)}{heading}{_list(found.items)}{_pages(older)}"
 
     def _thread(self, query: Mapping[str, str]) -> tuple[str, str]:
@@ -115,7 +118,7 @@ class ItemPages:
         title = thread.post.title or post_id
         source = thread.post.url or ""
         link = (
-            f' · <a rel="noopener noreferrer nofollow" href="{escape(source)}">at the forum</a>'
+            f' · <a rel="noopener noreferrer nofollow" href="{escape(source)}">{gettext("at the forum")}</a>'
             if source.startswith(("http://", "https://"))
             else ""
         )
@@ -128,13 +131,15 @@ class ItemPages:
         return title, body
 
     def _form(self, given: Mapping[str, str]) -> str:
-        sites = {"": "all sites"} | {name: name for name in self._reader.sites()}
+        sites = {"": gettext("all sites")} | {name: name for name in self._reader.sites()}
+        spans = {days: gettext(text) for days, text in _SPANS.items()}
         return (
             '<form class="actions" role="search" action="/posts/search">'
-            f'<label>Words <input type="search" name="q" value="{escape(given.get("q", ""))}"></label>'
-            f"<label>Site {_select('site', sites, given)}</label>"
-            f'<label>Author <input name="author" value="{escape(given.get("author", ""))}"></label>'
-            f"<label>Written {_select('days', _SPANS, given)}</label><button>Search</button></form>"
+            f'<label>{gettext("Words")} <input type="search" name="q" value="{escape(given.get("q", ""))}"></label>'
+            f"<label>{gettext('Site')} {_select('site', sites, given)}</label>"
+            f'<label>{gettext("Author")} <input name="author" value="{escape(given.get("author", ""))}"></label>'
+            f"<label>{gettext('Written')} {_select('days', spans, given)}</label>"
+            f"<button>{gettext('Search')}</button></form>"
         )
 
 
@@ -149,17 +154,18 @@ def _select(name: str, options: Mapping[str, str], given: Mapping[str, str]) -> 
 
 def _list(items: Sequence[StoredItem]) -> str:
     if not items:
-        return '<p class="quiet">nothing</p>'
+        return f'<p class="quiet">{gettext("nothing")}</p>'
     rows = "".join(
         f'<li class="item"><h3 dir="auto">{_to_thread(one)}</h3><p class="quiet">{escape(one.site)} · '
-        f"{'answer by ' if one.comment_id else ''}{_by(one)}</p>{_text(_excerpt(one.body or ''))}</li>"
+        f"{gettext('answer by ') if one.comment_id else ''}{_by(one)}</p>{_text(_excerpt(one.body or ''))}</li>"
         for one in items
     )
     return f'<ol class="items">{rows}</ol>'
 
 
 def _to_thread(one: StoredItem) -> str:
-    return _link("thread", _excerpt(one.title or f"post {one.post_id}", _LONGEST_TITLE), site=one.site, id=one.post_id)
+    title = one.title or gettext("post {id}", id=one.post_id)
+    return _link("thread", _excerpt(title, _LONGEST_TITLE), site=one.site, id=one.post_id)
 
 
 def _comment(
@@ -169,7 +175,7 @@ def _comment(
     answers = ""
     if one.parent_id in places:
         above, author = places[one.parent_id]
-        answers = f' · answers <a href="#{above}">{_name(author)}</a>'
+        answers = f' · {gettext("answers")} <a href="#{above}">{_name(author)}</a>'
     return (
         f'<li id="{place}" class="item d{min(depth, _DEEPEST)}"><p class="quiet">{_by(one)}{answers}</p>'
         f"{_text(one.body)}{_former(former)}</li>"
@@ -181,9 +187,9 @@ def _by(one: StoredItem) -> str:
     name = _name(one.author)
     if one.author_key:
         name = f'<a href="{_address("author", site=one.site, key=one.author_key)}">{name}</a>'
-    seen = "" if one.created_at is not None else "first seen "
-    state = f' · <span class="note">{escape(one.state)}</span>' if one.state not in (None, "normal") else ""
-    edited = f" · edited {_moment(one.edited_at)}" if one.edited_at is not None else ""
+    seen = "" if one.created_at is not None else gettext("first seen ")
+    state = f' · <span class="note">{escape(gettext(one.state))}</span>' if one.state not in (None, "normal") else ""
+    edited = f" · {gettext('edited')} {_moment(one.edited_at)}" if one.edited_at is not None else ""
     return f"{name} · {seen}{_moment(_time_of(one))}{edited}{state}"
 
 
@@ -191,14 +197,15 @@ def _former(values: Sequence[ItemVersion]) -> str:
     if not values:
         return ""
     shown = "".join(
-        f'<li><p class="quiet">{escape(one.field)}, last seen {_moment(one.seen_at)}</p>{_text(one.value)}</li>'
+        f'<li><p class="quiet">{escape(one.field)}, {gettext("last seen")} {_moment(one.seen_at)}</p>'
+        f"{_text(one.value)}</li>"
         for one in values
     )
     return f"<details><summary>{counted(len(values), 'former version')}</summary><ol class=items>{shown}</ol></details>"
 
 
 def _text(text: str | None) -> str:
-    return f'<div class="text">{_safe(text)}</div>' if text else '<p class="quiet">no text</p>'
+    return f'<div class="text">{_safe(text)}</div>' if text else f'<p class="quiet">{gettext("no text")}</p>'
 
 
 def _name(author: str | None) -> str:
@@ -223,7 +230,7 @@ def _time_of(one: StoredItem) -> float:
 
 def _moment(seconds: float) -> str:
     if not 0 <= seconds <= _LATEST_S:
-        return "at an odd time"
+        return gettext("at an odd time")
     at = datetime.fromtimestamp(seconds, UTC)
     return f'<time datetime="{at:%Y-%m-%dT%H:%M:%SZ}">{at:%Y-%m-%d %H:%M}</time>'
 
@@ -235,26 +242,26 @@ def _older(items: Sequence[StoredItem], path: str, query: Mapping[str, str]) -> 
     last = int(_time_of(items[-1]))
     # Others of the same second may follow: they are shown twice rather than left out.
     until = last if last == int(_time_of(items[0])) else last + 1
-    return _link(path, "older", **query, until=str(until))
+    return _link(path, gettext("older"), **query, until=str(until))
 
 
 def _thread_pages(thread: StoredThread, page: int) -> list[str]:
     last = max(1, -(-thread.all_comments // THREAD_ROWS))
     to = {"site": thread.post.site, "id": thread.post.post_id}
     return [
-        _link("thread", "earlier comments", **to, page=str(min(page, last + 1) - 1)) if page > 1 else "",
-        f"page {page} of {last}" if last > 1 else "",
-        _link("thread", "more comments", **to, page=str(page + 1)) if page < last else "",
+        _link("thread", gettext("earlier comments"), **to, page=str(min(page, last + 1) - 1)) if page > 1 else "",
+        gettext("page {count} of {total}", count=page, total=last) if last > 1 else "",
+        _link("thread", gettext("more comments"), **to, page=str(page + 1)) if page < last else "",
     ]
 
 
 def _pages(*links: str) -> str:
     shown = " · ".join(filter(None, links))
-    return f'<nav class="pages" aria-label="pages">{shown}</nav>' if shown else ""
+    return f'<nav class="pages" aria-label="{gettext("pages")}">{shown}</nav>' if shown else ""
 
 
 def _partial(found: SearchResult) -> str:
-    text = "The search index is taking in rows: what is missing here comes within minutes."
+    text = gettext("The search index is taking in rows: what is missing here comes within minutes.")
     return f'<p class="said note">{text}</p>' if found.is_partial else ""
 
 

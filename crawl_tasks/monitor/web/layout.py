@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
 from html import escape
 from pathlib import Path
+
+from crawl_tasks.monitor.output_language import gettext
 
 STYLE = Path(__file__).with_name("status_page.css").read_text("utf-8")
 STYLE_SOURCE = f"'sha256-{b64encode(sha256(STYLE.encode()).digest()).decode()}'"
@@ -29,19 +31,20 @@ def frame(title: str, body: str, user: WebUser, refresh_s: int = 0, at_ms: int |
     """Return a page of the server with header and time."""
     header = (
         f'<header><h1><a href="/">crawl_tasks</a></h1>{_moment(at_ms, refresh_s)}'
-        f'<nav aria-label="other views"><a href="/posts">posts</a><a href="{escape(user.flower)}">Flower</a>'
-        f'<a href="/metrics">metrics</a><a href="/api/snapshot">JSON</a>{_login_link(user)}</nav></header>'
+        f'<nav aria-label="{gettext("other views")}"><a href="/posts">{gettext("posts")}</a>'
+        f'<a href="{escape(user.flower)}">Flower</a><a href="/metrics">{gettext("metrics")}</a>'
+        f'<a href="/api/snapshot">JSON</a>{_login_link(user)}</nav></header>'
     )
-    return page_of(
-        title, f'<a class="skip" href="#main">to the content</a>{header}<main id="main">{body}</main>', refresh_s
-    )
+    skip = f'<a class="skip" href="#main">{gettext("to the content")}</a>'
+    return page_of(title, f'{skip}{header}<main id="main">{body}</main>', refresh_s)
 
 
 def _moment(at_ms: int | None, refresh_s: int) -> str:
     if at_ms is None:
         return ""
     at = datetime.fromtimestamp(at_ms / 1000, UTC)
-    return f'<span class="quiet">as of {at:%H:%M:%S} UTC, anew every {refresh_s} s</span>'
+    text = gettext("as of {at} UTC, anew every {count} s", at=f"{at:%H:%M:%S}", count=refresh_s)
+    return f'<span class="quiet">{text}</span>'
 
 
 def page_of(title: str, body: str, refresh_s: int = 0) -> str:
@@ -49,7 +52,7 @@ def page_of(title: str, body: str, refresh_s: int = 0) -> str:
     # By meta tag, since the content security policy allows no script.
     refresh = f'<meta http-equiv="refresh" content="{refresh_s}">' if refresh_s else ""
     return (
-        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
+        f'<!doctype html><html lang="{gettext("en")}"><head><meta charset="utf-8"><title>{escape(title)}</title>'
         f'<meta name="viewport" content="width=device-width,initial-scale=1">{refresh}'
         f'<link rel="icon" href="data:,"><style>{STYLE}</style></head><body>{body}</body></html>'
     )
@@ -57,8 +60,9 @@ def page_of(title: str, body: str, refresh_s: int = 0) -> str:
 
 def _login_link(user: WebUser) -> str:
     if user.is_in:
-        return f'<form method="post" action="/logout">{hidden(user)}<button class="link">log out</button></form>'
-    return '<a href="/login">log in</a>' if user.may_log_in else ""
+        button = f'<button class="link">{gettext("log out")}</button>'
+        return f'<form method="post" action="/logout">{hidden(user)}{button}</form>'
+    return f'<a href="/login">{gettext("log in")}</a>' if user.may_log_in else ""
 
 
 def hidden(user: WebUser) -> str:
@@ -68,33 +72,23 @@ def hidden(user: WebUser) -> str:
 
 def login_page(user: WebUser, is_wrong: bool = False) -> str:
     """Return the page with the form for the password."""
-    if not user.may_log_in:
-        return frame(
-            "log in · crawl_tasks", "<p>No password is set (CRAWL_WEB_PASSWORD): this page only shows.</p>", user
-        )
-    wrong = '<p class="bad" role="alert">That is not the password.</p>' if is_wrong else ""
-    return frame(
-        "log in · crawl_tasks",
-        f'<form class="card" method="post" action="/login">{wrong}<label>Password<br>'
+    wrong = f'<p class="bad" role="alert">{gettext("That is not the password.")}</p>' if is_wrong else ""
+    form = (
+        f'<form class="card" method="post" action="/login">{wrong}<label>{gettext("Password")}<br>'
         '<input type="password" name="password" autofocus autocomplete="current-password"></label> '
-        "<button>log in</button></form>",
-        user,
+        f"<button>{gettext('log in')}</button></form>"
     )
+    none = f"<p>{gettext('No password is set (CRAWL_WEB_PASSWORD): this page only shows.')}</p>"
+    return frame(f"{gettext('log in')} · crawl_tasks", form if user.may_log_in else none, user)
 
 
-def table(rows: Sequence[Sequence[tuple[str, str]]], none: str) -> str:
-    """Return a table of rows of names and values, which a phone shows as cards, or a word where there are none."""
-    if not rows:
-        return f'<p class="quiet">{none}</p>'
-    head = "".join(f'<th scope="col">{name}</th>' for name, _ in rows[0])
-    wide = {"address", "page", "details"}
-    body = "".join(
-        "<tr>"
-        + "".join(
-            f'<td data-name="{name}" class="{"row wide" if name in wide else "nowrap"}">{text}</td>'
-            for name, text in row
-        )
-        + "</tr>"
-        for row in rows
-    )
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]], none: str) -> str:
+    """Return a table, which a phone shows as cards, or a word where there are no rows."""
+    names = [gettext(head) for head in heads]
+    kinds = ["row wide" if head in ("address", "page", "details") else "nowrap" for head in heads]
+    cell = '<td data-name="{}" class="{}">{}</td>'.format
+    body = "".join(f"<tr>{''.join(map(cell, names, kinds, row))}</tr>" for row in rows)
+    if not body:
+        return f'<p class="quiet">{gettext(none)}</p>'
+    head = "".join(f'<th scope="col">{name}</th>' for name in names)
     return f'<div class="sites"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
 from functools import partial
 from html import escape
 from itertools import pairwise
@@ -14,6 +13,7 @@ from crawl_tasks.model import Stage
 from crawl_tasks.monitor.charts import number, plot, spark
 from crawl_tasks.monitor.history import ALL, History, Reading
 from crawl_tasks.monitor.humanize import counted, duration
+from crawl_tasks.monitor.output_language import gettext
 from crawl_tasks.monitor.problems.installation_kinds import MEMORY_SHARE
 from crawl_tasks.monitor.problems.kinds import Problem, Severity
 from crawl_tasks.monitor.problems.registry import CurrentProblems
@@ -25,6 +25,8 @@ REFRESH_S = 10
 MOST_ROWS = 200
 COLOURS = {None: "good", Severity.INFO: "note", Severity.WARNING: "bad", Severity.CRITICAL: "bad"}
 HEADS = ("site", "next", "on time", "backlog", "pages / min", "new posts / min", "errors, 1 h", "freshness p50 / p95")
+ON_PHONE = ("", "", "boards on time", "backlog", "pages/min", "posts/min", "errors, 1 h", "freshness")
+"""The names of the columns where each row is a card."""
 
 
 def overview(snapshot: Snapshot, history: History, user: WebUser, most_rows: int = MOST_ROWS) -> str:
@@ -34,13 +36,14 @@ def overview(snapshot: Snapshot, history: History, user: WebUser, most_rows: int
     judged.sort(key=lambda row: (-row[1].severity.rank if row[1] else 1, row[0].name))
     rows = "".join(_row(site, problem, history) for site, problem in judged[:most_rows])
     more = len(judged) - most_rows
-    rest = f'<p><a href="/?all=1">{more} more sites, with nothing more urgent</a></p>' if more > 0 else ""
-    head = "".join(f'<th scope="col">{name}</th>' for name in HEADS)
+    others = gettext("{count} more sites, with nothing more urgent", count=more)
+    rest = f'<p><a href="/?all=1">{others}</a></p>' if more > 0 else ""
+    head = "".join(f'<th scope="col">{gettext(name)}</th>' for name in HEADS)
     table = f'<div class="sites"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>{rest}'
     colours = [_colour(problem) for _, problem in judged]
     body = (
-        f"{troubles(current)}{tiles(snapshot, history)}<h2>Sites: {_verdict(colours)}</h2>{table if judged else ''}"
-        f"<h2>The last hour</h2>{plots(history)}"
+        f"{troubles(current)}{tiles(snapshot, history)}<h2>{gettext('Sites:')} {_verdict(colours)}</h2>"
+        f"{table if judged else ''}<h2>{gettext('The last hour')}</h2>{plots(history)}"
     )
     needy = colours.count("bad")
     return frame(f"({needy}) crawl_tasks" if needy else "crawl_tasks", body, user, REFRESH_S, snapshot.at_ms)
@@ -51,13 +54,13 @@ def _colour(problem: Problem | None) -> str:
 
 
 def _verdict(colours: Sequence[str]) -> str:
-    words = {"bad": "to act on", "note": "to note", "good": "in order"}
+    words = {"bad": gettext("to act on"), "note": gettext("to note"), "good": gettext("in order")}
     parts = [
         f'<span class="{colour}">{count} {text}</span>'
         for colour, text in words.items()
         if (count := colours.count(colour))
     ]
-    return " · ".join(parts) or "none"
+    return " · ".join(parts) or gettext("none")
 
 
 def troubles(current: CurrentProblems) -> str:
@@ -77,10 +80,10 @@ def tiles(snapshot: Snapshot, history: History) -> str:
     fresh = history.freshness()
     workers = " · ".join(f"{name} {snapshot.workers_of(name)}" for name in snapshot.queues if name != "control")
     missing = [stage for stage in Stage if not snapshot.workers_of(stage.value)]
-    beat = ("alive", "good") if snapshot.is_beat_alive else ("silent", "bad")
+    beat = (gettext("alive"), "good") if snapshot.is_beat_alive else (gettext("silent"), "bad")
     return tiles_of(
         [
-            tile("boards on time", f"{boards - late} of {boards}", "bad" if late else "good"),
+            on_time_tile(late, boards),
             tile("pages done", number(snapshot.done)),
             tile("open", number(snapshot.open)),
             tile("dead or parked", number(snapshot.given_up), "note" if snapshot.given_up else ""),
@@ -97,8 +100,10 @@ def tiles(snapshot: Snapshot, history: History) -> str:
 
 def _memory(snapshot: Snapshot) -> str:
     used, most = snapshot.health.memory_bytes, snapshot.health.max_memory_bytes
-    limit = f" of {most / 1e6:.0f}" if most else ""
-    return tile("Redis memory", f"{used / 1e6:.0f}{limit} MB", "bad" if most and used > MEMORY_SHARE * most else "")
+    value = f"{used / 1e6:.0f}"
+    if most:
+        value = gettext("{count} of {total}", count=value, total=f"{most / 1e6:.0f}")
+    return tile("Redis memory", f"{value} MB", "bad" if most and used > MEMORY_SHARE * most else "")
 
 
 def _rejected(snapshot: Snapshot) -> list[str]:
@@ -121,32 +126,38 @@ def tiles_of(tiles: Iterable[str]) -> str:
 
 def tile(name: str, value: str, colour: str = "") -> str:
     """Return a tile: one number with its name."""
-    return f'<div class="tile"><b class="{colour}">{escape(value)}</b><span>{escape(name)}</span></div>'
+    return f'<div class="tile"><b class="{colour}">{escape(value)}</b><span>{escape(gettext(name))}</span></div>'
+
+
+def on_time_tile(late: int, boards: int) -> str:
+    """Return the tile of the boards that are scanned on time."""
+    value = gettext("{count} of {total}", count=boards - late, total=boards)
+    return tile("boards on time", value, "bad" if late else "good")
 
 
 def plots(history: History, name: str = ALL, *, is_over: bool = False) -> str:
     """Return the charts of the last hour, or of a whole crawl."""
     readings = history.of(name)
     span = duration((readings[-1].at_ms - readings[0].at_ms) / 1000) if readings else "0 s"
-    times = ("begin", span) if is_over else (f"{span} ago", "now")
-    moments = [datetime.fromtimestamp(one.at_ms / 1000, UTC).strftime("%H:%M") for one in readings]
+    times = (gettext("begin"), span) if is_over else (gettext("{duration} ago", duration=span), gettext("now"))
+    moments = [one.at_ms for one in readings]
     stored = [
-        ("posts", history.per_minute(name, attrgetter("posts"))),
-        ("comments", history.per_minute(name, attrgetter("comments"))),
+        (gettext("posts"), history.per_minute(name, attrgetter("posts"))),
+        (gettext("comments"), history.per_minute(name, attrgetter("comments"))),
     ]
     fetched = [
         *((stage.value, history.per_minute(name, partial(_done, at))) for at, stage in enumerate(Stage)),
-        ("failed", history.per_minute(name, attrgetter("failed"))),
+        (gettext("failed"), history.per_minute(name, attrgetter("failed"))),
     ]
-    backlog = [("open", [reading.open for reading in readings])]
+    backlog = [(gettext("open"), [reading.open for reading in readings])]
     charts = [
-        plot(fetched, "pages a minute:", times, moments=moments[1:]),
-        plot(stored, "new a minute:", times, moments=moments[1:]),
-        plot(backlog, "open requests", times, moments=moments),
+        plot(fetched, moments[1:], "pages a minute:", times),
+        plot(stored, moments[1:], "new a minute:", times),
+        plot(backlog, moments, "open requests", times),
     ]
     if readings and readings[-1].fetch:
         slow = [(stage.value, _fetch_ms(readings, at)) for at, stage in enumerate(Stage)]
-        charts.append(plot(slow, "fetch p95 in ms:", times, moments=moments[1:]))
+        charts.append(plot(slow, moments[1:], "fetch p95 in ms:", times))
     return f'<div class="plots">{"".join(charts)}</div>'
 
 
@@ -157,9 +168,8 @@ def _done(stage: int, reading: Reading) -> int:
 def _fetch_ms(readings: Sequence[Reading], stage: int) -> list[float]:
     """Return the 95th percentile of the fetch times of each step, 0 where nothing was fetched."""
     return [
-        after.fetch[stage].since(before.fetch[stage]).quantile(0.95) or 0.0
+        (after.fetch[stage].since(before.fetch[stage]).quantile(0.95) if before.fetch and after.fetch else None) or 0.0
         for before, after in pairwise(readings)
-        if before.fetch
     ]
 
 
@@ -171,50 +181,43 @@ def quantiles(freshness: Histogram | None) -> str:
 
 
 def _row(site: SiteSnapshot, problem: Problem | None, history: History) -> str:
+    moments = [one.at_ms for one in history.of(site.name)][1:]
     pages = history.per_minute(site.name, attrgetter("pages"))
     posts = history.per_minute(site.name, attrgetter("posts"))
     waiting = {stage.value: count.ready + count.released for stage, count in site.counts.stages.items()}
     backlog = " · ".join(f"{stage} {number(count)}" for stage, count in waiting.items() if count) or "–"
     boards = site.boards
     cells = [
-        ("", "row site", f'<b><a href="/site/{escape(site.name)}">{escape(site.name)}</a></b> {state(site)}'),
-        ("", f"row wide {_colour(problem)}", escape(problem.advice(site.name) if problem else "nothing to do")),
-        (
-            "boards on time",
-            "nowrap",
-            f'<span class="{"bad" if boards.late else ""}">{boards.on_time}/{boards.total}</span>',
-        ),
-        ("backlog", "row nowrap", backlog),
-        ("pages/min", "nowrap", _rate(pages, "pages per minute")),
-        ("posts/min", "nowrap", _rate(posts, "new posts per minute")),
-        ("errors, 1 h", "nowrap", _errors(site, history)),
-        ("freshness", "nowrap", quantiles(history.freshness(site.name))),
+        ("row site", f'<b><a href="/site/{escape(site.name)}">{escape(site.name)}</a></b> {state(site)}'),
+        (f"row wide {_colour(problem)}", escape(problem.advice(site.name) if problem else gettext("nothing to do"))),
+        ("nowrap", f'<span class="{"bad" if boards.late else ""}">{boards.on_time}/{boards.total}</span>'),
+        ("row nowrap", backlog),
+        ("nowrap", _rate(pages, moments, gettext("pages per minute"))),
+        ("nowrap", _rate(posts, moments, gettext("new posts per minute"))),
+        ("nowrap", _errors(site, history)),
+        ("nowrap", quantiles(history.freshness(site.name))),
     ]
-    return "<tr>" + "".join(_cell(*cell) for cell in cells) + "</tr>"
-
-
-def _cell(name: str, kind: str, text: str) -> str:
-    named = f' data-name="{name}"' if name else ""
-    return f'<td class="{kind}"{named}>{text}</td>'
+    named = [f' data-name="{gettext(name)}"' if name else "" for name in ON_PHONE]
+    shown = (f'<td class="{kind}"{name}>{text}</td>' for name, (kind, text) in zip(named, cells, strict=True))
+    return f"<tr>{''.join(shown)}</tr>"
 
 
 def state(site: SiteSnapshot) -> str:
     """Return the state of a site: paused, draining, circuit breaker open, working or waiting."""
     if site.is_paused:
-        return '<span class="note">paused</span>'
+        return f'<span class="note">{gettext("paused")}</span>'
     if site.is_draining:
-        return '<span class="note">draining</span>'
+        return f'<span class="note">{gettext("draining")}</span>'
     if site.open_breakers:
-        return (
-            f'<span class="bad">circuit breaker open: {", ".join(stage.value for stage in site.open_breakers)}</span>'
-        )
+        stages = ", ".join(stage.value for stage in site.open_breakers)
+        return f'<span class="bad">{gettext("circuit breaker open: {stages}", stages=stages)}</span>'
     is_busy = site.counts.leased or site.counts.released
-    word, colour = ("working", "good") if is_busy else ("waiting", "quiet")
+    word, colour = (gettext("working"), "good") if is_busy else (gettext("waiting"), "quiet")
     return f'<span class="{colour}">{word}</span>'
 
 
-def _rate(values: Sequence[float], name: str) -> str:
-    return f"{spark(values, name)} {number(values[-1]) if values else '–'}"
+def _rate(values: Sequence[float], moments: Sequence[int], name: str) -> str:
+    return f"{spark(values, moments, name)} {number(values[-1]) if values else '–'}"
 
 
 def _errors(site: SiteSnapshot, history: History) -> str:

@@ -18,6 +18,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from crawl_tasks.errors import BackendError, ConfigError, StoreError
 from crawl_tasks.model import State
+from crawl_tasks.monitor.output_language import gettext
 from crawl_tasks.monitor.report import site_detail, snapshot_row
 from crawl_tasks.monitor.site_snapshot import SiteSnapshot
 from crawl_tasks.monitor.snapshot import Snapshot
@@ -151,7 +152,7 @@ class Handler(BaseHTTPRequestHandler):
         # Only these two paths are pages for people. Metrics, API and health check are for programs.
         if urlsplit(self.path).path.strip("/").split("/")[0] not in ("", "site", "posts"):
             return HttpAnswer(f"{text}\n", TEXT, status)
-        body = f'<p class="said bad">{escape(text)}</p><p><a href="/">All sites</a></p>'
+        body = f'<p class="said bad">{escape(gettext(text))}</p><p><a href="/">{gettext("All sites")}</a></p>'
         return HttpAnswer(frame("(!) crawl_tasks", body, self._user(), refresh_s), status=status)
 
     # -- pages -------------------------------------------------------------------------------------------
@@ -185,8 +186,8 @@ class Handler(BaseHTTPRequestHandler):
         return self._missing()
 
     def _missing(self) -> HttpAnswer:
-        body = '<p>There is no such page. <a href="/">All sites</a></p>'
-        return HttpAnswer(frame("not found", body, self._user()), status=HTTPStatus.NOT_FOUND)
+        body = f'<p>{gettext("There is no such page.")} <a href="/">{gettext("All sites")}</a></p>'
+        return HttpAnswer(frame(gettext("not found"), body, self._user()), status=HTTPStatus.NOT_FOUND)
 
     def _items(self, path: list[str], query: dict[str, str]) -> HttpAnswer:
         server, user = self.server, self._user()
@@ -209,21 +210,10 @@ class Handler(BaseHTTPRequestHandler):
         return site
 
     def _site(self, name: str) -> HttpAnswer:
-        snapshots, actions = self.server.snapshots, self.server.actions
+        snapshots = self.server.snapshots
         snapshot = snapshots.now()
         site = self._named(snapshot, name)
-        page = site_page(
-            site,
-            snapshot,
-            snapshots.history,
-            self._user(),
-            boards=actions.boards(name),
-            titles=actions.titles(name),
-            recent=actions.recent(name),
-            in_hand=actions.in_hand(name),
-            failed=actions.failed_requests(name),
-        )
-        return HttpAnswer(page)
+        return HttpAnswer(site_page(site, snapshot, snapshots.history, self._user(), self.server.actions))
 
     def _failed(self, name: str, query: dict[str, str]) -> HttpAnswer:
         site = self._named(self.server.snapshots.now(), name)
@@ -258,8 +248,10 @@ class Handler(BaseHTTPRequestHandler):
         # Every form but the login needs session and token: SameSite cookies alone do not stop forms of a sister domain.
         session = login.session(self.headers.get("Cookie", ""))
         if session is None or not login.is_token(session, form.get("token", "")):
-            body = '<p>Nothing was changed: the session is over. <a href="/login">Log in</a>, then try again.</p>'
-            return HttpAnswer(frame("log in first", body, self._user()), status=HTTPStatus.FORBIDDEN)
+            text = gettext("Nothing was changed: the session is over. {log_in}, then try again.",
+                           log_in=f'<a href="/login">{gettext("Log in")}</a>')  # fmt: skip
+            body = f"<p>{text}</p>"
+            return HttpAnswer(frame(gettext("log in first"), body, self._user()), status=HTTPStatus.FORBIDDEN)
         match path:
             case ["logout"]:
                 return self._see("/", login.leave())

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from html import escape
 
-from crawl_tasks.frontier.admin.failed import FailedRequest
 from crawl_tasks.frontier.inspect.reads import BoardState
 from crawl_tasks.frontier.inspect.recent import RecentPage
 from crawl_tasks.frontier.inspect.request_counts import LATE_MS
@@ -15,36 +14,26 @@ from crawl_tasks.model import Request
 from crawl_tasks.monitor.charts import bars, number
 from crawl_tasks.monitor.history import History
 from crawl_tasks.monitor.humanize import counted, duration
+from crawl_tasks.monitor.output_language import gettext
 from crawl_tasks.monitor.problems.registry import CurrentProblems
 from crawl_tasks.monitor.site_snapshot import SiteSnapshot
 from crawl_tasks.monitor.snapshot import Snapshot
-from crawl_tasks.monitor.web.actions import RETRIED_AT_ONCE
+from crawl_tasks.monitor.web.actions import RETRIED_AT_ONCE, Actions
 from crawl_tasks.monitor.web.failed_pages import failed_links, failed_table
 from crawl_tasks.monitor.web.layout import WebUser, frame, hidden, table
-from crawl_tasks.monitor.web.overview import plots, quantiles, said, state, tile, tiles_of, troubles
+from crawl_tasks.monitor.web.overview import on_time_tile, plots, quantiles, said, state, tile, tiles_of, troubles
 
 REFRESH_S = 20
 _FINE = {"gone", "unchanged"}
 """Outcomes without items that nobody has to mend."""
 
 
-def site_page(
-    site: SiteSnapshot,
-    snapshot: Snapshot,
-    history: History,
-    user: WebUser,
-    *,
-    boards: Sequence[BoardState],
-    titles: Mapping[str, str],
-    recent: Sequence[RecentPage],
-    in_hand: Sequence[Request],
-    failed: Sequence[FailedRequest],
-) -> str:
+def site_page(site: SiteSnapshot, snapshot: Snapshot, history: History, user: WebUser, actions: Actions) -> str:
     """Return the page."""
     # With this site alone: the problems of a thousand others would be found only to be thrown away.
     current = CurrentProblems(replace(snapshot, sites=(site,)))
     next_steps = "".join(said(problem, problem.advice(site.name)) for problem in current.of(site))
-    statuses = sorted(site.statuses.items())
+    name, statuses = site.name, sorted(site.statuses.items())
     body = (
         f"{troubles(current)}<h2>{escape(site.name)} {state(site)}</h2>"
         f"{next_steps}{_actions(site, user)}"
@@ -52,21 +41,25 @@ def site_page(
         f'<div class="plots">{bars(statuses, "answers by status")}'
         f"{bars(sorted(site.failed.items(), key=lambda row: -row[1]), 'failed attempts by reason')}"
         f"{_dropped(site)}</div>"
-        f"<h2>Boards</h2>{_boards(boards, titles, snapshot.at_ms)}<h2>In hand</h2>{_in_hand(in_hand)}"
-        f"<h2>Last pages</h2>{_recent(recent, snapshot.at_ms)}"
-        f"<h2>Given up (dead) and parked</h2>{failed_links(site)}{failed_table(failed, user)}"
+        f"<h2>{gettext('Boards')}</h2>{_boards(actions.boards(name), actions.titles(name), snapshot.at_ms)}"
+        f"<h2>{gettext('In hand')}</h2>{_in_hand(actions.in_hand(name))}"
+        f"<h2>{gettext('Last pages')}</h2>{_recent(actions.recent(name), snapshot.at_ms)}"
+        f"<h2>{gettext('Given up (dead) and parked')}</h2>{failed_links(site)}"
+        f"{failed_table(actions.failed_requests(name), user)}"
     )
     return frame(f"{site.name} · crawl_tasks", body, user, REFRESH_S, snapshot.at_ms)
 
 
 def _tiles(site: SiteSnapshot, snapshot: Snapshot, history: History) -> str:
     counts = site.counts
-    on_time = f"{site.boards.on_time} of {site.boards.total}"
     return tiles_of(
         [
-            tile("boards on time", on_time, "bad" if site.boards.late else "good"),
+            on_time_tile(site.boards.late, site.boards.total),
             tile("longest overdue", duration(site.late_s(snapshot.at_ms))),
-            *(tile(f"{stage.value} pages done", number(count.done)) for stage, count in counts.stages.items()),
+            *(
+                tile(gettext("{stage} pages done", stage=stage.value), number(count.done))
+                for stage, count in counts.stages.items()
+            ),
             tile("ready / queued", f"{number(counts.ready)} / {number(counts.released)}"),
             tile("in hand / delayed", f"{number(counts.leased)} / {number(counts.delayed)}"),
             tile("new / changed posts", f"{number(site.stat('post:new'))} / {number(site.stat('post:changed'))}"),
@@ -85,10 +78,11 @@ def _dropped(site: SiteSnapshot) -> str:
 def _actions(site: SiteSnapshot, user: WebUser) -> str:
     if not user.is_in:
         return ""
-    verbs = [("resume", "resume")] if site.is_paused or site.is_draining else []
-    verbs += [] if site.is_paused else [("pause", "pause")]
-    verbs += [("retry-dead", f"retry {_at_once(site.counts.dead)} given up")] if site.counts.dead else []
-    verbs += [("retry-parked", f"retry {_at_once(site.counts.parked)} parked")] if site.counts.parked else []
+    verbs = [("resume", gettext("resume"))] if site.is_paused or site.is_draining else []
+    verbs += [] if site.is_paused else [("pause", gettext("pause"))]
+    dead, parked = _at_once(site.counts.dead), _at_once(site.counts.parked)
+    verbs += [("retry-dead", gettext("retry {count} given up", count=dead))] if site.counts.dead else []
+    verbs += [("retry-parked", gettext("retry {count} parked", count=parked))] if site.counts.parked else []
     return (
         '<div class="actions">'
         + "".join(
@@ -101,7 +95,8 @@ def _actions(site: SiteSnapshot, user: WebUser) -> str:
 
 
 def _at_once(count: int) -> str:
-    return f"{RETRIED_AT_ONCE} of {count}" if count > RETRIED_AT_ONCE else str(count)
+    some = gettext("{count} of {total}", count=RETRIED_AT_ONCE, total=count)
+    return some if count > RETRIED_AT_ONCE else str(count)
 
 
 _HEATS = (1.5, 3.0, 10.0)
@@ -114,57 +109,61 @@ def _heat_map(boards: Sequence[BoardState], titles: Mapping[str, str], now_ms: i
     for board in boards:
         age_ms = now_ms - board.scanned_at_ms
         heat = bisect(_HEATS, age_ms / max(1, board.interval_ms)) if board.scanned_at_ms else len(_HEATS)
-        seen = f"{duration(age_ms / 1000)} ago" if board.scanned_at_ms else "never scanned"
+        seen = _ago(age_ms) if board.scanned_at_ms else gettext("never scanned")
         fields.append(
             f'<li class="h{heat}"><b>{escape(titles.get(board.board) or board.board)}</b>'
-            f"{'held' if board.is_held else seen}</li>"
+            f"{gettext('held') if board.is_held else seen}</li>"
         )
     return f'<ul class="heat">{"".join(fields)}</ul>' if fields else ""
 
 
+def _ago(ms: float) -> str:
+    return gettext("{duration} ago", duration=duration(ms / 1000))
+
+
 def _boards(boards: Sequence[BoardState], titles: Mapping[str, str], now_ms: int) -> str:
-    rows = [
+    rows = (
         (
-            ("board", f"{escape(board.board)} {escape(titles.get(board.board, ''))}"),
-            ("scanned", f"{duration((now_ms - board.scanned_at_ms) / 1000)} ago" if board.scanned_at_ms else "never"),
-            ("due", _due(board, now_ms)),
-            ("every", duration(board.interval_ms / 1000)),
-            ("freshness p50 / p95", quantiles(board.ages)),
+            f"{escape(board.board)} {escape(titles.get(board.board, ''))}",
+            _ago(now_ms - board.scanned_at_ms) if board.scanned_at_ms else gettext("never"),
+            _due(board, now_ms),
+            duration(board.interval_ms / 1000),
+            quantiles(board.ages),
         )
         for board in boards
-    ]
-    all_ = table(rows, "no boards")
-    return f"{_heat_map(boards, titles, now_ms)}<details><summary>as a table</summary>{all_}</details>"
+    )
+    all_ = table(("board", "scanned", "due", "every", "freshness p50 / p95"), rows, "no boards")
+    return f"{_heat_map(boards, titles, now_ms)}<details><summary>{gettext('as a table')}</summary>{all_}</details>"
 
 
 def _due(board: BoardState, now_ms: int) -> str:
     if board.open_pages:
-        return f'<span class="good">being scanned, {counted(board.open_pages, "page")} open</span>'
+        text = gettext("being scanned, {pages} open", pages=counted(board.open_pages, "page"))
+        return f'<span class="good">{text}</span>'
     wait_ms = board.due_at_ms - now_ms
     if wait_ms > 0:
-        return f"in {duration(wait_ms / 1000)}"
-    return f'<span class="{"bad" if -wait_ms > LATE_MS else ""}">since {duration(-wait_ms / 1000)}</span>'
+        return gettext("in {duration}", duration=duration(wait_ms / 1000))
+    since = gettext("since {duration}", duration=duration(-wait_ms / 1000))
+    return f'<span class="{"bad" if -wait_ms > LATE_MS else ""}">{since}</span>'
 
 
 def _in_hand(requests: Sequence[Request]) -> str:
-    return table(
-        [(("stage", request.stage.value), ("address", escape(request.address))) for request in requests], "nothing"
-    )
+    return table(("stage", "address"), ((one.stage.value, escape(one.address)) for one in requests), "nothing")
 
 
 def _recent(pages: Sequence[RecentPage], now_ms: int) -> str:
-    rows = [
+    rows = (
         (
-            ("fetched", f"{duration(max(0, now_ms - page.at_ms) / 1000)} ago"),
-            ("stage", page.stage.value),
-            ("status", str(page.status or "–")),
-            ("took", f"{page.fetch_ms} ms"),
-            ("gave", _outcome(page)),
-            ("address", escape(page.address)),
+            _ago(max(0, now_ms - page.at_ms)),
+            page.stage.value,
+            str(page.status or "–"),
+            f"{page.fetch_ms} ms",
+            _outcome(page),
+            escape(page.address),
         )
         for page in pages
-    ]
-    return table(rows, "none yet")
+    )
+    return table(("fetched", "stage", "status", "took", "gave", "address"), rows, "none yet")
 
 
 def _outcome(page: RecentPage) -> str:

@@ -14,6 +14,7 @@ from crawl_tasks.model import Stage
 from crawl_tasks.monitor.charts import bars
 from crawl_tasks.monitor.history import History
 from crawl_tasks.monitor.humanize import duration
+from crawl_tasks.monitor.output_language import gettext
 from crawl_tasks.monitor.problems.registry import CurrentProblems
 from crawl_tasks.monitor.snapshot import Snapshot
 from crawl_tasks.monitor.web.layout import page_of
@@ -38,17 +39,18 @@ def crawl_report(
     charts = "".join(_latencies(kind, start, end) for kind in TIMES)
     body = (
         f"<h1>{escape(title)}: {escape(_named(end))}</h1>"
-        f'<p class="quiet">{began} to {ended} UTC</p>{left}{plots(history, is_over=True)}'
+        f'<p class="quiet">{gettext("{began} to {ended} UTC", began=began, ended=ended)}</p>'
+        f"{left}{plots(history, is_over=True)}"
         f'<div class="plots">{bars(_statuses(start, end), "answers by status")}{_freshness(start, end)}</div>'
         f'<div class="plots">{charts}</div>'
-        f'<h2>Numbers</h2><div class="sites narrow"><table><tbody>{rows}</tbody></table></div>'
+        f'<h2>{gettext("Numbers")}</h2><div class="sites narrow"><table><tbody>{rows}</tbody></table></div>'
     )
     return page_of(title, f"<main>{body}</main>")
 
 
 def _named(end: Snapshot) -> str:
     names = [site.name for site in end.sites]
-    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    more = gettext(" and {count} more", count=len(names) - MOST_NAMED) if len(names) > MOST_NAMED else ""
     return ", ".join(names[:MOST_NAMED]) + more
 
 
@@ -69,7 +71,8 @@ def _statuses(start: Snapshot, end: Snapshot) -> list[tuple[str, float]]:
 
 def _freshness(start: Snapshot, end: Snapshot) -> str:
     ages: Histogram = end.freshness().since(start.freshness())
-    names = [f"up to {duration(bound)}" for bound in ages.bounds] + [f"over {duration(ages.bounds[-1])}"]
+    names = [gettext("up to {duration}", duration=duration(bound)) for bound in ages.bounds]
+    names.append(gettext("over {duration}", duration=duration(ages.bounds[-1])))
     rows = [(name, float(count)) for name, count in zip(names, ages.counts, strict=True) if count]
     return bars(rows, "from posting to storing, of items posted since the site is watched")
 
