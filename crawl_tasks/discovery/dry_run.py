@@ -8,12 +8,16 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from crawl_tasks.discovery.http_probe import HttpProbe
+from crawl_tasks.discovery.next_page import further_links
 from crawl_tasks.errors import PageError
 from crawl_tasks.model import Comment, Fetched, Parsed, Post, Request, Stage
+from crawl_tasks.parse.document import Document
 from crawl_tasks.registry.site_registry import CompiledSite
 
 MOST_BOARDS = 3
 MOST_THREADS = 4
+FURTHER_THREADS = 8
+"""The most threads without reply counts that are looked at besides, until one has a further page."""
 _NEEDED = {Stage.LIST: ("title",), Stage.POST: ("title", "body"), Stage.COMMENT: ("body",)}
 _WANTED = {
     Stage.LIST: ("post_id", "title", "author", "created_at", "reply_count", "last_reply_at", "revision"),
@@ -114,14 +118,27 @@ def try_site(probe: HttpProbe, opened: CompiledSite) -> Iterator[DryRun]:
     fullest = max(lists, key=lambda one: len(one.rows), default=None)
     following = next((child for child in _children(fullest) if child.stage is Stage.LIST), None) if fullest else None
     if following is not None:
-        yield attempt(probe, opened, following)
-    has_comments = False
+        tried = attempt(probe, opened, following)
+        # Of rules that nobody wrote the longest threads show most, wherever they are listed.
+        lists += [] if opened.site.engine else [tried]
+        yield tried
+    has_comments = is_paged = False
     # Rules that nobody wrote are held against twice as many threads, unless each thread takes two requests.
     is_apart = opened.site.comment is not None and opened.site.comment.first_page == 1
-    for post in _various(lists, MOST_THREADS * (1 if opened.site.engine or is_apart else 2)):
+    is_few = opened.site.engine is not None or is_apart
+    most = MOST_THREADS if is_few else 2 * MOST_THREADS
+    for place, post in enumerate(_various(lists, most, 0 if is_few else FURTHER_THREADS)):
+        if place >= most and is_paged:
+            return
         tried = attempt(probe, opened, post)
-        yield tried
         comments = _comments_of(tried)
+        is_paged |= comments is not None
+        # Of the further threads only the one with a further page tells more.
+        if place >= most and not is_paged:
+            if tried.page is None or not further_links(Document(tried.page)):
+                continue
+            is_paged = True
+        yield tried
         if comments is not None and is_apart:
             tried = attempt(probe, opened, comments)
             yield tried
@@ -172,14 +189,19 @@ def thin_fields(trials: Sequence[DryRun]) -> list[str]:
             for name in named if 0 < filled[name] * 5 < 4 * records[name]]  # fmt: skip
 
 
-def _various(lists: Sequence[DryRun], most: int) -> list[Request]:
-    """Return requests for the posts with most replies, whose pages show most, with fewest, and with some between."""
+def _various(lists: Sequence[DryRun], most: int, further: int) -> list[Request]:
+    """Return requests for the posts with most replies, whose pages show most, with fewest, and with some between.
+
+    Lists without reply counts do not tell long threads from short ones. Then `further` posts follow.
+    """
     replies = {row.post_id: row.reply_count or 0 for one in lists for row in one.rows if isinstance(row, Post)}
     posts = {child.key: child for one in lists for child in _children(one) if child.stage is Stage.POST}
     ordered = sorted(posts.values(), key=lambda child: -replies.get(child.key, 0))
     last = len(ordered) - 1
     places = dict.fromkeys((0, last // 8, last // 2, last, 1, last - 1, last // 4, last * 3 // 4))
-    return [ordered[place] for place in places if 0 <= place <= last][:most]
+    chosen = [place for place in places if 0 <= place <= last][:most]
+    others = [place for place in range(last + 1) if place not in chosen] if not any(replies.values()) else []
+    return [ordered[place] for place in chosen + others[:further]]
 
 
 def _children(trial: DryRun) -> tuple[Request, ...]:

@@ -150,6 +150,9 @@ def _of_tag(tag: str, alike: Sequence[LexborNode], *, is_inner: bool) -> Iterato
         return
     yield from (f"{before} + {tag}" for before in _shared_tags([element_beside(node, -1) for node in alike]))
     yield from (f"{tag}:has(+ {after})" for after in _shared_tags([element_beside(node, 1) for node in alike]))
+    # A poll above some texts moves them, and has no paragraphs.
+    if all(any(one.tag == "p" for one in node.iter(include_text=False)) for node in alike):
+        yield f"{tag}:has(> p)"
 
 
 def _shared_tags(nodes: Sequence[LexborNode | None]) -> set[str]:

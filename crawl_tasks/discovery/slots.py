@@ -91,7 +91,8 @@ class Slots:
             texts = slot.texts()
             kinds = Counter(texts.values())
             is_one = len(kinds) == 1 and len(texts) > 2
-            if is_one or sum(map(is_name, texts.values())) < 0.9 * len(texts) or _has_inner(slot):
+            parted = _parted(slot)
+            if is_one or sum(map(is_name, texts.values())) < 0.9 * len(texts) or parted > 0.5:
                 continue
             # An initial stands for a picture.
             if 2 * sum(len(text) <= 1 + text.isupper() for text in texts.values()) > len(texts):
@@ -107,6 +108,8 @@ class Slots:
             score -= max(kinds.values()) / len(texts)
             # A guest has no link, but the box around the name. Of equals the innermost is the name.
             score += (len(texts) - len(kinds)) / len(texts) + len(texts) / len(self.records) + len(slot.path) / 100
+            # A mark stands beside some names.
+            score -= parted
             scored.append((score, slot))
         return [slot for _, slot in sorted(scored, key=lambda one: -one[0])]
 
@@ -317,13 +320,13 @@ def step_of(node: LexborNode) -> str:
     return re.sub("^a", "span", kind_of(node)) if is_profile else kind_of(node)
 
 
-def _has_inner(slot: Slot) -> bool:
-    """Return whether inner elements have a part of the text in most records."""
+def _parted(slot: Slot) -> float:
+    """Return the share of records in which an inner element has a part of the text."""
     there = [
         any(0 < len(one.text().strip()) < len(node.text().strip()) for one in node.iter(include_text=False))
         for node in slot.nodes.values()
     ]
-    return sum(there) * 2 > len(there)
+    return sum(there) / len(there)
 
 
 def _marks(node: LexborNode) -> str:

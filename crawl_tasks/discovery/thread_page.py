@@ -125,9 +125,11 @@ def _records(document: Document, marked: PostIds, documents: Sequence[Document])
         place = selector_in(every, [_mark_in(node, marked) for node in every]) or ""
         if not place:
             return None
-    if len(find_all(document.root, css)) > len(nodes):
-        # Page chrome, or the post, may look like a record and have no id.
-        css += f":has({place})" if place and not siblings else f"[{marked.attr}]" if marked.attr and has_own else ""
+    # Page chrome, the post or the place of a removed one may look like a record and have no id.
+    if place and not siblings:
+        css += f":has({place})"
+    elif marked.attr and has_own and f"[{marked.attr}" not in css:
+        css += f"[{marked.attr}]"
     return ThreadRecords(css, _key_rule(marked, place), siblings, _score(marked, nodes, siblings=siblings))
 
 
