@@ -8,10 +8,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from crawl_tasks.discovery.http_probe import HttpProbe
-from crawl_tasks.discovery.next_page import further_links
 from crawl_tasks.errors import PageError
 from crawl_tasks.model import Comment, Fetched, Parsed, Post, Request, Stage
-from crawl_tasks.parse.document import Document
 from crawl_tasks.registry.site_registry import CompiledSite
 
 MOST_BOARDS = 3
@@ -131,14 +129,9 @@ def try_site(probe: HttpProbe, opened: CompiledSite) -> Iterator[DryRun]:
         if place >= most and is_paged:
             return
         tried = attempt(probe, opened, post)
+        yield tried
         comments = _comments_of(tried)
         is_paged |= comments is not None
-        # Of the further threads only the one with a further page tells more.
-        if place >= most and not is_paged:
-            if tried.page is None or not further_links(Document(tried.page)):
-                continue
-            is_paged = True
-        yield tried
         if comments is not None and is_apart:
             tried = attempt(probe, opened, comments)
             yield tried

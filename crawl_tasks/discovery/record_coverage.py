@@ -83,10 +83,11 @@ def gaps_in(site: Site, trial: DryRun) -> int:
     """Return the number of elements like comments, without a moment, that a rule leaves out: `.post:has(time)`."""
     rules = site.post.comments or site.comment
     css = (rules.record.css or "") if rules is not None and rules.record is not None else ""
-    bare = css.rpartition(":has(")[0]
-    if site.engine is not None or trial.page is None or not bare:
+    bare = re.sub(r"(?::has\(.*\)|\[[\w-]+\])$", "", css)
+    if site.engine is not None or trial.page is None or bare == css:
         return 0
-    return sum(not times_in(node) for node in find_all(Document(trial.page).root, bare))
+    root = Document(trial.page).root
+    return len(find_all(root, bare)) - len(find_all(root, css))
 
 
 def _first(document: Document, rule: Rule | None) -> LexborNode | None:
@@ -95,8 +96,10 @@ def _first(document: Document, rule: Rule | None) -> LexborNode | None:
 
 def _folded(document: Document, records: Sequence[LexborNode]) -> str:
     """Return the text of a link to replies that stands where a record would: `3 more replies`."""
-    tags = {one.tag for one in records}
-    mine = {one.mem_id for one in records}
+    # The item of a list may hold a record and, beside, its replies.
+    items = [one.parent for one in records if one.parent is not None and one.parent.tag == "li"]
+    tags = {one.tag for one in (*records, *items)}
+    mine = {one.mem_id for one in (*records, *items)}
     for link in document.root.css("a, button"):
         text = " ".join(link.text().split())
         if not (_FOLDED.fullmatch(text) and REPLIES.search(text)):

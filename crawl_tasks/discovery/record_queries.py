@@ -141,7 +141,10 @@ def _of_tag(tag: str, alike: Sequence[LexborNode], *, is_inner: bool) -> Iterato
         yield f"{tag}:nth-child({places.pop()})"
     # No query and no number, which may be those of one board.
     links = [node.attributes.get("href") or "" for node in alike]
-    if is_inner and (start := re.match(r"/[^?\d']+[-?]", shared_start(links))):
+    start = re.match(r"/[^?\d']+[-?]", shared_start(links))
+    # `/forums/old-` is half the name of one board.
+    is_whole = start and (start[0].count("/") < 2 or all(re.match(r"\?|-\d", one[start.end() - 1 :]) for one in links))
+    if is_inner and start and is_whole:
         yield f"{tag}[href*='{start[0]}']"
     yield tag
     outer = Counter(node.parent.tag for node in alike if node.parent is not None).most_common(1)

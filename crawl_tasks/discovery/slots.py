@@ -58,12 +58,16 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class MomentSlot:
-    """A slot of moments: the attribute with the moment ("" for the text), a strptime format if needed, the moments."""
+    """A slot of moments: the attribute with the moment ("" for the text), a strptime format if needed, the moments.
+
+    With `is_own` the moment stands outside of inner elements.
+    """
 
     slot: Slot
     attr: str
     form: str
     at: Mapping[int, int]
+    is_own: bool = False
 
 
 class Slots:
@@ -125,8 +129,8 @@ class Slots:
                 said = slot.texts() if not attr else {
                     at: text for at, node in slot.nodes.items() if (text := node.attributes.get(attr))
                 }  # fmt: skip
-                if not attr and any(node.css_first("*") is not None for node in slot.nodes.values()):
-                    said = slot.own_texts()
+                is_own = not attr and any(node.css_first("*") is not None for node in slot.nodes.values())
+                said = slot.own_texts() if is_own else said
                 said = {at: text for at, text in said.items() if len(text) <= _LONGEST_DATE}
                 if len(said) < share * len(self.records):
                     continue
@@ -135,7 +139,7 @@ class Slots:
                 # One moment in all records is that of the page, or of everybody's joining.
                 is_one = len(read) > 2 and len(set(read.values())) == 1
                 if len(read) >= share * len(said) and not is_one:
-                    found.append(MomentSlot(slot, attr, form, read))
+                    found.append(MomentSlot(slot, attr, form, read, is_own))
                     break
         return found
 

@@ -192,7 +192,7 @@ def _of_thread_comments(thread: ReadThread) -> Iterator[SiteCheck | None]:
     parsed = thread.trial.parsed
     count = thread.row.reply_count
     has_more = parsed is not None and any(child.stage is Stage.COMMENT for child in parsed.children)
-    if count is not None and len(thread.comments) + FEW < count and not has_more:
+    if count is not None and len(thread.comments) + thread.gaps + FEW < count and not has_more:
         yield SiteCheck("a long thread leads to its further pages", False,
                         f"{len(thread.comments)} of {count} read on {thread.trial.request.address}")  # fmt: skip
     began = thread.post.created_at

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -115,9 +116,15 @@ def _with_moments(records: ThreadRecords, nodes: Sequence[LexborNode], found: Fo
     bare = [node for at, node in enumerate(nodes) if at not in found.authors and at not in found.at]
     slot = found.slots.at(found.paths[1]) if found.paths[1] is not None else None
     css = in_records(found.slots, slot) if slot is not None and 0 < 2 * len(bare) < len(nodes) else None
-    if css is None or any(node.css_first(css) is not None for node in bare):
+    if css is None or slot is None:
         return None
-    return replace(records, css=f"{records.css}:has({css})")
+    if records.siblings:
+        is_told = not any(node.css_first(css) is not None for node in bare)
+        return replace(records, css=f"{records.css}:has({css})") if is_told else None
+    # The place of a removed post may have replies within.
+    way = [re.split(r"[ .]", step)[0] for step in slot.path[:-1]]
+    narrower = f"{records.css}:has({' > '.join(('', *way, css)).lstrip() if ' ' not in css else css})"
+    return replace(records, css=narrower) if not any(node.css_matches(narrower) for node in bare) else None
 
 
 def _first_posts(

@@ -136,8 +136,8 @@ def test_functions_of_the_author_and_of_the_page_are_no_part_of_a_body() -> None
 
     found = thread_rules(samples, records, samples[0].link, None, is_post_inside=True)
 
-    assert "author: 'div.card div.side > b'" in "\n".join(found.lines)
-    assert "body: {css: div.card div.x," in "\n".join(found.lines)
+    assert "author: 'div.card[id] div.side > b'" in "\n".join(found.lines)
+    assert "body: {css: 'div.card[id] div.x'," in "\n".join(found.lines)
     assert {row: one.replies for row, one in found.first.items()} == {1: 6, 2: 3, 3: 4}
 
 
