@@ -79,6 +79,9 @@ def _structural(pairs: Sequence[tuple[LexborNode, LexborNode]]) -> Iterator[str]
     tags = dict.fromkeys(str(target.tag) for _, target in pairs)
     tag = f":is({', '.join(tags)})" if len(tags) > 1 else next(iter(tags))
     ways = dict.fromkeys(tuple(_way(record, target, tag)) for record, target in pairs[:12])
+    # A poll moves some texts, and has no paragraphs.
+    if any(one.tag == "p" for _, target in pairs for one in target.iter(include_text=False)):
+        yield from (f"{tag}:is(:has(> p), :nth-child({way[-1][1]}):not(:has(~ {tag} > p)))" for way in ways if way)
     for way in list(ways)[:4]:
         for depth in range(1, len(way) + 1):
             part = way[-depth:]
@@ -153,9 +156,6 @@ def _of_tag(tag: str, alike: Sequence[LexborNode], *, is_inner: bool) -> Iterato
         return
     yield from (f"{before} + {tag}" for before in _shared_tags([element_beside(node, -1) for node in alike]))
     yield from (f"{tag}:has(+ {after})" for after in _shared_tags([element_beside(node, 1) for node in alike]))
-    # A poll above some texts moves them, and has no paragraphs.
-    if all(any(one.tag == "p" for one in node.iter(include_text=False)) for node in alike):
-        yield f"{tag}:has(> p)"
 
 
 def _shared_tags(nodes: Sequence[LexborNode | None]) -> set[str]:
