@@ -95,8 +95,7 @@ class Slots:
             texts = slot.texts()
             kinds = Counter(texts.values())
             is_one = len(kinds) == 1 and len(texts) > 2
-            parted = _parted(slot)
-            if is_one or sum(map(is_name, texts.values())) < 0.9 * len(texts) or parted > 0.5:
+            if is_one or sum(map(is_name, texts.values())) < 0.9 * len(texts) or (parted := _parted(slot)) > 0.5:
                 continue
             # An initial stands for a picture.
             if 2 * sum(len(text) <= 1 + text.isupper() for text in texts.values()) > len(texts):
@@ -327,7 +326,7 @@ def step_of(node: LexborNode) -> str:
 def _parted(slot: Slot) -> float:
     """Return the share of records in which an inner element has a part of the text."""
     there = [
-        any(0 < len(one.text().strip()) < len(node.text().strip()) for one in node.iter(include_text=False))
+        any(0 < len(one.text().strip()) < len(node.text().strip()) for one in node.css("*"))
         for node in slot.nodes.values()
     ]
     return sum(there) / len(there)
