@@ -118,13 +118,13 @@ def _with_moments(records: ThreadRecords, nodes: Sequence[LexborNode], found: Fo
     css = in_records(found.slots, slot) if slot is not None and 0 < 2 * len(bare) < len(nodes) else None
     if css is None or slot is None:
         return None
-    if records.siblings:
-        is_told = not any(node.css_first(css) is not None for node in bare)
-        return replace(records, css=f"{records.css}:has({css})") if is_told else None
     # The place of a removed post may have replies within.
-    way = [re.split(r"[ .]", step)[0] for step in slot.path[:-1]]
-    narrower = f"{records.css}:has({' > '.join(('', *way, css)).lstrip() if ' ' not in css else css})"
-    return replace(records, css=narrower) if not any(node.css_matches(narrower) for node in bare) else None
+    way = [] if records.siblings or " " in css else ["", *(re.split(r"[ .]", step)[0] for step in slot.path[:-1])]
+    narrower = f"{records.css}:has({' > '.join((*way, css)).lstrip()})"
+    fit = [one for node in bare for one in node.css(css if records.siblings else narrower)]
+    if any(records.siblings or one.mem_id in {node.mem_id for node in bare} for one in fit):
+        return None
+    return replace(records, css=narrower)
 
 
 def _first_posts(
