@@ -10,7 +10,7 @@ from selectolax.lexbor import LexborNode
 from crawl_tasks.discovery.boilerplate import is_subject
 from crawl_tasks.discovery.record_fields import FoundFields, Select, in_records, rules_of
 from crawl_tasks.discovery.record_queries import selector_in
-from crawl_tasks.discovery.repeated_records import upwards
+from crawl_tasks.discovery.repeated_records import is_in
 from crawl_tasks.discovery.slots import Path, Slot, Slots, node_at
 from crawl_tasks.discovery.thread_page import FetchedThread, ThreadRecords
 from crawl_tasks.parse.document import find_all
@@ -171,11 +171,7 @@ def _alike(page: LexborNode, inside: Set[int], paths: tuple[Path | None, ...]) -
         return None
     for node in page.css("*"):
         found = [node_at(node, path) for path in wanted]
-        there = {one.mem_id for one in found if one is not None and one.text().strip() and not _is_inside(one, inside)}
+        there = {one.mem_id for one in found if one is not None and one.text().strip() and not is_in(one, inside)}
         if len(there) == len(wanted):
             return node
     return None
-
-
-def _is_inside(node: LexborNode, others: Set[int]) -> bool:
-    return any(above.mem_id in others for above in upwards(node))

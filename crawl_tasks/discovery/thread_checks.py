@@ -51,18 +51,12 @@ def thread_checks(site: Site, threads: Sequence[ReadThread]) -> Iterator[SiteChe
     pairs = [(row, page) for row, page in times if row is not None and page is not None]
     yield mostly("a thread began when its row says", [abs(row - page) <= APART_S for row, page in pairs])
     counted = [(one, one.row.reply_count) for one in threads if one.row.reply_count is not None]
-    verdicts = [(_fits(one, count), one, count) for one, count in counted]
-    example = next(
-        (
-            f", as {one.trial.request.address}: {count} in the list, {len(one.comments)} read"
-            for fits, one, count in verdicts
-            if not fits
-        ),
-        "",
-    )
+    verdicts = [_fits(one, count) for one, count in counted]
+    unfit, count = counted[verdicts.index(False)] if False in verdicts else (None, 0)
+    example = f", as {unfit.trial.request.address}: {count} in the list, {len(unfit.comments)} read" if unfit else ""
     # A reply may have come or gone meanwhile. Rules that nobody wrote have to fit nearly everywhere.
     most = 0.5 if site.engine else 0.2
-    yield mostly("threads have the replies that lists count", [fits for fits, _, _ in verdicts], example, most)
+    yield mostly("threads have the replies that lists count", verdicts, example, most)
     bodies = [one.post.body for one in threads if one.post.body]
     mixed = sum(any(len(text := comment.body or "") > LONGEST_NAME and text in (one.post.body or "")
                     for comment in one.comments) for one in threads)  # fmt: skip
@@ -122,12 +116,8 @@ def comment_checks(site: Site, threads: Sequence[ReadThread], paged: Sequence[Dr
             yield SiteCheck("threads have comments", False, f"none was read in {len(threads)} threads")
         # The store has what either page shows.
         said = [
-            (
-                one.post.author or one.row.author,
-                one.post.created_at or one.row.created_at,
-                one.post.body or one.post.body_html,
-            )
-            for one in threads
+            (post.author or row.author, post.created_at or row.created_at, post.body or post.body_html)
+            for row, _, post, *_ in threads
         ]
         yield from _of_records("posts", said)
         titled = sum(_begins_with_title(one.post.body, one.post.title) for one in threads)

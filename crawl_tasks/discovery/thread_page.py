@@ -12,7 +12,7 @@ from selectolax.lexbor import LexborNode
 from crawl_tasks.discovery.links import UUID, PageLink, kind_of
 from crawl_tasks.discovery.post_ids import PostIds, marked_in
 from crawl_tasks.discovery.record_queries import selector_in, selector_of
-from crawl_tasks.discovery.repeated_records import goes_on, upwards
+from crawl_tasks.discovery.repeated_records import goes_on, is_in
 from crawl_tasks.discovery.timestamps import times_in
 from crawl_tasks.discovery.yaml_rules import scalar
 from crawl_tasks.parse.document import Document, find_all
@@ -79,7 +79,7 @@ class ThreadRecords:
     def is_nested(self, nodes: Sequence[LexborNode]) -> bool:
         """Return whether one record stands inside another."""
         mine = {node.mem_id for node in nodes}
-        return any(above.mem_id in mine for node in nodes for above in upwards(node.parent))
+        return any(is_in(node.parent, mine) for node in nodes)
 
 
 def comment_hypotheses(samples: Sequence[FetchedThread]) -> list[ThreadRecords]:
