@@ -15,7 +15,7 @@ from crawl_tasks.registry.site_registry import CompiledSite
 MOST_BOARDS = 3
 MOST_THREADS = 4
 FURTHER_THREADS = 8
-"""The most threads without reply counts that are looked at besides, until one has a further page."""
+"""The most threads that are tried besides where lists count no replies, until one has a further page."""
 _NEEDED = {Stage.LIST: ("title",), Stage.POST: ("title", "body"), Stage.COMMENT: ("body",)}
 _WANTED = {
     Stage.LIST: ("post_id", "title", "author", "created_at", "reply_count", "last_reply_at", "revision"),
@@ -107,7 +107,8 @@ def try_site(probe: HttpProbe, opened: CompiledSite) -> Iterator[DryRun]:
     """Try pages that can refute each other.
 
     These are the first pages of a few boards, the next page of the fullest one, the threads with most, fewest and
-    middling replies, and the next comment page of the first one that has comments there.
+    middling replies, and the next comment page of the first one that has comments there. Where lists count no replies,
+    further threads follow until one has a comment page.
     """
     lists = []
     for listed in try_boards(probe, opened):
@@ -120,18 +121,17 @@ def try_site(probe: HttpProbe, opened: CompiledSite) -> Iterator[DryRun]:
         # Of rules that nobody wrote the longest threads show most, wherever they are listed.
         lists += [] if opened.site.engine else [tried]
         yield tried
-    has_comments = is_paged = False
+    has_comments = False
     # Rules that nobody wrote are held against twice as many threads, unless each thread takes two requests.
     is_apart = opened.site.comment is not None and opened.site.comment.first_page == 1
-    is_few = opened.site.engine is not None or is_apart
+    is_few = is_apart or opened.site.engine is not None
     most = MOST_THREADS if is_few else 2 * MOST_THREADS
     for place, post in enumerate(_various(lists, most, 0 if is_few else FURTHER_THREADS)):
-        if place >= most and is_paged:
+        if place >= most and has_comments:
             return
         tried = attempt(probe, opened, post)
         yield tried
         comments = _comments_of(tried)
-        is_paged |= comments is not None
         if comments is not None and is_apart:
             tried = attempt(probe, opened, comments)
             yield tried
