@@ -73,14 +73,16 @@ def coverage_checks(site: Site, trials: Sequence[DryRun]) -> Iterator[SiteCheck]
 
 
 def gaps_in(site: Site, trial: DryRun) -> int:
-    """Return the number of elements like comments, without a moment, that a rule leaves out: `.post:has(time)`."""
+    """Return the number of elements beside comments, and like them, that a rule leaves out: `.post:has(time)`."""
     rules = site.post.comments or site.comment
     css = (rules.record.css or "") if rules is not None and rules.record is not None else ""
     bare = re.sub(r"(?::has\(.*\)|\[[\w-]+\])$", "", css)
     if site.engine is not None or trial.page is None or bare == css:
         return 0
     root = Document(trial.page).root
-    return len(find_all(root, bare)) - len(find_all(root, css))
+    records = find_all(root, css)
+    around = {place_in(one)[1 : 1 + _NEAR] for one in records}
+    return sum(place_in(one)[1 : 1 + _NEAR] in around for one in find_all(root, bare)) - len(records)
 
 
 def _first(document: Document, rule: Rule | None) -> LexborNode | None:
