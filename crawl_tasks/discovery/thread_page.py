@@ -126,10 +126,10 @@ def _records(document: Document, marked: PostIds, documents: Sequence[Document])
         if not place:
             return None
     # Page chrome, the post or the place of a removed one may look like a record and have no id.
-    if place and not siblings:
-        css += f":has({place})"
-    elif marked.attr and has_own and f"[{marked.attr}" not in css:
-        css += f"[{marked.attr}]"
+    is_named = not marked.attr or not has_own or f"[{marked.attr}" in css
+    narrower = f"{css}:has({place})" if place and not siblings else css if is_named else f"{css}[{marked.attr}]"
+    # A selector by the record's own class finds nothing within.
+    css = narrower if find_all(document.root, narrower) else css
     return ThreadRecords(css, _key_rule(marked, place), siblings, _score(marked, nodes, siblings=siblings))
 
 
