@@ -7,6 +7,7 @@ and a worker with more hung threads than others finishes the other pages and end
 from __future__ import annotations
 
 import faulthandler
+import gc
 import logging
 import math
 import os
@@ -96,10 +97,11 @@ class HangWatch:
 
     def look(self) -> None:
         """Fail the pages that are about to outlive their leases, once each, with the stacks in the log."""
-        frames = sys._current_frames()
-        for thread, page in list(self._pages.in_hand.items()):
-            is_new = self._hung.get(thread) is not page.lease and is_overdue(page)
-            if is_new and is_at_work(frame := frames.get(thread)):
+        in_hand = list(self._pages.in_hand.items())
+        overdue = [one for one in in_hand if self._hung.get(one[0]) is not one[1].lease and is_overdue(one[1])]
+        frames = stacks() if overdue else {}
+        for thread, page in overdue:
+            if is_at_work(frame := frames.get(thread)):
                 self._hung[thread] = page.lease
                 self._fail(thread, page, frame)
 
@@ -148,6 +150,18 @@ class HangWatch:
         # The other threads never return, so that no orderly end of the interpreter is possible.
         logging.shutdown()
         os._exit(HUNG_EXIT)
+
+
+def stacks() -> dict[int, FrameType]:
+    """Return the present stack of each thread, by the thread's number."""
+    # In Python 3.11 a collection of garbage within this call can stop the process for good (python/cpython#106883).
+    is_collecting = gc.isenabled()
+    gc.disable()
+    try:
+        return sys._current_frames()
+    finally:
+        if is_collecting:
+            gc.enable()
 
 
 def is_at_work(frame: FrameType | None) -> bool:

@@ -12,11 +12,14 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import chdir
 from hashlib import sha1
 from pathlib import Path
+from traceback import format_exception
 
 import click
 import pytest
+from click.testing import CliRunner
 
 from crawl_tasks.cli.exits import Exit
 from crawl_tasks.cli.main import cli
@@ -36,6 +39,8 @@ STAYS = re.compile(r"tasks (redis|alerts|exporter(?!.*--files)|run(?!.*(--until-
 STAY_S = 4.0
 CHANGES = re.compile("remove|flush|pause|hold")
 """Commands that leave the site otherwise than the next one finds it on a page."""
+ALONE = re.compile(r"tasks (run|shell)\b|[$&;|<>*='\"]")
+"""Commands that start programs, talk at a terminal, or need a shell: each is a process. The others run in this one."""
 SLOW = re.compile(r"tasks (demo|bench)\b|--engine")
 """The README's test runs the demo, those of discovery name a preset. Benchmarks take minutes, and are run by hand."""
 WORDS = (
@@ -131,11 +136,19 @@ class Reader:
         return re.sub(r"{(\w+)}", lambda found: self._here[found[1]], command)
 
     def run(self, command: str) -> subprocess.CompletedProcess[str]:
-        with self._started(command) as process:
-            said, errors = process.communicate("" if "shell" in command else "y\n", timeout=PATIENCE_S)
+        if ALONE.search(command):
+            with self._started(command) as process:
+                said, errors = process.communicate("" if "shell" in command else "y\n", timeout=PATIENCE_S)
+                code = process.returncode
+        else:
+            with chdir(self._world.directory):
+                result = CliRunner().invoke(cli, command.split()[1:], env=self._world.environment, input="y\n")
+            raised = result.exc_info if isinstance(result.exception, Exception) else None
+            said, errors = result.stdout, result.stderr + ("".join(format_exception(*raised)) if raised else "")
+            code = result.exit_code
         for other in {*self._file.parent.glob("*.yaml")} - {self._file}:  # `new` wrote one for the same forum
             other.unlink()
-        return subprocess.CompletedProcess(command, process.returncode, said, errors)
+        return subprocess.CompletedProcess(command, code, said, errors)
 
     def run_for_a_while(self, command: str) -> subprocess.CompletedProcess[str]:
         """Run a command that stays, and interrupt it as Ctrl-C does."""
@@ -181,7 +194,8 @@ def test_what_is_no_command_is_noticed(reader: Reader) -> None:
 @pytest.mark.parametrize("command", commands())
 def test_a_command_that_is_shown_works(command: str, reader: Reader) -> None:
     if CHANGES.search(command):
-        reader.run("crawl-tasks sites check; crawl-tasks sites flush demo --queue --yes; crawl-tasks resume --all")
+        for one in ("sites check", "sites flush demo --queue --yes", "resume --all"):
+            reader.run(f"crawl-tasks {one}")
     if "failed" in command:
         reader.plant()
     stays = STAYS.search(command) is not None

@@ -7,6 +7,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import threading
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -160,10 +161,15 @@ def test_a_cell_is_added_while_the_sites_are_crawled_and_takes_only_its_share(fl
     after = {name: home_of(name, "abc") for name in NAMES}
     moving = [name for name in NAMES if after[name] == "c"]
     assert 0 < len(moving) < len(NAMES)
+    moved = threading.Event()
+    for name in moving:
+        # Each page takes its time until the sites have moved, so that they move in the middle on a busy machine too.
+        fleet.forums[name].then |= {f"/post/{number}": lambda: moved.wait(0.5) for number in range(1, POSTS + 1)}
     fleet.start("ab")
     eventually(lambda: all(fleet.stored()[name] for name in NAMES), every_s=0.05)
 
     told = fleet.command("sites", "move", cells="abc")
+    moved.set()
 
     assert sorted(line.partition(":")[0] for line in told.splitlines()[:-1]) == moving
     assert not any(fleet.is_done([name]) for name in moving)

@@ -127,7 +127,8 @@ class Crawl:
             return 0
         self._front_credit, self._seen_h = self._front_credit - 1, now
         first, self._news_at = self._news_at, bisect_right(self._all, now, key=lambda item: item[0])
-        self._pinged = list(dict.fromkeys(board for _, board in self._all[first : self._news_at]))
+        news = self._all[first : self._news_at]
+        self._pinged = list(dict.fromkeys(board for time, board in news if time > self._found_h[board]))
         for board in {*range(len(self._worlds))} - {*self._pinged}:
             self._looked_h[board] = now  # an unchanged row says that nothing is new
         return 1

@@ -66,7 +66,7 @@ class SmallForum:
     statuses: dict[str, int] = field(default_factory=dict)
     ahead_s: float = 0.0
     moved: dict[str, str] = field(default_factory=dict)
-    then: dict[str, Callable[[], None]] = field(default_factory=dict)
+    then: dict[str, Callable[[], object]] = field(default_factory=dict)
     etags: dict[str, str] = field(default_factory=dict)
     ages: dict[str, int] = field(default_factory=dict)
     asked_if: list[str] = field(default_factory=list)

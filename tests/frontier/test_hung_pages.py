@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +19,7 @@ from crawl_tasks.frontier.redis_client import open_client
 from crawl_tasks.frontier.retry import Verdict
 from crawl_tasks.local.redis_server import RedisServer
 from crawl_tasks.model import HttpRequest, Items, Lease, Parsed, Request, SlotSpan, Stage, State
-from crawl_tasks.worker.hang_watch import HangWatch, is_overdue
+from crawl_tasks.worker.hang_watch import HangWatch, is_overdue, stacks
 from crawl_tasks.worker.page_fetch import AttemptTimer, LeasedPage
 from crawl_tasks.worker.task_message import TaskMessage
 from crawl_tasks.worker.task_result import Outcome, TaskResult
@@ -284,3 +286,29 @@ def test_a_page_is_overdue_shortly_before_its_lease_ends_waiting_for_slots_aside
     held = Lease(1, 1, 1, post(1), "v1", 0, deadline_ms=lease_ms, slot=slot)
 
     assert is_overdue(LeasedPage(held, AttemptTimer(Waiting(waited_s)))) is expected  # type: ignore[arg-type]
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="later versions collect between instructions only")
+def test_no_garbage_is_collected_while_stacks_are_read() -> None:
+    go = threading.Event()
+    threads = [threading.Thread(target=go.wait) for _ in range(20)]
+    for thread in threads:
+        thread.start()
+    places: list[str] = []
+
+    def note(phase: str, _: object) -> None:
+        places.append(f"{phase} {sys._getframe(1).f_code.co_name}")
+
+    usual = gc.get_threshold()
+    gc.callbacks.append(note)
+    gc.set_threshold(1)  # nearly each new object starts a collection
+    try:
+        found = stacks()
+    finally:
+        gc.set_threshold(*usual)
+        gc.callbacks.remove(note)
+        go.set()
+
+    assert len(found) > len(threads)
+    assert "start stacks" not in places
+    assert gc.isenabled()
