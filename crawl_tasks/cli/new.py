@@ -73,7 +73,7 @@ def command(
     The address of any page will do: a thread, a board, a home page or a sitemap leads to the forum's front page. Asks
     for three dozen pages at most, one a second on public hosts, by the rules every crawl keeps. Boards are looked for
     on the pages of other boards too. Where the program has no preset, rules are proposed from a list page and a post
-    page. In the end pages of three boards and four threads, or eight, are read by the file and held against each other.
+    page. In the end pages of three boards and four to sixteen threads are read by the file and held against each other.
     Ends with 1 where they refute it, and the file names the reasons. With --from a table says what came of each
     address.
     """

@@ -46,9 +46,13 @@ def notes_in(record: LexborNode) -> list[LexborNode]:
 
 
 def _is_note(node: LexborNode) -> bool:
-    text = " ".join(node.text().split())
+    return is_edit_note(" ".join(node.text().split())) and not _is_quoted(node)
+
+
+def is_edit_note(text: str) -> bool:
+    """Return whether a text says that a post was edited, and when."""
     is_said = len(text) <= _LONGEST and EDITED.search(text) is not None
-    return is_said and read_date(text, time.time(), _UTC) is not None and not _is_quoted(node)
+    return is_said and read_date(text, time.time(), _UTC) is not None
 
 
 def _is_quoted(node: LexborNode) -> bool:

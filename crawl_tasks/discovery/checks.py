@@ -29,13 +29,10 @@ def check_trials(site: Site, trials: Sequence[DryRun]) -> list[SiteCheck]:
     """Return the checks for which the pages that were tried hold enough."""
     # A front page has boards in the place of threads.
     others = {board.id for board in site.own_boards if board.kind not in LISTS}
-    lists = [
-        one
-        for one in trials
-        if one.request.stage is Stage.LIST and one.parsed is not None and one.request.key not in others
-    ]
+    seen = [one for one in trials if one.parsed is not None]
+    lists = [one for one in seen if one.request.stage is Stage.LIST and one.request.key not in others]
     rows = {row.post_id: row for one in lists for row in one.rows if isinstance(row, Post)}
-    paged = [one for one in trials if one.request.stage is Stage.COMMENT and one.parsed is not None]
+    paged = [one for one in seen if one.request.stage is Stage.COMMENT]
     # A thread's first comments may stand on a page of their own.
     apart = {one.request.key: one for one in paged if one.request.page == 1}
     threads = [

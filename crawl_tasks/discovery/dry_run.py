@@ -14,6 +14,8 @@ from crawl_tasks.registry.site_registry import CompiledSite
 
 MOST_BOARDS = 3
 MOST_THREADS = 4
+FURTHER_THREADS = 8
+"""The most threads that are tried besides where lists count no replies, until one has a further page."""
 _NEEDED = {Stage.LIST: ("title",), Stage.POST: ("title", "body"), Stage.COMMENT: ("body",)}
 _WANTED = {
     Stage.LIST: ("post_id", "title", "author", "created_at", "reply_count", "last_reply_at", "revision"),
@@ -105,7 +107,8 @@ def try_site(probe: HttpProbe, opened: CompiledSite) -> Iterator[DryRun]:
     """Try pages that can refute each other.
 
     These are the first pages of a few boards, the next page of the fullest one, the threads with most, fewest and
-    middling replies, and the next comment page of the first one that has comments there.
+    middling replies, and the next comment page of the first one that has comments there. Where lists count no replies,
+    further threads follow until one has a comment page.
     """
     lists = []
     for listed in try_boards(probe, opened):
@@ -114,11 +117,18 @@ def try_site(probe: HttpProbe, opened: CompiledSite) -> Iterator[DryRun]:
     fullest = max(lists, key=lambda one: len(one.rows), default=None)
     following = next((child for child in _children(fullest) if child.stage is Stage.LIST), None) if fullest else None
     if following is not None:
-        yield attempt(probe, opened, following)
+        tried = attempt(probe, opened, following)
+        # Of rules that nobody wrote the longest threads show most, wherever they are listed.
+        lists += [] if opened.site.engine else [tried]
+        yield tried
     has_comments = False
     # Rules that nobody wrote are held against twice as many threads, unless each thread takes two requests.
     is_apart = opened.site.comment is not None and opened.site.comment.first_page == 1
-    for post in _various(lists, MOST_THREADS * (1 if opened.site.engine or is_apart else 2)):
+    is_few = is_apart or opened.site.engine is not None
+    most = MOST_THREADS if is_few else 2 * MOST_THREADS
+    for place, post in enumerate(_various(lists, most, 0 if is_few else FURTHER_THREADS)):
+        if place >= most and has_comments:
+            return
         tried = attempt(probe, opened, post)
         yield tried
         comments = _comments_of(tried)
@@ -172,14 +182,19 @@ def thin_fields(trials: Sequence[DryRun]) -> list[str]:
             for name in named if 0 < filled[name] * 5 < 4 * records[name]]  # fmt: skip
 
 
-def _various(lists: Sequence[DryRun], most: int) -> list[Request]:
-    """Return requests for the posts with most replies, whose pages show most, with fewest, and with some between."""
+def _various(lists: Sequence[DryRun], most: int, further: int) -> list[Request]:
+    """Return requests for the posts with most replies, whose pages show most, with fewest, and with some between.
+
+    Lists without reply counts do not tell long threads from short ones. Then `further` posts follow.
+    """
     replies = {row.post_id: row.reply_count or 0 for one in lists for row in one.rows if isinstance(row, Post)}
     posts = {child.key: child for one in lists for child in _children(one) if child.stage is Stage.POST}
     ordered = sorted(posts.values(), key=lambda child: -replies.get(child.key, 0))
     last = len(ordered) - 1
     places = dict.fromkeys((0, last // 8, last // 2, last, 1, last - 1, last // 4, last * 3 // 4))
-    return [ordered[place] for place in places if 0 <= place <= last][:most]
+    chosen = [place for place in places if 0 <= place <= last][:most]
+    others = [place for place in range(last + 1) if place not in chosen] if not any(replies.values()) else []
+    return [ordered[place] for place in chosen + others[:further]]
 
 
 def _children(trial: DryRun) -> tuple[Request, ...]:

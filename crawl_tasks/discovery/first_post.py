@@ -7,9 +7,10 @@ from functools import partial
 
 from selectolax.lexbor import LexborNode
 
+from crawl_tasks.discovery.boilerplate import is_subject
 from crawl_tasks.discovery.record_fields import FoundFields, Select, in_records, rules_of
 from crawl_tasks.discovery.record_queries import selector_in
-from crawl_tasks.discovery.repeated_records import upwards
+from crawl_tasks.discovery.repeated_records import is_in
 from crawl_tasks.discovery.slots import Path, Slot, Slots, node_at
 from crawl_tasks.discovery.thread_page import FetchedThread, ThreadRecords
 from crawl_tasks.parse.document import find_all
@@ -104,8 +105,14 @@ def fields_apart(samples: Sequence[FetchedThread], inside: Set[int], like: Found
         paths = tuple(path[cut:] if path else None for path in like.paths)
         posts = [_alike(root, inside, paths) for root in pages]
         there = [(root, post) for root, post in zip(pages, posts, strict=True) if post is not None]
-        if len(there) * 5 >= 4 * len(pages):
-            return _of_slots(Slots([post for _, post in there], inside), paths, [root for root, _ in there], like)
+        if len(there) * 5 >= 4 * len(pages) and _held(paths) == _held(like.paths):
+            subjects = {
+                node.mem_id
+                for sample, post in zip(samples, posts, strict=True) if post is not None
+                for node in post.css("*") if is_subject(node, sample.link.text)
+            }  # fmt: skip
+            slots = Slots([post for _, post in there], inside | subjects)
+            return _of_slots(slots, paths, [root for root, _ in there], like)
     slots = Slots(pages, inside)
     titles = {one.link.text for one in samples}
     people = set(like.authors.values())
@@ -123,6 +130,12 @@ def fields_apart(samples: Sequence[FetchedThread], inside: Set[int], like: Found
     again = partial(rules_of, slots, author, moment, path, authors)
     rules = again(lambda _, slot: selector_in(pages, slot.targets(len(pages)), misses=0))
     return FoundFields(rules, authors, moment.at if moment else {}, again, slots)
+
+
+def _held(paths: Sequence[Path | None]) -> list[bool]:
+    """Return whether author and moment stand within the body."""
+    body = paths[2]
+    return [body is not None and path is not None and path[: len(body)] == body for path in paths[:2]]
 
 
 def _of_slots(
@@ -158,11 +171,7 @@ def _alike(page: LexborNode, inside: Set[int], paths: tuple[Path | None, ...]) -
         return None
     for node in page.css("*"):
         found = [node_at(node, path) for path in wanted]
-        there = {one.mem_id for one in found if one is not None and one.text().strip() and not _is_inside(one, inside)}
+        there = {one.mem_id for one in found if one is not None and one.text().strip() and not is_in(one, inside)}
         if len(there) == len(wanted):
             return node
     return None
-
-
-def _is_inside(node: LexborNode, others: Set[int]) -> bool:
-    return any(above.mem_id in others for above in upwards(node))

@@ -145,15 +145,9 @@ def _moments(slots: Slots, first: Mapping[int, FirstPost]) -> tuple[dict[str, st
     rest = [one for one in found if one is not began]
     lasts = {row: one.last for row, one in first.items()}
     last = _nearest(rest, lasts) if any(lasts.values()) else None
-    if last is None:
-        last = next(
-            (
-                one
-                for one in rest
-                if began is None or all(at >= began.at.get(row, 0) - _DAY_S for row, at in one.at.items())
-            ),
-            None,
-        )
+    start = began.at if began is not None else {}
+    younger = [one for one in rest if all(at >= start.get(row, 0) - _DAY_S for row, at in one.at.items())]
+    last = last or next(iter(younger), None)
     if began is None and last is None and found:
         is_latest = any(LATEST.search(words_of(node)) for node in found[0].slot.nodes.values())
         began, last = (None, found[0]) if is_latest or any(first.values()) else (found[0], None)

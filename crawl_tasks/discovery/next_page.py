@@ -12,7 +12,7 @@ from selectolax.lexbor import LexborNode
 
 from crawl_tasks.discovery.links import shape_of
 from crawl_tasks.discovery.record_queries import selector_of
-from crawl_tasks.discovery.repeated_records import upwards
+from crawl_tasks.discovery.repeated_records import is_in
 from crawl_tasks.discovery.vocabulary import ARROWS, NEXT
 from crawl_tasks.discovery.yaml_rules import CHECK, scalar
 from crawl_tasks.parse.document import Document, find_all
@@ -65,7 +65,7 @@ def next_of(document: Document, key: str = "", inside: Set[int] = frozenset()) -
     for css in _NEXT:
         node = document.root.css_first(css)
         url = document.absolute(node.attributes.get("href") or "") if node is not None else None
-        if node is not None and url is not None and not _is_in(node, inside) and _leads(document, url) and (
+        if node is not None and url is not None and not is_in(node, inside) and _leads(document, url) and (
             _extends(document.page.url, url) or (key.isdigit() and key in re.findall(r"\d+", url))
         ):  # fmt: skip
             return Step(url, f"next: {{css: {scalar(css)}, {_LEADS}}}")
@@ -91,7 +91,7 @@ def further_links(document: Document, inside: Set[int] = frozenset()) -> list[st
         there = urlsplit(url)
         more = set(there.query.split("&")) - {""} - pairs
         is_same = there.path == here.path and there.netloc == here.netloc and pairs <= set(there.query.split("&"))
-        if is_same and len(more) == 1 and not _is_in(node, inside):
+        if is_same and len(more) == 1 and not is_in(node, inside):
             name, _, value = next(iter(more)).partition("=")
             # `go=next` leads to the next thread.
             if (len(value) >= _CURSOR or re.search(r"\d", value)) and not _OTHERWISE.search(name):
@@ -111,7 +111,7 @@ def _by_word(document: Document, key: str, inside: Set[int]) -> Step | None:
     named = [
         (" ".join(node.text().split()), url)
         for node, url in _links(document)
-        if not _is_in(node, inside) and _leads(document, url)
+        if not is_in(node, inside) and _leads(document, url)
     ]
     for pattern in (NEXT, ARROWS):
         for word, url in named:
@@ -145,15 +145,11 @@ def _mark_of(here: str, url: str) -> str:
     return next((f"{name}=" for name in further if name and name not in names), "")
 
 
-def _is_in(node: LexborNode, inside: Set[int]) -> bool:
-    return any(above.mem_id in inside for above in upwards(node))
-
-
 def _by_numbers(document: Document, inside: Set[int]) -> Step | None:
     """Find `1 2 3`: links of one shape to this page with other numbers, with page numbers as texts."""
     pagers: dict[str, list[tuple[LexborNode, str]]] = {}
     for node, url in _links(document):
-        if re.fullmatch(r"\W*\d{1,5}\W*", node.text().strip()) and not _is_in(node, inside):
+        if re.fullmatch(r"\W*\d{1,5}\W*", node.text().strip()) and not is_in(node, inside):
             pagers.setdefault(shape_of(url)[0], []).append((node, url))
     for links in pagers.values():
         second = next((url for node, url in links if node.text().strip(" []()") == "2"), None)

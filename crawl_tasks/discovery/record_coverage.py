@@ -11,7 +11,7 @@ from selectolax.lexbor import LexborNode
 from crawl_tasks.discovery.dry_run import DryRun
 from crawl_tasks.discovery.links import place_in
 from crawl_tasks.discovery.record_queries import element_beside
-from crawl_tasks.discovery.repeated_records import upwards
+from crawl_tasks.discovery.repeated_records import is_in, upwards
 from crawl_tasks.discovery.site_check import FEW, SiteCheck
 from crawl_tasks.discovery.slots import is_name, step_of
 from crawl_tasks.discovery.thread_page import ThreadRecords
@@ -33,60 +33,56 @@ def coverage_checks(site: Site, trials: Sequence[DryRun]) -> Iterator[SiteCheck]
     posts = site.post.comments or site.comment
     labels, texts = Counter[str](), dict[str, str]()
     for one in trials:
-        rules = {Stage.LIST: site.list, Stage.POST: posts, Stage.COMMENT: site.comment}[one.request.stage]
-        if (
-            rules is None
-            or one.page is None
-            or one.parsed is None
-            or site.stages[one.request.stage].format != Format.HTML
-            or site.stages[one.request.stage].embedded is not None
-        ):
+        stage, where = one.request.stage, one.request.address
+        rules = {Stage.LIST: site.list, Stage.POST: posts, Stage.COMMENT: site.comment}[stage]
+        spec = site.stages.get(stage)
+        if rules is None or spec is None or spec.format != Format.HTML or spec.embedded is not None:
             continue
-        record, mark = rules.record, rules.fields.get("title" if one.request.stage is Stage.LIST else "created_at")
-        if record is None or record.css is None or mark is None or not mark.css:
+        record, mark = rules.record, rules.fields.get("title" if stage is Stage.LIST else "created_at")
+        if one.page is None or one.parsed is None or record is None or not record.css or mark is None or not mark.css:
             continue
         document = Document(one.page)
         records = ThreadRecords(record.css, siblings=rules.siblings)
         # The post itself stands where its comments do, or apart, and perhaps on later pages again.
         text, own = (_first(document, site.post.fields.get(name)) for name in ("body", "created_at"))
         said = text.text() if text is not None else ""
-        if said != texts.setdefault(one.request.key, said) or one.request.stage is Stage.LIST:
+        if said != texts.setdefault(one.request.key, said) or stage is Stage.LIST:
             own = None
-        more = _more_than(document, records, mark.css, own) - (own is None and one.request.stage is Stage.POST)
+        more = _more_than(document, records, mark.css, own) - (own is None and stage is Stage.POST)
         if more > 0:
-            where = one.request.address
             yield SiteCheck("every record of a page is read", False, f"{more} more look like one on {where}")
             return
-        where, nodes = one.request.address, records.nodes(document)
-        if one.request.stage is not Stage.LIST and _is_uneven(nodes, rules.fields.get("body"), mark):
+        if stage is Stage.LIST:
+            continue
+        nodes = records.nodes(document)
+        if _is_uneven(nodes, rules.fields.get("body"), mark):
             yield SiteCheck("texts of all comments stand at one place", False, f"not those of {where}")
             return
-        if one.request.stage is Stage.POST:
-            labels.update(_labels(one.parsed, nodes))
-        folded = _folded(document, nodes) if one.request.stage is not Stage.LIST else ""
-        if folded:
+        if folded := _folded(document, nodes):
             yield SiteCheck("all replies stand on the page", False, f"{folded!r} leads to some on {where}")
             return
-        label = next((name for name, times in labels.items() if times > 1), None)
-        if label is not None:
+        labels.update(_labels(one.parsed, nodes))
+        if label := next((name for name, times in labels.items() if times > 1), None):
             yield SiteCheck("authors of threads are no labels", False, f"all comments hold {label!r}, also on {where}")
             return
         # An advertisement among the comments has no time.
         timed = [node for node in nodes if node.css_first(mark.css) is not None]
-        lost = _nameless(timed, rules.fields.get("author")) if one.request.stage is not Stage.LIST else None
-        if lost is not None:
+        if lost := _nameless(timed, rules.fields.get("author")):
             yield SiteCheck("every author is read", False, f"not {lost!r} on {where}")
             return
 
 
 def gaps_in(site: Site, trial: DryRun) -> int:
-    """Return the number of elements like comments, without a moment, that a rule leaves out: `.post:has(time)`."""
+    """Return the number of elements beside comments, and like them, that a rule leaves out: `.post:has(time)`."""
     rules = site.post.comments or site.comment
     css = (rules.record.css or "") if rules is not None and rules.record is not None else ""
-    bare = css.rpartition(":has(")[0]
-    if site.engine is not None or trial.page is None or not bare:
+    bare = re.sub(r"(?::has\(.*\)|\[[\w-]+\])$", "", css)
+    if site.engine is not None or trial.page is None or bare == css:
         return 0
-    return sum(not times_in(node) for node in find_all(Document(trial.page).root, bare))
+    root = Document(trial.page).root
+    records = find_all(root, css)
+    around = {place_in(one)[1 : 1 + _NEAR] for one in records}
+    return sum(place_in(one)[1 : 1 + _NEAR] in around for one in find_all(root, bare)) - len(records)
 
 
 def _first(document: Document, rule: Rule | None) -> LexborNode | None:
@@ -95,8 +91,10 @@ def _first(document: Document, rule: Rule | None) -> LexborNode | None:
 
 def _folded(document: Document, records: Sequence[LexborNode]) -> str:
     """Return the text of a link to replies that stands where a record would: `3 more replies`."""
-    tags = {one.tag for one in records}
-    mine = {one.mem_id for one in records}
+    # The item of a list may hold a record and, beside, its replies.
+    items = [one.parent for one in records if one.parent is not None and one.parent.tag == "li"]
+    tags = {one.tag for one in (*records, *items)}
+    mine = {one.mem_id for one in (*records, *items)}
     for link in document.root.css("a, button"):
         text = " ".join(link.text().split())
         if not (_FOLDED.fullmatch(text) and REPLIES.search(text)):
@@ -168,7 +166,7 @@ def _nameless(records: Sequence[LexborNode], author: Rule | None) -> str | None:
     for record, one, place in zip(records, found, places, strict=True):
         if not usual or place == usual[0][0]:
             continue
-        within = {node.mem_id for other in records if _is_above(record, other) for node in other.css("*")}
+        within = {node.mem_id for other in records if is_in(other.parent, {record.mem_id}) for node in other.css("*")}
         inner = [
             node
             for node in record.css("*")
@@ -178,7 +176,3 @@ def _nameless(records: Sequence[LexborNode], author: Rule | None) -> str | None:
         if any(map(is_name, said)):
             return next(filter(is_name, said))
     return None
-
-
-def _is_above(record: LexborNode, other: LexborNode) -> bool:
-    return any(one.mem_id == record.mem_id for one in upwards(other.parent))

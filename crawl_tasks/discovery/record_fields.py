@@ -105,5 +105,7 @@ def moment_text(moment: MomentSlot, css: str | None, name: str = "created_at") -
     parts = [f"css: {scalar(css)}"]
     is_usual = moment.attr == "datetime" and all(node.tag == "time" for node in moment.slot.nodes.values())
     parts += [f"attr: {moment.attr}"] if moment.attr and not is_usual else []
+    # A format takes the whole text.
+    parts += ["text: own"] * bool(moment.is_own and moment.form)
     parts += [f"format: {scalar(moment.form)}"] if moment.form else []
     return {name: scalar(css) if len(parts) == 1 else f"{{{', '.join(parts)}}}"}

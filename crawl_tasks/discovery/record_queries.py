@@ -79,6 +79,9 @@ def _structural(pairs: Sequence[tuple[LexborNode, LexborNode]]) -> Iterator[str]
     tags = dict.fromkeys(str(target.tag) for _, target in pairs)
     tag = f":is({', '.join(tags)})" if len(tags) > 1 else next(iter(tags))
     ways = dict.fromkeys(tuple(_way(record, target, tag)) for record, target in pairs[:12])
+    # A poll moves some texts, and has no paragraphs.
+    if any(one.tag == "p" for _, target in pairs for one in target.iter(include_text=False)):
+        yield from (f"{tag}:is(:has(> p), :nth-child({way[-1][1]}):not(:has(~ {tag} > p)))" for way in ways if way)
     for way in list(ways)[:4]:
         for depth in range(1, len(way) + 1):
             part = way[-depth:]
@@ -141,7 +144,10 @@ def _of_tag(tag: str, alike: Sequence[LexborNode], *, is_inner: bool) -> Iterato
         yield f"{tag}:nth-child({places.pop()})"
     # No query and no number, which may be those of one board.
     links = [node.attributes.get("href") or "" for node in alike]
-    if is_inner and (start := re.match(r"/[^?\d']+[-?]", shared_start(links))):
+    start = re.match(r"/[^?\d']+[-?]", shared_start(links))
+    # `/forums/old-` is half the name of one board.
+    is_whole = start and (start[0].count("/") < 2 or all(re.match(r"\?|-\d", one[start.end() - 1 :]) for one in links))
+    if is_inner and start and is_whole:
         yield f"{tag}[href*='{start[0]}']"
     yield tag
     outer = Counter(node.parent.tag for node in alike if node.parent is not None).most_common(1)

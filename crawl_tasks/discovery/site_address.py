@@ -49,10 +49,7 @@ class SiteAddress:
         twin = host.removeprefix("www.") if host.startswith("www.") else f"www.{host}"
         hosts = frozenset({where.netloc} if self.private else {where.netloc, host, twin})
         return FetchPolicy(
-            user_agent=user_agent,
-            allowed_hosts=hosts,
-            origin=self.base,
-            private_hosts=frozenset({self.private} - {""}),
+            user_agent=user_agent, allowed_hosts=hosts, origin=self.base, private_hosts=frozenset({self.private} - {""})
         )
 
     def name(self) -> str:

@@ -58,12 +58,16 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class MomentSlot:
-    """A slot of moments: the attribute with the moment ("" for the text), a strptime format if needed, the moments."""
+    """A slot of moments: the attribute with the moment ("" for the text), a strptime format if needed, the moments.
+
+    With `is_own` the moment stands outside of inner elements.
+    """
 
     slot: Slot
     attr: str
     form: str
     at: Mapping[int, int]
+    is_own: bool = False
 
 
 class Slots:
@@ -91,7 +95,7 @@ class Slots:
             texts = slot.texts()
             kinds = Counter(texts.values())
             is_one = len(kinds) == 1 and len(texts) > 2
-            if is_one or sum(map(is_name, texts.values())) < 0.9 * len(texts) or _has_inner(slot):
+            if is_one or sum(map(is_name, texts.values())) < 0.9 * len(texts) or (parted := _parted(slot)) > 0.5:
                 continue
             # An initial stands for a picture.
             if 2 * sum(len(text) <= 1 + text.isupper() for text in texts.values()) > len(texts):
@@ -107,6 +111,8 @@ class Slots:
             score -= max(kinds.values()) / len(texts)
             # A guest has no link, but the box around the name. Of equals the innermost is the name.
             score += (len(texts) - len(kinds)) / len(texts) + len(texts) / len(self.records) + len(slot.path) / 100
+            # A mark stands beside some names.
+            score -= parted
             scored.append((score, slot))
         return [slot for _, slot in sorted(scored, key=lambda one: -one[0])]
 
@@ -122,8 +128,8 @@ class Slots:
                 said = slot.texts() if not attr else {
                     at: text for at, node in slot.nodes.items() if (text := node.attributes.get(attr))
                 }  # fmt: skip
-                if not attr and any(node.css_first("*") is not None for node in slot.nodes.values()):
-                    said = slot.own_texts()
+                is_own = not attr and any(node.css_first("*") is not None for node in slot.nodes.values())
+                said = slot.own_texts() if is_own else said
                 said = {at: text for at, text in said.items() if len(text) <= _LONGEST_DATE}
                 if len(said) < share * len(self.records):
                     continue
@@ -132,7 +138,7 @@ class Slots:
                 # One moment in all records is that of the page, or of everybody's joining.
                 is_one = len(read) > 2 and len(set(read.values())) == 1
                 if len(read) >= share * len(said) and not is_one:
-                    found.append(MomentSlot(slot, attr, form, read))
+                    found.append(MomentSlot(slot, attr, form, read, is_own))
                     break
         return found
 
@@ -317,13 +323,13 @@ def step_of(node: LexborNode) -> str:
     return re.sub("^a", "span", kind_of(node)) if is_profile else kind_of(node)
 
 
-def _has_inner(slot: Slot) -> bool:
-    """Return whether inner elements have a part of the text in most records."""
+def _parted(slot: Slot) -> float:
+    """Return the share of records in which an inner element has a part of the text."""
     there = [
-        any(0 < len(one.text().strip()) < len(node.text().strip()) for one in node.iter(include_text=False))
+        any(0 < len(one.text().strip()) < len(node.text().strip()) for one in node.css("*"))
         for node in slot.nodes.values()
     ]
-    return sum(there) * 2 > len(there)
+    return sum(there) / len(there)
 
 
 def _marks(node: LexborNode) -> str:

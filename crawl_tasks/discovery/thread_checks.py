@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
+from crawl_tasks.discovery.boilerplate import is_edit_note
 from crawl_tasks.discovery.dry_run import DryRun
 from crawl_tasks.discovery.site_check import FEW, FUTURE_S, SiteCheck, letters, mostly, names_check
 from crawl_tasks.discovery.slots import is_of_author
@@ -18,6 +19,9 @@ LONGEST_NAME: Final = 40
 
 LONGEST_LABEL: Final = 16
 """Buttons below a text have fewer letters."""
+
+_MANY: Final = 24
+"""Comments that a few ranks, as `Member` and `Admin`, may have for authors, but hardly as few people."""
 
 APART_S: Final = 2 * 86_400
 """The most by which a list and a thread may differ in the time of a post: lists often show days."""
@@ -51,18 +55,12 @@ def thread_checks(site: Site, threads: Sequence[ReadThread]) -> Iterator[SiteChe
     pairs = [(row, page) for row, page in times if row is not None and page is not None]
     yield mostly("a thread began when its row says", [abs(row - page) <= APART_S for row, page in pairs])
     counted = [(one, one.row.reply_count) for one in threads if one.row.reply_count is not None]
-    verdicts = [(_fits(one, count), one, count) for one, count in counted]
-    example = next(
-        (
-            f", as {one.trial.request.address}: {count} in the list, {len(one.comments)} read"
-            for fits, one, count in verdicts
-            if not fits
-        ),
-        "",
-    )
+    verdicts = [_fits(one, count) for one, count in counted]
+    unfit, count = counted[verdicts.index(False)] if False in verdicts else (None, 0)
+    example = f", as {unfit.trial.request.address}: {count} in the list, {len(unfit.comments)} read" if unfit else ""
     # A reply may have come or gone meanwhile. Rules that nobody wrote have to fit nearly everywhere.
     most = 0.5 if site.engine else 0.2
-    yield mostly("threads have the replies that lists count", [fits for fits, _, _ in verdicts], example, most)
+    yield mostly("threads have the replies that lists count", verdicts, example, most)
     bodies = [one.post.body for one in threads if one.post.body]
     mixed = sum(any(len(text := comment.body or "") > LONGEST_NAME and text in (one.post.body or "")
                     for comment in one.comments) for one in threads)  # fmt: skip
@@ -73,8 +71,9 @@ def thread_checks(site: Site, threads: Sequence[ReadThread]) -> Iterator[SiteChe
         "a post's text is not its title", [one.post.body != one.post.title for one in threads if one.post.body]
     )
     if len(bodies) >= FEW:
-        yield SiteCheck("posts have texts of their own", len(set(bodies)) > 1, f"all are {bodies[0][:60]!r}"
-                    if len(set(bodies)) == 1 else "")  # fmt: skip
+        text, often = Counter(bodies).most_common(1)[0]
+        is_one = 2 * often >= len(bodies)
+        yield SiteCheck("posts have texts of their own", not is_one, f"{often} are {text[:60]!r}" if is_one else "")
 
 
 def _alike(row: str, page: str) -> bool:
@@ -118,23 +117,25 @@ def comment_checks(site: Site, threads: Sequence[ReadThread], paged: Sequence[Dr
     yield names_check("authors of comments are names", [(one.author, one.body) for one in comments])
     whole = [one for one in comments if one.state not in UNREADABLE]
     if site.engine is None:
+        people = {one.author for one in comments if one.author}
+        if len(comments) >= _MANY and 0 < len(people) <= FEW:
+            yield SiteCheck("several people write", False, f"only {', '.join(sorted(people))}")
         if len(threads) >= FEW and not comments:
             yield SiteCheck("threads have comments", False, f"none was read in {len(threads)} threads")
         # The store has what either page shows.
         said = [
-            (
-                one.post.author or one.row.author,
-                one.post.created_at or one.row.created_at,
-                one.post.body or one.post.body_html,
-            )
-            for one in threads
+            (post.author or row.author, post.created_at or row.created_at, post.body or post.body_html)
+            for row, _, post, *_ in threads
         ]
         yield from _of_records("posts", said)
+        note = next((text for _, _, text in said if text and is_edit_note(text)), None)
+        if note is not None:
+            yield SiteCheck("texts of posts are no notes of edits", False, repr(note))
         titled = sum(_begins_with_title(one.post.body, one.post.title) for one in threads)
         titled += sum(_begins_with_title(comment.body, one.post.title) for one in threads for comment in one.comments)
         text = f"{titled} begin with the title" if titled else ""
         if titled or len(threads) >= FEW:
-            yield SiteCheck("texts are without the title", titled < 2 or titled * 5 < len(threads), text)
+            yield SiteCheck("texts are without the title", titled < 2, text)
         yield from _of_records("comments", [(one.author, one.created_at, one.body or one.body_html) for one in whole])
     if len(whole) >= FEW:
         yield mostly("comments have texts", [bool(one.body or one.body_html) for one in whole])
@@ -173,7 +174,7 @@ def _of_records(kind: str, said: Sequence[tuple[str | None, int | None, str | No
         lines = Counter(re.sub(r"[\d\W]+", "", text.split("\n")[place]) for text in texts if "\n" in text)
         line, count = lines.most_common(1)[0] if lines else ("", 0)
         if count >= FEW and len(line) <= LONGEST_LABEL:
-            yield SiteCheck(f"texts of {kind} do not all {word} alike", 2 * count < len(texts),
+            yield SiteCheck(f"texts of {kind} do not all {word} alike", 3 * count < 2 * len(texts),
                             f"{count} of {len(texts)} with {line[:40]!r}")  # fmt: skip
 
 
@@ -181,18 +182,15 @@ def _of_thread_comments(thread: ReadThread) -> Iterator[SiteCheck | None]:
     """Yield what refutes the comments of one thread. Right ones need no line for each thread."""
     seen: set[str] = set()
     for one in thread.comments:
-        if one.parent_id is not None and one.parent_id not in seen and one.parent_id != thread.row.post_id:
-            later = any(other.comment_id == one.parent_id for other in thread.comments)
-            if later:
-                yield SiteCheck(
-                    "parents stand before their children", False, f"{one.comment_id} before {one.parent_id}"
-                )
-                return
+        later = (other.comment_id for other in thread.comments if other.comment_id not in seen)
+        if one.parent_id is not None and one.parent_id != thread.row.post_id and one.parent_id in later:
+            yield SiteCheck("parents stand before their children", False, f"{one.comment_id} before {one.parent_id}")
+            return
         seen.add(one.comment_id)
     parsed = thread.trial.parsed
     count = thread.row.reply_count
     has_more = parsed is not None and any(child.stage is Stage.COMMENT for child in parsed.children)
-    if count is not None and len(thread.comments) + FEW < count and not has_more:
+    if count is not None and len(thread.comments) + thread.gaps + FEW < count and not has_more:
         yield SiteCheck("a long thread leads to its further pages", False,
                         f"{len(thread.comments)} of {count} read on {thread.trial.request.address}")  # fmt: skip
     began = thread.post.created_at

@@ -12,7 +12,7 @@ from selectolax.lexbor import LexborNode
 from crawl_tasks.discovery.links import UUID, PageLink, kind_of
 from crawl_tasks.discovery.post_ids import PostIds, marked_in
 from crawl_tasks.discovery.record_queries import selector_in, selector_of
-from crawl_tasks.discovery.repeated_records import goes_on, upwards
+from crawl_tasks.discovery.repeated_records import goes_on, is_in
 from crawl_tasks.discovery.timestamps import times_in
 from crawl_tasks.discovery.yaml_rules import scalar
 from crawl_tasks.parse.document import Document, find_all
@@ -79,7 +79,7 @@ class ThreadRecords:
     def is_nested(self, nodes: Sequence[LexborNode]) -> bool:
         """Return whether one record stands inside another."""
         mine = {node.mem_id for node in nodes}
-        return any(above.mem_id in mine for node in nodes for above in upwards(node.parent))
+        return any(is_in(node.parent, mine) for node in nodes)
 
 
 def comment_hypotheses(samples: Sequence[FetchedThread]) -> list[ThreadRecords]:
@@ -125,9 +125,11 @@ def _records(document: Document, marked: PostIds, documents: Sequence[Document])
         place = selector_in(every, [_mark_in(node, marked) for node in every]) or ""
         if not place:
             return None
-    if len(find_all(document.root, css)) > len(nodes):
-        # Page chrome, or the post, may look like a record and have no id.
-        css += f":has({place})" if place and not siblings else f"[{marked.attr}]" if marked.attr and has_own else ""
+    # Page chrome, the post or the place of a removed one may look like a record and have no id.
+    is_named = not marked.attr or not has_own or f"[{marked.attr}" in css
+    narrower = f"{css}:has({place})" if place and not siblings else css if is_named else f"{css}[{marked.attr}]"
+    # A selector by the record's own class finds nothing within.
+    css = narrower if find_all(document.root, narrower) else css
     return ThreadRecords(css, _key_rule(marked, place), siblings, _score(marked, nodes, siblings=siblings))
 
 

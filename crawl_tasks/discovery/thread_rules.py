@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -79,18 +80,12 @@ def thread_rules(
             # Not every post was edited: the first note on the page may be another post's.
             css = records.css
             post["edited_at"] = scalar(f"{css}:not({records.later}) {edited or f':is({GUESSED})'}")
-        starts = [sum(map(len, nodes[:at])) for at in range(len(nodes))]
-        authors, began = [found.authors.get(at) for at in starts], [found.at.get(at) for at in starts]
+        whole, starts = found, [sum(map(len, nodes[:at])) for at in range(len(nodes))]
     else:
-        whole = fields_apart(samples, inside, found)
+        whole, starts = fields_apart(samples, inside, found), list(range(len(samples)))
         post = whole.rules | {"edited_at": scalar(edited or GUESSED)}
-        authors, began = (
-            [whole.authors.get(at) for at in range(len(samples))],
-            [whole.at.get(at) for at in range(len(samples))],
-        )
-    first = _first_posts(
-        samples, [one for one, _ in steps], nodes, found, authors, began, is_post_inside=is_post_inside
-    )
+    began = [(whole.authors.get(at) or "", whole.at.get(at)) for at in starts]
+    first = _first_posts(samples, [one for one, _ in steps], nodes, found, began, is_post_inside=is_post_inside)
     title = _title(samples)
     lines += fields_text(({"title": title} if title else {}) | post, 2)
     if records is None:
@@ -115,15 +110,20 @@ def _with_moments(records: ThreadRecords, nodes: Sequence[LexborNode], found: Fo
     bare = [node for at, node in enumerate(nodes) if at not in found.authors and at not in found.at]
     slot = found.slots.at(found.paths[1]) if found.paths[1] is not None else None
     css = in_records(found.slots, slot) if slot is not None and 0 < 2 * len(bare) < len(nodes) else None
-    if css is None or any(node.css_first(css) is not None for node in bare):
+    if css is None or slot is None:
         return None
-    return replace(records, css=f"{records.css}:has({css})")
+    # The place of a removed post may have replies within.
+    way = [] if records.siblings or " " in css else ["", *(re.split(r"[ .]", step)[0] for step in slot.path[:-1])]
+    narrower = f"{records.css}:has({' > '.join((*way, css)).lstrip()})"
+    fit = [one for node in bare for one in node.css(css if records.siblings else narrower)]
+    if any(records.siblings or one.mem_id in {node.mem_id for node in bare} for one in fit):
+        return None
+    return replace(records, css=narrower)
 
 
 def _first_posts(
     samples: Sequence[FetchedThread], paged: Sequence[FetchedThread], nodes: Sequence[Sequence[LexborNode]],
-    found: FoundFields, authors: Sequence[str | None], began: Sequence[int | None], *,
-    is_post_inside: bool,
+    found: FoundFields, began: Sequence[tuple[str, int | None]], *, is_post_inside: bool,
 ) -> dict[int, FirstPost]:  # fmt: skip
     """Return the first posts by row, with the replies of those threads that have a single page."""
     first: dict[int, FirstPost] = {}
@@ -133,8 +133,8 @@ def _first_posts(
         times = [one for one in (found.at.get(at + turn) for turn in range(len(nodes[place]))) if one is not None]
         at += len(nodes[place])
         is_whole = not any(one is sample for one in paged)
-        last = max(times, default=began[place]) if is_whole else None
-        first[sample.row] = FirstPost(authors[place] or "", began[place], count if is_whole else None, last)
+        last = max(times, default=began[place][1]) if is_whole else None
+        first[sample.row] = FirstPost(*began[place], count if is_whole else None, last)
     return first
 
 

@@ -15,8 +15,7 @@ _MARKED = "time, [datetime], [itemprop=dateCreated]"
 _NAMED = "[class*=time], [class*=date], [class*=created], [class*=posted]"
 _ABSOLUTE = re.compile(r"\d{1,2}:\d{2}|(?<!\d)(?:19|20)\d{2}(?!\d)")
 _RELATIVE = re.compile(
-    r"\d.*(?:\bago\b|前|\bназад)|\b(?:yesterday|today|just now|(?:il y a|vor) \w+)\b|[昨今]天|刚刚|剛剛",
-    re.IGNORECASE,
+    r"\d.*(?:\bago\b|前|\bназад)|\b(?:yesterday|today|just now|(?:il y a|vor) \w+)\b|[昨今]天|刚刚|剛剛", re.IGNORECASE
 )
 # Whether the day comes first only several dates tell.
 _STROKES = re.compile(r"(?<!\d)\d{1,2}/\d{1,2}/(?:19|20)\d{2}(?!\d)")

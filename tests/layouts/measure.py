@@ -179,6 +179,6 @@ def _day(at: int | None, layout: Drawn) -> int:
     """Return a time as exactly as the pages tell it."""
     if at is None or layout.precision_s:
         return 0
-    # Only layouts with `seconds` in their dates show them.
-    shows = "%S" in layout.form or layout.dates == "datetime"
+    # Only layouts with `seconds` in their dates show them, and none beside `Today at`.
+    shows = ("%S" in layout.form and not layout.has("fresh")) or layout.dates == "datetime"
     return at if shows else at // 60

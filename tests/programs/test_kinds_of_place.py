@@ -27,7 +27,7 @@ def words(number: int) -> str:
 
 
 def said(number: int, mark: str = "post") -> str:
-    day = 1 + number % 27
+    day = 1 + number // 20 % 27
     return (
         f"<div class={mark} id=p{number}><b class=who>{NAMES[number % 5]}</b> "
         f"<time datetime=2024-03-{day:02d}T10:{number % 60:02d}:00Z>day {day}</time><p class=text>{words(number)}</p></div>"
@@ -130,7 +130,7 @@ REFUSED: dict[Callable[[Ask], Answer], str] = {
     guest_book: "no boards and no list of threads",
     image_board: "no boards and no list of threads",
     feed_only: "no list of threads; give the address of its front page; a board of `kind: feed` reads {}/feed.xml",
-    tree: "threads have comments: none was read in 8 threads",
+    tree: "threads have comments: none was read in 16 threads",
 }
 READ = {frames: "its forum begins at {}/list.html", days_as_headings: "boards    1"}
 

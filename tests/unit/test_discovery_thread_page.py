@@ -136,8 +136,8 @@ def test_functions_of_the_author_and_of_the_page_are_no_part_of_a_body() -> None
 
     found = thread_rules(samples, records, samples[0].link, None, is_post_inside=True)
 
-    assert "author: 'div.card div.side > b'" in "\n".join(found.lines)
-    assert "body: {css: div.card div.x," in "\n".join(found.lines)
+    assert "author: 'div.card[id] div.side > b'" in "\n".join(found.lines)
+    assert "body: {css: 'div.card[id] div.x'," in "\n".join(found.lines)
     assert {row: one.replies for row, one in found.first.items()} == {1: 6, 2: 3, 3: 4}
 
 
@@ -238,3 +238,39 @@ def test_rows_of_one_board_are_found_by_no_key_of_the_board() -> None:
 
     assert css is not None
     assert "f=1" not in css
+
+
+def test_a_mark_beside_some_names_is_no_part_of_them() -> None:
+    names = ("ann", "ann", "ann", "ann", "ann", "bob", "cy")
+    marks = ("", "<em>OP</em>", "<em>OP</em>", "", "", "", "")
+    said = "".join(f"<p><span><b>{name}</b>{mark}</span></p>" for name, mark in zip(names, marks, strict=True))
+
+    author = Slots(find_all(page(said).root, "p")).names()[0]
+
+    assert author.texts() == dict(enumerate(names))
+
+
+def test_a_text_is_found_behind_a_poll_and_without_paragraphs() -> None:
+    texts = ("<div><p>one</div>", "<div><p>two</div>", "<div><p>three</div>")
+    records = page("".join(f"<li><div>who</div><div>when</div>{one}</li>" for one in texts)).root.css("li")
+    css = selector_in(records, [record.css("div")[2] for record in records])
+    others = ("<div><h4>Which?</h4></div><div><p>four</div>", "<div>five</div>")
+
+    assert css is not None
+    found = [
+        one.css_first(css)
+        for one in page("".join(f"<li><div>who</div><div>when</div>{one}</li>" for one in others)).root.css("li")
+    ]
+    assert [one.text() for one in found if one is not None] == ["four", "five"]
+
+
+def test_half_a_word_of_a_board_finds_no_links_of_other_boards() -> None:
+    rows = "".join(
+        f"<p><a href=/u/1>ann</a><i><a href=/forums/old-brake/{at}/#n1>#1</a></i></p>" for at in (12, 57, 91)
+    )
+    records = page(rows).root.css("p")
+
+    css = selector_in(records, [record.css("a")[1] for record in records])
+
+    assert css is not None
+    assert "old-" not in css
