@@ -6,9 +6,9 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.made
 PACKAGE := crawl_tasks
 OPTIONS ?=
-# Tests wait about as long as they work, so one more runs than there are processors, and nine at most: each has servers
-# of its own. A file's tests stay together, and the first files, which take longest, come first.
-JOBS ?= $(shell n=$$(getconf _NPROCESSORS_ONLN); echo $$(( n < 8 ? n + 1 : 9 )))
+# Tests wait for about a third of their time, so two more run than there are processors, and nine at most: each has
+# servers of its own. A file's tests stay together, and the first files, which take longest, come first.
+JOBS ?= $(shell n=$$(getconf _NPROCESSORS_ONLN); echo $$(( n < 7 ? n + 2 : 9 )))
 PARALLEL = --numprocesses=$(JOBS) --dist=loadfile --no-loadscope-reorder
 # A user without a home has no cache either.
 UV = VIRTUAL_ENV="$(CURDIR)/$(VENV)" $(BIN)/uv $(shell test -w "$$HOME" || echo --no-cache)
