@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final, TypeVarTuple
 
 from sqlalchemy import Connection, Engine, Row, Select, create_engine, event, insert, inspect, select, text
-from sqlalchemy.engine import URL, make_url
+from sqlalchemy.engine import URL, ExceptionContext, make_url
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import ConnectionPoolEntry, StaticPool
 from sqlalchemy.schema import CreateIndex, CreateTable
@@ -194,6 +194,7 @@ def _engine(url: URL, busy_timeout_s: float) -> Engine:
     engine = create_engine(url, poolclass=pool, connect_args=arguments_lite)
     event.listen(engine, "connect", _set_up_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
+    event.listen(engine, "handle_error", _give_up_connection)
     return engine
 
 
@@ -207,6 +208,14 @@ def _set_up_sqlite(connection: sqlite3.Connection, _: ConnectionPoolEntry) -> No
     connection.execute("PRAGMA synchronous = NORMAL")
     connection.execute("PRAGMA cache_size = -16384")  # KiB
     connection.execute("PRAGMA wal_autocheckpoint = 2000")  # pages
+
+
+def _give_up_connection(context: ExceptionContext) -> None:
+    """Have a connection closed that cannot commit, as a statement of it never ended: the next batch gets another."""
+    if context.connection is not None and "SQL statements in progress" in str(context.original_exception):
+        context.connection.connection.rollback()  # else the file stays locked as long as the statement lives
+        context.is_disconnect = True
+        context.invalidate_pool_on_disconnect = False  # the others are well
 
 
 def _as_it_is(nothing: None) -> None:

@@ -261,6 +261,18 @@ def test_a_wrong_kind_of_value_from_a_function_costs_the_value_not_the_item(stor
     assert store.write([Items("site")]).new_comments == 0
 
 
+def test_a_connection_that_cannot_commit_is_replaced_and_the_batch_is_stored(tmp_path: Path) -> None:
+    with Store(f"sqlite:///{tmp_path / 'crawl.db'}") as store:
+        held = store.database.engine.raw_connection()
+        unfetched = held.cursor()
+        unfetched.execute("INSERT INTO meta (name, value) VALUES ('a', '1'), ('b', '2') RETURNING name")
+        held.close()  # back into the pool, and the statement goes on
+
+        written = store.write([page(Comment("1", "1", 1.0, body="hello"))])
+
+        assert written.new_comments == 1
+
+
 def test_a_change_feed_outlasts_a_restart_of_the_server(client: redis.Redis, small_cluster: Cluster) -> None:
     url = empty_schema(small_cluster.url)
     command = [sys.executable, "-m", "crawl_tasks", "export", "--follow"]
