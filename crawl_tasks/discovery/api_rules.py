@@ -72,8 +72,9 @@ def by_api(probe: HttpProbe, drawn: Findings) -> Findings | None:
     rows = _records(probe, "board", [(one, one.request.key, one.rows) for one in lists if one.request.page == 1])
     for id_path in _ids(rows.pairs, "post_id")[:2] if rows else ():
         keys = {row.post_id: told.get(id_path, "") for row, told in _flat(rows.pairs)} if rows else {}
-        threads = [(one, keys.get(one.request.key, ""), one.parsed.items.comments if one.parsed else ())
-                   for one in posts]  # fmt: skip
+        # The other threads stand on a later list page, whose answers are not paired.
+        threads = [(one, keys[one.request.key], one.parsed.items.comments if one.parsed else ())
+                   for one in posts if keys.get(one.request.key)]  # fmt: skip
         post, comments = _post(probe, threads), _records(probe, "post", [one for one in threads if one[2]])
         if rows is None or post is None or (comments is None and any(shown for _, _, shown in threads)):
             continue

@@ -118,7 +118,9 @@ def comment_checks(site: Site, threads: Sequence[ReadThread], paged: Sequence[Dr
     whole = [one for one in comments if one.state not in UNREADABLE]
     if site.engine is None:
         people = {one.author for one in comments if one.author}
-        if len(comments) >= _MANY and 0 < len(people) <= FEW:
+        # A list that names them as well shows that they are people, and no ranks.
+        is_listed = any(one.row.author in people for one in threads)
+        if len(comments) >= _MANY and 0 < len(people) <= FEW and not is_listed:
             yield SiteCheck("several people write", False, f"only {', '.join(sorted(people))}")
         if len(threads) >= FEW and not comments:
             yield SiteCheck("threads have comments", False, f"none was read in {len(threads)} threads")
