@@ -6,9 +6,9 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.made
 PACKAGE := crawl_tasks
 OPTIONS ?=
-# Tests wait for about a third of their time, so two more run than there are processors, and nine at most: each has
-# servers of its own. A file's tests stay together, and the first files, which take longest, come first.
-JOBS ?= $(shell n=$$(getconf _NPROCESSORS_ONLN); echo $$(( n < 7 ? n + 2 : 9 )))
+# Tests wait about as long as they work, so one more runs than there are processors, and nine at most: each has servers
+# of its own. A file's tests stay together, and the first files, which take longest, come first.
+JOBS ?= $(shell n=$$(getconf _NPROCESSORS_ONLN); echo $$(( n < 8 ? n + 1 : 9 )))
 PARALLEL = --numprocesses=$(JOBS) --dist=loadfile --no-loadscope-reorder
 # A user without a home has no cache either.
 UV = VIRTUAL_ENV="$(CURDIR)/$(VENV)" $(BIN)/uv $(shell test -w "$$HOME" || echo --no-cache)
@@ -35,8 +35,8 @@ $(STAMP): requirements.lock pyproject.toml
 crawl: setup ## Crawl the bundled forum, from nothing to a compared result (OPTIONS=--fresh begins again)
 	@$(BIN)/crawl-tasks demo $(OPTIONS)
 
-test: setup ## Run all tests (JOBS=0: one after the other; OPTIONS=files or options of pytest)
-	@$(BIN)/python -m pytest $(PARALLEL) $(OPTIONS)
+test: setup ## Run the tests (LONG=1: the long ones too; JOBS=0: one after the other; OPTIONS=files or options of pytest)
+	@$(BIN)/python -m pytest $(PARALLEL) $(if $(LONG),,-m "not long") $(OPTIONS)
 
 flow: setup ## Run the tests with real worker processes only
 	@$(BIN)/python -m pytest $(PARALLEL) tests/flow $(OPTIONS)

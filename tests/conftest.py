@@ -19,6 +19,14 @@ settings.register_profile("searching", settings.get_profile("untimed"), derandom
 settings.load_profile("untimed")
 
 
+_FIRST = ("test_fetch_rendering", "test_layouts", "test_docker_alerts")
+"""Long files behind many short ones. As the last ones they would run alone."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: item.path.stem not in _FIRST)
+
+
 @pytest.fixture(scope="session")
 def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
     server = RedisServer(tmp_path_factory.mktemp("redis"))

@@ -45,6 +45,7 @@ def pandas_python() -> str | None:
     return sys.executable if importlib.util.find_spec("pandas") else os.environ.get("PANDAS_PYTHON")
 
 
+@pytest.mark.long
 def test_the_rows_of_the_first_tutorial_come_out_in_pandas(tmp_path: Path) -> None:
     python = pandas_python()
     if python is None:
@@ -59,6 +60,7 @@ def test_the_rows_of_the_first_tutorial_come_out_in_pandas(tmp_path: Path) -> No
     assert any(needs_pandas(step) and step.shown for step in steps(page))
 
 
+@pytest.mark.long
 def test_the_site_file_of_the_second_tutorial_stores_the_forum_as_it_is(tmp_path: Path) -> None:
     truth = tmp_path / "truth.json"
     page = re.sub(r"(?<=crawl_tasks\.demo )(--port \d+)", rf"\1 --truth {truth}", with_free_ports(written(OWN_FORUM)))

@@ -76,7 +76,7 @@ def test_a_page_has_the_same_state_in_events_in_flower_and_in_the_ledger(world: 
     ("options", "told", "later"),
     [
         (("-c", "8"), 2, 2),
-        (("-P", "prefork", "-c", "4"), 0, 2),
+        pytest.param(("-P", "prefork", "-c", "4"), 0, 2, marks=pytest.mark.long),
         (("-P", "prefork", "-c", "4", "--time-limit", "15"), 2, 2),
     ],
     ids=["threads", "processes", "processes with a time limit"],

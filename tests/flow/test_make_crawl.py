@@ -136,6 +136,7 @@ def test_the_demo_stores_the_whole_truth_and_later_only_fetches_what_changed(dem
     assert demo.processes() == []
 
 
+@pytest.mark.long
 def test_the_demo_ended_in_the_middle_leaves_no_process_and_goes_on_next_time(demo: Demo) -> None:
     for options, number in ((["--fresh"], signal.SIGINT), ([], signal.SIGTERM)):
         with demo.start(*options, "--latency-ms", "200") as process:

@@ -172,6 +172,7 @@ def test_a_parked_page_keeps_its_screenshot_for_failed_show(world: World) -> Non
 
 
 @pytest.mark.timeout(300 + 30 * KILLS)
+@pytest.mark.long
 def test_workers_and_browsers_killed_again_and_again_lose_nothing_and_leave_no_browser(world: World) -> None:
     forum = ScriptForum(threads=2 * KILLS - 3)
     # The pages of a killed worker keep their place in the window until their leases run out.

@@ -6,6 +6,8 @@ import signal
 import subprocess
 import sys
 
+import pytest
+
 from crawl_tasks.cli.exits import Exit
 from tests.flow.world import ROOT, SITE, World
 from tests.waiting import PATIENCE_S, eventually
@@ -30,6 +32,7 @@ def run(world: World, *program: str, more: str = "") -> subprocess.Popen[bytes]:
     return world.start("run", sys.executable, *program, "run", SITE, "--until-idle")
 
 
+@pytest.mark.long
 def test_a_run_whose_rest_waits_behind_an_open_breaker_ends_and_says_so(world: World) -> None:
     world.forum("--fault", "changed_markup /post/.*")
 

@@ -82,6 +82,7 @@ def test_a_crawl_of_the_version_before_is_finished(world: World, before: Path) -
     assert (faults_of(world), world.findings()) == ([], [])
 
 
+@pytest.mark.long
 def test_workers_of_both_versions_share_a_crawl(world: World, before: Path) -> None:
     world.forum("--latency-ms", "100")
     world.client.flushall()

@@ -9,9 +9,14 @@ import pytest
 from tests.forums.proof import prove, table
 from tests.forums.recorded import FORUMS, RECORDINGS, Recording
 
+LONG = {"mybb", "discuz"}
+
 
 @pytest.mark.timeout(240)
-@pytest.mark.parametrize("forum", FORUMS.values(), ids=FORUMS.keys())
+@pytest.mark.parametrize(
+    "forum",
+    [pytest.param(forum, id=name, marks=[pytest.mark.long] * (name in LONG)) for name, forum in FORUMS.items()],
+)
 def test_every_topic_and_reply_is_stored_once_and_equal(forum: Recording, tmp_path: Path) -> None:
     if not forum.is_there:
         pytest.skip(

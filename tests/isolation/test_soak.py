@@ -21,6 +21,7 @@ OF_ILL_SITES = {
 """Alerts that no site has while all its pages are well. Those of pace may fire on a machine that is very busy."""
 
 
+@pytest.mark.long
 def test_two_ill_sites_cost_four_well_ones_no_page_and_every_alert_begins_and_ends(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

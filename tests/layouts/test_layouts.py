@@ -27,7 +27,9 @@ REFUSED = {
 LOST = "every record of a page is read: "
 
 
-@pytest.mark.parametrize("seed", RIGHT)
+@pytest.mark.parametrize(
+    "seed", [pytest.param(seed, marks=[pytest.mark.long] * (place % 2)) for place, seed in enumerate(RIGHT)]
+)
 def test_a_file_for_a_made_up_forum_reads_every_record_right(seed: int) -> None:
     outcome = measured(seed)
 
