@@ -118,7 +118,7 @@ def _show_expected(frontier: Frontier, site: str) -> None:
     if median is not None:
         text = "{site}: half of the new replies are expected within {median}, 95 % within {most}"
         click.echo(gettext(text, site=site, median=duration(median), most=duration(most)))
-    click.echo(f"{site}: {expected}")
+    click.echo(gettext("{site}: {text}", site=site, text=expected))
 
 
 def _boards_of(sites: Mapping[str, Frontier]) -> Iterator[tuple[str, BoardState, int]]:

@@ -15,7 +15,7 @@ from crawl_tasks.registry.site_registry import CompiledSite
 MOST_BOARDS = 3
 MOST_THREADS = 4
 FURTHER_THREADS = 8
-"""The most threads that are tried besides where lists count no replies, until one has a further page."""
+"""The most further threads that are tried where lists count no replies, until one has a comment page."""
 _NEEDED = {Stage.LIST: ("title",), Stage.POST: ("title", "body"), Stage.COMMENT: ("body",)}
 _WANTED = {
     Stage.LIST: ("post_id", "title", "author", "created_at", "reply_count", "last_reply_at", "revision"),

@@ -134,8 +134,10 @@ def number(value: float) -> str:
 
 
 def _places(moments: Sequence[int], width: float) -> tuple[list[float], float]:
-    """Return the places of moments by their time, and the usual distance of two."""
-    usual_ms = median(after - before for before, after in pairwise(moments)) if len(moments) > 1 else 1
+    """Return the places of moments by their time, and the usual distance of two. A single moment is the last one."""
+    if len(moments) == 1:
+        return [width], width
+    usual_ms = median(after - before for before, after in pairwise(moments)) if moments else 1
     scale = width / max(1, moments[-1] - moments[0]) if moments else 0.0
     return [(moment - moments[0]) * scale for moment in moments], usual_ms * scale
 
