@@ -119,8 +119,8 @@ class HangWatch:
         return self._hung
 
     def _fail(self, thread: int, page: LeasedPage, frame: FrameType | None) -> None:
-        took_s = page.timer.elapsed_s() - page.timer.throttle.waited_s
-        error = Hung(f"not done after {took_s:.0f} s, in {_function_in(frame)}").with_traceback(_traceback_of(frame))
+        error = Hung(f"not done after {page.timer.worked_s():.0f} s, in {_function_in(frame)}")
+        error = error.with_traceback(_traceback_of(frame))
         token = page_at_hand.set(page.lease)
         try:
             log.error("page hangs, its thread is lost until it returns", exc_info=error)
@@ -194,9 +194,9 @@ def _traceback_of(frame: FrameType | None) -> TracebackType | None:
 
 def is_overdue(page: LeasedPage) -> bool:
     """Return whether the lease of a page ends soon, by the worker's own time of work."""
-    lease, timer = page.lease, page.timer
+    lease = page.lease
     lease_s = (lease.deadline_ms - lease.at_ms) / 1000
     if lease.slot is not None:
         # The lease counts from the end of the slot, and waiting for slots makes it longer.
         lease_s -= lease.slot.shuts_at - lease.slot.given_at
-    return timer.elapsed_s() - timer.throttle.waited_s > lease_s - min(MARGIN_S, lease_s / 4)
+    return page.timer.worked_s() > lease_s - min(MARGIN_S, lease_s / 4)

@@ -20,11 +20,13 @@ from crawl_tasks.worker.task_result import TaskResult
 class AttemptTimer:
     """The timer of one attempt: time of fetching until the page is there, then time of parsing.
 
-    The time of waiting for throttle slots counts as neither.
+    The time of waiting for throttle slots and for Redis counts as neither.
     """
 
     def __init__(self, throttle: Throttle) -> None:
         self.throttle = throttle
+        self.redis_s = 0.0
+        """The time in which this attempt waited for replies to its writes, in seconds."""
         self._began = time.perf_counter()
         self._page: Fetched | None = None
         self._fetched = 0.0
@@ -45,13 +47,19 @@ class AttemptTimer:
         """Return the seconds since the lease was given."""
         return time.perf_counter() - self._began
 
+    def worked_s(self) -> float:
+        """Return the seconds of fetching and parsing so far."""
+        return self.elapsed_s() - self.throttle.waited_s - self.redis_s
+
     def effort(self, status: int = 0) -> Effort:
         """Return the cost of the attempt so far. `status` is that of an answer that was no page."""
-        now, began, page, fetched = time.perf_counter(), self._began + self.throttle.waited_s, self._page, self._fetched
+        worked_s, page = self.worked_s(), self._page
         if page is None:
-            return Effort(status, fetch_ms=round((now - began) * 1000))
-        fetch_ms, parse_ms = round((fetched - began) * 1000), round((now - fetched) * 1000)
-        return Effort(page.status, page.wire_bytes, len(page.body), fetch_ms, parse_ms)
+            return Effort(status, fetch_ms=round(worked_s * 1000))
+        fetch_s = self._fetched - self._began - self.throttle.waited_s
+        return Effort(
+            page.status, page.wire_bytes, len(page.body), round(fetch_s * 1000), round((worked_s - fetch_s) * 1000)
+        )
 
 
 @dataclass(slots=True, eq=False)

@@ -231,9 +231,12 @@ class PageTask:
         Raises:
             BackendError: Redis failed, and the lease ends.
         """
+        began = time.perf_counter()
         while True:
             try:
-                return verb()
+                reply = verb()
+                timer.redis_s += time.perf_counter() - began
+                return reply
             except RedisUnreachable as error:
                 if now(lease, timer) + ASK_AGAIN_S > lease.deadline_ms / 1000:
                     raise

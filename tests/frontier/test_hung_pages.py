@@ -105,19 +105,22 @@ def test_a_request_that_is_prepared_for_ever_costs_its_page_alone(crawl: SmallCr
     assert Inspector(crawl.frontier).count_requests("demo").done == 1
 
 
-def test_a_page_whose_result_waits_for_redis_does_not_hang(
+def test_the_time_in_which_a_page_waits_for_redis_makes_it_hang_neither_then_nor_later(
     crawl: SmallCrawl, client: redis.Redis, caplog: pytest.LogCaptureFixture
 ) -> None:
     site = crawl.publish(rules=HANGS)
-    client.hset("test:s:demo", "lease_ms", 1000)
-    crawl.forum.thread("2")
-    crawl.forum.then["/post/2"] = lambda: client.client_pause(3000, all=False)  # writes wait, as the commit
-    crawl.frontier.admit("demo", [post(2)._replace(address=f"{site.base}/post/2")])
+    client.hset("test:s:demo", "lease_ms", 3000)
+    crawl.forum.thread("1")
+    crawl.forum.then["/post/1"] = lambda: client.client_pause(3000, all=False)  # the write of the Crawl-delay waits
+    crawl.frontier.admit("demo", [post(1)._replace(address=f"{site.base}/post/1")])
     watch = HangWatch(crawl.pages, threads=1, end=lambda: None)
     worker = threading.Thread(target=crawl.work)
 
     worker.start()
-    eventually(lambda: watch.look() or not worker.is_alive())
+    eventually(lambda: watch.look() or BEGUN.is_set())
+    watch.look()  # while the page is parsed
+    GATE.set()
+    worker.join()
 
     assert Inspector(crawl.frontier).count_requests("demo").done == 1
     assert "page hangs" not in caplog.text
