@@ -77,9 +77,9 @@ class BoardHistory(NamedTuple):
 
 
 class Pace(NamedTuple):
-    """The scans of a board as they were: hours behind the plan in the mean, reading included, and the cost of one.
+    """The scans of a board as they were: hours behind the plan in the mean, and the cost of one.
 
-    Scans ahead of time have a negative lag.
+    Scans ahead of time have a negative lag. That of a page of all news includes its reading.
     """
 
     lag_h: float = 0.0

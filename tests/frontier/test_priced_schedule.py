@@ -28,8 +28,10 @@ def boards(count: int) -> list[object]:
     return [board(str(number), 600_000, 1000, DAY_MS) for number in range(1, count + 1)]
 
 
-def scan_all(frontier: Frontier, client: redis.Redis, news: dict[str, list[int]] | None = None) -> None:
-    """Scan every board now, once. `news` are the ages of new threads in seconds, by board."""
+def scan_all(
+    frontier: Frontier, client: redis.Redis, news: dict[str, list[int]] | None = None, waited_ms: int = 0
+) -> None:
+    """Scan every board now, once. `news` are the ages of new threads in seconds, by board; the pages have waited."""
     waiting = {name.decode() for name in client.smembers("test:s:demo:boards")}
     while waiting:
         for name in waiting:
@@ -40,6 +42,7 @@ def scan_all(frontier: Frontier, client: redis.Redis, news: dict[str, list[int]]
         for rid in released(client, "list"):
             held = lease(frontier, rid)
             now = frontier.clock_ms() // 1000
+            client.hincrby(f"test:s:demo:board:{held.request.key}", "started_at", -waited_ms)
             found = (news or {}).get(held.request.key, [])
             keys = [client.incr("made") for _ in found]
             items = Items("demo", posts=tuple(
@@ -240,6 +243,21 @@ def test_scans_that_come_late_lower_the_share_that_is_expected_in_time(
     assert in_time / rate == pytest.approx(0.8, abs=0.01)
     [state] = Inspector(frontier).boards("demo")
     assert state.gap_s == pytest.approx(75, abs=1)
+
+
+def test_the_time_in_which_a_list_page_waits_to_be_read_is_no_delay_of_what_it_shows(
+    frontier: Frontier, client: redis.Redis, watch: Watch
+) -> None:
+    watch(board("1", 60_000, 60_000, 60_000), freshness=f"60 {1 / 60}")
+    scan_all(frontier, client, {"1": [30] * 20})
+    history = client.hget("test:s:demo:board:1", "history").split()
+    history[3] = b"%.10g" % (float(history[3]) - 1 / 60)  # a minute ago, as planned
+    client.hset("test:s:demo:board:1", "history", b" ".join(history))
+
+    scan_all(frontier, client, waited_ms=40_000)
+
+    [state] = Inspector(frontier).boards("demo")
+    assert state.gap_s == pytest.approx(60, abs=1)
 
 
 def test_an_older_worker_beside_reads_what_was_learned(frontier: Frontier, client: redis.Redis, watch: Watch) -> None:

@@ -83,3 +83,30 @@ def test_lua_and_python_give_the_same_intervals(seed: int, client: redis.Redis) 
         wanted = (*after[:3], rate_of(after, terms), interval(after, terms, one["cost"]), moved, *pace)
         wanted += (expected_rate(after, rate_of(after, terms), terms.busy, one["planned"]),)
         assert [float(word) for word in answer.split()] == pytest.approx(wanted, rel=1e-9, abs=1e-12)
+
+
+WAITS = """
+local site, answers = {key = 'site', freshness = '3600 1 front'}, {}
+for _, waits in ipairs(cjson.decode(ARGV[1])) do
+  redis.call('DEL', 'site')
+  for _, wait in ipairs(waits) do note_pinged(site, {ping = 1000, pinged = 1}, 1000 + wait) end
+  local seen = {reading = 0, scan = new_scan()}
+  take_pinged(site, seen, tonumber(ARGV[2]))
+  answers[#answers + 1] = string.format('%.6g', seen.reading * HOUR)
+end
+return answers
+"""
+
+
+def test_items_that_wait_for_a_front_page_and_for_a_scan_are_expected_as_late_as_they_come(
+    client: redis.Redis,
+) -> None:
+    draw, interval_ms, mean_ms = random.Random(1), 4000.0, 3000.0
+    rounds = [[draw.expovariate(1 / mean_ms) for _ in range(100)] for _ in range(300)]
+
+    library = "\n".join(map(scoped, ("lib/revisit", "lib/news", "lib/scan")))
+    answers = client.eval(library + WAITS, 0, json.dumps(rounds), interval_ms)
+
+    late = sorted(draw.uniform(0, interval_ms) + draw.expovariate(1 / mean_ms) for _ in range(100_000))
+    expected = sum(0.95 * (interval_ms + float(answer)) for answer in answers) / len(answers)
+    assert expected == pytest.approx(late[95_000], rel=0.1)

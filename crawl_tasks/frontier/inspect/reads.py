@@ -34,7 +34,7 @@ class BoardState:
     """The state of a board. Times are of Redis' clock, and `scanned_at_ms` is 0 before the end of the first scan.
 
     `rate_h` is the mean number of new items an hour by the priced schedule, `expected_h` that number until the next
-    scan, and `lag_s` the mean time of the last scans behind that schedule, reading included. They are 0 by another one.
+    scan, and `lag_s` the mean time of the last scans behind that schedule. They are 0 by another one.
     `fixed_ms` is an operator's interval, else 0. A held board has no `due_at_ms`. `ages` are the seconds from posting
     to storing of the board's posts and comments.
     """

@@ -10,6 +10,7 @@
 
 HOUR = 3600000
 local MOST_NEWS = 500
+local RARE = 0.05  -- the weight of the last wait in their variance: a few long ones make most of it
 local MOST_PINGS = 100  -- of one look. The next one compares the other boards again
 local PINGED = {'line', 'newest', 'started_at', 'held', 'min_ms', 'max_ms'}
 
@@ -61,7 +62,7 @@ end
 
 local function read_pinged(site)
   local items, wait, deviation = string.match(redis.call('HGET', site.key, 'pinged') or '', '^(%d+) (%d+) ?(%d*)$')
-  return tonumber(items), tonumber(wait), tonumber(deviation) or 0
+  return tonumber(items), tonumber(wait), tonumber(deviation or '') or tonumber(wait)
 end
 
 local function write_pinged(site, items, wait, deviation)
@@ -73,7 +74,8 @@ function note_pinged(site, seen, now)
   local items, wait, deviation = read_pinged(site)
   local last = math.max(0, now - seen.ping)
   local off = last - (wait or last)
-  local variance = deviation ^ 2 + RECENT * ((1 - RECENT / 2) * off ^ 2 - deviation ^ 2)
+  deviation = deviation or last  -- as of waits without memory
+  local variance = deviation ^ 2 + RARE * ((1 - RECENT / 2) * off ^ 2 - deviation ^ 2)
   write_pinged(site, (items or 0) + seen.pinged, (wait or last) + RECENT * off, math.sqrt(variance))
 end
 

@@ -242,8 +242,13 @@ function close_scan(site, payload, level, fresh, now, seen)
   local id, interval, least, most = cjson.decode(payload)[1], nil, tonumber(v[2]), tonumber(v[3])
   local started = tonumber(v[5] or now)
   if site.freshness ~= '' then
-    seen.pace, seen.expected, seen.reading = v[8], v[9], (now - started) / HOUR
-    if is_news(site, id) then take_pinged(site, seen, tonumber(v[1])) end
+    seen.pace, seen.expected, seen.reading = v[8], v[9], 0
+    if is_news(site, id) then
+      -- A page that is read every few seconds comes in gaps that vary by its time in the queue and on the way. A board's page shows
+      -- what was posted in that time, and its own gaps are long beside it.
+      seen.reading = (now - started) / HOUR
+      take_pinged(site, seen, tonumber(v[1]))
+    end
     if seen.is_unchanged then refund_scan(site) end
     interval = priced_interval(site, id, key, v[6], least, most, seen, now)
   else
