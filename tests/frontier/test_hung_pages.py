@@ -73,6 +73,7 @@ def test_a_page_that_hangs_fails_alone_within_its_lease_and_its_late_result_is_r
 
     worker.start()
     eventually(lambda: watch.look() or parked(crawl.frontier))
+    watch.look()
     [failed], lost = parked(crawl.frontier), watch.has_lost_most()
     GATE.set()
     worker.join()
@@ -80,9 +81,27 @@ def test_a_page_that_hangs_fails_alone_within_its_lease_and_its_late_result_is_r
     assert (failed.request.key, failed.reason, lost) == ("1", "hung", False)
     assert "in hangs, line " in failed.details
     assert "in hangs\n" in caplog.text  # the stack
+    assert caplog.messages.count("page hangs, its thread is lost until it returns") == 1
     assert caplog.messages.count("lease lost before the commit, the page is somebody else's now") == 1
     assert (Inspector(crawl.frontier).count_requests("demo").done, watch.has_lost_most()) == (1, False)
     assert [page.rid for page in crawl.frontier.kept_pages.kept("demo", Stage.POST)] == [failed.rid]
+
+
+def test_no_stack_is_read_while_no_page_is_overdue(crawl: SmallCrawl, monkeypatch: pytest.MonkeyPatch) -> None:
+    site = crawl.publish(rules=HANGS)
+    crawl.forum.thread("1")
+    crawl.frontier.admit("demo", [post(1)._replace(address=f"{site.base}/post/1")])
+    worker = threading.Thread(target=crawl.work)
+    worker.start()
+    assert BEGUN.wait(PATIENCE_S)
+
+    with monkeypatch.context() as patch:
+        patch.delattr(sys, "_current_frames")
+        HangWatch(crawl.pages, threads=1, end=lambda: None).look()
+    GATE.set()
+    worker.join()
+
+    assert Inspector(crawl.frontier).count_requests("demo").done == 1
 
 
 def test_a_request_that_is_prepared_for_ever_costs_its_page_alone(crawl: SmallCrawl, client: redis.Redis) -> None:

@@ -180,16 +180,17 @@ def test_a_reader_that_goes_away_ends_the_output_quietly(tmp_path: Path) -> None
     assert (ended.returncode, ended.stderr) == (0, "")
 
 
-def test_ctrl_c_is_quiet_also_while_the_command_is_still_being_imported(tmp_path: Path) -> None:
+@pytest.mark.parametrize("module", ["click", "redis.asyncio"])
+def test_ctrl_c_is_quiet_also_while_the_command_is_still_being_imported(tmp_path: Path, module: str) -> None:
     code = (
         "import sys, crawl_tasks.__main__ as door\n"
         "class Pressed:\n"
         "    def find_spec(self, name, *_):\n"
-        "        if name == 'click': raise KeyboardInterrupt\n"
+        f"        if name == {module!r}: raise KeyboardInterrupt\n"
         "sys.meta_path.insert(0, Pressed()); door.main()"
     )
 
-    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path)
+    ended = subprocess.run([sys.executable, "-c", code, "status"], capture_output=True, text=True, cwd=tmp_path)
 
     assert (ended.returncode, ended.stdout, ended.stderr) == (Exit.INTERRUPTED, "", "")
 
