@@ -54,7 +54,9 @@ def open_cells(settings: Settings | None = None) -> Cells:
             frontier.client.ping()
         except (redis.RedisError, OSError) as error:
             why = f"does not answer: {str(error).rstrip('.')}; start one (crawl-tasks redis) or set CRAWL_REDIS_URL"
-            if isinstance(error, redis.AuthenticationError):
+            if isinstance(error, redis.ResponseError):
+                why = f"refuses: {error}; set CRAWL_REDIS_URL"
+            elif isinstance(error, redis.AuthenticationError):
                 why = "wants another user or password; put USER:PASSWORD@ before the host in CRAWL_REDIS_URL"
             raise RedisUnreachable(f"Redis at {urls[frontier.cell]} {why}") from error
 
