@@ -89,6 +89,13 @@ def test_a_database_that_redis_does_not_have_is_told_from_a_redis_that_is_not_th
     )
 
 
+def test_sentinels_that_are_not_there_are_told_without_the_attributes_of_clients(tmp_path: Path) -> None:
+    result = run("status", home=tmp_path, redis_url="sentinel://127.0.0.1:1/0;sentinel://127.0.0.1:2")
+
+    [line] = result.stderr.splitlines()
+    assert "No master found for 'mymaster'; start one" in line
+
+
 def test_a_bench_leaves_another_one_of_its_directory_alone(tmp_path: Path) -> None:
     (kept := tmp_path / "state" / "bench" / "crawl.db").parent.mkdir(parents=True)
     kept.touch()
