@@ -13,7 +13,6 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Literal, NamedTuple, Self
-from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator, model_validator
 
@@ -170,12 +169,9 @@ class Settings(BaseModel):
                 f"{PREFIX}REDIS_URL: begins with none of {', '.join(REDIS_SCHEMES)}; write redis://HOST:PORT/NUMBER"
             )
         # redis-py takes whatever follows the host for database 0, also the next of several addresses.
-        ends = [urlsplit(one) for cell in cells for one in cell.url.split(";")]
-        if not all(re.fullmatch(r"/?\d*", url.path) or url.scheme == "unix" for url in ends):
-            raise SettingsError(
-                f"{PREFIX}REDIS_URL: a number of a database, or nothing, stands behind the host;"
-                " separate several addresses by blanks"
-            )
+        every = ";".join(cell.url for cell in cells).split(";")
+        if not all(re.fullmatch(r"unix:.*|\w+://[^/?]*(/\d*)?(\?.*)?", url) for url in every):
+            raise SettingsError(f"{PREFIX}REDIS_URL: write redis://HOST:PORT/NUMBER, several separated by blanks")
         # Names, because a host's address may change, and sites must not move for that.
         names, urls = {cell.name for cell in cells} - {""}, {cell.url for cell in cells}
         if len(cells) > 1 and not len(names) == len(urls) == len(cells):

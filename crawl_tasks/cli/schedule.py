@@ -97,9 +97,8 @@ def list_(places: tuple[str, ...], most: int, as_json: bool) -> None:
     chosen = chosen_sites(cells, tuple(wanted))
     rows = (row for row in _boards_of(chosen) if not wanted or row[1].board in wanted[row[0]])
     for site, board, now_ms in islice(rows, most):
-        row = {"site": site, **board_row(board), "now_ms": now_ms}
         if as_json:
-            echo_json(row)
+            echo_json({"site": site, **board_row(board), "now_ms": now_ms})
         else:
             click.echo(board_line(site, board, now_ms))
     # One board beyond the limit tells that there are more, without reading all of them.
@@ -135,16 +134,13 @@ def board_line(site: str, board: BoardState, now_ms: int) -> str:
     every = gettext("every {duration} ({origin})", duration=span(board.interval_ms), origin=_origin(board))
     name = printable(f"{site}/{board.board}", 80)
     places = (_wide(name, 24), _wide(every, 36), _wide(_next(board, now_ms), 18), last)
-    return f"{' '.join(places)}{_rate(board)}{_freshness(board)}"
+    rate = gettext(", {count:.3g} new an hour", count=board.rate_h) if board.rate_h >= LEAST_SHOWN else ""
+    return f"{' '.join(places)}{rate}{_freshness(board)}"
 
 
 def _wide(text: str, cells: int) -> str:
     """Return a text that fills so many cells of a terminal at least, of which a Chinese character has two."""
     return text + " " * (cells - cell_len(text))
-
-
-def _rate(board: BoardState) -> str:
-    return gettext(", {count:.3g} new an hour", count=board.rate_h) if board.rate_h >= LEAST_SHOWN else ""
 
 
 def _freshness(board: BoardState) -> str:

@@ -187,6 +187,5 @@ class Interval(Part):
 
     @model_validator(mode="after")
     def _is_in_order(self) -> Self:
-        order = f"{self.min_s:g} <= {self.start_s:g} <= {self.max_s:g}"
-        require(self.min_s <= self.start_s <= self.max_s, f"must keep min_s <= start_s <= max_s, and is {order}")
+        require(self.min_s <= self.start_s <= self.max_s, f"must keep min_s <= start_s ({self.start_s:g}) <= max_s")
         return self

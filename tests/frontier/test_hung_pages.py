@@ -18,7 +18,7 @@ from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.frontier.redis_client import open_client
 from crawl_tasks.frontier.retry import Verdict
 from crawl_tasks.local.redis_server import RedisServer
-from crawl_tasks.model import HttpRequest, Items, Lease, Parsed, Request, SlotSpan, Stage, State
+from crawl_tasks.model import Fetched, HttpRequest, Items, Lease, Parsed, Request, SlotSpan, Stage, State
 from crawl_tasks.worker.hang_watch import HangWatch, is_overdue, stacks
 from crawl_tasks.worker.page_fetch import AttemptTimer, LeasedPage
 from crawl_tasks.worker.task_message import TaskMessage
@@ -308,6 +308,16 @@ def test_a_page_is_overdue_shortly_before_its_lease_ends_waiting_for_slots_aside
     held = Lease(1, 1, 1, post(1), "v1", 0, deadline_ms=lease_ms, slot=slot)
 
     assert is_overdue(LeasedPage(held, AttemptTimer(Waiting(waited_s)))) is expected  # type: ignore[arg-type]
+
+
+def test_waits_count_neither_as_fetching_nor_as_parsing() -> None:
+    timer = AttemptTimer(Waiting(-200.0))  # type: ignore[arg-type]  # as though the rest took so much longer
+    timer.fetched(Fetched("http://f/1", 200, {}, b"", 0.0))
+    timer.redis_s = -100.0
+
+    effort = timer.effort()
+
+    assert (effort.fetch_ms >= 200_000, effort.parse_ms >= 100_000) == (True, True)
 
 
 @pytest.mark.skipif(sys.version_info >= (3, 12), reason="later versions collect between instructions only")
