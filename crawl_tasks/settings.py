@@ -168,9 +168,10 @@ class Settings(BaseModel):
             raise SettingsError(
                 f"{PREFIX}REDIS_URL: begins with none of {', '.join(REDIS_SCHEMES)}; write redis://HOST:PORT/NUMBER"
             )
-        # redis-py takes whatever follows the host for database 0.
-        if re.search(r",(\S+=)?(redis|rediss|unix|sentinel)://", value):
-            raise SettingsError(f"{PREFIX}REDIS_URL: names several; separate them by blanks, not by commas")
+        # redis-py takes whatever follows the host for database 0, also the next of several addresses.
+        every = ";".join(cell.url for cell in cells).split(";")
+        if not all(re.fullmatch(r"unix:.*|\w+://[^/?]*(/\d*)?(\?.*)?", url) for url in every):
+            raise SettingsError(f"{PREFIX}REDIS_URL: write redis://HOST:PORT/NUMBER, several separated by blanks")
         # Names, because a host's address may change, and sites must not move for that.
         names, urls = {cell.name for cell in cells} - {""}, {cell.url for cell in cells}
         if len(cells) > 1 and not len(names) == len(urls) == len(cells):

@@ -9,6 +9,7 @@ from crawl_tasks.bench.measured_crawl import BenchPlan, Cost, measure_crawl
 from crawl_tasks.bench.memory import MemoryUse, measure_footprint
 from crawl_tasks.demo import SITE_FILE
 from crawl_tasks.local.compare import compare_with_truth, needless_requests
+from crawl_tasks.local.state_lock import StateLock
 from crawl_tasks.settings import load_settings
 from crawl_tasks.store.upsert import Store
 
@@ -34,11 +35,12 @@ def bench(
     """
     settings = load_settings()
     directory = settings.state_dir / "bench"
-    shutil.rmtree(directory, ignore_errors=True)
     plan = BenchPlan(
         directory, SITE_FILE, client, processes, threads, latency_ms, size=size, is_pinned=pin, is_store_apart=apart
     )
-    cost = measure_crawl(plan, _say)
+    with StateLock(settings.state_dir / "bench.lock", "a bench runs here"):
+        shutil.rmtree(directory, ignore_errors=True)
+        cost = measure_crawl(plan, _say)
     faults = _faults(cost)
     for line in (*_table(plan, cost), *(f"WRONG: {fault}" for fault in faults)):
         _say(line)

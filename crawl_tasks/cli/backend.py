@@ -53,8 +53,12 @@ def open_cells(settings: Settings | None = None) -> Cells:
         try:
             frontier.client.ping()
         except (redis.RedisError, OSError) as error:
-            why = f"does not answer: {str(error).rstrip('.')}; start one (crawl-tasks redis) or set CRAWL_REDIS_URL"
-            if isinstance(error, redis.AuthenticationError):
+            # Sentinels' errors go on with the attributes of each client.
+            said = str(error).partition(" : <")[0].rstrip(".")
+            why = f"does not answer: {said}; start one (crawl-tasks redis) or set CRAWL_REDIS_URL"
+            if isinstance(error, redis.ResponseError):
+                why = f"refuses: {said}; set CRAWL_REDIS_URL"
+            elif isinstance(error, redis.AuthenticationError):
                 why = "wants another user or password; put USER:PASSWORD@ before the host in CRAWL_REDIS_URL"
             raise RedisUnreachable(f"Redis at {urls[frontier.cell]} {why}") from error
 

@@ -126,8 +126,10 @@ class Commands(click.Group):
             return super().invoke(ctx)
         except click.Abort as error:
             end_question(error, ctx)
-        except (CrawlError, _redis_error(), BrokenPipeError, KeyboardInterrupt) as error:
-            if ctx.params.get("debug") and not isinstance(error, (BrokenPipeError, KeyboardInterrupt)):
+        except KeyboardInterrupt as error:  # apart: it may have cut off the import of the next clause
+            ctx.exit(Exit.TERMINATED if isinstance(error, Terminated) else Exit.INTERRUPTED)
+        except (CrawlError, _redis_error(), BrokenPipeError) as error:
+            if ctx.params.get("debug") and not isinstance(error, BrokenPipeError):
                 raise
             end(error, ctx)
 
@@ -139,10 +141,8 @@ def _redis_error() -> type[Exception]:
     return RedisError
 
 
-def end(error: BaseException, ctx: click.Context) -> NoReturn:
+def end(error: Exception, ctx: click.Context) -> NoReturn:
     """Turn an error into a line and an exit code."""
-    if isinstance(error, KeyboardInterrupt):
-        ctx.exit(Exit.TERMINATED if isinstance(error, Terminated) else Exit.INTERRUPTED)
     # The reader has closed the pipe, as `head` does, and expects no message. Standard output becomes /dev/null, or the
     # interpreter would flush into the closed pipe at its end and complain.
     if isinstance(error, BrokenPipeError):

@@ -21,7 +21,7 @@ from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.frontier.inspect.reads import BoardState
 from crawl_tasks.model import Stage, State
-from crawl_tasks.monitor.cell_snapshots import join
+from crawl_tasks.monitor.cell_snapshots import join, snapshot_cells
 from crawl_tasks.monitor.freshness import SHARE, expected_delay_s
 from crawl_tasks.monitor.humanize import duration
 from crawl_tasks.monitor.output_language import gettext, use_language
@@ -97,28 +97,25 @@ def list_(places: tuple[str, ...], most: int, as_json: bool) -> None:
     chosen = chosen_sites(cells, tuple(wanted))
     rows = (row for row in _boards_of(chosen) if not wanted or row[1].board in wanted[row[0]])
     for site, board, now_ms in islice(rows, most):
-        row = {"site": site, **board_row(board), "now_ms": now_ms}
         if as_json:
-            echo_json(row)
+            echo_json({"site": site, **board_row(board), "now_ms": now_ms})
         else:
             click.echo(board_line(site, board, now_ms))
     # One board beyond the limit tells that there are more, without reading all of them.
     if not as_json and next(rows, None):
         click.echo(gettext("more boards are not shown; --most {count} is the limit", count=most))
-    for site in () if as_json else chosen:
-        _show_expected(chosen[site], site)
+    for one in () if as_json else snapshot_cells(cells, chosen).sites:
+        if one.expected is not None:
+            _show_expected(chosen[one.name], one.name)
+            click.echo(gettext("{site}: {text}", site=one.name, text=one.expected))
 
 
 def _show_expected(frontier: Frontier, site: str) -> None:
-    expected = take_snapshot(frontier, [site]).sites[0].expected
-    if expected is None:
-        return
     rates = [(board.expected_h, board.gap_s) for board in Inspector(frontier).boards(site)]
     median, most = (expected_delay_s(rates, share) for share in (0.5, SHARE))
     if median is not None:
         text = "{site}: half of the new replies are expected within {median}, 95 % within {most}"
         click.echo(gettext(text, site=site, median=duration(median), most=duration(most)))
-    click.echo(gettext("{site}: {text}", site=site, text=expected))
 
 
 def _boards_of(sites: Mapping[str, Frontier]) -> Iterator[tuple[str, BoardState, int]]:
@@ -137,16 +134,13 @@ def board_line(site: str, board: BoardState, now_ms: int) -> str:
     every = gettext("every {duration} ({origin})", duration=span(board.interval_ms), origin=_origin(board))
     name = printable(f"{site}/{board.board}", 80)
     places = (_wide(name, 24), _wide(every, 36), _wide(_next(board, now_ms), 18), last)
-    return f"{' '.join(places)}{_rate(board)}{_freshness(board)}"
+    rate = gettext(", {count:.3g} new an hour", count=board.rate_h) if board.rate_h >= LEAST_SHOWN else ""
+    return f"{' '.join(places)}{rate}{_freshness(board)}"
 
 
 def _wide(text: str, cells: int) -> str:
     """Return a text that fills so many cells of a terminal at least, of which a Chinese character has two."""
     return text + " " * (cells - cell_len(text))
-
-
-def _rate(board: BoardState) -> str:
-    return gettext(", {count:.3g} new an hour", count=board.rate_h) if board.rate_h >= LEAST_SHOWN else ""
 
 
 def _freshness(board: BoardState) -> str:

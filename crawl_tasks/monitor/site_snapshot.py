@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
 
-from crawl_tasks.errors import AllGone, LoginRefused, RobotsUnavailable, SlowDown
+from crawl_tasks.errors import AllGone, LoginRefused, NoTurn, RobotsUnavailable, SlowDown
 from crawl_tasks.frontier.histogram import AGES_S, Histogram, read_histogram
 from crawl_tasks.frontier.inspect.request_counts import RequestCounts, ScanCounts
 from crawl_tasks.model import Kind, Stage, State
@@ -114,8 +114,8 @@ class SiteSnapshot:
 
     @cached_property
     def failed(self) -> dict[str, int]:
-        """Count the failed attempts by reason."""
-        return dict(sorted(self._counters["failed"].items()))
+        """Count the failed attempts by reason, without those that sent nothing and will be made again."""
+        return {reason: count for reason, count in sorted(self._counters["failed"].items()) if reason != NoTurn.reason}
 
     @property
     def failed_in_a_row(self) -> int:

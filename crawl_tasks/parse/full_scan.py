@@ -21,8 +21,7 @@ def first_page_read(request: Request, parsed: Parsed, page: Fetched, *, is_empty
     last = max((child.page for child in parsed.children), default=0)
     # A page with a note may hide comments. Then absence proves nothing, and 0 keeps the last page from a report.
     reach = request.reach._replace(pages=last, read_from=0 if parsed.notes else page.seen_at)
-    is_bare = not (parsed.items.comments or is_empty or last)
-    return _handed_on(request._replace(reach=reach), parsed, page, is_bare=is_bare)
+    return _handed_on(request._replace(reach=reach), parsed, page, is_bare=not (parsed.items.comments or is_empty))
 
 
 def next_page_read(request: Request, parsed: Parsed, page: Fetched) -> Parsed:

@@ -187,5 +187,5 @@ class Interval(Part):
 
     @model_validator(mode="after")
     def _is_in_order(self) -> Self:
-        require(self.min_s <= self.start_s <= self.max_s, "must keep min_s <= start_s <= max_s")
+        require(self.min_s <= self.start_s <= self.max_s, f"must keep min_s <= start_s ({self.start_s:g}) <= max_s")
         return self

@@ -12,7 +12,7 @@ import redis
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.model import Comment, Fetched, Items, Parsed, Post, Reach, Request, Stage, Sweep
-from crawl_tasks.parse.full_scan import next_page_read
+from crawl_tasks.parse.full_scan import first_page_read, next_page_read
 from crawl_tasks.store.upsert import Store
 from tests.frontier.small_crawl import RULES, SmallCrawl
 
@@ -217,6 +217,53 @@ def test_the_word_of_a_look_says_whether_its_pages_are_new(age_s: float, counts:
     [word] = parsed.items.swept
     assert (word.before, word.counts, word.made_after) == (100.0, counts, 130.0 if counts else 120.0)
     assert (word.look, word.whole) == (2, "w.2")
+
+
+@pytest.mark.parametrize(
+    ("trouble", "reports"),
+    [
+        ("", [(False, True)]),
+        ("the page says so", [(True, False)]),
+        ("a record could not be read", []),
+        ("a cache made it before the last look", [(False, False)]),
+    ],
+)
+def test_the_report_of_a_post_page_without_comments_counts_by_itself_only_where_the_page_says_so(
+    trouble: str, reports: list[tuple[bool, bool]]
+) -> None:
+    made_after = 200.0 if "cache" in trouble else 120.0
+    request = Request("s", Stage.POST, "7", "http://f/7", reach=Reach(whole="w.2", look=2, made_after=made_after))
+    parsed = Parsed(Items("s"), notes=("unread",) if "record" in trouble else ())
+    page = Fetched("http://f/7", 200, {}, b"", 0.0, seen_at=130.0)
+
+    swept = first_page_read(request, parsed, page, is_empty="says" in trouble).items.swept
+
+    assert [(one.counts, one.is_bare) for one in swept] == reports
+
+
+@pytest.mark.parametrize(
+    ("page_number", "has_next", "seen_from"), [(1, False, 130.0), (1, True, 0.0), (2, False, 0.0), (2, True, 0.0)]
+)
+def test_a_comment_page_without_comments_is_a_sure_reading_only_as_the_whole_of_a_thread(
+    page_number: int, has_next: bool, seen_from: float
+) -> None:
+    request = Request("s", Stage.COMMENT, "7", "http://f/7", page=page_number, reach=Reach(whole="w", read_from=130.0))
+    children = (request._replace(page=page_number + 1),) * has_next
+    page = Fetched("http://f/7", 200, {}, b"", 0.0, seen_at=130.0)
+
+    parsed = next_page_read(request, Parsed(Items("s"), children), page)
+
+    handed_on = [child.reach.read_from for child in parsed.children] or [one.before for one in parsed.items.swept]
+    assert handed_on == [seen_from] * bool(has_next or seen_from)
+    assert all(one.is_bare for one in parsed.items.swept)
+
+
+def test_no_comment_is_marked_by_a_bare_page_of_a_thread_that_no_list_showed(store: Store, tmp_path: Path) -> None:
+    store.write([Items("s", comments=(Comment("7", "c", 50.0, state="normal"),))])
+
+    store.write([Items("s", swept=(Sweep("7", 100.0, "w.3", 3, counts=False, is_bare=True),))])
+
+    assert states(tmp_path)["c"][0] == "normal"
 
 
 def test_a_look_that_waits_stands_delayed_in_the_ledger_and_is_fetched_later(

@@ -18,7 +18,7 @@ from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.frontier.redis_client import open_client
 from crawl_tasks.frontier.retry import Verdict
 from crawl_tasks.local.redis_server import RedisServer
-from crawl_tasks.model import HttpRequest, Items, Lease, Parsed, Request, SlotSpan, Stage, State
+from crawl_tasks.model import Fetched, HttpRequest, Items, Lease, Parsed, Request, SlotSpan, Stage, State
 from crawl_tasks.worker.hang_watch import HangWatch, is_overdue, stacks
 from crawl_tasks.worker.page_fetch import AttemptTimer, LeasedPage
 from crawl_tasks.worker.task_message import TaskMessage
@@ -73,6 +73,7 @@ def test_a_page_that_hangs_fails_alone_within_its_lease_and_its_late_result_is_r
 
     worker.start()
     eventually(lambda: watch.look() or parked(crawl.frontier))
+    watch.look()
     [failed], lost = parked(crawl.frontier), watch.has_lost_most()
     GATE.set()
     worker.join()
@@ -80,9 +81,27 @@ def test_a_page_that_hangs_fails_alone_within_its_lease_and_its_late_result_is_r
     assert (failed.request.key, failed.reason, lost) == ("1", "hung", False)
     assert "in hangs, line " in failed.details
     assert "in hangs\n" in caplog.text  # the stack
+    assert caplog.messages.count("page hangs, its thread is lost until it returns") == 1
     assert caplog.messages.count("lease lost before the commit, the page is somebody else's now") == 1
     assert (Inspector(crawl.frontier).count_requests("demo").done, watch.has_lost_most()) == (1, False)
     assert [page.rid for page in crawl.frontier.kept_pages.kept("demo", Stage.POST)] == [failed.rid]
+
+
+def test_no_stack_is_read_while_no_page_is_overdue(crawl: SmallCrawl, monkeypatch: pytest.MonkeyPatch) -> None:
+    site = crawl.publish(rules=HANGS)
+    crawl.forum.thread("1")
+    crawl.frontier.admit("demo", [post(1)._replace(address=f"{site.base}/post/1")])
+    worker = threading.Thread(target=crawl.work)
+    worker.start()
+    assert BEGUN.wait(PATIENCE_S)
+
+    with monkeypatch.context() as patch:
+        patch.delattr(sys, "_current_frames")
+        HangWatch(crawl.pages, threads=1, end=lambda: None).look()
+    GATE.set()
+    worker.join()
+
+    assert Inspector(crawl.frontier).count_requests("demo").done == 1
 
 
 def test_a_request_that_is_prepared_for_ever_costs_its_page_alone(crawl: SmallCrawl, client: redis.Redis) -> None:
@@ -289,6 +308,16 @@ def test_a_page_is_overdue_shortly_before_its_lease_ends_waiting_for_slots_aside
     held = Lease(1, 1, 1, post(1), "v1", 0, deadline_ms=lease_ms, slot=slot)
 
     assert is_overdue(LeasedPage(held, AttemptTimer(Waiting(waited_s)))) is expected  # type: ignore[arg-type]
+
+
+def test_waits_count_neither_as_fetching_nor_as_parsing() -> None:
+    timer = AttemptTimer(Waiting(-200.0))  # type: ignore[arg-type]  # as though the rest took so much longer
+    timer.fetched(Fetched("http://f/1", 200, {}, b"", 0.0))
+    timer.redis_s = -100.0
+
+    effort = timer.effort()
+
+    assert (effort.fetch_ms >= 200_000, effort.parse_ms >= 100_000) == (True, True)
 
 
 @pytest.mark.skipif(sys.version_info >= (3, 12), reason="later versions collect between instructions only")

@@ -170,3 +170,10 @@ def test_beat_has_a_directory_for_its_schedule_before_any_other_process_ran(tmp_
 
     assert app.Beat is app.Beat
     assert (tmp_path / "new").is_dir()
+
+
+def test_beat_names_its_file_where_the_directory_cannot_be_made(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    app = build_app(Settings(redis_url="redis://127.0.0.1:1/0", state_dir=tmp_path / "file" / "new"))
+
+    assert app.Beat.__name__ == "Beat"  # Celery's own error, at its start, names the file

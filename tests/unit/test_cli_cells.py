@@ -205,7 +205,7 @@ def test_sites_of_a_cell_that_is_named_no_more_are_rebuilt_in_the_others(install
         ("redis://a:1/0 redis://b:1/0", "give each of several a name"),
         ("a=redis://a:1/0 a=redis://b:1/0", "give each of several a name"),
         ("a=redis://a:1/0 b=redis://a:1/0", "give each of several a name"),
-        ("a=redis://a:1/0,b=redis://b:1/0", "separate them by blanks"),
+        ("a=redis://a:1/0,b=redis://b:1/0", "several separated by blanks"),
         ("a=http://a:1/0 b=redis://b:1/0", "begins with none of"),
     ],
 )

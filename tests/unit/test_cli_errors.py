@@ -16,6 +16,7 @@ from crawl_tasks import __version__
 from crawl_tasks.cli.exits import Exit
 from crawl_tasks.cli.main import COMMANDS, OLD_COMMANDS, cli
 from crawl_tasks.local.redis_server import RedisServer
+from crawl_tasks.local.state_lock import StateLock
 from crawl_tasks.logs import hide_passwords
 from tests.unit.command_line import run, site_text, write_site
 
@@ -76,7 +77,48 @@ def test_a_redis_that_wants_a_password_is_told_from_one_that_is_not_there(
     assert (result.exit_code, "wants another user or password" in line, "wrong" in line) == (Exit.BACKEND, True, False)
 
 
-@pytest.mark.parametrize("url", ["file:///etc/passwd", "nonsense", "redis://127.0.0.1:notaport/0", "http://x"])
+def test_a_database_that_redis_does_not_have_is_told_from_a_redis_that_is_not_there(
+    tmp_path: Path, redis_server: RedisServer
+) -> None:
+    result = run("status", home=tmp_path, redis_url=redis_server.url.rpartition("/")[0] + "/99")
+
+    [line] = result.stderr.splitlines()
+    assert (result.exit_code, "/99 refuses: DB index is out of range; set CRAWL_REDIS_URL" in line) == (
+        Exit.BACKEND,
+        True,
+    )
+
+
+def test_sentinels_that_are_not_there_are_told_without_the_attributes_of_clients(tmp_path: Path) -> None:
+    result = run("status", home=tmp_path, redis_url="sentinel://127.0.0.1:1/0;sentinel://127.0.0.1:2")
+
+    [line] = result.stderr.splitlines()
+    assert "No master found for 'mymaster'; start one" in line
+
+
+def test_a_bench_leaves_another_one_of_its_directory_alone(tmp_path: Path) -> None:
+    (kept := tmp_path / "state" / "bench" / "crawl.db").parent.mkdir(parents=True)
+    kept.touch()
+    with StateLock(tmp_path / "state" / "bench.lock", "a bench runs here"):
+        result = run("bench", home=tmp_path)
+
+    assert (result.exit_code, kept.exists()) == (Exit.USAGE, True)
+    assert "a bench runs here already" in result.stderr
+
+
+def test_a_bench_whose_directory_cannot_be_made_ends_with_a_line(tmp_path: Path) -> None:
+    (tmp_path / "state").touch()
+
+    result = run("bench", home=tmp_path)
+
+    [line] = result.stderr.splitlines()
+    assert (result.exit_code, line.endswith("set CRAWL_STATE_DIR")) == (Exit.USAGE, True)
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["file:///etc/passwd", "nonsense", "redis://127.0.0.1:notaport/0", "http://x", "redis://127.0.0.1:1/forum"],
+)
 def test_a_redis_url_that_is_none_is_a_wrong_setting(tmp_path: Path, url: str) -> None:
     result = run("status", home=tmp_path, redis_url=url)
 
@@ -180,16 +222,17 @@ def test_a_reader_that_goes_away_ends_the_output_quietly(tmp_path: Path) -> None
     assert (ended.returncode, ended.stderr) == (0, "")
 
 
-def test_ctrl_c_is_quiet_also_while_the_command_is_still_being_imported(tmp_path: Path) -> None:
+@pytest.mark.parametrize("module", ["click", "redis.asyncio"])
+def test_ctrl_c_is_quiet_also_while_the_command_is_still_being_imported(tmp_path: Path, module: str) -> None:
     code = (
         "import sys, crawl_tasks.__main__ as door\n"
         "class Pressed:\n"
         "    def find_spec(self, name, *_):\n"
-        "        if name == 'click': raise KeyboardInterrupt\n"
+        f"        if name == {module!r}: raise KeyboardInterrupt\n"
         "sys.meta_path.insert(0, Pressed()); door.main()"
     )
 
-    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path)
+    ended = subprocess.run([sys.executable, "-c", code, "status"], capture_output=True, text=True, cwd=tmp_path)
 
     assert (ended.returncode, ended.stdout, ended.stderr) == (Exit.INTERRUPTED, "", "")
 

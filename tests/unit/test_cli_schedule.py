@@ -14,9 +14,14 @@ from crawl_tasks.frontier.admin.admin import Admin
 from crawl_tasks.frontier.admin.failed import Selection
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.retry import Verdict
+from crawl_tasks.local.redis_server import RedisServer
 from crawl_tasks.model import Items, Lease, Parsed, Request, Stage, State
 from crawl_tasks.monitor.problems.registry import KINDS
-from tests.unit.command_line import Command, site_text, write_site
+from tests.far import FarServer
+from tests.frontier.by_hand import TERMS, board
+from tests.unit.command_line import Command, run, site_text, write_site
+
+MANY = 60
 
 
 def test_the_problems_that_hold_scans_are_those_of_the_registry() -> None:
@@ -35,6 +40,18 @@ def test_the_schedule_says_how_often_and_when(command: Command) -> None:
     assert first.split() == ["tiny/1", "every", "10m", "(60s", "to", "24h)", "due", "never", "scanned"]
     assert "tiny/b2" in second
     assert "every 60s (fixed)" in second
+
+
+def test_the_schedule_of_many_sites_takes_few_round_trips(
+    client: redis.Redis, redis_server: RedisServer, tmp_path: Path
+) -> None:
+    for number in range(MANY):
+        Frontier(client, "test").sites.publish(f"site{number}", "v1", "{}", TERMS, [board("1")])
+
+    with FarServer(redis_server.port, 0) as far:
+        said = run("schedule", "list", "--most", "1", home=tmp_path, redis_url=f"redis://127.0.0.1:{far.port}/0")
+
+    assert (said.exit_code, "--most 1 is the limit" in said.stdout, far.asked < MANY) == (Exit.OK, True, True)
 
 
 def test_an_interval_is_changed_for_one_board_and_survives_publishing(command: Command) -> None:

@@ -10,7 +10,7 @@ import redis
 from rich.console import Console
 
 from crawl_tasks.cli.crawl import is_idle, scan_all
-from crawl_tasks.errors import ParseError
+from crawl_tasks.errors import NoTurn, ParseError
 from crawl_tasks.frontier.cells import Cells
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.inspect.request_counts import LATE_MS
@@ -64,6 +64,15 @@ def test_a_snapshot_counts_what_the_ledger_holds(frontier: Frontier) -> None:
     assert (site.counts.is_balanced, dict(site.failed)) == (True, {"parse": 1})
     assert (site.boards.total, site.boards.scanning, site.boards.unscanned) == (2, 1, 1)
     assert snapshot_row(snapshot)["outbox"] == 1
+
+
+def test_an_attempt_that_sent_nothing_is_no_failure(frontier: Frontier) -> None:
+    frontier.produce()
+    frontier.fail(lease(frontier, 1), judge(NoTurn("its slots were missed"), 1, RetryPolicy(3, 1, 1), 0.5))
+
+    snapshot = take_snapshot(frontier)
+
+    assert (snapshot.failed, snapshot.sites[0].fates) == (0, {("delayed", "no_turn"): 1})
 
 
 def test_queues_are_counted_over_all_priority_lists(frontier: Frontier, client: redis.Redis) -> None:

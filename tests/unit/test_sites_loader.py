@@ -86,6 +86,7 @@ def test_the_demo_file_is_good() -> None:
         ("window: 2", "max_backlog: 0", "f.yaml:5: gate.max_backlog: "),
         ("window: 2", "retry_base_s: 9, retry_max_s: 3", "f.yaml:5: gate: retry_base_s may not be above"),
         ("order: lifo", "interval: {min_s: 9, start_s: 3}", "f.yaml:4: interval: must keep min_s <= start_s"),
+        ("order: lifo", "interval: {min_s: 2, max_s: 5}", "must keep min_s <= start_s (600) <= max_s"),
         ("order: lifo", "order: lofo", "f.yaml:4: order.list: Input should be 'fifo' or 'lifo'"),
         ("order: lifo", "priority: 12", "f.yaml:4: priority.list: "),
         ("order: lifo", "robots: no", "f.yaml:4: robots: Input should be a valid boolean"),

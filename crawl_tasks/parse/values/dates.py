@@ -66,7 +66,7 @@ _DMY = re.compile(r"(?<![\d.])(\d{1,2})\.(\d{1,2})\.(\d{4}|\d{2}(?=\D))(?!\.?\d)
 # `GMT+8` is an offset. Without the letters it takes four figures, as `10:05 - 12 replies` has none.
 _OFFSET = re.compile(
     r"\d\s*(?:[ap]\.? ?m\b\.?\s*)?\(?"
-    r"(?:(?:(?:utc|gmt)\s?|(?=[+-]\d\d:?\d\d\b))([+-])(\d{1,2}?):?(\d{2})?\b|(?:z|utc|gmt)\b)"
+    r"(?:(?:(?:utc|gmt)\s?|(?=[+-]\d\d:?\d\d\b))([+-])(\d{1,2}):?(\d{2})?\b|(?:z|utc|gmt)\b)"
 )
 _PREFIX = re.compile(
     r"^\s*(?:posted|created|joined|edited|last|on|at|by|发表于|發表於|发布于|编辑于|于|[:：,，\s]+)+\s*", re.I
