@@ -568,19 +568,21 @@ def test_a_short_password_cuts_no_words_out_of_posts(
 def test_a_secret_that_one_worker_of_two_lacks_is_named_and_costs_no_page(
     worker: Members, frontier: Frontier, client: redis.Redis, forum: MembersForum, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv("FORUM_DEMO_PASSWORD")
     worker.begin()
+    other = Members(client, frontier, forum)
+    other.crawl()
+    forum.threads.append("4")
 
+    monkeypatch.delenv("FORUM_DEMO_PASSWORD")
     worker.scan()
     said, parked = refusal(frontier), worker.parked()
     monkeypatch.setenv("FORUM_DEMO_PASSWORD", PASSWORD)
-    other = Members(client, frontier, forum)
     probe(other, client)
     other.crawl()
 
     assert "FORUM_DEMO_PASSWORD is not set in this process" in said
     assert parked == []
-    assert other.titles() == ALL
+    assert other.titles() == [*ALL, "thread 4"]
     assert (forum.logins, refusal(frontier)) == ([PASSWORD], "")
 
 
