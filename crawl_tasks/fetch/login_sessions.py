@@ -156,10 +156,9 @@ class Sessions:
         """Return the session of a site, opened now if there is none.
 
         Raises:
-            LoginRefused: the forum does not take the login, or no login is left today.
+            LoginRefused: the forum does not take the login, no login is left today, or this process lacks a secret.
             NoTurn: another worker logs in now.
             PageError: a page of the login could not be fetched.
-            ConfigError: a secret or the key is missing.
         """
         known = self._open.get(site)
         return known[1] if known and known[0] == login.name else self._opened(site, login, "", send)
@@ -181,8 +180,12 @@ class Sessions:
             return False
 
     def _opened(self, site: str, login: LoginPolicy, ended: str, send: Callable[[Session], Send]) -> Session:
-        self._seal()
-        secrets = login.secrets()
+        try:
+            self._seal()
+            secrets = login.secrets()
+        except ConfigError as error:
+            # Another worker may have what this process lacks: the page waits for it.
+            raise LoginRefused(str(error)) from None
         fingerprint = self._fingerprint(login, secrets)
         while True:
             turn = self._store.begin(

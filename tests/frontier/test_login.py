@@ -18,7 +18,7 @@ from crawl_tasks.frontier.admin.admin import Admin
 from crawl_tasks.frontier.admin.failed import Selection
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.inspect.inspector import Inspector
-from crawl_tasks.model import HttpRequest, Request, Stage, TurnState
+from crawl_tasks.model import HttpRequest, LoginTurn, Request, Stage, TurnState
 from crawl_tasks.monitor.problems.registry import find_problems
 from crawl_tasks.monitor.snapshot import take_snapshot
 from crawl_tasks.registry.site_publisher import publish_site
@@ -464,8 +464,8 @@ def test_a_site_with_a_login_needs_a_key(
 
     worker.scan()
 
-    assert "set CRAWL_SESSION_KEY" in str(worker.parked())
-    assert forum.logins == []
+    assert "set CRAWL_SESSION_KEY" in refusal(frontier)
+    assert (worker.parked(), forum.logins) == ([], [])
 
 
 def test_a_form_that_leads_elsewhere_gets_no_password(worker: Members, forum: MembersForum) -> None:
@@ -565,13 +565,43 @@ def test_a_short_password_cuts_no_words_out_of_posts(
     assert worker.titles() == ALL
 
 
-def test_a_secret_that_is_not_set_is_named(worker: Members, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_secret_that_one_worker_of_two_lacks_is_named_and_costs_no_page(
+    worker: Members, frontier: Frontier, client: redis.Redis, forum: MembersForum, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worker.begin()
+    other = Members(client, frontier, forum)
+    other.crawl()
+    forum.threads.append("4")
+
     monkeypatch.delenv("FORUM_DEMO_PASSWORD")
+    worker.scan()
+    said, parked = refusal(frontier), worker.parked()
+    monkeypatch.setenv("FORUM_DEMO_PASSWORD", PASSWORD)
+    probe(other, client)
+    other.crawl()
+
+    assert "FORUM_DEMO_PASSWORD is not set in this process" in said
+    assert parked == []
+    assert other.titles() == [*ALL, "thread 4"]
+    assert (forum.logins, refusal(frontier)) == ([PASSWORD], "")
+
+
+def test_a_worker_with_the_password_of_before_spends_one_login_and_ends_no_session(
+    worker: Members, frontier: Frontier
+) -> None:
     worker.begin()
 
-    worker.scan()
+    def begin(fingerprint: str, ended: str = "") -> LoginTurn:
+        return frontier.logins.begin("demo", f"{fingerprint}{ended}", ended, fingerprint=fingerprint, most=9, lost_s=60)
 
-    assert "FORUM_DEMO_PASSWORD is not set in this process" in str(worker.parked())
+    wrong = begin("before")
+    frontier.logins.end("demo", wrong.token, "refused", reason="wrong password", rest_s=900)
+    right = begin("after")
+    frontier.logins.end("demo", right.token, "opened", sealed=b"sealed")
+    again = begin("before")
+
+    assert (again.state, again.reason) == (TurnState.REFUSED, "wrong password")
+    assert (begin("after").state, begin("after").token) == (TurnState.OPEN, right.token)
 
 
 def test_a_site_that_is_removed_leaves_no_session(worker: Members, client: redis.Redis, frontier: Frontier) -> None:

@@ -79,6 +79,7 @@ end
 
 -- Close the breaker of a stage that the site refuses no more. Parked pages stay: they have another cause.
 local function end_refusal(site, stage)
+  if refusal_of(site, stage) == 'login' then redis.call('HDEL', site.key, 'login') end
   redis.call('HDEL', site.key, 'shut:' .. stage)
   site.open_breakers[stage] = false
 end

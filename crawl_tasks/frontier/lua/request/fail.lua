@@ -46,6 +46,7 @@ if scope == 'site' then
   local is_all = ARGV[6] == 'login' or ARGV[6] == 'all_gone'  -- says nothing of the page, nor of the pace
   is_alone = is_alone and not is_all
   local is_refusing = refusal_of(site, stage)
+  if ARGV[6] == 'login' then redis.call('HSETNX', site.key, 'login', string.format('%.0f ', now) .. ARGV[8]) end
   if ARGV[6] == 'all_gone' and stage ~= 'list' and not is_refusing then  -- a list shows whether the forum is there
     local board = redis.call('SRANDMEMBER', site.key .. ':boards')
     if board then redis.call('ZADD', P .. ':boards', 'XX', 'LT', now, site.name .. ' ' .. board) end

@@ -20,7 +20,8 @@ local DAY = 86400000
 local site = load_site(ARGV[1])
 if not site then return {-1} end
 local key, now = site.key .. ':session', now_ms()
-local v = redis.call('HMGET', key, 'token', 'sealed', 'fence', 'caller', 'until', 'rest_until', 'reason', 'day', 'logins', 'fingerprint')
+local v = redis.call('HMGET', key, 'token', 'sealed', 'fence', 'caller', 'until', 'rest_until', 'reason', 'day', 'logins', 'fingerprint',
+  'refused')
 
 -- Note for monitoring since when no login succeeds, and why.
 local function note_refused(reason)
@@ -31,7 +32,7 @@ local token, fence, is_same = v[1] or '0', tonumber(v[3] or 0), v[10] == ARGV[4]
 if v[2] and is_same and token ~= ARGV[3] then return {1, token, v[2]} end
 if v[4] == ARGV[2] then return {0, v[3]} end
 if tonumber(v[5] or 0) > now then return {2, v[5] - now} end
-if is_same and tonumber(v[6] or 0) > now then
+if v[11] == ARGV[4] and tonumber(v[6] or 0) > now then
   note_refused(v[7] or '')
   return {3, v[6] - now, v[7] or ''}
 end
@@ -45,6 +46,6 @@ end
 local mine = string.format('%.0f', math.max(now, fence + 1))
 redis.call('HSET', key, 'fence', mine, 'caller', ARGV[2], 'until', string.format('%.0f', now + ARGV[6]),
   'day', day, 'logins', logins + 1, 'fingerprint', ARGV[4])
-redis.call('HDEL', key, 'token', 'sealed', 'rest_until')
+redis.call('HDEL', key, 'token', 'sealed')
 if not is_same then redis.call('HDEL', key, 'refusals') end
 return {0, mine}

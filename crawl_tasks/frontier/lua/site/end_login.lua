@@ -17,17 +17,19 @@ local DAY = 86400000
 local site = load_site(ARGV[1])
 if not site then return {-1} end
 local key = site.key .. ':session'
-local v = redis.call('HMGET', key, 'fence', 'caller', 'logins', 'refusals')
+local v = redis.call('HMGET', key, 'fence', 'caller', 'logins', 'refusals', 'fingerprint', 'refused')
 if v[1] ~= ARGV[2] or not v[2] then return {-2} end
 redis.call('HDEL', key, 'until', 'caller')
 if ARGV[3] == 'opened' then
   redis.call('HSET', key, 'token', ARGV[2], 'sealed', ARGV[4])
-  redis.call('HDEL', key, 'refusals', 'reason')
+  redis.call('HDEL', key, 'refusals')
+  if v[6] == v[5] then redis.call('HDEL', key, 'refused', 'reason') end
   redis.call('HDEL', site.key, 'login')
 elseif ARGV[3] == 'refused' then
   local refusals, now = tonumber(v[4] or 0), now_ms()
   local rest = math.min(ARGV[6] * 2 ^ refusals, DAY)
-  redis.call('HSET', key, 'refusals', refusals + 1, 'rest_until', string.format('%.0f', now + rest), 'reason', ARGV[5])
+  redis.call('HSET', key, 'refusals', refusals + 1, 'rest_until', string.format('%.0f', now + rest), 'reason', ARGV[5],
+    'refused', v[5])
   redis.call('HSET', site.key, 'login', string.format('%.0f', now) .. ' ' .. ARGV[5])
 else
   redis.call('HSET', key, 'logins', math.max(0, v[3] - 1))
