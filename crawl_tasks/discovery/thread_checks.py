@@ -11,6 +11,7 @@ from crawl_tasks.discovery.boilerplate import is_edit_note
 from crawl_tasks.discovery.dry_run import DryRun
 from crawl_tasks.discovery.site_check import FEW, FUTURE_S, SiteCheck, letters, mostly, names_check
 from crawl_tasks.discovery.slots import is_of_author
+from crawl_tasks.discovery.timestamps import moment_of
 from crawl_tasks.model import UNREADABLE, Comment, Post, Stage
 from crawl_tasks.sites.schema import Site
 
@@ -166,6 +167,11 @@ def _of_records(kind: str, said: Sequence[tuple[str | None, int | None, str | No
     times = {at for _, at, _ in said if at is not None}
     yield SiteCheck(f"{kind} have times of their own", len(times) > 1 or not times)
     texts = [text for _, _, text in said if text]
+    # The checked moment has the zone of the site.
+    dated = next((text for _, at, text in said if text and at is not None and len(text) <= LONGEST_NAME
+                  and abs((moment_of(text) or 0) - at) <= 86_400), None)  # fmt: skip
+    if dated is not None:
+        yield SiteCheck(f"texts of {kind} are no dates", False, repr(dated))
     named = sum(author is not None and text is not None and author in text for author, _, text in said)
     text = f"{named} of {len(said)} hold the name of their author" if named else ""
     yield SiteCheck(f"texts of {kind} are without their authors", 2 * named <= len(said), text)

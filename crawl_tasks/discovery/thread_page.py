@@ -19,6 +19,7 @@ from crawl_tasks.parse.document import Document, find_all
 from crawl_tasks.parse.rules.siblings import followers, joined
 
 MOST_HYPOTHESES = 8
+_NARROWING = re.compile(r"(?::has\(.*\)|\[[\w-]+\])$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +67,11 @@ class ThreadRecords:
             if node.mem_id in times:
                 return True
         return False
+
+    @property
+    def bare(self) -> str:
+        """The selector that finds the places of removed posts too: `.post` of `.post:has(time)`."""
+        return _NARROWING.sub("", self.css)
 
     @property
     def later(self) -> str:
