@@ -102,7 +102,7 @@ def fields_apart(samples: Sequence[FetchedThread], inside: Set[int], like: Found
     """Find the fields of posts that stand apart from the comments, one on each page."""
     pages = [root for one in samples if (root := one.document.root.css_first("body")) is not None]
     # Behind the comments stand the newest posts, and threads like this one.
-    inside = inside | {node.mem_id for root in pages for node in _from_first(root, inside)}
+    inside = {node.mem_id for root in pages for node in dropwhile(lambda one: one.mem_id not in inside, root.css("*"))}
     for cut in range(_MOST_CUT):
         # A post mostly looks like its comments, but for the cells or terms in which a comment's parts stand.
         paths = tuple(path[cut:] if path else None for path in like.paths)
@@ -133,11 +133,6 @@ def fields_apart(samples: Sequence[FetchedThread], inside: Set[int], like: Found
     again = partial(rules_of, slots, author, moment, path, authors)
     rules = again(lambda _, slot: selector_in(pages, slot.targets(len(pages)), misses=0))
     return FoundFields(rules, authors, moment.at if moment else {}, again, slots)
-
-
-def _from_first(page: LexborNode, inside: Set[int]) -> list[LexborNode]:
-    """Return the elements of a page from the first comment on, none without comments."""
-    return list(dropwhile(lambda node: node.mem_id not in inside, page.css("*")))
 
 
 def _held(paths: Sequence[Path | None]) -> list[bool]:

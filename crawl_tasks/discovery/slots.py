@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from selectolax.lexbor import LexborNode
@@ -96,7 +96,7 @@ class Slots:
             # An initial stands for a picture.
             if 2 * sum(len(text) <= 1 + text.isupper() for text in texts.values()) > len(texts):
                 continue
-            if all(REPLIES.search(text) or VIEWS.search(text) for text in kinds) or self._are_moments(slot):
+            if all(REPLIES.search(text) or VIEWS.search(text) for text in kinds) or _are_moments(texts.values()):
                 continue
             node = next(iter(slot.nodes.values()))
             above = node.parent
@@ -111,10 +111,6 @@ class Slots:
             score -= parted
             scored.append((score, slot))
         return [slot for _, slot in sorted(scored, key=lambda one: -one[0])]
-
-    def _are_moments(self, slot: Slot) -> bool:
-        read = [moment_of(text) is not None for text in slot.texts().values()]
-        return sum(read) * 2 > len(read)
 
     def moments(self, share: float = 0.8, known: str = "") -> list[MomentSlot]:
         """Return slots of moments, in the order of the page. `known` is the format where these few do not tell it."""
@@ -178,9 +174,7 @@ class Slots:
         plain = {re.sub(r"[\d\W]+", "", text) for text in texts}
         if len(plain) < min(len(texts), _FEWEST_TEXTS):
             return False
-        if sum(len(text) <= _LONGEST_DATE and moment_of(text) is not None for text in texts) * 2 > len(texts):
-            return False
-        return not is_of_author(said, authors) and not self._is_subject(said)
+        return not _are_moments(texts) and not is_of_author(said, authors) and not self._is_subject(said)
 
     def _is_subject(self, said: Mapping[int, str]) -> bool:
         """Return whether texts are a function of the page: `An old lamp`, and `Re: An old lamp` above each reply."""
@@ -214,6 +208,10 @@ class Slots:
             ):
                 found.append(slot)
         return found
+
+
+def _are_moments(texts: Collection[str]) -> bool:
+    return sum(len(text) <= _LONGEST_DATE and moment_of(text) is not None for text in texts) * 2 > len(texts)
 
 
 def is_of_author(said: Mapping[int, str | int], authors: Mapping[int, str]) -> bool:

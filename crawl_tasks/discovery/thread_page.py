@@ -93,15 +93,11 @@ def comment_hypotheses(samples: Sequence[FetchedThread]) -> list[ThreadRecords]:
     found: dict[tuple[str, str], ThreadRecords] = {}
     for sample in sorted(samples, key=lambda one: -len(one.document.page.body))[:2]:
         for marked in marked_in(sample.document):
-            for kind in (_tag_of, kind_of):
+            for kind in (lambda node: str(node.tag), kind_of):
                 one = _records(sample.document, _of_one_kind(marked, kind), [other.document for other in samples])
                 if one is not None and (one.css, one.key) not in found:
                     found[one.css, one.key] = one
     return sorted(found.values(), key=lambda one: -one.score)[:MOST_HYPOTHESES]
-
-
-def _tag_of(node: LexborNode) -> str:
-    return str(node.tag)
 
 
 def _of_one_kind(marked: PostIds, kind: Callable[[LexborNode], str]) -> PostIds:

@@ -31,7 +31,8 @@ def times_in(record: LexborNode) -> list[LexborNode]:
     if marked:
         return [node for node in marked if node.tag == "time" or node.css_first(_MARKED) in (None, node)]
     said = [node for node in record.css("*") if node.tag not in ("script", "style") and attribute_of(node) is not None]
-    inner = [node for node in said if not any(node.mem_id != one.mem_id and _holds(node, one) for one in said)]
+    mine = {node.mem_id for node in said}
+    inner = [node for node in said if not mine & {one.mem_id for one in node.css("*")} - {node.mem_id}]
     return inner or [node for node in find_all(record, _NAMED) if node.css_first(_NAMED) in (None, node)]
 
 
@@ -49,15 +50,6 @@ def _is_moment(text: str) -> bool:
     if not (is_short or (len(plain) <= _LONGEST and _ABSOLUTE.search(plain))):
         return False
     return bool(_STROKES.search(plain)) or read_date(plain, time.time(), _UTC) is not None
-
-
-def _holds(node: LexborNode, other: LexborNode) -> bool:
-    above = other.parent
-    while above is not None and above.tag != "html":
-        if above.mem_id == node.mem_id:
-            return True
-        above = above.parent
-    return False
 
 
 def form_of(texts: Sequence[str]) -> str:
