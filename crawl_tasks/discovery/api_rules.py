@@ -84,11 +84,15 @@ def by_api(probe: HttpProbe, drawn: Findings) -> Findings | None:
         lines += _list_lines(rows, id_path, second, {one.request.key: len(shown) for one, _, shown in threads})
         made = replace(drawn, has_board_addresses=False, rules="\n".join([*lines, *_thread_lines(post, comments)]))
         is_apart = comments is not None and comments.address != post.address
-        score = score_of(plain, site_file(made))
-        # Where comments stand apart, half as many threads are tried, and half of the records will do.
-        if score[0] >= known[0] and 10 * score[1] >= (5 if is_apart else 8) * known[1]:
+        if _is_as_good(score_of(plain, site_file(made)), known, is_apart=is_apart):
             return made
     return None
+
+
+def _is_as_good(score: tuple[int, int, int], known: tuple[int, int, int], *, is_apart: bool) -> bool:
+    """Return whether rules are refuted as little as those for drawn pages, and read as many records, or nearly."""
+    # Where comments stand apart, half as many threads are tried.
+    return score[0] >= known[0] and 10 * score[1] >= (5 if is_apart else 8) * known[1]
 
 
 def _scalars(value: Json, path: str = "", depth: int = 0) -> Iterator[tuple[str, str]]:

@@ -54,6 +54,10 @@ class ThreadRecords:
         mine = {node.mem_id for node in found}
         return [part for one in found for part in (one, *(followers(one, mine) if self.siblings else ()))]
 
+    def leaves_out(self, documents: Sequence[Document]) -> bool:
+        """Return whether pages have places of removed posts, which the narrowing leaves out."""
+        return any(len(one.root.css(self.bare)) > len(one.root.css(self.css)) for one in documents)
+
     def is_behind_post(self, documents: Sequence[Document]) -> bool:
         """Return whether a moment stands before the first record on all pages: that of a post which stands apart."""
         return all(self._has_moment_before(one) for one in documents)

@@ -47,10 +47,8 @@ def thread_rules(
 ) -> ThreadReading:  # fmt: skip
     """Propose `post` and `comment` by a hypothesis: which elements are records, and whether the post is the first.
 
-    With `is_post_repeated` the post is the first on later pages too.
-
-    Without samples only the address of posts is known. A thread of one page does not show its pager. Then the pager of
-    lists is assumed.
+    With `is_post_repeated` the post is the first on later pages too. Without samples only the address of posts is
+    known. A thread of one page does not show its pager. Then the pager of lists is assumed.
     """
     lines = ["post:", _address(samples[0].link if samples else example)]
     if not samples:
@@ -99,7 +97,7 @@ def thread_rules(
     address = [f"  address: {scalar(paged)}{CHECK}"] if paged else []
     css = records.later if is_post_repeated else records.css
     # A page may have the places of removed posts alone.
-    address += [f"  empty: {scalar(records.bare)}"] * (records.bare != records.css)
+    address += [f"  empty: {scalar(records.bare)}"] * records.leaves_out([one.document for one in samples])
     lines += [f"  {more}", "comment:", *address, "  first_page: 2", *_records(records, css, every, found, 2)]
     lines += ["  fields: *reply"] if is_post_inside else fields_text(reply, 2)
     return ThreadReading(lines if more.startswith("pages") else [*lines, f"  {more}"], first)

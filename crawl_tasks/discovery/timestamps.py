@@ -75,9 +75,8 @@ def form_by_age(said: Mapping[int, str], texts: Mapping[int, str]) -> str:
 
 
 def _stroke_form(text: str, day: re.Match[str], *, is_day_first: bool) -> str:
-    sample = text.lower()
     year = "%Y" if len(day[3]) == 4 else "%y"
-    form = sample.replace(day[0], f"%d/%m/{year}" if is_day_first else f"%m/%d/{year}")
+    form = text.lower().replace(day[0], f"%d/%m/{year}" if is_day_first else f"%m/%d/{year}")
     form = re.sub(r"\d{1,2}h\d\d", "%Hh%M", form)
     has_half = re.search(r"\d\s?[ap]m\b", form)
     form = re.sub(r"\d{1,2}:\d\d:\d\d", "%I:%M:%S" if has_half else "%H:%M:%S", form)
@@ -87,8 +86,6 @@ def _stroke_form(text: str, day: re.Match[str], *, is_day_first: bool) -> str:
 
 def moment_of(text: str, form: str = "") -> int | None:
     """Return the moment that a short text names, None for another text."""
-    if not any(char.isdigit() for char in text) and len(text) > 20:
-        return None
-    if text.isdigit() and len(text) != 10:
+    if (len(text) > 20 and not any(char.isdigit() for char in text)) or (text.isdigit() and len(text) != 10):
         return None
     return read_date(text, time.time(), _UTC, formats=(form,) if form else ())
