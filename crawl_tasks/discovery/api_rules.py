@@ -90,10 +90,8 @@ def by_api(probe: HttpProbe, drawn: Findings) -> Findings | None:
 
 
 def _is_as_good(score: tuple[int, int, int], known: tuple[int, int, int], *, is_apart: bool) -> bool:
-    """Return whether rules are refuted as little as those for drawn pages, and read four of five of their records.
-
-    Where comments stand apart, half as many threads are tried, and half of the records will do.
-    """
+    """Return whether rules are refuted as little as those for drawn pages, and read as many records, or nearly."""
+    # Where comments stand apart, half as many threads are tried.
     return score[0] >= known[0] and 10 * score[1] >= (5 if is_apart else 8) * known[1]
 
 

@@ -40,13 +40,9 @@ def edited_in(records: Sequence[LexborNode]) -> str | None:
 
 def notes_in(record: LexborNode) -> list[LexborNode]:
     """Return the innermost elements that say that a post was edited, and when."""
-    said = [node for node in record.css("*") if _is_note(node)]
+    said = [node for node in record.css("*") if is_edit_note(" ".join(node.text().split())) and not _is_quoted(node)]
     outer = {above.mem_id for node in said for above in upwards(node.parent)}
     return [node for node in said if node.mem_id not in outer]
-
-
-def _is_note(node: LexborNode) -> bool:
-    return is_edit_note(" ".join(node.text().split())) and not _is_quoted(node)
 
 
 def is_edit_note(text: str) -> bool:

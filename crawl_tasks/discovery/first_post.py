@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence, Set
 from functools import partial
+from itertools import dropwhile
 
 from selectolax.lexbor import LexborNode
 
@@ -100,6 +101,8 @@ def _original(
 def fields_apart(samples: Sequence[FetchedThread], inside: Set[int], like: FoundFields) -> FoundFields:
     """Find the fields of posts that stand apart from the comments, one on each page."""
     pages = [root for one in samples if (root := one.document.root.css_first("body")) is not None]
+    # Behind the comments stand the newest posts, and threads like this one.
+    inside = {node.mem_id for root in pages for node in dropwhile(lambda one: one.mem_id not in inside, root.css("*"))}
     for cut in range(_MOST_CUT):
         # A post mostly looks like its comments, but for the cells or terms in which a comment's parts stand.
         paths = tuple(path[cut:] if path else None for path in like.paths)

@@ -70,13 +70,15 @@ def propose(probe: HttpProbe, front: Document, found: Findings, language: str = 
     if not hypotheses or any(posting_in(one.document) for one in samples):
         hypotheses.append((None, False, False))
     headings = {one.row: heading_of(one.document) for one in samples}
-    best: tuple[tuple[int, int, int], Findings] | None = None
+    best: tuple[tuple[int, ...], Findings] | None = None
     for records, is_inside, is_repeated in hypotheses:
         example = listing.rows.titles[0]
         threads = thread_rules(samples, records, example, step, is_post_inside=is_inside, is_post_repeated=is_repeated)
         lines = list_rules(listing, following, seen.empty, threads.first, headings)
         made = replace(found, rules="\n".join(aliased([*lines, *threads.lines])))
-        score = score_of(probe, site_file(made))
+        *most, held = score_of(probe, site_file(made))
+        # Ids tell a post that later pages repeat from its comments.
+        score = (*most, int(bool(records and records.key)), held)
         if best is None or score > best[0]:
             best = (score, made)
             # Later pages may begin with the post again.

@@ -76,7 +76,7 @@ def gaps_in(site: Site, trial: DryRun) -> int:
     """Return the number of elements beside comments, and like them, that a rule leaves out: `.post:has(time)`."""
     rules = site.post.comments or site.comment
     css = (rules.record.css or "") if rules is not None and rules.record is not None else ""
-    bare = re.sub(r"(?::has\(.*\)|\[[\w-]+\])$", "", css)
+    bare = ThreadRecords(css).bare
     if site.engine is not None or trial.page is None or bare == css:
         return 0
     root = Document(trial.page).root

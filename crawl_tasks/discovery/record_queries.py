@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from selectolax.lexbor import LexborNode
 
-from crawl_tasks.discovery.links import UUID, shared_start
+from crawl_tasks.discovery.links import PEOPLE, UUID, shared_start
 from crawl_tasks.discovery.repeated_records import DEEPEST, upwards
 
 _HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
@@ -124,9 +124,12 @@ def _candidates(nodes: Sequence[LexborNode], *, is_inner: bool = False) -> Itera
 
 def _of_tag(tag: str, alike: Sequence[LexborNode], *, is_inner: bool) -> Iterator[str]:
     own = [f"{tag}{mark}" for mark in _marks(alike)]
+    if is_inner and tag == "a" and all(PEOPLE.search(one.attributes.get("href") or "") for one in alike):
+        # A guest, or a person who is gone, has no link, and mostly the same class.
+        own = [mark for mark in _marks(alike) if mark[0] == "."] + own
     yield from own
     for above in (1, 2):
-        parents = [_above(node, above) for node in alike]
+        parents = [node.parent and (node.parent if above == 1 else node.parent.parent) for node in alike]
         there = [node for node in parents if node is not None]
         if len(there) < len(alike):
             break
@@ -205,10 +208,3 @@ def _marks(nodes: Sequence[LexborNode]) -> Iterator[str]:
     prefixes = {re.sub(rf"(?:{UUID.pattern}|\d+)$", "", node.attributes.get("id") or "") for node in nodes}
     if len(prefixes) == 1 and _PLAIN.fullmatch(prefix := prefixes.pop()):
         yield f"[id^={prefix}]"
-
-
-def _above(node: LexborNode, levels: int) -> LexborNode | None:
-    found: LexborNode | None = node
-    for _ in range(levels):
-        found = found.parent if found is not None else None
-    return found

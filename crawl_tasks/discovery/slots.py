@@ -7,17 +7,15 @@ is a function of the author (a signature, a number of posts) is no body, and lab
 from __future__ import annotations
 
 import re
-import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
-from zoneinfo import ZoneInfo
 
 from selectolax.lexbor import LexborNode
 
 from crawl_tasks.discovery.links import PEOPLE, kind_of
+from crawl_tasks.discovery.timestamps import form_by_age, form_of, moment_of
 from crawl_tasks.discovery.vocabulary import REPLIES, VIEWS
-from crawl_tasks.parse.values.dates import read_date
 
 Path = tuple[str, ...]
 _UNSEEN = frozenset(("script", "style", "template", "form", "select", "button", "textarea", "noscript", "svg"))
@@ -30,9 +28,7 @@ _IN_TEXTS = _PARAGRAPHS | {"table", "code"}
 _FEWEST_TEXTS = 3
 # Two authors may each have said the same twice.
 _FEWEST_OF_AUTHORS = 5
-_UTC = ZoneInfo("UTC")
 _PERSON = re.compile(r"author|user|poster|nick|member|byline|person|fn\b", re.IGNORECASE)
-_STROKES = re.compile(r"(?<!\d)(\d{1,2})/(\d{1,2})/(\d{4}|\d\d)(?!\d)")
 _TIMES = ("datetime", "title", "data-time", "data-timestamp", "")
 
 
@@ -100,7 +96,7 @@ class Slots:
             # An initial stands for a picture.
             if 2 * sum(len(text) <= 1 + text.isupper() for text in texts.values()) > len(texts):
                 continue
-            if all(REPLIES.search(text) or VIEWS.search(text) for text in kinds) or self._are_moments(slot):
+            if all(REPLIES.search(text) or VIEWS.search(text) for text in kinds) or _are_moments(texts.values()):
                 continue
             node = next(iter(slot.nodes.values()))
             above = node.parent
@@ -116,10 +112,6 @@ class Slots:
             scored.append((score, slot))
         return [slot for _, slot in sorted(scored, key=lambda one: -one[0])]
 
-    def _are_moments(self, slot: Slot) -> bool:
-        read = [_moment(text) is not None for text in slot.texts().values()]
-        return sum(read) * 2 > len(read)
-
     def moments(self, share: float = 0.8, known: str = "") -> list[MomentSlot]:
         """Return slots of moments, in the order of the page. `known` is the format where these few do not tell it."""
         found = []
@@ -133,8 +125,8 @@ class Slots:
                 said = {at: text for at, text in said.items() if len(text) <= _LONGEST_DATE}
                 if len(said) < share * len(self.records):
                     continue
-                form = form_of(list(said.values())) or known or _form_by_age(said, slot)
-                read = {at: one for at, text in said.items() if (one := _moment(text, form)) is not None}
+                form = form_of(list(said.values())) or known or form_by_age(said, slot.texts())
+                read = {at: one for at, text in said.items() if (one := moment_of(text, form)) is not None}
                 # One moment in all records is that of the page, or of everybody's joining.
                 is_one = len(read) > 2 and len(set(read.values())) == 1
                 if len(read) >= share * len(said) and not is_one:
@@ -182,9 +174,7 @@ class Slots:
         plain = {re.sub(r"[\d\W]+", "", text) for text in texts}
         if len(plain) < min(len(texts), _FEWEST_TEXTS):
             return False
-        if sum(len(text) <= _LONGEST_DATE and _moment(text) is not None for text in texts) * 2 > len(texts):
-            return False
-        return not is_of_author(said, authors) and not self._is_subject(said)
+        return not _are_moments(texts) and not is_of_author(said, authors) and not self._is_subject(said)
 
     def _is_subject(self, said: Mapping[int, str]) -> bool:
         """Return whether texts are a function of the page: `An old lamp`, and `Re: An old lamp` above each reply."""
@@ -220,6 +210,10 @@ class Slots:
         return found
 
 
+def _are_moments(texts: Collection[str]) -> bool:
+    return sum(len(text) <= _LONGEST_DATE and moment_of(text) is not None for text in texts) * 2 > len(texts)
+
+
 def is_of_author(said: Mapping[int, str | int], authors: Mapping[int, str]) -> bool:
     """Return whether each author has one text in all records: a signature, a rank, the day of joining."""
     groups: dict[str, list[str | int]] = defaultdict(list)
@@ -243,47 +237,6 @@ def is_name(text: str) -> bool:
         and not any(char in text for char in "?!:;，。？！：")
         and not (any(char.isdigit() for char in text) and (REPLIES.search(text) or VIEWS.search(text)))
     )
-
-
-def form_of(texts: Sequence[str]) -> str:
-    """Return the strptime format of dates with strokes, whose order only several dates tell, else an empty text."""
-    found = [_STROKES.search(text) for text in texts]
-    days = [one for one in found if one]
-    if not days or len(days) * 10 < len(texts) * 9:
-        return ""
-    is_day_first = any(int(one[1]) > 12 for one in days)
-    if is_day_first == any(int(one[2]) > 12 for one in days):
-        return ""
-    return _stroke_form(texts[found.index(days[0])], days[0], is_day_first=is_day_first)
-
-
-def _form_by_age(said: Mapping[int, str], slot: Slot) -> str:
-    """Return the format of dates without a day above 12, where the elements show their age too, as `3 months ago`."""
-    shown = {at: one for at in said if (one := _moment(slot.nodes[at].text())) is not None}
-    day = next(filter(None, map(_STROKES.search, said.values())), None)
-    if day is None or not shown:
-        return ""
-    forms = [_stroke_form(day.string, day, is_day_first=is_first) for is_first in (True, False)]
-    return min(forms, key=lambda form: sum(abs((_moment(said[at], form) or 0) - age) for at, age in shown.items()))
-
-
-def _stroke_form(text: str, day: re.Match[str], *, is_day_first: bool) -> str:
-    sample = text.lower()
-    year = "%Y" if len(day[3]) == 4 else "%y"
-    form = sample.replace(day[0], f"%d/%m/{year}" if is_day_first else f"%m/%d/{year}")
-    form = re.sub(r"\d{1,2}h\d\d", "%Hh%M", form)
-    has_half = re.search(r"\d\s?[ap]m\b", form)
-    form = re.sub(r"\d{1,2}:\d\d:\d\d", "%I:%M:%S" if has_half else "%H:%M:%S", form)
-    form = re.sub(r"\d{1,2}:\d\d", "%I:%M" if has_half else "%H:%M", form)
-    return re.sub(r"(?<=[MS])(\s?)[ap]m\b", r"\1%p", form)
-
-
-def _moment(text: str, form: str = "") -> int | None:
-    if not any(char.isdigit() for char in text) and len(text) > 20:
-        return None
-    if text.isdigit() and len(text) != 10:
-        return None
-    return read_date(text, time.time(), _UTC, formats=(form,) if form else ())
 
 
 def node_at(record: LexborNode, path: Path) -> LexborNode | None:

@@ -11,6 +11,7 @@ from crawl_tasks.discovery.boilerplate import is_edit_note
 from crawl_tasks.discovery.dry_run import DryRun
 from crawl_tasks.discovery.site_check import FEW, FUTURE_S, SiteCheck, letters, mostly, names_check
 from crawl_tasks.discovery.slots import is_of_author
+from crawl_tasks.discovery.timestamps import moment_of
 from crawl_tasks.model import UNREADABLE, Comment, Post, Stage
 from crawl_tasks.sites.schema import Site
 
@@ -20,6 +21,7 @@ LONGEST_NAME: Final = 40
 LONGEST_LABEL: Final = 16
 """Buttons below a text have fewer letters."""
 
+_SHARES: Final = re.compile(r"\d ?%\s*$", re.MULTILINE)
 _MANY: Final = 24
 """Comments that a few ranks, as `Member` and `Admin`, may have for authors, but hardly as few people."""
 
@@ -42,11 +44,12 @@ def thread_checks(site: Site, threads: Sequence[ReadThread]) -> Iterator[SiteChe
     """Yield checks of threads by their rows."""
     titles = [(one.row.title, one.post.title) for one in threads if one.row.title and one.post.title]
     differs = next((f", as {row!r:.60} and {page!r:.60}" for row, page in titles if not _alike(row, page)), "")
-    yield mostly("a thread has the title of its row", [_alike(row, page) for row, page in titles], differs)
+    # A reply may have come or gone meanwhile. Rules that nobody wrote have to fit nearly everywhere.
+    most = 0.5 if site.engine else 0.2
+    yield mostly("a thread has the title of its row", [_alike(row, page) for row, page in titles], differs, most)
     if site.engine is None:
-        around = Counter(tuple(map(letters, page.split(row, 1))) for row, page in titles if row in page)
-        label = next((" ".join(one) for one, times in around.items() if any(one) and times >= FEW), "")
-        yield SiteCheck("titles of threads are without a label", False, f"{label!r}") if label else None
+        labels = [label for row, page in titles if (label := _label(row, page))]
+        yield SiteCheck("titles of threads are without a label", False, repr(labels[0])) if len(labels) >= FEW else None
     authors = [(one.row.author, one.post.author) for one in threads if one.row.author and one.post.author]
     differs = next((f", as {row!r:.60} and {page!r:.60}" for row, page in authors if row != page), "")
     yield mostly("a thread has the author of its row", [row == page for row, page in authors], differs)
@@ -58,8 +61,6 @@ def thread_checks(site: Site, threads: Sequence[ReadThread]) -> Iterator[SiteChe
     verdicts = [_fits(one, count) for one, count in counted]
     unfit, count = counted[verdicts.index(False)] if False in verdicts else (None, 0)
     example = f", as {unfit.trial.request.address}: {count} in the list, {len(unfit.comments)} read" if unfit else ""
-    # A reply may have come or gone meanwhile. Rules that nobody wrote have to fit nearly everywhere.
-    most = 0.5 if site.engine else 0.2
     yield mostly("threads have the replies that lists count", verdicts, example, most)
     bodies = [one.post.body for one in threads if one.post.body]
     mixed = sum(any(len(text := comment.body or "") > LONGEST_NAME and text in (one.post.body or "")
@@ -80,6 +81,13 @@ def _alike(row: str, page: str) -> bool:
     """Return whether two titles may be the same one: lists cut titles, and pages add the forum's name."""
     one, other = letters(row), letters(page)
     return bool(one) and bool(other) and (one in other or other in one)
+
+
+def _label(row: str, page: str) -> str:
+    """Return the letters that a page has around the title of a row, which may be cut."""
+    start = row.removesuffix("…").removesuffix("...")
+    before, found, after = page.partition(start)
+    return (letters(before) or letters(after if start == row else "")) if found else ""
 
 
 def _fits(thread: ReadThread, count: int) -> bool:
@@ -133,6 +141,9 @@ def comment_checks(site: Site, threads: Sequence[ReadThread], paged: Sequence[Dr
         note = next((text for _, _, text in said if text and is_edit_note(text)), None)
         if note is not None:
             yield SiteCheck("texts of posts are no notes of edits", False, repr(note))
+        shares = next((text for _, _, text in said if text and len(_SHARES.findall(text)) > 1), None)
+        if shares is not None:
+            yield SiteCheck("texts of posts are no polls", False, repr(shares[:60]))
         titled = sum(_begins_with_title(one.post.body, one.post.title) for one in threads)
         titled += sum(_begins_with_title(comment.body, one.post.title) for one in threads for comment in one.comments)
         text = f"{titled} begin with the title" if titled else ""
@@ -166,6 +177,11 @@ def _of_records(kind: str, said: Sequence[tuple[str | None, int | None, str | No
     times = {at for _, at, _ in said if at is not None}
     yield SiteCheck(f"{kind} have times of their own", len(times) > 1 or not times)
     texts = [text for _, _, text in said if text]
+    # The checked moment has the zone of the site.
+    dated = next((text for _, at, text in said if text and at is not None and len(text) <= LONGEST_NAME
+                  and abs((moment_of(text) or 0) - at) <= 86_400), None)  # fmt: skip
+    if dated is not None:
+        yield SiteCheck(f"texts of {kind} are no dates", False, repr(dated))
     named = sum(author is not None and text is not None and author in text for author, _, text in said)
     text = f"{named} of {len(said)} hold the name of their author" if named else ""
     yield SiteCheck(f"texts of {kind} are without their authors", 2 * named <= len(said), text)

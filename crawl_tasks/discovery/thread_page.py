@@ -19,6 +19,7 @@ from crawl_tasks.parse.document import Document, find_all
 from crawl_tasks.parse.rules.siblings import followers, joined
 
 MOST_HYPOTHESES = 8
+_NARROWING = re.compile(r"(?::has\(.*\)|\[[\w-]+\])$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,10 @@ class ThreadRecords:
         mine = {node.mem_id for node in found}
         return [part for one in found for part in (one, *(followers(one, mine) if self.siblings else ()))]
 
+    def leaves_out(self, documents: Sequence[Document]) -> bool:
+        """Return whether pages have places of removed posts, which the narrowing leaves out."""
+        return any(len(one.root.css(self.bare)) > len(one.root.css(self.css)) for one in documents)
+
     def is_behind_post(self, documents: Sequence[Document]) -> bool:
         """Return whether a moment stands before the first record on all pages: that of a post which stands apart."""
         return all(self._has_moment_before(one) for one in documents)
@@ -66,6 +71,11 @@ class ThreadRecords:
             if node.mem_id in times:
                 return True
         return False
+
+    @property
+    def bare(self) -> str:
+        """The selector that finds the places of removed posts too: `.post` of `.post:has(time)`."""
+        return _NARROWING.sub("", self.css)
 
     @property
     def later(self) -> str:
@@ -87,15 +97,11 @@ def comment_hypotheses(samples: Sequence[FetchedThread]) -> list[ThreadRecords]:
     found: dict[tuple[str, str], ThreadRecords] = {}
     for sample in sorted(samples, key=lambda one: -len(one.document.page.body))[:2]:
         for marked in marked_in(sample.document):
-            for kind in (_tag_of, kind_of):
+            for kind in (lambda node: str(node.tag), kind_of):
                 one = _records(sample.document, _of_one_kind(marked, kind), [other.document for other in samples])
                 if one is not None and (one.css, one.key) not in found:
                     found[one.css, one.key] = one
     return sorted(found.values(), key=lambda one: -one.score)[:MOST_HYPOTHESES]
-
-
-def _tag_of(node: LexborNode) -> str:
-    return str(node.tag)
 
 
 def _of_one_kind(marked: PostIds, kind: Callable[[LexborNode], str]) -> PostIds:

@@ -47,33 +47,30 @@ def thread_rules(
 ) -> ThreadReading:  # fmt: skip
     """Propose `post` and `comment` by a hypothesis: which elements are records, and whether the post is the first.
 
-    With `is_post_repeated` the post is the first on later pages too.
-
-    Without samples only the address of posts is known. A thread of one page does not show its pager. Then the pager of
-    lists is assumed.
+    With `is_post_repeated` the post is the first on later pages too. Without samples only the address of posts is
+    known. A thread of one page does not show its pager. Then the pager of lists is assumed.
     """
     lines = ["post:", _address(samples[0].link if samples else example)]
     if not samples:
         return ThreadReading([*lines, f"  fields: {{title: h1, body: article}}{CHECK}: no thread could be read"])
     largest = max(samples, key=lambda one: len(one.document.page.body))
-    link, document = largest.link, largest.document
     inside = {node.mem_id for one in samples for node in (records.parts(one.document) if records else ())}
     steps = [(one, step) for one in samples if (step := next_of(one.document, one.link.key, inside)) is not None]
-    following = next((step for one, step in steps if one is largest), steps[0][1] if steps else None)
-    if steps and following is steps[0][1]:
-        link, document = steps[0][0].link, steps[0][0].document
+    shown, following = next((pair for pair in steps if pair[0] is largest), steps[0] if steps else (largest, None))
+    link, document = shown.link, shown.document
     known = (of_lists.next if of_lists else "") or GUESS
     posting = posting_in(document)
     if posting is not None and records is None:
         return ThreadReading(linked_rules(posting, lines[1], following.next if following and following.next else known))
     nodes = [records.nodes(one.document) if records is not None else [] for one in samples]
     found = fields_of([(one.link.text, node) for one, there in zip(samples, nodes, strict=True) for node in there])
-    narrower = _with_moments(records, [node for there in nodes for node in there], found) if records else None
+    every = [node for there in nodes for node in there]
+    narrower = _with_moments(records, every, found) if records else None
     if narrower is not None:
         return thread_rules(
             samples, narrower, example, of_lists, is_post_inside=is_post_inside, is_post_repeated=is_post_repeated
         )
-    edited = edited_in([node for there in nodes for node in there])
+    edited = edited_in(every)
     if is_post_inside and records is not None:
         post = found.again(on_pages(samples, records, nodes))
         if not records.siblings:
@@ -90,7 +87,6 @@ def thread_rules(
     lines += fields_text(({"title": title} if title else {}) | post, 2)
     if records is None:
         return ThreadReading([*lines, "# No comments were found: add `comment`, if there are any."], first)
-    every = [node for there in nodes for node in there]
     reply = _reply(records, every, found, edited)
     if is_post_inside:
         lines += ["  comments:", *_records(records, records.later, every, found, 4), *fields_text(reply, 4, "reply")]
@@ -100,6 +96,8 @@ def thread_rules(
     more = following.line(has_template=bool(paged)) if following else f"{known}{CHECK}: these threads had a single page"
     address = [f"  address: {scalar(paged)}{CHECK}"] if paged else []
     css = records.later if is_post_repeated else records.css
+    # A page may have the places of removed posts alone.
+    address += [f"  empty: {scalar(records.bare)}"] * records.leaves_out([one.document for one in samples])
     lines += [f"  {more}", "comment:", *address, "  first_page: 2", *_records(records, css, every, found, 2)]
     lines += ["  fields: *reply"] if is_post_inside else fields_text(reply, 2)
     return ThreadReading(lines if more.startswith("pages") else [*lines, f"  {more}"], first)

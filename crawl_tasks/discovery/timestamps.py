@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Mapping, Sequence
 from zoneinfo import ZoneInfo
 
 from selectolax.lexbor import LexborNode
@@ -18,7 +19,7 @@ _RELATIVE = re.compile(
     r"\d.*(?:\bago\b|前|\bназад)|\b(?:yesterday|today|just now|(?:il y a|vor) \w+)\b|[昨今]天|刚刚|剛剛", re.IGNORECASE
 )
 # Whether the day comes first only several dates tell.
-_STROKES = re.compile(r"(?<!\d)\d{1,2}/\d{1,2}/(?:19|20)\d{2}(?!\d)")
+_STROKES = re.compile(r"(?<!\d)(\d{1,2})/(\d{1,2})/(\d{4}|\d\d)(?!\d)")
 # A name may stand before a moment. A longer text is a sentence that speaks of days.
 _LONGEST, _LONGEST_RELATIVE = 70, 30
 _UTC = ZoneInfo("UTC")
@@ -30,7 +31,8 @@ def times_in(record: LexborNode) -> list[LexborNode]:
     if marked:
         return [node for node in marked if node.tag == "time" or node.css_first(_MARKED) in (None, node)]
     said = [node for node in record.css("*") if node.tag not in ("script", "style") and attribute_of(node) is not None]
-    inner = [node for node in said if not any(node.mem_id != one.mem_id and _holds(node, one) for one in said)]
+    mine = {node.mem_id for node in said}
+    inner = [node for node in said if not mine & {one.mem_id for one in node.css("*")} - {node.mem_id}]
     return inner or [node for node in find_all(record, _NAMED) if node.css_first(_NAMED) in (None, node)]
 
 
@@ -50,10 +52,40 @@ def _is_moment(text: str) -> bool:
     return bool(_STROKES.search(plain)) or read_date(plain, time.time(), _UTC) is not None
 
 
-def _holds(node: LexborNode, other: LexborNode) -> bool:
-    above = other.parent
-    while above is not None and above.tag != "html":
-        if above.mem_id == node.mem_id:
-            return True
-        above = above.parent
-    return False
+def form_of(texts: Sequence[str]) -> str:
+    """Return the strptime format of dates with strokes, whose order only several dates tell, else an empty text."""
+    found = [_STROKES.search(text) for text in texts]
+    days = [one for one in found if one]
+    if not days or len(days) * 10 < len(texts) * 9:
+        return ""
+    is_day_first = any(int(one[1]) > 12 for one in days)
+    if is_day_first == any(int(one[2]) > 12 for one in days):
+        return ""
+    return _stroke_form(texts[found.index(days[0])], days[0], is_day_first=is_day_first)
+
+
+def form_by_age(said: Mapping[int, str], texts: Mapping[int, str]) -> str:
+    """Return the format of dates without a day above 12, where texts beside tell their age, as `3 months ago`."""
+    shown = {at: one for at in said if (one := moment_of(texts[at])) is not None}
+    day = next(filter(None, map(_STROKES.search, said.values())), None)
+    if day is None or not shown:
+        return ""
+    forms = [_stroke_form(day.string, day, is_day_first=is_first) for is_first in (True, False)]
+    return min(forms, key=lambda form: sum(abs((moment_of(said[at], form) or 0) - age) for at, age in shown.items()))
+
+
+def _stroke_form(text: str, day: re.Match[str], *, is_day_first: bool) -> str:
+    year = "%Y" if len(day[3]) == 4 else "%y"
+    form = text.lower().replace(day[0], f"%d/%m/{year}" if is_day_first else f"%m/%d/{year}")
+    form = re.sub(r"\d{1,2}h\d\d", "%Hh%M", form)
+    has_half = re.search(r"\d\s?[ap]m\b", form)
+    form = re.sub(r"\d{1,2}:\d\d:\d\d", "%I:%M:%S" if has_half else "%H:%M:%S", form)
+    form = re.sub(r"\d{1,2}:\d\d", "%I:%M" if has_half else "%H:%M", form)
+    return re.sub(r"(?<=[MS])(\s?)[ap]m\b", r"\1%p", form)
+
+
+def moment_of(text: str, form: str = "") -> int | None:
+    """Return the moment that a short text names, None for another text."""
+    if (len(text) > 20 and not any(char.isdigit() for char in text)) or (text.isdigit() and len(text) != 10):
+        return None
+    return read_date(text, time.time(), _UTC, formats=(form,) if form else ())

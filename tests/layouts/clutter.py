@@ -10,9 +10,15 @@ from typing import Final
 from tests.layouts.drawing import Content, Drawn, Reply, Thread
 
 REMOVED: Final = "This message was removed."
+SPOILER: Final = "Spoiler"
 _NEAR = {
     "en": ("Today at", "Yesterday at"), "de": ("Heute um", "Gestern um"), "fr": ("Aujourd'hui à", "Hier à"),
     "zh": ("今天", "昨天"), "ja": ("今日", "昨日"), "ru": ("Сегодня в", "Вчера в"),
+}  # fmt: skip
+_WEEKDAYS = {
+    "en": "Mon Tue Wed Thu Fri Sat Sun", "de": "Mo Di Mi Do Fr Sa So", "fr": "lun. mar. mer. jeu. ven. sam. dim.",
+    "zh": "周一 周二 周三 周四 周五 周六 周日",
+    "ja": "月曜 火曜 水曜 木曜 金曜 土曜 日曜", "ru": "Пн Вт Ср Чт Пт Сб Вс",
 }  # fmt: skip
 
 
@@ -89,8 +95,10 @@ class Clutter:
         """Return who liked a text, below some."""
         if not self._layout.has("reactions") or len(one.lines[0]) % 3 == 0:
             return ""
-        names = [name for name in self._layout.language.names if len(name) % 2][: len(one.lines[0]) % 4 + 1]
-        return f"<div>♥ {len(names)} {', '.join(map(self._person, names))}</div>"
+        return f"<div>♥ {len(names := self._fans(one))} {', '.join(map(self._person, names))}</div>"
+
+    def _fans(self, one: Reply) -> list[str]:
+        return [name for name in self._layout.language.names if len(name) % 2][: len(one.lines[0]) % 4 + 1]
 
     # What crowded forums have besides.
 
@@ -117,7 +125,8 @@ class Clutter:
     def before_title(self, thread: Thread) -> str:
         """Return what stands before a title: a link to the newest reply, or a prefix."""
         jump = f'<a href="{escape(self._url(thread))}#new">•</a> ' if self._layout.has("jump first") else ""
-        return jump + "<i>[Solved]</i> " * (self._layout.has("prefixes") and thread.views % 3 == 0)
+        jump += "<i>[Solved]</i> " * (self._layout.has("prefixes") and thread.views % 3 == 0)
+        return jump + self.prefix_link(thread)
 
     def excerpt(self, thread: Thread) -> str:
         """Return the beginning of a thread's text."""
@@ -154,6 +163,71 @@ class Clutter:
     def since(self, one: Reply) -> str:
         """Return the date in a signature."""
         return f" {self._date(1_400_000_000 + 86_400 * len(one.author))}" * self._layout.has("dated signatures")
+
+    # What packed forums have besides.
+
+    def vote_table(self, thread: Thread, place: int) -> str:
+        """Return a poll with its votes and its last day, on the first post of some threads."""
+        if not self._layout.has("vote table") or place or len(thread.title) % 4:
+            return ""
+        rows = "".join(
+            f"<tr><td>{escape(word)}</td><td>{len(word) * 3}</td><td>{len(word) * 5} %</td></tr>"
+            for word in self._layout.language.words[3:6]
+        )
+        return f"<div><table>{rows}</table><p>{self._date(thread.said[0].at + 30 * 86_400)}</p></div>"
+
+    def best_answer(self, thread: Thread, start: int) -> str:
+        """Return the copy of a reply at the top of some threads."""
+        if not self._layout.has("best answer") or start or len(thread.said) < 3 or thread.views % 3:
+            return ""
+        best = thread.said[2]
+        by = f"{self._person(best.author)} {self._date(best.at)}"
+        return f"<section><h4>✔</h4><div>{by}</div><p>{escape(best.lines[0])}</p></section>"
+
+    def weekday(self, moment: datetime) -> str:
+        """Return the short name of the day, before a date."""
+        names = _WEEKDAYS[self._layout.language.code].split() if self._layout.has("weekdays") else []
+        return f"{names[moment.weekday()]}, " if names else ""
+
+    def ratings(self, one: Reply) -> str:
+        """Return who rated a text, when and why."""
+        if not self._layout.has("ratings") or len(one.lines[0]) % 4:
+            return ""
+        rows = (
+            f"<tr><td>{self._person(name)}</td><td>+{place}</td><td>{self._date(one.at + 60 * place)}</td></tr>"
+            for place, name in enumerate(self._fans(one), 1)
+        )
+        return f"<table>{''.join(rows)}</table>"
+
+    def edited_by(self, one: Reply) -> str:
+        """Return the name of another person who edited a text."""
+        by = self._layout.language.names[len(one.lines[0]) % 3]
+        return f" {self._layout.language.by} {self._person(by)}" * self._layout.has("edited by")
+
+    def attachments(self, one: Reply) -> str:
+        """Return the files below some texts."""
+        if not self._layout.has("attachments") or len(one.lines[0]) % 3:
+            return ""
+        sizes = range(20, 20 + len(one.lines))
+        shown = "".join(f'<li><a href="/files/{kb}">plan-{kb}.pdf</a> ({kb} KB, {kb * 3} ×)</li>' for kb in sizes)
+        return f"<ul>{shown}</ul>"
+
+    def prefix_link(self, thread: Thread) -> str:
+        """Return a link to all threads of one kind, before the title of some."""
+        word = self._layout.language.boards[thread.views % 3]
+        has_one = self._layout.has("prefix links") and thread.views % 2
+        return f'<a href="/prefix/{thread.views % 3 + 1}">[{escape(word)}]</a> ' * bool(has_one)
+
+    def unread_mark(self, thread: Thread) -> str:
+        """Return the link to the first unread post, behind some titles."""
+        has_one = self._layout.has("unread marks") and thread.views % 3 == 1
+        return f' <a href="{escape(self._url(thread))}?unread=1#unread"><b>New</b></a>' * has_one
+
+    def spoiler(self, line: str) -> str:
+        """Return a line that is shown on demand, or as it is."""
+        if not self._layout.has("spoilers") or len(line) % 3:
+            return line
+        return f"<details><summary>{SPOILER}</summary>{line}</details>"
 
 
 def is_removed(one: Reply, layout: Drawn) -> bool:

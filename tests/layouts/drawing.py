@@ -121,6 +121,17 @@ CROWD = {
 CROWDED_FROM = 2000
 """Forums from this seed on are crowded, and half as cluttered."""
 
+PACKED = {
+    "vote table": 0.25, "best answer": 0.25, "deleted users": 0.3, "spoilers": 0.25, "weekdays": 0.3, "ratings": 0.25,
+    "edited by": 0.35, "attachments": 0.35, "prefix links": 0.3, "unread marks": 0.35,
+}  # fmt: skip
+"""What else stands in real forums, and how often."""
+
+PACKED_FROM = 3000
+"""Forums from this seed on are packed, and half as crowded."""
+
+DELETED = "Deleted user"
+
 
 def drawn(seed: int) -> Drawn:
     """Return the layout of a seed."""
@@ -132,7 +143,10 @@ def drawn(seed: int) -> Drawn:
         share = 0.5 if seed >= CROWDED_FROM else 1
         flags |= {name for name, chance in CLUTTER.items() if random.random() < share * chance}
     if seed >= CROWDED_FROM:
-        flags |= {name for name, chance in CROWD.items() if random.random() < chance}
+        share = 0.5 if seed >= PACKED_FROM else 1
+        flags |= {name for name, chance in CROWD.items() if random.random() < share * chance}
+    if seed >= PACKED_FROM:
+        flags |= {name for name, chance in PACKED.items() if random.random() < chance}
     rows = pick(("table", "cards", "list", "blocks", "terms"))
     posts = pick(("table", "rows", "cards", "list", "blocks", "terms", "tree"))
     topic_ids = pick(("number", "number", "slug-number", "number-slug", "number/slug", "slug", "uuid", "short"))
@@ -209,6 +223,7 @@ def content(layout: Drawn) -> Content:
             edited = min(at + 3600, now) if random.random() < 0.2 else None
             key = str(uuid.UUID(int=random.getrandbits(128))) if layout.reply_ids == "uuid" else str(number)
             author = random.choice(layout.language.names)
+            author = DELETED if layout.has("deleted users") and number % 13 == 0 else author
             is_quoting = parent is not None and random.random() < 0.6
             said.append(Reply(key, author, at, lines, parent, is_quoting, edited, _is_removed(layout, number, turn)))
             if turn == 0 and layout.has("other first id"):

@@ -17,7 +17,7 @@ from crawl_tasks.model import Comment, Post, Request, Stage
 from crawl_tasks.registry.site_registry import CompiledSite, compile_site
 from crawl_tasks.settings import load_settings
 from crawl_tasks.sites.loader import load_site
-from tests.layouts.clutter import REMOVED, is_removed
+from tests.layouts.clutter import REMOVED, SPOILER, is_removed
 from tests.layouts.drawing import Content, Drawn, content, drawn
 from tests.layouts.pages import Pages
 from tests.programs.host import served
@@ -172,7 +172,7 @@ def _first(missing: list[Row], surplus: list[Row]) -> str:
 
 
 def _plain(text: str | None) -> str:
-    return re.sub(r"\s", "", text or "")
+    return re.sub(rf"\s|{SPOILER}", "", text or "")
 
 
 def _day(at: int | None, layout: Drawn) -> int:

@@ -11,7 +11,7 @@ from html import escape
 from random import Random
 
 from tests.layouts.clutter import REMOVED, Clutter, is_removed
-from tests.layouts.drawing import Content, Drawn, Reply, Section, Thread
+from tests.layouts.drawing import DELETED, Content, Drawn, Reply, Section, Thread
 from tests.programs.host import Answer, Ask, page
 
 # Names that real forums use, by part of the page; a layout takes one of each.
@@ -158,6 +158,7 @@ class Pages:
         shown = self._words.date(moment, layout.form)
         if ":" not in layout.form and "h%M" not in layout.form:
             shown += f" {moment:%H:%M}"
+        shown = self._clutter.weekday(moment) + shown
         if layout.has("fresh") and layout.dates == "text":
             shown = self._clutter.near(moment, datetime.now(self._zone)) or shown
         if layout.dates == "datetime":
@@ -168,7 +169,8 @@ class Pages:
         return f"<span{self._class(role)}>{ago if layout.dates == 'relative' else escape(shown)}</span>"
 
     def _person(self, name: str, role: str = "author") -> str:
-        if self.layout.has("profile links") and not (self.layout.has("guests") and len(name) % 3 == 0):
+        is_guest = name == DELETED or (self.layout.has("guests") and len(name) % 3 == 0)
+        if self.layout.has("profile links") and not is_guest:
             number = int(blake2b(name.encode(), digest_size=2).hexdigest(), 16)
             return f'<a{self._class(role)} href="/user/{number}">{escape(name)}</a>'
         return f"<span{self._class(role)}>{escape(name)}</span>"
@@ -277,7 +279,7 @@ class Pages:
         url = escape(self.topic_url(thread))
         pinned = f"<b>{words.pinned}</b> " if thread.is_pinned else ""
         title = f'<a{self._class("title")} href="{url}">{self._clutter.cut(thread.title)}</a>'
-        title = self._clutter.before_title(thread) + title
+        title = self._clutter.before_title(thread) + title + self._clutter.unread_mark(thread)
         if layout.has("mini pager") and len(thread.said) > layout.per_thread and layout.pager in ("page", "offset"):
             size = layout.per_thread
             title += f' <small><a href="{escape(self._further(self.topic_url(thread), size, size))}">2</a></small>'
@@ -353,7 +355,8 @@ class Pages:
         form = f"<form><textarea></textarea><button>{self._words.reply}</button></form>" if layout.has("form") else ""
         trail = self._trail(thread.board, with_board=True)
         back = f'<p><a href="{escape(self.board_url(thread.board))}">«</a></p>' if layout.has("back link") else ""
-        head = f"<h1>{escape(thread.title)}{self._clutter.heading_button()}</h1>"
+        head = f"<h1>{self._clutter.prefix_link(thread)}{escape(thread.title)}{self._clutter.heading_button()}</h1>"
+        head += self._clutter.best_answer(thread, start)
         below = self._clutter.below(thread)
         return self._frame(thread.title, f"{trail}{head}{shown}{pager}{form}{below}{back}")
 
@@ -397,17 +400,19 @@ class Pages:
             person, date = "", f"{words.by} {person} · {date}"
         who = f"<div{self._class('panel')}>{picture}{person}{badge}{panel}</div>"
         when = f"<div>{anchor}{date}</div>{self._clutter.subject(thread, place)}"
-        when += self._clutter.poll(thread, place)
+        when += self._clutter.poll(thread, place) + self._clutter.vote_table(thread, place)
         text = self._body(one)
         note = ""
         if layout.has("edits") and one.edited_at:
-            note = f"<div{self._class('edited')}>{words.edited} {self._date(one.edited_at)}</div>"
+            said = f"{words.edited} {self._date(one.edited_at)}{self._clutter.edited_by(one)}"
+            note = f"<div{self._class('edited')}>{said}</div>"
         sign = (
             f"<div{self._class('signature')}>-- <br>{escape(one.author)} + 73{self._clutter.since(one)}</div>"
             if layout.has("signature")
             else ""
         )
-        tools = "<hr>" * layout.has("ruled posts") + self._clutter.reactions(one)
+        tools = self._clutter.attachments(one) + "<hr>" * layout.has("ruled posts") + self._clutter.reactions(one)
+        tools += self._clutter.ratings(one)
         if layout.has("buttons"):
             links = (("reply", words.reply), ("report", words.report))
             buttons = " ".join(f'<a href="/{path}/{one.key}">{text}</a>' for path, text in links)
@@ -442,7 +447,7 @@ class Pages:
             if self.layout.has("deep quotes") and above is not None:
                 said = f"<blockquote><cite>{escape(above.author)}</cite> {escape(above.lines[0])}</blockquote>{said}"
             quote = f"<blockquote>{said}</blockquote>"
-        lines = [escape(line) for line in one.lines]
+        lines = [escape(one.lines[0]), *(self._clutter.spoiler(escape(line)) for line in one.lines[1:])]
         if is_removed(one, self.layout):
             return REMOVED
         if self.layout.has("rich texts"):

@@ -187,6 +187,19 @@ def test_a_guest_has_a_name_where_members_have_a_link() -> None:
     assert ":is(a, span)" in found.rules["author"]
 
 
+def test_a_person_is_found_by_a_class_that_a_name_without_a_link_may_have_too() -> None:
+    who = ("<a class=nick href=/user/1>ann</a>", "<a class=nick href=/user/2>bob</a>")
+
+    found = fields_of(records_of(*(post(who[at % 2], text) for at, text in enumerate(TEXTS))))
+
+    assert found.rules["author"] == "'.nick'"
+
+
+def test_places_of_removed_posts_fit_the_selector_without_its_narrowing() -> None:
+    assert ThreadRecords("div.post:has(a[name]):has(time)").bare == "div.post"
+    assert ThreadRecords("div[id^=p-]").bare == "div[id^=p-]"
+
+
 def test_buttons_below_some_reactions_are_no_authors() -> None:
     liked = "<div>likes <span>bob</span></div>"
     who = ("<span>ann</span>", "<span>cy</span>", "<span>bob</span>", "<span>ann</span>")
