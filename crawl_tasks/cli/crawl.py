@@ -213,10 +213,8 @@ def watch(local: LocalEnvironment, plan: Plan, start: Start, stored: StoredCount
     names = [site.name for site in plan.sites]
     only = OnlySites(local.cells, names, progress.say)
     answered = time.monotonic()
-    watchdog, reasons = (
-        ProgressWatchdog(),
-        ProblemLog(local.settings.state_dir, ErrorLogs(local.supervisor.log_dir)),
-    )
+    watchdog = ProgressWatchdog()
+    reasons = ProblemLog(local.settings.state_dir, ErrorLogs(local.supervisor.log_dir))
     while True:
         local.supervisor.watch()
         try:
