@@ -7,7 +7,7 @@ address. Such a message asks for admission like any other request, and passes th
     fetch_list.delay(site="demo", board="3", page=2)
     fetch_comment.delay(site="demo", url="http://127.0.0.1:8765/comment/42/3")
 
-The ledger decides what becomes of a page. Celery's state of the task tells the same to Flower and all who read events:
+The ledger decides the fate of a page. Celery's state of the task tells the same to Flower and all who read events:
 FAILURE for a page that is parked or dead, RETRY for one that comes again, SUCCESS for all others.
 """
 

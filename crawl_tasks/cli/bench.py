@@ -28,6 +28,6 @@ from crawl_tasks.cli.terminal import examples
               help="Requests to weigh in Redis; 0 for none.")  # fmt: skip
 @click.pass_context
 def command(ctx: click.Context, /, **plan: str | int) -> None:
-    """Crawl a forum of about 5,000 pages on this machine and print what it cost."""
+    """Crawl a forum of about 5,000 pages on this machine and print the cost."""
     is_right = bench(**plan)  # type: ignore[arg-type]  # click has checked them
     ctx.exit(Exit.OK if is_right else Exit.FAILURES)

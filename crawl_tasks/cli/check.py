@@ -94,7 +94,7 @@ def _results(settings: Settings, names: tuple[str, ...], *, deep: bool, mend: bo
 
 
 def _look_deep(cells: Cells, store: Store, chosen: list[tuple[str, Frontier]], *, mend: bool) -> Iterator[Result]:
-    """Yield what the deep check of each cell finds, with one of its chosen sites if there are any."""
+    """Yield the findings of the deep check of each cell, with one of its chosen sites if there are any."""
     everywhere = cells.sites().keys()
     for frontier in cells:
         own = [name for name, one in chosen if one is frontier]

@@ -213,10 +213,8 @@ def watch(local: LocalEnvironment, plan: Plan, start: Start, stored: StoredCount
     names = [site.name for site in plan.sites]
     only = OnlySites(local.cells, names, progress.say)
     answered = time.monotonic()
-    watchdog, reasons = (
-        ProgressWatchdog(),
-        ProblemLog(local.settings.state_dir, ErrorLogs(local.supervisor.log_dir)),
-    )
+    watchdog = ProgressWatchdog()
+    reasons = ProblemLog(local.settings.state_dir, ErrorLogs(local.supervisor.log_dir))
     while True:
         local.supervisor.watch()
         try:
@@ -288,12 +286,11 @@ def is_idle(snapshot: Snapshot, cells: Cells, since_ms: int, scanned: Callable[[
     active = [site for site in snapshot.sites if not site.is_paused]
     if snapshot.down or snapshot.outbox or any(site.counts.open for site in active):
         return False
-    return all(
-        _is_settled(board, since_ms)
-        for site in active
-        for board in Inspector(cells.of(site.name)).boards(site.name)
-        if scanned(board.board)
+    boards = (
+        board for site in active for board in Inspector(cells.of(site.name)).boards(site.name) if scanned(board.board)
     )
+    # A snapshot reads the outbox before the requests: a page that was committed between the two waits there now.
+    return all(_is_settled(board, since_ms) for board in boards) and not any(one.outbox.size() for one in cells)
 
 
 def _is_settled(board: BoardState, since_ms: int) -> bool:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict
-from datetime import UTC, datetime
 from functools import wraps
 from itertools import chain, islice
 from typing import Any, NamedTuple
@@ -13,27 +11,17 @@ from typing import Any, NamedTuple
 import click
 
 from crawl_tasks.cli.backend import chosen_sites, open_cells
+from crawl_tasks.cli.dead_letters import line_of, row_of
 from crawl_tasks.cli.terminal import echo_json, examples, printable
 from crawl_tasks.errors import ConfigError
 from crawl_tasks.frontier.admin.admin import Admin
-from crawl_tasks.frontier.admin.failed import (
-    DeadLetter,
-    DeadLetters,
-    FailedKind,
-    FailedRequest,
-    RejectedItem,
-    Selection,
-)
+from crawl_tasks.frontier.admin.failed import DeadLetters, FailedKind, FailedRequest, Selection
 from crawl_tasks.frontier.cells import Cells
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.kept_pages import KeptPage
 from crawl_tasks.model import Stage, State
-from crawl_tasks.monitor.humanize import counted
 from crawl_tasks.monitor.output_language import gettext, use_language
 from crawl_tasks.settings import Settings, load_settings
-
-SHORT = 10
-"""Characters of a message's id that are shown. Commands take any prefix that is unique."""
 
 KINDS = click.Choice([kind.value for kind in FailedKind])
 
@@ -281,45 +269,3 @@ def _told(kind: FailedKind, chosen: Chosen) -> str:
     stage = f" {selection.stage.value}" if selection.stage else ""
     why = f" for {selection.reason}" if selection.reason else ""
     return f"the {selection.state}{stage} pages of {', '.join(chosen.sites) or 'all sites'}{why}"
-
-
-def row_of(entry: DeadLetter | KeptPage) -> dict[str, str | int]:
-    """Return an entry as JSON values."""
-    match entry:
-        case FailedRequest(request=request):
-            return {"kind": "page", "number": entry.rid, "site": request.site, "state": entry.state.value,
-                    "stage": request.stage.value, "key": request.key, "page": request.page,
-                    "address": request.address, "at_ms": entry.at_ms, "attempts": entry.attempts,
-                    "reason": entry.reason, "details": entry.details}  # fmt: skip
-        case KeptPage(request=request, page=page):
-            return {"kind": "kept", "number": entry.rid, "site": request.site, "stage": request.stage.value,
-                    "address": request.address, "at_ms": round(page.at_s * 1000), "bytes": len(page.body),
-                    "reason": entry.why}  # fmt: skip
-    row: dict[str, str | int] = {"kind": "item" if isinstance(entry, RejectedItem) else entry.kind.value}
-    return row | {name: _text(value) if isinstance(value, bytes) else value for name, value in asdict(entry).items()}
-
-
-def line_of(entry: DeadLetter | KeptPage) -> str:
-    """Return an entry as one line that is safe to print."""
-    match entry:
-        case FailedRequest(request=request):
-            address = f"{request.site} {request.stage.value} {request.address}"
-            why = f"{entry.reason} {entry.details}".strip()
-            after = gettext("after {attempts}", attempts=counted(entry.attempts, "attempt"))
-            line = f"{entry.rid:>8} {_at(entry.at_ms)} {entry.state.value} {address} {after}: {why}"
-        case KeptPage(request=request, page=page):
-            address = f"{request.site} {request.stage.value} {request.address}"
-            line = f"{entry.rid:>8} {_at(page.at_s * 1000)} kept {address} {len(page.body)} bytes: {entry.why}"
-        case RejectedItem():
-            line = f"{entry.id} {_at(entry.at_ms)} item {entry.reason}: {_text(entry.items[:200])}"
-        case _:
-            line = f"{entry.id[:SHORT]} {entry.kind.value} {entry.origin}: {entry.reason}"
-    return printable(line, most=900)
-
-
-def _at(ms: float) -> str:
-    return datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%SZ")
-
-
-def _text(content: bytes) -> str:
-    return content.decode("utf-8", "backslashreplace")

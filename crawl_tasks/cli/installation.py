@@ -85,12 +85,8 @@ def examine_redis(frontier: Frontier, settings: Settings) -> Iterator[Fact | Pro
 
 def _python() -> Iterator[Fact | Problem]:
     version = ".".join(map(str, sys.version_info[:3]))
-    is_old = sys.version_info[:2] < LEAST_PYTHON
-    yield (
-        kinds.PYTHON_OLD.problem(version=version)
-        if is_old
-        else Fact("python", gettext("{version} at {path}", version=version, path=sys.executable))
-    )
+    fact = Fact("python", gettext("{version} at {path}", version=version, path=sys.executable))
+    yield kinds.PYTHON_OLD.problem(version=version) if sys.version_info[:2] < LEAST_PYTHON else fact
     if os.name == "posix" and os.geteuid() == 0:
         yield kinds.RUNS_AS_ROOT.problem()
 
@@ -98,10 +94,8 @@ def _python() -> Iterator[Fact | Problem]:
 def _packages() -> Iterator[Fact | Problem]:
     for name, series in SERIES.items():
         version = metadata.version(name)
-        fits = version.startswith(series)
-        yield (
-            Fact(name, version) if fits else kinds.PACKAGE_VERSION.problem(package=name, version=version, series=series)
-        )
+        misfit = kinds.PACKAGE_VERSION.problem(package=name, version=version, series=series)
+        yield Fact(name, version) if version.startswith(series) else misfit
     yield Fact("crawl_tasks", metadata.version("crawl_tasks"))
 
 
@@ -118,12 +112,9 @@ def _directory(directory: Path, least_bytes: int = LEAST_DISK_BYTES) -> Fact | P
 def open_files() -> Fact | Problem:
     """Return the number of files that a process may open, as a problem where a crawl needs more."""
     limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    is_few = limit != resource.RLIM_INFINITY and limit < FILES_NEEDED
-    return (
-        kinds.FEW_FILES.problem(limit=limit, needed=FILES_NEEDED)
-        if is_few
-        else Fact("files", gettext("{count} may be open", count=limit))
-    )
+    if limit != resource.RLIM_INFINITY and limit < FILES_NEEDED:
+        return kinds.FEW_FILES.problem(limit=limit, needed=FILES_NEEDED)
+    return Fact("files", gettext("{count} may be open", count=limit))
 
 
 def _sites(settings: Settings) -> Iterator[Fact | Problem]:

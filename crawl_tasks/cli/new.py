@@ -109,7 +109,7 @@ def command(
 
 
 class _NewOptions(NamedTuple):
-    """One address to look at, and what to make of it."""
+    """One address to look at, and the options for its site file."""
 
     address: str
     name: str | None

@@ -47,7 +47,7 @@ from crawl_tasks.worker.page_reading import gone_items, read_page
 def command(ctx: click.Context, name: str, since: int | None) -> None:
     """Read the archived pages of site NAME by its published rules, and correct the database.
 
-    Posts, comments, versions and boards become what they would be, had these rules read the pages from the beginning.
+    Posts, comments, versions and boards become as if these rules had read the pages from the beginning.
     Nothing is fetched, and no link is followed. Pages that these rules cannot read change nothing. The command may run
     beside the crawl, and again after it was cut off. Exit code 1 when a page could not be read.
     """
@@ -163,7 +163,7 @@ def _scratch(directory: Path) -> Iterator[Store]:
 
 
 def _wait_for_leases(frontier: Frontier, site: CompiledSite, until_ms: int) -> None:
-    """Wait until no page that was archived by then can be committed any more, with what earlier rules read there."""
+    """Wait until no page that was archived by then can be committed any more, with values of earlier rules."""
     over_ms = until_ms + (site.site.gate.deadline_s + LEASE_GRACE_S) * 1000
     while Inspector(frontier).count_requests(site.site.name).leased and frontier.clock_ms() < over_ms:
         time.sleep(0.5)

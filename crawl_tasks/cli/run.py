@@ -76,7 +76,7 @@ def command(
 
     Stored items and open requests stay, and the next run goes on from there. With --boards, --pages or --since the
     boards are walked once, without beat, and a chain of list pages ends at a page with nothing new, as ever. Exit
-    code 1 when requests were given up or the ledger does not balance, and 4 when what is left cannot move.
+    code 1 when requests were given up or the ledger does not balance, and 4 when the rest cannot move.
     """
     if boards and len(sites) != 1:
         raise click.UsageError("--boards are of one site; name it: crawl-tasks run NAME --boards 1,2")

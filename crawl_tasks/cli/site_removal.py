@@ -69,7 +69,7 @@ def remove(name: str, *, data: bool, yes: bool, why: str) -> None:
 def flush(name: str, *, guard: bool, queue: bool, yes: bool, why: str) -> None:
     """Flush the duplicate guard of the site NAME, its queue, or both, as scrapy-redis does at a start.
 
-    What is stored stays. Failed pages stay too: crawl-tasks failed drop --site NAME.
+    Stored rows stay. Failed pages stay too: crawl-tasks failed drop --site NAME.
     """
     if not (guard or queue):
         raise click.UsageError("name what to flush: --guard, --queue, or both")
@@ -102,7 +102,7 @@ def database_of(settings: Settings, frontier: Frontier, name: str) -> Iterator[S
 
 
 def store_waiting(frontier: Frontier, store: Store | None, failure: str) -> None:
-    """Store what waits in the outbox now, without a store by waiting for the store workers.
+    """Store the items that wait in the outbox now, without a store by waiting for the store workers.
 
     Raises:
         StoreError: the pages are not stored in time. The message is that of the failure.

@@ -159,7 +159,7 @@ class Fetcher:
     def _visit(
         self, request: Request, policy: FetchPolicy, clock: Clock, validator: str, session: Session | None
     ) -> Answer:
-        """Return a page and what it means, drawn by the browser where the site file says so."""
+        """Return a page and the error that its status means, drawn by the browser where the site file says so."""
         render = policy.render.get(request.stage)
         if render is None:
             return self._exchange(request, policy, clock, validator=validator, session=session)
@@ -204,7 +204,7 @@ class Fetcher:
         validator: str = "",
         session: Session | None = None,
     ) -> Answer:
-        """Send the request for a page, or another one (`http`) on its behalf. Return the answer and what it means."""
+        """Send the request for a page, or another one (`http`) on its behalf. Return the answer and its error."""
         began, waited_s = time.monotonic(), clock.turn.waited_s
         limits = Limits(policy.max_wire_bytes, policy.max_body_bytes)
         terms = Terms(request, policy, clock, limits, session)
@@ -247,7 +247,7 @@ class Fetcher:
         return self._sender.robots.crawl_delay_s(url, policy)
 
     def recording(self) -> AbstractContextManager[list[RequestResponse]]:
-        """Record what this thread sends and receives, redirects and robots.txt files too."""
+        """Record the requests and responses of this thread, redirects and robots.txt files too."""
         return self._client.recording()
 
     def screenshot(self, page: Fetched, site: str) -> bytes:

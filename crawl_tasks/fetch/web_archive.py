@@ -179,7 +179,7 @@ class Archive:
             secret: names of request headers that are left out, beside those of every site.
 
         Raises:
-            ArchiveFailed: nothing was written, or what was written may not be on disk.
+            ArchiveFailed: nothing was written, or the records may not be on disk.
         """
         try:
             with self._lock:

@@ -182,8 +182,8 @@ class Frontier:
             lease: the lease to end.
             parsed: children and items of the page.
             outcome: a counter to raise beside `done`.
-            effort: what the attempt cost, to be counted.
-            validator: what the page is known by to its server; the board's next scan asks by it.
+            effort: cost of the attempt, to be counted.
+            validator: HTTP validator of the page, which the board's next scan sends.
             names_filtered: name the children that the guard knew.
             is_gone: the forum says that there is no such page: the guard asks for it again when it is listed again.
             queues: take the next message of one of these queues, and lease its page.
@@ -216,8 +216,10 @@ class Frontier:
         )
         if reply[0] == _ALL_GONE:
             raise AllGone(f"{lease.request.address} is gone, as all pages before it: the forum is away, or has moved")
-        if reply[0] != 0:
-            return None
+        return self._committed(parsed, reply, asked_at) if reply[0] == 0 else None
+
+    def _committed(self, parsed: Parsed, reply: list[object], asked_at: float) -> CommitResult:
+        """Return the result that a reply of commit.lua gives."""
         counted = cast("tuple[int, int, int, int, int, list[int], object]", reply)
         _, new, known, released, idle, filtered, *rest = counted
         following = None

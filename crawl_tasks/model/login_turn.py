@@ -1,4 +1,4 @@
-"""The turn at a login: what a worker that needs a session of a site is told."""
+"""The turn at a login: the reply to a worker that needs a session of a site."""
 
 from __future__ import annotations
 

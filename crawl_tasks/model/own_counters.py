@@ -25,7 +25,7 @@ def count(site: str, name: str, by: int = 1) -> None:
 
 
 def take_counted() -> dict[str, dict[str, int]]:
-    """Return what was counted since the last call, by site and name."""
+    """Return the counts since the last call, by site and name."""
     with _lock:
         taken = {site: {name: n for name, n in names.items() if n} for site, names in _counted.items()}
         for names in _counted.values():
@@ -34,7 +34,7 @@ def take_counted() -> dict[str, dict[str, int]]:
 
 
 def put_back(counted: dict[str, dict[str, int]]) -> None:
-    """Count again what could not be written."""
+    """Count again the counts that could not be written."""
     with _lock:
         for site, names in counted.items():
             _counted.setdefault(site, Counter()).update(names)

@@ -39,7 +39,7 @@ class State(StrEnum):
 class Priority(IntEnum):
     """The order within a stage, 0 to 9. A higher number is fetched sooner, as in AMQP.
 
-    0 to BACKFILL is backfill, which waits behind what is new: first scans, walks, full passes, and all that they find.
+    0 to BACKFILL is backfill, which waits behind new threads: first scans, walks, full passes, and all that they find.
     """
 
     BACKFILL = 2

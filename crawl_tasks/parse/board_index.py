@@ -1,4 +1,4 @@
-"""Front pages: the boards there, by the index rules of a preset, and pings of what each row shows of its board."""
+"""Front pages: the boards there, by the index rules of a preset, and a ping of each board from its row."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ class ParseContext:
     def rank(self, request: Request, stage: Stage) -> int:
         """Return the priority of a child request, 0 to 9: that of its stage, raised or lowered as the parent's was.
 
-        What backfill finds is backfill, in the order of the stages' own priorities.
+        Pages that backfill finds are backfill, in the order of the stages' own priorities.
         """
         if request.priority <= Priority.BACKFILL < self._ranks[request.stage]:
             return min(request.priority, self._ranks[stage] // 4)

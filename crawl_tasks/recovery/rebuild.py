@@ -215,7 +215,7 @@ class Rebuild:
         return Rebuilt(site.name, ready, known, len(kept))
 
     def _past_of(self, site: Site) -> dict[str, Counter[int]]:
-        """Return what was posted on each board in the last week, by hour. A page of all news shows all of it."""
+        """Return the number of new items of each board in the last week, by hour. A page of all news shows all."""
         self._lock()
         now_s = self._frontier.clock_ms() // 1000
         past = posting_hours(self._store, site.name, now_s - PAST_H * 3600, now_s)
@@ -224,7 +224,7 @@ class Rebuild:
 
 
 def _learned(past: Mapping[str, Counter[int]], board: str, at_ms: int) -> tuple[Scan | None, list[int]]:
-    """Return what a board's last scan would have learned of the past as its first one, None without times."""
+    """Return the history that a board's last scan would have learned as its first one, None without times."""
     if not past:
         return None, []
     hours = past.get(board, Counter())

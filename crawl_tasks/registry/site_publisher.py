@@ -175,7 +175,7 @@ def _requests_s(site: Site) -> float:
 
 
 def _news_interval_s(site: Site, kind: BoardKind) -> float:
-    """Return the seconds between two looks at a page of all news: a quarter of the goal, or what the budget allows."""
+    """Return the seconds between two looks at a page of all news: a quarter of the goal, more by a small budget."""
     # The rest of the budget stays with the boards, whose own scans show what the page hides.
     pages = sum(board.kind in TELLS_ALL for board in site.own_boards)
     return max(1.0, NEWS_PART * (site.freshness or Freshness()).goal_s, pages / (NEWS_SHARE[kind] * _requests_s(site)))

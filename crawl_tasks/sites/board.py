@@ -7,7 +7,7 @@ from typing import Annotated, Final, Self
 
 from pydantic import Field, StringConstraints, field_validator, model_validator
 
-from crawl_tasks.sites.field_rules import Part, require
+from crawl_tasks.sites.field_rules import Part, optional, require
 
 Line = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f\x7f]+$", max_length=300)]
 
@@ -36,19 +36,17 @@ class Board(Part):
     id: Annotated[str, StringConstraints(pattern=r"^[^\x00-\x20\x7f]+$", max_length=200)] = Field(
         description="The forum's id."
     )
-    title: Line | None = Field(default=None, description="A title for people; the page's own is stored.")
-    parent: Line | None = Field(default=None, description="The id of the board it is below, for people.")
-    address: Line | None = Field(
-        default=None, description="Address of its first page, where list.address does not fit."
+    title: Line | None = optional("A title for people; the page's own is stored.")
+    parent: Line | None = optional("The id of the board it is below, for people.")
+    address: Line | None = optional("Address of its first page, where list.address does not fit.")
+    priority: Annotated[int, Field(strict=True, ge=0, le=9)] | None = optional(
+        "Priority of its scans, and of what they find, in place of the site's."
     )
-    priority: Annotated[int, Field(strict=True, ge=0, le=9)] | None = Field(
-        default=None, description="Priority of its scans, and of what they find, in place of the site's."
+    interval_s: Annotated[float, Field(strict=True, ge=1, le=31_536_000)] | None = optional(
+        "A fixed interval in place of the adaptive one."
     )
-    interval_s: Annotated[float, Field(strict=True, ge=1, le=31_536_000)] | None = Field(
-        default=None, description="A fixed interval in place of the adaptive one."
-    )
-    goal_s: Annotated[float, Field(strict=True, ge=1, le=31_536_000)] | None = Field(
-        default=None, description="The longest time between two scans by the priced schedule."
+    goal_s: Annotated[float, Field(strict=True, ge=1, le=31_536_000)] | None = optional(
+        "The longest time between two scans by the priced schedule."
     )
     kind: BoardKind = Field(
         default=BoardKind.LIST,

@@ -7,7 +7,7 @@ from typing import Annotated, Self
 
 from pydantic import BeforeValidator, Field, StringConstraints, model_validator
 
-from crawl_tasks.sites.field_rules import Part, Pattern, one_is_a_list, require
+from crawl_tasks.sites.field_rules import Part, Pattern, one_is_a_list, optional, require
 from crawl_tasks.sites.stages import FieldName, Format, suggest
 
 INDEX_FIELDS = ("board", "url", "title", "parent")
@@ -50,10 +50,8 @@ class IndexSpec(Part):
     news: tuple[Path, ...] = Field(
         default=(), description="Pages of the newest replies over all boards, which `new` tries in order."
     )
-    timezone: Pattern | None = Field(
-        default=None, description="The text that names the forum's time zone, or shows its clock."
-    )
-    timezone_at: Path | None = Field(default=None, description="The page that names it, where no front page does.")
+    timezone: Pattern | None = optional("The text that names the forum's time zone, or shows its clock.")
+    timezone_at: Path | None = optional("The page that names it, where no front page does.")
     clock_changes: bool = Field(default=False, description="That clock is a place's, and may know summer time.")
 
     @model_validator(mode="after")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
@@ -49,6 +49,11 @@ def require(holds: bool, complaint: str) -> None:
         raise ValueError(complaint)
 
 
+def optional(description: str) -> Any:  # noqa: ANN401  # the key's own type, as of pydantic's Field
+    """Return the pydantic field of a key that may be left out."""
+    return Field(default=None, description=description)
+
+
 Plain = str | int | float | bool | None
 
 
@@ -80,10 +85,8 @@ class Lookup(Part):
 class Rule(Part):
     """A rule that reads one value: by one of css, xpath, json, header, first_of, or else from the record itself."""
 
-    css: Css | None = Field(default=None, description="CSS selector; the first match in document order is read.")
-    xpath: XPath | None = Field(
-        default=None, description="XPath 1.0, for what CSS cannot say; slower: parses the page again."
-    )
+    css: Css | None = optional("CSS selector; the first match in document order is read.")
+    xpath: XPath | None = optional("XPath 1.0, for what CSS cannot say; slower: parses the page again.")
     json_path: JsonPath | None = Field(
         default=None,
         alias="json",
@@ -92,10 +95,9 @@ class Rule(Part):
     header: str | None = Field(
         default=None, pattern=r"^[A-Za-z0-9-]{1,64}$", description="Name of a header of the response."
     )
-    regex: Regex | None = Field(
-        default=None,
-        description="Keeps group 1 (or the whole match) of the text found; alone, it reads the page's source "
-        "or the record's text. Only the first 100,000 characters are searched.",
+    regex: Regex | None = optional(
+        "Keeps group 1 (or the whole match) of the text found; alone, it reads the page's source "
+        "or the record's text. Only the first 100,000 characters are searched."
     )
     attr: str | None = Field(
         # The length stands apart from the pattern: Unicode's \w repeated 1 to 64 times takes 18 ms to compile.
@@ -108,28 +110,24 @@ class Rule(Part):
         default=False, strict=True, description="Read all matches, not only the first; joined with `join`."
     )
     join: str = Field(default=", ", max_length=16, description="Stands between the values when `all` is set.")
-    text: TextMode | None = Field(
-        default=None, description="own: only direct text; all: on one line; lines: paragraphs and breaks as newlines."
+    text: TextMode | None = optional(
+        "own: only direct text; all: on one line; lines: paragraphs and breaks as newlines."
     )
     as_: As | None = Field(
         default=None, alias="as", description="Type of the value; by default what the field's name says."
     )
-    default: Plain = Field(default=None, description="Value where nothing is found.")
+    default: Plain = optional("Value where nothing is found.")
     required: bool = Field(default=False, strict=True, description="A page without it fails with a ParseError.")
     first_of: tuple[Pattern, ...] = Field(
         default=(), description="Alternatives; the first that finds something is taken."
     )
-    beside: Beside | None = Field(
-        default=None, description="previous or next: read in the element before or after the record, not in it."
-    )
-    drop: Css | None = Field(default=None, description="CSS of elements left out before reading, such as quotes.")
+    beside: Beside | None = optional("previous or next: read in the element before or after the record, not in it.")
+    drop: Css | None = optional("CSS of elements left out before reading, such as quotes.")
     format: Annotated[tuple[str, ...], BeforeValidator(one_is_a_list)] = Field(
         default=(), description="strptime formats of a date, tried in order before all others."
     )
     map: dict[str, Plain] = Field(default={}, description="Replaces a text found by another value, before `as`.")
-    lookup: Lookup | None = Field(
-        default=None, description="What json finds is an id; read the entry of that id in a list on the page."
-    )
+    lookup: Lookup | None = optional("What json finds is an id; read the entry of that id in a list on the page.")
     plus: int = Field(
         default=0, ge=-1000, le=1000, strict=True, description="Added to a number; the result is not below 0."
     )

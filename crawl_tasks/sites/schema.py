@@ -36,7 +36,7 @@ from crawl_tasks.sites.crawl_policy import (
     one_word_for_all,
 )
 from crawl_tasks.sites.event_hooks import Hooks
-from crawl_tasks.sites.field_rules import Part, require
+from crawl_tasks.sites.field_rules import Part, optional, require
 from crawl_tasks.sites.item_steps import Step
 from crawl_tasks.sites.request_headers import Headers, SecretHeaders
 from crawl_tasks.sites.site_login import SiteLogin
@@ -71,7 +71,7 @@ class Site(Part):
     """A forum: identity, crawl policy, and the rules that read its pages."""
 
     name: SiteName = Field(description="Short name, in keys and queues: small letters, digits, - and _.")
-    title: Line | None = Field(default=None, description="The forum's own name.")
+    title: Line | None = optional("The forum's own name.")
     base: BaseAddress = Field(
         description="Where it is: scheme, host and port, and the path it lies below, as https://example.org/forum."
     )
@@ -83,7 +83,7 @@ class Site(Part):
     )
     timezone: Timezone = Field(default="UTC", description="IANA zone of dates on its pages that name none.")
     languages: Languages = Field(default=("zh", "zh-Hant", "en", "ja"), description="Languages of dates in words.")
-    encoding: Charset | None = Field(default=None, description="Charset of its pages, if they lie about it.")
+    encoding: Charset | None = optional("Charset of its pages, if they lie about it.")
     drop_params: tuple[Parameter, ...] = Field(
         default=(), max_length=50, description="Parameters left out of its addresses: session ids, utm_*."
     )
@@ -93,7 +93,7 @@ class Site(Part):
         description="Ask by ETag and Last-Modified whether a board's first page changed since its last scan.",
     )
     archive: Flag = Field(default=False, description="Keep what came as WARC files; see docs/archive.md.")
-    user_agent: Line | None = Field(default=None, description="In place of the project's user agent.")
+    user_agent: Line | None = optional("In place of the project's user agent.")
     headers: Headers = Field(default={}, max_length=50, description="Further request headers; nothing secret.")
     secret_headers: SecretHeaders = Field(
         default={},
@@ -103,13 +103,13 @@ class Site(Part):
     cookies: Flag = Field(
         default=False, description="Keep its cookies for the life of a process, and send them to their origin."
     )
-    login: SiteLogin | None = Field(default=None, description="Fetch as a member, as docs/access.md tells.")
-    render: RenderRules = Field(default=None, description="Draw the pages of each stage that says nothing else.")
-    prepare_request: FunctionName | None = Field(
-        default=None, description="package.module:function that changes each request before it is sent."
+    login: SiteLogin | None = optional("Fetch as a member, as docs/access.md tells.")
+    render: RenderRules = optional("Draw the pages of each stage that says nothing else.")
+    prepare_request: FunctionName | None = optional(
+        "package.module:function that changes each request before it is sent."
     )
-    on_response: FunctionName | None = Field(
-        default=None, description="package.module:function that sees each answer first, changes or refuses it."
+    on_response: FunctionName | None = optional(
+        "package.module:function that sees each answer first, changes or refuses it."
     )
     read_from: PageSource | None = Field(
         default=None,
@@ -117,22 +117,16 @@ class Site(Part):
         description="Read its pages from a dump, file:///DIRECTORY or as s3://BUCKET/PATH (fsspec), or by a"
         " package.module:function.",
     )
-    proxy: ProxyName | None = Field(
-        default=None,
-        description="In place of CRAWL_PROXY: direct, an address without password, or a variable FORUM_... with one.",
+    proxy: ProxyName | None = optional(
+        "In place of CRAWL_PROXY: direct, an address without password, or a variable FORUM_... with one."
     )
-    engine: Name | None = Field(
-        default=None, description="Preset of the forum's program; what this file says stands above it."
-    )
+    engine: Name | None = optional("Preset of the forum's program; what this file says stands above it.")
     gate: Gate = Field(default=Gate(), description="How hard it may be asked.")
     breaker: Breaker = Field(default=Breaker(), description="When the circuit breaker of a stage opens.")
-    freshness: Freshness | None = Field(
-        default=None, description="How soon replies are to be found, and what that may cost."
-    )
-    schedule: Schedule | None = Field(
-        default=None,
-        description="fixed, adaptive (the simple form: after news half the interval) or priced (by each board's rate "
-        "of news). Without it: priced where `freshness` is given, else adaptive.",
+    freshness: Freshness | None = optional("How soon replies are to be found, and what that may cost.")
+    schedule: Schedule | None = optional(
+        "fixed, adaptive (the simple form: after news half the interval) or priced (by each board's rate "
+        "of news). Without it: priced where `freshness` is given, else adaptive."
     )
     interval: Interval = Field(default=Interval(), description="Bounds of the time between two scans of a board.")
     order: Annotated[Orders, BeforeValidator(one_word_for_all)] = Field(
@@ -173,19 +167,17 @@ class Site(Part):
     board_list: str = Field(default="", description="The boards of such lists, packed by the loader.", repr=False)
     list: ListSpec = Field(description="How to read list pages.")
     post: PostSpec = Field(description="How to read post pages.")
-    comment: CommentSpec | None = Field(
-        default=None, description="How to read comment pages; left out, there are none."
-    )
-    front: FrontSpec | None = Field(default=None, description="How to read boards of kind front.")
+    comment: CommentSpec | None = optional("How to read comment pages; left out, there are none.")
+    front: FrontSpec | None = optional("How to read boards of kind front.")
     min_items_per_minute: Seconds = Field(
         default=0.0, ge=0, le=1_000_000, description="Fewer items a minute, over 15 minutes, raise an alert; 0: none."
     )
-    priority_of: FunctionName | None = Field(
-        default=None, description="package.module:function that gives each request found on a page its priority."
+    priority_of: FunctionName | None = optional(
+        "package.module:function that gives each request found on a page its priority."
     )
     hooks: Hooks = Field(default=Hooks(), description="Functions that are told of events; see docs/hooks.md.")
-    start_request: FunctionName | None = Field(
-        default=None, description="package.module:function that makes start entries of what others push for this site."
+    start_request: FunctionName | None = optional(
+        "package.module:function that makes start entries of what others push for this site."
     )
     items: tuple[Step, ...] = Field(
         default=(), max_length=50, description="Steps that see each post and comment before it is stored."

@@ -9,7 +9,18 @@ from typing import Annotated, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, model_validator
 
-from crawl_tasks.sites.field_rules import Css, Part, Pattern, Regex, Rule, Sign, misfit, one_is_a_list, require
+from crawl_tasks.sites.field_rules import (
+    Css,
+    Part,
+    Pattern,
+    Regex,
+    Rule,
+    Sign,
+    misfit,
+    one_is_a_list,
+    optional,
+    require,
+)
 from crawl_tasks.sites.request_body import Body
 from crawl_tasks.sites.request_headers import Headers
 
@@ -80,9 +91,7 @@ class Render(Part):
         strict=True,
         description="Draw only the pages in whose own document the rules find nothing.",
     )
-    wait_for: Css | None = Field(
-        default=None, description="CSS selector of what must be there first; `.post, .empty` for either of two."
-    )
+    wait_for: Css | None = optional("CSS selector of what must be there first; `.post, .empty` for either of two.")
     quiet_s: float = Field(
         default=0.5,
         ge=0.1,
@@ -93,9 +102,7 @@ class Render(Part):
     scroll: int = Field(
         default=0, ge=0, le=100, strict=True, description="Times to scroll to the end, while the page grows."
     )
-    click_more: Css | None = Field(
-        default=None, description="CSS selector of a button that is clicked while it is there, 50 times at most."
-    )
+    click_more: Css | None = optional("CSS selector of a button that is clicked while it is there, 50 times at most.")
     response: str | None = Field(
         default=None,
         min_length=2,
@@ -115,52 +122,40 @@ RenderRules = Annotated[Render | None, BeforeValidator(_render_of)]
 class StageSpec(Part):
     """The common keys of all three kinds of page."""
 
-    address: Template | None = Field(
-        default=None, description="Address of a page: {board} or {post}, {page}, {offset:N} = (page - 1) x N."
-    )
-    first_address: Template | None = Field(
-        default=None, description="Address of page 1 where it differs from `address`."
-    )
+    address: Template | None = optional("Address of a page: {board} or {post}, {page}, {offset:N} = (page - 1) x N.")
+    first_address: Template | None = optional("Address of page 1 where it differs from `address`.")
     identity: Annotated[tuple[Regex, ...], BeforeValidator(one_is_a_list)] = Field(
         default=(), description="Regexes with groups board or post, page or offset, that read an address back."
     )
-    body: Body | None = Field(
-        default=None, description="Ask by POST with this body; parameters of `address` with braces are not sent then."
-    )
+    body: Body | None = optional("Ask by POST with this body; parameters of `address` with braces are not sent then.")
     headers: Headers = Field(
         default={}, max_length=50, description="Request headers of these pages, above the site's of the same name."
     )
-    render: RenderRules = Field(
-        default=None, description="Draw these pages in a browser, as docs/render.md tells: true, auto, or its rules."
-    )
+    render: RenderRules = optional("Draw these pages in a browser, as docs/render.md tells: true, auto, or its rules.")
     format: Format = Field(
         default=Format.HTML,
         description="html, json for an API, or json-ld for what a page says of itself: `json` rules read a list of it.",
     )
-    embedded: Pattern | None = Field(
-        default=None,
-        description="What is read in place of the answer: HTML in JSON (format html, `{json: html}`), "
-        "or JSON in a page (format json, `script#state`).",
+    embedded: Pattern | None = optional(
+        "What is read in place of the answer: HTML in JSON (format html, `{json: html}`), "
+        "or JSON in a page (format json, `script#state`)."
     )
     fields: Fields = Field(
         default={}, description="Name of a field: rule. Names the model does not know are kept as extra."
     )
-    next: Pattern | None = Field(default=None, description="Finds something where there is a next page.")
-    pages: Pattern | None = Field(default=None, description="The number of pages, as the page shows it.")
-    total: Pattern | None = Field(default=None, description="The number of records on all pages; needs `per_page`.")
+    next: Pattern | None = optional("Finds something where there is a next page.")
+    pages: Pattern | None = optional("The number of pages, as the page shows it.")
+    total: Pattern | None = optional("The number of records on all pages; needs `per_page`.")
     per_page: int | None = Field(default=None, ge=1, le=1000, strict=True, description="Records on a full page.")
-    page_size: Pattern | None = Field(
-        default=None,
-        description="Records on a page, where the page shows it: in place of `per_page` and of the N of {offset:N}.",
+    page_size: Pattern | None = optional(
+        "Records on a page, where the page shows it: in place of `per_page` and of the N of {offset:N}."
     )
     max_pages: int = Field(
         default=10_000, ge=1, le=MAX_PAGES, strict=True, description="No page beyond this is entered."
     )
-    gone_when: Pattern | None = Field(default=None, description="Found on a page that says: no such post (a soft 404).")
-    login_when: Pattern | None = Field(default=None, description="Found on a page that asks for a login.")
-    parser: FunctionName | None = Field(
-        default=None, description="package.module:function that reads the page instead of rules."
-    )
+    gone_when: Pattern | None = optional("Found on a page that says: no such post (a soft 404).")
+    login_when: Pattern | None = optional("Found on a page that asks for a login.")
+    parser: FunctionName | None = optional("package.module:function that reads the page instead of rules.")
 
     @model_validator(mode="after")
     def _knows_how_to_count(self) -> Self:
@@ -195,18 +190,15 @@ class StageSpec(Part):
 class ListSpec(StageSpec):
     """List pages: rows of posts."""
 
-    record: Pattern | None = Field(default=None, description="Finds the rows.")
+    record: Pattern | None = optional("Finds the rows.")
     siblings: bool = SIBLINGS
-    title: Pattern | None = Field(default=None, description="The board's title on the page.")
-    empty: Pattern | None = Field(
-        default=None, description="Found on a board without posts; without it no rows is an error."
+    title: Pattern | None = optional("The board's title on the page.")
+    empty: Pattern | None = optional("Found on a board without posts; without it no rows is an error.")
+    guest: Pattern | None = optional(
+        "Found in a row that may belong to another board; the post's own page says to which."
     )
-    guest: Pattern | None = Field(
-        default=None, description="Found in a row that may belong to another board; the post's own page says to which."
-    )
-    echo: Pattern | None = Field(
-        default=None,
-        description="Found in a row that only tells of news in a thread, newest first; another board lists the thread.",
+    echo: Pattern | None = optional(
+        "Found in a row that only tells of news in a thread, newest first; another board lists the thread."
     )
     revision: Annotated[tuple[Sign, ...], BeforeValidator(one_is_a_list)] = Field(
         default=(), description="Fields of a row (or rules) that change when a thread does."
@@ -246,12 +238,8 @@ class Records(Part):
 class PostSpec(StageSpec):
     """Post pages. Most forum programs show the first page of comments there."""
 
-    record: Pattern | None = Field(
-        default=None, description="The element the fields are looked for in; the whole page if left out."
-    )
-    comments: Records | None = Field(
-        default=None, description="Comments inside the post page, if read otherwise than on comment pages."
-    )
+    record: Pattern | None = optional("The element the fields are looked for in; the whole page if left out.")
+    comments: Records | None = optional("Comments inside the post page, if read otherwise than on comment pages.")
 
     @model_validator(mode="after")
     def _can_be_read(self) -> Self:
@@ -265,13 +253,11 @@ class CommentSpec(StageSpec):
     first_page: int = Field(
         default=1, ge=1, le=2, strict=True, description="2 where the post page shows comment page 1."
     )
-    record: Pattern | None = Field(default=None, description="Finds the comments.")
+    record: Pattern | None = optional("Finds the comments.")
     siblings: bool = SIBLINGS
     nesting: Nesting = NESTING
     id_of: tuple[FieldName, ...] = ID_OF
-    empty: Pattern | None = Field(
-        default=None, description="Found on a page without comments; without it none is an error."
-    )
+    empty: Pattern | None = optional("Found on a page without comments; without it none is an error.")
 
     @model_validator(mode="after")
     def _can_be_read(self) -> Self:

@@ -78,7 +78,7 @@ class Corrections:
         self._is_indexed = False
 
     def add(self, seen_at: float, items: Items) -> None:
-        """Add an archived page by the time of its observation, with what today's rules read there."""
+        """Add an archived page by the time of its observation, with the items that today's rules read there."""
         self._covered.add(seen_at)
         self._waiting.append(items)
         if len(self._waiting) >= _PAGES:
@@ -133,7 +133,7 @@ class Corrections:
                 _delete(connection, table, cast("list[Key]", some))
 
     def _correct(self, shape: Shape, rows: Sequence[Row]) -> None:
-        """Write a portion of rows of the scratch database, merged with what else is stored of them."""
+        """Write a portion of rows of the scratch database, merged with their stored rows."""
         read = {shape.key_of(row): row for row in rows}
         keys = sorted(read)
         with self._scratch.database.reading() as connection:

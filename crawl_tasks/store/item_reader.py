@@ -174,7 +174,7 @@ class ItemReader:
             return self._store
 
     def _update_index(self) -> bool:
-        """Take in what was stored since, for a moment at most. Return whether the index goes on with that."""
+        """Take in the rows that were stored since, for a moment at most. Return whether that goes on."""
         store = self._opened()
         with self._lock:
             if self._update is None or not self._update.is_alive():
@@ -219,7 +219,7 @@ def _found(hits: Iterable[Hit]) -> list[StoredItem]:
 def in_reading_order(
     rows: Iterable[tuple[str, str | None, int | None, int | None, int | None]],
 ) -> list[tuple[str, int]]:
-    """Return the ids of a thread's comments with their depths, each answer behind what it answers.
+    """Return the ids of a thread's comments with their depths, each answer behind its parent.
 
     A row has id, parent, page, position and time. Parents that are not stored, and circles of parents, are no parents.
     """

@@ -37,20 +37,22 @@ class RowWriter(Protocol):
         """Write the values of a source's columns."""
 
     def close(self) -> None:
-        """Write the rest of the rows."""
+        """Write the rest of the rows, where a format keeps some."""
+        return
 
 
 def row_writer(form: FileFormat, file: ByteFile, sources: Sequence[Source]) -> RowWriter:
     """Return the writer of a format, for rows of these sources."""
-    writers: dict[FileFormat, type[_JsonLines | _Csv | _Parquet]] = {
-        FileFormat.JSONL: _JsonLines,
-        FileFormat.CSV: _Csv,
-        FileFormat.PARQUET: _Parquet,
-    }
-    return writers[form](file, sources)
+    match form:
+        case FileFormat.JSONL:
+            return _JsonLines(file, sources)
+        case FileFormat.CSV:
+            return _Csv(file, sources)
+        case FileFormat.PARQUET:
+            return _Parquet(file, sources)
 
 
-class _JsonLines:
+class _JsonLines(RowWriter):
     """One object a line, with the columns of its kind."""
 
     def __init__(self, file: ByteFile, sources: Sequence[Source]) -> None:
@@ -62,11 +64,8 @@ class _JsonLines:
         shown = dict(zip(plan.names, plan.converted(row), strict=True))
         self._write(orjson.dumps(shown, option=orjson.OPT_APPEND_NEWLINE | orjson.OPT_UTC_Z))
 
-    def close(self) -> None:
-        pass
 
-
-class _Csv:
+class _Csv(RowWriter):
     """A header and a line a row, with all columns."""
 
     def __init__(self, file: ByteFile, sources: Sequence[Source]) -> None:
@@ -79,11 +78,8 @@ class _Csv:
     def write(self, source: Source, row: Row) -> None:
         self._write(self._line(self._plans[source.kind].among_all(row)).encode())
 
-    def close(self) -> None:
-        pass
 
-
-class _Parquet:
+class _Parquet(RowWriter):
     """Row groups with all columns, as many rows at a time as memory may hold."""
 
     def __init__(self, file: ByteFile, sources: Sequence[Source]) -> None:

@@ -1,4 +1,4 @@
-"""Search texts: tokens for SQLite's full-text index, with CJK bigrams, and queries from what a person types.
+"""Search texts: tokens for SQLite's full-text index, with CJK bigrams, and its queries from the words of a person.
 
 Chinese, Japanese and Korean have no blanks between words. So each two neighbours of a run are a token (CJK bigrams, as
 Lucene calls them), and the last character once more alone: a run of any length is then a phrase of tokens. A character

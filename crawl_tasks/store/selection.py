@@ -6,7 +6,7 @@ oldest observation.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Final
@@ -137,16 +137,7 @@ class RowSelection:
         if table is comments:
             rows = table.outerjoin(posts, _same(table, posts, "site", "post_id"))
             columns.insert(1 + len(table.primary_key), _column("forum_id", posts.c.forum_id))
-        return Source(
-            kind=kind,
-            columns=tuple(columns),
-            rows=rows,
-            condition=self._condition(table),
-            order=tuple(table.primary_key),
-            site=table.c.site,
-            moment=_moment(table),
-            change=table.c[CHANGE_ID],
-        )
+        return self._source(kind, columns, rows, table, table)
 
     def _versions(self, table: Table) -> Source:
         """Return the versions of a table's rows under the same condition."""
@@ -164,14 +155,21 @@ class RowSelection:
             _column("forum_id", posts.c.forum_id),
             *(_column(name, versions.c[name]) for name in ("field", "value", "seen_at", "content_hash", CRAWLED_AT)),
         ]
+        source = self._source(kind, columns, rows, versions, table)
+        return replace(source, condition=and_(of_kind, source.condition))
+
+    def _source(
+        self, kind: str, columns: Iterable[ExportColumn], rows: FromClause, keyed: Table, table: Table
+    ) -> Source:
+        """Return a source with the keys of `keyed`, and with the times, changes and condition of an item table."""
         return Source(
             kind=kind,
             columns=tuple(columns),
             rows=rows,
-            condition=and_(of_kind, self._condition(table)),
-            order=tuple(versions.primary_key),
-            site=versions.c.site,
-            moment=_moment(table),
+            condition=self._condition(table),
+            order=tuple(keyed.primary_key),
+            site=keyed.c.site,
+            moment=func.coalesce(table.c.created_at, table.c.first_seen_at),
             change=table.c[CHANGE_ID],
         )
 
@@ -211,10 +209,6 @@ def _column(name: str, column: ColumnElement[Any]) -> ExportColumn:
 def _either(table: Table, test: Callable[[ColumnElement[Any]], ColumnElement[bool]]) -> ColumnElement[bool]:
     """Return a test of a row's time. No index would serve a test of `coalesce`."""
     return or_(test(table.c.created_at), and_(table.c.created_at.is_(None), test(table.c.first_seen_at)))
-
-
-def _moment(table: Table) -> ColumnElement[float]:
-    return func.coalesce(table.c.created_at, table.c.first_seen_at)
 
 
 def _same(one: Table, other: Table, *names: str) -> ColumnElement[bool]:

@@ -7,11 +7,11 @@ of parameters costs more than the insert.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, cached_property, lru_cache
 from itertools import groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sqlalchemy import (
     BigInteger,
@@ -38,6 +38,8 @@ from crawl_tasks.store.rows import Key, RequestRow, Row, Shape
 if TYPE_CHECKING:
     from sqlalchemy.dialects import postgresql
 
+    Insert = sqlite.Insert | postgresql.Insert
+
 # Keys of one query: few sizes, so that drivers keep their prepared statements.
 _SIZES: Final = (1, 8, 32, 128)
 _IS_CHANGE: Final = tables.meta.c.name == literal_column("'change'")
@@ -45,11 +47,8 @@ _IS_CHANGE: Final = tables.meta.c.name == literal_column("'change'")
 _VARIANTS: Final = 100
 
 
-def _insert_of(dialect: Dialect) -> Callable[[Table], sqlite.Insert | postgresql.Insert]:
-    """Return the dialect's insert with an upsert clause. Another dialect is added here.
-
-    MySQL would need INSERT IGNORE and ON DUPLICATE KEY UPDATE.
-    """
+def _insert_of(dialect: Dialect) -> Callable[[Table], Insert]:
+    """Return the dialect's insert with an upsert clause. Another dialect is added here."""
     # The import takes 35 ms that a worker on SQLite need not wait for.
     if dialect.name == "postgresql":
         from sqlalchemy.dialects import postgresql  # noqa: PLC0415
@@ -138,9 +137,7 @@ class Statements:
     def _compile_replace(self, table: Table, names: tuple[str, ...]) -> str:
         statement = self._insert(table)
         # `excluded` has a NULL for every column that is not among the names.
-        values: dict[str, ColumnElement[object]] = {
-            column.name: statement.excluded[column.name] for column in table.columns if not column.primary_key
-        }
+        values = _all_of(statement, table)
         if tables.CHANGE_ID in values:
             # A row that was merely seen again keeps its change: readers of the change feed must not get such rows.
             new, old = statement.excluded, table.c
@@ -149,9 +146,7 @@ class Statements:
                 changed |= old.fetched_at.is_(None) & new.fetched_at.is_not(None)
             for name in Change._fields:
                 values[name] = case((changed, new[name]), else_=old[name])
-        return self._compile(
-            statement.on_conflict_do_update(index_elements=list(table.primary_key), set_=values), names
-        )
+        return self._upsert(statement, table, values, names=names)
 
     def _compile_find(self, shape: Shape, size: int) -> str:
         keys = list(shape.table.primary_key)
@@ -175,9 +170,7 @@ class Statements:
         statement = self._insert(table)
         later = statement.excluded.seen_at > table.c.seen_at
         seen_at = case((later, statement.excluded.seen_at), else_=table.c.seen_at)
-        return self._compile(
-            statement.on_conflict_do_update(index_elements=list(table.primary_key), set_={"seen_at": seen_at})
-        )
+        return self._upsert(statement, table, {"seen_at": seen_at})
 
     @cached_property
     def _keep_author(self) -> str:
@@ -185,9 +178,7 @@ class Statements:
         statement = self._insert(table)
         new = statement.excluded
         is_later = (new.seen_at > table.c.seen_at) & (new.name != func.coalesce(table.c.name, literal_column("''")))
-        values = {"name": new.name, "seen_at": new.seen_at}
-        keys = list(table.primary_key)
-        return self._compile(statement.on_conflict_do_update(index_elements=keys, set_=values, where=is_later))
+        return self._upsert(statement, table, {"name": new.name, "seen_at": new.seen_at}, is_later)
 
     @cached_property
     def _note(self) -> str:
@@ -195,31 +186,28 @@ class Statements:
         statement = self._insert(table)
         new = statement.excluded
         values: dict[str, ColumnElement[object]] = {name: new[name] for name in ("address", "priority", "reach")}
-        for what in ("wanted", "done"):
-            later = new[f"{what}_at"] >= func.coalesce(table.c[f"{what}_at"], literal_column("0"))
-            for name in (what, f"{what}_at"):
+        for revision in ("wanted", "done"):
+            later = new[f"{revision}_at"] >= func.coalesce(table.c[f"{revision}_at"], literal_column("0"))
+            for name in (revision, f"{revision}_at"):
                 values[name] = case((later, new[name]), else_=table.c[name])
-        return self._compile(statement.on_conflict_do_update(index_elements=list(table.primary_key), set_=values))
+        return self._upsert(statement, table, values)
 
     @cached_property
     def _decide(self) -> str:
         table = tables.decisions
         statement = self._insert(table)
-        values = {column.name: statement.excluded[column.name] for column in table.columns if not column.primary_key}
         is_newer = statement.excluded.at_ms > table.c.at_ms
-        keys = list(table.primary_key)
-        return self._compile(statement.on_conflict_do_update(index_elements=keys, set_=values, where=is_newer))
+        return self._upsert(statement, table, _all_of(statement, table), is_newer)
 
     def _compile_over(self, table: Table) -> str:
         statement = self._insert(table)
-        values = {column.name: statement.excluded[column.name] for column in table.columns if not column.primary_key}
-        return self._compile(statement.on_conflict_do_update(index_elements=list(table.primary_key), set_=values))
+        return self._upsert(statement, table, _all_of(statement, table))
 
     @cached_property
     def _count_change(self) -> str:
         count = cast(cast(tables.meta.c.value, BigInteger) + literal_column("1"), tables.meta.c.value.type)
         statement = self._insert(tables.meta).values(name=literal_column("'change'"), value=literal_column("'1'"))
-        return self._compile(statement.on_conflict_do_update(index_elements=["name"], set_={"value": count}))
+        return self._upsert(statement, tables.meta, {"value": count})
 
     @cached_property
     def _drop_version(self) -> str:
@@ -230,8 +218,20 @@ class Statements:
     def _read_change(self) -> str:
         return self._compile(select(tables.meta.c.value).where(_IS_CHANGE))
 
+    def _upsert(
+        self, statement: Insert, table: Table, values: Mapping[str, ColumnElement[Any]],
+        where: ColumnElement[bool] | None = None, names: tuple[str, ...] | None = None,
+    ) -> str:  # fmt: skip
+        keys = list(table.primary_key)
+        return self._compile(statement.on_conflict_do_update(index_elements=keys, set_=values, where=where), names)
+
     def _compile(self, statement: ClauseElement, names: tuple[str, ...] | None = None) -> str:
         return str(statement.compile(dialect=self._dialect, column_keys=names))
+
+
+def _all_of(statement: Insert, table: Table) -> dict[str, ColumnElement[Any]]:
+    """Return the new value of every column beside the key."""
+    return {column.name: statement.excluded[column.name] for column in table.columns if not column.primary_key}
 
 
 def _without_nulls(table: Table, rows: Sequence[Row], change: Change | None) -> tuple[tuple[str, ...], list[Row]]:

@@ -17,7 +17,7 @@ from typing import Final
 from sqlalchemy import BigInteger, Column, Double, Index, MetaData, String, Table, Text
 
 APPLICATION: Final = "crawl_tasks"
-# Three keys of this length still fit an index row of PostgreSQL and of MySQL.
+# Three keys of this length still fit an index row of PostgreSQL.
 ID_LENGTH: Final = 200
 SITE_LENGTH: Final = 100
 CHANGE_ID: Final = "change_id"
@@ -44,14 +44,11 @@ def _site() -> Column[str]:
 def _key(name: str, comment: str, length: int = ID_LENGTH) -> Column[str]:
     """Return a key column that compares bytes: locks are taken in the order in which Python sorts."""
     by_bytes = String(length).with_variant(String(length, collation="C"), "postgresql")
-    kind = by_bytes.with_variant(String(length, collation="utf8mb4_bin"), "mysql")
-    return Column(name, kind, primary_key=True, comment=comment)
+    return Column(name, by_bytes, primary_key=True, comment=comment)
 
 
 def _text(name: str, comment: str, *, nullable: bool = True) -> Column[str]:
-    # Without a length MySQL's TEXT holds 64 KiB.
-    long = Text().with_variant(Text(2**32 - 1), "mysql")
-    return Column(name, long, nullable=nullable, comment=comment)
+    return Column(name, Text, nullable=nullable, comment=comment)
 
 
 def _number(name: str, comment: str) -> Column[int]:

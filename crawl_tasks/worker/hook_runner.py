@@ -1,6 +1,6 @@
 """The hook runner: calls a site's functions for events beside the pages, so that none can hold up or fail a page.
 
-Events wait in a bounded queue, and a thread of its own calls the functions. What a function raises is logged and
+Events wait in a bounded queue, and a thread of its own calls the functions. An exception of a function is logged and
 counted (`hook_failed`). One that hangs is left behind, and another thread goes on, three times in a process. Events
 that find the queue full are lost and counted (`hook_lost`).
 """

@@ -7,7 +7,7 @@ import operator
 import re
 from collections.abc import Callable
 
-from crawl_tasks.errors import Challenged, ParseError
+from crawl_tasks.errors import AccessDenied, Challenged, PageError, ParseError, RedirectRefused
 from crawl_tasks.fetch.bot_walls import bot_wall_in
 from crawl_tasks.model import Comment, Fetched, Items, Lease, Parsed, Post, Request, Stage
 from crawl_tasks.model.own_counters import count
@@ -114,3 +114,22 @@ def _parse(site: CompiledSite, lease: Lease, page: Fetched) -> Parsed:
     if wall is not None:
         raise Challenged(f"{page.url} answered {page.status} with a challenge ({wall})")
     return parsed
+
+
+def page_before(request: Request, addresses: Addresses) -> tuple[Request, ...]:
+    """Return the request for the page before a comment page that is gone, or nothing."""
+    if request.stage is not Stage.COMMENT or request.page <= 2 or request.reach.whole:
+        return ()
+    address = addresses.of(Stage.COMMENT, request.key, request.page - 1)
+    return () if address is None else (request._replace(address=address, page=request.page - 1, is_again=True),)
+
+
+def ends_walk(request: Request, error: PageError) -> bool:
+    """Return whether a failed page is the end of its chain of pages, because the forum has no such page for guests.
+
+    Such are a later page that redirects to an address that robots.txt forbids, and a later list page that asks for a
+    login.
+    """
+    # Parked, such a page would hold the scan of its board open for good.
+    is_wall = isinstance(error, AccessDenied) and not error.status and request.stage is Stage.LIST
+    return request.page > 1 and (is_wall or isinstance(error, RedirectRefused))

@@ -14,7 +14,6 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Protocol, TypeVar
 
 from crawl_tasks.errors import (
-    AccessDenied,
     AllGone,
     BackendError,
     ConfigError,
@@ -23,7 +22,6 @@ from crawl_tasks.errors import (
     Fate,
     NoTurn,
     PageError,
-    RedirectRefused,
     RedisUnreachable,
     Scope,
 )
@@ -37,12 +35,11 @@ from crawl_tasks.frontier.replies import CommitResult, FailResult, NextPage
 from crawl_tasks.frontier.retry import NO_RETRY, Verdict, judge
 from crawl_tasks.frontier.slot_throttle import NoDelayThrottle, SlotThrottle
 from crawl_tasks.logs import OutageLog, page_at_hand
-from crawl_tasks.model import Comment, Effort, Fetched, Lease, Parsed, Post, Request, Stage, State
+from crawl_tasks.model import Comment, Effort, Fetched, Lease, Parsed, Post, Stage, State
 from crawl_tasks.registry.site_registry import CompiledSite, SiteRegistry
-from crawl_tasks.sites.addresses import Addresses
 from crawl_tasks.worker.hook_runner import HookRunner
 from crawl_tasks.worker.page_fetch import AttemptTimer, LeasedPage, PageFetch, now, seen_at
-from crawl_tasks.worker.page_reading import gone_items, read_page
+from crawl_tasks.worker.page_reading import ends_walk, gone_items, page_before, read_page
 from crawl_tasks.worker.page_validation import PageValidation
 from crawl_tasks.worker.task_message import TaskMessage, request_of, validate
 from crawl_tasks.worker.task_result import Outcome, TaskResult
@@ -318,7 +315,7 @@ class PageTask:
         site = self._sites.open(request.site, lease.site_version)
         addresses = site.addresses
         # A thread that shrank ends on an earlier page now, and the comments written since may stand there.
-        before = _page_before(request, addresses) if is_there_less else ()
+        before = page_before(request, addresses) if is_there_less else ()
         tail = request.page - 1 if request.stage is Stage.COMMENT and is_there_less else 0
         parsed, is_post_page = Parsed(gone_items(request, addresses, at), before, tail), request.stage is Stage.POST
         receipt = self._frontier.commit(lease, parsed, f"gone:{request.stage.value}", effort, is_gone=is_post_page)
@@ -333,22 +330,3 @@ class PageTask:
         site = self._sites.latest(message.site)
         admission = self._frontier.admit(message.site, [request_of(message, site)])
         return Outcome.ADMITTED if admission.new else Outcome.KNOWN
-
-
-def _page_before(request: Request, addresses: Addresses) -> tuple[Request, ...]:
-    """Return the request for the page before a comment page that is gone, or nothing."""
-    if request.stage is not Stage.COMMENT or request.page <= 2 or request.reach.whole:
-        return ()
-    address = addresses.of(Stage.COMMENT, request.key, request.page - 1)
-    return () if address is None else (request._replace(address=address, page=request.page - 1, is_again=True),)
-
-
-def ends_walk(request: Request, error: PageError) -> bool:
-    """Return whether a failed page is the end of its chain of pages, because the forum has no such page for guests.
-
-    Such are a later page that redirects to an address that robots.txt forbids, and a later list page that asks for a
-    login.
-    """
-    # Parked, such a page would hold the scan of its board open for good.
-    is_wall = isinstance(error, AccessDenied) and not error.status and request.stage is Stage.LIST
-    return request.page > 1 and (is_wall or isinstance(error, RedirectRefused))

@@ -38,7 +38,7 @@ _AHEAD_S = 86_400 + 3600
 
 @dataclass(slots=True)
 class _SiteMemory:
-    """What a process has seen of a version of a site. `said` is the time of the last note, 0 where there is none."""
+    """The observations of a process about a version of a site. `said` is the time of the last note, 0 without one."""
 
     site: CompiledSite
     results: dict[str, deque[str]] = field(default_factory=lambda: defaultdict(lambda: deque(maxlen=RESULTS)))

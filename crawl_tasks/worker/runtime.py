@@ -123,7 +123,7 @@ class Runtime:
 
     @cached_property
     def archive(self) -> Archive:
-        """The archive of what sites answered."""
+        """The archive of responses."""
         from crawl_tasks.fetch.web_archive import Archive  # noqa: PLC0415 (as above)
 
         settings = self.settings

@@ -174,4 +174,5 @@ class AnyVerbs(RuleBasedStateMachine):
 def test_any_order_of_verbs_leaves_a_ledger_that_balances_and_can_be_worked_off(client: redis.Redis) -> None:
     AnyVerbs.client, AnyVerbs.frontier = client, Frontier(client, "test", store_at=3)
 
+    # Asserts in the invariant after every step, and in the teardown, which works the ledger off.
     run_state_machine_as_test(AnyVerbs, settings=settings(max_examples=STEPS // AT_ONCE, stateful_step_count=AT_ONCE))

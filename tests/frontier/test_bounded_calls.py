@@ -9,8 +9,8 @@ import pytest
 import redis
 
 from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.frontier.redis_functions import PRELUDE, Verb, read_lua
 from crawl_tasks.frontier.replies import ints
-from crawl_tasks.frontier.scripts import PRELUDE, Verb, read_lua
 from crawl_tasks.model import Effort, Items, Parsed
 from tests.bench.slowest_call import TERMS, Size, board, each_call, every_verb, fill
 from tests.frontier.by_hand import lease, posts, released

@@ -105,8 +105,10 @@ def test_a_scan_that_dies_ends_and_the_board_is_scanned_again(
     watch(board("1", interval_ms=20, most=20))
     frontier.produce()
     frontier.fail(take_list(frontier, client), Verdict(State.DEAD, "status", "HTTP 418"))
+    [ended] = Inspector(frontier).boards("demo")
 
     eventually(lambda: frontier.produce()[0] == 1)
+    assert (ended.open_pages, ended.scanned_at_ms > 0) == (0, True)
 
 
 def test_a_scan_that_comes_back_from_the_dead_is_its_boards_only_one_again(

@@ -8,6 +8,7 @@ import random
 import pytest
 import redis
 
+from crawl_tasks.frontier.redis_functions import scoped
 from crawl_tasks.frontier.revisit import (
     UNCHANGED_COST,
     BoardHistory,
@@ -22,7 +23,6 @@ from crawl_tasks.frontier.revisit import (
     rate_of,
     scan_of,
 )
-from crawl_tasks.frontier.scripts import scoped
 
 STEP = """
 local steps, answers = cjson.decode(ARGV[1]), {}

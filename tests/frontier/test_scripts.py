@@ -5,7 +5,8 @@ from __future__ import annotations
 import redis
 
 from crawl_tasks.frontier.frontier import Frontier
-from crawl_tasks.frontier.scripts import LIBRARY, MOST_LIBRARIES
+from crawl_tasks.frontier.redis_functions import LIBRARY
+from crawl_tasks.frontier.scripts import MOST_LIBRARIES
 from tests.frontier.by_hand import posts
 
 OTHERS = "#!lua name=others\nredis.register_function('others_one', function() return 1 end)"

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from importlib import resources
 
 import pytest
 import redis
 
+from crawl_tasks.cli.crawl import is_idle
 from crawl_tasks.frontier.admin.admin import Admin
 from crawl_tasks.frontier.admin.board_schedule import Act
 from crawl_tasks.frontier.admin.failed import Selection
+from crawl_tasks.frontier.cells import Cells
 from crawl_tasks.frontier.frontier import BoardTerms, Frontier
 from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.frontier.retry import Verdict
@@ -18,7 +21,7 @@ from crawl_tasks.frontier.scripts import Verb
 from crawl_tasks.model import Effort, Items, Lease, Parsed, Request, Stage, State
 from crawl_tasks.monitor.cell_snapshots import KEPT_MS, Snapshots
 from crawl_tasks.monitor.snapshot import take_snapshot
-from tests.frontier.by_hand import TERMS, lease, posts, released
+from tests.frontier.by_hand import NOTHING, TERMS, lease, posts, released
 from tests.waiting import eventually
 
 EFFORT = Effort(200, 700, 3000, 120, 3)
@@ -118,3 +121,16 @@ def test_a_forgotten_site_is_shown_no_more(frontier: Frontier) -> None:
     Admin(frontier).restore.wipe("other")
 
     assert [site.name for site in lookout.look().sites] == ["demo"]
+
+
+def test_a_run_goes_on_for_a_page_that_was_committed_while_its_snapshot_was_read(frontier: Frontier) -> None:
+    frontier.sites.publish("demo", "v1", "{}", TERMS, [])
+    frontier.admit("demo", [Request("demo", Stage.POST, "1", "http://forum.test/1")])
+    before = take_snapshot(frontier)
+    frontier.commit(lease(frontier, released(frontier.client)[0]), NOTHING)
+    torn = replace(take_snapshot(frontier), health=before.health)
+
+    assert torn.open == torn.outbox == 0
+    assert not is_idle(torn, Cells([frontier]), 0)
+    frontier.outbox.ack({"demo": [page_id for page_id, _ in frontier.outbox.read("a", 9, takeover_ms=0)]})
+    assert is_idle(torn, Cells([frontier]), 0)

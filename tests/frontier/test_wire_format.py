@@ -19,7 +19,7 @@ from crawl_tasks.broker.message import Message, readable
 from crawl_tasks.celery import build_app
 from crawl_tasks.frontier.envelope import hint_templates
 from crawl_tasks.frontier.frontier import Frontier
-from crawl_tasks.frontier.scripts import PRELUDE, Verb, read_lua
+from crawl_tasks.frontier.redis_functions import PRELUDE, Verb, read_lua
 from crawl_tasks.local.redis_server import RedisServer
 from crawl_tasks.queues import FETCH_POST, QUEUES
 from crawl_tasks.settings import Settings

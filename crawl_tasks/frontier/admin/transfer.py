@@ -102,7 +102,7 @@ class SiteTransfer:
         return len(names)
 
     def end(self) -> None:
-        """Put the boards on the target's schedule, and delete what the source still has."""
+        """Put the boards on the target's schedule, and delete the rest from the source."""
         while ints(self._target.scripts.call(Verb.PLAN_BOARDS, self._site, _NAMES_AT_ONCE))[1]:
             self._renew()
         if self._source is not self._target:

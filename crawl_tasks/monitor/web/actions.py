@@ -59,7 +59,7 @@ class Actions:
     """The reads and commands on the ledger that a browser may use."""
 
     def __init__(self, cells: Cells, read: Read = lambda _page: {}) -> None:
-        """Make the actions. `read` tells what the rules of today read from a kept page."""
+        """Make the actions. `read` returns the fields that today's rules read from a kept page."""
         self._cells = cells
         self._read = read
 
@@ -100,7 +100,7 @@ class Actions:
         return found[(query.page - 1) * FAILED_ROWS : query.page * FAILED_ROWS]
 
     def failed_request(self, site: str, rid: str) -> tuple[FailedRequest, KeptPage | None, Mapping[str, str]]:
-        """Return a failed request, its kept page if there is one, and what today's rules read from that.
+        """Return a failed request, its kept page if there is one, and the fields that today's rules read from that.
 
         Raises:
             ConfigError: the request does not wait for a person any more.

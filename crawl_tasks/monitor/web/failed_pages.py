@@ -1,4 +1,4 @@
-"""The pages of failed requests: a list with search and order, and one with its kept page beside what is read of it."""
+"""The pages of failed requests: a list with search and order, and one with its kept page and the fields there."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def _retry(one: FailedRequest, user: WebUser) -> str:
 
 
 def one_failed(one: FailedRequest, kept: KeptPage | None, read: Mapping[str, str], user: WebUser) -> str:
-    """Return the page of one failed request: its kept page, if there is one, beside what today's rules read from it."""
+    """Return the page of one failed request: its kept page, if there is one, and the fields read from that now."""
     site, address = one.request.site, escape(one.request.address)
     facts = "".join(
         f"<tr><td>{gettext(name)}</td><td>{escape(text)}</td></tr>"

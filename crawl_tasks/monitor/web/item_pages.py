@@ -236,7 +236,7 @@ def _moment(seconds: float) -> str:
 
 
 def _older(items: Sequence[StoredItem], path: str, query: Mapping[str, str]) -> str:
-    """Return the link to what is older than a full page of items."""
+    """Return the link to the items that are older than a full page."""
     if len(items) < PAGE_ROWS:
         return ""
     last = int(_time_of(items[-1]))
@@ -274,6 +274,6 @@ def _address(path: str, **query: str) -> str:
 
 
 def number_in(query: Mapping[str, str], name: str, default: int) -> int:
-    """Return a number of a query, the default for what is none."""
+    """Return a number of a query, or the default."""
     text = query.get(name, "")
     return int(text) if text.isascii() and text.isdigit() and len(text) < 12 else default

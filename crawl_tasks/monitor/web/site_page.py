@@ -104,7 +104,7 @@ _HEATS = (1.5, 3.0, 10.0)
 
 
 def _heat_map(boards: Sequence[BoardState], titles: Mapping[str, str], now_ms: int) -> str:
-    """Return a field for each board: its title, the age of what is known of it, and a colour by that age."""
+    """Return a field for each board: its title, the age of its last scan, and a colour by that age."""
     fields = []
     for board in boards:
         age_ms = now_ms - board.scanned_at_ms

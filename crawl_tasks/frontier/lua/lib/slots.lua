@@ -30,6 +30,7 @@ function has_newest_slot(v, token) return v[2] == token .. ' ' .. (v[1] or '') e
 function learn_lead(site, now, released_at, ready)
   local late_tick = math.min(LATE_TICK, math.max(0, released_at - (site.next_at - site.lead)))
   local took = math.min(AHEAD, now - released_at + late_tick + ready)
+  -- An expectile, as in slot_clock.py: a lead that is too short costs a slot, one that is too long only a wait.
   local lead = site.lead + (took - site.lead) * (took > site.lead and 0.25 or 0.03)
   redis.call('HSET', site.key, 'lead', string.format('%.1f', lead))
 end
