@@ -177,6 +177,20 @@ def test_a_front_page_waits_until_the_scans_of_its_last_look_have_their_turn(
     assert int(client.hget("test:s:demo:board:1", "open")) == 1
 
 
+def test_a_front_page_waits_behind_no_board_whose_slot_is_yet_to_come(crawl: SmallCrawl, client: redis.Redis) -> None:
+    begun(crawl)
+    now = crawl.frontier.clock_ms()
+    client.hset("test:s:demo", mapping={"ping_at": 0, "scan_at": now + 60_000})
+    client.hset("test:s:demo:board:front", mapping={"min_ms": 1, "max_ms": 600_000})
+    client.delete("test:early")
+    client.zadd("test:boards", {"demo front": now - 1, "demo 1": now - 1})
+
+    crawl.frontier.produce()
+
+    assert int(client.hget("test:s:demo:board:front", "open")) == 1
+    assert float(client.hget("test:s:demo:board:1", "slot")) >= now + 60_000
+
+
 def test_what_pings_find_is_the_front_pages_and_lets_the_board_wait(crawl: SmallCrawl, client: redis.Redis) -> None:
     begun(crawl)
     for replies in range(1, 6):

@@ -63,10 +63,11 @@ end
 
 -- Return the time at which the budget allows a site's next scan, and reserve it. `late` is its delay behind the due time, ms,
 -- negative for a scan ahead of time.
-local function reserve_scan(site, v, due)
+local function reserve_scan(site, id, v, due)
   local requests = budget_of(site)
   site.scan_at = math.max(site.scan_at or tonumber(redis.call('HGET', site.key, 'scan_at') or 0), now - BURST)
-  if v.ping then return reserve_ping(site, now, BURST) end
+  -- A page that tells of all boards waits behind none of them.
+  if v.ping or (is_news(site, id) and v.min_ms ~= v.max_ms) then return reserve_ping(site, now, BURST) end
   local at = math.max(now, site.scan_at)
   site.scan_at = site.scan_at + HOUR / requests
   if v.history then
@@ -97,11 +98,10 @@ local function has_slot(site, id, name, key, v, due)
     redis.call('HDEL', key, 'slot')
     return true
   end
-  local at = reserve_scan(site, v, due)
-  -- An interval of its own stands: a page of all news would else wait behind all boards that it stands for.
   -- A front page waits for the scans that its last look asked for: another look would not bring them forward.
   local ping_at = is_news(site, id) and ping_at_of(site) or 0
-  if ping_at <= now and (at <= now or v.min_ms == v.max_ms) then return true end
+  local at = reserve_scan(site, id, v, due)
+  if ping_at <= now and (at <= now or v.min_ms == v.max_ms) then return true end  -- an interval of its own stands
   at = math.max(at, ping_at)
   redis.call('HSET', key, 'slot', string.format('%.0f', at))
   put_off(site, id, name, at, due)
@@ -155,7 +155,7 @@ local function scan_early(site)
     local requests, goal = budget_of(site)
     site.pulse = site.pulse or read_pulse(site, uniform_interval(site, requests))
     if meets_goal(site.pulse, goal) then return now + 5000 end
-    reserve_scan(site, v, due)
+    reserve_scan(site, id, v, due)
     begin_scan(site, id, name, key, v)
   end
 end
