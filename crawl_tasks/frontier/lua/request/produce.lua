@@ -61,8 +61,8 @@ local function begin_scan(site, id, name, key, v)
   admitted = admitted + 1
 end
 
--- Return the time at which the budget allows a site's next scan, and reserve it. `late` is its delay behind the due time, ms,
--- negative for a scan ahead of time.
+-- Return the time at which the budget allows a site's next scan, and reserve it. Behind its due time, or ahead of it, the scan moves
+-- the site's price.
 local function reserve_scan(site, id, v, due)
   local requests = budget_of(site)
   site.scan_at = math.max(site.scan_at or tonumber(redis.call('HGET', site.key, 'scan_at') or 0), now - BURST)
