@@ -7,26 +7,26 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import suppress
-from functools import cached_property
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
+from time import monotonic
 
 from celery import Celery, Task
+from celery.schedules import schedule
 from kombu import Queue
 from kombu.transport import TRANSPORT_ALIASES
 
 from crawl_tasks.errors import SettingsError, TaskFailed
-from crawl_tasks.queues import PRODUCE, QUEUES, ROUTES, UPKEEP
+from crawl_tasks.queues import CONTROL_QUEUE, PRODUCE, QUEUES, ROUTES, UPKEEP
 from crawl_tasks.settings import Settings, load_settings
-
-if TYPE_CHECKING:
-    from celery.apps.beat import Beat
 
 TRANSPORT = "crawl_tasks.broker.transport:Transport"
 SENTINEL_TRANSPORT = "crawl_tasks.broker.transport:SentinelTransport"
 
 UPKEEP_EVERY_S = 30.0
+
+CONTROL_MOST = 20
+"""The most messages of beat that wait for a worker. Each one does the work of all before."""
 
 FLOWER_CONF = Path(__file__).with_name("flowerconfig.py")
 """The file that `celery -A crawl_tasks flower` reads unless another is named. Only the environment can name a file."""
@@ -56,18 +56,12 @@ class CrawlApp(Celery):
         # Celery asks this for every message, and its own method compares two time zones each time.
         return True
 
-    @cached_property
-    def Beat(self) -> type[Beat]:  # noqa: N802  # Celery's own name
-        """The class of beat. The directory of its schedule exists, as where another process would make it later."""
-        # Beat opens the file before any signal. Where the directory cannot be made, Celery names the file.
-        with suppress(OSError):
-            Path(self.conf.beat_schedule_filename).parent.mkdir(parents=True, exist_ok=True)
-        return super().Beat
-
 
 def _transport_options(settings: Settings) -> dict[str, object]:
     return {
         "redis_prefix": settings.redis_prefix,
+        # Not by the expiry of messages: where beat's clock is seconds behind a worker's, all would come too late.
+        "queue_limits": {CONTROL_QUEUE: CONTROL_MOST},
         "master_name": settings.redis_master,
         # Only messages of others ever wait in `unacked`, and they are adopted at once.
         "visibility_timeout": 60,
@@ -79,6 +73,17 @@ def _transport_options(settings: Settings) -> dict[str, object]:
         "socket_timeout": 10,
         "health_check_interval": 10,
     }
+
+
+def _steady_now() -> datetime:
+    """Return a time that no change of this machine's clock moves. Only differences count."""
+    return datetime.fromtimestamp(monotonic(), UTC)
+
+
+def _entry(task: str, every_s: float) -> dict[str, object]:
+    """Return an entry of beat's schedule, due at once when beat starts."""
+    every = schedule(timedelta(seconds=every_s), nowfun=_steady_now)
+    return {"task": task, "schedule": every, "last_run_at": _steady_now() - timedelta(seconds=every_s)}
 
 
 def build_app(settings: Settings) -> Celery:
@@ -119,14 +124,12 @@ def build_app(settings: Settings) -> Celery:
         worker_concurrency=32,
         worker_soft_shutdown_timeout=10.0,
         event_queue_expires=60.0,
-        beat_schedule_filename=str(settings.state_dir / f"beat-schedule{settings.cell and '-'}{settings.cell}"),
+        # Without a file of the last runs, which a full disk or a read-only directory would break.
+        beat_scheduler="celery.beat:Scheduler",
+        # Beat goes by the wall clock else: set back by an hour, it would send nothing for that long.
         beat_schedule={
-            "produce": {
-                "task": PRODUCE,
-                "schedule": settings.produce_every_s,
-                "options": {"expires": settings.produce_every_s * 2},
-            },
-            "upkeep": {"task": UPKEEP, "schedule": UPKEEP_EVERY_S, "options": {"expires": UPKEEP_EVERY_S * 2}},
+            "produce": _entry(PRODUCE, settings.produce_every_s),
+            "upkeep": _entry(UPKEEP, UPKEEP_EVERY_S),
         },
     )
     return app

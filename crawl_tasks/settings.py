@@ -58,8 +58,8 @@ class Settings(BaseModel):
     redis_prefix: str = Field(
         "crawl",
         pattern=r"^[a-z][a-z0-9_-]{0,31}$",
-        description="Prefix of all keys of the frontier. Queues have none: two installations on one Redis need a"
-        " database number each.",
+        description="Prefix of all keys of the frontier, and the installation's name where several share a database."
+        " Queues have none: two installations on one Redis need a database number each.",
     )
     database_url: str = Field(
         "", repr=False, description="SQLAlchemy URL of the store. Empty: SQLite, crawl.db in state_dir."

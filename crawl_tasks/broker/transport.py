@@ -123,7 +123,10 @@ class Channel(stock.Channel):
     Message = Message
     redis_prefix = "crawl"
     wake_block_s = 1
-    from_transport_options = (*stock.Channel.from_transport_options, "redis_prefix", "wake_block_s")
+    queue_limits: ClassVar[dict[str, int]] = {}
+    """The most messages that wait on a queue, by its name. The oldest make room."""
+
+    from_transport_options = (*stock.Channel.from_transport_options, "redis_prefix", "wake_block_s", "queue_limits")
 
     _sha: str | None = None
     _is_waiting = False
@@ -256,6 +259,8 @@ class Channel(stock.Channel):
         with self.conn_or_acquire() as client:
             client.lpush(wake_up(self.redis_prefix, queue), 1)
             client.ltrim(wake_up(self.redis_prefix, queue), 0, 0)
+            if queue in self.queue_limits:
+                client.ltrim(queue, 0, self.queue_limits[queue] - 1)
 
 
 class SentinelChannel(Channel, stock.SentinelChannel):

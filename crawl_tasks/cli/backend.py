@@ -75,7 +75,8 @@ def name_standing(settings: Settings, snapshot: Snapshot) -> Snapshot:
 
     try:
         with Store(settings.database_url).open(create=False) as store:
-            missing = store.kept_sites().keys() - {site.name for part in snapshot.parts for site in part.sites}
+            kept = store.kept_sites(settings.redis_prefix)
+            missing = kept.keys() - {site.name for part in snapshot.parts for site in part.sites}
     except StoreError:
         return snapshot
     names = [cell.name for cell in snapshot.down]

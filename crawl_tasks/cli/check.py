@@ -101,7 +101,7 @@ def _look_deep(cells: Cells, store: Store, chosen: list[tuple[str, Frontier]], *
         if chosen and not own:
             continue
         # Where a cell does not answer, nobody knows which sites are missing.
-        elsewhere = store.kept_sites().keys() if cells.down else everywhere - set(frontier.sites.names())
+        elsewhere = store.kept_sites(frontier.ledger).keys() if cells.down else everywhere - set(frontier.sites.names())
         check = Check(frontier, store, own, elsewhere)
         for found in check.run(mend=mend):
             yield RepairReport(found.problem) if found.location.is_mended else found.problem

@@ -155,7 +155,7 @@ def start_processes(local: LocalEnvironment, plan: Plan) -> str:
 def begin(local: LocalEnvironment, plan: Plan, stored: StoredCounts) -> Start:
     """Publish the sites, and admit a scan of every board when the plan ends at idle."""
     cells = local.cells
-    require_ledger(local.settings, cells)
+    require_ledger(local.settings, cells, plan.sites)
     refuse_shared_hosts(cells, plan.sites)
     for site in plan.sites:
         publish_site(cells.of(site.name), site, local.settings.contact, publisher_of(local.settings))

@@ -140,15 +140,17 @@ def _sites(settings: Settings) -> Iterator[Fact | Problem]:
 
 
 def examine_published(settings: Settings, snapshot: Snapshot) -> Iterator[Problem]:
-    """Examine which published sites stand in no file of this machine."""
+    """Examine which published sites stand in no file of this machine, or in another one than the published."""
     # By the names of files first: a site in a file with a mistake is there as well.
     try:
-        files = site_files(settings.sites_dir)
-        names = {path.stem for path in files} | {site.name for site in checked_sites(settings, ())}
+        names = {path.stem for path in site_files(settings.sites_dir)}
+        versions = {site.name: site.version for site in checked_sites(settings, ())}
     except ConfigError:
         return
     for site in snapshot.sites:
-        if site.name not in names and not site.is_withdrawn:
+        if versions.get(site.name, site.version) != site.version:
+            yield kinds.SITE_DIFFERS.problem(site.name, publisher=site.publisher)
+        elif site.name not in names | versions.keys() and not site.is_withdrawn:
             yield kinds.SITE_ELSEWHERE.problem(site.name, publisher=site.publisher)
 
 

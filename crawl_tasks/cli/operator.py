@@ -48,12 +48,12 @@ def _are_waiting(store: Store | None, frontier: Frontier) -> bool:
     decisions = Admin(frontier).decisions
     if store is not None:
         # Another database, as an old one of this directory, would keep the decisions from the right one.
-        while (epoch := store.epoch(frontier.cell)) == Admin(frontier).restore.epoch() and (
+        while (epoch := store.epoch(frontier.ledger)) == Admin(frontier).restore.epoch() and (
             new := decisions.unstored()
         ):
             for site in {one.site for one in new}:
                 if epoch and (text := frontier.sites.published(site)):
-                    store.keep(site, text, epoch, frontier.cell)
-            store.decide(new)
+                    store.keep(site, text, epoch, frontier.ledger)
+            store.decide(new, frontier.ledger)
             decisions.ack(new)
     return bool(decisions.unstored())

@@ -30,7 +30,7 @@ def command(force: bool) -> None:
         Store(settings.database_url) as store,
     ):
         cells = open_cells(settings.model_copy(update={"redis_url": url}))
-        if all(store.epoch(cell) is None for cell in cells.names):
+        if all(store.epoch(frontier.ledger) is None for frontier in cells.by_name.values()):
             click.echo("the database holds nothing to rebuild from; to begin: crawl-tasks sites check")
             return
         done: list[Rebuilt] = []

@@ -92,12 +92,13 @@ def database_of(settings: Settings, frontier: Frontier, name: str) -> Iterator[S
     """Yield the database of this ledger.
 
     Raises:
-        ConfigError: the database is another ledger's.
+        ConfigError: the database is another ledger's, or the site is another installation's there.
         StoreError: it cannot be used.
     """
     with Store(settings.database_url) as store:
-        if store.epoch(frontier.cell) not in (None, Admin(frontier).restore.epoch()):
+        if store.epoch(frontier.ledger) not in (None, Admin(frontier).restore.epoch()):
             raise ConfigError(f"{name}: CRAWL_DATABASE_URL is not the database of this crawl; nothing was changed")
+        store.refuse_others([name], frontier.ledger)
         yield store
 
 

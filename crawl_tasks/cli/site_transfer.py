@@ -91,7 +91,7 @@ def _own_database(settings: Settings, source: Frontier) -> Iterator[Store | None
             yield None
             return
         # Another database, as an old one of this directory, would keep the last pages from the right one.
-        is_ours = store.epoch(source.cell) == Admin(source).restore.epoch()
+        is_ours = store.epoch(source.ledger) == Admin(source).restore.epoch()
         yield store if is_ours else None
 
 

@@ -31,6 +31,7 @@ from crawl_tasks.sites.event_hooks import OFFERED
 from crawl_tasks.sites.functions import find_function
 from crawl_tasks.sites.loader import load_site
 from crawl_tasks.sites.schema import Site
+from crawl_tasks.sites.site_json import dump_site
 
 _NEVER_NEW = frozenset({"post_id", "forum_id", "url", "author", "created_at"})
 _SUFFIXES = (".yaml", ".yml")
@@ -66,7 +67,7 @@ def check(name: str | None, publish: bool) -> None:
     check_cases(settings, sites)
     if publish:
         cells = open_cells(settings)
-        require_ledger(settings, cells)
+        require_ledger(settings, cells, sites)
         sites = without_removed(cells, sites, (name,) if name else ())
         published = publish_all(settings, cells, sites)
         click.echo(f"published: {', '.join(published)}")
@@ -80,16 +81,22 @@ def check(name: str | None, publish: bool) -> None:
 def publish_all(settings: Settings, cells: Cells, sites: Sequence[Site]) -> list[str]:
     """Publish sites to their cells, and return the names of the published ones. The others are told."""
     refuse_shared_hosts(cells, sites)
-    published = []
+    published, ours = [], publisher_of(settings)
     for site in sites:
+        replaced = ""
         try:
-            moved = publish_site(cells.of(site.name), site, settings.contact, publisher_of(settings))
+            frontier = cells.of(site.name)
+            if (before := frontier.sites.publisher(site.name)) != ours:
+                replaced = before if frontier.sites.published(site.name) != dump_site(site) else ""
+            moved = publish_site(frontier, site, settings.contact, ours)
         except RedisUnreachable as error:
             if not cells.down:
                 raise
             click.echo(f"{site.name}: not published: {hide_passwords(str(error))}", err=True)
             continue
         published.append(site.name)
+        if replaced:
+            click.echo(f"{site.name}: in place of another file, which {replaced} published", err=True)
         if moved:
             click.echo(f"{site.name}: {counted(moved, 'failed page')} with another address now, ready again")
     return published

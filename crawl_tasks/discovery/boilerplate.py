@@ -24,6 +24,7 @@ GUESSED = (
 _LONGEST = 120
 _UTC = ZoneInfo("UTC")
 _SHARE = re.compile(r"\d\W*$")
+_PERCENT = re.compile(r"\d\s?%$")
 
 
 def edited_in(records: Sequence[LexborNode]) -> str | None:
@@ -57,9 +58,13 @@ def _is_quoted(node: LexborNode) -> bool:
 
 
 def is_subject(node: LexborNode, title: str) -> bool:
-    """Return whether an element is the line above a text, with the thread's title, or a poll below that line."""
-    first = next((said for one in node.css("*") if (said := letters(one.text(deep=False)))), "")
+    """Return whether an element is the line above a text, with the thread's title, or a poll."""
+    said = [one.text().strip() for one in node.css("li, tr, label")]
+    shares = [one for one in said if _PERCENT.search(one)]
+    # Around the options of a poll stand its question and its last day.
+    if len(shares) > 1 and 2 * len(letters("".join(shares))) >= len(letters(node.text())):
+        return True
+    first = next((text for one in node.css("*") if (text := letters(one.text(deep=False)))), "")
     if not first or first not in (letters(title), f"re{letters(title)}"):
         return False
-    shares = [one for one in node.css("li, tr, label") if _SHARE.search(one.text().strip())]
-    return letters(node.text()) == first or len(shares) > 1
+    return letters(node.text()) == first or sum(_SHARE.search(one) is not None for one in said) > 1

@@ -16,6 +16,9 @@ MOST_BOARDS = 3
 MOST_THREADS = 4
 FURTHER_THREADS = 8
 """The most further threads that are tried where lists count no replies, until one has a comment page."""
+_ENOUGH_PAGES = 30
+"""Pages beyond which no further thread is tried for a text that is found by its position."""
+
 _NEEDED = {Stage.LIST: ("title",), Stage.POST: ("title", "body"), Stage.COMMENT: ("body",)}
 _WANTED = {
     Stage.LIST: ("post_id", "title", "author", "created_at", "reply_count", "last_reply_at", "revision"),
@@ -122,12 +125,19 @@ def try_site(probe: HttpProbe, opened: CompiledSite) -> Iterator[DryRun]:
         lists += [] if opened.site.engine else [tried]
         yield tried
     has_comments = False
-    # Rules that nobody wrote are held against twice as many threads, unless each thread takes two requests.
+    # Rules that nobody wrote are held against thrice as many threads, unless each thread takes two requests.
     is_apart = opened.site.comment is not None and opened.site.comment.first_page == 1
     is_few = is_apart or opened.site.engine is not None
-    most = MOST_THREADS if is_few else 2 * MOST_THREADS
-    for place, post in enumerate(_various(lists, most, 0 if is_few else FURTHER_THREADS)):
-        if place >= most and has_comments:
+    posts, further = _various(lists, MOST_THREADS if is_few else 3 * MOST_THREADS)
+    is_counted = any(row.reply_count for one in lists for row in one.rows if isinstance(row, Post))
+    # A page that is here already costs no request.
+    posts += [] if is_few else [one for one in further if probe.has(one.address)]
+    # A poll moves a text that is found by its position, and few threads have one.
+    text = opened.site.post.fields.get("body")
+    is_by_place = not is_few and text is not None and ":nth-" in (text.css or "")
+    further = further if is_by_place else further[: 0 if is_few or is_counted else FURTHER_THREADS]
+    for post in dict.fromkeys((*posts, *further)):
+        if post not in posts and (len(probe.asked) >= _ENOUGH_PAGES if is_by_place else has_comments):
             return
         tried = attempt(probe, opened, post)
         yield tried
@@ -182,19 +192,19 @@ def thin_fields(trials: Sequence[DryRun]) -> list[str]:
             for name in named if 0 < filled[name] * 5 < 4 * records[name]]  # fmt: skip
 
 
-def _various(lists: Sequence[DryRun], most: int, further: int) -> list[Request]:
-    """Return requests for the posts with most replies, whose pages show most, with fewest, and with some between.
+def _various(lists: Sequence[DryRun], most: int) -> tuple[list[Request], list[Request]]:
+    """Return requests for the posts with most replies, whose pages show most, with fewest, and between; and the rest.
 
-    Lists without reply counts do not tell long threads from short ones. Then `further` posts follow.
+    Lists without reply counts do not tell long threads from short ones.
     """
     replies = {row.post_id: row.reply_count or 0 for one in lists for row in one.rows if isinstance(row, Post)}
     posts = {child.key: child for one in lists for child in _children(one) if child.stage is Stage.POST}
     ordered = sorted(posts.values(), key=lambda child: -replies.get(child.key, 0))
     last = len(ordered) - 1
-    places = dict.fromkeys((0, last // 8, last // 2, last, 1, last - 1, last // 4, last * 3 // 4))
-    chosen = [place for place in places if 0 <= place <= last][:most]
-    others = [place for place in range(last + 1) if place not in chosen] if not any(replies.values()) else []
-    return [ordered[place] for place in chosen + others[:further]]
+    eighths = [last * part // 8 for part in range(8)]
+    places = dict.fromkeys((0, eighths[1], eighths[4], last, 1, last - 1, eighths[2], eighths[6], *eighths))
+    chosen = [ordered[place] for place in places if 0 <= place <= last][:most]
+    return chosen, [one for one in ordered if one not in chosen]
 
 
 def _children(trial: DryRun) -> tuple[Request, ...]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Set
+from collections.abc import Sequence, Set
 from contextlib import suppress
 from dataclasses import replace
+from operator import itemgetter
 from urllib.parse import urlsplit
 
 from crawl_tasks.discovery.board_scan import NEAR, scan_boards
@@ -50,7 +51,6 @@ def propose(probe: HttpProbe, front: Document, found: Findings, language: str = 
     listing = _with_more_rows(probe, listing, following)
     samples = _threads(probe, listing)
     seen = scan_boards(probe, listing.boards, front.page.url, listing.titles)
-    step = following.step if following else None
     pages = [listing.document, *(one.document for one in samples)]
     remark = "no preset knows this program: the rules below are proposals. Run `crawl-tasks try`, then correct them"
     found = replace(
@@ -61,6 +61,25 @@ def propose(probe: HttpProbe, front: Document, found: Findings, language: str = 
         has_board_addresses=not listing.boards or listing.boards[0].has_slug,
         remarks=(*found.remarks, remark),
     )
+    best = _best_of(probe, listing, following, samples, found, seen.empty)
+    if best[0][0] < 0 and samples:
+        # The threads that refute the rules show what the samples did not.
+        known = {one.row for one in samples}
+        tried = [
+            FetchedThread(link, at, Document(probe.page(link.url)))
+            for at, link in enumerate(listing.titles)
+            if at not in known and probe.has(link.url)
+        ]
+        again = _best_of(probe, listing, following, [*samples, *tried], found, seen.empty)
+        best = max(again, best, key=itemgetter(0))
+    return best[1]
+
+
+def _best_of(
+    probe: HttpProbe, listing: Listing, following: Following | None, samples: Sequence[FetchedThread], found: Findings,
+    empty: Document | None,
+) -> tuple[tuple[int, ...], Findings]:  # fmt: skip
+    """Return the hypothesis that the pages refute least, with its score."""
     hypotheses: list[tuple[ThreadRecords | None, bool, bool]] = [
         (one, is_inside, False)
         for one in comment_hypotheses(samples)
@@ -70,20 +89,21 @@ def propose(probe: HttpProbe, front: Document, found: Findings, language: str = 
     if not hypotheses or any(posting_in(one.document) for one in samples):
         hypotheses.append((None, False, False))
     headings = {one.row: heading_of(one.document) for one in samples}
-    best: tuple[tuple[int, ...], Findings] | None = None
+    step = following.step if following else None
+    made: list[tuple[tuple[int, ...], Findings]] = []
     for records, is_inside, is_repeated in hypotheses:
         example = listing.rows.titles[0]
         threads = thread_rules(samples, records, example, step, is_post_inside=is_inside, is_post_repeated=is_repeated)
-        lines = list_rules(listing, following, seen.empty, threads.first, headings)
-        made = replace(found, rules="\n".join(aliased([*lines, *threads.lines])))
-        *most, held = score_of(probe, site_file(made))
+        lines = list_rules(listing, following, empty, threads.first, headings)
+        one = replace(found, rules="\n".join(aliased([*lines, *threads.lines])))
+        *most, held = score_of(probe, site_file(one))
         # Ids tell a post that later pages repeat from its comments.
         score = (*most, int(bool(records and records.key)), held)
-        if best is None or score > best[0]:
-            best = (score, made)
-            # Later pages may begin with the post again.
-            hypotheses += [(records, True, True)] if score[0] < 0 and is_inside and not is_repeated else []
-    return best[1] if best is not None else found
+        # Later pages may begin with the post again.
+        is_best = all(score > other for other, _ in made)
+        hypotheses += [(records, True, True)] if is_best and score[0] < 0 and is_inside and not is_repeated else []
+        made.append((score, one))
+    return max(made, key=itemgetter(0))
 
 
 def find_list(probe: HttpProbe, front: Document) -> Listing | None:

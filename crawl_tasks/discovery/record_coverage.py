@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import takewhile
 
 from selectolax.lexbor import LexborNode
 
@@ -54,6 +55,9 @@ def coverage_checks(site: Site, trials: Sequence[DryRun]) -> Iterator[SiteCheck]
             return
         if stage is Stage.LIST:
             continue
+        if stage is Stage.POST and _is_torn(document, site):
+            yield SiteCheck("a post's fields stand in one record", False, f"not those of {where}")
+            return
         nodes = records.nodes(document)
         if _is_uneven(nodes, rules.fields.get("body"), mark):
             yield SiteCheck("texts of all comments stand at one place", False, f"not those of {where}")
@@ -61,7 +65,7 @@ def coverage_checks(site: Site, trials: Sequence[DryRun]) -> Iterator[SiteCheck]
         if folded := _folded(document, nodes):
             yield SiteCheck("all replies stand on the page", False, f"{folded!r} leads to some on {where}")
             return
-        labels.update(_labels(one.parsed, nodes))
+        labels.update(_labels(one.parsed, nodes, rules.fields.get("body")))
         if label := next((name for name, times in labels.items() if times > 1), None):
             yield SiteCheck("authors of threads are no labels", False, f"all comments hold {label!r}, also on {where}")
             return
@@ -83,6 +87,17 @@ def gaps_in(site: Site, trial: DryRun) -> int:
     records = find_all(root, css)
     around = {place_in(one)[1 : 1 + _NEAR] for one in records}
     return sum(place_in(one)[1 : 1 + _NEAR] in around for one in find_all(root, bare)) - len(records)
+
+
+def _is_torn(document: Document, site: Site) -> bool:
+    """Return whether author or time of a post stand in another record than the text: the copy of a best answer."""
+    record = site.comment.record if site.comment is not None else None
+    if site.comment is None or record is None or not record.css or site.comment.siblings:
+        return False
+    mine = {node.mem_id for node in find_all(document.root, record.css)}
+    found = (_first(document, site.post.fields.get(name)) for name in ("author", "created_at", "body"))
+    around = (next((above.mem_id for above in upwards(node) if above.mem_id in mine), None) for node in found if node)
+    return len({one for one in around if one is not None}) > 1
 
 
 def _first(document: Document, rule: Rule | None) -> LexborNode | None:
@@ -142,12 +157,14 @@ def _is_uneven(records: Sequence[LexborNode], body: Rule | None, time: Rule) -> 
     return len(set(holds)) > 1
 
 
-def _labels(parsed: Parsed, records: Sequence[LexborNode]) -> Iterator[str]:
-    """Yield the name of a thread's author if all records on the page hold the name, though others wrote them."""
+def _labels(parsed: Parsed, records: Sequence[LexborNode], body: Rule | None) -> Iterator[str]:
+    """Yield the name of a thread's author if all records hold it before their text, though others wrote them."""
+    above = [list(takewhile(lambda node: not (body and body.css and node.css_matches(body.css)), one.css("*")))
+             for one in records]  # fmt: skip
     for author in (post.author for post in parsed.items.posts if post.author):
         others = sum(one.author != author for one in parsed.items.comments)
         if len(records) >= FEW and 2 * others >= len(records):
-            is_everywhere = all(any(node.text().strip() == author for node in one.css("*")) for one in records)
+            is_everywhere = all(any(node.text().strip() == author for node in one) for one in above)
             yield from (author,) * is_everywhere
 
 

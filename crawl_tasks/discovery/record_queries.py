@@ -82,6 +82,7 @@ def _structural(pairs: Sequence[tuple[LexborNode, LexborNode]]) -> Iterator[str]
     # A poll moves some texts, and has no paragraphs.
     if any(one.tag == "p" for _, target in pairs for one in target.iter(include_text=False)):
         yield from (f"{tag}:is(:has(> p), :nth-child({way[-1][1]}):not(:has(~ {tag} > p)))" for way in ways if way)
+    yield from _past_others([target for _, target in pairs], tag)
     for way in list(ways)[:4]:
         for depth in range(1, len(way) + 1):
             part = way[-depth:]
@@ -96,6 +97,28 @@ def _structural(pairs: Sequence[tuple[LexborNode, LexborNode]]) -> Iterator[str]
         for above in (around[-1:], around):
             yield " > ".join((*above, *(f"{tag}:nth-child({place})" for tag, place, _, _ in way)))
             yield " > ".join((*above, *(f"{tag}:nth-last-child({place})" for tag, _, _, place in way)))
+
+
+def _past_others(targets: Sequence[LexborNode], tag: str) -> Iterator[str]:
+    """Yield selectors by position that pass over the elements before some targets: polls, by their parts."""
+    place = min(map(place_of, targets))
+    own = {one.tag for target in targets for one in target.iter(include_text=False)}
+    parts: set[str] = set()
+    for target in targets:
+        for other in _up_to(target)[place - 1 : -1]:
+            # A part that texts have too tells nothing.
+            parts.add(next((str(one.tag) for one in other.iter(include_text=False) if one.tag not in own), ""))
+    if parts and "" not in parts:
+        has_part = f":has(> :is({', '.join(sorted(parts))}))"
+        same = min(sum(one.tag == target.tag for one in _up_to(target)) for target in targets)
+        for position in (f":nth-child({place})", f":nth-of-type({same})"):
+            yield f"{tag}:is({position}, {has_part} + {tag}):not({has_part})"
+
+
+def _up_to(node: LexborNode) -> list[LexborNode]:
+    """Return the elements of the parent up to a node."""
+    beside = [] if node.parent is None else list(node.parent.iter(include_text=False))
+    return beside[: place_of(node)]
 
 
 def _way(record: LexborNode, target: LexborNode, last: str) -> list[tuple[str, int, int, int]]:

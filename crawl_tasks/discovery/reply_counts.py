@@ -118,7 +118,8 @@ def _worded(record: LexborNode, words: re.Pattern[str]) -> tuple[LexborNode, str
     found = None
     for node in find_all(record, "td, span, div, dd, p, li, small"):
         text = node.text()
-        is_count = len(" ".join(text.split())) <= _LONGEST and attribute_of(node) is None and not LATEST.search(text)
+        is_count = len(" ".join(text.split())) <= _LONGEST and attribute_of(node) is None
+        is_count = is_count and not LATEST.search(node.text(separator=" "))
         match = pattern.search(text) if is_count else None
         found = (node, match[1], match[2]) if match else found
     return found

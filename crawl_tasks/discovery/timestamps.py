@@ -76,7 +76,9 @@ def form_by_age(said: Mapping[int, str], texts: Mapping[int, str]) -> str:
 
 def _stroke_form(text: str, day: re.Match[str], *, is_day_first: bool) -> str:
     year = "%Y" if len(day[3]) == 4 else "%y"
-    form = text.lower().replace(day[0], f"%d/%m/{year}" if is_day_first else f"%m/%d/{year}")
+    # Weekdays before it differ.
+    form = text[0 if re.search(r"\d", text[: day.start()]) else day.start() :].lower()
+    form = form.replace(day[0], f"%d/%m/{year}" if is_day_first else f"%m/%d/{year}")
     form = re.sub(r"\d{1,2}h\d\d", "%Hh%M", form)
     has_half = re.search(r"\d\s?[ap]m\b", form)
     form = re.sub(r"\d{1,2}:\d\d:\d\d", "%I:%M:%S" if has_half else "%H:%M:%S", form)

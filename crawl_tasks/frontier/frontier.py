@@ -59,6 +59,7 @@ class Frontier:
     ) -> None:
         self.client = client
         self.cell = cell
+        self.ledger = f"{prefix}:{cell}"
         self.scripts = Scripts(client, prefix, outbox_max)
         self.keys = Keys(prefix)
         self.outbox_max = outbox_max

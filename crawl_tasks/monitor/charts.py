@@ -40,7 +40,7 @@ def spark(values: Sequence[float], moments: Sequence[int], name: str) -> str:
 
 
 def plot(
-    series: Sequence[tuple[str, Sequence[float]]],
+    series: Sequence[tuple[str, Sequence[float | None]]],
     moments: Sequence[int],
     title: str,
     times: tuple[str, str],
@@ -49,7 +49,7 @@ def plot(
     """Return a line chart of up to four series over the same time, with scale, time span and legend.
 
     Args:
-        series: names and values, oldest first.
+        series: names and values, oldest first. None is a gap: there was nothing to measure.
         moments: the time of each value in ms, which the pointer shows with the values.
         title: the caption.
         times: the labels of the first and the last value.
@@ -57,7 +57,7 @@ def plot(
     """
     width, height = PLOT
     title = gettext(title)
-    top = max([value for _, values in series for value in values] or [0.0])
+    top = max([value for _, values in series for value in values if value is not None] or [0.0])
     scale = nice(top)
     room = (width - _LEFT - 2, height - _BOTTOM - _TOP)
     lines = [
@@ -82,7 +82,7 @@ def plot(
     )
 
 
-def _under_pointer(series: Sequence[tuple[str, Sequence[float]]], moments: Sequence[int], unit: str) -> str:
+def _under_pointer(series: Sequence[tuple[str, Sequence[float | None]]], moments: Sequence[int], unit: str) -> str:
     """Return a strip for each moment, which tells its values: a browser shows a title without any script."""
     count = max((len(values) for _, values in series), default=0)
     places, wide = _places(moments[:count], PLOT[0] - _LEFT - 2)
@@ -124,8 +124,10 @@ def nice(top: float) -> float:
     return step
 
 
-def number(value: float) -> str:
-    """Return a number in few characters, with k, M or G from 10,000 on."""
+def number(value: float | None) -> str:
+    """Return a number in few characters, with k, M or G from 10,000 on, and a dash for None."""
+    if value is None:
+        return "–"
     for limit, suffix in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
         if value >= limit:
             divisor = 1e3 if suffix == "k" else limit
@@ -142,13 +144,18 @@ def _places(moments: Sequence[int], width: float) -> tuple[list[float], float]:
     return [(moment - moments[0]) * scale for moment in moments], usual_ms * scale
 
 
-def _lines(values: Sequence[float], moments: Sequence[int], room: tuple[int, int], top: float) -> list[list[Point]]:
-    """Return the lines through values: several where there are gaps between their moments."""
+def _lines(
+    values: Sequence[float | None], moments: Sequence[int], room: tuple[int, int], top: float
+) -> list[list[Point]]:
+    """Return the lines through values: several where there are gaps between them, or between their moments."""
     width, height = room
     places, usual = _places(moments[: len(values)], width)
     lines: list[list[Point]] = []
     before = -1e9
     for place, value in zip(places, values, strict=True):
+        if value is None:
+            before = -1e9
+            continue
         if place - before > GAP * usual:
             lines.append([])
         lines[-1].append((place, height * (1 - value / top)))

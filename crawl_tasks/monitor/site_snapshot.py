@@ -72,6 +72,11 @@ class SiteSnapshot:
         """Return the host:directory whose file was published last."""
         return self.counts.fields.get("publisher", "an older version")
 
+    @property
+    def version(self) -> str:
+        """Return the version of the published site file."""
+        return self.counts.fields["version"]
+
     def rests_s(self, now_ms: int) -> float:
         """Return the cooldown of the site in seconds: Retry-After, quiet hours or a spent budget. 0 means none."""
         return max(0, self.counts.opens_at_ms - now_ms) / 1000

@@ -90,13 +90,14 @@ class Check:
 
     def _look(self, *, mend: bool) -> Iterator[Finding]:
         store, audit = self._store, self._admin.audit
-        kept = store.epoch(self._frontier.cell) if store is not None else None
+        kept = store.epoch(self._frontier.ledger) if store is not None else None
         if self._admin.restore.is_lost(kept):
             yield Finding("", Location(Violation.OTHER_LEDGER, f"{self._admin.restore.epoch() or 'none'}, not {kept}"))
             # Every further flaw would follow from this one.
             return
         sites = self._frontier.sites.names()
-        for site in sorted(store.kept_sites().keys() - {*sites, *self._elsewhere}) if store else ():
+        kept_sites = store.kept_sites(self._frontier.ledger) if store is not None else {}
+        for site in sorted(kept_sites.keys() - {*sites, *self._elsewhere}):
             yield Finding(site, Location(Violation.BLANK_SITE, "not published"))
         for site in self._sites or sites:
             for location in self._look_at(site, mend=mend):

@@ -68,11 +68,11 @@ def known_sites(frontier: Frontier, store: Store, cells: Cells | None = None) ->
             f"cell {cell} does not answer, and its sites must not be begun in another one; bring it back, or name an"
             f" empty Redis in its place in CRAWL_REDIS_URL: {error}"
         ) from error
-    removed = {decision.site for decision in store.decisions() if decision.is_removal}
+    removed = {decision.site for decision in store.decisions(frontier.ledger) if decision.is_removal}
     elsewhere = {name for one in cells for name in (*one.sites.names(), *one.sites.leaving())}
     kept = {
         name: text
-        for name, text in store.kept_sites().items()
+        for name, text in store.kept_sites(frontier.ledger).items()
         if name not in removed | elsewhere and home_of(name, cells.names) == frontier.cell
     }
     texts = kept | {name: frontier.sites.published(name) or "" for name in frontier.sites.names()}
@@ -109,7 +109,7 @@ class Rebuild:
             StoreError: the outbox cannot be stored. Nothing was restored yet.
         """
         with self._alone():
-            lost = self._admin.restore.is_lost(self._store.epoch(self._frontier.cell))
+            lost = self._admin.restore.is_lost(self._store.epoch(self._frontier.ledger))
             sites = known_sites(self._frontier, self._store, self._cells) if lost or len(self._cells.names) > 1 else {}
             if not lost:
                 sites = {name: sites[name] for name in sites.keys() - set(self._frontier.sites.names())}
@@ -150,7 +150,7 @@ class Rebuild:
         elsewhere = {name for one in self._cells if one is not self._frontier for name in one.sites.names()}
         self._admin.decisions.restore(
             one
-            for one in self._store.decisions()
+            for one in self._store.decisions(self._frontier.ledger)
             if one.site in sites
             or (one.site not in elsewhere and home_of(one.site, self._cells.names) == self._frontier.cell)
         )
@@ -167,7 +167,7 @@ class Rebuild:
         epoch = self._admin.restore.epoch()
         if epoch is None and len(self._cells.names) == 1:
             raise ConfigError("no site is known to rebuild; write config/sites/NAME.yaml, then run it again")
-        self._store.renew_epoch(epoch, self._frontier.cell)
+        self._store.renew_epoch(epoch, self._frontier.ledger)
         self._admin.restore.go_on()
 
     def _empty_outbox(self) -> None:

@@ -112,6 +112,7 @@ STEPS: Final[tuple[Step, ...]] = (
         "ALTER TABLE comments ADD COLUMN crawled_at DOUBLE PRECISION",
         "ALTER TABLE versions ADD COLUMN crawled_at DOUBLE PRECISION",
     ),
+    ("ALTER TABLE sites ADD COLUMN installation TEXT",),
 )
 """The first brings schema 1 to schema 2, and so on. The tables of tables.py are those after the last."""
 

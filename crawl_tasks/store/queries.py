@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from sqlalchemy import Column, Connection, Select, Table, func, or_, select, union
+from sqlalchemy import Column, Connection, Select, Table, func, literal_column, or_, select, union
 
 from crawl_tasks.model import FULL_REACH, Reach, Request, Stage
 from crawl_tasks.store.tables import comments, forums, posts, requests, versions
@@ -129,7 +129,8 @@ def posting_hours(store: Store, site: str, since: int, until: int) -> dict[str, 
 
 def _posted(at: Column[Any], site: str, since: int, until: int) -> Select[Any]:
     """Return the query of a table's rows by board and hour, of those posted in a span."""
-    hour = at - at % _HOUR_S
+    # A parameter would stand twice, and PostgreSQL would not see that both are the same expression.
+    hour = at - at % literal_column(str(_HOUR_S))
     of_span = (at.table.c.site == site, at >= since, at < until, posts.c.forum_id.is_not(None))
     return select(posts.c.forum_id, hour, func.count()).where(*of_span).group_by(posts.c.forum_id, hour)
 

@@ -74,7 +74,6 @@ class Statements:
         self._replace = lru_cache(_VARIANTS)(self._compile_replace)
         self._touch = cache(self._compile_touch)
         self._find = cache(self._compile_find)
-        self._over = cache(self._compile_over)
 
     def next_change(self, connection: Connection) -> Change:
         """Return a number for this transaction, and the time.
@@ -126,10 +125,6 @@ class Statements:
     def decide(self, connection: Connection, decisions: Sequence[Decision]) -> None:
         """Write decisions of operators over older ones of the same subject."""
         connection.exec_driver_sql(self._decide, list(map(tuple, decisions)))
-
-    def overwrite(self, connection: Connection, table: Table, name: str, value: str) -> None:
-        """Write a value of a name over the stored one, as a site's text or a value of table `meta`."""
-        connection.exec_driver_sql(self._over(table), (name, value))
 
     def _compile_add(self, table: Table, names: tuple[str, ...]) -> str:
         return self._compile(self._insert(table).on_conflict_do_nothing(), names)
@@ -198,10 +193,6 @@ class Statements:
         statement = self._insert(table)
         is_newer = statement.excluded.at_ms > table.c.at_ms
         return self._upsert(statement, table, _all_of(statement, table), is_newer)
-
-    def _compile_over(self, table: Table) -> str:
-        statement = self._insert(table)
-        return self._upsert(statement, table, _all_of(statement, table))
 
     @cached_property
     def _count_change(self) -> str:

@@ -20,6 +20,7 @@ APPLICATION: Final = "crawl_tasks"
 # Three keys of this length still fit an index row of PostgreSQL.
 ID_LENGTH: Final = 200
 SITE_LENGTH: Final = 100
+META_LENGTH: Final = 50
 CHANGE_ID: Final = "change_id"
 CRAWLED_AT: Final = "crawled_at"
 UNIT: Final = "unit"
@@ -257,6 +258,7 @@ sites = Table(
     metadata,
     _site(),
     _text("text", "The site file as JSON.", nullable=False),
+    _text("installation", "The CRAWL_REDIS_PREFIX of the installation that crawls the site. NULL before schema 5."),
     comment="The sites as they were published last.",
 )
 
@@ -277,7 +279,7 @@ decisions = Table(
 meta = Table(
     "meta",
     metadata,
-    _key("name", "`application`, `schema`, `change`, `epoch`, or `epoch:NAME` of a cell.", 50),
+    _key("name", "`application`, `schema`, `change`, `epoch`, or `epoch@INSTALLATION:CELL` of others.", META_LENGTH),
     Column("value", String(100), nullable=False, comment="The value: of `change` the last `change_id`."),
     comment="The identity of the database.",
 )

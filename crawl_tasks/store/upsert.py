@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final, Self
 
-from sqlalchemy import Connection, Table, delete, select
+from sqlalchemy import ColumnElement, Connection, Table, delete, func, select
 from sqlalchemy.exc import DBAPIError
 
-from crawl_tasks.errors import DataRejected
+from crawl_tasks.errors import ConfigError, DataRejected
 from crawl_tasks.model import Decision, Items, Kind, Request, StoredChange
 from crawl_tasks.store import tables
 from crawl_tasks.store.author_rows import AuthorCache
@@ -23,7 +23,7 @@ from crawl_tasks.store.database import Database, explained
 from crawl_tasks.store.deletions import follow_up
 from crawl_tasks.store.driver_errors import explain, is_of_values, is_passing
 from crawl_tasks.store.future_rows import AHEAD_S, bring_back, find_ahead, newest
-from crawl_tasks.store.rows import request_rows
+from crawl_tasks.store.rows import digest, request_rows
 from crawl_tasks.store.sanitize import clean, storable
 from crawl_tasks.store.statements import Statements
 from crawl_tasks.store.write_table import PORTION, WriteCounts, settle
@@ -108,25 +108,31 @@ class Store:
                 raise
             raise DataRejected(str(explain(error, self.database.url))) from error
 
-    def keep(self, site: str, text: str, epoch: str, cell: str = "") -> bool:
-        """Keep a published site and, once, the epoch of the ledger in the site's cell, which fills this database.
+    def keep(self, site: str, text: str, epoch: str, ledger: str) -> bool:
+        """Keep a published site and, once, the epoch of the site's ledger, which fills this database.
 
         Returns:
             Whether the database had no epoch yet.
+
+        Raises:
+            ConfigError: the site is another installation's.
         """
         with explained(self.database.url), self.database.writing() as connection:
-            self._statements.overwrite(connection, tables.sites, site, text)
+            _refuse_others(connection, [site], ledger)
+            self._statements.replace(connection, tables.sites, [(site, text, _installation_of(ledger))])
             is_new = connection.scalar(select(tables.meta.c.name).where(tables.meta.c.name.startswith("epoch"))) is None
-            self._statements.add(connection, tables.meta, [(_epoch_of(cell), epoch)])
+            self._statements.add(connection, tables.meta, [(_epoch_of(ledger), epoch)])
             return is_new
 
-    def decide(self, decisions: Sequence[Decision]) -> None:
+    def decide(self, decisions: Sequence[Decision], ledger: str) -> None:
         """Keep decisions of operators. An older decision about the same subject gives way.
 
         Of a removed site the requests are forgotten, and nothing is left for a recovery. Its items stay.
+        A decision about another installation's site is dropped.
         """
-        if decisions:
-            with explained(self.database.url), self.database.writing() as connection:
+        with explained(self.database.url), self.database.writing() as connection:
+            others = set(connection.scalars(select(tables.sites.c.site).where(_is_of_others(ledger))))
+            if decisions := [one for one in decisions if one.site not in others]:
                 self._statements.decide(connection, decisions)
                 forget(connection, [one.site for one in decisions if one.is_removal], (tables.sites, tables.requests))
 
@@ -136,24 +142,26 @@ class Store:
         with explained(self.database.url), self.database.writing() as connection:
             forget(connection, [site], [one for one in tables.metadata.sorted_tables if one is not tables.decisions])
 
-    def decisions(self) -> list[Decision]:
-        """Return the last decisions of operators, by site and subject."""
-        query = select(tables.decisions).order_by(tables.decisions.c.site, tables.decisions.c.subject)
+    def decisions(self, ledger: str) -> list[Decision]:
+        """Return the last decisions of a ledger's operators, by site and subject."""
+        others = select(tables.sites.c.site).where(_is_of_others(ledger))
+        query = select(tables.decisions).where(tables.decisions.c.site.not_in(others))
+        query = query.order_by(tables.decisions.c.site, tables.decisions.c.subject)
         with self.database.reading() as connection:
             return [Decision(*row) for row in connection.execute(query)]
 
-    def renew_epoch(self, epoch: str | None, cell: str = "") -> None:
-        """Set the epoch of a cell: from now on another ledger fills this database, or none from there."""
+    def renew_epoch(self, epoch: str | None, ledger: str) -> None:
+        """Set the epoch of a ledger: from now on its successor fills this database, or none."""
         with explained(self.database.url), self.database.writing() as connection:
             if epoch is None:
-                connection.execute(delete(tables.meta).where(tables.meta.c.name == _epoch_of(cell)))
+                connection.execute(delete(tables.meta).where(tables.meta.c.name == _epoch_of(ledger)))
             else:
-                self._statements.overwrite(connection, tables.meta, _epoch_of(cell), epoch)
+                self._statements.replace(connection, tables.meta, [(_epoch_of(ledger), epoch)])
 
-    def epoch(self, cell: str = "") -> str | None:
-        """Return the epoch of the ledger that fills this database from a cell, None if nothing came from there."""
+    def epoch(self, ledger: str) -> str | None:
+        """Return the epoch of a ledger, as INSTALLATION:CELL, None if nothing came from there."""
         with self.database.reading() as connection:
-            found = connection.execute(select(tables.meta.c.value).where(tables.meta.c.name == _epoch_of(cell)))
+            found = connection.execute(select(tables.meta.c.value).where(tables.meta.c.name == _epoch_of(ledger)))
             return found.scalar_one_or_none()
 
     def last_change(self) -> int:
@@ -182,10 +190,20 @@ class Store:
         with self.database.reading() as connection:
             return connection.scalar(select(tables.sites.c.text).where(tables.sites.c.site == site))
 
-    def kept_sites(self) -> dict[str, str]:
-        """Return the last published sites, as JSON by name."""
+    def kept_sites(self, ledger: str) -> dict[str, str]:
+        """Return the last published sites of a ledger's installation, as JSON by name."""
         with self.database.reading() as connection:
-            return {row.site: row.text for row in connection.execute(select(tables.sites))}
+            kept = connection.execute(select(tables.sites).where(~_is_of_others(ledger)))
+            return {row.site: row.text for row in kept}
+
+    def refuse_others(self, sites: Sequence[str], ledger: str) -> None:
+        """Refuse sites that another installation crawls into this database.
+
+        Raises:
+            ConfigError: a site is another installation's.
+        """
+        with self.database.reading() as connection:
+            _refuse_others(connection, sites, ledger)
 
     def _attempt(self, pages: Sequence[Items]) -> Written:
         with self.database.writing() as connection:
@@ -220,9 +238,31 @@ def forget(connection: Connection, sites: Sequence[str], of: Iterable[Table]) ->
             connection.execute(delete(table).where(table.c.site.in_(sites)))
 
 
-def _epoch_of(cell: str) -> str:
-    """Return the name of the row of a cell's epoch."""
-    return f"epoch:{cell}" if cell else "epoch"
+def _refuse_others(connection: Connection, sites: Sequence[str], ledger: str) -> None:
+    query = select(tables.sites.c.site, tables.sites.c.installation).where(_is_of_others(ledger))
+    for site, other in connection.execute(query.order_by(tables.sites.c.site)).all():
+        if site in sites:
+            raise ConfigError(
+                f"site {site}: the installation with CRAWL_REDIS_PREFIX={other} crawls it into this database; end that"
+                f" there (crawl-tasks sites remove {site}), or set another CRAWL_DATABASE_URL here"
+            )
+
+
+def _is_of_others(ledger: str) -> ColumnElement[bool]:
+    """Return the condition that a site is another installation's. NULL, of an earlier version, is anybody's."""
+    return func.coalesce(tables.sites.c.installation != _installation_of(ledger), False)
+
+
+def _installation_of(ledger: str) -> str:
+    return ledger.partition(":")[0]
+
+
+def _epoch_of(ledger: str) -> str:
+    """Return the name of the row of a ledger's epoch. That of the default installation names none."""
+    installation, _, cell = ledger.partition(":")
+    name = f"epoch@{installation}" if installation != "crawl" else "epoch"
+    name = f"{name}:{cell}" if cell else name
+    return name if len(name) <= tables.META_LENGTH else f"epoch:{digest(name)}"
 
 
 def _add(tallies: dict[str, WriteCounts], more: Mapping[str, WriteCounts]) -> None:

@@ -83,7 +83,7 @@ class LedgerWatch:
             BackendError: Redis or the database is away, or nothing was stored yet.
         """
         with self._open_store() as store:
-            if not self._admin.restore.is_lost(store.epoch(self._frontier.cell)):
+            if not self._admin.restore.is_lost(store.epoch(self._frontier.ledger)):
                 self._is_logged = False
                 # Only a halt of this watch ends by itself: the lost Redis is back. Other reasons need a person.
                 if self._admin.restore.halted() == LOST:

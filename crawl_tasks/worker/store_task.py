@@ -52,13 +52,13 @@ class Sink(Protocol):
     def write(self, batch: Sequence[Items], /) -> WriteResult:
         """Write the items of some pages in one transaction."""
 
-    def decide(self, decisions: Sequence[Decision], /) -> None:
+    def decide(self, decisions: Sequence[Decision], ledger: str, /) -> None:
         """Keep decisions of operators."""
 
     def kept_site(self, site: str, /) -> str | None:
         """Return the kept text of a site, or None."""
 
-    def keep(self, site: str, text: str, epoch: str, cell: str, /) -> bool:
+    def keep(self, site: str, text: str, epoch: str, ledger: str, /) -> bool:
         """Keep the published text of a site and the name of its cell's ledger. Return whether no ledger was known."""
 
 
@@ -144,7 +144,7 @@ class OutboxConsumer:
         """Store the decisions of operators that the database lacks, with the sites and the name of their ledger."""
         while decisions := self._admin.decisions.unstored():
             self._keep_sites(store, {one.site for one in decisions})
-            store.decide(decisions)
+            store.decide(decisions, self._frontier.ledger)
             self._admin.decisions.ack(decisions)
 
     def _statistics(self, gains: Iterable[StoredChange]) -> dict[str, dict[str, int]]:
@@ -185,7 +185,12 @@ class OutboxConsumer:
             # Another process may have kept another version since, so that the own memory alone proves nothing.
             is_kept = self._kept.get(name) == text and store.kept_site(name) == text
             if text is not None and epoch is not None and not is_kept:
-                is_new = store.keep(name, text, epoch, self._frontier.cell)
+                try:
+                    is_new = store.keep(name, text, epoch, self._frontier.ledger)
+                except ConfigError as error:
+                    # Published where the database cannot be reached. Its items are the same rows, and are kept.
+                    log.error("another installation's site", extra={"error": str(error)})
+                    is_new = False
                 if is_new and self._inspector.count_requests(name).stats.get("comment:new"):
                     log.error("the database is new, but items of this ledger are in another one", extra={"site": name})
                 self._kept[name] = text

@@ -94,7 +94,7 @@ def run_child(order: dict[str, object]) -> None:
     if role is Role.PRODUCER:
         press(int(str(order["threshold"])))
     elif role is Role.BEAT:
-        app.Beat(loglevel="WARNING", schedule=f"{order['log']}.{os.getpid()}").run()
+        app.Beat(loglevel="WARNING").run()
     else:
         run_worker(name, list(order.get("queues") or QUEUES[role]), int(str(order.get("threads", 1))))
 

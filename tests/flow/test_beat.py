@@ -14,9 +14,7 @@ BEATS = 5
 
 
 def start_beat(world: World, number: int) -> None:
-    world.start(
-        f"beat{number}", *CELERY, "beat", "--schedule", str(world.directory / f"schedule{number}"), "-l", "info"
-    )
+    world.start(f"beat{number}", *CELERY, "beat", "-l", "info")
 
 
 def scans(world: World, board: str) -> int:

@@ -87,7 +87,7 @@ class Watched:
         """Crawl to the end; with a part of it done, kill beat and all watchers but Prometheus."""
         self.four.start_workers()
         eventually(lambda: answers(f"{self.flower}/healthcheck") and answers(f"{self.exporter}/healthz"))
-        self.world.start("beat", *CELERY, "beat", "--schedule", str(self.world.directory / "schedule"))
+        self.world.start("beat", *CELERY, "beat")
         self.four.pause_in_time()
         self.is_killed_in_mid_crawl = not self.four.is_over()
         for name in ("exporter", "flower", "beat"):

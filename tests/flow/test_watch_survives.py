@@ -29,7 +29,7 @@ freshness: {{goal_s: 4, requests_s: 5}}
 
 
 def start_beat(world: World, name: str) -> None:
-    world.start(name, *CELERY, "beat", "--schedule", str(world.directory / name))
+    world.start(name, *CELERY, "beat")
 
 
 def scans(world: World) -> dict[str, int]:

@@ -109,7 +109,7 @@ class Run:
         self.publish(is_open=not self.plan.history)
         self.world.environment["CRAWL_PRODUCE_EVERY_S"] = "1"
         self.world.workers()
-        self.world.start("beat", *CELERY, "beat", "--schedule", str(self.world.directory / "beat"))
+        self.world.start("beat", *CELERY, "beat")
         begun = f"crawl:s:{SITE}:unscanned"
         if self.plan.history:
             while self.world.client.exists(begun):

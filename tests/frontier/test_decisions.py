@@ -57,7 +57,7 @@ def store_once(frontier: Frontier, url: str) -> None:
 
 def in_database(url: str) -> dict[str, str]:
     with Store(url) as store:
-        return {f"{one.site} {one.subject}": f"{one.value}, {one.why}" for one in store.decisions()}
+        return {f"{one.site} {one.subject}": f"{one.value}, {one.why}" for one in store.decisions("test:")}
 
 
 def is_paused(client: redis.Redis, name: str) -> bool:
@@ -119,7 +119,7 @@ def test_a_database_of_another_ledger_takes_no_decision(
     command: Command, frontier: Frontier, url: str, tmp_path: Path
 ) -> None:
     with Store(url) as store:
-        store.keep("one", "{}", "another")
+        store.keep("one", "{}", "another", "test:")
 
     command("pause", "one")
 

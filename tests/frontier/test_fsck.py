@@ -272,7 +272,8 @@ def test_items_that_were_deleted_before_they_were_stored_are_noticed_and_fetched
     crawl.forum.board("1", 1, "10 0")
     crawl.forum.thread("10")
     with Store(f"sqlite:///{tmp_path / 'crawl.db'}") as store:
-        store.keep("demo", crawl.frontier.sites.published("demo") or "", Admin(crawl.frontier).restore.epoch() or "")
+        text, epoch = crawl.frontier.sites.published("demo"), Admin(crawl.frontier).restore.epoch()
+        store.keep("demo", text or "", epoch or "", crawl.frontier.ledger)
         crawl.scan()
         if key == "shelf":
             for page_id, _ in crawl.frontier.outbox.read("store", 10):

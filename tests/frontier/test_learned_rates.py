@@ -13,7 +13,6 @@ from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.model import Comment, Items, Parsed, Post
 from crawl_tasks.sites.site_json import read_site
-from crawl_tasks.store.queries import posting_hours
 from crawl_tasks.store.upsert import Store
 from crawl_tasks.worker.ledger_watch import prepare_rebuild
 from crawl_tasks.worker.store_task import OutboxConsumer
@@ -67,7 +66,7 @@ def watched(crawl: SmallCrawl, store: Store, terms: str) -> None:
 
 
 def rebuild(crawl: SmallCrawl, store: Store) -> None:
-    site = read_site(store.kept_sites()["demo"])
+    site = read_site(store.kept_sites("test")["demo"])
     prepare_rebuild(crawl.frontier, store, None).run({"demo": site}, lambda _: None)
 
 
@@ -113,14 +112,6 @@ def test_a_site_without_times_learns_anew(crawl: SmallCrawl, client: redis.Redis
 
     assert client.hget("test:s:demo:board:1", "history") is None
     assert intervals(crawl.frontier) == dict.fromkeys(RATES, 600.0)
-
-
-def test_the_last_reply_of_each_thread_stands_for_comments_without_times(store: Store) -> None:
-    thread = Post("7", 1.0, forum_id="1", url="http://f/7", created_at=3_600_000, last_reply_at=7_200_100)
-    store.write([Items("demo", posts=(thread,), comments=(Comment("7", "a", 1.0),))])
-
-    assert posting_hours(store, "demo", 0, 9_999_999) == {"1": {3_600_000: 1, 7_200_000: 1}}
-    assert posting_hours(store, "demo", 3_600_001, 7_200_100) == {}
 
 
 def test_a_worker_that_dies_in_mid_scan_takes_nothing_that_was_learned_with_it(

@@ -97,7 +97,7 @@ def test_the_first_worker_that_notices_rebuilds_if_so_set(
 
     ledger_watch(crawl.frontier, database, by_itself=True).look()
 
-    assert not Admin(crawl.frontier).restore.is_lost(store.epoch())
+    assert not Admin(crawl.frontier).restore.is_lost(store.epoch(crawl.frontier.ledger))
     assert crawl.scan() == ["/list/1/1"]
 
 

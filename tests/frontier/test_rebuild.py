@@ -91,20 +91,20 @@ def test_a_site_file_that_was_taken_back_is_kept_though_another_process_kept_the
         consumer.run()
         now[0] += LOOK_EVERY_S
 
-    assert read_site(store.kept_sites()["demo"]) == site
+    assert read_site(store.kept_sites("test")["demo"]) == site
 
 
 def test_another_ledger_than_the_one_that_was_stored_from_is_noticed(
     crawl: SmallCrawl, client: redis.Redis, store: Store
 ) -> None:
     site = half_crawled(crawl, store)
-    assert not Admin(crawl.frontier).restore.is_lost(store.epoch())
+    assert not Admin(crawl.frontier).restore.is_lost(store.epoch(crawl.frontier.ledger))
 
     client.flushall()
 
-    assert Admin(crawl.frontier).restore.is_lost(store.epoch())
+    assert Admin(crawl.frontier).restore.is_lost(store.epoch(crawl.frontier.ledger))
     prepare_rebuild(crawl.frontier, store, None).run({"demo": site}, lambda _: None)
-    assert not Admin(crawl.frontier).restore.is_lost(store.epoch())
+    assert not Admin(crawl.frontier).restore.is_lost(store.epoch(crawl.frontier.ledger))
 
 
 def test_no_token_is_given_a_second_time(crawl: SmallCrawl, client: redis.Redis, frontier: Frontier) -> None:

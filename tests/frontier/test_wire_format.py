@@ -5,18 +5,22 @@ from __future__ import annotations
 import base64
 import json
 import re
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from importlib import resources
 from pathlib import Path
 
 import pytest
 import redis
+from celery import Celery
+from celery.beat import Scheduler
 from kombu import Connection
 from kombu.exceptions import DecodeError
 from kombu.message import Message as AnyMessage
 from kombu.transport import virtual
 
 from crawl_tasks.broker.message import Message, readable
-from crawl_tasks.celery import build_app
+from crawl_tasks.celery import CONTROL_MOST, build_app
 from crawl_tasks.frontier.envelope import hint_templates
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.redis_functions import PRELUDE, Verb, read_lua
@@ -24,6 +28,7 @@ from crawl_tasks.local.redis_server import RedisServer
 from crawl_tasks.queues import FETCH_POST, QUEUES
 from crawl_tasks.settings import Settings
 from tests.frontier.by_hand import posts
+from tests.waiting import eventually
 
 LEFT_OUT = {"shadow", "group_index", "origin", "replaced_task_nesting", "stamped_headers", "stamps", "compression"}
 """Headers that Celery writes and a worker does without."""
@@ -165,15 +170,37 @@ def test_no_script_runs_an_unbounded_command(file: str) -> None:
         assert command not in code
 
 
-def test_beat_has_a_directory_for_its_schedule_before_any_other_process_ran(tmp_path: Path) -> None:
-    app = build_app(Settings(redis_url="redis://127.0.0.1:1/0", state_dir=tmp_path / "new"))
+@pytest.fixture
+def beat(
+    redis_server: RedisServer, client: redis.Redis, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Scheduler]:
+    """The scheduler as `celery beat` makes it."""
+    monkeypatch.chdir(tmp_path)
+    app = build_app(Settings(redis_url=redis_server.url, state_dir=tmp_path, produce_every_s=0.5))
+    beat = app.Beat(quiet=True)
+    service = beat.Service(app, scheduler_cls=beat.scheduler_cls, schedule_filename=beat.schedule)
+    yield service.get_scheduler()
+    app.close()
 
-    assert app.Beat is app.Beat
-    assert (tmp_path / "new").is_dir()
+
+def test_beat_goes_on_when_its_clock_is_set_back_and_writes_no_file(
+    beat: Scheduler, client: redis.Redis, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    beat.tick()
+    assert client.llen("control") == 1  # at once
+    client.delete("control")
+
+    monkeypatch.setattr(Celery, "now", lambda _: datetime.now(UTC) - timedelta(hours=1))
+
+    eventually(lambda: beat.tick() and client.llen("control"))
+    assert not list(tmp_path.iterdir())
 
 
-def test_beat_names_its_file_where_the_directory_cannot_be_made(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    app = build_app(Settings(redis_url="redis://127.0.0.1:1/0", state_dir=tmp_path / "file" / "new"))
+def test_what_beat_sends_is_good_for_workers_with_any_clock_and_never_piles_up(
+    beat: Scheduler, client: redis.Redis
+) -> None:
+    for _ in range(CONTROL_MOST + 5):
+        beat.apply_async(beat.schedule["produce"], advance=False)
 
-    assert app.Beat.__name__ == "Beat"  # Celery's own error, at its start, names the file
+    assert client.llen("control") == CONTROL_MOST
+    assert json.loads(client.lindex("control", 0))["headers"]["expires"] is None

@@ -135,7 +135,7 @@ class Soak:
             world.wait_for_worker(name)
         for site in self._sites:
             self._publish(site, GATE)
-        world.start("beat", *CELERY, "beat", "--schedule", str(world.directory / "schedule"))
+        world.start("beat", *CELERY, "beat")
         self._began = time.monotonic()
 
     def _publish(self, site: str, gate: dict[str, float]) -> None:

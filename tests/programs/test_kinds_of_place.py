@@ -130,7 +130,7 @@ REFUSED: dict[Callable[[Ask], Answer], str] = {
     guest_book: "no boards and no list of threads",
     image_board: "no boards and no list of threads",
     feed_only: "no list of threads; give the address of its front page; a board of `kind: feed` reads {}/feed.xml",
-    tree: "threads have comments: none was read in 16 threads",
+    tree: "threads have comments: none was read in 20 threads",
 }
 READ = {frames: "its forum begins at {}/list.html", days_as_headings: "boards    1"}
 

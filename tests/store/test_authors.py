@@ -156,5 +156,6 @@ def schema_3(store: Store) -> None:
             connection.execute(text(f"ALTER TABLE {table} DROP COLUMN author_id"))
         for table in ("posts", "comments", "versions"):
             connection.execute(text(f"ALTER TABLE {table} DROP COLUMN crawled_at"))
+        connection.execute(text("ALTER TABLE sites DROP COLUMN installation"))
         connection.execute(text("DROP TABLE authors"))
         connection.execute(text("UPDATE meta SET value = '3' WHERE name = 'schema'"))

@@ -14,10 +14,10 @@ from crawl_tasks.store.upsert import Store
 def test_the_newest_decision_stands_in_whatever_order_they_arrive(store: Store, order: tuple[int, ...]) -> None:
     for at in order:
         for site in ("one", "two"):
-            store.decide([Decision(site, "gate", "pause", at, why=str(at), text="[]")])
-    store.decide([Decision("two", "gate", "run", 11, text="[]")])
+            store.decide([Decision(site, "gate", "pause", at, why=str(at), text="[]")], "test:")
+    store.decide([Decision("two", "gate", "run", 11, text="[]")], "test:")
 
-    assert [(one.site, one.value, one.at_ms, one.why) for one in store.decisions()] == [
+    assert [(one.site, one.value, one.at_ms, one.why) for one in store.decisions("test:")] == [
         ("one", "pause", 9, "9"),
         ("two", "run", 11, ""),
     ]

@@ -151,6 +151,7 @@ def schema_2(url: str, *pages: Items) -> None:
                 for name in ("read_by", "author_id", "crawled_at"):
                     connection.execute(text(f"ALTER TABLE {table} DROP COLUMN {name}"))
             connection.execute(text("ALTER TABLE versions DROP COLUMN crawled_at"))
+            connection.execute(text("ALTER TABLE sites DROP COLUMN installation"))
             connection.execute(text("DROP TABLE authors"))
             connection.execute(text("UPDATE meta SET value = '2' WHERE name = 'schema'"))
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from sqlalchemy.event import listen
 
 from crawl_tasks.model import FULL_REACH, Comment, Forum, Items, Post, Request, Stage, Visit
-from crawl_tasks.store.queries import SiteCounts, counts, read_by, readers, remembered, with_stored
+from crawl_tasks.store.queries import SiteCounts, counts, posting_hours, read_by, readers, remembered, with_stored
 from crawl_tasks.store.upsert import Store
 from tests.store.rows import page
 
@@ -26,6 +26,14 @@ def test_counts_are_per_site(store: Store) -> None:
     ]
     assert [found.site for found in counts(store, "two")] == ["two"]
     assert counts(store, "three") == []
+
+
+def test_the_last_reply_of_each_thread_stands_for_comments_without_times(store: Store) -> None:
+    thread = Post("7", 1.0, forum_id="1", url="http://f/7", created_at=3_600_000, last_reply_at=7_200_100)
+    store.write([Items("demo", posts=(thread,), comments=(Comment("7", "a", 1.0),))])
+
+    assert posting_hours(store, "demo", 0, 9_999_999) == {"1": {3_600_000: 1, 7_200_000: 1}}
+    assert posting_hours(store, "demo", 3_600_001, 7_200_100) == {}
 
 
 def test_stored_requests_are_found_by_the_primary_key(tmp_path: Path) -> None:

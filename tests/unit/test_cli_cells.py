@@ -48,7 +48,7 @@ class Installation:
             for name, cell in self.places().items():
                 frontier = self.frontiers[cell]
                 epoch = (frontier.client.get("test:epoch") or b"").decode()
-                store.keep(name, frontier.sites.published(name) or "", epoch, cell)
+                store.keep(name, frontier.sites.published(name) or "", epoch, frontier.ledger)
 
     def places(self) -> dict[str, str]:
         return {name: cell for cell, frontier in self.frontiers.items() for name in frontier.sites.names()}

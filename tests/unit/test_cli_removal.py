@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Callable
 from pathlib import Path
 
@@ -148,7 +149,7 @@ def test_data_of_a_removed_site_goes_only_when_told_and_that_of_others_never(
 
 def test_data_is_not_deleted_in_the_database_of_another_crawl(command: Command, frontier: Frontier, url: str) -> None:
     with Store(url) as store:
-        store.keep("one", "{}", "another")
+        store.keep("one", "{}", "another", "test:")
 
     said = command("sites", "remove", "one", "--data", "--yes")
 
@@ -189,6 +190,22 @@ def test_a_directory_withdraws_no_site_that_another_one_published(
     checked = command("check").stdout
     assert f"three stands in no file of this directory; {client.hget('test:s:three', 'publisher').decode()}" in checked
     assert "CrawlSiteWithoutFile" not in checked
+
+
+def test_two_directories_that_publish_different_files_of_a_site_are_both_told(command: Command, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    text = site_text("one", "http://127.0.0.1:8001", "127.0.0.1:8001")
+    write_site(elsewhere, text.replace("name: one", "name: one\ntitle: Another"), "one")
+
+    second = command("sites", "check", home=elsewhere)
+
+    assert second.stderr.count("one: in place of another file, which ") == 1
+    assert f"{tmp_path}/sites published" in second.stderr
+    first = command("check").stdout
+    assert f"one: the file of this directory is not in force; {socket.gethostname()}:{elsewhere}/sites" in first
+    assert "CrawlSiteDiffers: two" not in first
+    assert "in place of" not in command("sites", "check", home=elsewhere).stderr
 
 
 def test_a_withdrawn_site_stays_so_after_a_recovery(

@@ -32,7 +32,7 @@ def test_a_page_of_every_stage_is_shown_field_by_field(tmp_path: Path, site_file
 
     assert result.exit_code == Exit.OK, result.output
     pages = [line.split()[0] for line in result.stdout.splitlines() if " page  http" in line]
-    assert pages == ["list"] * 4 + ["post", "comment"] + ["post"] * 7
+    assert pages == ["list"] * 4 + ["post", "comment"] + ["post"] * 10
     assert "reply_count      10 of 10" in result.stdout
     assert "2024-05-" in result.stdout
     assert not (tmp_path / "state").exists()
@@ -76,7 +76,7 @@ def test_kept_pages_are_read_again_without_the_forum(tmp_path: Path, site_file: 
     changed = run("sites", "check", "--no-publish", home=tmp_path)
 
     assert (same.exit_code, changed.exit_code) == (Exit.OK, Exit.USAGE), same.output
-    assert "demo: 12 kept pages read as before" in same.stdout
+    assert "demo: 15 kept pages read as before" in same.stdout
     assert "post-" in changed.stderr
     assert "posts[0].view_count" in changed.stderr
 

@@ -8,6 +8,7 @@ import pytest
 from selectolax.lexbor import LexborNode
 
 from crawl_tasks.discovery.boilerplate import edited_in
+from crawl_tasks.discovery.dry_run import DryRun
 from crawl_tasks.discovery.links import links_of
 from crawl_tasks.discovery.list_rules import Listing, list_rules
 from crawl_tasks.discovery.next_page import next_of
@@ -16,12 +17,15 @@ from crawl_tasks.discovery.record_queries import selector_in
 from crawl_tasks.discovery.repeated_records import find_rows
 from crawl_tasks.discovery.reply_counts import count_rules, replies_in
 from crawl_tasks.discovery.slots import Slots
+from crawl_tasks.discovery.thread_checks import ReadThread, comment_checks
 from crawl_tasks.discovery.thread_page import FetchedThread, ThreadRecords, comment_hypotheses
 from crawl_tasks.discovery.thread_rules import FirstPost, thread_rules
 from crawl_tasks.discovery.timestamps import times_in
-from crawl_tasks.model import Fetched
+from crawl_tasks.model import Fetched, Post, Request, Stage
 from crawl_tasks.parse.document import Document, find_all
 from crawl_tasks.parse.values.dates import read_date
+from crawl_tasks.sites.loader import parse_site
+from tests.unit.good_site import GOOD
 
 HEAD = "<tr><th colspan=2>Subject</th><th>Views</th><th>{}</th></tr>"
 
@@ -287,3 +291,15 @@ def test_half_a_word_of_a_board_finds_no_links_of_other_boards() -> None:
 
     assert css is not None
     assert "old-" not in css
+
+
+@pytest.mark.parametrize(("text", "holds"), [("Last edited: 2024-06-19 22:17", False), ("I edited it twice.", True)])
+def test_a_note_of_an_edit_is_no_text_of_a_post(text: str, holds: bool) -> None:
+    site = parse_site(GOOD, "good.yaml")
+    post = Post("7", author="ann", created_at=1_700_000_000, body=text)
+    trial = DryRun(Request(site.name, Stage.POST, "7", "https://forum.example/7"))
+
+    checks = list(comment_checks(site, [ReadThread(Post("7"), trial, post, ())], []))
+
+    refuted = [one.name for one in checks if one is not None and not one.holds]
+    assert refuted == ([] if holds else ["texts of posts are no notes of edits"])

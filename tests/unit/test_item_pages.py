@@ -63,7 +63,7 @@ def fill(store: Store, canary: str = "http://canary.invalid") -> None:
     store.write([page(Post("7", 2.0, title="New title", body="hello", is_page=True),
                       Comment("7", "a", 2.0, body="second words"), site="bikes")])  # fmt: skip
     for site in ("bikes", "boats"):
-        store.keep(site, "{}", "epoch")
+        store.keep(site, "{}", "epoch", "crawl:")
 
 
 def away() -> Snapshot:

@@ -14,6 +14,7 @@ from crawl_tasks.monitor.charts import bars, nice, number, plot, spark
 from crawl_tasks.monitor.history import MINUTES, History, total_reading
 from crawl_tasks.monitor.humanize import duration
 from crawl_tasks.monitor.snapshot import Snapshot, take_snapshot
+from crawl_tasks.monitor.web.overview import plots
 from crawl_tasks.monitor.web.snapshot_cache import SnapshotCache
 from tests.frontier.by_hand import TERMS
 
@@ -114,6 +115,19 @@ def test_a_plot_tells_the_values_of_the_moment_under_the_pointer() -> None:
 
     assert "<title>10:06 a 730 ms, &lt;b&gt; 2 ms</title>" in drawn
     assert drawn.count("<title>") == 2
+
+
+def test_a_plot_leaves_a_gap_where_nothing_was_measured(now: Snapshot) -> None:
+    history = History()
+    for minute, count in enumerate((0, 5, 5, 9)):
+        health = replace(now.health, at_ms=minute * 60_000, counters={"fetch:list:1": count})
+        history.note(replace(now, health=health))
+
+    drawn = plots(history)
+    slow = drawn[drawn.index("fetch p95 in ms:") :]
+
+    assert slow.count('class="line c0"') == 2
+    assert len(re.findall(r"<title>\S+ list –, post –, comment –</title>", slow)) == 1
 
 
 def test_the_next_exporter_goes_on_with_the_charts_of_the_last(frontier: Frontier, now: Snapshot) -> None:

@@ -177,6 +177,8 @@ def test_what_is_no_moment_is_left_open_and_never_now(text: str) -> None:
         ("06-19-2024, 10:17 PM", "%m-%d-%Y, %I:%M %p", "2024-06-19 22:17:00"),
         ("19/06/2024 22:17", "%d/%m/%Y %H:%M", "2024-06-19 22:17:00"),
         ("Yesterday, 10:02 PM", "%m-%d-%Y, %I:%M %p", "2024-06-19 22:02:00"),
+        ("mer., 05/06/2024 22h17", "%d/%m/%Y %Hh%M", "2024-06-05 22:17:00"),
+        ("Yesterday 22:02", "%H:%M", "2024-06-19 22:02:00"),
     ],
 )
 def test_a_format_decides_what_is_ambiguous(text: str, form: str, moment: str) -> None:

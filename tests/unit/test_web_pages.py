@@ -317,6 +317,13 @@ def test_the_page_of_a_site_says_what_stops_all_sites_and_of_which_moment_it_spe
     assert re.search(r"as of \d\d:\d\d:\d\d UTC, anew every 20 s", page)
 
 
+def test_the_page_of_a_site_tells_once_what_holds_all_sites_back(base: str, client: redis.Redis) -> None:
+    client.hdel("test:stats", "produced_at")
+    eventually(lambda: "beat is silent" in ask(f"{base}/")[1])
+
+    assert ask(f"{base}/site/late-forum")[1].count("beat is silent") == 1
+
+
 def test_while_redis_is_away_people_get_a_page_that_looks_again_and_programs_a_line(frontier: Frontier) -> None:
     def fail() -> Snapshot:
         raise RedisUnreachable("it is away")

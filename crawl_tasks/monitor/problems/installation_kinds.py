@@ -115,7 +115,8 @@ def _cells_down(window: Window) -> Iterator[tuple[str, Fields]]:
 LOST_LEDGER = "Redis does not hold the ledger that the database was filled from"
 HALTED = Kind(
     "CrawlHalted", Severity.CRITICAL, "all sites stand still: {reason}",
-    "is it the right Redis (CRAWL_REDIS_URL)? was it emptied: crawl-tasks recover", condition=_halted,
+    "is it the right Redis (CRAWL_REDIS_URL)? does another installation fill the database: set CRAWL_REDIS_PREFIX;"
+    " was it emptied: crawl-tasks recover", condition=_halted,
     rule=AlertRule("crawl_halted == 1", "1m", {"reason": LOST_LEDGER}),
 )  # fmt: skip
 BEAT_SILENT = Kind(

@@ -42,6 +42,11 @@ SITE_ELSEWHERE = Kind(
     "CrawlSiteElsewhere", Severity.INFO, "{subject} stands in no file of this directory; {publisher} published it",
     "nothing, if that directory counts; else crawl-tasks sites remove {subject}", "site",
 )  # fmt: skip
+SITE_DIFFERS = Kind(
+    "CrawlSiteDiffers", Severity.INFO,
+    "{subject}: the file of this directory is not in force; {publisher} published another one",
+    "nothing, if that one counts; else crawl-tasks sites check {subject}", "site",
+)  # fmt: skip
 SITES_MISPLACED = Kind(
     "CrawlSitesMisplaced", Severity.INFO,
     "{count} sites are not in the cell that the hash gives them, as after a cell was added: {sites}",
@@ -78,6 +83,6 @@ CLOCK_SKEW = Kind(
 
 SETUP_KINDS = (
     PYTHON_OLD, RUNS_AS_ROOT, PACKAGE_VERSION, STATE_DIRECTORY, DISK_FULL, ARCHIVE_PACKAGE, FEW_FILES, SITE_FILE,
-    NO_SITE_FILE, SITE_ELSEWHERE, SITES_MISPLACED, NO_CONTACT, DATABASE_DOWN, REDIS_OLD, REDIS_EVICTS, REDIS_FORGETS,
-    REDIS_HIDDEN, CLOCK_SKEW,
+    NO_SITE_FILE, SITE_ELSEWHERE, SITE_DIFFERS, SITES_MISPLACED, NO_CONTACT, DATABASE_DOWN, REDIS_OLD, REDIS_EVICTS,
+    REDIS_FORGETS, REDIS_HIDDEN, CLOCK_SKEW,
 )  # fmt: skip

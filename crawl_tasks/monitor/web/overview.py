@@ -165,10 +165,10 @@ def _done(stage: int, reading: Reading) -> int:
     return reading.stages[stage]
 
 
-def _fetch_ms(readings: Sequence[Reading], stage: int) -> list[float]:
-    """Return the 95th percentile of the fetch times of each step, 0 where nothing was fetched."""
+def _fetch_ms(readings: Sequence[Reading], stage: int) -> list[float | None]:
+    """Return the 95th percentile of the fetch times of each step, None where nothing was fetched."""
     return [
-        (after.fetch[stage].since(before.fetch[stage]).quantile(0.95) if before.fetch and after.fetch else None) or 0.0
+        after.fetch[stage].since(before.fetch[stage]).quantile(0.95) if before.fetch and after.fetch else None
         for before, after in pairwise(readings)
     ]
 

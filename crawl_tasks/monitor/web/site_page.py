@@ -32,7 +32,7 @@ def site_page(site: SiteSnapshot, snapshot: Snapshot, history: History, user: We
     """Return the page."""
     # With this site alone: the problems of a thousand others would be found only to be thrown away.
     current = CurrentProblems(replace(snapshot, sites=(site,)))
-    next_steps = "".join(said(problem, problem.advice(site.name)) for problem in current.of(site))
+    next_steps = "".join(said(problem, problem.advice(site.name)) for problem in current.own(site))
     name, statuses = site.name, sorted(site.statuses.items())
     body = (
         f"{troubles(current)}<h2>{escape(site.name)} {state(site)}</h2>"

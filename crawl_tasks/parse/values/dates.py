@@ -9,8 +9,10 @@ from __future__ import annotations
 import re
 import threading
 import unicodedata
+from contextlib import suppress
 from datetime import datetime, timedelta, timezone, tzinfo
 from functools import lru_cache
+from itertools import product
 from zoneinfo import ZoneInfo
 
 from crawl_tasks.parse.values.relative import DAYS, UNIT_S, around, is_relative, read_relative, time_of_day
@@ -28,6 +30,7 @@ stycznia lutego marca kwietnia maja czerwca lipca sierpnia września październi
 """
 _MONTHS = {name: month for line in _NAMES.split("\n") for month, name in enumerate(line.split(), 1)}
 _LEAST = 3
+_WEEKDAY = re.compile(r"^\D+")
 
 
 def month_of(word: str) -> int | None:
@@ -186,11 +189,11 @@ def _machine(text: str, zone: ZoneInfo) -> int | None:
 
 
 def _by_format(plain: str, formats: tuple[str, ...], zone: ZoneInfo) -> int | None:
-    for form in formats:
-        try:
-            return _epoch(datetime.strptime(plain, form), zone)
-        except ValueError:
-            continue
+    # A weekday may stand before a day in figures. An hour alone needs the words before it.
+    for form, said in product(formats, (plain, _WEEKDAY.sub("", plain))):
+        if said == plain or form.lower().startswith(("%d", "%m", "%y")):
+            with suppress(ValueError):
+                return _epoch(datetime.strptime(said, form), zone)
     return None
 
 

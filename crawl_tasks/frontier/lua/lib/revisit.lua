@@ -7,7 +7,7 @@
 -- EXPORTS: EXPONENT EARLY MOST_GAP LEAST_RATE RECENT UNCHANGED_COST add_item busy_sums observe rate_of expected_rate next_interval moved_price paced
 
 EXPONENT, EARLY, MOST_GAP, LEAST_RATE, UNCHANGED_COST = 3.5, 0.8, 24, 1e-4, 0.5
-local HALF_LIFE, HOT, HOT_WEIGHT, HOT_SHARE = 96, 0.75, 1.5, 0.4
+local HALF_LIFE, HOT, HOT_WEIGHT, HOT_SHARE = 96, 0.75, 1.5, 0.2
 local PRIOR, PRIOR_ITEMS, PRIOR_PART, PRIOR_SHARE = 3, 1.5, 1 / 16, 0.3
 local QUIET, STEPS = 0.2, 12
 local LEAST_LAG, MOST_LAG = -0.9, 3
@@ -59,16 +59,20 @@ function observe(history, scan, terms, now)
     heat = history.heat * math.exp(-passed / HOT) + scan.heat, at = now}
 end
 
+local function drawn_rate(history, terms, prior)
+  return (history.items + PRIOR_SHARE * math.max(LEAST_RATE, terms.mean) * prior) / (history.hours + prior)
+end
+
 function rate_of(history, terms)
-  local mean = math.max(LEAST_RATE, terms.mean)
-  local prior = math.max(math.min(PRIOR, PRIOR_ITEMS / mean), PRIOR_PART * terms.most)
-  return (history.items + PRIOR_SHARE * mean * prior) / (history.hours + prior)
+  local prior = math.min(PRIOR, PRIOR_ITEMS / math.max(LEAST_RATE, terms.mean))
+  return drawn_rate(history, terms, math.max(prior, PRIOR_PART * terms.most))
 end
 
 -- Return the items an hour that are expected until the next scan.
-function expected_rate(history, rate, busy, wait)
+function expected_rate(history, terms, wait)
   local hot = history.heat * (1 - math.exp(-wait / HOT)) / wait
-  return rate * busy_hours(busy, history.at, wait) / wait * (1 - HOT_SHARE) + hot * HOT_SHARE
+  local rate = drawn_rate(history, terms, PRIOR_PART * terms.most)
+  return rate * busy_hours(terms.busy, history.at, wait) / wait * (1 - HOT_SHARE) + hot * HOT_SHARE
 end
 
 local function price_of(history, rate, busy, wait)

@@ -137,7 +137,7 @@ local function priced_interval(site, id, key, text, least, most, seen, now)
   local pace = {lag = 0, cost = 1}
   if before.at > 0 then pace = paced(before, before.interval, now / HOUR - before.at, seen.reading, seen.is_unchanged) end
   after.interval, after.lag = next_interval(after, terms, pace.cost), pace.lag
-  after.expected = expected_rate(after, after.rate, terms.busy, longest_delay(after))
+  after.expected = expected_rate(after, terms, longest_delay(after))
   if before.at > 0 then add_to_pulse(site, id, pulse, before, goal, -1) end
   add_to_pulse(site, id, pulse, after, goal, 1)
   -- A goal that is met with room to spare: the price rises, and requests are spared.
