@@ -10,14 +10,18 @@ from crawl_tasks.frontier.revisit import (
     EXPONENT,
     MOST_GAP,
     BoardHistory,
+    Pace,
     SiteTerms,
     busy_sums,
+    expected_rate,
     interval,
     moved_price,
     observe,
+    paced,
     scan_of,
 )
-from tests.freshness.world import MEAN_BUSY, BoardWorld, busy_at
+from crawl_tasks.monitor.freshness import expected_delay_s
+from tests.freshness.world import MEAN_BUSY, BoardWorld, busy_at, is_measured
 
 LEAST_H = 1 / 60
 
@@ -123,6 +127,12 @@ class Priced:
         self._items = self._hours = 0.0
         self._busy = busy_sums(self._counts)
         self._intervals = [uniform_h] * len(worlds)
+        self._paces = [Pace()] * len(worlds)
+        self._expected: list[tuple[float, float]] = []  # items and hours until the next scan, of each measured scan
+
+    def expected_h(self, share: float) -> float | None:
+        """Return the hours within which a share of the items was expected to be shown, over all measured scans."""
+        return expected_delay_s(self._expected, share)
 
     def after(self, board: int, now_h: float, late_h: float, last_replies: Sequence[float]) -> float:
         for time in last_replies:
@@ -131,11 +141,16 @@ class Priced:
             self._busy = busy_sums(self._counts)
         old = self._boards[board]
         if old.at_h:
-            self._price = moved_price(self._price, len(self._boards), late_h, self._intervals[board])
+            planned_h = self._intervals[board]
+            self._price = moved_price(self._price, len(self._boards), late_h, planned_h)
+            self._paces[board] = paced(self._paces[board], planned_h, now_h - old.at_h, 0.0, is_unchanged=False)
         terms = SiteTerms(self._price, self._mean(), LEAST_H, self._uniform * MOST_GAP, self._busy)
         new = self._boards[board] = observe(old, scan_of([now_h - time for time in last_replies]), terms, now_h)
         self._items, self._hours = self._items + new.items - old.items, self._hours + new.hours - old.hours
         self._intervals[board] = self._interval(board, new, terms)
+        if is_measured(now_h):
+            gap_h = max(1e-6, self._intervals[board] + self._paces[board].lag_h)
+            self._expected.append((expected_rate(new, terms, gap_h) * gap_h, gap_h))
         return self._intervals[board]
 
     def _interval(self, board: int, history: BoardHistory, terms: SiteTerms) -> float:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from crawl_tasks.frontier.revisit import EARLY
 from tests.freshness.policies import Policy
-from tests.freshness.world import BEGIN_H, END_H, MEASURED_H, BoardWorld
+from tests.freshness.world import BEGIN_H, END_H, BoardWorld, is_measured
 
 ROWS, NEWS_ROWS = 20, 50
 BOARD_SHARE = 0.15  # of the requests, beside a page of all news
@@ -77,7 +77,7 @@ class Crawl:
             if not pages:  # nothing is due
                 now = max(now + self._each_h, self._next_h())
                 continue
-            if self._is_measured(now):
+            if is_measured(now):
                 self._requests += pages
             now += pages * self._each_h
         return Outcome(tuple(sorted(self._delays)), self._requests, self._longest)
@@ -99,7 +99,7 @@ class Crawl:
             return 0
         heapq.heappop(self._due)
         rows = self._find(board, now)
-        if self._is_measured(now):
+        if is_measured(now):
             seen_h = 0.0 if board in self._hidden or board in self._pinged else self._seen_h
             self._longest = max(self._longest, now - max(self._looked_h[board], seen_h))
         self._looked_h[board] = now
@@ -119,7 +119,7 @@ class Crawl:
         if self._pinged:
             board = self._pinged.pop(0)
             rows = self._find(board, now)
-            if self._is_measured(now):
+            if is_measured(now):
                 self._longest = max(self._longest, now - self._looked_h[board])
             self._looked_h[board] = now
             return 1 + len(rows) // ROWS
@@ -138,11 +138,7 @@ class Crawl:
         times, threads = self._worlds[board].between(self._found_h[board], now)
         if not self._found_h[board]:
             times, threads = times[-ROWS:], threads[-ROWS:]  # history on the first page
-        elif self._is_measured(now):
+        elif is_measured(now):
             self._delays += [now - time for time in times]
         self._found_h[board] = now
         return list(dict(zip(threads, times, strict=True)).values())
-
-    @staticmethod
-    def _is_measured(now: float) -> bool:
-        return now >= END_H - MEASURED_H

@@ -40,6 +40,11 @@ def busy_at(time_h: float) -> float:
     return hour * (WEEKEND if time_h % 168 >= 120 else 1.0)
 
 
+def is_measured(time_h: float) -> bool:
+    """Return whether a time is in the measured hours, the last ones."""
+    return time_h >= END_H - MEASURED_H
+
+
 MEAN_BUSY = sum(busy_at(hour) for hour in range(168)) / 168
 
 
