@@ -17,7 +17,7 @@ from kombu import Queue
 from kombu.transport import TRANSPORT_ALIASES
 
 from crawl_tasks.errors import SettingsError, TaskFailed
-from crawl_tasks.queues import CONTROL_QUEUE, PRODUCE, QUEUES, ROUTES, UPKEEP
+from crawl_tasks.queues import PRODUCE, QUEUES, ROUTES, UPKEEP
 from crawl_tasks.settings import Settings, load_settings
 
 TRANSPORT = "crawl_tasks.broker.transport:Transport"
@@ -26,7 +26,7 @@ SENTINEL_TRANSPORT = "crawl_tasks.broker.transport:SentinelTransport"
 UPKEEP_EVERY_S = 30.0
 
 CONTROL_MOST = 20
-"""The most messages of beat that wait for a worker. Each one does the work of all before."""
+"""Beat sends no message where so many wait for a worker. Each one does the work of all after it."""
 
 FLOWER_CONF = Path(__file__).with_name("flowerconfig.py")
 """The file that `celery -A crawl_tasks flower` reads unless another is named. Only the environment can name a file."""
@@ -61,7 +61,7 @@ def _transport_options(settings: Settings) -> dict[str, object]:
     return {
         "redis_prefix": settings.redis_prefix,
         # Not by the expiry of messages: where beat's clock is seconds behind a worker's, all would come too late.
-        "queue_limits": {CONTROL_QUEUE: CONTROL_MOST},
+        "task_limits": dict.fromkeys((PRODUCE, UPKEEP), CONTROL_MOST),
         "master_name": settings.redis_master,
         # Only messages of others ever wait in `unacked`, and they are adopted at once.
         "visibility_timeout": 60,

@@ -123,10 +123,10 @@ class Channel(stock.Channel):
     Message = Message
     redis_prefix = "crawl"
     wake_block_s = 1
-    queue_limits: ClassVar[dict[str, int]] = {}
-    """The most messages that wait on a queue, by its name. The oldest make room."""
+    task_limits: ClassVar[dict[str, int]] = {}
+    """A message of such a task, by its name, is dropped where so many messages wait on its queue."""
 
-    from_transport_options = (*stock.Channel.from_transport_options, "redis_prefix", "wake_block_s", "queue_limits")
+    from_transport_options = (*stock.Channel.from_transport_options, "redis_prefix", "wake_block_s", "task_limits")
 
     _sha: str | None = None
     _is_waiting = False
@@ -255,12 +255,13 @@ class Channel(stock.Channel):
             super()._restore(message, leftmost)
 
     def _put(self, queue: str, message: dict[str, Any], **kwargs: Any) -> None:  # noqa: ANN401 (kombu's signature)
-        super()._put(queue, message, **kwargs)
+        most = self.task_limits.get(message["headers"].get("task"))
         with self.conn_or_acquire() as client:
+            if most is not None and client.llen(queue) >= most:
+                return
+            super()._put(queue, message, **kwargs)
             client.lpush(wake_up(self.redis_prefix, queue), 1)
             client.ltrim(wake_up(self.redis_prefix, queue), 0, 0)
-            if queue in self.queue_limits:
-                client.ltrim(queue, 0, self.queue_limits[queue] - 1)
 
 
 class SentinelChannel(Channel, stock.SentinelChannel):

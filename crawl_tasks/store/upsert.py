@@ -31,6 +31,8 @@ from crawl_tasks.store.write_table import PORTION, WriteCounts, settle
 # Errors of a batch with a value that the model does not allow, or that the encoder does not take.
 _OF_VALUES: Final = (TypeError, AttributeError, ValueError, OverflowError)
 
+_DEFAULT_INSTALLATION: Final = "crawl"
+
 
 @dataclass(frozen=True, slots=True)
 class Written:
@@ -160,9 +162,14 @@ class Store:
 
     def epoch(self, ledger: str) -> str | None:
         """Return the epoch of a ledger, as INSTALLATION:CELL, None if nothing came from there."""
+        names = [_epoch_of(ledger), _epoch_of(f"{_DEFAULT_INSTALLATION}:{ledger.partition(':')[2]}")]
+        query = select(tables.meta.c.name, tables.meta.c.value).where(tables.meta.c.name.in_(names))
         with self.database.reading() as connection:
-            found = connection.execute(select(tables.meta.c.value).where(tables.meta.c.name == _epoch_of(ledger)))
-            return found.scalar_one_or_none()
+            found = {name: str(value) for name, value in connection.execute(query)}
+            # Before schema 5 the row named no installation. It is ours until a site of any installation is kept.
+            if names[0] not in found and connection.scalar(select(func.count(tables.sites.c.installation))):
+                return None
+            return next((found[name] for name in names if name in found), None)
 
     def last_change(self) -> int:
         """Return the last change of posts and comments, 0 without one. All changes up to the last can be read."""
@@ -260,7 +267,7 @@ def _installation_of(ledger: str) -> str:
 def _epoch_of(ledger: str) -> str:
     """Return the name of the row of a ledger's epoch. That of the default installation names none."""
     installation, _, cell = ledger.partition(":")
-    name = f"epoch@{installation}" if installation != "crawl" else "epoch"
+    name = f"epoch@{installation}" if installation != _DEFAULT_INSTALLATION else "epoch"
     name = f"{name}:{cell}" if cell else name
     return name if len(name) <= tables.META_LENGTH else f"epoch:{digest(name)}"
 

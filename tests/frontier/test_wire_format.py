@@ -203,4 +203,6 @@ def test_what_beat_sends_is_good_for_workers_with_any_clock_and_never_piles_up(
         beat.apply_async(beat.schedule["produce"], advance=False)
 
     assert client.llen("control") == CONTROL_MOST
+    beat.app.send_task("a.task.of.somebody")  # no route: it shares the queue of beat
+    assert client.llen("control") == CONTROL_MOST + 1
     assert json.loads(client.lindex("control", 0))["headers"]["expires"] is None
