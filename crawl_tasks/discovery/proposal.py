@@ -64,11 +64,10 @@ def propose(probe: HttpProbe, front: Document, found: Findings, language: str = 
     best = _best_of(probe, listing, following, samples, found, seen.empty)
     if best[0][0] < 0 and samples:
         # The threads that refute the rules show what the samples did not.
-        known = {one.row for one in samples}
+        known = {one.link.url for one in samples}
+        more = {link.url: (link, at) for at, link in enumerate(listing.titles) if link.url not in known}
         tried = [
-            FetchedThread(link, at, Document(probe.page(link.url)))
-            for at, link in enumerate(listing.titles)
-            if at not in known and probe.has(link.url)
+            FetchedThread(link, at, Document(probe.page(url))) for url, (link, at) in more.items() if probe.has(url)
         ]
         again = _best_of(probe, listing, following, [*samples, *tried], found, seen.empty)
         best = max(again, best, key=itemgetter(0))
@@ -216,7 +215,9 @@ def _with_more_rows(probe: HttpProbe, listing: Listing, following: Following | N
 def _threads(probe: HttpProbe, listing: Listing) -> list[FetchedThread]:
     """Fetch a few threads: two with most replies, one with fewest, and some between."""
     counts = replies_in(listing.records)
-    order = sorted(range(len(counts)), key=lambda at: -counts[at])
+    # A thread that two list pages show is tried once: said twice, its texts look like parts of the page.
+    rows = {link.url: at for at, link in reversed([*enumerate(listing.titles)])}
+    order = sorted(rows.values(), key=lambda at: -counts[at])
     places = dict.fromkeys(
         order[at] for at in (0, 1, len(order) // 3, len(order) // 2, -1) if -len(order) <= at < len(order)
     )

@@ -105,7 +105,7 @@ class Clutter:
     def near(self, moment: datetime, now: datetime) -> str:
         """Return `Today at 10:03` for a moment of today or yesterday, else nothing."""
         days = (now.date() - moment.date()) // timedelta(days=1)
-        return f"{_NEAR[self._layout.language.code][days]} {moment:%H:%M}" if days < 2 else ""
+        return f"{_NEAR[self._layout.language.code][days]} {moment:%H:%M}" if 0 <= days < 2 else ""
 
     def moved_stub(self, thread: Thread, tag: str, place: int) -> str:
         """Return the row of a thread that was moved to another board, on some lists."""
