@@ -149,22 +149,11 @@ def _of_tag(tag: str, alike: Sequence[LexborNode], *, is_inner: bool) -> Iterato
     own = [f"{tag}{mark}" for mark in _marks(alike)]
     if is_inner and tag == "a" and all(PEOPLE.search(one.attributes.get("href") or "") for one in alike):
         # A guest, or a person who is gone, has no link, and mostly the same class.
-        own = [mark for mark in _marks(alike) if mark[0] == "."] + own
+        of_guests = [mark for mark in _marks(alike) if mark[0] == "."]
+        yield from of_guests
+        yield from _below_parents(alike, of_guests, is_inner=is_inner)
     yield from own
-    for above in (1, 2):
-        parents = [node.parent and (node.parent if above == 1 else node.parent.parent) for node in alike]
-        there = [node for node in parents if node is not None]
-        if len(there) < len(alike):
-            break
-        parent_tag = Counter(node.tag for node in there).most_common(1)[0][0]
-        joint = " > " if above == 1 else " "
-        for mark in _marks([node for node in there if node.tag == parent_tag]):
-            yield from (f"{parent_tag}{mark}{joint}{one}" for one in (*own, tag))
-        places = {place_of(node) for node in there}
-        if is_inner and above == 1 and len(places) == 1:
-            yield from (f"{parent_tag}:nth-child({min(places)}) > {one}" for one in own)
-        if above == 1 and parent_tag in _HEADINGS:
-            yield from (f"{parent_tag} > {one}" for one in (*own, tag))
+    yield from _below_parents(alike, own, tag, is_inner=is_inner)
     places = {place_of(node) for node in alike}
     if len(places) == 1 and tag in ("td", "li", "dd"):
         yield f"{tag}:nth-child({places.pop()})"
@@ -231,3 +220,21 @@ def _marks(nodes: Sequence[LexborNode]) -> Iterator[str]:
     prefixes = {re.sub(rf"(?:{UUID.pattern}|\d+)$", "", node.attributes.get("id") or "") for node in nodes}
     if len(prefixes) == 1 and _PLAIN.fullmatch(prefix := prefixes.pop()):
         yield f"[id^={prefix}]"
+
+
+def _below_parents(alike: Sequence[LexborNode], own: Sequence[str], *tag: str, is_inner: bool) -> Iterator[str]:
+    """Yield selectors of elements, with or without their tag, below a parent or grandparent."""
+    for above in (1, 2):
+        parents = [node.parent and (node.parent if above == 1 else node.parent.parent) for node in alike]
+        there = [node for node in parents if node is not None]
+        if len(there) < len(alike):
+            break
+        parent_tag = Counter(node.tag for node in there).most_common(1)[0][0]
+        joint = " > " if above == 1 else " "
+        for mark in _marks([node for node in there if node.tag == parent_tag]):
+            yield from (f"{parent_tag}{mark}{joint}{one}" for one in (*own, *tag))
+        places = {place_of(node) for node in there}
+        if is_inner and above == 1 and len(places) == 1:
+            yield from (f"{parent_tag}:nth-child({min(places)}) > {one}" for one in own)
+        if above == 1 and parent_tag in _HEADINGS:
+            yield from (f"{parent_tag} > {one}" for one in (*own, *tag))
