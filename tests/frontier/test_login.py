@@ -212,9 +212,10 @@ def test_a_call_that_is_sent_twice_begins_one_login(worker: Members, frontier: F
 
 
 def refusal(frontier: Frontier) -> str:
-    """Return what the problem of a refused login says, empty without one."""
-    found = [one.text for one in find_problems(take_snapshot(frontier)) if one.name == "CrawlLoginRefused"]
-    return "".join(found)
+    """Return what the problem of a refused login says, empty without one. No second problem has the same cause."""
+    found = {one.name: one.text for one in find_problems(take_snapshot(frontier))}
+    assert "CrawlSiteRefuses" not in found
+    return found.get("CrawlLoginRefused", "")
 
 
 def probe(worker: Members, client: redis.Redis) -> None:

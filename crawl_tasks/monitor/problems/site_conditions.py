@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from crawl_tasks.errors import LoginRefused
 from crawl_tasks.monitor.freshness import HIDDEN_SHARE
 from crawl_tasks.monitor.humanize import duration
 from crawl_tasks.monitor.output_language import gettext
@@ -147,8 +148,9 @@ def unreadable_stages(site: SiteSnapshot) -> Fields | None:
 
 
 def refused_stages(site: SiteSnapshot) -> Fields | None:
-    """Return the stages that the site refuses for now."""
-    stages = ", ".join(stage.value for stage, one in site.open_breakers.items() if one.is_refusal)
+    """Return the stages that the site refuses for now. `login_refused` tells of those that wait for a login."""
+    breakers = site.open_breakers.items()
+    stages = ", ".join(stage.value for stage, one in breakers if one.is_refusal and one.reason != LoginRefused.reason)
     return {"stage": stages} if stages else None
 
 

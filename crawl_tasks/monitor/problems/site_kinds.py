@@ -50,6 +50,8 @@ _UNREADABLE = f"""{_increase('crawl_failures_total{reason="parse"}', "30m")}
 > {conditions.UNREADABLE_SHARE} * {_ATTEMPTS}"""
 _DENIED = f"""{_increase('crawl_failures_total{reason="access_denied"}', "30m")} >= {conditions.DENIED_LEAST}"""
 _LOGIN_REFUSED = f"""{_increase('crawl_failures_total{reason="login"}', "30m")} > 0"""
+# Pages that wait for a login are refused too: one cause, one alert.
+_REFUSES = f"""crawl_site_refuses == 1 unless on (site) {_LOGIN_REFUSED}"""
 _STALE = f"""histogram_quantile(0.95, sum by (site, le) (increase(crawl_freshness_seconds_bucket[1h])))
 > {conditions.STALE_S}"""
 _TURNS_LATE = _share_of_attempts("crawl_late_slots_total", conditions.LATE_SHARE, conditions.LATE_OF_LEAST)
@@ -125,11 +127,11 @@ SITE_KINDS = (
          " {subject} --kept --revive", "site", of_site(conditions.unreadable_stages),
          rule=AlertRule("crawl_breaker_open == 1 unless crawl_site_refuses == 1", fields=_STAGE)),
     Kind("CrawlSiteRefuses", Severity.WARNING,
-         "the site refuses {stage} pages for now (429, 503, all gone, no robots.txt, no login): they wait, and a probe"
-         " goes now and then",
+         "the site refuses {stage} pages for now (429, 503, all gone, no robots.txt): they wait, and a probe goes now"
+         " and then",
          "nothing, if it is busy or away: all goes on by itself; else lengthen gate.delay_s, ask its operator, or mend"
          " its addresses. crawl-tasks try {subject} shows how it answers", "site", of_site(conditions.refused_stages),
-         rule=AlertRule("crawl_site_refuses == 1", "2m", _STAGE)),
+         rule=AlertRule(_REFUSES, "2m", _STAGE)),
     Kind("CrawlStale", Severity.WARNING, "1 of 20 posts is stored later than {duration} after it was written",
          "crawl-tasks schedule list {subject} shows the intervals; shorten those of busy boards", "site",
          of_growth(conditions.stale), takes_window=True,
