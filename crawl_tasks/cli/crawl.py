@@ -16,7 +16,7 @@ from crawl_tasks.cli.ledger import require_ledger
 from crawl_tasks.cli.local_environment import LocalEnvironment
 from crawl_tasks.cli.only_sites import OnlySites
 from crawl_tasks.cli.site_removal import removed_sites
-from crawl_tasks.cli.sites import publisher_of, refuse_shared_hosts
+from crawl_tasks.cli.sites import publish_all
 from crawl_tasks.errors import BackendError, ConfigError
 from crawl_tasks.fetch.browser import missing
 from crawl_tasks.frontier.cells import Cells
@@ -35,7 +35,6 @@ from crawl_tasks.monitor.problems.setup_kinds import DISK_FULL
 from crawl_tasks.monitor.progress import Progress, Stored
 from crawl_tasks.monitor.progress_watchdog import ProgressWatchdog
 from crawl_tasks.monitor.snapshot import Snapshot
-from crawl_tasks.registry.site_publisher import publish_site
 from crawl_tasks.sites.addresses import Addresses
 from crawl_tasks.sites.schema import Board, Site
 from crawl_tasks.sites.start_entry import first_page
@@ -156,9 +155,7 @@ def begin(local: LocalEnvironment, plan: Plan, stored: StoredCounts) -> Start:
     """Publish the sites, and admit a scan of every board when the plan ends at idle."""
     cells = local.cells
     require_ledger(local.settings, cells, plan.sites)
-    refuse_shared_hosts(cells, plan.sites)
-    for site in plan.sites:
-        publish_site(cells.of(site.name), site, local.settings.contact, publisher_of(local.settings))
+    publish_all(local.settings, cells, plan.sites)
     # Before the first scan is admitted, or the summary would leave out its requests.
     frontiers = cells.find(site.name for site in plan.sites)
     start = Start(time.monotonic(), snapshot_cells(cells, frontiers), stored.now())

@@ -49,6 +49,15 @@ def pods(resources: list[Any]) -> dict[str, Any]:
     }
 
 
+def test_every_container_that_publishes_has_one_host_name(
+    compose_services: dict[str, Any], swarm_services: dict[str, Any], resources: list[Any]
+) -> None:
+    # A site is withdrawn by the host and directory that published it.
+    publishing = compose_services["publish"], swarm_services["publish"], pods(resources)["publish"]
+
+    assert [one["hostname"] for one in publishing] == ["publish"] * 3
+
+
 # ---- Swarm -----------------------------------------------------------------------------------------------------
 
 
