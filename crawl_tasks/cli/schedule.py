@@ -119,17 +119,19 @@ def _show_expected(frontier: Frontier, site: str) -> None:
 
 
 def _boards_of(sites: Mapping[str, Frontier]) -> Iterator[tuple[str, BoardState, int]]:
-    """Yield the boards of sites, each with the time by the clock of its Redis."""
+    """Yield the boards of sites, those first that are gone, each with the time by the clock of its Redis."""
     for site, frontier in sites.items():
         now_ms = frontier.clock_ms()
-        for board in Inspector(frontier).boards(site):
+        for board in sorted(Inspector(frontier).boards(site), key=lambda one: not one.gone_at_ms):
             yield site, board, now_ms
 
 
 def board_line(site: str, board: BoardState, now_ms: int) -> str:
     """Return the schedule of a board as one line."""
     last = gettext("never scanned")
-    if board.scanned_at_ms:
+    if board.gone_at_ms:
+        last = gettext("gone at the forum since {duration}", duration=span(now_ms - board.gone_at_ms))
+    elif board.scanned_at_ms:
         last = gettext("last {duration} ago", duration=span(now_ms - board.scanned_at_ms))
     every = gettext("every {duration} ({origin})", duration=span(board.interval_ms), origin=_origin(board))
     name = printable(f"{site}/{board.board}", 80)

@@ -43,7 +43,7 @@ P is the prefix (setting `redis_prefix`), S a site's name, G one of list, post, 
 |                      |        | that of the gate, while it is not `run`, publisher: host:directory of the file,    |
 |                      |        | withdrawn: 1 while that directory has no such file, flushes of the guard,          |
 |                      |        | old_addresses: those of earlier versions of the file, as JSON, failed_in_a_row:    |
-|                      |        | failures since a page,                                                             |
+|                      |        | failures since a page, gone_boards: boards with gone_at,                           |
 |                      |        | login: since and reason, while no login succeeds, mismatch: time and text,         |
 |                      |        | publications, signature and board_count: of the last one (boards.lua), encoding: a |
 |                      |        | long text, which makes Redis keep the hash as a table                              |
@@ -80,7 +80,8 @@ P is the prefix (setting `redis_prefix`), S a site's name, G one of list, post, 
 |                      |        | walk_open, full_open: open pages of walks and full passes, walk: pages with news   |
 |                      |        | of the last walk, slack, slid: see goes_on(), newest, known_until: times of the    |
 |                      |        | newest row of this scan and of the one before, validator: http_validator.lua,      |
-|                      |        | history, expected, pace, scan_items, slot: scan.lua, ping: news.lua.               |
+|                      |        | history, expected, pace, scan_items, slot: scan.lua, ping: news.lua, gone_at: time |
+|                      |        | of the first scan that found no page 1, ms.                                        |
 |                      |        | Of a board that left the file only the counts, until all list pages have ended     |
 
 A site that version 1 began has two more guard keys, P:s:S:guard and P:s:S:g:TABLE:BUCKET: see was_seen_before().

@@ -22,7 +22,7 @@ PRIORITY_STEPS = (3, 6, 9)
 _CHUNK = 200
 _BOARD_FIELDS = [
     *("scanned_at", "open", "interval_ms", "min_ms", "max_ms", "fixed_ms"),
-    *("ages", "held", "history", "expected", "pace"),
+    *("gone_at", "ages", "held", "history", "expected", "pace"),
 ]
 _MOST_PROCESSES = 1000
 _MOST_FORGOTTEN = 1000
@@ -35,7 +35,8 @@ class BoardState:
 
     `rate_h` is the mean number of new items an hour by the priced schedule, `expected_h` that number until the next
     scan, and `lag_s` the mean time of the last scans behind that schedule. They are 0 by another one.
-    `fixed_ms` is an operator's interval, else 0. A held board has no `due_at_ms`. `ages` are the seconds from posting
+    `fixed_ms` is an operator's interval, else 0. `gone_at_ms` is the time since which the forum calls the board's first
+    page gone, else 0. A held board has no `due_at_ms`. `ages` are the seconds from posting
     to storing of the board's posts and comments.
     """
 
@@ -47,6 +48,7 @@ class BoardState:
     least_ms: int = 0
     most_ms: int = 0
     fixed_ms: int = 0
+    gone_at_ms: int = 0
     is_held: bool = False
     ages: Histogram = NO_AGES
     rate_h: float = 0.0
@@ -196,7 +198,7 @@ def read_boards(scripts: Scripts, site: str) -> list[BoardState]:
 
 def _board_state(board: str, due: str, *fields: str) -> BoardState:
     *times, ages, held, history, expected, pace = fields
-    scanned, open_pages, interval, least, most, fixed = (int(float(value or 0)) for value in times)
+    scanned, open_pages, interval, least, most, fixed, gone_at = (int(float(value or 0)) for value in times)
     rate = history.split()[4] if history else "0"  # scan.lua
     return BoardState(
         board,
@@ -207,6 +209,7 @@ def _board_state(board: str, due: str, *fields: str) -> BoardState:
         least,
         most,
         fixed_ms=fixed,
+        gone_at_ms=gone_at,
         is_held=bool(held),
         ages=unpacked(AGES_S, ages) if ages else NO_AGES,
         rate_h=float(rate),

@@ -76,6 +76,12 @@ def boards_late(site: SiteSnapshot) -> Fields | None:
     return {"count": count} if boards.late and not site.is_draining else None
 
 
+def boards_gone(site: SiteSnapshot) -> Fields | None:
+    """Return the number of boards whose first page the forum calls gone."""
+    count = site.counts.count("gone_boards")
+    return {"count": count} if count else None
+
+
 def no_progress(window: Window) -> Iterator[tuple[str, Fields]]:
     """Return the sites where requests wait and no page was done within the window."""
     for site, grown in window.growth:

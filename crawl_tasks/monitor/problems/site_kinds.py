@@ -69,6 +69,13 @@ LEDGER_UNBALANCED = Kind(
     "this is a defect: report it with the output of crawl-tasks status --json", "site", conditions.unbalanced,
 )  # fmt: skip
 
+BOARDS_GONE = Kind(
+    "CrawlBoardsGone", Severity.WARNING, "{count} boards are gone at the forum, and nothing new is found on them",
+    "crawl-tasks schedule list {subject} names them; give them the address that they have now, or take them out of the"
+    " site file", "site", of_site(conditions.boards_gone), rule=AlertRule("crawl_boards_gone > 0", "5m"),
+    one="1 board is gone at the forum, and nothing new is found on it",
+)  # fmt: skip
+
 SITE_KINDS = (
     LEDGER_UNBALANCED,
     Kind("CrawlBacklogFull", Severity.WARNING, "{count} requests are open, new scans are held back",
@@ -79,6 +86,7 @@ SITE_KINDS = (
          "crawl-tasks status {subject}; a full backlog, a slow forum or too few workers hold scans back", "site",
          of_site(conditions.boards_late, even_at_rest=False),
          rule=AlertRule(_LATE, "10m")),
+    BOARDS_GONE,
     Kind("CrawlNoProgress", Severity.CRITICAL, "{count} requests wait and no page was fetched for 15 minutes",
          "crawl-tasks check; are workers alive, does the forum answer (crawl-tasks try {subject})?", "site",
          conditions.no_progress, takes_window=True,

@@ -252,6 +252,8 @@ FAMILIES = (
     Family("crawl_boards_scanning", G, ("site",), "Boards being scanned.", each=lambda site: site.boards.scanning),
     Family("crawl_boards_unscanned", G, ("site",), "Boards whose first scan is not over.",
            each=lambda site: site.boards.unscanned),
+    Family("crawl_boards_gone", G, ("site",), "Boards whose first page the forum calls gone.",
+           each=lambda site: site.counts.count("gone_boards")),
     Family("crawl_board_overdue_seconds", G, ("site",), "How long the board that waits longest has been due.",
            _overdue),
     Family("collector_task_queue_size", G, ("service", "spider"), "Requests of the site on the Celery queues.",

@@ -5,7 +5,7 @@
 -- A pending board is one text: line, start, least and greatest interval in ms, line of a full pass, ms until the first one,
 -- with NUL between them. A board that left the file has an empty text. The field '' says how far that is:
 -- "rows <cursor>", then "sums <cursor> <items> <hours> <rate> <found in time>" for a site with the priced policy.
--- EXPORTS: stage_boards apply_board apply_boards has_pending
+-- EXPORTS: stage_boards apply_board apply_boards has_pending note_gone
 
 local ROW = 7  -- values of a board in ARGV: its id, then those of the text. Without a line the board leaves.
 local LASTS_S = 600  -- for which staged boards of a publisher that died are kept
@@ -92,11 +92,22 @@ local function put_in(name, id, row, now)
   if redis.call('SADD', key .. ':boards', id) == 1 then redis.call('SADD', key .. ':unscanned', id) end
 end
 
+-- Note whether the forum calls the first page of a board gone. The site counts such boards.
+function note_gone(site, id, is_gone, now)
+  local board = site.key .. ':board:' .. id
+  if not is_gone then
+    if redis.call('HDEL', board, 'gone_at') == 1 then redis.call('HINCRBY', site.key, 'gone_boards', -1) end
+  elseif redis.call('SISMEMBER', site.key .. ':boards', id) == 1 and redis.call('HSETNX', board, 'gone_at', now) == 1 then
+    redis.call('HINCRBY', site.key, 'gone_boards', 1)
+  end
+end
+
 -- Take a board out. The counts of its open list pages stay as long as there are any: the file may name the board again.
 local function take_out(name, id)
   local key = P .. ':s:' .. name
   local board = key .. ':board:' .. id
   local v = redis.call('HMGET', board, 'open', 'full_open', 'walk_open', 'scan', 'full_scan')
+  note_gone({key = key}, id, false)
   redis.call('DEL', board)
   if (v[1] or 0) + (v[2] or 0) + (v[3] or 0) > 0 then
     redis.call('HSET', board, 'open', v[1] or 0, 'full_open', v[2] or 0, 'scan', v[4] or 0, 'full_scan', v[5] or 0)

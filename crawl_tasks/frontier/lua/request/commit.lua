@@ -99,6 +99,7 @@ if is_unchanged then count_unchanged(site, payload)
 elseif listed then keep_validator(site, payload, is_capped and '' or ARGV[10], now) end
 note_answer(site, stage, ARGV[2], string.sub(ARGV[7], 1, 5) ~= 'gone:' and not is_unchanged)
 if stage == 'list' and ARGV[7] ~= 'gone:list' then believe_gone(site, now) end
+if listed and listed[2] == 1 then note_gone(site, listed[1], ARGV[7] == 'gone:list', now) end
 if ARGV[7] ~= '' then redis.call('HINCRBY', site.key, ARGV[7], 1) end
 for reason, n in string.gmatch(ARGV[9], '(%S+) (%d+)') do count_dropped(site, reason, n) end
 redis.call('XADD', P .. ':outbox', '*', 'items', ARGV[4] .. ',' .. cjson.encode(trail) .. ']')
