@@ -217,7 +217,7 @@ def _threads(probe: HttpProbe, listing: Listing) -> list[FetchedThread]:
     counts = replies_in(listing.records)
     # A thread that two list pages show is tried once: said twice, its texts look like parts of the page.
     rows = {link.url: at for at, link in reversed([*enumerate(listing.titles)])}
-    order = sorted(rows.values(), key=lambda at: -counts[at])
+    order = sorted(rows.values(), key=lambda at: (-counts[at], at))
     places = dict.fromkeys(
         order[at] for at in (0, 1, len(order) // 3, len(order) // 2, -1) if -len(order) <= at < len(order)
     )

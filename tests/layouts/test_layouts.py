@@ -23,7 +23,7 @@ RIGHT = (
 REFUSED = {
     2029: "all replies stand on the page", 2545: "all replies stand on the page",
     2198: "texts of posts are no labels of authors",
-    2792: "posts have texts of their own", 1653: "texts of posts are no dates", 2812: "several people write",
+    2792: "posts have texts of their own", 1653: "posts show a text: ", 2812: "several people write",
     3021: "titles of lists differ", 3079: "texts of posts are no polls",
     3003: "titles of threads are without a label",
 }  # fmt: skip
