@@ -6,7 +6,12 @@ so that the last page is reached through all the others.
 
 from __future__ import annotations
 
+from typing import Final
+
 from crawl_tasks.model import Fetched, Parsed, Request, Sweep
+
+AGE_STEP_S: Final = 1
+"""The header Age counts whole seconds (RFC 9111, 5.1), so a copy may be up to one second older than its Age says."""
 
 
 def first_page_read(request: Request, parsed: Parsed, page: Fetched, *, is_empty: bool) -> Parsed:
@@ -49,7 +54,9 @@ def _handed_on(request: Request, parsed: Parsed, page: Fetched, *, is_bare: bool
     before = min(reach.read_from, reach.missed_from or reach.read_from)
     # A page that a cache made before the last look ended shows that look again and confirms nothing.
     counts = reach.read_from > reach.made_after
-    made_after = page.seen_at + page.age_s if counts else reach.made_after
+    made_after = reach.made_after
+    if counts:
+        made_after = page.seen_at + page.age_s + page.elapsed_ms / 1000 + AGE_STEP_S
     # A page whose comments the rules do not find looks bare too. Only the store can ask the list's count, and one of an
     # earlier version must not count it, so the report says that it does not.
     sweep = Sweep(request.key, before, reach.whole, reach.look, request.priority, made_after, counts and not is_bare)

@@ -202,7 +202,7 @@ def test_a_look_at_pages_that_a_cache_made_before_the_last_look_does_not_count(s
     asked = [store.write([Items("s", swept=(word,))]).asked for word in words]
 
     looks = [[(one.reach.whole, one.reach.look, one.reach.made_after, one.wait_s) for one in some] for some in asked]
-    assert looks == [[("w.2", 2, 120.0, 0)], [("w.3", 2, 120.0, 60)], []]
+    assert looks == [[("w.2", 2, 120.0, 1)], [("w.3", 2, 120.0, 5)], []]
     assert {name: state for name, (state, _) in states(tmp_path).items()} == {"gone": "deleted", "there": None}
 
 
@@ -215,8 +215,23 @@ def test_the_word_of_a_look_says_whether_its_pages_are_new(age_s: float, counts:
     parsed = next_page_read(request, Parsed(Items("s", comments=(Comment("7", "c", page.seen_at),))), page)
 
     [word] = parsed.items.swept
-    assert (word.before, word.counts, word.made_after) == (100.0, counts, 130.0 if counts else 120.0)
+    assert (word.before, word.counts, word.made_after) == (100.0, counts, 131.0 if counts else 120.0)
     assert (word.look, word.whole) == (2, "w.2")
+
+
+@pytest.mark.parametrize(("later_s", "counts"), [(0.5, False), (1.5, True)])
+def test_copies_less_than_a_second_old_are_taken_for_those_of_the_look_before(later_s: float, counts: bool) -> None:
+    """An Age of 0 says that a copy is up to a second old: it may show what the look before saw, half way."""
+    request = Request("s", Stage.COMMENT, "7", "http://f/7/2", page=2, reach=Reach(whole="w", read_from=100.0))
+    page = Fetched("http://f/7/2", 200, {"age": "0"}, b"", 0.0, elapsed_ms=3000, seen_at=100.0)
+    parsed = Parsed(Items("s", comments=(Comment("7", "c", page.seen_at),)))
+    [first] = next_page_read(request, parsed, page).items.swept
+    seen_at = 103.0 + later_s  # the first look's last answer came three seconds after its request
+
+    again = request._replace(reach=Reach(whole="w.2", look=2, read_from=seen_at, made_after=first.made_after))
+    [second] = next_page_read(again, parsed, page._replace(seen_at=seen_at)).items.swept
+
+    assert second.counts is counts
 
 
 @pytest.mark.parametrize(
