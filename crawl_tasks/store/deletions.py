@@ -24,9 +24,9 @@ LOOKS: Final = 2
 MOST_TRIES: Final = 6
 """Reads of a thread in one pass. A comment still in doubt after that is left to the next pass."""
 
-READ_AGAIN_S: Final = 1
-"""Time between two reads, in seconds: caches tell the age of a copy in whole seconds, and a copy of the read before
-must be known as one.
+READ_AGAIN_FACTOR: Final = 5
+"""The second read begins 1 s after the first: caches tell the age of a copy in whole seconds, and a copy of the read
+before must be known as one. Each read of such copies makes this and all later waits so many times as long.
 """
 
 LEAST_UNLISTED: Final = 100
@@ -83,8 +83,8 @@ def _follow_sweep(connection: Connection, site: str, sweep: Sweep, followed: Fol
         reach = Reach(whole=f"{whole}.{number}", look=look, missed_from=sweep.before, made_after=sweep.made_after)
         reach = reach._replace(looked_from=sweep.read_from if counts else sweep.looked_from)
         again = _request(site, sweep.post_id, thread.url, thread.revision, priority=sweep.priority, reach=reach)
-        # A copy made before the last read tells nothing new. How long caches keep copies is unknown: 5 s, 25 s, …
-        followed.asked.append(again._replace(wait_s=READ_AGAIN_S if counts else 5 ** (number - 2)))
+        # A copy made before the last read tells nothing new. How long caches keep copies is unknown: 1 s, 5 s, 25 s, …
+        followed.asked.append(again._replace(wait_s=READ_AGAIN_FACTOR ** (number - look)))
 
 
 def _has_lost(connection: Connection, site: str, sweep: Sweep) -> bool:

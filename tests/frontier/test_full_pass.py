@@ -206,6 +206,22 @@ def test_a_look_at_pages_that_a_cache_made_before_the_last_look_does_not_count(s
     assert {name: state for name, (state, _) in states(tmp_path).items()} == {"gone": "deleted", "there": None}
 
 
+def test_each_read_of_copies_makes_the_later_waits_of_the_thread_longer_and_others_do_not(store: Store) -> None:
+    thread = Post("7", 100.0, url="http://f/7", reply_count=1)
+    store.write([Items("s", comments=(Comment("7", "gone", 50.0), Comment("7", "lost", 125.0)), posts=(thread,))])
+    words = [
+        Sweep("7", 100.0, "w", 1, 2, 120.0),
+        Sweep("7", 100.0, "w.2", 2, 2, 120.0, counts=False),
+        Sweep("7", 100.0, "w.3", 2, 2, 130.0, read_from=126.0, looked_from=121.0),
+        Sweep("7", 100.0, "w.4", 3, 2, 140.0, read_from=136.0, looked_from=121.0),
+        Sweep("7", 100.0, "w.5", 4, 2, 140.0, counts=False),
+    ]
+
+    asked = [one.wait_s for word in words for one in store.write([Items("s", swept=(word,))]).asked]
+
+    assert asked == [1, 5, 5, 5, 25]
+
+
 @pytest.mark.parametrize(("age_s", "counts"), [(0.0, True), (20.0, False)])
 def test_the_word_of_a_look_says_whether_its_pages_are_new(age_s: float, counts: bool) -> None:
     reach = Reach(whole="w.2", look=2, read_from=129.0 - age_s, missed_from=100.0, made_after=120.0)
