@@ -6,7 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Protocol
 
-from crawl_tasks.frontier.revisit import (
+from crawl_tasks.frontier.admin.restore import scan_of
+from tests.freshness.revisit import (
     EXPONENT,
     MOST_GAP,
     BoardHistory,
@@ -15,7 +16,6 @@ from crawl_tasks.frontier.revisit import (
     interval,
     moved_price,
     observe,
-    scan_of,
 )
 from tests.freshness.world import MEAN_BUSY, BoardWorld, busy_at
 
