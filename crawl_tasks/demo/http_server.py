@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Self, TypeVar
 
 from crawl_tasks.demo.access_log import AccessLog, LogEntry
 from crawl_tasks.demo.app import DemoApp
-from crawl_tasks.demo.faults import Fault
 from crawl_tasks.demo.forum import DemoForum
 from crawl_tasks.demo.http_connection import HttpConnection
 from crawl_tasks.demo.mutation import Mutation
@@ -35,13 +34,11 @@ class DemoServer:
         *,
         port: int = 0,
         latency_ms: float = 0.0,
-        faults: Iterable[Fault] = (),
         log_file: Path | None = None,
         truth_file: Path | None = None,
     ) -> None:
         self.port = port
         self._app = DemoApp(forum, AccessLog(log_file), latency_ms / 1000, truth_file)
-        self._app.set_faults(faults)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._end: asyncio.Event | None = None
         self._thread: threading.Thread | None = None
@@ -61,10 +58,6 @@ class DemoServer:
         """Let the forum become the next generation, between two responses."""
         return self._on_loop(self._app.mutate)
 
-    def set_faults(self, *faults: Fault) -> None:
-        """Replace all faults, between two responses. No faults at all heal the forum."""
-        self._on_loop(lambda: self._app.set_faults(faults))
-
     async def serve(self, end: asyncio.Event, ready: Callable[[], None]) -> None:
         """Serve until the event is set. Calls `ready` when the port is open.
 
@@ -75,7 +68,7 @@ class DemoServer:
         connections: set[HttpConnection] = set()
         numbers = iter(range(1, 2**62))
         server = await loop.create_server(
-            lambda: HttpConnection(self._app, next(numbers), connections), HOST, self.port, backlog=1024
+            lambda: self._connection(next(numbers), connections), HOST, self.port, backlog=1024
         )
         # With port 0 only the socket knows the real one.
         self.port = server.sockets[0].getsockname()[1]
@@ -128,6 +121,9 @@ class DemoServer:
             self._failure = error
         finally:
             is_ready.set()
+
+    def _connection(self, number: int, connections: set[HttpConnection]) -> HttpConnection:
+        return HttpConnection(self._app, number, connections)
 
     async def _serve_here(self, ready: Callable[[], None]) -> None:
         self._loop, self._end = asyncio.get_running_loop(), asyncio.Event()

@@ -18,10 +18,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawl_tasks.demo.faults import Fault
 from crawl_tasks.demo.forum import DemoForum
 from crawl_tasks.demo.http_request import MAX_HEAD_BYTES, BadRequestError, DemoRequest, read_call
 from crawl_tasks.demo.http_server import DemoServer
+from tests.faulty.faults import Fault
+from tests.faulty.server import FaultyServer
 from tests.waiting import PATIENCE_S, eventually
 
 ROOT = Path(__file__).parents[2]
@@ -244,7 +245,7 @@ def test_mutation_while_serving_changes_pages_and_date() -> None:
 
 def test_faults_and_truth_change_while_serving(tmp_path: Path) -> None:
     truth_file = tmp_path / "truth.json"
-    with DemoServer(DemoForum(1), truth_file=truth_file) as server:
+    with FaultyServer(DemoForum(1), truth_file=truth_file) as server:
         assert json.loads(truth_file.read_text())["generation"] == 1
         news = server.mutate()
         server.set_faults(Fault.parse("error /list/1/1 times=1"))
@@ -259,7 +260,7 @@ def test_faults_and_truth_change_while_serving(tmp_path: Path) -> None:
 
 def test_command_serves_announces_and_ends_cleanly_on_sigterm(tmp_path: Path) -> None:
     files = {name: tmp_path / name for name in ("port", "truth", "log")}
-    command = [sys.executable, "-m", "crawl_tasks.demo", "--port", "0", "--seed", "5", "--generation", "2"]
+    command = [sys.executable, "-m", "tests.faulty", "--port", "0", "--seed", "5", "--generation", "2"]
     command += ["--fault", "error /list/1/1 times=1"]
     command += [
         part
@@ -296,7 +297,7 @@ def test_command_serves_announces_and_ends_cleanly_on_sigterm(tmp_path: Path) ->
     ],
 )
 def test_command_says_what_is_wrong_with_its_options(options: list[str], code: int, complaint: str) -> None:
-    command = [sys.executable, "-m", "crawl_tasks.demo", "--port", "0", *options]
+    command = [sys.executable, "-m", "tests.faulty", "--port", "0", *options]
 
     result = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=PATIENCE_S, check=False)
 
