@@ -8,7 +8,6 @@ from pathlib import Path
 from crawl_tasks.demo.access_log import AccessLog
 from crawl_tasks.demo.forum import HTML, Answer, DemoForum
 from crawl_tasks.demo.http_request import DemoRequest
-from crawl_tasks.demo.mutation import Mutation
 
 
 class DemoApp:
@@ -17,13 +16,7 @@ class DemoApp:
     def __init__(self, forum: DemoForum, journal: AccessLog, latency_s: float, truth_file: Path | None) -> None:
         self.forum, self.journal, self.latency_s = forum, journal, latency_s
         self._truth_file = truth_file
-        self._write_truth()
-
-    def mutate(self) -> Mutation:
-        """Become the next generation, and write the truth's file anew."""
-        news = self.forum.mutate()
-        self._write_truth()
-        return news
+        self.write_truth()
 
     def answer(self, call: DemoRequest) -> bytes:
         """Return a whole response."""
@@ -35,7 +28,8 @@ class DemoApp:
         """Add an Age header: as if cached since the forum's present, or nobody would believe the Date."""
         return wire.replace(b"\r\n", b"\r\nAge: %d\r\n" % max(0, int(time.time()) - self.forum.now), 1)
 
-    def _write_truth(self) -> None:
+    def write_truth(self) -> None:
+        """Write the truth's file, if there is one."""
         if self._truth_file is not None:
             # Written beside and renamed: a test that reads meanwhile sees the old truth or the new one.
             fresh = self._truth_file.with_name(f".{self._truth_file.name}.new")

@@ -22,6 +22,7 @@ def main() -> int:
         metavar="'KIND PATTERN [name=value ...]'",
         help="e.g. 'too_many /post/.* times=1 retry_after_s=2'; may be repeated; kinds: " + ", ".join(FaultKind),
     )
+    parser.prog = "python -m tests.faulty"
     options = parser.parse_args()
     return run(options, partial(FaultyServer, faults=options.fault))
 

@@ -10,17 +10,16 @@ from crawl_tasks.demo.app import DemoApp
 from crawl_tasks.demo.forum import DemoForum
 from crawl_tasks.demo.http_connection import HttpConnection
 from crawl_tasks.demo.http_request import DemoRequest
-from crawl_tasks.demo.http_server import DemoServer
 from tests.faulty.faults import Fault, FaultPlan
 from tests.faulty.injection import MOVED, PLAYED, SPOILING, play, wrong_answer
+from tests.threaded_forum import ThreadedForum
 
 
-class FaultyServer(DemoServer):
+class FaultyServer(ThreadedForum):
     """Serves a demo forum, and injects the faults that were set."""
 
     def __init__(self, forum: DemoForum, *, faults: Iterable[Fault] = (), **options: object) -> None:
         super().__init__(forum, **options)
-        self._forum = forum
         self._set(faults)
 
     def set_faults(self, *faults: Fault) -> None:
