@@ -263,26 +263,3 @@ def _unknown(name: str) -> str:
     near = get_close_matches(name, Settings.model_fields, n=1)
     remedy = f"did you mean {PREFIX}{near[0].upper()}?" if near else "see docs/settings.md"
     return f"{PREFIX}{name.upper()}: there is no such setting; {remedy}"
-
-
-def reference() -> str:
-    """Return the text of docs/settings.md, which `make docs` writes."""
-    rows = [
-        f"| `{PREFIX}{name.upper()}` | {_default(field.default)} | {field.description} |"
-        for name, field in Settings.model_fields.items()
-    ]
-    head = (
-        "# Settings\n\n[中文](zh/settings.md)\n\n"
-        "Settings concern the whole installation. Terms of one forum stand in its [site file](site-files.md).\n\n"
-        "A setting is an environment variable. A process reads it once, when it starts, so a change needs a restart."
-        " A misspelt name is refused, and the message says the nearest one.\n\n"
-        "## Secrets in files\n\n"
-        "Each variable may be kept in a file, as containers keep secrets: `CRAWL_ALERT_TO_FILE=/run/secrets/alert_to`"
-        " reads the file in place of `CRAWL_ALERT_TO`, and outranks it.\n\n"
-        "## Variables\n\n| variable | default | meaning |\n|---|---|---|\n"
-    )
-    return head + "\n".join(rows) + "\n"
-
-
-def _default(value: object) -> str:
-    return f"`{value}`" if value not in ("", None, Path(), SecretStr("")) else "none"

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from pydantic import SecretStr
 from sqlalchemy import Index, Table
 from sqlalchemy.dialects import postgresql
 
-from crawl_tasks.monitor.problems.generated_files import problems_page, rules_file
-from crawl_tasks.monitor.web.exposition import reference
+from crawl_tasks.monitor.problems.alert_rules import rules_file
 from crawl_tasks.monitor.web.metrics import FAMILIES
-from crawl_tasks.settings import reference as settings_page
-from crawl_tasks.sites.reference import rewritten
+from crawl_tasks.settings import PREFIX, Settings
 from crawl_tasks.store import tables
+from tests.problems_page import problems_page
+from tests.site_reference import rewritten
 
 ROOT = Path(__file__).parents[1]
 DASHBOARD = ROOT / "docker" / "grafana" / "dashboards" / "crawl.json"
@@ -21,8 +22,35 @@ DASHBOARD = ROOT / "docker" / "grafana" / "dashboards" / "crawl.json"
 
 def metrics_page(page: str) -> str:
     """Return docs/metrics.md with its table made anew."""
-    table = reference(FAMILIES)
-    return page[: page.index(table.partition("\n")[0])] + table
+    head = "| metric | kind | labels | meaning |"
+    rows = [
+        f"| `{family.name}` | {family.kind} | {', '.join(family.labels) or '-'} | {family.meaning} |"
+        for family in FAMILIES
+    ]
+    return page[: page.index(head)] + "\n".join([head, "|---|---|---|---|", *rows, ""])
+
+
+def settings_page() -> str:
+    """Return the text of docs/settings.md."""
+    rows = [
+        f"| `{PREFIX}{name.upper()}` | {_default(field.default)} | {field.description} |"
+        for name, field in Settings.model_fields.items()
+    ]
+    head = (
+        "# Settings\n\n[中文](zh/settings.md)\n\n"
+        "Settings concern the whole installation. Terms of one forum stand in its [site file](site-files.md).\n\n"
+        "A setting is an environment variable. A process reads it once, when it starts, so a change needs a restart."
+        " A misspelt name is refused, and the message says the nearest one.\n\n"
+        "## Secrets in files\n\n"
+        "Each variable may be kept in a file, as containers keep secrets: `CRAWL_ALERT_TO_FILE=/run/secrets/alert_to`"
+        " reads the file in place of `CRAWL_ALERT_TO`, and outranks it.\n\n"
+        "## Variables\n\n| variable | default | meaning |\n|---|---|---|\n"
+    )
+    return head + "\n".join(rows) + "\n"
+
+
+def _default(value: object) -> str:
+    return f"`{value}`" if value not in ("", None, Path(), SecretStr("")) else "none"
 
 
 TABLES = "## Tables\n"

@@ -21,7 +21,7 @@ from crawl_tasks.local.signals import Interrupts
 from crawl_tasks.logs import configure_logs
 from crawl_tasks.monitor.cell_snapshots import CellSnapshots
 from crawl_tasks.monitor.output_language import use_language
-from crawl_tasks.monitor.problems.generated_files import rules_file
+from crawl_tasks.monitor.problems.alert_rules import rules_file
 from crawl_tasks.monitor.web.actions import Actions
 from crawl_tasks.monitor.web.item_pages import ItemPages
 from crawl_tasks.monitor.web.login import Login

@@ -1,9 +1,7 @@
 """The demo forum: a bundled forum to crawl, which the crawler meets only over HTTP.
 
 Everything comes from a seed: the same seed, size and generation give the same bytes, Date header included.
-As a process: `python -m crawl_tasks.demo --help`. In a test:
-    with DemoServer(DemoForum(seed=1), latency_ms=20) as server:
-        server.url, server.log, server.mutate(), server.set_faults(Fault.parse("error /post/.* times=1"))
+As a process: `python -m crawl_tasks.demo --help`.
 A Mutation, half an hour later, brings 5 posts (one on two boards), 3 comments (one opens a page) and 1 edit.
 The rest is the contract of the markup: the site file follows the contract, and tests check the pages.
 

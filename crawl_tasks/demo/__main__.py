@@ -7,10 +7,9 @@ import asyncio
 import gc
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from crawl_tasks.demo.faults import Fault, FaultKind
 from crawl_tasks.demo.forum import DemoForum
 from crawl_tasks.demo.http_server import DemoServer
 from crawl_tasks.demo.sizes import SIZES
@@ -18,7 +17,11 @@ from crawl_tasks.demo.sizes import SIZES
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Serve until a signal comes. Return the exit code: 0, or 3 for a port or a file that cannot be had."""
-    options = _parser().parse_args(arguments)
+    return run(build_parser().parse_args(arguments))
+
+
+def run(options: argparse.Namespace, build: Callable[..., DemoServer] = DemoServer) -> int:
+    """Serve with parsed options by the server that `build` makes. Return the exit code."""
     forum = DemoForum(
         options.seed, SIZES[options.size], generation=options.generation, crawl_delay_s=options.crawl_delay
     )
@@ -27,11 +30,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # The forum's objects live for ever: without this each collection would walk over them and pause.
     gc.freeze()
     try:
-        server = DemoServer(
+        server = build(
             forum,
             port=options.port,
             latency_ms=options.latency_ms,
-            faults=options.fault,
             log_file=options.log,
             truth_file=options.truth,
         )
@@ -65,7 +67,8 @@ def _port(text: str) -> int:
     return int(text)
 
 
-def _parser() -> argparse.ArgumentParser:
+def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of the command's options."""
     parser = argparse.ArgumentParser(prog="python -m crawl_tasks.demo", description="Serves a made-up forum to crawl.")
     add = parser.add_argument
     add("--port", type=_port, default=8765, help="port on 127.0.0.1; 0 takes a free one (default: %(default)s)")
@@ -78,22 +81,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--truth", type=Path, metavar="FILE", help="write what a perfect crawl would know, as JSON")
     add("--port-file", type=Path, metavar="FILE", help="write the port when it is open")
     add("--prerender", action="store_true", help="render all pages before the port opens")
-    add(
-        "--fault",
-        type=_fault,
-        action="append",
-        default=[],
-        metavar="'KIND PATTERN [name=value ...]'",
-        help="e.g. 'too_many /post/.* times=1 retry_after_s=2'; may be repeated; kinds: " + ", ".join(FaultKind),
-    )
     return parser
-
-
-def _fault(text: str) -> Fault:
-    try:
-        return Fault.parse(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from error
 
 
 if __name__ == "__main__":

@@ -14,9 +14,9 @@ class LogEntry:
     """A request, in the log in the order of ends. `number` is the rank by arrival, from 1.
 
     `at` is the arrival by the wall clock, `start` and `end` are by CLOCK_MONOTONIC, all in seconds. The end is just
-    before the response is sent as a whole, or after the response of a played fault, or when the connection was lost
+    before the response is sent as a whole, or after a response that takes its time, or when the connection was lost
     (`is_aborted`, with `status` 0 if none was sent). `in_flight` counts the requests not yet ended at arrival, this one
-    included. `fault` is "" or a fault's kind.
+    included. `fault` is "" or the kind of a fault that a test injects.
     """
 
     number: int

@@ -7,8 +7,6 @@ from http import HTTPStatus
 
 from crawl_tasks.demo.access_log import LogEntry
 from crawl_tasks.demo.app import DemoApp
-from crawl_tasks.demo.fault_injection import PLAYED, SPOILING, play
-from crawl_tasks.demo.faults import Fault
 from crawl_tasks.demo.forum import head
 from crawl_tasks.demo.http_request import BadRequestError, DemoRequest, read_call
 
@@ -16,7 +14,7 @@ from crawl_tasks.demo.http_request import BadRequestError, DemoRequest, read_cal
 class HttpConnection(asyncio.Protocol):
     """A connection. `number` counts connections from 1, `connections` holds the open ones."""
 
-    __slots__ = ("_app", "_buffer", "_connections", "_loop", "_number", "_room", "_running", "_transport", "_visit")
+    __slots__ = ("_app", "_buffer", "_connections", "_loop", "_number", "_running", "_transport", "_visit")
 
     def __init__(self, app: DemoApp, number: int, connections: set[HttpConnection]) -> None:
         self._app, self._number, self._connections = app, number, connections
@@ -24,9 +22,7 @@ class HttpConnection(asyncio.Protocol):
         self._buffer = b""
         self._transport: asyncio.Transport | None = None
         self._visit: LogEntry | None = None
-        self._running: asyncio.TimerHandle | asyncio.Task[None] | None = None
-        self._room = asyncio.Event()
-        self._room.set()
+        self._running: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin. Called by the loop."""
@@ -38,19 +34,10 @@ class HttpConnection(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """End. A request under way is logged as aborted."""
         self._connections.discard(self)
-        self._room.set()
         if self._running is not None:
             self._running.cancel()
         if self._visit is not None:
             self._leave(self._visit, is_aborted=True)
-
-    def pause_writing(self) -> None:
-        """Stop writing while the client reads slowly. Called by the loop."""
-        self._room.clear()
-
-    def resume_writing(self) -> None:
-        """Write again when the client has caught up. Called by the loop."""
-        self._room.set()
 
     def data_received(self, data: bytes) -> None:
         """Receive bytes. A request that arrives during another waits for that one."""
@@ -62,10 +49,6 @@ class HttpConnection(asyncio.Protocol):
         """Send, or queue while the client reads slowly."""
         if self._transport is not None:
             self._transport.write(data)
-
-    async def drain(self) -> None:
-        """Wait until the queue is short."""
-        await self._room.wait()
 
     def abort(self) -> None:
         """Close at once. Queued bytes are lost."""
@@ -95,24 +78,15 @@ class HttpConnection(asyncio.Protocol):
             self._respond(call, self._visit, is_late=False)
 
     def _respond(self, call: DemoRequest, visit: LogEntry, is_late: bool) -> None:
-        wire, fault = self._app.answer(call)
+        self._reply(call, visit, self._app.answer(call), is_late)
+
+    def _reply(self, call: DemoRequest, visit: LogEntry, wire: bytes, is_late: bool) -> None:
         visit.status = int(wire[9:12])
-        visit.fault = "" if fault is None else fault.kind.value
-        if fault is not None and fault.kind in PLAYED and call.method == "GET":
-            self._running = self._loop.create_task(self._misbehave(call, visit, fault, wire))
-            return
         self._leave(visit)
         self._send(call, wire)
         # The timer called, not `_advance`: no loop is running that would answer the next request.
         if is_late:
             self._advance()
-
-    async def _misbehave(self, call: DemoRequest, visit: LogEntry, fault: Fault, wire: bytes) -> None:
-        await play(fault, wire, self)
-        self._leave(visit)
-        if fault.kind in SPOILING or not call.keeps:
-            self._close()
-        self._advance()
 
     def _send(self, call: DemoRequest, wire: bytes) -> None:
         if call.method == "HEAD":

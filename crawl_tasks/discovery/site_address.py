@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from crawl_tasks.fetch.fetcher import FetchPolicy
+from crawl_tasks.fetch.fetch_policy import FetchPolicy
 from crawl_tasks.sites.site_terms import RESERVED_NAMES
 from crawl_tasks.urls import normalize, origin_of
 

@@ -208,11 +208,8 @@ class Fetcher:
         began, waited_s = time.monotonic(), clock.turn.waited_s
         limits = Limits(policy.max_wire_bytes, policy.max_body_bytes)
         terms = Terms(request, policy, clock, limits, session)
-        if http is None:
-            own = policy.request_for(request)
-            url, raw = self._sender.follow(terms, request.address, own, conditions(validator))
-        else:
-            url, raw = self._sender.follow(terms, http.url, http)
+        target, own = (request.address, policy.request_for(request)) if http is None else (http.url, http)
+        url, raw = self._sender.follow(terms, target, own, conditions(validator))
         now = time.time()
         # The validator went to the first address only: behind a redirect a 304 answers a question that nobody asked.
         is_unchanged = raw.status == NOT_MODIFIED and validator != "" and url == request.address
@@ -299,6 +296,3 @@ def _wall_of(error: PageError, page: Fetched) -> PageError:
         return error
     wall = bot_wall_in(page.headers, page.body)
     return error if wall is None else Challenged(f"{page.url} answered {page.status} with a challenge ({wall})")
-
-
-__all__ = ["FetchPolicy", "Fetcher", "build_client", "build_fetcher"]

@@ -18,7 +18,6 @@ from crawl_tasks.frontier.login_store import LoginStore
 from crawl_tasks.frontier.outbox import Outbox
 from crawl_tasks.frontier.replies import (
     Admission,
-    BoardTerms,
     CommitResult,
     FailResult,
     IdleState,
@@ -309,6 +308,3 @@ def _last_replies(parsed: Parsed) -> str:
     return " ".join(
         str(parsed.oldest_at if child.stage is Stage.LIST else times.get(child.key, 0)) for child in parsed.children
     )
-
-
-__all__ = ["Admission", "BoardTerms", "CommitResult", "Frontier", "NoLease", "Tick"]

@@ -21,9 +21,9 @@ from math import ceil
 from crawl_tasks.errors import BackendError, ConfigError, RedisUnreachable, StoreError
 from crawl_tasks.frontier.admin.admin import Admin
 from crawl_tasks.frontier.admin.board_schedule import Act
+from crawl_tasks.frontier.admin.restore import Scan, scan_of
 from crawl_tasks.frontier.cells import Cells, home_of
 from crawl_tasks.frontier.frontier import Frontier
-from crawl_tasks.frontier.revisit import Scan, scan_of
 from crawl_tasks.model import Stage
 from crawl_tasks.registry.site_publisher import publish_site
 from crawl_tasks.sites.schema import TELLS_ALL, Site

@@ -12,7 +12,8 @@ from crawl_tasks.errors import ConfigError, SiteError
 from crawl_tasks.frontier.admin.admin import Admin
 from crawl_tasks.frontier.admin.failed import Selection
 from crawl_tasks.frontier.entry import line_of
-from crawl_tasks.frontier.frontier import BoardTerms, Frontier
+from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.frontier.replies import BoardTerms
 from crawl_tasks.model import Reach, Stage
 from crawl_tasks.sites.addresses import Addresses
 from crawl_tasks.sites.crawl_policy import Freshness, Schedule

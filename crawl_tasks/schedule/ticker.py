@@ -14,8 +14,8 @@ import time
 from collections.abc import Callable, Iterable
 
 from crawl_tasks.errors import BackendError
-from crawl_tasks.frontier.frontier import Frontier, Tick
-from crawl_tasks.frontier.replies import IdleState
+from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.frontier.replies import IdleState, Tick
 from crawl_tasks.logs import OutageLog
 from crawl_tasks.model.own_counters import put_back, take_counted
 from crawl_tasks.schedule.start_requests import StartRequests

@@ -29,9 +29,9 @@ from crawl_tasks.fetch.fetcher import Fetcher
 from crawl_tasks.fetch.revalidation import validator_of
 from crawl_tasks.fetch.throttle import Throttle
 from crawl_tasks.fetch.web_archive import Archive
-from crawl_tasks.frontier.frontier import Frontier, NoLease
+from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.kept_pages import KeptPage
-from crawl_tasks.frontier.replies import CommitResult, FailResult, NextPage
+from crawl_tasks.frontier.replies import CommitResult, FailResult, NextPage, NoLease
 from crawl_tasks.frontier.retry import NO_RETRY, Verdict, judge
 from crawl_tasks.frontier.slot_throttle import NoDelayThrottle, SlotThrottle
 from crawl_tasks.logs import OutageLog, page_at_hand

@@ -10,8 +10,8 @@ from contextlib import suppress
 
 import psutil
 
-from crawl_tasks.fetch.fetch_policy import RenderPolicy
-from crawl_tasks.fetch.fetcher import Fetcher, FetchPolicy, build_client
+from crawl_tasks.fetch.fetch_policy import FetchPolicy, RenderPolicy
+from crawl_tasks.fetch.fetcher import Fetcher, build_client
 from crawl_tasks.model import Request, Stage
 from tests.script_forum import ScriptForum
 

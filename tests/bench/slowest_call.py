@@ -30,8 +30,9 @@ from crawl_tasks.frontier.admin.audit import places
 from crawl_tasks.frontier.admin.board_schedule import Act
 from crawl_tasks.frontier.admin.failed import Selection
 from crawl_tasks.frontier.entry import line_of
-from crawl_tasks.frontier.frontier import BoardTerms, Frontier
+from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.inspect.inspector import Inspector
+from crawl_tasks.frontier.replies import BoardTerms
 from crawl_tasks.frontier.retry import Verdict
 from crawl_tasks.frontier.scripts import Scripts, Verb
 from crawl_tasks.frontier.start_queue import StartResult

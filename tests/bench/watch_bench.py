@@ -16,8 +16,9 @@ from pathlib import Path
 
 import redis
 
-from crawl_tasks.frontier.frontier import BoardTerms, Frontier
+from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.histogram import AGES_S, TIMES_MS
+from crawl_tasks.frontier.replies import BoardTerms
 from crawl_tasks.local.redis_server import RedisServer
 from crawl_tasks.model import Stage
 from crawl_tasks.monitor.cell_snapshots import Snapshots

@@ -13,9 +13,7 @@ from email.utils import formatdate
 from itertools import count
 from pathlib import Path
 
-from crawl_tasks.demo.access_log import AccessLog
-from crawl_tasks.demo.fault_injection import wrong_answer
-from crawl_tasks.demo.faults import Fault, FaultKind, FaultPlan
+from crawl_tasks.demo.access_log import AccessLog, LogEntry
 from crawl_tasks.demo.forum import HTML, Answer
 from crawl_tasks.demo.generator import stream
 from crawl_tasks.demo.http_connection import HttpConnection
@@ -25,6 +23,8 @@ from tests.changing.history import History
 from tests.changing.pages import Shown, show
 from tests.changing.script import Script
 from tests.changing.topics import Forum
+from tests.faulty.faults import Fault, FaultKind, FaultPlan
+from tests.faulty.injection import wrong_answer
 
 HOST = "127.0.0.1"
 _PAGES = "/(list|post|comment)/.*"
@@ -113,6 +113,15 @@ class House:
             write_whole(options.truth, self._history.to_json())
 
 
+class Connection(HttpConnection):
+    """A connection whose log entries name the fault that struck."""
+
+    def _respond(self, call: DemoRequest, visit: LogEntry, is_late: bool) -> None:
+        wire, fault = self._app.answer(call)
+        visit.fault = fault.kind.value if fault else ""
+        self._reply(call, visit, wire, is_late)
+
+
 def write_whole(file: Path, text: str) -> None:
     """Write a file that is never seen half written."""
     fresh = file.with_name(f".{file.name}.new")
@@ -126,9 +135,7 @@ async def serve(options: argparse.Namespace) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, end.set)
     house = House(options)
-    server = await loop.create_server(
-        lambda: HttpConnection(house, next(numbers), crowd), HOST, options.port, backlog=1024
-    )
+    server = await loop.create_server(lambda: Connection(house, next(numbers), crowd), HOST, options.port, backlog=1024)
     port = server.sockets[0].getsockname()[1]
     if options.port_file:
         write_whole(options.port_file, f"{port}\n")

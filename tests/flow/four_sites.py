@@ -45,7 +45,7 @@ class FourSites:
         self.world = world
         for number, (name, options) in enumerate(FORUMS.items(), 1):
             files = [f"--{kind}={self._file(name, kind)}" for kind in ("port-file", "truth", "log")]
-            command = [sys.executable, "-m", "crawl_tasks.demo", "--port=0", f"--seed={number}"]
+            command = [sys.executable, "-m", "tests.faulty", "--port=0", f"--seed={number}"]
             world.start(f"forum-{name}", *command, *files, *options)
         for name in FORUMS:  # one after the other is ready; all have started
             port = self._file(name, "port-file")

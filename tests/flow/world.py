@@ -140,7 +140,8 @@ class World:
             before.wait(timeout=PATIENCE_S)
         port_file, truth = self.directory / "port", self.directory / "truth.json"
         port_file.unlink(missing_ok=True)
-        command = [sys.executable, "-m", "crawl_tasks.demo", "--port", str(port), "--port-file", str(port_file)]
+        module = "tests.faulty" if any(option.startswith("--fault") for option in options) else "crawl_tasks.demo"
+        command = [sys.executable, "-m", module, "--port", str(port), "--port-file", str(port_file)]
         command += ["--truth", str(truth), "--log", str(self.directory / "requests.log")]
         command += ["--generation", str(generation), *options]
         self.start("forum", *command)

@@ -6,7 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import Protocol
 
-from crawl_tasks.frontier.revisit import (
+from crawl_tasks.frontier.admin.restore import scan_of
+from crawl_tasks.monitor.freshness import expected_delay_s
+from tests.freshness.revisit import (
     EXPONENT,
     MOST_GAP,
     BoardHistory,
@@ -18,9 +20,7 @@ from crawl_tasks.frontier.revisit import (
     moved_price,
     observe,
     paced,
-    scan_of,
 )
-from crawl_tasks.monitor.freshness import expected_delay_s
 from tests.freshness.world import MEAN_BUSY, BoardWorld, busy_at, is_measured
 
 LEAST_H = 1 / 60

@@ -7,8 +7,8 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from crawl_tasks.frontier.revisit import EARLY
 from tests.freshness.policies import Policy
+from tests.freshness.revisit import EARLY
 from tests.freshness.world import BEGIN_H, END_H, BoardWorld, is_measured
 
 ROWS, NEWS_ROWS = 20, 50

@@ -7,7 +7,8 @@ import json
 import redis
 
 from crawl_tasks.frontier.entry import line_of
-from crawl_tasks.frontier.frontier import BoardTerms, Frontier
+from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.frontier.replies import BoardTerms
 from crawl_tasks.model import Items, Lease, Parsed, Request, Stage
 
 TERMS: dict[str, str | int] = {

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator
 import pytest
 import redis
 
-from crawl_tasks.frontier.frontier import BoardTerms, Frontier
+from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.inspect.inspector import Inspector
+from crawl_tasks.frontier.replies import BoardTerms
 from tests.frontier.by_hand import TERMS
 from tests.frontier.small_crawl import SmallCrawl, small_forum
 

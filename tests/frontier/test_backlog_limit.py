@@ -13,8 +13,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from crawl_tasks.frontier.entry import line_of
-from crawl_tasks.frontier.frontier import BoardTerms, Frontier
+from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.inspect.inspector import Inspector
+from crawl_tasks.frontier.replies import BoardTerms
 from crawl_tasks.frontier.retry import Verdict
 from crawl_tasks.model import Items, Lease, Parsed, Request, Stage, State
 from tests.frontier.by_hand import NOTHING, TERMS, lease, posts, released

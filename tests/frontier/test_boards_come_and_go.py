@@ -9,8 +9,9 @@ import redis
 
 from crawl_tasks.frontier.admin.admin import Admin
 from crawl_tasks.frontier.entry import line_of
-from crawl_tasks.frontier.frontier import BoardTerms, Frontier
+from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.inspect.inspector import Inspector
+from crawl_tasks.frontier.replies import BoardTerms
 from crawl_tasks.model import Items, Lease, Parsed, Reach, Request, Stage
 from tests.frontier.by_hand import NOTHING, TERMS, board, lease, released, take_list
 from tests.frontier.small_crawl import SmallCrawl

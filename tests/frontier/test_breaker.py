@@ -12,9 +12,10 @@ import redis
 from crawl_tasks.errors import AccessDenied, PageError, ParseError, Truncated
 from crawl_tasks.frontier.admin.admin import Admin
 from crawl_tasks.frontier.admin.failed import Selection
-from crawl_tasks.frontier.frontier import Frontier, NoLease
+from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.frontier.kept_pages import MOST_BYTES, MOST_PAGES, KeptPage, pack, unpack
+from crawl_tasks.frontier.replies import NoLease
 from crawl_tasks.frontier.retry import RetryPolicy, judge
 from crawl_tasks.model import Fetched, Lease, Request, Stage, State
 from crawl_tasks.monitor.snapshot import take_snapshot

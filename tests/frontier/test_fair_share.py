@@ -11,7 +11,8 @@ import redis
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from crawl_tasks.frontier.frontier import Frontier, NoLease
+from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.frontier.replies import NoLease
 from crawl_tasks.model import Request, Stage
 from crawl_tasks.registry.site_publisher import terms_of
 from crawl_tasks.sites.loader import parse_site

@@ -14,8 +14,9 @@ from random import Random
 import redis
 
 from crawl_tasks.frontier.entry import line_of
-from crawl_tasks.frontier.frontier import BoardTerms, Frontier
+from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.inspect.inspector import Inspector
+from crawl_tasks.frontier.replies import BoardTerms
 from crawl_tasks.model import Items, Parsed, Request, Stage
 from crawl_tasks.parse.context import ParseContext
 from crawl_tasks.sites.crawl_policy import Weights

@@ -10,9 +10,10 @@ import redis
 
 from crawl_tasks.frontier.admin.admin import Admin
 from crawl_tasks.frontier.admin.failed import Selection
-from crawl_tasks.frontier.frontier import Frontier, NoLease
+from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.frontier.outbox import read_items
+from crawl_tasks.frontier.replies import NoLease
 from crawl_tasks.frontier.retry import Verdict
 from crawl_tasks.model import Comment, Items, Lease, Parsed, Post, Request, Stage, State
 from crawl_tasks.queues import QUEUES

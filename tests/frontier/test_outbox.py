@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import redis
 
-from crawl_tasks.frontier.frontier import Frontier, NoLease
+from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.inspect.inspector import Inspector
+from crawl_tasks.frontier.replies import NoLease
 from crawl_tasks.model import Items, Lease, Parsed, Stage
 from tests.frontier.by_hand import NOTHING, lease, post, posts
 

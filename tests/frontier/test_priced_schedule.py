@@ -12,10 +12,10 @@ from crawl_tasks.frontier.admin.admin import Admin
 from crawl_tasks.frontier.admin.board_schedule import Act
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.inspect.inspector import Inspector
-from crawl_tasks.frontier.revisit import UNCHANGED_COST, BoardHistory, SiteTerms, interval
 from crawl_tasks.model import Items, Parsed, Post
 from crawl_tasks.monitor.progress import plain_text
 from crawl_tasks.monitor.snapshot import take_snapshot
+from tests.freshness.revisit import UNCHANGED_COST, BoardHistory, SiteTerms, interval
 from tests.frontier.by_hand import board, lease, post, released
 from tests.frontier.small_crawl import SmallCrawl
 

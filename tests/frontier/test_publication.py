@@ -12,8 +12,9 @@ import redis
 from crawl_tasks.errors import BackendError, RedisUnreachable
 from crawl_tasks.frontier.admin.admin import Admin
 from crawl_tasks.frontier.admin.board_schedule import Act
-from crawl_tasks.frontier.frontier import BoardTerms, Frontier
+from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.inspect.inspector import Inspector
+from crawl_tasks.frontier.replies import BoardTerms
 from crawl_tasks.frontier.scripts import Scripts, Verb
 from tests.frontier.by_hand import TERMS, board, lease, released
 

@@ -10,8 +10,9 @@ import pytest
 import redis
 
 from crawl_tasks.errors import ConfigError
-from crawl_tasks.frontier.frontier import Frontier, NoLease
+from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.redis_functions import scoped
+from crawl_tasks.frontier.replies import NoLease
 from crawl_tasks.model import Parsed
 from crawl_tasks.monitor.progress import plain_text
 from crawl_tasks.monitor.snapshot import take_snapshot

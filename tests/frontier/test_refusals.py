@@ -8,8 +8,9 @@ import pytest
 import redis
 
 from crawl_tasks.errors import NoTurn, PageError, ParseError, RobotsUnavailable, SlowDown, Truncated
-from crawl_tasks.frontier.frontier import Frontier, NoLease
+from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.inspect.inspector import Inspector
+from crawl_tasks.frontier.replies import NoLease
 from crawl_tasks.frontier.retry import RetryPolicy, judge
 from crawl_tasks.model import Lease, Stage, State
 from crawl_tasks.monitor.problems.registry import find_problems

@@ -8,8 +8,9 @@ import random
 import pytest
 import redis
 
+from crawl_tasks.frontier.admin.restore import scan_of
 from crawl_tasks.frontier.redis_functions import scoped
-from crawl_tasks.frontier.revisit import (
+from tests.freshness.revisit import (
     UNCHANGED_COST,
     BoardHistory,
     Pace,
@@ -21,7 +22,6 @@ from crawl_tasks.frontier.revisit import (
     observe,
     paced,
     rate_of,
-    scan_of,
 )
 
 STEP = """

@@ -10,8 +10,8 @@ import redis
 
 from crawl_tasks.errors import NoTurn, Scope
 from crawl_tasks.frontier import slot_throttle
-from crawl_tasks.frontier.frontier import Frontier, NoLease
-from crawl_tasks.frontier.replies import Moment
+from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.frontier.replies import Moment, NoLease
 from crawl_tasks.frontier.retry import Verdict
 from crawl_tasks.frontier.slot_throttle import MOST_ASKED, SlotThrottle
 from crawl_tasks.model import Lease, SlotSpan, State

@@ -14,8 +14,9 @@ from crawl_tasks.frontier.admin.admin import Admin
 from crawl_tasks.frontier.admin.board_schedule import Act
 from crawl_tasks.frontier.admin.failed import Selection
 from crawl_tasks.frontier.cells import Cells
-from crawl_tasks.frontier.frontier import BoardTerms, Frontier
+from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.inspect.inspector import Inspector
+from crawl_tasks.frontier.replies import BoardTerms
 from crawl_tasks.frontier.retry import Verdict
 from crawl_tasks.frontier.scripts import Verb
 from crawl_tasks.model import Effort, Items, Lease, Parsed, Request, Stage, State

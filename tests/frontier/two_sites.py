@@ -11,9 +11,10 @@ from crawl_tasks.frontier.admin.admin import Admin
 from crawl_tasks.frontier.admin.audit import places
 from crawl_tasks.frontier.admin.failed import Selection
 from crawl_tasks.frontier.entry import line_of
-from crawl_tasks.frontier.frontier import BoardTerms, Frontier, NoLease
+from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.frontier.kept_pages import KeptPage
+from crawl_tasks.frontier.replies import BoardTerms, NoLease
 from crawl_tasks.frontier.retry import Verdict
 from crawl_tasks.frontier.start_queue import StartResult
 from crawl_tasks.model import FULL_REACH, Fetched, Items, Lease, Parsed, Reach, Request, Stage, State

@@ -19,25 +19,25 @@ import redis
 from crawl_tasks.cli.exits import Exit
 from crawl_tasks.cli.terminal import printable
 from crawl_tasks.demo.forum import DemoForum
-from crawl_tasks.demo.http_server import DemoServer
 from crawl_tasks.local.redis_server import RedisServer
 from crawl_tasks.model import Comment, Items, Post
 from crawl_tasks.store.upsert import Store
+from tests.threaded_forum import ThreadedForum
 from tests.unit.command_line import run, site_text, write_site
 
 DEMO = Path(__file__).parents[2] / "config" / "sites" / "demo.yaml"
 
 
 @pytest.fixture
-def forum(tmp_path: Path) -> Iterator[DemoServer]:
+def forum(tmp_path: Path) -> Iterator[ThreadedForum]:
     """The demo forum, with its site file in the sites directory."""
-    with DemoServer(DemoForum(1)) as server:
+    with ThreadedForum(DemoForum(1)) as server:
         text = DEMO.read_text("utf-8").replace("http://127.0.0.1:8765", server.url)
         write_site(tmp_path, text.replace("127.0.0.1:8765", server.url.removeprefix("http://")), "demo")
         yield server
 
 
-def test_an_address_is_read_as_json_and_nothing_is_written(tmp_path: Path, forum: DemoServer) -> None:
+def test_an_address_is_read_as_json_and_nothing_is_written(tmp_path: Path, forum: ThreadedForum) -> None:
     truth = next(post for post in DemoForum(1).truth().posts if post.status == 200)
 
     result = run("try", f"{forum.url}/post/{truth.post_id}", home=tmp_path)
@@ -50,7 +50,7 @@ def test_an_address_is_read_as_json_and_nothing_is_written(tmp_path: Path, forum
     assert not (tmp_path / "state").exists()
 
 
-def test_a_page_by_its_address_can_become_a_test_case(tmp_path: Path, forum: DemoServer) -> None:
+def test_a_page_by_its_address_can_become_a_test_case(tmp_path: Path, forum: ThreadedForum) -> None:
     saved = run("try", f"{forum.url}/list/1/1", "--save", home=tmp_path)
     checked = run("sites", "check", "--no-publish", home=tmp_path)
 
@@ -72,7 +72,7 @@ def test_a_page_by_its_address_can_become_a_test_case(tmp_path: Path, forum: Dem
     ],
 )
 def test_what_cannot_be_tried_is_one_clear_line(
-    tmp_path: Path, forum: DemoServer, what: tuple[str, ...], code: int, text: str
+    tmp_path: Path, forum: ThreadedForum, what: tuple[str, ...], code: int, text: str
 ) -> None:
     result = run("try", *(word.format(forum=forum.url) for word in what), home=tmp_path)
 

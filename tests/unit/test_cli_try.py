@@ -9,20 +9,20 @@ import pytest
 
 from crawl_tasks.cli.exits import Exit
 from crawl_tasks.demo.forum import DemoForum
-from crawl_tasks.demo.http_server import DemoServer
+from tests.threaded_forum import ThreadedForum
 from tests.unit.command_line import run, write_site
 
 DEMO = Path(__file__).parents[2] / "config" / "sites" / "demo.yaml"
 
 
 @pytest.fixture(scope="module")
-def forum() -> Iterator[DemoServer]:
-    with DemoServer(DemoForum(1)) as server:
+def forum() -> Iterator[ThreadedForum]:
+    with ThreadedForum(DemoForum(1)) as server:
         yield server
 
 
 @pytest.fixture
-def site_file(tmp_path: Path, forum: DemoServer) -> Path:
+def site_file(tmp_path: Path, forum: ThreadedForum) -> Path:
     text = DEMO.read_text("utf-8").replace("http://127.0.0.1:8765", forum.url)
     return write_site(tmp_path, text.replace("127.0.0.1:8765", forum.url.removeprefix("http://")), "demo")
 
@@ -61,7 +61,7 @@ def test_what_a_crawl_cannot_do_without_is_named_and_fails(
     assert text in result.stdout
 
 
-def test_one_address_is_tried_alone(tmp_path: Path, site_file: Path, forum: DemoServer) -> None:
+def test_one_address_is_tried_alone(tmp_path: Path, site_file: Path, forum: ThreadedForum) -> None:
     result = run("try", "demo", "--url", f"{forum.url}/list/2/1", home=tmp_path)
 
     assert result.exit_code == Exit.OK, result.output
@@ -103,7 +103,7 @@ def test_a_broken_case_is_one_line_that_names_it(tmp_path: Path, site_file: Path
     ],
 )
 def test_the_shell_has_the_page_in_many_forms(
-    tmp_path: Path, site_file: Path, forum: DemoServer, code: str, printed: str
+    tmp_path: Path, site_file: Path, forum: ThreadedForum, code: str, printed: str
 ) -> None:
     result = run("shell", f"{forum.url}/list/1/1", "-c", code, home=tmp_path)
 
@@ -112,7 +112,9 @@ def test_the_shell_has_the_page_in_many_forms(
 
 
 @pytest.mark.parametrize(("code", "said"), [("1/0", "ZeroDivisionError"), ("css(1", "SyntaxError")])
-def test_code_that_fails_is_one_line(tmp_path: Path, site_file: Path, forum: DemoServer, code: str, said: str) -> None:
+def test_code_that_fails_is_one_line(
+    tmp_path: Path, site_file: Path, forum: ThreadedForum, code: str, said: str
+) -> None:
     result = run("shell", f"{forum.url}/list/1/1", "-c", code, home=tmp_path)
 
     assert result.exit_code == Exit.FAILURES
@@ -120,7 +122,7 @@ def test_code_that_fails_is_one_line(tmp_path: Path, site_file: Path, forum: Dem
     assert line.startswith(f"crawl-tasks: -c {code!r}: {said}")
 
 
-def test_the_shell_opens_pages_of_no_site(tmp_path: Path, forum: DemoServer) -> None:
+def test_the_shell_opens_pages_of_no_site(tmp_path: Path, forum: ThreadedForum) -> None:
     title = run("shell", f"{forum.url}/", "-c", "soup.title.text", home=tmp_path)
     read = run("shell", f"{forum.url}/", "-c", "read()", home=tmp_path)
 

@@ -11,29 +11,29 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawl_tasks.demo.faults import Fault, FaultKind, FaultPlan
 from crawl_tasks.demo.forum import DemoForum
 from crawl_tasks.demo.http_request import DemoRequest
-from crawl_tasks.demo.http_server import DemoServer
+from tests.faulty.faults import Fault, FaultKind, FaultPlan
+from tests.faulty.server import FaultyServer
 from tests.waiting import eventually
 
 PATH = "/list/1/1"
 
 
 @pytest.fixture
-def server() -> Iterator[DemoServer]:
-    with DemoServer(DemoForum(1)) as server:
+def server() -> Iterator[FaultyServer]:
+    with FaultyServer(DemoForum(1)) as server:
         yield server
 
 
-def get(server: DemoServer, path: str = PATH) -> tuple[http.client.HTTPResponse, bytes]:
+def get(server: FaultyServer, path: str = PATH) -> tuple[http.client.HTTPResponse, bytes]:
     with closing(http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)) as connection:
         connection.request("GET", path)
         with connection.getresponse() as response:
             return response, response.read()
 
 
-def open_socket(server: DemoServer, path: str = PATH) -> socket.socket:
+def open_socket(server: FaultyServer, path: str = PATH) -> socket.socket:
     client = socket.create_connection(("127.0.0.1", server.port), timeout=60)
     client.sendall(f"GET {path} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
     return client
@@ -123,7 +123,7 @@ def test_any_text_is_a_fault_or_refused(text: str) -> None:
         (Fault(FaultKind.MOVED, PATH), 301, "Location", "/moved/list/1/1"),
     ],
 )
-def test_wrong_answers(server: DemoServer, fault: Fault, status: int, header: str, value: str | None) -> None:
+def test_wrong_answers(server: FaultyServer, fault: Fault, status: int, header: str, value: str | None) -> None:
     server.set_faults(fault)
 
     response, _ = get(server)
@@ -132,7 +132,7 @@ def test_wrong_answers(server: DemoServer, fault: Fault, status: int, header: st
     assert server.log[-1].fault == fault.kind.value
 
 
-def test_redirect_loop_comes_back_to_where_it_began(server: DemoServer) -> None:
+def test_redirect_loop_comes_back_to_where_it_began(server: FaultyServer) -> None:
     server.set_faults(Fault(FaultKind.REDIRECT_LOOP, PATH))
 
     there = get(server)[0].headers["Location"]
@@ -141,7 +141,7 @@ def test_redirect_loop_comes_back_to_where_it_began(server: DemoServer) -> None:
     assert back == PATH
 
 
-def test_moved_page_is_there_under_its_new_address(server: DemoServer) -> None:
+def test_moved_page_is_there_under_its_new_address(server: FaultyServer) -> None:
     right = get(server)[1]
     server.set_faults(Fault(FaultKind.MOVED, PATH))
 
@@ -150,7 +150,7 @@ def test_moved_page_is_there_under_its_new_address(server: DemoServer) -> None:
     assert (response.status, body) == (200, right)
 
 
-def test_changed_markup_has_the_text_and_none_of_the_classes(server: DemoServer) -> None:
+def test_changed_markup_has_the_text_and_none_of_the_classes(server: FaultyServer) -> None:
     server.set_faults(Fault(FaultKind.CHANGED_MARKUP, PATH))
 
     text = get(server)[1].decode()
@@ -160,7 +160,7 @@ def test_changed_markup_has_the_text_and_none_of_the_classes(server: DemoServer)
     assert " data-post=" not in text
 
 
-def test_truncated_body_is_shorter_than_promised_and_ends_the_connection(server: DemoServer) -> None:
+def test_truncated_body_is_shorter_than_promised_and_ends_the_connection(server: FaultyServer) -> None:
     server.set_faults(Fault(FaultKind.TRUNCATED, PATH))
 
     with pytest.raises(http.client.IncompleteRead) as caught:
@@ -170,14 +170,14 @@ def test_truncated_body_is_shorter_than_promised_and_ends_the_connection(server:
     assert abs(len(caught.value.partial) - caught.value.expected) <= 1
 
 
-def test_hang_up_sends_nothing(server: DemoServer) -> None:
+def test_hang_up_sends_nothing(server: FaultyServer) -> None:
     server.set_faults(Fault(FaultKind.HANG_UP, PATH))
 
     with pytest.raises((http.client.RemoteDisconnected, ConnectionResetError)):
         get(server)
 
 
-def test_endless_body_goes_on_until_the_client_leaves(server: DemoServer) -> None:
+def test_endless_body_goes_on_until_the_client_leaves(server: FaultyServer) -> None:
     server.set_faults(Fault(FaultKind.ENDLESS, PATH))
 
     client = open_socket(server)
@@ -192,7 +192,7 @@ def test_endless_body_goes_on_until_the_client_leaves(server: DemoServer) -> Non
 
 
 @pytest.mark.parametrize("kind", [FaultKind.SLOW_HEADERS, FaultKind.SLOW_BODY])
-def test_slow_answers_are_whole_and_leave_the_connection_usable(server: DemoServer, kind: FaultKind) -> None:
+def test_slow_answers_are_whole_and_leave_the_connection_usable(server: FaultyServer, kind: FaultKind) -> None:
     right = get(server)[1]
     server.set_faults(Fault(kind, PATH, times=1, duration_s=0.2))
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
@@ -210,7 +210,7 @@ def test_slow_answers_are_whole_and_leave_the_connection_usable(server: DemoServ
 
 
 @pytest.mark.parametrize("kind", [FaultKind.SLOW_HEADERS, FaultKind.SLOW_BODY])
-def test_slow_answer_comes_in_pieces_and_its_abandonment_is_noted(server: DemoServer, kind: FaultKind) -> None:
+def test_slow_answer_comes_in_pieces_and_its_abandonment_is_noted(server: FaultyServer, kind: FaultKind) -> None:
     server.set_faults(Fault(kind, PATH, duration_s=4.0))
 
     client = open_socket(server)
@@ -222,7 +222,7 @@ def test_slow_answer_comes_in_pieces_and_its_abandonment_is_noted(server: DemoSe
     assert server.log[0].is_aborted
 
 
-def test_a_slow_client_does_not_hold_up_another(server: DemoServer) -> None:
+def test_a_slow_client_does_not_hold_up_another(server: FaultyServer) -> None:
     server.set_faults(Fault(FaultKind.SLOW_BODY, PATH, duration_s=3600))
     slow = open_socket(server)
 
@@ -232,7 +232,7 @@ def test_a_slow_client_does_not_hold_up_another(server: DemoServer) -> None:
     assert status == 200
 
 
-def test_no_fault_at_all_heals_the_forum(server: DemoServer) -> None:
+def test_no_fault_at_all_heals_the_forum(server: FaultyServer) -> None:
     server.set_faults(Fault(FaultKind.ERROR, "/.*"))
     sick = get(server)[0].status
 

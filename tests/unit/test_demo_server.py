@@ -18,10 +18,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawl_tasks.demo.faults import Fault
 from crawl_tasks.demo.forum import DemoForum
 from crawl_tasks.demo.http_request import MAX_HEAD_BYTES, BadRequestError, DemoRequest, read_call
-from crawl_tasks.demo.http_server import DemoServer
+from tests.faulty.faults import Fault
+from tests.faulty.server import FaultyServer
+from tests.threaded_forum import ThreadedForum
 from tests.waiting import PATIENCE_S, eventually
 
 ROOT = Path(__file__).parents[2]
@@ -33,12 +34,12 @@ def forum() -> DemoForum:
 
 
 @pytest.fixture
-def server(forum: DemoForum) -> Iterator[DemoServer]:
-    with DemoServer(forum) as server:
+def server(forum: DemoForum) -> Iterator[ThreadedForum]:
+    with ThreadedForum(forum) as server:
         yield server
 
 
-def ask(server: DemoServer, method: str, path: str) -> tuple[int, dict[str, str], bytes]:
+def ask(server: ThreadedForum, method: str, path: str) -> tuple[int, dict[str, str], bytes]:
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
     connection.request(method, path)
     response = connection.getresponse()
@@ -47,7 +48,7 @@ def ask(server: DemoServer, method: str, path: str) -> tuple[int, dict[str, str]
     return answer
 
 
-def exchange(server: DemoServer, sent: bytes) -> bytes:
+def exchange(server: ThreadedForum, sent: bytes) -> bytes:
     """Send raw bytes and read until the server closes."""
     with socket.create_connection(("127.0.0.1", server.port), timeout=60) as client:
         client.sendall(sent)
@@ -57,7 +58,7 @@ def exchange(server: DemoServer, sent: bytes) -> bytes:
     return received
 
 
-def test_response_has_date_length_and_charset(server: DemoServer, forum: DemoForum) -> None:
+def test_response_has_date_length_and_charset(server: ThreadedForum, forum: DemoForum) -> None:
     status, headers, body = ask(server, "GET", "/list/1/1")
 
     assert status == 200
@@ -70,7 +71,7 @@ def test_response_has_date_length_and_charset(server: DemoServer, forum: DemoFor
     assert body == forum.render("/list/1/1").body
 
 
-def test_many_requests_share_one_connection(server: DemoServer, forum: DemoForum) -> None:
+def test_many_requests_share_one_connection(server: ThreadedForum, forum: DemoForum) -> None:
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
     for path in forum.truth().paths:
         connection.request("GET", path)
@@ -81,7 +82,7 @@ def test_many_requests_share_one_connection(server: DemoServer, forum: DemoForum
     assert {entry.connection for entry in server.log} == {1}
 
 
-def test_calls_in_one_packet_are_answered_in_order(server: DemoServer) -> None:
+def test_calls_in_one_packet_are_answered_in_order(server: ThreadedForum) -> None:
     first = b"GET /robots.txt HTTP/1.1\r\nHost: x\r\n\r\n"
     last = b"GET /nothing HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
 
@@ -92,7 +93,7 @@ def test_calls_in_one_packet_are_answered_in_order(server: DemoServer) -> None:
     assert b"Connection: close" in received
 
 
-def test_call_in_single_bytes_is_understood(server: DemoServer) -> None:
+def test_call_in_single_bytes_is_understood(server: ThreadedForum) -> None:
     with socket.create_connection(("127.0.0.1", server.port), timeout=60) as client:
         client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         for byte in b"GET /robots.txt HTTP/1.1\r\nHost: x\r\n\r\n":
@@ -101,11 +102,11 @@ def test_call_in_single_bytes_is_understood(server: DemoServer) -> None:
         assert client.recv(65536).startswith(b"HTTP/1.1 200 OK\r\n")
 
 
-def test_http_1_0_is_answered_and_closed(server: DemoServer) -> None:
+def test_http_1_0_is_answered_and_closed(server: ThreadedForum) -> None:
     assert exchange(server, b"GET /robots.txt HTTP/1.0\r\n\r\n").startswith(b"HTTP/1.1 200 OK\r\nConnection: close\r\n")
 
 
-def test_head_is_a_get_without_its_body(server: DemoServer) -> None:
+def test_head_is_a_get_without_its_body(server: ThreadedForum) -> None:
     got, asked = ask(server, "GET", "/list/1/1"), ask(server, "HEAD", "/list/1/1")
 
     assert asked == (got[0], got[1], b"")
@@ -127,7 +128,7 @@ def test_head_is_a_get_without_its_body(server: DemoServer) -> None:
         (b"GET / HTTP/1.1\r\nX: " + b"y" * (MAX_HEAD_BYTES + 1), 431),
     ],
 )
-def test_what_is_no_get_is_refused_and_the_connection_closed(server: DemoServer, sent: bytes, status: int) -> None:
+def test_what_is_no_get_is_refused_and_the_connection_closed(server: ThreadedForum, sent: bytes, status: int) -> None:
     assert exchange(server, sent).startswith(f"HTTP/1.1 {status} ".encode())
 
 
@@ -157,7 +158,7 @@ def test_any_bytes_are_a_call_or_not_yet_one_or_refused(data: bytes) -> None:
         assert found is None or (found[0].target.startswith("/") and 0 < found[1] <= len(data))
 
 
-def test_only_loopback_is_bound(server: DemoServer) -> None:
+def test_only_loopback_is_bound(server: ThreadedForum) -> None:
     assert server.url == f"http://127.0.0.1:{server.port}"
     with pytest.raises(OSError, match="refused"), socket.create_connection(("127.0.0.2", server.port), timeout=60):
         pass
@@ -173,7 +174,7 @@ def test_robots_txt_keeps_strangers_out_of_private_and_names_a_delay_if_told() -
 
 
 def test_latency_holds_each_response_and_no_other_connection(forum: DemoForum) -> None:
-    with DemoServer(forum, latency_ms=300) as server:
+    with ThreadedForum(forum, latency_ms=300) as server:
         threads = [threading.Thread(target=ask, args=(server, "GET", "/list/1/1")) for _ in range(8)]
         for thread in threads:
             thread.start()
@@ -188,7 +189,7 @@ def test_latency_holds_each_response_and_no_other_connection(forum: DemoForum) -
 
 
 def test_client_that_leaves_before_its_answer_is_noted(forum: DemoForum) -> None:
-    with DemoServer(forum, latency_ms=60_000) as server:
+    with ThreadedForum(forum, latency_ms=60_000) as server:
         with socket.create_connection(("127.0.0.1", server.port), timeout=60) as client:
             client.sendall(b"GET /list/1/1 HTTP/1.1\r\nHost: x\r\n\r\n")
         eventually(lambda: server.log)
@@ -200,7 +201,7 @@ def test_client_that_leaves_before_its_answer_is_noted(forum: DemoForum) -> None
 
 def test_log_file_has_a_line_for_each_request_while_the_server_runs(forum: DemoForum, tmp_path: Path) -> None:
     log = tmp_path / "log"
-    with DemoServer(forum, log_file=log) as server:
+    with ThreadedForum(forum, log_file=log) as server:
         for path in ("/list/1/1", "/nothing?"):
             ask(server, "GET", path)
 
@@ -215,23 +216,23 @@ def test_log_file_has_a_line_for_each_request_while_the_server_runs(forum: DemoF
 
 
 def test_stopped_server_frees_its_port_and_can_be_followed(forum: DemoForum) -> None:
-    with DemoServer(forum) as first:
+    with ThreadedForum(forum) as first:
         idle = socket.create_connection(("127.0.0.1", first.port), timeout=60)
 
-    with DemoServer(forum, port=first.port) as second:
+    with ThreadedForum(forum, port=first.port) as second:
         status = ask(second, "GET", "/robots.txt")[0]
     idle.close()
 
     assert status == 200
 
 
-def test_taken_port_is_reported(server: DemoServer, forum: DemoForum) -> None:
-    with pytest.raises(OSError, match="address already in use"), DemoServer(forum, port=server.port):
+def test_taken_port_is_reported(server: ThreadedForum, forum: DemoForum) -> None:
+    with pytest.raises(OSError, match="address already in use"), ThreadedForum(forum, port=server.port):
         pass
 
 
 def test_mutation_while_serving_changes_pages_and_date() -> None:
-    with DemoServer(DemoForum(1)) as server:
+    with ThreadedForum(DemoForum(1)) as server:
         before = ask(server, "GET", "/list/1/1")
         news = server.mutate()
         after = ask(server, "GET", "/list/1/1")
@@ -244,7 +245,7 @@ def test_mutation_while_serving_changes_pages_and_date() -> None:
 
 def test_faults_and_truth_change_while_serving(tmp_path: Path) -> None:
     truth_file = tmp_path / "truth.json"
-    with DemoServer(DemoForum(1), truth_file=truth_file) as server:
+    with FaultyServer(DemoForum(1), truth_file=truth_file) as server:
         assert json.loads(truth_file.read_text())["generation"] == 1
         news = server.mutate()
         server.set_faults(Fault.parse("error /list/1/1 times=1"))
@@ -259,7 +260,7 @@ def test_faults_and_truth_change_while_serving(tmp_path: Path) -> None:
 
 def test_command_serves_announces_and_ends_cleanly_on_sigterm(tmp_path: Path) -> None:
     files = {name: tmp_path / name for name in ("port", "truth", "log")}
-    command = [sys.executable, "-m", "crawl_tasks.demo", "--port", "0", "--seed", "5", "--generation", "2"]
+    command = [sys.executable, "-m", "tests.faulty", "--port", "0", "--seed", "5", "--generation", "2"]
     command += ["--fault", "error /list/1/1 times=1"]
     command += [
         part
@@ -296,7 +297,7 @@ def test_command_serves_announces_and_ends_cleanly_on_sigterm(tmp_path: Path) ->
     ],
 )
 def test_command_says_what_is_wrong_with_its_options(options: list[str], code: int, complaint: str) -> None:
-    command = [sys.executable, "-m", "crawl_tasks.demo", "--port", "0", *options]
+    command = [sys.executable, "-m", "tests.faulty", "--port", "0", *options]
 
     result = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=PATIENCE_S, check=False)
 

@@ -10,21 +10,21 @@ import pytest
 
 from crawl_tasks.cli.exits import Exit
 from crawl_tasks.demo.forum import DemoForum
-from crawl_tasks.demo.http_server import DemoServer
 from crawl_tasks.discovery.links import identity_of, paged_template, shape_of
 from crawl_tasks.sites.field_rules import Rule
 from crawl_tasks.sites.loader import load_site
+from tests.threaded_forum import ThreadedForum
 from tests.unit.command_line import run
 from tests.unit.hostile_server import Answer, HostileServer, Visit, page
 
 
 @pytest.fixture
-def forum() -> Iterator[DemoServer]:
-    with DemoServer(DemoForum(1)) as server:
+def forum() -> Iterator[ThreadedForum]:
+    with ThreadedForum(DemoForum(1)) as server:
         yield server
 
 
-def test_the_rules_proposed_for_the_demo_forum_read_its_pages_unedited(tmp_path: Path, forum: DemoServer) -> None:
+def test_the_rules_proposed_for_the_demo_forum_read_its_pages_unedited(tmp_path: Path, forum: ThreadedForum) -> None:
     new = run("new", forum.url, "--name", "two", home=tmp_path)
     tried = run("try", "two", home=tmp_path)
 

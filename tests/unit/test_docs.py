@@ -13,8 +13,8 @@ from crawl_tasks.frontier import keys
 from crawl_tasks.monitor.web.metrics import FAMILIES
 from crawl_tasks.queues import DETAIL, QUEUES
 from crawl_tasks.settings import Settings
-from crawl_tasks.sites.reference import SECTIONS
 from tests.chaos.__main__ import PARTS
+from tests.site_reference import SECTIONS
 
 ROOT = Path(__file__).parents[2]
 PAGES = [*ROOT.glob("*.md"), *sorted((ROOT / "docs").rglob("*.md"))]

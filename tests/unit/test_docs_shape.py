@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from crawl_tasks.settings import reference as settings_reference
+from tests.generated import settings_page
 from tests.unit.test_docs import PAGES, ROOT
 
 README_WORDS, PARAGRAPH_WORDS = 900, 90
@@ -152,5 +152,5 @@ def test_the_chinese_settings_have_the_names_and_defaults_of_today() -> None:
     def rows(text: str) -> list[str]:
         return re.findall(r"^\| (`CRAWL_\w+` \| [^|]+) \|", text, re.M)
 
-    assert rows((DOCS / "zh" / "settings.md").read_text("utf-8")) == rows(settings_reference())
-    assert len(rows(settings_reference())) > 15
+    assert rows((DOCS / "zh" / "settings.md").read_text("utf-8")) == rows(settings_page())
+    assert len(rows(settings_page())) > 15

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from crawl_tasks.errors import DeadlineExceeded, FetchError, RefusedAddress, Unreachable
 from crawl_tasks.fetch.address_guard import AddressGuard, Destination, is_public
-from crawl_tasks.fetch.fetcher import Fetcher, FetchPolicy, build_client
+from crawl_tasks.fetch.fetch_policy import FetchPolicy
+from crawl_tasks.fetch.fetcher import Fetcher, build_client
 from crawl_tasks.fetch.resolver import Resolver
 from crawl_tasks.model import Request, Stage
 from crawl_tasks.urls import normalize

@@ -27,7 +27,8 @@ from crawl_tasks.errors import (
     Truncated,
     Unreachable,
 )
-from crawl_tasks.fetch.fetcher import Fetcher, FetchPolicy, build_client
+from crawl_tasks.fetch.fetch_policy import FetchPolicy
+from crawl_tasks.fetch.fetcher import Fetcher, build_client
 from crawl_tasks.fetch.requests.watchdog import Watchdog
 from crawl_tasks.model import Fetched, Request, Stage
 from tests.unit.hostile_server import HostileServer, Visit, not_found, page, raw, redirect

@@ -11,7 +11,8 @@ import pytest
 
 from crawl_tasks.errors import ConfigError, DeadlineExceeded, FetchError, RefusedAddress, Unreachable
 from crawl_tasks.fetch.address_guard import Destination, Route
-from crawl_tasks.fetch.fetcher import Fetcher, FetchPolicy, build_client, build_fetcher
+from crawl_tasks.fetch.fetch_policy import FetchPolicy
+from crawl_tasks.fetch.fetcher import Fetcher, build_client, build_fetcher
 from crawl_tasks.fetch.http_client import ClientRequest, Limits
 from crawl_tasks.fetch.requests.tunnel import ProxyRefusedError, open_tunnel
 from crawl_tasks.fetch.resolver import Resolver

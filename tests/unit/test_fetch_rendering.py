@@ -18,8 +18,8 @@ import pytest
 
 from crawl_tasks.errors import BrowserFailed, DeadlineExceeded, NoTurn, ParseError, SlowDown, TooLarge
 from crawl_tasks.fetch import browser, browser_page
-from crawl_tasks.fetch.fetch_policy import RenderPolicy
-from crawl_tasks.fetch.fetcher import Fetcher, FetchPolicy, build_client
+from crawl_tasks.fetch.fetch_policy import FetchPolicy, RenderPolicy
+from crawl_tasks.fetch.fetcher import Fetcher, build_client
 from crawl_tasks.model import Fetched, Request, Stage
 from tests.unit.hostile_server import HostileServer, Visit, page, redirect
 from tests.waiting import eventually

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from crawl_tasks.errors import BadStatus
-from crawl_tasks.fetch.fetcher import Fetcher, FetchPolicy, build_client
+from crawl_tasks.fetch.fetch_policy import FetchPolicy
+from crawl_tasks.fetch.fetcher import Fetcher, build_client
 from crawl_tasks.fetch.revalidation import conditions, validator_of
 from crawl_tasks.model import Fetched, Items, Parsed, Request, Stage
 from tests.unit.hostile_server import HostileServer, Visit, raw, redirect

@@ -16,7 +16,8 @@ from crawl_tasks.errors import (
     RobotsUnavailable,
     Unreachable,
 )
-from crawl_tasks.fetch.fetcher import Fetcher, FetchPolicy, build_client
+from crawl_tasks.fetch.fetch_policy import FetchPolicy
+from crawl_tasks.fetch.fetcher import Fetcher, build_client
 from crawl_tasks.fetch.robots import PARSED_BYTES, Robots
 from crawl_tasks.fetch.throttle import Clock
 from crawl_tasks.model import Request, Stage

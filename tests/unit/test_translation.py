@@ -17,7 +17,7 @@ from crawl_tasks.frontier.admin.alert_state import Change
 from crawl_tasks.local.redis_server import RedisServer
 from crawl_tasks.monitor.alerts.receivers import News, text_of
 from crawl_tasks.monitor.output_language import gettext, use_language
-from crawl_tasks.monitor.problems.generated_files import rules_file
+from crawl_tasks.monitor.problems.alert_rules import rules_file
 from crawl_tasks.monitor.problems.registry import KINDS
 from crawl_tasks.monitor.progress import Pace, Stored, line_of, plain_text, site_table
 from crawl_tasks.monitor.snapshot import take_snapshot

@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import tarfile
+from collections.abc import Iterator
 from html import escape, unescape
 from pathlib import Path
 
@@ -16,6 +17,7 @@ import redis
 from crawl_tasks.frontier.kept_pages import KeptPage
 from crawl_tasks.model import Fetched
 from crawl_tasks.monitor.history import History
+from crawl_tasks.monitor.output_language import gettext, use_language
 from crawl_tasks.monitor.web.login import Login
 from crawl_tasks.monitor.web.static_report import crawl_report
 from tests.unit.test_item_pages import PAGES, reading, shown
@@ -42,9 +44,17 @@ COLLECT = """<script>onload = async () => {
 }</script>"""
 
 
+@pytest.fixture(params=["en", "zh"])
+def widths(request: pytest.FixtureRequest) -> Iterator[tuple[tuple[int, str], ...]]:
+    """Give the widths and themes to be judged, with the pages in a language. Colours do not depend on the language."""
+    use_language(request.param)
+    yield (PHONE, DESKTOP) if request.param == "en" else (PHONE,)
+    use_language("en")
+
+
 @pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium; Debian: apt-get install chromium")
 def test_no_page_breaks_a_rule_of_wcag_aa_on_a_phone_or_a_desktop_light_or_dark(
-    client: redis.Redis, tmp_path: Path
+    client: redis.Redis, tmp_path: Path, widths: tuple[tuple[int, str], ...]
 ) -> None:
     write_axe(tmp_path)
     pages = pages_of_the_crawl(client)
@@ -53,9 +63,10 @@ def test_no_page_breaks_a_rule_of_wcag_aa_on_a_phone_or_a_desktop_light_or_dark(
     frames = "".join(
         f'<iframe width="{width}" height="900" srcdoc="{escape(judging(text, name, theme))}"></iframe>'
         for name, text in pages.items()
-        for width, theme in (PHONE, DESKTOP)
+        for width, theme in widths
     )
-    collect = COLLECT.replace("FRAMES", str(2 * len(pages)))
+    assert frames.count(escape(f'<html lang="{gettext("en")}">')) == len(widths) * len(pages)
+    collect = COLLECT.replace("FRAMES", str(len(widths) * len(pages)))
     page = tmp_path / "pages.html"
     page.write_text(f"<!doctype html><meta charset=utf-8><script>judged = []</script>{frames}{collect}", "utf-8")
 

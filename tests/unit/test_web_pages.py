@@ -24,9 +24,10 @@ import redis
 from crawl_tasks.errors import RedisUnreachable
 from crawl_tasks.frontier.admin.failed import read_failed
 from crawl_tasks.frontier.cells import Cells
-from crawl_tasks.frontier.frontier import BoardTerms, Frontier
+from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.frontier.kept_pages import KeptPage
+from crawl_tasks.frontier.replies import BoardTerms
 from crawl_tasks.frontier.retry import Verdict
 from crawl_tasks.model import Effort, Fetched, Items, Lease, Parsed, Request, Stage, State
 from crawl_tasks.monitor.snapshot import Snapshot, take_snapshot

@@ -2,17 +2,42 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
-from typing import cast
+from typing import Final, NamedTuple, cast
 
 import redis
 
 from crawl_tasks.frontier.entry import line_of
 from crawl_tasks.frontier.keys import Keys
 from crawl_tasks.frontier.replies import ints, of_published
-from crawl_tasks.frontier.revisit import Scan
 from crawl_tasks.frontier.scripts import Scripts, Verb, explained
 from crawl_tasks.model import Request
+
+HALF_LIFE_H: Final = 96.0
+"""Hours after which an item counts half in a board's rate."""
+
+HOT_H: Final = 0.75
+"""Hours in which a burst cools down to 1/e."""
+
+
+class Scan(NamedTuple):
+    """The new items of a scan: their number, and sums over their ages in hours, as `scan_of` makes them."""
+
+    items: int = 0
+    heat: float = 0.0
+    past: float = 0.0
+    oldest_h: float = 0.0
+
+
+def scan_of(ages_h: list[float]) -> Scan:
+    """Return the new items of a scan by their ages."""
+    return Scan(
+        len(ages_h),
+        sum(math.exp(-age / HOT_H) for age in ages_h),
+        sum(2 ** (-age / HALF_LIFE_H) for age in ages_h),
+        max(ages_h, default=0.0),
+    )
 
 
 class Restore:

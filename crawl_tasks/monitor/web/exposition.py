@@ -1,4 +1,4 @@
-"""The exposition writer: snapshots in Prometheus' text format, and the reference page of the metrics.
+"""The exposition writer: snapshots in Prometheus' text format.
 
 prometheus_client's writer takes 0.29 s of CPU for 45,000 samples, this one 0.02 s. A scrape of 1,000 sites may cost
 0.15 s. The tests read the result with prometheus_client's parser. The text of a site is written once, and repeated
@@ -144,12 +144,3 @@ def _histogram_text(family: Family, text: str, histogram: Histogram) -> str:
     form = _histogram_form(family.name, text, tuple(histogram.bounds), family.scale)
     cumulative = histogram.cumulative
     return form % (*cumulative, histogram.total / family.scale, cumulative[-1])
-
-
-def reference(families: Iterable[Family]) -> str:
-    """Return the table of docs/metrics.md. A test compares the page with the table."""
-    rows = [
-        f"| `{family.name}` | {family.kind} | {', '.join(family.labels) or '-'} | {family.meaning} |"
-        for family in families
-    ]
-    return "\n".join(["| metric | kind | labels | meaning |", "|---|---|---|---|", *rows, ""])

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from crawl_tasks.errors import AccessDenied, ArchiveFailed, Hung, LoginRefused, ParseError
-from crawl_tasks.frontier.frontier import NoLease
 from crawl_tasks.frontier.histogram import Histogram
+from crawl_tasks.frontier.replies import NoLease
 from crawl_tasks.model import Kind, Stage, State
 from crawl_tasks.monitor.freshness import Freshness
 from crawl_tasks.monitor.site_snapshot import SiteSnapshot, by_state

@@ -1,5 +1,5 @@
--- Shared by every script, in front of site.lua: the revisit policy, by pure functions on tables. frontier/revisit.py says the
--- same in Python and explains each number. A test holds the two equal.
+-- Shared by every script, in front of site.lua: the revisit policy, by pure functions on tables. tests/freshness/revisit.py
+-- says the same in Python and explains each number. A test holds the two equal.
 --
 -- `history` is a board's {items, hours, heat, at}, `scan` the new items of a scan as {items, heat, past, oldest}, `terms` a
 -- site's {price, mean, least, most, busy}. Times are hours since the epoch.

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from typing import Protocol
 
-from crawl_tasks.demo.faults import Fault, FaultKind
 from crawl_tasks.demo.forum import HTML, Answer
 from crawl_tasks.demo.http_request import DemoRequest
+from tests.faulty.faults import Fault, FaultKind
 
 PLAYED = frozenset(
     {FaultKind.SLOW_HEADERS, FaultKind.SLOW_BODY, FaultKind.TRUNCATED, FaultKind.ENDLESS, FaultKind.HANG_UP}

@@ -1,4 +1,4 @@
-"""Faults of a forum: which fault meets which request. Pure. `fault_injection` performs them."""
+"""Faults of a forum: which fault meets which request. Pure. injection.py performs them."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ class FaultPlan:
         if fault.times is not None and nth > fault.times:
             return False
         # By path and rank: the order in which a crawl asks for pages must not change the faults.
-        chance = Random(f"{self._seed}:{index}:{path}:{nth}")  # noqa: S311  # repeatable, not secret
+        chance = Random(f"{self._seed}:{index}:{path}:{nth}")  # repeatable, not secret
         return fault.probability >= 1 or chance.random() < fault.probability
 
 

@@ -1,4 +1,6 @@
-"""The revisit policy: when a board is scanned again. lua/lib/revisit.lua does the same where a scan ends.
+"""The reference model of the revisit policy: when a board is scanned again.
+
+frontier/lua/lib/revisit.lua does the same where a scan ends. `make freshness` measures this model in virtual time.
 
 A board has a price for waiting, which grows with its rate of new items, and faster while a thread is hot. All boards
 of a site wait until that price is the same. The site's price follows its budget: it rises while scans come late, and
@@ -13,11 +15,7 @@ from __future__ import annotations
 import math
 from typing import Final, NamedTuple
 
-HALF_LIFE_H: Final = 96.0
-"""Hours after which an item counts half in a board's rate."""
-
-HOT_H: Final = 0.75
-"""Hours in which a burst cools down to 1/e."""
+from crawl_tasks.frontier.admin.restore import HALF_LIFE_H, HOT_H, Scan
 
 PRIOR_H, PRIOR_ITEMS, PRIOR_PART, PRIOR_SHARE = 3.0, 1.5, 1 / 16, 0.3
 """A board counts as watched before, at this share of its site's mean rate. The time is a part of the longest gap, and
@@ -86,15 +84,6 @@ class Pace(NamedTuple):
     cost: float = 1.0
 
 
-class Scan(NamedTuple):
-    """The new items of a scan: their number, and sums over their ages in hours, as `scan_of` makes them."""
-
-    items: int = 0
-    heat: float = 0.0
-    past: float = 0.0
-    oldest_h: float = 0.0
-
-
 class SiteTerms(NamedTuple):
     """The part of a site in the policy: price, mean rate of a board, bounds in hours, share of each hour of day.
 
@@ -106,16 +95,6 @@ class SiteTerms(NamedTuple):
     least_h: float
     most_h: float
     busy: tuple[float, ...] = ALIKE
-
-
-def scan_of(ages_h: list[float]) -> Scan:
-    """Return the new items of a scan by their ages."""
-    return Scan(
-        len(ages_h),
-        sum(math.exp(-age / HOT_H) for age in ages_h),
-        sum(2 ** (-age / HALF_LIFE_H) for age in ages_h),
-        max(ages_h, default=0.0),
-    )
 
 
 def busy_sums(counts: list[int]) -> tuple[float, ...]:

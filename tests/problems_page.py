@@ -1,24 +1,15 @@
-"""Reference files made from the registry of problems: docker/prometheus/rules.yml and docs/problems.md."""
+"""The page about problems, docs/problems.md, made from their registry."""
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator
 
-from crawl_tasks.monitor.output_language import gettext
 from crawl_tasks.monitor.problems.installation_kinds import INSTALLATION_KINDS
 from crawl_tasks.monitor.problems.kinds import AlertRule, Kind
 from crawl_tasks.monitor.problems.ledger_kinds import DISAGREEMENT_KINDS, FLAW_KINDS
 from crawl_tasks.monitor.problems.setup_kinds import SETUP_KINDS
 from crawl_tasks.monitor.problems.site_kinds import SITE_KINDS
-
-_RULES_HEAD = """\
-# When somebody should look. Every alert says what to do; rules.test.yml shows each begin and end.
-# Made by `make docs` from crawl_tasks/monitor/problems. Change the numbers to what your forums deserve, then:
-# promtool check rules rules.yml && promtool test rules rules.test.yml
-groups:
-"""
 
 _MINUTES = {"m": 1, "h": 60}
 
@@ -49,39 +40,9 @@ _SECTIONS: tuple[tuple[str, str, Iterable[Kind]], ...] = (
 )  # fmt: skip
 
 
-def rules_file() -> str:
-    """Return the text of docker/prometheus/rules.yml."""
-    groups = (("sites", SITE_KINDS), ("installation", INSTALLATION_KINDS))
-    return _RULES_HEAD + "\n".join("\n".join(_group(name, kinds)) for name, kinds in groups)
-
-
 def problems_page() -> str:
     """Return the text of docs/problems.md."""
     return "\n".join([_PAGE_HEAD, *(line for section in _SECTIONS for line in _section(*section))])
-
-
-def _group(name: str, kinds: Iterable[Kind]) -> Iterator[str]:
-    yield f"  - name: {name}\n    rules:"
-    for kind in kinds:
-        if kind.rule:
-            yield _alert(kind, kind.rule)
-
-
-def _alert(kind: Kind, rule: AlertRule) -> str:
-    subject = f"{{{{ $labels.{kind.scope} }}}}" if kind.scope else ""
-    problem = kind.problem(subject, **{name: gettext(text) for name, text in rule.fields.items()})
-    expression = rule.expression.replace("\n", "\n          ")
-    lines = [
-        f"      - alert: {kind.name}",
-        f"        expr: >-\n          {expression}",
-        *([f"        for: {rule.hold}"] if rule.hold else []),
-        f"        labels: {{severity: {kind.severity.value}}}",
-        "        annotations:",
-        # A JSON string is a valid YAML string, and needs no rules of quoting of our own.
-        f"          summary: {json.dumps(problem.summary, ensure_ascii=False)}",
-        f"          remedy: {json.dumps(problem.remedy, ensure_ascii=False)}\n",
-    ]
-    return "\n".join(lines)
 
 
 def _end(rule: AlertRule | None) -> str:
