@@ -10,6 +10,9 @@ OPTIONS ?=
 # of its own. A file's tests stay together, and the first files, which take longest, come first.
 JOBS ?= $(shell n=$$(getconf _NPROCESSORS_ONLN); echo $$(( n < 8 ? n + 1 : 9 )))
 PARALLEL = --numprocesses=$(JOBS) --dist=loadfile --no-loadscope-reorder
+# A test's own limit is a signal, which a process that waits inside C never hears. This one ends such a process with the
+# stacks of all its threads. One more takes its place, not more, as xdist begins the same test again.
+PARALLEL += -o faulthandler_timeout=420 -o faulthandler_exit_on_timeout=true --max-worker-restart=1
 # A user without a home has no cache either.
 UV = VIRTUAL_ENV="$(CURDIR)/$(VENV)" $(BIN)/uv $(shell test -w "$$HOME" || echo --no-cache)
 
