@@ -199,13 +199,15 @@ def _stream(store: Store, query: Select[Any], source: Source) -> Generator[tuple
 
 def _changes_of(store: Store, source: Source, after: int, last: int) -> Generator[tuple[int, Source, Row]]:
     change = source.change
-    is_new: ColumnElement[bool] = (change > after) & (change <= last)
+    parts: list[ColumnElement[bool]] = [(change > after) & (change <= last)]
     if after == 0:
-        is_new |= change.is_(None)
-    query = source.query(change).where(is_new).order_by(change.nulls_first(), *source.order)
-    with closing(_stream(store, query, source)) as rows:
-        for row, [number] in rows:
-            yield cast("int", number or 0), source, row
+        # Apart: for both by one query a database would sort all its rows before it gives the first.
+        parts.insert(0, change.is_(None))
+    for part in parts:
+        query = source.query(change).where(part).order_by(change, *source.order)
+        with closing(_stream(store, query, source)) as rows:
+            for row, [number] in rows:
+                yield cast("int", number or 0), source, row
 
 
 def _site_and_day(row: tuple[Row, Row]) -> tuple[str, str]:
