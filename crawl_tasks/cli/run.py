@@ -29,6 +29,7 @@ from crawl_tasks.monitor.progress import Progress
 from crawl_tasks.monitor.web.static_report import require_place, write_report
 from crawl_tasks.settings import load_settings
 from crawl_tasks.sites.schema import Site
+from crawl_tasks.store.atomic_file import is_address
 from crawl_tasks.store.export import export
 from crawl_tasks.store.output_format import format_of
 from crawl_tasks.store.selection import RowSelection
@@ -84,7 +85,7 @@ def command(
         raise click.UsageError("--boards are of one site; name it: crawl-tasks run NAME --boards 1,2")
     # Before the crawl, so that a misspelt directory does not cost hours of work.
     for option, file in (("--out", out), ("--report", report)):
-        if file is not None and str(file) != "-":
+        if file is not None and str(file) != "-" and not is_address(str(file)):
             require_place(Path(file), option)
     form = format_of(out or "-")
     settings = load_settings()
