@@ -28,12 +28,15 @@ setup: $(STAMP) ## Make .venv with everything at the locked versions; quick when
 # compiled as well: where PYTHONDONTWRITEBYTECODE is set, each process would do it anew, a sixth of its start.
 $(STAMP): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or later is needed, this is " + sys.version.split()[0] + "; make PYTHON=python3.11 ..." if sys.version_info < (3, 11) else 0)'
+	@echo "setup: making $(VENV), once and again where the locked versions change"
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@test -x $(BIN)/uv || $(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	@echo "setup: installing $$(grep -c '^[a-z0-9].*==' requirements.lock) packages, a minute or two"
 	@$(UV) pip sync --quiet --compile-bytecode --require-hashes requirements.lock
 	@$(UV) pip install --quiet --no-deps --editable .
 	@$(BIN)/python -m compileall -q $(PACKAGE)
 	@touch $@
+	@echo "setup: done"
 
 crawl: setup ## Crawl the bundled forum, from nothing to a compared result (OPTIONS=--fresh begins again)
 	@$(BIN)/crawl-tasks demo $(OPTIONS)
