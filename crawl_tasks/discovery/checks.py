@@ -7,6 +7,7 @@ check without enough to compare says nothing.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence, Set
 from itertools import combinations, pairwise
@@ -46,6 +47,7 @@ def check_trials(site: Site, trials: Sequence[DryRun]) -> list[SiteCheck]:
         if post.state not in UNREADABLE
     ]
     checks = [
+        *_of_ids(seen),
         *_of_lists(site, lists),
         *_of_rows(site, lists),
         *thread_checks(site, threads),
@@ -54,6 +56,16 @@ def check_trials(site: Site, trials: Sequence[DryRun]) -> list[SiteCheck]:
     if site.engine is None:
         checks += [*_of_ends([one.trial for one in threads]), *coverage_checks(site, trials)]
     return [one for one in checks if one is not None]
+
+
+def _of_ids(pages: Sequence[DryRun]) -> Iterator[SiteCheck]:
+    """Yield the refutation of an id that most records of a page share."""
+    for one in pages:
+        for note in one.parsed.notes if one.parsed is not None else ():
+            lost = re.match(r"(\d+) of (\d+) records were left out: their ", note)
+            if lost and int(lost[1]) >= FEW and 2 * int(lost[1]) > int(lost[2]):
+                yield SiteCheck("records have ids of their own", False, f"{note} on {one.request.address}")
+                return
 
 
 def _of_lists(site: Site, lists: Sequence[DryRun]) -> Iterator[SiteCheck | None]:

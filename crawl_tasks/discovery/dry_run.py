@@ -121,8 +121,8 @@ def try_site(probe: HttpProbe, opened: CompiledSite) -> Iterator[DryRun]:
     following = next((child for child in _children(fullest) if child.stage is Stage.LIST), None) if fullest else None
     if following is not None:
         tried = attempt(probe, opened, following)
-        # Of rules that nobody wrote the longest threads show most, wherever they are listed.
-        lists += [] if opened.site.engine else [tried]
+        # The longest threads show most, wherever they are listed.
+        lists.append(tried)
         yield tried
     has_comments = False
     # Rules that nobody wrote are held against thrice as many threads, unless each thread takes two requests.
