@@ -27,7 +27,7 @@ from tests.programs.test_programs import CASES, Case, found_by_new
 
 CONTENT = small_forum()
 PROGRAMS = {name: case for name, case in CASES.items() if "," not in name}
-NOTHING = Rule(css="nothing-has-this-name")
+NOTHING, NO_KEY = Rule(css="nothing-has-this-name"), Rule(json="nothing_has_this_name")
 
 
 Spec = TypeVar("Spec", StageSpec, Records)
@@ -58,12 +58,13 @@ def without_records(stage: str) -> Callable[[Site], Site | None]:
 
     def change(site: Site) -> Site | None:
         spec = getattr(site, stage)
-        if spec is None or spec.parser or spec.format is not Format.HTML:
+        if spec is None or spec.parser:
             return None
-        lost = spec.model_copy(update={"record": NOTHING, "empty": Rule(css="body")})
+        nothing, always = (NOTHING, Rule(css="body")) if spec.format is Format.HTML else (NO_KEY, Rule(json="`true`"))
+        lost = spec.model_copy(update={"record": nothing, "empty": always})
         post = site.post
         if stage == "comment" and post.comments is not None:
-            post = post.model_copy(update={"comments": post.comments.model_copy(update={"record": NOTHING})})
+            post = post.model_copy(update={"comments": post.comments.model_copy(update={"record": nothing})})
         return site.model_copy(update={stage: lost, "post": post})
 
     return change
@@ -72,12 +73,17 @@ def without_records(stage: str) -> Callable[[Site], Site | None]:
 def of_one_board(site: Site) -> Site | None:
     """Let the rows' selector hold what only the first board has: on the others no row is found, and all count as empty."""
     spec = site.list
-    if spec.parser or spec.format is not Format.HTML or spec.record is None or not spec.record.css:
+    if spec.parser or spec.record is None or not (spec.record.css or spec.record.json_path):
         return None
     first, *others = (one for one in tried_pages(site) if one.request.stage is Stage.LIST and one.request.page == 1)
     shared = {row.title for one in others for row in one.rows if isinstance(row, Post)}
     titles = {row.title for row in first.rows if isinstance(row, Post)} - shared
     assert first.page is not None
+    if spec.record.json_path:
+        own = json.dumps([row.post_id for row in first.rows if isinstance(row, Post) and row.title in titles])
+        rule = f"({spec.record.json_path})[?contains(`{own}`, to_string({spec.fields['post_id'].json_path}))]"
+        rows = spec.record.model_copy(update={"json_path": rule})
+        return site.model_copy(update={"list": spec.model_copy(update={"record": rows, "empty": Rule(json="`true`")})})
     links = {
         node.attributes["href"] for node in Document(first.page).root.css("a[href]") if node.text().strip() in titles
     }
@@ -165,13 +171,19 @@ NEEDED = {
     "replies = views": "view_count",
     "pager of threads to itself": "a later page",
     "ids of comments that meet": "several comments",
+    "no comment, and called empty": "several comments",
+    "rows of one board": "several boards",
 }
 """What the pages that are tried must show for a rule to be seen broken."""
 
 
 def shown_by(site: Site) -> Iterator[str]:
     """Yield the names of values, and of what else the tried pages show."""
-    for one in tried_pages(site):
+    tried = tried_pages(site)
+    lists = [one for one in tried if one.request.stage is Stage.LIST]
+    if len({one.request.key for one in lists for row in one.rows if isinstance(row, Post) and row.title}) > 1:
+        yield "several boards"
+    for one in tried:
         yield from (name for row in one.rows for name, value in row._asdict().items() if value)
         comments = one.parsed.items.comments if one.parsed else ()
         if len(comments) >= FEW:
