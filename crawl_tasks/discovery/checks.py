@@ -7,13 +7,17 @@ check without enough to compare says nothing.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence, Set
 from itertools import combinations, pairwise
 from urllib.parse import urlsplit
 
 from crawl_tasks.discovery.dry_run import DryRun
+from crawl_tasks.discovery.json_document import lists as json_lists
+from crawl_tasks.discovery.json_document import more_told, scalars
 from crawl_tasks.discovery.next_page import further_links, skipped
+from crawl_tasks.discovery.page_state import state_of
 from crawl_tasks.discovery.record_coverage import coverage_checks, gaps_in
 from crawl_tasks.discovery.site_check import FEW, FUTURE_S, SiteCheck, mostly, names_check
 from crawl_tasks.discovery.thread_checks import ReadThread, comment_checks, thread_checks
@@ -46,14 +50,25 @@ def check_trials(site: Site, trials: Sequence[DryRun]) -> list[SiteCheck]:
         if post.state not in UNREADABLE
     ]
     checks = [
+        *_of_ids(seen),
         *_of_lists(site, lists),
         *_of_rows(site, lists),
         *thread_checks(site, threads),
         *comment_checks(site, threads, [one for one in paged if one.request.page > 1]),
     ]
     if site.engine is None:
-        checks += [*_of_ends([one.trial for one in threads]), *coverage_checks(site, trials)]
+        checks += [*_of_ends(site, [one.trial for one in threads]), *coverage_checks(site, trials)]
     return [one for one in checks if one is not None]
+
+
+def _of_ids(pages: Sequence[DryRun]) -> Iterator[SiteCheck]:
+    """Yield the refutation of an id that most records of a page share."""
+    for one in pages:
+        for note in one.parsed.notes if one.parsed is not None else ():
+            lost = re.match(r"(\d+) of (\d+) records were left out: their ", note)
+            if lost and int(lost[1]) >= FEW and 2 * int(lost[1]) > int(lost[2]):
+                yield SiteCheck("records have ids of their own", False, f"{note} on {one.request.address}")
+                return
 
 
 def _of_lists(site: Site, lists: Sequence[DryRun]) -> Iterator[SiteCheck | None]:
@@ -81,10 +96,12 @@ def _of_lists(site: Site, lists: Sequence[DryRun]) -> Iterator[SiteCheck | None]
     if met and not same and site.engine is None:
         yield SiteCheck("a thread stands in one board", not many, many)
     if site.engine is None:
-        yield from _of_ends(lists)
+        yield from _of_ends(site, lists)
     addresses = Addresses(site)
     posts = {child.address for one in lists if one.parsed for child in one.parsed.children if child.stage is Stage.POST}
     has_links = site.list.format is Format.HTML and site.list.embedded is None
+    if site.list.format is Format.JSON and site.list.embedded is None:
+        yield from _of_json_lists(lists)
     linked = [_thread_links(one, addresses, posts) for one in lists] if has_links else []
     # The newest threads, which every page shows, are no rows.
     everywhere = set.intersection(*linked) if len(linked) > 1 else set()
@@ -96,12 +113,29 @@ def _of_lists(site: Site, lists: Sequence[DryRun]) -> Iterator[SiteCheck | None]
             )
 
 
-def _of_ends(pages: Sequence[DryRun]) -> Iterator[SiteCheck]:
+def _of_json_lists(pages: Sequence[DryRun]) -> Iterator[SiteCheck]:
+    """Yield what refutes an answer without rows: records where other answers have those that rows were read from."""
+    told = [(one, list(json_lists(Document(one.page).json))) for one in pages if one.page is not None]
+    places: set[str] = set()
+    for one, found in told:
+        for path, entries in found:
+            values = {value for entry in entries for _, value in scalars(entry)}
+            places |= {path} if one.rows and _ids(one) <= values else set()
+    for one, found in told:
+        unread = next((len(entries) for path, entries in found if path in places and len(entries) >= FEW), 0)
+        if unread and not one.rows:
+            yield SiteCheck("a board without rows is empty", False, f"{unread} records stand on {one.request.address}")
+
+
+def _of_ends(site: Site, pages: Sequence[DryRun]) -> Iterator[SiteCheck]:
     """Yield what refutes a pager that found no further page."""
     for one in pages:
         if one.parsed is None or one.page is None:
             continue
         following = next((child.address for child in one.parsed.children if child.page > 1), None)
+        if following is None and one.rows and one.request.page == 1 and (more := _more_in_json(site, one)):
+            yield SiteCheck("pages without a next one end there", False, f"{more} on {one.page.url}")
+            return
         if following is not None:
             between = skipped(Document(one.page), following) if one.request.page == 1 else None
             if between is not None:
@@ -112,6 +146,20 @@ def _of_ends(pages: Sequence[DryRun]) -> Iterator[SiteCheck]:
         if links and one.rows:
             yield SiteCheck("pages without a next one end there", False, f"{links[0]} is linked on {one.page.url}")
             return
+
+
+def _more_in_json(site: Site, trial: DryRun) -> str:
+    """Return the value by which an answer of an API says that there is more, empty without one."""
+    spec = site.stages.get(trial.request.stage)
+    if trial.page is None or trial.parsed is None or spec is None or spec.format is not Format.JSON:
+        return ""
+    document = Document(trial.page)
+    state = state_of(document) if spec.embedded else None
+    if spec.embedded and state is None:
+        return ""
+    comments = trial.parsed.items.comments
+    rows = len(trial.rows) + (len(comments) if trial.request.stage is Stage.POST else 0)
+    return more_told(state.value if state else document.json, rows)
 
 
 def _thread_links(trial: DryRun, addresses: Addresses, posts: Set[str]) -> set[str]:

@@ -88,7 +88,7 @@ class DryRun:
 def attempt(probe: HttpProbe, opened: CompiledSite, request: Request) -> DryRun:
     """Fetch one page and read it. A failure stands in the result."""
     try:
-        page = probe.page(request.address)
+        page = probe.page(request.address, request)
     except PageError as error:
         return DryRun(request, error=str(error))
     return reread(opened, request, page)
@@ -121,8 +121,8 @@ def try_site(probe: HttpProbe, opened: CompiledSite) -> Iterator[DryRun]:
     following = next((child for child in _children(fullest) if child.stage is Stage.LIST), None) if fullest else None
     if following is not None:
         tried = attempt(probe, opened, following)
-        # Of rules that nobody wrote the longest threads show most, wherever they are listed.
-        lists += [] if opened.site.engine else [tried]
+        # The longest threads show most, wherever they are listed.
+        lists.append(tried)
         yield tried
     has_comments = False
     # Rules that nobody wrote are held against thrice as many threads, unless each thread takes two requests.

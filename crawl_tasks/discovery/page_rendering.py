@@ -10,15 +10,13 @@ from crawl_tasks.discovery.discover import Discovery
 from crawl_tasks.discovery.findings import Findings
 from crawl_tasks.discovery.http_probe import HttpProbe
 from crawl_tasks.discovery.site_address import SiteAddress
-from crawl_tasks.errors import ConfigError
-from crawl_tasks.fetch.browser import missing
 from crawl_tasks.parse.document import Document
 
 MOST_TEXT = 300
 """The visible characters of a frame at most: a title, and a word that the page is loading."""
 
 _HIDDEN = re.compile(rb"<(script|style|noscript|template|head)\b.*?</\1\s*>", re.DOTALL | re.IGNORECASE)
-_TAG = re.compile(rb"<[^>]*>")
+_TAG = re.compile(rb"""<(?:[^>"']|"[^"]*"|'[^']*')*>""")
 
 
 def is_script_frame(front: Document) -> bool:
@@ -26,18 +24,16 @@ def is_script_frame(front: Document) -> bool:
     body = front.page.body
     shown = _HIDDEN.sub(b" ", body)
     text = b" ".join(_TAG.sub(b" ", shown).split())
-    return b"<script" in body and len(text) <= MOST_TEXT and shown.count(b"<a ") < 3
+    links = sum(tag.startswith(b"<a ") for tag in _TAG.findall(shown))
+    return b"<script" in body and len(text) <= MOST_TEXT and links < 3
 
 
 def discover_drawn(probe: HttpProbe, place: SiteAddress, name: str, contact: str | None) -> Findings:
     """Return proposed rules for a forum that only scripts draw, from its pages as a browser shows them.
 
     Raises:
-        ConfigError: this machine cannot draw pages.
         FetchError: the front page cannot be drawn.
     """
-    if lack := missing():
-        raise ConfigError(f"{place.url} is drawn by scripts, and its plain pages hold nothing; {lack}")
     found = Discovery(probe.drawing(), place, name, contact=contact).by_proposal()
     api = by_api(probe, found) if found.boards else None
     if api is not None:

@@ -13,9 +13,11 @@ from crawl_tasks.discovery.findings import Findings, site_file
 from crawl_tasks.discovery.front_page import asks_for_login, doors_of, feed_of
 from crawl_tasks.discovery.http_probe import HttpProbe
 from crawl_tasks.discovery.links import path_of
+from crawl_tasks.discovery.named_api import by_names
 from crawl_tasks.discovery.page_rendering import discover_drawn, is_script_frame
 from crawl_tasks.discovery.site_address import SiteAddress
 from crawl_tasks.errors import AccessDenied, ConfigError, PageError, ParseError, RefusedAddress
+from crawl_tasks.fetch.browser import missing
 from crawl_tasks.model import Stage
 from crawl_tasks.parse.document import Document
 from crawl_tasks.sites.addresses import Addresses
@@ -67,8 +69,11 @@ def discover(probe: HttpProbe, place: SiteAddress, name: str, engine: str | None
             return _from(behind, discovery)
     proposed = proposed or discovery.by_proposal()
     if not proposed.boards and is_script_frame(discovery.front):
-        drawn = discover_drawn(probe, discovery.place, name, contact)
-        proposed = replace(drawn, remarks=(*proposed.remarks, *drawn.remarks))
+        if lack := missing():
+            proposed = _undrawn(probe, discovery, proposed, lack)
+        else:
+            drawn = discover_drawn(probe, discovery.place, name, contact)
+            proposed = replace(drawn, remarks=(*proposed.remarks, *drawn.remarks))
     url = discovery.place.url
     if [board.url for board in proposed.boards] == [path_of(url)] and _MONTH.search(urlsplit(url).path):
         raise ParseError(f"{url}: lists the threads of one month or year; give the address of a list of all threads")
@@ -88,6 +93,20 @@ def discover(probe: HttpProbe, place: SiteAddress, name: str, engine: str | None
         f"{url}: no forum was found here{where}: no boards and no list of threads; give the address of its front page"
         f"{hint}"
     )
+
+
+def _undrawn(probe: HttpProbe, given: Discovery, known: Findings, lack: str) -> Findings:
+    """Return the rules for the JSON of a forum that scripts draw, where no browser is there.
+
+    Raises:
+        ParseError: no rules were found, with the reason.
+    """
+    try:
+        found = by_names(probe, given.front, known)
+    except ParseError as error:
+        raise ParseError(f"{error}; {lack}") from error
+    told = f"the plain pages hold nothing but scripts: the rules read JSON by the names of its keys, since {lack}"
+    return replace(found, remarks=(*found.remarks, told))
 
 
 def _behind(probe: HttpProbe, place: SiteAddress, url: str, name: str, contact: str | None) -> Discovery | None:

@@ -59,6 +59,7 @@ class Layout:
     board_path: str
     topic_path: str
     start_of: Callable[[Ask, int], int]
+    per_list: int = PER_LIST
 
     def shown(self, content: Content) -> Shown:
         return Shown(self, content)
@@ -80,7 +81,7 @@ class Shown:
             return page(layout.front(self._content.boards))
         if board is not None and (found := self._board(board["board"], boards)) is not None:
             there = [one for one in self._content.listed(found.number) if one.board == found.number]
-            part = cut(there, layout.start_of(ask, PER_LIST), PER_LIST)
+            part = cut(there, layout.start_of(ask, layout.per_list), layout.per_list)
             return page(layout.listing(found, part)) if part.items or not part.start else page("none", 404)
         if topic is not None and int(topic["topic"]) in self._content.visible:
             whole = self._content.visible[int(topic["topic"])]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
@@ -16,6 +17,7 @@ from crawl_tasks.registry.site_publisher import publish_site
 from crawl_tasks.sites.loader import parse_site
 from tests.frontier.small_crawl import SmallCrawl
 from tests.programs.host import Host
+from tests.unit.command_line import run
 from tests.unit.hostile_server import HostileServer, Visit
 from tests.unit.pages import answer, ask, site_parser
 
@@ -115,7 +117,9 @@ KINDS: dict[str, tuple[Page, dict[str, str], str, str]] = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_json_api_is_crawled_to_its_last_record(kind: str, client: redis.Redis, frontier: Frontier) -> None:
+def test_a_json_api_is_crawled_to_its_last_record(
+    kind: str, client: redis.Redis, frontier: Frontier, tmp_path: Path
+) -> None:
     page, rules, pager, query = KINDS[kind]
     is_posted = kind == "POST bodies"
 
@@ -148,9 +152,13 @@ def test_a_json_api_is_crawled_to_its_last_record(kind: str, client: redis.Redis
         crawl = SmallCrawl(client, frontier, Host(server.base))
         publish_site(frontier, parse_site(text, "demo.yaml"), contact=None)
         crawl.scan()
+        (tmp_path / "sites").mkdir()
+        (tmp_path / "sites" / "demo.yaml").write_text(text)
+        tried = run("try", "demo", home=tmp_path)
     finally:
         server.stop()
 
+    assert "holds    the next page lists further threads\n" in tried.output
     items = crawl.items()
     posts = {one.post_id: (one.title, one.author, one.body) for page in items for one in page.posts if one.body}
     replies = sorted((one.post_id, one.comment_id, one.author, one.body) for page in items for one in page.comments)

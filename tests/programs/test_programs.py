@@ -23,10 +23,18 @@ from tests.frontier.small_crawl import SmallCrawl
 from tests.programs.bbpress import BbPress
 from tests.programs.content import Row, expected, small_forum
 from tests.programs.discourse import Discourse
+from tests.programs.discuz import DISCUZ
 from tests.programs.flarum import Flarum
+from tests.programs.flaskbb import FLASKBB
+from tests.programs.fluxbb import FLUXBB
 from tests.programs.hackernews import BOARDS, HackerNews
 from tests.programs.host import Host, Make, served
 from tests.programs.lobsters import Lobsters
+from tests.programs.misago import MISAGO
+from tests.programs.mybb import MYBB
+from tests.programs.nodebb import NODEBB
+from tests.programs.phpbb import PHPBB
+from tests.programs.punbb import PUNBB
 from tests.programs.smf import OldSmf, Smf
 from tests.programs.vbulletin4 import VBulletin4
 from tests.programs.vbulletin5 import VBulletin5
@@ -38,6 +46,8 @@ MOST_PAGES = 40
 """What `new` and `try` may ask for together, robots.txt and redirects included."""
 
 CONTENT = small_forum()
+FRONTS = ("smf", "vbulletin4", "phpbb", "mybb", "discuz", "nodebb", "fluxbb", "punbb")
+"""Programs whose front page counts the posts of every board."""
 QUICK = Gate(window=50, delay_s=0, retry_base_s=0.1)
 
 
@@ -65,7 +75,7 @@ class Case:
         """Return the front page where `new` takes it in place of a page of all news."""
         if self.engine == "smf" and self.below:
             return "/index.php"
-        return "/" if self.engine in ("smf", "vbulletin4") else ""
+        return "/" if self.engine in FRONTS else ""
 
 
 def by_slug(slug: str) -> int:
@@ -117,6 +127,14 @@ CASES = {
     "wordpress": Case("wordpress", WordPress, board=lambda _: 0, lists=r"^/wp-json/wp/v2/(posts|comments)\?page=\d&"),
     "hacker news": Case("hackernews", HackerNews, board=BOARDS.__getitem__, lists="^/(newest|ask|show)"),
     "lobsters": Case("lobsters", Lobsters, board=by_slug, lists="^/t/"),
+    "phpbb": Case("phpbb", PHPBB.shown, lists=r"^/viewforum\.php"),
+    "mybb": Case("mybb", MYBB.shown, lists=r"^/forumdisplay\.php"),
+    "discuz": Case("discuz", DISCUZ.shown, lists="^/forum-"),
+    "nodebb": Case("nodebb", NODEBB.shown, lists="^/category/"),
+    "fluxbb": Case("fluxbb", FLUXBB.shown, lists=r"^/viewforum\.php", shows_parents=False),
+    "punbb": Case("punbb", PUNBB.shown, lists=r"^/viewforum\.php", shows_parents=False),
+    "flaskbb": Case("flaskbb", FLASKBB.shown, lists="^/forum/", shows_parents=False),
+    "misago": Case("misago", MISAGO.shown, lists="^/c/", shows_parents=False),
 } | {
     f"{name}, below a path": replace(case, below="/community", lists=case.lists.replace("^/", "^/community/"))
     for name, case in (

@@ -279,8 +279,10 @@ def test_without_a_browser_a_forum_that_only_scripts_draw_is_named_as_such(
 
     result = run("new", f"{script_forum.server.base}/", home=tmp_path)
 
-    assert result.exit_code == Exit.USAGE
-    assert "is drawn by scripts, and its plain pages hold nothing; `render` needs" in result.stderr
+    assert result.exit_code == Exit.FAILURES
+    assert "is drawn by scripts: no list of threads was found" in result.stderr
+    assert "its scripts ask by POST, as `body` in a site file does" in result.stderr
+    assert "; `render` needs" in result.stderr
 
 
 @pytest.mark.parametrize("seed", [0, 8])

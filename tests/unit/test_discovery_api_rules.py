@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from crawl_tasks.discovery.api_rules import _Found, _is_as_good, _paged, _thread_lines
+from crawl_tasks.discovery.api_rules import _is_as_good, _thread_lines
+from crawl_tasks.discovery.json_rules import FoundRecords, paged
 from crawl_tasks.model import Comment, Post
 
 POSTS = [{"id": number, "html": f"<p>words of {number}</p>", "user": {"name": f"ann{number}"}} for number in range(9)]
@@ -16,7 +17,9 @@ def thread(address: str, count: int) -> list[str]:
     post = Post("7", title="boats", author="ann0", body="words of 0")
     comments = [Comment("7", str(one["id"]), author=one["user"]["name"], body=f"words of {one['id']}") for one in POSTS]
     pairs = list(zip(comments[1:count], POSTS[1:count], strict=True))
-    return _thread_lines(_Found(address, "", [], [(post, answer)]), _Found(address, "data.posts[1:]", [answer], pairs))
+    return _thread_lines(
+        FoundRecords(address, "", [], [(post, answer)]), FoundRecords(address, "data.posts[1:]", [answer], pairs)
+    )
 
 
 def test_the_post_stands_before_the_comments_of_the_first_page_alone() -> None:
@@ -36,6 +39,8 @@ def test_a_thread_in_one_answer_has_no_further_pages() -> None:
     lines = thread("/api/t/{post}", 5)
 
     assert "  pages: {json: '`1`'}" in lines
+    assert "  max_pages: 1" in lines
+    assert "  address: '/api/t/{post}?page={page}'" in lines
     assert not any(line.startswith("  next") for line in lines)
 
 
@@ -54,7 +59,7 @@ def test_a_thread_in_one_answer_has_no_further_pages() -> None:
     ],
 )
 def test_the_address_of_one_page_tells_those_of_all(address: str, page: int, every: str | None) -> None:
-    assert _paged(address, 3, page) == every
+    assert paged(address, 3, page) == every
 
 
 @pytest.mark.parametrize(

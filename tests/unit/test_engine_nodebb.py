@@ -75,10 +75,10 @@ def test_the_rows_of_a_category_are_read() -> None:
 
     first, second = parsed.items.posts
     assert (first.post_id, first.title, first.author, first.created_at) == ("1", "Topic <1>", "ann", 1770487299)
-    assert (first.view_count, first.last_reply_at) == (69, 1770514085)
+    assert (first.reply_count, first.view_count, first.last_reply_at) == (1233, 69, 1770514085)
     assert (found_extra(first), found_extra(second)) == (
-        {"posts": "1234", "pinned": "pinned", "locked": "locked"},
-        {"posts": "1234"},
+        {"pinned": "pinned", "locked": "locked"},
+        {},
     )
     assert parsed.items.forums[0].title == "A board"
     assert [child.address for child in parsed.children] == [second.url, first.url]  # the pinned one last
