@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from selectolax.lexbor import LexborNode
 
-from crawl_tasks.discovery.links import PageLink, identity_of, paged_template, template_of
+from crawl_tasks.discovery.address_template import paged_template, template_of
+from crawl_tasks.discovery.links import PageLink, identity_of
 from crawl_tasks.discovery.next_page import GUESS, Step
 from crawl_tasks.discovery.record_fields import moment_text
 from crawl_tasks.discovery.record_queries import selector_in, selector_of
@@ -46,6 +47,14 @@ class Listing:
     def titles(self) -> list[PageLink]:
         """The titles of all rows."""
         return [link for rows in (self.rows, *self.further) for link in rows.titles]
+
+    def mixed(self) -> Listing:
+        """Return the listing with titles in whose addresses another key differs too: `topic.asp?id=12&forum=3`."""
+        rows, *further = (
+            replace(rows, titles=[replace(link, is_mixed=True) for link in rows.titles])
+            for rows in (self.rows, *self.further)
+        )
+        return replace(self, rows=rows, further=tuple(further))
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from selectolax.lexbor import LexborNode
 
 from crawl_tasks.discovery.links import PageLink, links_of, place_in
 from crawl_tasks.discovery.site_check import letters
-from crawl_tasks.discovery.timestamps import times_in
+from crawl_tasks.discovery.timestamps import moment_of, times_in
 from crawl_tasks.parse.document import Document, find_all
 from crawl_tasks.parse.rules.siblings import followers, joined
 
 DEEPEST = 40
+_LONGEST_DATE = 40
 _COUNT = re.compile(r"[\d][\d,. ]*\s*(?:k|m|万|萬|千)?", re.IGNORECASE)
 
 
@@ -128,12 +129,19 @@ def _titles(links: Sequence[PageLink]) -> dict[str, PageLink]:
         if link.key not in there or not letters(there[link.key].text):
             there[link.key] = link
     found: dict[str, PageLink] = {}
-    for there in sorted(places.values(), key=lambda one: -sum(min(len(link.text), 60) for link in one.values())):
+    # The day when a thread began may be a link too.
+    words = [there for there in places.values() if not _are_moments(there)] or list(places.values())
+    for there in sorted(words, key=lambda one: -sum(min(len(link.text), 60) for link in one.values())):
         for key, link in there.items():
             other = found.get(key)
             if other is None or (link.text and link.text != other.text and link.text in other.text):
                 found[key] = link
-    return {link.key: found[link.key] for link in links}
+    return {link.key: found[link.key] for link in links if link.key in found}
+
+
+def _are_moments(links: Mapping[str, PageLink]) -> bool:
+    texts = [link.text for link in links.values()]
+    return 2 * sum(len(text) <= _LONGEST_DATE and moment_of(text) is not None for text in texts) > len(texts)
 
 
 def _again(link: PageLink, box: LexborNode) -> LexborNode:

@@ -1,0 +1,91 @@
+"""Addresses of an unknown forum: the key among titles and other keys, and the way to the next page."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from crawl_tasks.discovery.links import identity_of, links_of
+from crawl_tasks.discovery.list_rules import Listing
+from crawl_tasks.discovery.next_page import next_of
+from crawl_tasks.discovery.repeated_records import find_rows
+from crawl_tasks.model import Fetched
+from crawl_tasks.parse.document import Document
+
+
+def page(html: str, path: str = "/") -> Document:
+    return Document(Fetched(f"http://forum.example{path}", 200, {}, html.encode(), 1_700_000_000.0))
+
+
+def list_of(paths: list[str]) -> str:
+    return "".join(f"<li><h3><a href='{path}'>Words of {at}</a></h3></li>" for at, path in enumerate(paths))
+
+
+@pytest.mark.parametrize(
+    ("paths", "shape", "keys"),
+    [
+        (["/c/general/4", "/c/help/15", "/c/off-topic/7"], "/c/~/#", ["4", "15", "7"]),
+        (["/t/pedal/12", "/t/how-do-i-mend-it/9"], "/t/~/#", ["12", "9"]),
+        (["/general-f4.html", "/off-topic-f7.html"], "/~-f#.html", ["4", "7"]),
+        (["/r/x/comments/k3x9z2/old-lamp", "/r/x/comments/b7q1aa/rust"], "/r/x/comments/*/~", ["k3x9z2", "b7q1aa"]),
+    ],
+)
+def test_a_title_beside_the_key_of_an_address_is_no_key(paths: list[str], shape: str, keys: list[str]) -> None:
+    found = links_of(page(list_of(paths)))
+
+    assert [link.key for link in found[shape]] == keys
+    assert [m["id"] for path in paths if (m := re.search(identity_of(shape, "id"), path))] == keys
+
+
+def test_the_name_of_a_board_before_the_number_of_a_thread_is_no_title() -> None:
+    threads = list_of(["/forum/bikes/12", "/forum/garden/9"])
+
+    found = links_of(page(f"<p><a href=/forum/bikes>Bikes</a> <a href=/forum/garden>Garden</a></p>{threads}"))
+
+    assert "/forum/~/#" not in found
+
+
+def test_a_key_that_differs_on_another_board_makes_no_template() -> None:
+    rows = [
+        find_rows(page(list_of([f"/topic.asp?TOPIC_ID={at}&FORUM_ID={board}" for at in (11, 17, 23)])))
+        for board in (2, 5)
+    ]
+    first, second = (one for one in rows if one is not None)
+
+    listing = Listing(page(""), first, further=(second,)).mixed()
+
+    assert not first.titles[0].has_slug
+    assert all(link.has_slug for link in listing.titles)
+
+
+def test_the_day_when_a_thread_began_is_no_title_whatever_its_length() -> None:
+    row = "<div><b><a href=/d/{0}>灯{0}</a></b><i><a href=/d/{0}>2026-10-19 16:1{0}</a></i></div>"
+
+    rows = find_rows(page("".join(row.format(at) for at in range(1, 6))))
+
+    assert rows is not None
+    assert [link.text for link in rows.titles] == ["灯1", "灯2", "灯3", "灯4", "灯5"]
+
+
+@pytest.mark.parametrize(
+    ("path", "link"),
+    [
+        ("/showthread.php?12-old-lamp", "<a href='/showthread.php?12-old-lamp/page2'>Next</a>"),
+        ("/d/akw87d", "<a href='/d/akw87d/2'>更早的帖子</a>"),
+        ("/t/old-lamp/12", "<a href='/t/old-lamp/12?page=2'>Vorwärts</a>"),
+    ],
+)
+def test_the_next_page_is_known_by_its_address_too(path: str, link: str) -> None:
+    document = page(f"<p>words</p>{link}<a href='{path}/print'>Print</a>", path)
+
+    found = next_of(document, "12")
+
+    assert found is not None
+    assert found.url == document.absolute(re.findall("href='(.*?)'", link)[0])
+
+
+def test_a_link_to_itself_or_to_a_form_is_no_next_page() -> None:
+    document = page("<a href='/d/akw87d'>here</a><a href='/d/akw87d/reply'>Reply</a>", "/d/akw87d")
+
+    assert next_of(document, "akw87d") is None
