@@ -48,4 +48,5 @@ def paged_template(first: str, following: str, key: str, name: str) -> str | Non
     if at_key is not None:
         tokens[at_key] = "{" + name + "}"
         return "".join(tokens)
-    return "".join(tokens).replace(key, "{" + name + "}", 1)
+    whole = "".join(tokens)
+    return whole.replace(key, "{" + name + "}", 1) if key in whole else None

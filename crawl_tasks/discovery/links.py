@@ -54,7 +54,7 @@ class PageLink:
     @property
     def is_stranger(self) -> bool:
         """Return whether the link is about people or page chrome."""
-        return bool(_STRANGERS.search(self.shape))
+        return is_stranger(self.shape)
 
     @property
     def has_slug(self) -> bool:
@@ -66,6 +66,11 @@ class PageLink:
     def looks(self) -> str:
         """Tag and classes of the link: links of one kind mostly look alike."""
         return f"{self.node.tag} {self.node.attributes.get('class') or ''}"
+
+
+def is_stranger(path: str) -> bool:
+    """Return whether an address sounds like one of people or page chrome."""
+    return bool(_STRANGERS.search(path))
 
 
 def links_of(document: Document, known: str = "") -> dict[str, list[PageLink]]:

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from selectolax.lexbor import LexborNode
 
-from crawl_tasks.discovery.board_scan import NEAR, scan_boards
+from crawl_tasks.discovery.board_scan import NEAR, beside_boards, scan_boards
 from crawl_tasks.discovery.checks import check_trials
 from crawl_tasks.discovery.dry_run import missing_in, try_site
 from crawl_tasks.discovery.findings import Findings, site_file
@@ -63,6 +63,9 @@ def propose(probe: HttpProbe, front: Document, found: Findings, language: str = 
         left_out=seen.left_out,
         has_board_addresses=not listing.boards or listing.boards[0].has_slug,
         remarks=(*found.remarks, remark),
+        doubts=tuple(
+            f"links beside boards are boards: {url} is none" for url in beside_boards(front, listing.boards)[:1]
+        ),
     )
     best = _best_of(probe, listing, following, samples, found, seen.empty)
     if best[0][0] < 0 and samples:

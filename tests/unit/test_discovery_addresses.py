@@ -6,8 +6,9 @@ import re
 
 import pytest
 
+from crawl_tasks.discovery.board_scan import beside_boards
 from crawl_tasks.discovery.links import identity_of, links_of
-from crawl_tasks.discovery.list_rules import Listing
+from crawl_tasks.discovery.list_rules import Listing, list_rules
 from crawl_tasks.discovery.next_page import next_of
 from crawl_tasks.discovery.repeated_records import find_rows
 from crawl_tasks.model import Fetched
@@ -66,6 +67,28 @@ def test_the_day_when_a_thread_began_is_no_title_whatever_its_length() -> None:
 
     assert rows is not None
     assert [link.text for link in rows.titles] == ["灯1", "灯2", "灯3", "灯4", "灯5"]
+
+
+def test_links_where_boards_stand_are_boards_that_were_missed() -> None:
+    boards = list_of(["/board-4/", "/board-7/", "/lounge/", "/members/", "https://elsewhere.example/"])
+    front = page(f"<nav><a href=/rules/>Rules</a></nav><main><ul>{boards}</ul></main>")
+
+    assert beside_boards(front, links_of(front)["/board-#/"]) == ["http://forum.example/lounge/"]
+
+
+def test_rows_are_found_on_boards_without_a_list_of_sub_boards_too() -> None:
+    row = "<li><a class=t href=/topic?id={0}>Words {0}</a> <small>{0} replies</small></li>"
+    subs = "<ul><li><a href=/board?id=8>Old</a></li><li><a href=/board?id=9>New</a></li></ul>"
+    pages = [
+        page(f"<main>{first}<ul>{''.join(row.format(at) for at in range(some, some + 6))}</ul></main>")
+        for first, some in ((subs, 10), ("", 30))
+    ]
+    rows = [rows for one in pages if (rows := find_rows(one, "/topic?id=#")) is not None]
+
+    lines = list_rules(Listing(pages[0], rows[0], further=(rows[1],)), None, None, {}, {})
+
+    record = next(line for line in lines if line.startswith("  record: ")).removeprefix("  record: ").strip("'")
+    assert [len(one.root.css(record)) for one in pages] == [6, 6]
 
 
 @pytest.mark.parametrize(

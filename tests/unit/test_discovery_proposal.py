@@ -98,6 +98,7 @@ def test_the_identity_of_a_shape_reads_its_key(path: str) -> None:
         ("/t/7", "/t/7/older", "7", None),
         ("/t/7", "/t/8?page=2", "7", None),
         ("/t/7", "/t/7?after=412", "7", None),
+        ("/old-lamp_7.html", "/old-lamp_7_2.html", "old-lamp_7.html", None),
         ("/t/7", "/t/7?start=90244", "7", None),
     ],
 )
