@@ -209,9 +209,12 @@ def _with_more_rows(probe: HttpProbe, listing: Listing, following: Following | N
     found: list[Rows] = []
     places = {place_in(one.node)[:NEAR] for one in listing.rows.titles}
     shape = listing.rows.titles[0].shape
+    # The newest threads in a sidebar are the same on all pages.
+    own = {placed(link) for link in listing.rows.titles}
+    chrome = {one for link in links_of(listing.document, shape)[shape] if (one := placed(link)) not in own}
     for url in urls:
         with suppress(PageError):
-            rows = find_rows(Document(probe.page(url)), shape)
+            rows = find_rows(Document(probe.page(url)), shape, ignoring=chrome)
             if rows is None or rows.siblings != listing.rows.siblings:
                 continue
             if {place_in(one.node)[:NEAR] for one in rows.titles} <= places:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from selectolax.lexbor import LexborNode
 
-from crawl_tasks.discovery.links import PageLink, links_of, place_in
+from crawl_tasks.discovery.links import PageLink, kind_of, links_of, place_in
 from crawl_tasks.discovery.site_check import letters
 from crawl_tasks.discovery.timestamps import moment_of, times_in
 from crawl_tasks.parse.document import Document, find_all
@@ -80,13 +80,15 @@ def _rows(links: list[PageLink], least: int) -> Rows | None:
         for node in upwards(link.node):
             keys.setdefault(node.mem_id, set()).add(link.key)
     records = [highest(link.node, lambda node: len(keys[node.mem_id]) == 1) for link in best.values()]
-    kind = Counter(map(_kind, records)).most_common(1)[0][0]
+    kind = Counter(map(kind_of, records)).most_common(1)[0][0]
     # A row alone in a box of its own, such as one pinned thread, gets that box as record: look for the row inside.
     alike = [
-        next((node for node in upwards(link.node) if _kind(node) == kind), record) if _kind(record) != kind else record
+        next((node for node in upwards(link.node) if kind_of(node) == kind), record)
+        if kind_of(record) != kind
+        else record
         for record, link in zip(records, best.values(), strict=True)
     ]
-    kept = [(one, link) for one, link in zip(alike, best.values(), strict=True) if one.tag == kind[0]]
+    kept = [(one, link) for one, link in zip(alike, best.values(), strict=True) if one.tag == kind.partition(".")[0]]
     # The newest threads in a sidebar are no rows, even where their elements are of the same tag.
     kept = [one for one in kept if not _in_landmark(one[0])] or kept
     ways = [tuple(_tags_between(link.node, one)) for one, link in kept]
@@ -148,10 +150,6 @@ def _again(link: PageLink, box: LexborNode) -> LexborNode:
     """Return the link's counterpart in a copy of the surrounding elements."""
     href = link.node.attributes.get("href")
     return next(node for node in box.css("a[href]") if node.attributes.get("href") == href)
-
-
-def _kind(node: LexborNode) -> tuple[str, str]:
-    return str(node.tag), node.attributes.get("class") or ""
 
 
 def highest(node: LexborNode, holds: Callable[[LexborNode], bool]) -> LexborNode:

@@ -178,7 +178,8 @@ class Slots:
         texts = list(said.values())
         if not texts or (len(texts) < 3 and max(map(len, texts)) < 20):
             return False
-        plain = {re.sub(r"[\d\W]+", "", text) for text in texts}
+        # Of `12: ID:3f7a` only a label is left.
+        plain = {re.sub(r"[A-Za-z]*\d[A-Za-z\d]*|\W+", "", text) for text in texts}
         if len(plain) < min(len(texts), _FEWEST_TEXTS):
             return False
         return not _are_moments(texts) and not is_of_author(said, authors) and not self._is_subject(said)

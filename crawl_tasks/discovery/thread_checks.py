@@ -188,8 +188,9 @@ def _of_records(kind: str, said: Sequence[tuple[str | None, int | None, str | No
     yield SiteCheck(f"{kind} have times of their own", len(times) > 1 or not times)
     texts = [text for _, _, text in said if text]
     # The checked moment has the zone of the site.
+    # People say "today" too.
     dated = next((text for _, at, text in said if text and at is not None and len(text) <= LONGEST_NAME
-                  and abs((moment_of(text) or 0) - at) <= 86_400), None)  # fmt: skip
+                  and re.search(r"\d", text) and abs((moment_of(text) or 0) - at) <= 86_400), None)  # fmt: skip
     if dated is not None:
         yield SiteCheck(f"texts of {kind} are no dates", False, repr(dated))
     named = sum(author is not None and text is not None and author in text for author, _, text in said)

@@ -10,7 +10,7 @@ from crawl_tasks.discovery.board_scan import beside_boards
 from crawl_tasks.discovery.links import identity_of, links_of
 from crawl_tasks.discovery.list_rules import Listing, list_rules
 from crawl_tasks.discovery.next_page import next_of
-from crawl_tasks.discovery.repeated_records import find_rows
+from crawl_tasks.discovery.repeated_records import find_rows, placed
 from crawl_tasks.model import Fetched
 from crawl_tasks.parse.document import Document
 
@@ -89,6 +89,33 @@ def test_rows_are_found_on_boards_without_a_list_of_sub_boards_too() -> None:
 
     record = next(line for line in lines if line.startswith("  record: ")).removeprefix("  record: ").strip("'")
     assert [len(one.root.css(record)) for one in pages] == [6, 6]
+
+
+def test_rows_with_numbers_in_their_classes_are_of_one_kind() -> None:
+    row = '<div class="cell from_{0} t_{0}"><p><a href=/t/{0}>Words {0}</a> <b>{0}</b></p></div>'
+    newest = "<table><tr><td><a href=/board/7>Bikes</a></td><td><a href=/t/99>Newest</a></td></tr></table>"
+
+    rows = find_rows(page(newest + "".join(row.format(at) for at in range(11, 16))))
+
+    assert rows is not None
+    assert [link.key for link in rows.titles] == ["11", "12", "13", "14", "15"]
+
+
+def test_the_newest_threads_in_a_sidebar_are_no_rows_of_another_board() -> None:
+    side = "".join(f"<li><a href=/t/{at}>The newest words of all {at}</a> <i>{at}</i></li>" for at in range(90, 95))
+    row = "<p><a href=/t/{0}>Words {0}</a> <b>{0}</b></p>"
+    one, other = (
+        page(f"<main>{''.join(row.format(at) for at in ids)}</main><ul>{side}</ul>")
+        for ids in (range(11, 19), range(31, 33))
+    )
+    rows = find_rows(one)
+    assert rows is not None
+
+    chrome = {placed(link) for link in links_of(one)["/t/#"]} - {placed(link) for link in rows.titles}
+    found = find_rows(other, "/t/#", ignoring=chrome)
+
+    assert found is not None
+    assert [link.key for link in found.titles] == ["31", "32"]
 
 
 @pytest.mark.parametrize(

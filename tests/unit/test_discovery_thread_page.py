@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -196,6 +197,29 @@ def test_a_count_is_read_between_author_and_moment() -> None:
 
     assert replies_in(records) == [0, 1, 2, 3, 4, 5]
     assert count_rules(records, {})["reply_count"] == "{css: small, regex: '(\\d[\\d.,]*)\\s*(?:replies|reply)'}"
+
+
+def test_a_number_and_a_name_of_a_record_in_letters_and_figures_are_no_text() -> None:
+    row = "<li><p>{0} : <b>{1}</b> ID:{2:x}a<br></p><div>{3}</div></li>"
+    said = ("灯坏了", "为什么", "试试看", "已经好了", "谢谢你", "没关系")
+    records = page("".join(row.format(at, "abc"[at % 3], at * 37 + 160, text) for at, text in enumerate(said))).root
+    slots = Slots(records.css("li"))
+
+    assert slots.body({at: "abc"[at % 3] for at in range(6)}, [], lambda _: False) == ("div 0",)
+
+
+@pytest.mark.parametrize(("text", "holds"), [("Cable today valve.", True), ("2024-06-19 22:17", False)])
+def test_a_text_with_the_word_today_is_no_date(text: str, holds: bool) -> None:
+    site = parse_site(GOOD, "good.yaml")
+    at = int(time.time()) if holds else 1_718_835_420
+    said = [Post(str(n), author="ann", created_at=at + n, body=text if n else "Words.") for n in range(3)]
+    trials = [DryRun(Request(site.name, Stage.POST, one.post_id, "https://forum.example/7")) for one in said]
+
+    checks = comment_checks(
+        site, [ReadThread(Post(one.post_id), t, one, ()) for one, t in zip(said, trials, strict=True)], []
+    )
+
+    assert ("texts of posts are no dates" in [one.name for one in checks if one and not one.holds]) is not holds
 
 
 def test_a_button_in_brackets_is_no_author() -> None:
