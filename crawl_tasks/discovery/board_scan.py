@@ -9,7 +9,7 @@ from itertools import islice
 from selectolax.lexbor import LexborNode
 
 from crawl_tasks.discovery.http_probe import HttpProbe
-from crawl_tasks.discovery.links import PageLink, links_of, path_of, place_in
+from crawl_tasks.discovery.links import PageLink, is_stranger, links_of, path_of, place_in
 from crawl_tasks.discovery.repeated_records import are_pages, upwards
 from crawl_tasks.errors import PageError, RefusedAddress
 from crawl_tasks.parse.board_index import FoundBoard
@@ -60,6 +60,21 @@ def scan_boards(probe: HttpProbe, links: tuple[PageLink, ...], front: str, title
                 found[below.key] = FoundBoard(below.key, below.text, path_of(below.url), link.key)
                 waiting.append(below)
     return BoardScan(tuple(found.values()), tuple(left_out), empty)
+
+
+def beside_boards(front: Document, boards: Sequence[PageLink]) -> list[str]:
+    """Return the addresses of links that stand where boards do, and are of another shape: boards that were missed."""
+    places, shapes = {place_in(one.node) for one in boards}, {one.shape for one in boards}
+    alike = {link.url: link.shape for links in links_of(front).values() for link in links}
+    found = []
+    for node in front.root.css("a[href]"):
+        url = (front.absolute(node.attributes.get("href") or "") or "").partition("#")[0]
+        is_other = (
+            alike.get(url) not in shapes and url != front.page.url and origin_of(url) == origin_of(front.page.url)
+        )
+        if is_other and place_in(node) in places and not is_stranger(path_of(url)):
+            found.append(url)
+    return list(dict.fromkeys(found))
 
 
 def _boards_below(document: Document, board: PageLink, front: str) -> list[PageLink]:

@@ -10,7 +10,8 @@ import pytest
 
 from crawl_tasks.cli.exits import Exit
 from crawl_tasks.demo.forum import DemoForum
-from crawl_tasks.discovery.links import identity_of, paged_template, shape_of
+from crawl_tasks.discovery.address_template import paged_template
+from crawl_tasks.discovery.links import identity_of, shape_of
 from crawl_tasks.sites.field_rules import Rule
 from crawl_tasks.sites.loader import load_site
 from tests.threaded_forum import ThreadedForum
@@ -96,6 +97,9 @@ def test_the_identity_of_a_shape_reads_its_key(path: str) -> None:
         ("/t/7", "/t/7?page=2", "7", "/t/{post}?page={page}"),
         ("/t/7", "/t/7/older", "7", None),
         ("/t/7", "/t/8?page=2", "7", None),
+        ("/t/7", "/t/7?after=412", "7", None),
+        ("/old-lamp_7.html", "/old-lamp_7_2.html", "old-lamp_7.html", None),
+        ("/t/7", "/t/7?start=90244", "7", None),
     ],
 )
 def test_a_template_is_inferred_from_two_addresses(first: str, following: str, key: str, template: str | None) -> None:
