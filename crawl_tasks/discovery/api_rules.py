@@ -39,14 +39,14 @@ _PAGE = re.compile(
 )
 _SIZE = re.compile(r"[?&](?:limit|size|count|take|per_?page|page_?size)=(\d+)", re.IGNORECASE)
 _ID = re.compile(r"(?:^|[._])(?:[a-z]?id|uuid|key)$", re.IGNORECASE)
-_PARENT = re.compile(r"parent|reply_?to|in_?reply", re.IGNORECASE)
+_PARENT = re.compile(r"parent|reply_?to|in_?reply|(?:^|[._])pid$", re.IGNORECASE)
 _COUNT = re.compile(r"repl|comment|answer", re.IGNORECASE)
 _LATEST = re.compile(r"last|latest|bump|updated|activ", re.IGNORECASE)
 _NEXT = re.compile(r"next|more", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class FoundRecords:
     """Values in the answers to one kind of request, each with the row that the drawn page shows of it.
 
     `address` has a placeholder for the id of the board or thread. `path` is the JMESPath of a list of records.
@@ -69,13 +69,13 @@ def by_api(probe: HttpProbe, drawn: Findings) -> Findings | None:
     lists = [one for one in trials if one.request.stage is Stage.LIST]
     posts = [one for one in trials if one.request.stage is Stage.POST]
     plain, headers = probe.plain()
-    rows = _records(probe, "board", [(one, one.request.key, one.rows) for one in lists if one.request.page == 1])
+    rows = records_of(probe, "board", [(one, one.request.key, one.rows) for one in lists if one.request.page == 1])
     for id_path in _ids(rows.pairs, "post_id")[:2] if rows else ():
         keys = {row.post_id: told.get(id_path, "") for row, told in _flat(rows.pairs)} if rows else {}
         # The other threads stand on a later list page, whose answers are not paired.
         threads = [(one, keys[one.request.key], one.parsed.items.comments if one.parsed else ())
                    for one in posts if keys.get(one.request.key)]  # fmt: skip
-        post, comments = _post(probe, threads), _records(probe, "post", [one for one in threads if one[2]])
+        post, comments = _post(probe, threads), records_of(probe, "post", [one for one in threads if one[2]])
         if rows is None or post is None or (comments is None and any(shown for _, _, shown in threads)):
             continue
         second = [address for one in lists if one.request.page == 2
@@ -114,6 +114,22 @@ def _lists(value: Json, path: str = "", depth: int = 0) -> Iterator[tuple[str, l
     elif isinstance(value, list) and all(isinstance(one, dict) for one in value):
         yield path or "@", value
         yield f"{path}[1:]", value[1:]
+        # Replies may stand in the record of the comment that they answer.
+        for name in dict.fromkeys(name for one in value for name, _ in _inner(one)):
+            within = f"{path or '@'}[].[[@], {_name(name)}][][]"
+            yield within, [each for one in value for each in (one, *dict(_inner(one)).get(name, ()))]
+
+
+def _inner(record: Json) -> Iterator[tuple[str, list[Json]]]:
+    """Yield the lists of objects in a record, by name."""
+    for name, value in record.items() if isinstance(record, dict) else ():
+        if isinstance(value, list) and value and all(isinstance(one, dict) for one in value):
+            yield name, value
+
+
+def _top(path: str) -> str:
+    """Return the path of the list itself, for one whose records hold others."""
+    return path.partition("[]")[0].removesuffix("[1:]") or "@"
 
 
 def _name(key: str) -> str:
@@ -140,8 +156,8 @@ def _distance(name: str, shown: object, told: str | None) -> float | None:
         return 0.0 if " ".join(told.split()) == str(shown) else None
     said = letters(str(shown))
     # A drawn body is read without its quotes.
-    whole = next((one for one in _spellings(told) if said in one and len(one) <= 2 * len(said)), None)
-    return None if whole is None else len(whole) / max(1, len(said)) - 1
+    whole = [len(one) for one in _spellings(told) if said in one and len(one) <= 2 * len(said)]
+    return min(whole) / max(1, len(said)) - 1 if whole else None
 
 
 def _spellings(told: str) -> tuple[str, str]:
@@ -185,12 +201,14 @@ def _ids(pairs: Pairs, name: str) -> list[str]:
 def _asked(probe: HttpProbe, trial: DryRun, key: str, name: str) -> Iterator[tuple[str, Json]]:
     """Yield the answers that a page asked for, by each template of their addresses that an id fits into."""
     for url, answer in probe.answers(trial.request.address):
-        parts = re.split(r"([\w~%-]+)", path_of(url).replace("{", "%7B").replace("}", "%7D"))
+        told = path_of(url).replace("{", "%7B").replace("}", "%7D")
+        # The path of a page may be a parameter.
+        parts = re.split(r"([\w~%-]+)", re.sub("%2F", "/", told, flags=re.IGNORECASE))
         for at in (at for at, part in enumerate(parts) if part == key):
             yield "".join((*parts[:at], f"{{{name}}}", *parts[at + 1 :])), answer
 
 
-def _records(probe: HttpProbe, name: str, pages: Sequence[tuple[DryRun, str, Sequence[Row]]]) -> _Found | None:
+def records_of(probe: HttpProbe, name: str, pages: Sequence[tuple[DryRun, str, Sequence[Row]]]) -> FoundRecords | None:
     """Return the lists that hold most of the rows of drawn pages, by a text or an id that both have."""
     answers: dict[str, list[Json]] = defaultdict(list)
     pairs: dict[tuple[str, str, str], list[tuple[Row, Json]]] = defaultdict(list)
@@ -210,10 +228,10 @@ def _records(probe: HttpProbe, name: str, pages: Sequence[tuple[DryRun, str, Seq
     best = max(pairs, key=lambda one: (len(pairs[one]), -others[one]), default=None)
     if best is None or 5 * len(pairs[best]) < 4 * sum(len(rows) for _, _, rows in pages):
         return None
-    return _Found(best[0], best[1], answers[best[0]], pairs[best])
+    return FoundRecords(best[0], best[1], answers[best[0]], pairs[best])
 
 
-def _post(probe: HttpProbe, threads: Sequence[tuple[DryRun, str, Sequence[Row]]]) -> _Found | None:
+def _post(probe: HttpProbe, threads: Sequence[tuple[DryRun, str, Sequence[Row]]]) -> FoundRecords | None:
     """Return the answers that hold title and text of threads."""
     pairs: dict[str, list[tuple[Row, Json]]] = defaultdict(list)
     for trial, key, _ in threads:
@@ -221,11 +239,11 @@ def _post(probe: HttpProbe, threads: Sequence[tuple[DryRun, str, Sequence[Row]]]
             pairs[address].append((trial.rows[0], answer))
     for address, there in pairs.items():
         if len(there) == len(threads) and _path("title", there) and _path("body", there):
-            return _Found(address, "", [], there)
+            return FoundRecords(address, "", [], there)
     return None
 
 
-def _list_lines(rows: _Found, id_path: str, second: Sequence[str], replies: Mapping[str, int]) -> list[str]:
+def _list_lines(rows: FoundRecords, id_path: str, second: Sequence[str], replies: Mapping[str, int]) -> list[str]:
     told = _flat(rows.pairs)
     fields = _rules(("title", "author", "created_at", "reply_count", "last_reply_at"), rows.pairs)
     for path in _paths(told):
@@ -243,40 +261,52 @@ def _list_lines(rows: _Found, id_path: str, second: Sequence[str], replies: Mapp
     return [*lines, *([f"  revision: [{', '.join(signs)}]"] if signs else []), pager]
 
 
-def _thread_lines(post: _Found, comments: _Found | None) -> list[str]:
+def _thread_lines(post: FoundRecords, comments: FoundRecords | None) -> list[str]:
     fields = fields_text(_rules(("title", "author", "created_at", "body"), post.pairs), 2)
     lines = ["post:", "  format: json", f"  address: {scalar(post.address)}", *fields]
     if comments is None:
         return [*lines, "# No comments were found: add `comment`, if there are any."]
+    if comments.address != post.address:
+        return [*lines, *comment_lines(comments)]
     every = comments.path.removesuffix("[1:]")
     address, pager = _pages(replace(comments, path=every), ())
-    told = _flat(comments.pairs)
-    ids = _ids(comments.pairs, "comment_id")
-    reply = {"comment_id": _json(ids[0])} if ids else {}
-    known = {one[ids[0]] for _, one in told} if ids else set()
-    for path in filter(_PARENT.search, _paths(told)):
-        if {one[path] for _, one in told if path in one} <= known:
-            reply.setdefault("parent_id", _json(path))
-    reply |= _rules(("author", "created_at", "body"), comments.pairs)
-    fields_of_reply = fields_text(reply, 2)
-    own = [f"  record: {_json(comments.path)}", *fields_of_reply]
-    empty = f"  empty: {_json(f'type({every})')}"
-    if comments.address != post.address:
-        return [*lines, "comment:", *address, empty, *own, pager]
+    reply = fields_text(_reply(comments.pairs), 2)
+    own = [f"  record: {_json(comments.path)}", *reply]
     lines += ["  comments:", *(f"  {line}" for line in own), pager, "comment:", "  first_page: 2"]
     if not pager.startswith("  next"):
         return [*lines, address[0], *own]
     # The post stands before the comments of the first page alone.
-    return [*lines, *address, empty, f"  record: {_json(every)}", *fields_of_reply, pager]
+    return [*lines, *address, f"  empty: {_json(f'type({_top(every)})')}", f"  record: {_json(every)}", *reply, pager]
+
+
+def comment_lines(comments: FoundRecords) -> list[str]:
+    """Return the lines for comments with an address of their own."""
+    address, pager = _pages(comments, ())
+    lines = ["comment:", *address, f"  empty: {_json(f'type({_top(comments.path)})')}"]
+    return [*lines, f"  record: {_json(comments.path)}", *fields_text(_reply(comments.pairs), 2), pager]
+
+
+def _reply(pairs: Pairs) -> dict[str, str]:
+    told = _flat(pairs)
+    ids = _ids(pairs, "comment_id")
+    reply = {"comment_id": _json(ids[0])} if ids else {}
+    known = {one[ids[0]] for _, one in told} if ids else set()
+    for path in (path for path in _paths(told) if "[" not in path and _PARENT.search(path)):
+        named = [(one[path], one[ids[0]]) for _, one in told if ids and path in one]
+        # What each record says of itself is no parent.
+        if {parent for parent, _ in named} <= known and not any(parent == own for parent, own in named):
+            reply.setdefault("parent_id", _json(path))
+    return reply | _rules(("author", "created_at", "body"), pairs)
 
 
 def _json(path: str) -> str:
     return f"{{json: {scalar(path)}}}"
 
 
-def _pages(found: _Found, second: Sequence[str]) -> tuple[list[str], str]:
+def _pages(found: FoundRecords, second: Sequence[str]) -> tuple[list[str], str]:
     """Return the lines of addresses, and the rule of the next page, by the address that a second page asked for."""
-    size = max(len(dict(_lists(one)).get(found.path, ())) for one in found.answers)
+    top = _top(found.path)
+    size = max(len(dict(_lists(one)).get(top, ())) for one in found.answers)
     flat = [dict(_scalars(one)) for one in found.answers]
     named = [path for path in dict.fromkeys(chain(*flat)) if _NEXT.search(path) and "[" not in path]
     start = found.address.partition("?")[0]
@@ -289,7 +319,7 @@ def _pages(found: _Found, second: Sequence[str]) -> tuple[list[str], str]:
     if re.sub(r"\{(page|offset:\d+)\}", lambda mark: "1" if mark[1] == "page" else "0", every) != found.address:
         lines.append(f"  first_address: {scalar(found.address)}")
     flags = [path for path in named if all(one.get(path) in ("true", "false") for one in flat)]
-    return lines, f"  next: {_json(flags[0] if flags else f'length({found.path}) >= `{max(size, 1)}`')}"
+    return lines, f"  next: {_json(flags[0] if flags else f'length({top}) >= `{max(size, 1)}`')}"
 
 
 def _paged(address: str, size: int, page: int) -> str | None:

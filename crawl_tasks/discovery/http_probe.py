@@ -65,13 +65,13 @@ class HttpProbe:
         self._seen.clear()
         return self
 
-    def plain(self) -> tuple[Self, dict[str, str]]:
-        """Return a probe with these pages that draws none, and the headers that scripts sent with all requests."""
+    def plain(self, *, draws: bool = False) -> tuple[Self, dict[str, str]]:
+        """Return a probe with these pages, which goes on drawing or not, and the headers that all scripts sent."""
         sent = [set(one.headers.items()) for those in self._asked_by.values() for one in those if _json_in(one)]
         common = set.intersection(*sent) if sent else set()
         headers = {name: value for name, value in sorted(common) if not _NOT_OF_API.match(name.lower())}
         other = copy(self)
-        other._policy = replace(self._policy, render={}, headers=headers)
+        other._policy = replace(self._policy, render=self._policy.render if draws else {}, headers=headers)
         return other, headers
 
     def answers(self, url: str) -> Iterator[tuple[str, Json]]:
