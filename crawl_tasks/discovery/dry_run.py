@@ -88,7 +88,7 @@ class DryRun:
 def attempt(probe: HttpProbe, opened: CompiledSite, request: Request) -> DryRun:
     """Fetch one page and read it. A failure stands in the result."""
     try:
-        page = probe.page(request.address)
+        page = probe.page(request.address, request)
     except PageError as error:
         return DryRun(request, error=str(error))
     return reread(opened, request, page)

@@ -46,22 +46,22 @@ class HttpProbe:
         """Return whether a page is here already, so that it costs no request."""
         return isinstance(self._seen.get(url), Fetched)
 
-    def page(self, url: str) -> Fetched:
-        """Return a page, which is fetched at most once.
+    def page(self, url: str, request: Request | None = None) -> Fetched:
+        """Return a page, which is fetched at most once. The terms of the site for `request` hold, else those for lists.
 
         Raises:
             FetchError: the page cannot be fetched, or would be one too many.
         """
         known = self._seen.get(url)
         if known is None:
-            known = self._seen[url] = self._ask(url)
+            known = self._seen[url] = self._ask(request or Request("survey", Stage.LIST, "page", url))
         if isinstance(known, FetchError):
             raise known
         return known
 
     def drawing(self) -> Self:
         """Let a browser draw all pages from now on, and return this probe without the pages so far."""
-        self._policy = replace(self._policy, render={Stage.LIST: RenderPolicy()})
+        self._policy = replace(self._policy, render=dict.fromkeys(Stage, RenderPolicy()))
         self._seen.clear()
         return self
 
@@ -84,7 +84,8 @@ class HttpProbe:
         """Return the Crawl-delay of the address's robots.txt in seconds, after a first fetch from that host."""
         return self._fetcher.crawl_delay_s(url, self._policy)
 
-    def _ask(self, url: str) -> Fetched | FetchError:
+    def _ask(self, request: Request) -> Fetched | FetchError:
+        url = request.address
         if len(self._seen) >= MOST_PAGES:
             raise FetchError(f"{url} would be request {MOST_PAGES + 1}; a survey makes {MOST_PAGES} at most")
         if self._seen:
@@ -92,7 +93,7 @@ class HttpProbe:
             time.sleep(max(self._pace_s, min(self.crawl_delay_s(url) or 0.0, 30.0)))
         try:
             with self._fetcher.recording() as self._asked_by[url]:
-                return self._fetcher.fetch(Request("survey", Stage.LIST, "page", url), self._policy)
+                return self._fetcher.fetch(request, self._policy)
         except FetchError as error:
             return error
 
