@@ -6,13 +6,14 @@ import json
 import re
 from collections.abc import Iterator, Set
 from dataclasses import dataclass
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from selectolax.lexbor import LexborNode
 
 from crawl_tasks.discovery.links import shape_of
 from crawl_tasks.discovery.record_queries import selector_of
 from crawl_tasks.discovery.repeated_records import is_in
+from crawl_tasks.discovery.site_check import letters
 from crawl_tasks.discovery.vocabulary import ARROWS, NEXT
 from crawl_tasks.discovery.yaml_rules import CHECK, scalar
 from crawl_tasks.parse.document import Document, find_all
@@ -110,8 +111,11 @@ def further_links(document: Document, inside: Set[int] = frozenset()) -> list[st
         is_same = there.path == here.path and there.netloc == here.netloc and pairs <= set(there.query.split("&"))
         if is_same and len(more) == 1 and not is_in(node, inside):
             name, _, value = next(iter(more)).partition("=")
-            # `go=next` leads to the next thread.
-            if (len(value) >= _CURSOR or re.search(r"\d", value)) and not _OTHERWISE.search(name):
+            # The name of a heading spells its text. `go=next` leads to the next thread.
+            is_key = (
+                letters(unquote(value)) != letters(node.text()) if len(value) >= _CURSOR else re.search(r"\d", value)
+            )
+            if is_key and not _OTHERWISE.search(name):
                 found.append(url)
     return found
 

@@ -67,6 +67,7 @@ def test_links_to_the_pages_of_a_thread_beside_its_title_count_nothing() -> None
         ('<a class="icon-next" href="/read?4,1795,older">Next topic</a>', None),
         ('<a class="icon-next" href="/read?4,1795,older">x</a><a title="Next" href="/read?4,71,page=2"><img></a>', 2),
         ('<a href="/read?4,72">Next</a> <a href="/read?4,71,page=2">Next</a>', 2),
+        ('<h1><a href="/read?4,71&id=how-old-is-the-boat-5">How old is the boat 5?</a></h1>', None),
     ],
 )
 def test_a_link_to_the_next_thread_is_none_to_the_next_page(html: str, url: int | None) -> None:
