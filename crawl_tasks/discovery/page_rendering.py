@@ -6,7 +6,7 @@ import re
 from contextlib import suppress
 from dataclasses import replace
 
-from crawl_tasks.discovery.api_comments import comments_by_api
+from crawl_tasks.discovery.api_replies import comments_by_api
 from crawl_tasks.discovery.api_rules import by_api
 from crawl_tasks.discovery.discover import Discovery
 from crawl_tasks.discovery.findings import Findings, site_file

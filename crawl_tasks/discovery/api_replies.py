@@ -1,4 +1,4 @@
-"""API comments: rules for comments that scripts fetch from an API, beside lists and threads that are HTML."""
+"""API replies: rules for comments that scripts fetch from an API, beside lists and threads that are HTML."""
 
 from __future__ import annotations
 
