@@ -8,6 +8,7 @@ from itertools import islice
 
 from selectolax.lexbor import LexborNode
 
+from crawl_tasks.discovery.front_page import heading_of
 from crawl_tasks.discovery.http_probe import HttpProbe
 from crawl_tasks.discovery.links import PageLink, is_stranger, links_of, path_of, place_in
 from crawl_tasks.discovery.repeated_records import are_pages, upwards
@@ -52,6 +53,10 @@ def scan_boards(probe: HttpProbe, links: tuple[PageLink, ...], front: str, title
             continue
         except PageError:
             continue
+        heading = heading_of(document)
+        if heading and heading != link.text and heading in link.text:
+            # A link around a card has more than the board's name.
+            found[link.key] = replace(found[link.key], title=heading)
         there = links_of(document, threads).get(threads, [])
         if not any(place_in(one.node)[:NEAR] in places for one in there):
             empty = empty or document

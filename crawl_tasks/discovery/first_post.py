@@ -9,6 +9,7 @@ from itertools import dropwhile
 from selectolax.lexbor import LexborNode
 
 from crawl_tasks.discovery.boilerplate import is_subject
+from crawl_tasks.discovery.front_page import heading_of
 from crawl_tasks.discovery.record_fields import FoundFields, Select, in_records, rules_of
 from crawl_tasks.discovery.record_queries import selector_in
 from crawl_tasks.discovery.repeated_records import is_in
@@ -18,6 +19,7 @@ from crawl_tasks.parse.document import find_all
 from crawl_tasks.parse.rules.siblings import followers
 
 _MOST_CUT = 5
+_SHORTEST = 3
 # Links of a breadcrumb and headings are of a page, and no part of a text.
 _NO_TEXTS = frozenset(("nav", "footer", "aside", "a", "h1", "h2"))
 
@@ -119,7 +121,8 @@ def fields_apart(samples: Sequence[FetchedThread], inside: Set[int], like: Found
             slots = Slots([post for _, post in there], inside | subjects)
             return _of_slots(slots, paths, [root for root, _ in there], like)
     slots = Slots(pages, inside)
-    titles = {one.link.text for one in samples}
+    # The link of a card has more than the title.
+    titles = {text for one in samples for text in (one.link.text, heading_of(one.document)) if len(text) > _SHORTEST}
     people = set(like.authors.values())
     names = sorted(slots.names(), key=lambda slot: -sum(text in people for text in slot.texts().values()))
     names = [slot for slot in names if not titles & set(slot.texts().values())]

@@ -135,14 +135,15 @@ def find_list(probe: HttpProbe, front: Document) -> Listing | None:
 
 
 def _listing_of(probe: HttpProbe, links: list[PageLink], boards: set[str], chrome: Set[Placed]) -> Listing | None:
-    """Read a few possible boards, because the first board of a forum may be empty.
+    """Return the longest list of a few possible boards: the first board of a forum may be empty, or nearly.
 
     A category lists boards. Categories are left out, and so are links that look like a category's.
     """
     left = list(links)
+    found: list[tuple[PageLink, Document, Rows]] = []
     for _ in range(_MOST_BOARDS):
         if not left:
-            return None
+            break
         link = left.pop(0)
         try:
             document = Document(probe.page(link.url))
@@ -154,15 +155,22 @@ def _listing_of(probe: HttpProbe, links: list[PageLink], boards: set[str], chrom
         elif rows.titles[0].shape in boards | {link.shape}:
             left = [one for one in left if one.looks != link.looks]
         else:
-            # A thread below its board: the board's name is a key of the thread's address too.
-            own = path_of(link.url)
-            if "*" in link.shape and len(own) > 2 and rows.titles[0].shape.startswith(own):
-                rows = find_rows(document, link.shape + rows.titles[0].shape.removeprefix(own)) or rows
-            elif (named := f"={own.rpartition('=')[2]}&") in rows.titles[0].shape:
-                rows = find_rows(document, rows.titles[0].shape.replace(named, "=*&")) or rows
-            # In the order of the front page, whichever board was read.
-            return Listing(document, rows, (link, *(one for one in links if one in left)))
-    return None
+            found.append((link, document, _below_board(document, link, rows)))
+    if not found:
+        return None
+    link, document, rows = max(found, key=lambda one: one[2].score)
+    # In the order of the front page, whichever board was read.
+    others = [one for one in links if one is not link and (one in left or any(one is other[0] for other in found))]
+    return Listing(document, rows, (link, *others))
+
+
+def _below_board(document: Document, board: PageLink, rows: Rows) -> Rows:
+    """Return the rows of threads below their board with the board's name as a key of the addresses too."""
+    own, shape = path_of(board.url), rows.titles[0].shape
+    if "*" in board.shape and len(own) > 2 and shape.startswith(own):
+        return find_rows(document, board.shape + shape.removeprefix(own)) or rows
+    named = f"={own.rpartition('=')[2]}&"
+    return find_rows(document, shape.replace(named, "=*&")) or rows if named in shape else rows
 
 
 def _board_kinds(front: Document) -> list[list[PageLink]]:

@@ -159,8 +159,8 @@ def kind_of_start(found: Findings, given: Document) -> str:
         return "a sitemap"
     addresses = Addresses(parse_site(site_file(found), found.name))
     url = given.page.url
-    # A cursor is no part of an address that rules know.
-    for one in (url, re.sub(r"[?&][^?&]*$", "", url)):
+    # A cursor is no part of an address that rules know, and the number of a page may be none.
+    for one in (url, re.sub(r"[?&][^?&]*$", "", url), re.sub(r"(?<=/)page[/-]?\d+/?$", "", url)):
         try:
             target = addresses.read(one)
         except RefusedAddress:

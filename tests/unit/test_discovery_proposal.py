@@ -154,6 +154,43 @@ def test_words_and_uuids_are_keys_and_a_pager_may_lead_nowhere(tmp_path: Path) -
     assert not [visit.target for visit in server.visits if "login" in visit.target]
 
 
+def test_the_longest_of_a_few_boards_is_read_and_a_card_has_the_name_of_its_board(tmp_path: Path) -> None:
+    server = HostileServer(_carded_forum())
+    new = run("new", server.base, "--name", "carded", home=tmp_path)
+    server.stop()
+
+    site = load_site(tmp_path / "sites" / "carded.yaml")
+    assert new.exit_code == Exit.OK, new.stderr
+    assert [(board.id, board.title) for board in site.boards] == [("bikes", "Bikes"), ("attic", "Attic")]
+    assert site.post.identity[0].startswith("^/d/")
+
+
+def _carded_forum() -> dict[str, Answer]:
+    who = ("ann", "ben", "cy")
+    card = '<a class=card href="/f/{}"><b>{}</b><i>Words about them.</i></a>'
+    row = (
+        '<div class=row><h3><a href="/d/{0}x7q{0}">Words on lamp {0}</a></h3><a class=who href="/p/u{2}">{1}</a>'
+        '<time datetime="2026-04-{3:02}T10:00:00Z">April</time> <span class=count>2</span></div>'
+    )
+    said = (
+        '<article id="post-{0}"><h4><a class=who href="/p/u{2}">{1}</a></h4><time datetime="2026-04-{3:02}T10:00:00Z">'
+        "April</time><div class=text>{4} words of a post about lamps</div></article>"
+    )
+    pages = {"/": page(f"<main>{card.format('attic', 'Attic')}{card.format('bikes', 'Bikes')}</main>".encode())}
+    for board, name, numbers in (("attic", "Attic", (1,)), ("bikes", "Bikes", range(2, 9))):
+        rows = "".join(row.format(n, who[n % 3], n % 3, n) for n in numbers)
+        pages[f"/f/{board}"] = page(f"<main><h1>{name}</h1>{rows}</main>".encode())
+        for n in numbers:
+            posts = "".join(
+                said.format(
+                    n * 10 + at, who[(n + at) % 3], (n + at) % 3, n + at, "abcdefghij"[(n + at) % 10] * (5 + at)
+                )
+                for at in range(3)
+            )
+            pages[f"/d/{n}x7q{n}"] = page(f"<main><h1>Words on lamp {n}</h1>{posts}</main>".encode())
+    return pages
+
+
 def _titled_forum() -> dict[str, Answer]:
     boards = (
         '<h3><a class=group href="/f/machines-1/">Machines</a></h3>'

@@ -395,3 +395,16 @@ def test_notes_of_edits_at_the_end_of_several_texts_refute_the_rules() -> None:
     refuted = [one.name for one in comment_checks(site, threads, []) if one is not None and not one.holds]
 
     assert "texts do not end with notes of edits" in refuted
+
+
+def test_the_title_of_a_page_is_no_text_where_its_link_is_a_card() -> None:
+    samples = []
+    for at, text in enumerate(TEXTS):
+        card = f"<a href=/t/{at}><b>Old lamps {at} burn</b> by ann</a>"
+        crumbs = f"<p class=crumbs>Home » Old lamps {at} burn</p><h1>Old lamps {at} burn</h1>"
+        document = page(f"<main>{card}{crumbs}<i>ann</i> <time>2025-04-0{at + 1} 10:00</time><div>{text}</div></main>")
+        samples.append(FetchedThread(links_of(document)["/t/#"][0], at, document))
+
+    found = thread_rules(samples, None, samples[0].link, None, is_post_inside=False)
+
+    assert "body: {css: 'main > div'," in "\n".join(found.lines) or "body: {css: div," in "\n".join(found.lines)
