@@ -31,8 +31,21 @@ _NEXT = (
 )
 # On the last page some programs keep the link, without a target: href="#" or "".
 _LEADS = "attr: href, regex: '^[^#]+', as: url"
+# A word of a link alone may lead to the next thread: a page in the address has to show that it does not.
+_WORDS = (
+    "Next|next|Older|Older posts|Load more|Show more|Weiter|Nächste|Mehr laden|Suivant|Suivante|Siguiente|Successiva"
+    "|Следующая|Далее|Вперёд|Показать ещё|下一页|下一頁|下页|加载更多|次へ|もっと見る|다음"
+)
+_WORDED = (
+    f"//a[contains('|{_WORDS}|', concat('|', normalize-space(translate(., '›»→>|', '')), '|'))]"
+    "[contains(@href, 'page') or contains(@href, 'start=') or contains(@href, 'offset=') or contains(@href, 'after=')"
+    " or substring-after(@href, '/p') > 1 or substring-after(@href, 'p=') > 1]"
+)
 # The rule for a program whose sample pages had no next page.
-GUESS = f"next: {{css: {scalar(', '.join(_NEXT))}, {_LEADS}}}"
+GUESS = (
+    f"next: {{first_of: [{{css: {scalar(', '.join(_NEXT))}, {_LEADS}}},"
+    f" {{xpath: {scalar(_WORDED)}, {_LEADS}}}], as: url}}"
+)
 # The number after the current page, which is the one that is no link.
 _FOLLOWS = "//a[preceding-sibling::*[1][not(self::a)] and number(.) = number(preceding-sibling::*[1]) + 1]"
 # Parameters that show the same page in another order or form, or another page.

@@ -36,6 +36,7 @@ from crawl_tasks.sites.loader import parse_site
 _MOST_LISTS = 3
 _MOST_BOARDS = 3
 _MOST_SHOWN = 6
+_ENOUGH = 5
 _MOST_THREADS = 5
 _BOARD_WORDS = re.compile(r"board|forum|list|categor|node|bbs|section|fid=|/c/|/f/", re.IGNORECASE)
 _THREAD_WORDS = re.compile(r"thread|topic|post|showthread|/t/|/d/|[?&](?:tid|t)=", re.IGNORECASE)
@@ -135,33 +136,34 @@ def find_list(probe: HttpProbe, front: Document) -> Listing | None:
 
 
 def _listing_of(probe: HttpProbe, links: list[PageLink], boards: set[str], chrome: Set[Placed]) -> Listing | None:
-    """Return the longest list of a few possible boards: the first board of a forum may be empty, or nearly.
+    """Return the first list of some length of a few possible boards: the first one may be empty, or nearly.
 
     A category lists boards. Categories are left out, and so are links that look like a category's.
     """
-    left = list(links)
+    boards_left, waiting = list(links), list(links)
     found: list[tuple[PageLink, Document, Rows]] = []
     for _ in range(_MOST_BOARDS):
-        if not left:
+        if not waiting:
             break
-        link = left.pop(0)
+        link = waiting.pop(0)
         try:
             document = Document(probe.page(link.url))
         except PageError:
             continue
         rows = find_rows(document, ignoring=chrome)
         if rows is None:
-            left.append(link)
-        elif rows.titles[0].shape in boards | {link.shape}:
-            left = [one for one in left if one.looks != link.looks]
-        else:
+            waiting.append(link)
+        elif rows.titles[0].shape not in boards | {link.shape}:
             found.append((link, document, _below_board(document, link, rows)))
+            if len(rows.whole) >= _ENOUGH:
+                break
+        elif not found:
+            boards_left, waiting = ([one for one in some if one.looks != link.looks] for some in (boards_left, waiting))
     if not found:
         return None
     link, document, rows = max(found, key=lambda one: one[2].score)
     # In the order of the front page, whichever board was read.
-    others = [one for one in links if one is not link and (one in left or any(one is other[0] for other in found))]
-    return Listing(document, rows, (link, *others))
+    return Listing(document, rows, (link, *(one for one in boards_left if one is not link)))
 
 
 def _below_board(document: Document, board: PageLink, rows: Rows) -> Rows:

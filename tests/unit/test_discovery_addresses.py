@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 
 import pytest
+import yaml
 
 from crawl_tasks.discovery.board_scan import beside_boards
 from crawl_tasks.discovery.links import identity_of, links_of
 from crawl_tasks.discovery.list_rules import Listing, list_rules
-from crawl_tasks.discovery.next_page import next_of
+from crawl_tasks.discovery.next_page import GUESS, next_of
 from crawl_tasks.discovery.repeated_records import find_rows, placed
 from crawl_tasks.model import Fetched
 from crawl_tasks.parse.document import Document
@@ -133,6 +134,22 @@ def test_the_next_page_is_known_by_its_address_too(path: str, link: str) -> None
 
     assert found is not None
     assert found.url == document.absolute(re.findall("href='(.*?)'", link)[0])
+
+
+@pytest.mark.parametrize(
+    ("html", "url"),
+    [
+        ("<a href='/d/12/old-lamp/p2'>Следующая ›</a>", "/d/12/old-lamp/p2"),
+        ("<a href='/t/12?page=2'>Next »</a>", "/t/12?page=2"),
+        ("<a href='/t/13'>Next</a> <a href='/t/11'>Older</a>", ""),
+    ],
+)
+def test_a_pager_that_no_sample_page_had_is_known_by_word_and_address(html: str, url: str) -> None:
+    paths = [one["xpath"] for one in yaml.safe_load(GUESS)["next"]["first_of"] if "xpath" in one]
+
+    found = [page(html).xml.xpath(f"string({path}/@href)") for path in paths]
+
+    assert found == [url]
 
 
 def test_a_link_to_itself_or_to_a_form_is_no_next_page() -> None:

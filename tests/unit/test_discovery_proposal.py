@@ -154,7 +154,7 @@ def test_words_and_uuids_are_keys_and_a_pager_may_lead_nowhere(tmp_path: Path) -
     assert not [visit.target for visit in server.visits if "login" in visit.target]
 
 
-def test_the_longest_of_a_few_boards_is_read_and_a_card_has_the_name_of_its_board(tmp_path: Path) -> None:
+def test_a_board_of_some_length_is_read_and_a_card_has_the_name_of_its_board(tmp_path: Path) -> None:
     server = HostileServer(_carded_forum())
     new = run("new", server.base, "--name", "carded", home=tmp_path)
     server.stop()
