@@ -35,6 +35,7 @@ GUESS = f"next: {{css: {scalar(', '.join(_NEXT))}, {_LEADS}}}"
 # The number after the current page, which is the one that is no link.
 _FOLLOWS = "//a[preceding-sibling::*[1][not(self::a)] and number(.) = number(preceding-sibling::*[1]) + 1]"
 # Parameters that show the same page in another order or form, or another page.
+_PLACE = re.compile(r"page|start|offset|from|skip", re.IGNORECASE)
 _OTHERWISE = re.compile(
     r"sort|order|dir|view|filter|tab|mode|action|reply|quote|print|lang|sid|theme|style|highlight|do|q|search|day|prefix",
     re.IGNORECASE,
@@ -93,8 +94,11 @@ def further_links(document: Document, inside: Set[int] = frozenset()) -> list[st
         is_same = there.path == here.path and there.netloc == here.netloc and pairs <= set(there.query.split("&"))
         if is_same and len(more) == 1 and not is_in(node, inside):
             name, _, value = next(iter(more)).partition("=")
+            # `?r=341#message-341` leads to a reply on this page.
+            fragment = (node.attributes.get("href") or "").partition("#")[2]
+            is_reply = fragment.endswith(value) and not _PLACE.search(name)
             # `go=next` leads to the next thread.
-            if (len(value) >= _CURSOR or re.search(r"\d", value)) and not _OTHERWISE.search(name):
+            if not is_reply and (len(value) >= _CURSOR or re.search(r"\d", value)) and not _OTHERWISE.search(name):
                 found.append(url)
     return found
 
