@@ -10,6 +10,9 @@ OPTIONS ?=
 # of its own. A file's tests stay together, and the first files, which take longest, come first.
 JOBS ?= $(shell n=$$(getconf _NPROCESSORS_ONLN); echo $$(( n < 8 ? n + 1 : 9 )))
 PARALLEL = --numprocesses=$(JOBS) --dist=loadfile --no-loadscope-reorder
+# A test's own limit is a signal, which a process that waits inside C never hears. This one ends such a process with the
+# stacks of all its threads. One more takes its place, not more, as xdist begins the same test again.
+PARALLEL += -o faulthandler_timeout=420 -o faulthandler_exit_on_timeout=true --max-worker-restart=1
 # A user without a home has no cache either.
 UV = VIRTUAL_ENV="$(CURDIR)/$(VENV)" $(BIN)/uv $(shell test -w "$$HOME" || echo --no-cache)
 
@@ -25,12 +28,15 @@ setup: $(STAMP) ## Make .venv with everything at the locked versions; quick when
 # compiled as well: where PYTHONDONTWRITEBYTECODE is set, each process would do it anew, a sixth of its start.
 $(STAMP): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or later is needed, this is " + sys.version.split()[0] + "; make PYTHON=python3.11 ..." if sys.version_info < (3, 11) else 0)'
+	@echo "setup: making $(VENV), once and again where the locked versions change"
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@test -x $(BIN)/uv || $(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	@echo "setup: installing $$(grep -c '^[a-z0-9].*==' requirements.lock) packages, a minute or two"
 	@$(UV) pip sync --quiet --compile-bytecode --require-hashes requirements.lock
 	@$(UV) pip install --quiet --no-deps --editable .
 	@$(BIN)/python -m compileall -q $(PACKAGE)
 	@touch $@
+	@echo "setup: done"
 
 crawl: setup ## Crawl the bundled forum, from nothing to a compared result (OPTIONS=--fresh begins again)
 	@$(BIN)/crawl-tasks demo $(OPTIONS)

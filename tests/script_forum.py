@@ -103,7 +103,7 @@ comment:
   format: json
   record: {{json: comments}}
   fields: {{comment_id: {{json: id}}, author: {{json: author}}, created_at: {{json: created_at}}, body: {{json: body}}}}
-  empty: {{json: "!comments && 'none'"}}
+  empty: {{json: "!comments && 'empty'"}}
 """
 PER_PAGE = 3
 

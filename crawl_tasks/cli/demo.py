@@ -19,7 +19,7 @@ from crawl_tasks.cli.demo_report import DemoReport, asked_pages, report_row, rep
 from crawl_tasks.cli.exits import Exit
 from crawl_tasks.cli.local_environment import LocalEnvironment, is_redis_configured, local_environment
 from crawl_tasks.cli.run import PROCESSES
-from crawl_tasks.cli.summary import crawl_stats
+from crawl_tasks.cli.summary import crawl_stats, report_of
 from crawl_tasks.cli.terminal import examples
 from crawl_tasks.demo import SITE_FILE
 from crawl_tasks.errors import ConfigError
@@ -30,7 +30,7 @@ from crawl_tasks.local.signals import Terminated
 from crawl_tasks.local.state_lock import StateLock
 from crawl_tasks.monitor.cell_snapshots import snapshot_cells
 from crawl_tasks.monitor.progress import Progress
-from crawl_tasks.monitor.web.static_report import crawl_report, require_place, write_report
+from crawl_tasks.monitor.web.static_report import require_place, write_report
 from crawl_tasks.settings import Settings, load_settings
 from crawl_tasks.sites.crawl_policy import Interval
 from crawl_tasks.sites.loader import load_site
@@ -188,7 +188,7 @@ def _crawl(
         comparisons = compare_with_truth(store, "demo", files.truth)
     stats = crawl_stats(start, end, stored.now(), finish)
     page = here.settings.state_dir / "report.html"
-    write_report(page, crawl_report("crawl report", start.snapshot, end, progress.history, stats))
+    write_report(page, report_of(here, start, end, progress.history, stats))
     return DemoReport(
         finish=finish,
         stats=stats,

@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 import sys
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Final, Unpack
 
@@ -15,7 +17,7 @@ from crawl_tasks.cli.terminal import examples
 from crawl_tasks.errors import StoreError
 from crawl_tasks.logs import OutageLog, configure_logs
 from crawl_tasks.settings import load_settings
-from crawl_tasks.store.export import export, export_changes, export_partitions
+from crawl_tasks.store.export import count_rows, export, export_changes, export_partitions
 from crawl_tasks.store.output_format import FORMATS, OutputFormat, format_of
 from crawl_tasks.store.queries import counts
 from crawl_tasks.store.selection import ExportKind, RowSelection
@@ -54,8 +56,9 @@ def command(
 ) -> None:  # fmt: skip
     """Write posts and comments as JSON Lines, CSV or Parquet, streamed. FILE appears when it is whole.
 
-    FILE ends in .jsonl, .csv or .parquet, the first two also with .gz or .zst behind. A row's time is when it was
-    written, and where the forum shows none, when it was first seen.
+    FILE ends in .jsonl, .csv or .parquet, the first two also with .gz or .zst behind. It may be an address, such as
+    s3://bucket/rows.parquet (pip install 'crawl-tasks[files]', and s3fs). A row's time is when it was written, and
+    where the forum shows none, when it was first seen.
 
     With --after or --follow each post and comment is written once, as it is now, in the order of the last changes. The
     number of a change is the change_id. Rows that were stored together share one: a change is finished when a greater
@@ -77,10 +80,11 @@ def command(
         if is_feed:
             _export_feed(store, out, selection, written_as, after=after or 0, follow=follow, force=force)
             return
-        if partition:
-            rows = export_partitions(store, out, selection, written_as, overwrite=force, resume=resume)
-        else:
-            rows = export(store, out, selection, written_as, overwrite=force)
+        with _progress(store, out, selection) as note:
+            if partition:
+                rows = export_partitions(store, out, selection, written_as, overwrite=force, resume=resume, note=note)
+            else:
+                rows = export(store, out, selection, written_as, overwrite=force, note=note)
         if choice["sites"] and not rows:
             there = ", ".join(sorted(count.site for count in counts(store))) or "none"
             click.echo(
@@ -88,6 +92,16 @@ def command(
             )
     if out != "-":
         click.echo(f"{rows} rows in {out}", err=True)
+
+
+@contextmanager
+def _progress(store: Store, out: str, selection: RowSelection) -> Iterator[Callable[[int], object]]:
+    """Show rows, share and remaining time on a terminal that the rows themselves do not go to."""
+    if not sys.stderr.isatty() or (out == "-" and sys.stdout.isatty()):
+        yield lambda _: None
+        return
+    with click.progressbar(length=count_rows(store, selection), label="rows", show_pos=True, file=sys.stderr) as bar:
+        yield bar.update
 
 
 def _check_options(out: str, *, is_feed: bool, follow: bool, partition: bool, versions: bool) -> None:

@@ -145,7 +145,7 @@ def _look_at(options: _NewOptions, settings: Settings) -> _NewResult:
     site = parse_site(site_file(found), str(path))
     trials = list(try_site(probe, compile_site(site, settings.contact)))
     checks = check_trials(site, trials)
-    refuted = [*missing_in(trials), *(str(check) for check in checks if not check.holds)]
+    refuted = [*found.doubts, *missing_in(trials), *(str(check) for check in checks if not check.holds)]
     weak = [*thin_fields(trials), *(str(check) for check in checks if check.holds and check.evidence)]
     remarks = [f"refuted: {one}" for one in refuted] + [f"weak: {one}" for one in weak if found.rules]
     rules = found.rules if refuted else settled(found.rules)

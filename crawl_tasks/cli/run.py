@@ -14,7 +14,7 @@ from crawl_tasks.cli.local_environment import LocalEnvironment, local_environmen
 from crawl_tasks.cli.selection_options import SinceOption
 from crawl_tasks.cli.site_removal import without_removed
 from crawl_tasks.cli.sites import checked_sites
-from crawl_tasks.cli.summary import crawl_stats, is_clean, stats_text
+from crawl_tasks.cli.summary import crawl_stats, is_clean, report_of, stats_text
 from crawl_tasks.cli.terminal import examples
 from crawl_tasks.frontier.cells import Cells
 from crawl_tasks.local.jobs import Workers
@@ -26,9 +26,10 @@ from crawl_tasks.monitor.output_language import gettext, use_language
 from crawl_tasks.monitor.problems.site_conditions import boards_gone
 from crawl_tasks.monitor.problems.site_kinds import BOARDS_GONE
 from crawl_tasks.monitor.progress import Progress
-from crawl_tasks.monitor.web.static_report import crawl_report, require_place, write_report
+from crawl_tasks.monitor.web.static_report import require_place, write_report
 from crawl_tasks.settings import load_settings
 from crawl_tasks.sites.schema import Site
+from crawl_tasks.store.atomic_file import is_address
 from crawl_tasks.store.export import export
 from crawl_tasks.store.output_format import format_of
 from crawl_tasks.store.selection import RowSelection
@@ -84,7 +85,7 @@ def command(
         raise click.UsageError("--boards are of one site; name it: crawl-tasks run NAME --boards 1,2")
     # Before the crawl, so that a misspelt directory does not cost hours of work.
     for option, file in (("--out", out), ("--report", report)):
-        if file is not None and str(file) != "-":
+        if file is not None and str(file) != "-" and not is_address(str(file)):
             require_place(Path(file), option)
     form = format_of(out or "-")
     settings = load_settings()
@@ -158,6 +159,6 @@ def crawl(
         if fields := boards_gone(site):
             click.echo(BOARDS_GONE.problem(site.name, **fields).advice(site.name), err=True)
     if report is not None:
-        write_report(report, crawl_report(gettext("crawl report"), start.snapshot, end, progress.history, stats))
+        write_report(report, report_of(here, start, end, progress.history, stats))
         click.echo(gettext("report in {path}", path=report))
     return code or (Exit.OK if is_clean(end) else Exit.FAILURES)

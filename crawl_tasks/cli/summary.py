@@ -6,12 +6,28 @@ import time
 from collections.abc import Mapping
 
 from crawl_tasks.cli.crawl import Finish, Start
+from crawl_tasks.cli.local_environment import LocalEnvironment
+from crawl_tasks.local.page_logs import slowest_pages
 from crawl_tasks.model import Stage
+from crawl_tasks.monitor.history import History
+from crawl_tasks.monitor.output_language import gettext
 from crawl_tasks.monitor.progress import Stored
 from crawl_tasks.monitor.site_snapshot import SiteSnapshot
 from crawl_tasks.monitor.snapshot import Snapshot
+from crawl_tasks.monitor.web.actions import Actions
+from crawl_tasks.monitor.web.static_report import crawl_report
 
 Stats = Mapping[str, int | float | str]
+
+
+def report_of(here: LocalEnvironment, start: Start, end: Snapshot, history: History, stats: Stats) -> str:
+    """Return the report of a crawl as a page, with its failed pages and those that its logs show as the slowest."""
+    reads = Actions(here.cells)
+    return crawl_report(
+        gettext("crawl report"), start.snapshot, end, history, stats,
+        failed=[one for site in end.sites for one in reads.failed_requests(site.name)],
+        slowest=slowest_pages(here.supervisor.log_dir, start.snapshot.at_ms),
+    )  # fmt: skip
 
 
 def crawl_stats(start: Start, end: Snapshot, stored: Stored, finish: Finish) -> dict[str, int | float | str]:

@@ -18,8 +18,17 @@ from zoneinfo import ZoneInfo
 from crawl_tasks.discovery.dry_run import DryRun, try_site
 from crawl_tasks.discovery.findings import Findings, site_file
 from crawl_tasks.discovery.http_probe import HttpProbe
-from crawl_tasks.discovery.json_document import lists, scalars
-from crawl_tasks.discovery.json_rules import FoundRecords, Pairs, Row, flat, list_lines, paths_in, thread_lines
+from crawl_tasks.discovery.json_document import nested_lists, scalars
+from crawl_tasks.discovery.json_rules import (
+    FoundRecords,
+    Pairs,
+    Row,
+    comment_lines,
+    flat,
+    list_lines,
+    paths_in,
+    thread_lines,
+)
 from crawl_tasks.discovery.links import path_of
 from crawl_tasks.discovery.proposal import score_of
 from crawl_tasks.discovery.site_check import letters
@@ -48,13 +57,13 @@ def by_api(probe: HttpProbe, drawn: Findings) -> Findings | None:
     listed = [one for one in trials if one.request.stage is Stage.LIST]
     posts = [one for one in trials if one.request.stage is Stage.POST]
     plain, headers = probe.plain()
-    rows = _records(probe, "board", [(one, one.request.key, one.rows) for one in listed if one.request.page == 1])
+    rows = records_of(probe, "board", [(one, one.request.key, one.rows) for one in listed if one.request.page == 1])
     for id_path in _ids(rows.pairs, "post_id")[:2] if rows else ():
         keys = {row.post_id: told.get(id_path, "") for row, told in flat(rows.pairs)} if rows else {}
         # The other threads stand on a later list page, whose answers are not paired.
         threads = [(one, keys[one.request.key], one.parsed.items.comments if one.parsed else ())
                    for one in posts if keys.get(one.request.key)]  # fmt: skip
-        post, comments = _post(probe, threads), _records(probe, "post", [one for one in threads if one[2]])
+        post, comments = _post(probe, threads), records_of(probe, "post", [one for one in threads if one[2]])
         if rows is None or post is None or (comments is None and any(shown for _, _, shown in threads)):
             continue
         second = [address for one in listed if one.request.page == 2
@@ -71,11 +80,19 @@ def by_api(probe: HttpProbe, drawn: Findings) -> Findings | None:
 
 def _thread_lines(post: FoundRecords, comments: FoundRecords | None) -> list[str]:
     post = replace(post, fields=_rules(("title", "author", "created_at", "body"), post.pairs))
-    if comments is None:
-        return thread_lines(post, None, None)
+    return thread_lines(post, *(_of_reply(comments) if comments else (None, None)))
+
+
+def comment_rules(comments: FoundRecords) -> list[str]:
+    """Return the lines of the comment stage, for comments with an address of their own."""
+    return comment_lines(*_of_reply(comments))
+
+
+def _of_reply(comments: FoundRecords) -> tuple[FoundRecords, str | None]:
+    """Return comments with the rules of their fields, and the JMESPath of their ids."""
     ids = _ids(comments.pairs, "comment_id")
-    comments = replace(comments, fields=_rules(("author", "created_at", "body"), comments.pairs))
-    return thread_lines(post, comments, ids[0] if ids else None)
+    fields = _rules(("author", "created_at", "body"), comments.pairs)
+    return replace(comments, fields=fields), ids[0] if ids else None
 
 
 def _is_as_good(score: tuple[int, int, int], known: tuple[int, int, int], *, is_apart: bool) -> bool:
@@ -96,8 +113,8 @@ def _distance(name: str, shown: object, told: str | None) -> float | None:
         return 0.0 if " ".join(told.split()) == str(shown) else None
     said = letters(str(shown))
     # A drawn body is read without its quotes.
-    whole = next((one for one in _spellings(told) if said in one and len(one) <= 2 * len(said)), None)
-    return None if whole is None else len(whole) / max(1, len(said)) - 1
+    whole = [len(one) for one in _spellings(told) if said in one and len(one) <= 2 * len(said)]
+    return min(whole) / max(1, len(said)) - 1 if whole else None
 
 
 def _spellings(told: str) -> tuple[str, str]:
@@ -141,12 +158,14 @@ def _ids(pairs: Pairs, name: str) -> list[str]:
 def _asked(probe: HttpProbe, trial: DryRun, key: str, name: str) -> Iterator[tuple[str, Json]]:
     """Yield the answers that a page asked for, by each template of their addresses that an id fits into."""
     for url, answer in probe.answers(trial.request.address):
-        parts = re.split(r"([\w~%-]+)", path_of(url).replace("{", "%7B").replace("}", "%7D"))
+        told = path_of(url).replace("{", "%7B").replace("}", "%7D")
+        # The path of a page may be a parameter.
+        parts = re.split(r"([\w~%-]+)", re.sub("%2F", "/", told, flags=re.IGNORECASE))
         for at in (at for at, part in enumerate(parts) if part == key):
             yield "".join((*parts[:at], f"{{{name}}}", *parts[at + 1 :])), answer
 
 
-def _records(probe: HttpProbe, name: str, pages: Sequence[tuple[DryRun, str, Sequence[Row]]]) -> FoundRecords | None:
+def records_of(probe: HttpProbe, name: str, pages: Sequence[tuple[DryRun, str, Sequence[Row]]]) -> FoundRecords | None:
     """Return the lists that hold most of the rows of drawn pages, by a text or an id that both have."""
     answers: dict[str, list[Json]] = defaultdict(list)
     pairs: dict[tuple[str, str, str], list[tuple[Row, Json]]] = defaultdict(list)
@@ -154,7 +173,7 @@ def _records(probe: HttpProbe, name: str, pages: Sequence[tuple[DryRun, str, Seq
     for trial, key, rows in pages:
         for address, answer in _asked(probe, trial, key, name):
             answers[address].append(answer)
-            for (path, told), sign in product(lists(answer), ("title", "body", "comment_id")):
+            for (path, told), sign in product(nested_lists(answer), ("title", "body", "comment_id")):
                 known = {letters(str(text)): row for row in rows if (text := getattr(row, sign, None))}
                 for one in told:
                     texts = [text for _, value in scalars(one) for text in _spellings(value)]

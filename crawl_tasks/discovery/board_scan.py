@@ -8,8 +8,9 @@ from itertools import islice
 
 from selectolax.lexbor import LexborNode
 
+from crawl_tasks.discovery.front_page import heading_of
 from crawl_tasks.discovery.http_probe import HttpProbe
-from crawl_tasks.discovery.links import PageLink, links_of, path_of, place_in
+from crawl_tasks.discovery.links import PageLink, is_stranger, links_of, path_of, place_in
 from crawl_tasks.discovery.repeated_records import are_pages, upwards
 from crawl_tasks.errors import PageError, RefusedAddress
 from crawl_tasks.parse.board_index import FoundBoard
@@ -52,6 +53,10 @@ def scan_boards(probe: HttpProbe, links: tuple[PageLink, ...], front: str, title
             continue
         except PageError:
             continue
+        heading = heading_of(document)
+        if heading and heading != link.text and heading in link.text:
+            # A link around a card has more than the board's name.
+            found[link.key] = replace(found[link.key], title=heading)
         there = links_of(document, threads).get(threads, [])
         if not any(place_in(one.node)[:NEAR] in places for one in there):
             empty = empty or document
@@ -60,6 +65,21 @@ def scan_boards(probe: HttpProbe, links: tuple[PageLink, ...], front: str, title
                 found[below.key] = FoundBoard(below.key, below.text, path_of(below.url), link.key)
                 waiting.append(below)
     return BoardScan(tuple(found.values()), tuple(left_out), empty)
+
+
+def beside_boards(front: Document, boards: Sequence[PageLink]) -> list[str]:
+    """Return the addresses of links that stand where boards do, and are of another shape: boards that were missed."""
+    places, shapes = {place_in(one.node) for one in boards}, {one.shape for one in boards}
+    alike = {link.url: link.shape for links in links_of(front).values() for link in links}
+    found = []
+    for node in front.root.css("a[href]"):
+        url = (front.absolute(node.attributes.get("href") or "") or "").partition("#")[0]
+        is_other = (
+            alike.get(url) not in shapes and url != front.page.url and origin_of(url) == origin_of(front.page.url)
+        )
+        if is_other and place_in(node) in places and not is_stranger(path_of(url)):
+            found.append(url)
+    return list(dict.fromkeys(found))
 
 
 def _boards_below(document: Document, board: PageLink, front: str) -> list[PageLink]:

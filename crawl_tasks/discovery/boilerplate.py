@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 from selectolax.lexbor import LexborNode
 
 from crawl_tasks.discovery.record_queries import selector_in
-from crawl_tasks.discovery.repeated_records import upwards
+from crawl_tasks.discovery.repeated_records import highest, upwards
 from crawl_tasks.discovery.site_check import letters
 from crawl_tasks.discovery.vocabulary import EDITED
 from crawl_tasks.parse.values.dates import read_date
@@ -30,13 +30,19 @@ _PERCENT = re.compile(r"\d\s?%$")
 def edited_in(records: Sequence[LexborNode]) -> str | None:
     """Return the selector of the edit notes, None if there is none or a post without note has a match too."""
     # Authors who speak of edits do so before the note.
-    notes = [(record, found[-1]) for record in records if (found := notes_in(record))]
+    notes = [(record, _whole(found[-1])) for record in records if (found := notes_in(record))]
     css = selector_in([record for record, _ in notes], [note for _, note in notes]) if notes else None
     # A selector of a tag alone may match anything in a post that this page does not show.
     if css is None or not any(mark in css.rpartition(" ")[2] for mark in ".["):
         return None
     noted = {record.mem_id for record, _ in notes}
     return css if not any(one.css_first(css) for one in records if one.mem_id not in noted) else None
+
+
+def _whole(note: LexborNode) -> LexborNode:
+    """Return the outermost element with a note's text alone: its class may tell more than a tag within."""
+    text = note.text().strip()
+    return highest(note, lambda above: above.text().strip() == text)
 
 
 def notes_in(record: LexborNode) -> list[LexborNode]:

@@ -19,7 +19,7 @@ class Findings:
     """The results. `rules` is YAML for a program without preset. `prefix` is the path of the forum's directory.
 
     With `has_board_addresses` no template produces the boards' addresses, and the file names each. `news` is a page
-    that tells of all boards.
+    that tells of all boards. `doubts` are what the front page says against the boards.
     """
 
     name: str
@@ -36,6 +36,7 @@ class Findings:
     rules: str = ""
     news: NewsPage | None = None
     remarks: tuple[str, ...] = field(default=())
+    doubts: tuple[str, ...] = ()
 
 
 def site_file(found: Findings) -> str:

@@ -9,6 +9,7 @@ from itertools import dropwhile
 from selectolax.lexbor import LexborNode
 
 from crawl_tasks.discovery.boilerplate import is_subject
+from crawl_tasks.discovery.front_page import heading_of
 from crawl_tasks.discovery.record_fields import FoundFields, Select, in_records, rules_of
 from crawl_tasks.discovery.record_queries import selector_in
 from crawl_tasks.discovery.repeated_records import is_in
@@ -18,6 +19,9 @@ from crawl_tasks.parse.document import find_all
 from crawl_tasks.parse.rules.siblings import followers
 
 _MOST_CUT = 5
+_SHORTEST = 3
+# Links of a breadcrumb and headings are of a page, and no part of a text.
+_NO_TEXTS = frozenset(("nav", "footer", "aside", "a", "h1", "h2"))
 
 
 def on_pages(samples: Sequence[FetchedThread], records: ThreadRecords, nodes: Sequence[Sequence[LexborNode]]) -> Select:
@@ -117,7 +121,8 @@ def fields_apart(samples: Sequence[FetchedThread], inside: Set[int], like: Found
             slots = Slots([post for _, post in there], inside | subjects)
             return _of_slots(slots, paths, [root for root, _ in there], like)
     slots = Slots(pages, inside)
-    titles = {one.link.text for one in samples}
+    # The link of a card has more than the title.
+    titles = {text for one in samples for text in (one.link.text, heading_of(one.document)) if len(text) > _SHORTEST}
     people = set(like.authors.values())
     names = sorted(slots.names(), key=lambda slot: -sum(text in people for text in slot.texts().values()))
     names = [slot for slot in names if not titles & set(slot.texts().values())]
@@ -126,11 +131,11 @@ def fields_apart(samples: Sequence[FetchedThread], inside: Set[int], like: Found
     moments = slots.moments(known=like.form)
     moment = moments[0] if moments else None
     apart = [*([author] if author else []), *(one.slot for one in moments)]
-    trails = [slot for slot in slots.all if any(node.tag in ("nav", "footer", "aside") for node in slot.nodes.values())]
+    trails = [slot for slot in slots.all if any(node.tag in _NO_TEXTS for node in slot.nodes.values())]
     path = slots.body(
         authors, [*apart, *trails], lambda text: any(one and one in text for one in titles) or text in authors.values()
     )
-    again = partial(rules_of, slots, author, moment, path, authors)
+    again = partial(rules_of, slots, author, moment, path, authors, edited=like.edited)
     rules = again(lambda _, slot: selector_in(pages, slot.targets(len(pages)), misses=0))
     return FoundFields(rules, authors, moment.at if moment else {}, again, slots)
 
@@ -163,7 +168,7 @@ def _of_slots(
                     return whole
         return selector_in(pages, targets, misses=0)
 
-    again = partial(rules_of, slots, author, moment, paths[2], authors)
+    again = partial(rules_of, slots, author, moment, paths[2], authors, edited=like.edited)
     return FoundFields(again(select), authors, moment.at if moment else {}, again, slots)
 
 

@@ -54,7 +54,7 @@ class HttpProbe:
         """
         known = self._seen.get(url)
         if known is None:
-            known = self._seen[url] = self._ask(url, request or Request("survey", Stage.LIST, "page", url))
+            known = self._seen[url] = self._ask(request or Request("survey", Stage.LIST, "page", url))
         if isinstance(known, FetchError):
             raise known
         return known
@@ -65,13 +65,13 @@ class HttpProbe:
         self._seen.clear()
         return self
 
-    def plain(self) -> tuple[Self, dict[str, str]]:
-        """Return a probe with these pages that draws none, and the headers that scripts sent with all requests."""
+    def plain(self, *, draws: bool = False) -> tuple[Self, dict[str, str]]:
+        """Return a probe with these pages, which goes on drawing or not, and the headers that all scripts sent."""
         sent = [set(one.headers.items()) for those in self._asked_by.values() for one in those if _json_in(one)]
         common = set.intersection(*sent) if sent else set()
         headers = {name: value for name, value in sorted(common) if not _NOT_OF_API.match(name.lower())}
         other = copy(self)
-        other._policy = replace(self._policy, render={}, headers=headers)
+        other._policy = replace(self._policy, render=self._policy.render if draws else {}, headers=headers)
         return other, headers
 
     def answers(self, url: str) -> Iterator[tuple[str, Json]]:
@@ -84,7 +84,8 @@ class HttpProbe:
         """Return the Crawl-delay of the address's robots.txt in seconds, after a first fetch from that host."""
         return self._fetcher.crawl_delay_s(url, self._policy)
 
-    def _ask(self, url: str, request: Request) -> Fetched | FetchError:
+    def _ask(self, request: Request) -> Fetched | FetchError:
+        url = request.address
         if len(self._seen) >= MOST_PAGES:
             raise FetchError(f"{url} would be request {MOST_PAGES + 1}; a survey makes {MOST_PAGES} at most")
         if self._seen:

@@ -37,6 +37,28 @@ def lists(value: Json, path: str = "", depth: int = 0) -> Iterator[tuple[str, li
         yield f"{path}[1:]", value[1:]
 
 
+def nested_lists(value: Json) -> Iterator[tuple[str, list[Json]]]:
+    """Yield the lists of objects in a document, also with the objects in a list within each record, as replies are."""
+    for path, entries in lists(value):
+        yield path, entries
+        for name in () if path.endswith("]") else dict.fromkeys(name for one in entries for name in _inner(one)):
+            yield (
+                f"{path}[].[[@], {_name(name)}][][]",
+                [each for one in entries for each in (one, *_inner(one).get(name, ()))],
+            )
+
+
+def top(path: str) -> str:
+    """Return the path of the list itself, for one from nested_lists()."""
+    return path.partition("[]")[0].removesuffix("[1:]") or "@"
+
+
+def _inner(record: Json) -> dict[str, list[Json]]:
+    found = record.items() if isinstance(record, dict) else ()
+    return {name: one for name, one in found
+            if isinstance(one, list) and one and all(isinstance(each, dict) for each in one)}  # fmt: skip
+
+
 def rule(path: str) -> str:
     """Return the YAML of a rule that reads a JMESPath."""
     return f"{{json: {scalar(path)}}}"

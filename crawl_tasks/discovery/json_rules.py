@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from zoneinfo import ZoneInfo
 
-from crawl_tasks.discovery.json_document import lists, rule, scalars
+from crawl_tasks.discovery.json_document import lists, rule, scalars, top
 from crawl_tasks.discovery.yaml_rules import fields_text, scalar
 from crawl_tasks.model import Comment, Post
 from crawl_tasks.parse.json_ld import Json
@@ -22,7 +22,7 @@ _PAGE = re.compile(
     r"(?<=[?&])((?:page|p|pg|page_?(?:num(?:ber)?|no)|offset|start|skip|from)=)(\d+)(?=&|$)", re.IGNORECASE
 )
 _SIZE = re.compile(r"[?&](?:limit|size|count|take|per_?page|page_?size)=(\d+)", re.IGNORECASE)
-_PARENT = re.compile(r"parent|reply_?to|in_?reply", re.IGNORECASE)
+_PARENT = re.compile(r"parent|reply_?to|in_?reply|(?:^|[._])pid$", re.IGNORECASE)
 _COUNT = re.compile(r"repl|comment|answer", re.IGNORECASE)
 _LATEST = re.compile(r"last|latest|bump|updated|activ", re.IGNORECASE)
 _ONE_PAGE = "  pages: {json: '`1`'}"
@@ -87,33 +87,46 @@ def thread_lines(post: FoundRecords, comments: FoundRecords | None, id_path: str
     lines = ["post:", *post.format, f"  address: {scalar(post.address)}", *fields_text(post.fields, 2)]
     if comments is None:
         return [*lines, "# No comments were found: add `comment`, if there are any."]
+    if comments.address != post.address:
+        return [*lines, *comment_lines(comments, id_path)]
     every = comments.path.removesuffix("[1:]")
     address, pager = _pages(replace(comments, path=every))
-    told = flat(comments.pairs)
-    reply = {"comment_id": rule(id_path)} if id_path else {}
-    known = {one[id_path] for _, one in told if id_path in one} if id_path else set()
-    for path in filter(_PARENT.search, paths_in(told)):
-        if {one[path] for _, one in told if path in one} <= known:
-            reply.setdefault("parent_id", rule(path))
-    fields = fields_text({**reply, **comments.fields}, 2)
+    fields = _reply_fields(comments, id_path)
     own = [f"  record: {rule(comments.path)}", *fields]
-    empty = f"  empty: {rule(f'type({every})')}"
-    if comments.address != post.address:
-        return [*lines, "comment:", *comments.format, *address, empty, *own, pager]
     lines += ["  comments:", *(f"  {line}" for line in own), pager, "comment:", "  first_page: 2", *comments.format]
     if pager == _ONE_PAGE:
         # Never asked for: the answer of the post holds all comments.
         mark = "&" if "?" in post.address else "?"
         return [*lines, "  max_pages: 1", f"  address: {scalar(f'{post.address}{mark}page={{page}}')}", *own]
     # The post stands before the comments of the first page alone.
-    return [*lines, *address, empty, f"  record: {rule(every)}", *fields, pager]
+    return [*lines, *address, f"  empty: {rule(f'type({top(every)})')}", f"  record: {rule(every)}", *fields, pager]
+
+
+def comment_lines(comments: FoundRecords, id_path: str | None) -> list[str]:
+    """Return the lines of the comment stage, for comments with an address of their own."""
+    address, pager = _pages(comments)
+    lines = ["comment:", *comments.format, *address, f"  empty: {rule(f'type({top(comments.path)})')}"]
+    return [*lines, f"  record: {rule(comments.path)}", *_reply_fields(comments, id_path), pager]
+
+
+def _reply_fields(comments: FoundRecords, id_path: str | None) -> list[str]:
+    told = flat(comments.pairs)
+    reply = {"comment_id": rule(id_path)} if id_path else {}
+    known = {one[id_path] for _, one in told if id_path in one} if id_path else set()
+    for path in (path for path in paths_in(told) if "[" not in path and _PARENT.search(path)):
+        named = [(one[path], one.get(id_path or "")) for _, one in told if path in one]
+        # What each record says of itself is no parent.
+        if {parent for parent, _ in named} <= known and not any(parent == own for parent, own in named):
+            reply.setdefault("parent_id", rule(path))
+    return fields_text({**reply, **comments.fields}, 2)
 
 
 def _pages(found: FoundRecords) -> tuple[list[str], str]:
     """Return the lines of addresses, and the rule of the next page, by the address that a second page asked for."""
     if found.following:
         return [f"  address: {scalar(found.address)}"], f"  next: {found.following}"
-    size = max(len(dict(lists(one)).get(found.path, ())) for one in found.answers)
+    whole = top(found.path)
+    size = max(len(dict(lists(one)).get(whole, ())) for one in found.answers)
     told = [dict(scalars(one)) for one in found.answers]
     named = [path for path in dict.fromkeys(chain(*told)) if _NEXT.search(path) and "[" not in path]
     start = found.address.partition("?")[0]
@@ -126,7 +139,7 @@ def _pages(found: FoundRecords) -> tuple[list[str], str]:
     if re.sub(r"\{(page|offset:\d+)\}", lambda mark: "1" if mark[1] == "page" else "0", every) != found.address:
         lines.append(f"  first_address: {scalar(found.address)}")
     flags = [path for path in named if all(one.get(path) in ("true", "false") for one in told)]
-    return lines, f"  next: {rule(flags[0] if flags else f'length({found.path}) >= `{max(size, 1)}`')}"
+    return lines, f"  next: {rule(flags[0] if flags else f'length({whole}) >= `{max(size, 1)}`')}"
 
 
 def paged(address: str, size: int, page: int) -> str | None:

@@ -1,9 +1,9 @@
-"""Links of an unknown forum by the shape of their URL, and templates inferred from two addresses. Pure."""
+"""Links of an unknown forum by the shape of their URL. Pure."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Set
 from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
@@ -12,10 +12,10 @@ from selectolax.lexbor import LexborNode
 from crawl_tasks.parse.document import Document
 
 _NUMBERS = re.compile(r"(\d+)")
-# A cursor such as `cm93Ojg` has digits between letters: no page number.
-_COUNTED = re.compile(r"(?<![A-Za-z0-9]{5})(\d+)(?![A-Za-z0-9])")
 _WORDS = re.compile(r"[^\W\d_]{2,}")
 UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{24,}")
+_ID_BEFORE_TITLE = re.compile(rf"[0-9a-z]{{4,12}}|{UUID.pattern}")
+_LETTER_AND_NUMBER = re.compile(r"(.*/)([^/?]+)([-._][a-z]{1,2})(\d+)((?:\.[a-z]{2,5})?/?)")
 _MARKS = re.compile(r"(#|\*|~-(?=#)|~)")
 # A session id differs at every visit, so it is no part of an address.
 _PARTS = re.compile(r"([/?&=])")
@@ -35,6 +35,7 @@ class PageLink:
     """A link of a page. `shape` is path and query, with # for a number, * for words that are a key, ~ for a title.
 
     `keys` are the texts at # and *. The key at `place` differs between the links of the page, and is the link's own.
+    With `is_mixed` another key differs too, on another board's page.
     """
 
     node: LexborNode
@@ -43,6 +44,7 @@ class PageLink:
     keys: tuple[str, ...]
     text: str
     place: int = 0
+    is_mixed: bool = False
 
     @property
     def key(self) -> str:
@@ -52,17 +54,23 @@ class PageLink:
     @property
     def is_stranger(self) -> bool:
         """Return whether the link is about people or page chrome."""
-        return bool(_STRANGERS.search(self.shape))
+        return is_stranger(self.shape)
 
     @property
     def has_slug(self) -> bool:
         """Return whether the address has more than its key, so that no template can produce the address."""
-        return "~" in self.shape or "*" in self.shape.replace("*", "", "#" not in self.shape) or self.place > 0
+        is_worded = "~" in self.shape or "*" in self.shape.replace("*", "", "#" not in self.shape)
+        return is_worded or self.place > 0 or self.is_mixed
 
     @property
     def looks(self) -> str:
         """Tag and classes of the link: links of one kind mostly look alike."""
         return f"{self.node.tag} {self.node.attributes.get('class') or ''}"
+
+
+def is_stranger(path: str) -> bool:
+    """Return whether an address sounds like one of people or page chrome."""
+    return bool(_STRANGERS.search(path))
 
 
 def links_of(document: Document, known: str = "") -> dict[str, list[PageLink]]:
@@ -128,8 +136,9 @@ def _reshaped(links: list[tuple[LexborNode, str]]) -> dict[str, tuple[str, list[
     groups: dict[tuple[str, ...], set[str]] = {}
     for node, url in links:
         groups.setdefault(place_in(node), set()).add(url)
+    paths = {path_of(url).rstrip("/") for url in urls}
     for group in sorted(groups.values(), key=len, reverse=True):
-        for pattern in _word_keys(group, shapes):
+        for pattern in (*_word_keys(group, shapes), *_titled_keys(group, paths)):
             for url in urls:
                 found = re.match(_keys_pattern(pattern), path_of(url))
                 if found is not None and not _STRANGERS.search(pattern):
@@ -175,6 +184,31 @@ def _word_keys(group: set[str], shapes: dict[str, tuple[str, list[str]]]) -> Ite
         end = shared_start([text[::-1] for text in members])[::-1]
         tail = end[end.rindex(".") :] if re.search(r"\.[a-z]{2,5}$", end) else ""
         yield "".join((*before, head, "*", tail, *after))
+
+
+def _titled_keys(group: set[str], paths: Set[str]) -> Iterator[str]:
+    """Yield shapes for addresses at one place of a page that have a title beside the key, and differ in both.
+
+    `/t/old-cars/12`, `/comments/x7k2q/old-cars` and `/old-cars-t12.html`. A board's name before a thread's number is no
+    title: the board has a link of its own, in `paths`.
+    """
+    families: dict[str, set[tuple[str, str]]] = {}
+    for path in map(path_of, group):
+        parts = path.split("/")
+        for at in range(1, len(parts) - 1):
+            before, (one, other), after = "/".join(parts[:at]), parts[at : at + 2], parts[at + 2 :]
+            is_named = f"{before}/{one}" in paths or "?" in path
+            if one and not one.isdigit() and other.isdigit() and not is_named:
+                families.setdefault("/".join((before, "~/#", *after)), set()).add((one, other))
+            if _ID_BEFORE_TITLE.fullmatch(one) and other and not other.isdigit() and not is_named:
+                families.setdefault("/".join((before, "*/~", *after)), set()).add((other, one))
+        if found := _LETTER_AND_NUMBER.fullmatch(path):
+            families.setdefault("{}~{}#{}".format(*found.group(1, 3, 5)), set()).add((found[2], found[4]))
+    for shape, pairs in families.items():
+        titles, keys = ({pair[at] for pair in pairs} for at in (0, 1))
+        is_told = "*" not in shape or any(re.search(r"\d", key) for key in keys)
+        if is_told and len(titles) > 1 and len(keys) == len(pairs) and 2 * len(titles) > len(keys):
+            yield shape
 
 
 def shared_start(texts: Collection[str]) -> str:
@@ -257,37 +291,3 @@ def path_of(url: str) -> str:
     """Return path and query."""
     where = urlsplit(url)
     return where.path + (f"?{where.query}" if where.query else "")
-
-
-def template_of(url: str, key: str, name: str) -> str:
-    """Return an address as a template, with a placeholder for the key."""
-    parts = _NUMBERS.split(path_of(url)) if key.isdigit() else path_of(url).rpartition(key)
-    done = False
-    written = []
-    for part in parts:
-        is_key = part == key and not done
-        done = done or is_key
-        written.append("{" + name + "}" if is_key else part.replace("{", "%7B").replace("}", "%7D"))
-    return "".join(written)
-
-
-def paged_template(first: str, following: str, key: str, name: str) -> str | None:
-    """Return the template for addresses like page 2, `following`, None without a page number in them."""
-    tokens, before = _COUNTED.split(path_of(following)), _COUNTED.split(path_of(first))
-    numbers = range(1, len(tokens), 2)
-    at_key = next((place for place in numbers if tokens[place] == key), None)
-    if at_key is None and key.isdigit():
-        return None
-    others = [place for place in numbers if place != at_key]
-    changed = [place for place in others if place >= len(before) or before[place] != tokens[place]]
-    if not changed or int(tokens[changed[-1]]) < 2:
-        return None
-    at_page = changed[-1]
-    value, old = int(tokens[at_page]), int(before[at_page]) if at_page < len(before) else 0
-    is_page = value == 2 and old in (0, 1)
-    step = value - old if len(tokens) == len(before) else value
-    tokens[at_page] = "{page}" if is_page else f"{{offset:{step}}}"
-    if at_key is not None:
-        tokens[at_key] = "{" + name + "}"
-        return "".join(tokens)
-    return "".join(tokens).replace(key, "{" + name + "}", 1)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from selectolax.lexbor import LexborNode
 
-from crawl_tasks.discovery.links import PageLink, identity_of, paged_template, template_of
+from crawl_tasks.discovery.address_template import paged_template, template_of
+from crawl_tasks.discovery.links import PageLink, identity_of
 from crawl_tasks.discovery.next_page import GUESS, Step
 from crawl_tasks.discovery.record_fields import moment_text
 from crawl_tasks.discovery.record_queries import selector_in, selector_of
-from crawl_tasks.discovery.repeated_records import Rows
+from crawl_tasks.discovery.repeated_records import Rows, upwards
 from crawl_tasks.discovery.reply_counts import count_rules, words_of
 from crawl_tasks.discovery.slots import MomentSlot, Slots
 from crawl_tasks.discovery.thread_rules import FirstPost
@@ -46,6 +47,14 @@ class Listing:
     def titles(self) -> list[PageLink]:
         """The titles of all rows."""
         return [link for rows in (self.rows, *self.further) for link in rows.titles]
+
+    def mixed(self) -> Listing:
+        """Return the listing with titles in whose addresses another key differs too: `topic.asp?id=12&forum=3`."""
+        rows, *further = (
+            replace(rows, titles=[replace(link, is_mixed=True) for link in rows.titles])
+            for rows in (self.rows, *self.further)
+        )
+        return replace(self, rows=rows, further=tuple(further))
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +201,7 @@ def _addresses(listing: Listing, following: Following | None) -> tuple[list[str]
 
 def _records(listing: Listing, link: str, bare: Document | None) -> list[str]:
     root, rows = listing.document.root, listing.rows
-    record = selector_of(root, rows.whole) or str(rows.whole[0].tag)
+    record = _record_selector(listing, link)
     empty = f"{{css: body, text: lines, regex: {scalar(EMPTY)}}}"
     if len(find_all(root, record)) > len(rows.whole) or (bare is not None and bare.root.css_first(record) is not None):
         # An empty board may show elements like the rows: a heading, or a row that says that there is none.
@@ -204,6 +213,18 @@ def _records(listing: Listing, link: str, bare: Document | None) -> list[str]:
         kept = [css for css in (box, "h1", "h2", "title") if css and bare.root.css_first(css) is not None]
         empty = scalar(kept[0]) if kept else empty
     return [f"  empty: {empty}{CHECK}", f"  record: {scalar(record)}"]
+
+
+def _record_selector(listing: Listing, link: str) -> str:
+    """Return the selector of rows that misses fewest on all pages: a list of sub-boards may stand before one."""
+    every = [rows.whole for rows in (listing.rows, *listing.further)]
+    pages = [(list(upwards(whole[0]))[-1], {one.mem_id for one in whole}, whole) for whole in every]
+    found = dict.fromkeys(filter(None, (selector_of(root, whole) for root, _, whole in pages)))
+
+    def misses(css: str) -> int:
+        return sum(len(ids - {one.mem_id for one in root.css(f"{css}:has({link})")}) for root, ids, _ in pages)
+
+    return min(found, key=misses, default=str(every[0][0].tag))
 
 
 def _id_regex(link: PageLink) -> str:

@@ -6,13 +6,14 @@ import json
 import re
 from collections.abc import Iterator, Set
 from dataclasses import dataclass
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from selectolax.lexbor import LexborNode
 
 from crawl_tasks.discovery.links import shape_of
 from crawl_tasks.discovery.record_queries import selector_of
 from crawl_tasks.discovery.repeated_records import is_in
+from crawl_tasks.discovery.site_check import letters
 from crawl_tasks.discovery.vocabulary import ARROWS, NEXT
 from crawl_tasks.discovery.yaml_rules import CHECK, scalar
 from crawl_tasks.parse.document import Document, find_all
@@ -41,6 +42,7 @@ _OTHERWISE = re.compile(
     re.IGNORECASE,
 )
 _CURSOR = 8
+_SECOND = re.compile(r"[-/_.,]?(?:p|pg|page|pagina|seite)?[-/_.,=]?2(?:\.\w+)?/?", re.IGNORECASE)
 _QUERY = re.compile(r"[?&;]([A-Za-z_][\w-]*=)\d+$")
 
 
@@ -67,7 +69,7 @@ def next_of(document: Document, key: str = "", inside: Set[int] = frozenset()) -
         node = document.root.css_first(css)
         url = document.absolute(node.attributes.get("href") or "") if node is not None else None
         if node is not None and url is not None and not is_in(node, inside) and _leads(document, url) and (
-            _extends(document.page.url, url) or (key.isdigit() and key in re.findall(r"\d+", url))
+            is_further(document.page.url, url) or (key.isdigit() and key in re.findall(r"\d+", url))
         ):  # fmt: skip
             return Step(url, f"next: {{css: {scalar(css)}, {_LEADS}}}")
     return _by_word(document, key, inside) or _by_numbers(document, inside) or _by_address(document, inside)
@@ -77,10 +79,26 @@ def _by_address(document: Document, inside: Set[int]) -> Step | None:
     """Find the only link to this page's address with one more parameter, whatever its text."""
     found = further_links(document, inside)
     if len(set(found)) != 1:
-        return None
+        return _second(document, inside)
     mark = _mark_of(document.page.url, found[0])
     css = scalar(f"a[href*='{mark}']")
     return Step(found[0], f"next: {{css: {css}, {_LEADS}}}") if mark else None
+
+
+def _second(document: Document, inside: Set[int]) -> Step | None:
+    """Find the only link to this page's address with a 2 behind, whatever its text."""
+    here = document.page.url
+    stem = re.sub(r"\.\w+$|/$", "", here)
+    found = {
+        url: " ".join(node.text().split())
+        for node, url in _links(document)
+        if url.startswith(stem) and _SECOND.fullmatch(url.removeprefix(stem)) and not is_in(node, inside)
+    }
+    text = next(iter(found.values()), "")
+    if len(found) != 1 or not text or any(char.isdigit() for char in text):
+        return None
+    path = f"//a[normalize-space()={json.dumps(text, ensure_ascii=False)}]"
+    return Step(next(iter(found)), f"next: {{xpath: {scalar(path)}, {_LEADS}}}")
 
 
 def further_links(document: Document, inside: Set[int] = frozenset()) -> list[str]:
@@ -97,8 +115,11 @@ def further_links(document: Document, inside: Set[int] = frozenset()) -> list[st
             # `?r=341#message-341` leads to a reply on this page.
             fragment = (node.attributes.get("href") or "").partition("#")[2]
             is_reply = fragment.endswith(value) and not _PLACE.search(name)
-            # `go=next` leads to the next thread.
-            if not is_reply and (len(value) >= _CURSOR or re.search(r"\d", value)) and not _OTHERWISE.search(name):
+            # The name of a heading spells its text. `go=next` leads to the next thread.
+            is_key = (
+                letters(unquote(value)) != letters(node.text()) if len(value) >= _CURSOR else re.search(r"\d", value)
+            )
+            if is_key and not is_reply and not _OTHERWISE.search(name):
                 found.append(url)
     return found
 
@@ -119,7 +140,7 @@ def _by_word(document: Document, key: str, inside: Set[int]) -> Step | None:
     ]
     for pattern in (NEXT, ARROWS):
         for word, url in named:
-            is_of = _extends(document.page.url, url)
+            is_of = is_further(document.page.url, url)
             is_of = is_of or (pattern is NEXT and key.isdigit() and key in re.findall(r"\d+", url))
             if is_of and pattern.fullmatch(word) and not skipped(document, url):
                 mark = _mark_of(document.page.url, url)
@@ -129,12 +150,14 @@ def _by_word(document: Document, key: str, inside: Set[int]) -> Step | None:
     return None
 
 
-def _extends(here: str, url: str) -> bool:
+def is_further(here: str, url: str) -> bool:
     """Return whether an address is this page's with more behind: a number, an offset, a cursor."""
     one, other = urlsplit(here), urlsplit(url)
     pairs, further = set(one.query.split("&")) - {""}, set(other.query.split("&")) - {""}
     if one.path == other.path:
-        return pairs <= further and pairs != further
+        # vBulletin's `?12-old-cars/page2`.
+        behind = other.query.removeprefix(one.query) if one.query else ""
+        return pairs < further or (behind != other.query and re.match(r"\W", behind) is not None)
     plain, there = (re.sub(r"\d+", "#", path) for path in (one.path, other.path))
     numbers = re.findall(r"\d+", one.path)
     is_same = numbers[:1] == re.findall(r"\d+", other.path)[:1]
@@ -145,7 +168,7 @@ def _extends(here: str, url: str) -> bool:
 def _mark_of(here: str, url: str) -> str:
     """Return the name of the parameter that the next page's address has and this one's has not."""
     names = [pair.partition("=")[0] for pair in urlsplit(here).query.split("&")]
-    further = (pair.partition("=")[0] for pair in urlsplit(url).query.split("&"))
+    further = (pair.partition("=")[0] for pair in urlsplit(url).query.split("&") if "=" in pair)
     return next((f"{name}=" for name in further if name and name not in names), "")
 
 
@@ -158,7 +181,7 @@ def _by_numbers(document: Document, inside: Set[int]) -> Step | None:
     for links in pagers.values():
         second = next((url for node, url in links if node.text().strip(" []()") == "2"), None)
         css = _pager_css(document, [node for node, _ in links])
-        if second is None or not _extends(document.page.url, second):
+        if second is None or not is_further(document.page.url, second):
             continue
         link = f"next: {{xpath: {scalar(_FOLLOWS)}, {_LEADS}}}" if document.xml.xpath(_FOLLOWS) else ""
         pages = f"pages: {{css: {scalar(css)}, all: true}}" if css else ""

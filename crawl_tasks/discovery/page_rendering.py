@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import replace
 
+from crawl_tasks.discovery.api_replies import comments_by_api
 from crawl_tasks.discovery.api_rules import by_api
 from crawl_tasks.discovery.discover import Discovery
-from crawl_tasks.discovery.findings import Findings
+from crawl_tasks.discovery.findings import Findings, site_file
 from crawl_tasks.discovery.http_probe import HttpProbe
 from crawl_tasks.discovery.site_address import SiteAddress
+from crawl_tasks.errors import ConfigError, PageError
+from crawl_tasks.fetch.browser import missing
 from crawl_tasks.parse.document import Document
+from crawl_tasks.sites.loader import parse_site
 
 MOST_TEXT = 300
 """The visible characters of a frame at most: a title, and a word that the page is loading."""
@@ -28,16 +33,43 @@ def is_script_frame(front: Document) -> bool:
     return b"<script" in body and len(text) <= MOST_TEXT and links < 3
 
 
-def discover_drawn(probe: HttpProbe, place: SiteAddress, name: str, contact: str | None) -> Findings:
-    """Return proposed rules for a forum that only scripts draw, from its pages as a browser shows them.
+def discover_drawn(
+    probe: HttpProbe, place: SiteAddress, name: str, contact: str | None, *, plain: Findings | None = None
+) -> Findings:
+    """Return proposed rules for a forum that scripts draw, from its pages as a browser shows them.
+
+    `plain` are rules that read all but the comments without a browser.
 
     Raises:
         FetchError: the front page cannot be drawn.
     """
     found = Discovery(probe.drawing(), place, name, contact=contact).by_proposal()
-    api = by_api(probe, found) if found.boards else None
-    if api is not None:
-        told = "the plain pages hold nothing but scripts: the rules read the API that these ask, and need no browser"
-        return replace(api, remarks=(*api.remarks, told))
-    told = "the plain pages hold nothing but scripts: a browser draws them, as no API was found that tells the same"
-    return replace(found, rules=f"render: true\n{found.rules}", remarks=(*found.remarks, told))
+    held = "the plain pages hold nothing but scripts" if plain is None else "scripts draw the comments of threads"
+    if found.boards and (api := by_api(probe, found)) is not None:
+        return _told(api, f"{held}: the rules read the API that these ask, and need no browser")
+    if found.boards and (part := comments_by_api(probe, found, plain)) is not None:
+        rest = "a browser draws the rest" if plain is None else "and need no browser"
+        return _told(part, f"{held}: the rules read comments from the API that threads ask, {rest}")
+    drawn = replace(found, rules=f"render: true\n{found.rules}")
+    return _told(drawn, f"{held}: a browser draws them, as no API was found that tells the same")
+
+
+def has_comments(found: Findings) -> bool:
+    """Return whether rules read comments anywhere."""
+    site = parse_site(site_file(found), found.name)
+    return bool(site.comment or site.post.comments or site.post.parser)
+
+
+def with_drawn_comments(probe: HttpProbe, plain: Findings, contact: str | None) -> Findings:
+    """Return rules for threads whose comments scripts draw, and those that read none where scripts draw none either."""
+    if lack := missing():
+        return _told(plain, f"the threads hold no comments: scripts may draw them, but {lack}")
+    with suppress(PageError, ConfigError):
+        found = discover_drawn(probe, plain.place, plain.name, contact, plain=plain)
+        if found.boards and has_comments(found):
+            return found
+    return plain
+
+
+def _told(found: Findings, remark: str) -> Findings:
+    return replace(found, remarks=(*found.remarks, remark))

@@ -9,7 +9,9 @@ from dataclasses import replace
 from operator import itemgetter
 from urllib.parse import urlsplit
 
-from crawl_tasks.discovery.board_scan import NEAR, scan_boards
+from selectolax.lexbor import LexborNode
+
+from crawl_tasks.discovery.board_scan import NEAR, beside_boards, scan_boards
 from crawl_tasks.discovery.checks import check_trials
 from crawl_tasks.discovery.dry_run import missing_in, try_site
 from crawl_tasks.discovery.findings import Findings, site_file
@@ -18,7 +20,7 @@ from crawl_tasks.discovery.http_probe import HttpProbe
 from crawl_tasks.discovery.json_ld_rules import posting_in
 from crawl_tasks.discovery.links import PageLink, links_of, path_of, place_in
 from crawl_tasks.discovery.list_rules import Following, Listing, list_rules
-from crawl_tasks.discovery.next_page import next_of
+from crawl_tasks.discovery.next_page import is_further, next_of
 from crawl_tasks.discovery.repeated_records import Placed, Rows, are_pages, find_rows, parts_of, placed
 from crawl_tasks.discovery.reply_counts import replies_in
 from crawl_tasks.discovery.thread_page import FetchedThread, ThreadRecords, comment_hypotheses
@@ -33,6 +35,7 @@ from crawl_tasks.sites.loader import parse_site
 
 _MOST_LISTS = 3
 _MOST_BOARDS = 3
+_MOST_SHOWN = 6
 _MOST_THREADS = 5
 _BOARD_WORDS = re.compile(r"board|forum|list|categor|node|bbs|section|fid=|/c/|/f/", re.IGNORECASE)
 _THREAD_WORDS = re.compile(r"thread|topic|post|showthread|/t/|/d/|[?&](?:tid|t)=", re.IGNORECASE)
@@ -60,6 +63,9 @@ def propose(probe: HttpProbe, front: Document, found: Findings, language: str = 
         left_out=seen.left_out,
         has_board_addresses=not listing.boards or listing.boards[0].has_slug,
         remarks=(*found.remarks, remark),
+        doubts=tuple(
+            f"links beside boards are boards: {url} is none" for url in beside_boards(front, listing.boards)[:1]
+        ),
     )
     best = _best_of(probe, listing, following, samples, found, seen.empty)
     if best[0][0] < 0 and samples:
@@ -129,14 +135,15 @@ def find_list(probe: HttpProbe, front: Document) -> Listing | None:
 
 
 def _listing_of(probe: HttpProbe, links: list[PageLink], boards: set[str], chrome: Set[Placed]) -> Listing | None:
-    """Read a few possible boards, because the first board of a forum may be empty.
+    """Return the longest list of a few possible boards: the first board of a forum may be empty, or nearly.
 
     A category lists boards. Categories are left out, and so are links that look like a category's.
     """
     left = list(links)
+    found: list[tuple[PageLink, Document, Rows]] = []
     for _ in range(_MOST_BOARDS):
         if not left:
-            return None
+            break
         link = left.pop(0)
         try:
             document = Document(probe.page(link.url))
@@ -148,15 +155,22 @@ def _listing_of(probe: HttpProbe, links: list[PageLink], boards: set[str], chrom
         elif rows.titles[0].shape in boards | {link.shape}:
             left = [one for one in left if one.looks != link.looks]
         else:
-            # A thread below its board: the board's name is a key of the thread's address too.
-            own = path_of(link.url)
-            if "*" in link.shape and len(own) > 2 and rows.titles[0].shape.startswith(own):
-                rows = find_rows(document, link.shape + rows.titles[0].shape.removeprefix(own)) or rows
-            elif (named := f"={own.rpartition('=')[2]}&") in rows.titles[0].shape:
-                rows = find_rows(document, rows.titles[0].shape.replace(named, "=*&")) or rows
-            # In the order of the front page, whichever board was read.
-            return Listing(document, rows, (link, *(one for one in links if one in left)))
-    return None
+            found.append((link, document, _below_board(document, link, rows)))
+    if not found:
+        return None
+    link, document, rows = max(found, key=lambda one: one[2].score)
+    # In the order of the front page, whichever board was read.
+    others = [one for one in links if one is not link and (one in left or any(one is other[0] for other in found))]
+    return Listing(document, rows, (link, *others))
+
+
+def _below_board(document: Document, board: PageLink, rows: Rows) -> Rows:
+    """Return the rows of threads below their board with the board's name as a key of the addresses too."""
+    own, shape = path_of(board.url), rows.titles[0].shape
+    if "*" in board.shape and len(own) > 2 and shape.startswith(own):
+        return find_rows(document, board.shape + shape.removeprefix(own)) or rows
+    named = f"={own.rpartition('=')[2]}&"
+    return find_rows(document, shape.replace(named, "=*&")) or rows if named in shape else rows
 
 
 def _board_kinds(front: Document) -> list[list[PageLink]]:
@@ -198,23 +212,35 @@ def _next_page(probe: HttpProbe, listing: Listing) -> Following | None:
 def _with_more_rows(probe: HttpProbe, listing: Listing, following: Following | None) -> Listing:
     """Return the listing with the rows of further pages: page 2, and the first pages of other boards."""
     urls = [following.step.url] if following else []
-    urls += [link.url for link in listing.boards[1:_MOST_BOARDS]]
+    # The board scan asks for these pages too.
+    urls += [link.url for link in listing.boards[1:_MOST_SHOWN]]
     found: list[Rows] = []
     places = {place_in(one.node)[:NEAR] for one in listing.rows.titles}
     shape = listing.rows.titles[0].shape
+    # The newest threads in a sidebar are the same on all pages.
+    own = {placed(link) for link in listing.rows.titles}
+    chrome = {one for link in links_of(listing.document, shape)[shape] if (one := placed(link)) not in own}
     for url in urls:
         with suppress(PageError):
-            rows = find_rows(Document(probe.page(url)), shape)
+            rows = find_rows(Document(probe.page(url)), shape, ignoring=chrome)
             if rows is None or rows.siblings != listing.rows.siblings:
                 continue
             if {place_in(one.node)[:NEAR] for one in rows.titles} <= places:
                 found.append(rows)
-    return replace(listing, further=tuple(found))
+    listing = replace(listing, further=tuple(found))
+    others = {one.keys[: one.place] + one.keys[one.place + 1 :] for one in listing.titles}
+    return listing if len(others) == 1 else listing.mixed()
 
 
 def _threads(probe: HttpProbe, listing: Listing) -> list[FetchedThread]:
     """Fetch a few threads: two with most replies, one with fewest, and some between."""
     counts = replies_in(listing.records)
+    if not any(counts):
+        # Links to later pages of a thread stand beside its title.
+        counts = [
+            sum(is_further(link.url, url) for url in _urls_in(listing.document, record))
+            for record, link in zip(listing.records, listing.titles, strict=True)
+        ]
     # A thread that two list pages show is tried once: said twice, its texts look like parts of the page.
     rows = {link.url: at for at, link in reversed([*enumerate(listing.titles)])}
     order = sorted(rows.values(), key=lambda at: (-counts[at], at))
@@ -227,6 +253,11 @@ def _threads(probe: HttpProbe, listing: Listing) -> list[FetchedThread]:
         with suppress(PageError):
             found.append(FetchedThread(link, at, Document(probe.page(link.url))))
     return found
+
+
+def _urls_in(document: Document, record: LexborNode) -> set[str]:
+    found = (document.absolute(node.attributes.get("href") or "") for node in record.css("a[href]"))
+    return {url.partition("#")[0] for url in found if url is not None}
 
 
 def score_of(probe: HttpProbe, text: str) -> tuple[int, int, int]:

@@ -8,15 +8,16 @@ from functools import partial
 
 from selectolax.lexbor import LexborNode
 
-from crawl_tasks.discovery.boilerplate import is_subject, notes_in
+from crawl_tasks.discovery.boilerplate import edited_in, is_subject, notes_in
 from crawl_tasks.discovery.record_queries import selector_in
 from crawl_tasks.discovery.slots import MomentSlot, Path, Slot, Slots, is_of_author
+from crawl_tasks.discovery.timestamps import UNTIL_TIME
 from crawl_tasks.discovery.yaml_rules import scalar
 
 # Parts of a body that are not its author's, or not of the post.
 _FOREIGN = (
-    "blockquote, [class*=quote], [class*=signature], [class*=sig-], [class*=edited], [class*=postedit],"
-    " [class*=updated], [class*=actions], [class*=-options], [class*=codehead]"
+    "blockquote, table:has(td[class*=quote]), [class*=quote], [class*=signature], [class*=sig-], [class*=edited],"
+    " [class*=postedit], [class*=updated], [class*=actions], [class*=-options], [class*=codehead]"
 )
 Select = Callable[[Slots, Slot], str | None]
 
@@ -37,6 +38,9 @@ class FoundFields:
 
     form: str = ""
     """The format of moments."""
+
+    edited: str | None = None
+    """The selector of notes of edits."""
 
 
 def fields_of(named: Sequence[tuple[str, LexborNode]]) -> FoundFields:
@@ -60,11 +64,13 @@ def fields_of(named: Sequence[tuple[str, LexborNode]]) -> FoundFields:
     known = [*([author] if author else []), *(one.slot for one in slots.moments())]
     people = set(authors.values())
     path = slots.body(authors, known, people.__contains__)
-    again = partial(rules_of, slots, author, moment, path, authors)
+    edited = edited_in(records)
+    again = partial(rules_of, slots, author, moment, path, authors, edited=edited)
     paths = (author.path if author else None, moment.slot.path if moment else None, path)
     return FoundFields(
-        again(in_records), authors, moment.at if moment else {}, again, slots, paths, moment.form if moment else ""
-    )
+        again(in_records), authors, moment.at if moment else {}, again, slots, paths, moment.form if moment else "",
+        edited,
+    )  # fmt: skip
 
 
 def in_records(slots: Slots, slot: Slot) -> str | None:
@@ -74,9 +80,9 @@ def in_records(slots: Slots, slot: Slot) -> str | None:
 
 def rules_of(
     slots: Slots, author: Slot | None, moment: MomentSlot | None, path: Path | None, authors: Mapping[int, str],
-    select: Select,
+    select: Select, *, edited: str | None,
 ) -> dict[str, str]:  # fmt: skip
-    """Return the rules of author, body and moment, with selectors that `select` finds."""
+    """Return the rules of author, body and moment, with selectors that `select` finds, but for notes of edits."""
     css = select(slots, author) if author else None
     rules = {"author": scalar(css)} if css else {}
     body = slots.at(path) if path is not None else None
@@ -89,7 +95,7 @@ def rules_of(
                 if (one := in_records(slots, slot)) is not None
             ]  # fmt: skip
             start = f"css: {scalar(css)}, " if css else ""
-            foreign = scalar(", ".join((_FOREIGN, *dict.fromkeys(chrome))))
+            foreign = scalar(", ".join((_FOREIGN, *dict.fromkeys([*chrome, *filter(None, [edited])]))))
             rules["body"] = f"{{{start}drop: {foreign}}}"
             whole = f"{{{start}drop: {scalar(', '.join(dict.fromkeys(chrome)))}}}" if chrome else scalar(css)
             rules |= {"body_html": whole} if css else {}
@@ -106,6 +112,7 @@ def moment_text(moment: MomentSlot, css: str | None, name: str = "created_at") -
     is_usual = moment.attr == "datetime" and all(node.tag == "time" for node in moment.slot.nodes.values())
     parts += [f"attr: {moment.attr}"] if moment.attr and not is_usual else []
     # A format takes the whole text.
-    parts += ["text: own"] * bool(moment.is_own and moment.form)
+    parts += ["text: own"] * bool(moment.is_own and (moment.form or moment.is_begun))
+    parts += [f"regex: {scalar(UNTIL_TIME)}"] * moment.is_begun
     parts += [f"format: {scalar(moment.form)}"] if moment.form else []
     return {name: scalar(css) if len(parts) == 1 else f"{{{', '.join(parts)}}}"}

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from selectolax.lexbor import LexborNode
 
-from crawl_tasks.discovery.links import PageLink, links_of, place_in
+from crawl_tasks.discovery.links import PageLink, kind_of, links_of, place_in
 from crawl_tasks.discovery.site_check import letters
-from crawl_tasks.discovery.timestamps import times_in
+from crawl_tasks.discovery.timestamps import moment_of, times_in
 from crawl_tasks.parse.document import Document, find_all
 from crawl_tasks.parse.rules.siblings import followers, joined
 
 DEEPEST = 40
+_LONGEST_DATE = 40
 _COUNT = re.compile(r"[\d][\d,. ]*\s*(?:k|m|万|萬|千)?", re.IGNORECASE)
 
 
@@ -79,13 +80,15 @@ def _rows(links: list[PageLink], least: int) -> Rows | None:
         for node in upwards(link.node):
             keys.setdefault(node.mem_id, set()).add(link.key)
     records = [highest(link.node, lambda node: len(keys[node.mem_id]) == 1) for link in best.values()]
-    kind = Counter(map(_kind, records)).most_common(1)[0][0]
+    kind = Counter(map(kind_of, records)).most_common(1)[0][0]
     # A row alone in a box of its own, such as one pinned thread, gets that box as record: look for the row inside.
     alike = [
-        next((node for node in upwards(link.node) if _kind(node) == kind), record) if _kind(record) != kind else record
+        next((node for node in upwards(link.node) if kind_of(node) == kind), record)
+        if kind_of(record) != kind
+        else record
         for record, link in zip(records, best.values(), strict=True)
     ]
-    kept = [(one, link) for one, link in zip(alike, best.values(), strict=True) if one.tag == kind[0]]
+    kept = [(one, link) for one, link in zip(alike, best.values(), strict=True) if one.tag == kind.partition(".")[0]]
     # The newest threads in a sidebar are no rows, even where their elements are of the same tag.
     kept = [one for one in kept if not _in_landmark(one[0])] or kept
     ways = [tuple(_tags_between(link.node, one)) for one, link in kept]
@@ -128,22 +131,25 @@ def _titles(links: Sequence[PageLink]) -> dict[str, PageLink]:
         if link.key not in there or not letters(there[link.key].text):
             there[link.key] = link
     found: dict[str, PageLink] = {}
-    for there in sorted(places.values(), key=lambda one: -sum(min(len(link.text), 60) for link in one.values())):
+    # The day when a thread began may be a link too.
+    words = [there for there in places.values() if not _are_moments(there)] or list(places.values())
+    for there in sorted(words, key=lambda one: -sum(min(len(link.text), 60) for link in one.values())):
         for key, link in there.items():
             other = found.get(key)
             if other is None or (link.text and link.text != other.text and link.text in other.text):
                 found[key] = link
-    return {link.key: found[link.key] for link in links}
+    return {link.key: found[link.key] for link in links if link.key in found}
+
+
+def _are_moments(links: Mapping[str, PageLink]) -> bool:
+    texts = [link.text for link in links.values()]
+    return 2 * sum(len(text) <= _LONGEST_DATE and moment_of(text) is not None for text in texts) > len(texts)
 
 
 def _again(link: PageLink, box: LexborNode) -> LexborNode:
     """Return the link's counterpart in a copy of the surrounding elements."""
     href = link.node.attributes.get("href")
     return next(node for node in box.css("a[href]") if node.attributes.get("href") == href)
-
-
-def _kind(node: LexborNode) -> tuple[str, str]:
-    return str(node.tag), node.attributes.get("class") or ""
 
 
 def highest(node: LexborNode, holds: Callable[[LexborNode], bool]) -> LexborNode:

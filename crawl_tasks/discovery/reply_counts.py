@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from selectolax.lexbor import LexborNode
 
@@ -21,6 +22,8 @@ from crawl_tasks.parse.values.counts import read_count
 _ENOUGH = 10
 _NUMBER = r"\W{0,3}(\d[\d.,]*)"
 _LONGEST = 80
+_MOST_LABELS = 4
+_PARTS = re.compile(r"[|·•;()\[\]—–]|,(?!\d)| - ")
 # `3 replies`, `Replies: 3`, `返信 3`: a longer text is prose.
 _LABELLED = re.compile(
     r"\W*(?:\D{0,24}?\d[\d.,]*\s*(?:k|m|万|萬|千)?|\d[\d.,]*\s*(?:k|m|万|萬|千)?\D{1,24})\W*", re.IGNORECASE
@@ -95,33 +98,57 @@ def replies_in(records: Sequence[LexborNode]) -> list[int]:
     css = selector_in(records, [_named(record, REPLIES) for record in records])
     said = [_worded(record, REPLIES) for record in records] if css is None else []
     if any(said):
-        return [read_count(one[2]) or 0 if one else 0 for one in said]
+        return [read_count(one.number) or 0 if one else 0 for one in said]
     css = css or selector_in(records, [_unnamed(record) for record in records])
     nodes = [record.css_first(css) if css else None for record in records]
     return [read_count(node.text()) or 0 if node is not None else 0 for node in nodes]
 
 
 def _worded_rule(records: Sequence[LexborNode], words: re.Pattern[str]) -> str | None:
-    """Return a rule for one text with several counts: `Replies: 3 Views: 10`."""
+    """Return a rule for one text with several counts: `Replies: 3 Views: 10`, `by ann, 3 replies`."""
     found = [_worded(record, words) for record in records]
-    labels = Counter(one[1] for one in found if one)
-    css = selector_in(records, [one[0] if one else None for one in found])
-    if css is None or not labels:
+    labels = Counter(one.label for one in found if one and not one.is_behind)
+    behind = sorted({one.label for one in found if one and one.is_behind}, key=len, reverse=True)
+    css = selector_in(records, [one.node if one else None for one in found])
+    if css is None or not (labels or behind):
         return None
-    label = re.escape(labels.most_common(1)[0][0])
-    return f"{{css: {scalar(css)}, regex: {scalar(label + _NUMBER)}}}"
+    label = re.escape(labels.most_common(1)[0][0]) if labels else ""
+    pattern = label + _NUMBER if labels else rf"(\d[\d.,]*)\s*(?:{'|'.join(map(re.escape, behind[:_MOST_LABELS]))})"
+    return f"{{css: {scalar(css)}, regex: {scalar(pattern)}}}"
 
 
-def _worded(record: LexborNode, words: re.Pattern[str]) -> tuple[LexborNode, str, str] | None:
-    """Return the innermost element with a matching word before a number, the word and the number."""
-    pattern = re.compile(rf"([^\W\d]*(?:{words.pattern})[^\W\d]*){_NUMBER}", re.IGNORECASE)
+class _NamedCount(NamedTuple):
+    """A count with its label in the text of an element. `is_behind` is the label of `3 replies`."""
+
+    node: LexborNode
+    label: str
+    number: str
+    is_behind: bool
+
+
+def _worded(record: LexborNode, words: re.Pattern[str]) -> _NamedCount | None:
+    """Return the innermost element with a matching word beside a number."""
+    word = rf"([^\W\d]*(?:{words.pattern})[^\W\d]*)"
+    before, behind = (
+        re.compile(word + _NUMBER, re.IGNORECASE),
+        re.compile(rf"\W*(\d[\d.,]*)\s*{word}\W*", re.IGNORECASE),
+    )
     found = None
     for node in find_all(record, "td, span, div, dd, p, li, small"):
         text = node.text()
         is_count = len(" ".join(text.split())) <= _LONGEST and attribute_of(node) is None
-        is_count = is_count and not LATEST.search(node.text(separator=" "))
-        match = pattern.search(text) if is_count else None
-        found = (node, match[1], match[2]) if match else found
+        if is_count and not LATEST.search(node.text(separator=" ")):
+            match = before.search(text)
+            found = _NamedCount(node, match[1], match[2], is_behind=False) if match else found
+            continue
+        # Author and moment stand beside.
+        for piece in _PARTS.split(node.text(deep=False)):
+            if len(piece) > _LONGEST // 2 or LATEST.search(piece):
+                continue
+            if match := before.search(piece):
+                found = _NamedCount(node, match[1], match[2], is_behind=False)
+            elif match := behind.fullmatch(piece):
+                found = _NamedCount(node, match[2], match[1], is_behind=True)
     return found
 
 

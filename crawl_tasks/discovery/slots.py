@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from selectolax.lexbor import LexborNode
 
 from crawl_tasks.discovery.links import PEOPLE, kind_of
-from crawl_tasks.discovery.timestamps import form_by_age, form_of, moment_of
+from crawl_tasks.discovery.timestamps import form_by_age, form_of, moment_of, until_time
 from crawl_tasks.discovery.vocabulary import REPLIES, VIEWS
 
 Path = tuple[str, ...]
@@ -29,7 +29,8 @@ _FEWEST_TEXTS = 3
 # Two authors may each have said the same twice.
 _FEWEST_OF_AUTHORS = 5
 _PERSON = re.compile(r"author|user|poster|nick|member|byline|person|fn\b", re.IGNORECASE)
-_TIMES = ("datetime", "title", "data-time", "data-timestamp", "")
+_TIMES = ("datetime", "title", "")
+_EPOCH = re.compile(r"^data-.*(?:time|date|stamp|epoch|created|posted)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,7 @@ class Slot:
 class MomentSlot:
     """A slot of moments: the attribute with the moment ("" for the text), a strptime format if needed, the moments.
 
-    With `is_own` the moment stands outside of inner elements.
+    With `is_own` the moment stands outside of inner elements, with `is_begun` at the beginning of a longer text.
     """
 
     slot: Slot
@@ -64,6 +65,7 @@ class MomentSlot:
     form: str
     at: Mapping[int, int]
     is_own: bool = False
+    is_begun: bool = False
 
 
 class Slots:
@@ -116,12 +118,17 @@ class Slots:
         """Return slots of moments, in the order of the page. `known` is the format where these few do not tell it."""
         found = []
         for slot in self._often(share):
-            for attr in _TIMES:
+            first = next(iter(slot.nodes.values()))
+            stamps = [name for name in first.attributes if slot.path and _EPOCH.search(name)]
+            for attr in (*stamps, *_TIMES):
                 said = slot.texts() if not attr else {
                     at: text for at, node in slot.nodes.items() if (text := node.attributes.get(attr))
                 }  # fmt: skip
                 is_own = not attr and any(node.css_first("*") is not None for node in slot.nodes.values())
                 said = slot.own_texts() if is_own else said
+                # A subject may stand behind the moment.
+                is_begun = is_own and any(until_time(text) != text for text in said.values())
+                said = {at: until_time(text) for at, text in said.items()} if is_begun else said
                 said = {at: text for at, text in said.items() if len(text) <= _LONGEST_DATE}
                 if len(said) < share * len(self.records):
                     continue
@@ -130,7 +137,7 @@ class Slots:
                 # One moment in all records is that of the page, or of everybody's joining.
                 is_one = len(read) > 2 and len(set(read.values())) == 1
                 if len(read) >= share * len(said) and not is_one:
-                    found.append(MomentSlot(slot, attr, form, read, is_own))
+                    found.append(MomentSlot(slot, attr, form, read, is_own, is_begun))
                     break
         return found
 
@@ -171,13 +178,16 @@ class Slots:
         texts = list(said.values())
         if not texts or (len(texts) < 3 and max(map(len, texts)) < 20):
             return False
-        plain = {re.sub(r"[\d\W]+", "", text) for text in texts}
+        # Of `12: ID:3f7a` only a label is left.
+        plain = {re.sub(r"[A-Za-z]*\d[A-Za-z\d]*|\W+", "", text) for text in texts}
         if len(plain) < min(len(texts), _FEWEST_TEXTS):
             return False
         return not _are_moments(texts) and not is_of_author(said, authors) and not self._is_subject(said)
 
     def _is_subject(self, said: Mapping[int, str]) -> bool:
         """Return whether texts are a function of the page: `An old lamp`, and `Re: An old lamp` above each reply."""
+        if self._pages and all(len(page := self._pages.get(at, "")) > 4 and page in text for at, text in said.items()):
+            return True
         titles: dict[str, str] = {}
         for at, text in said.items():
             page = self._pages.get(at, "")

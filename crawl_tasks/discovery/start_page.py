@@ -14,7 +14,7 @@ from crawl_tasks.discovery.front_page import asks_for_login, doors_of, feed_of
 from crawl_tasks.discovery.http_probe import HttpProbe
 from crawl_tasks.discovery.links import path_of
 from crawl_tasks.discovery.named_api import by_names
-from crawl_tasks.discovery.page_rendering import discover_drawn, is_script_frame
+from crawl_tasks.discovery.page_rendering import discover_drawn, has_comments, is_script_frame, with_drawn_comments
 from crawl_tasks.discovery.site_address import SiteAddress
 from crawl_tasks.errors import AccessDenied, ConfigError, PageError, ParseError, RefusedAddress
 from crawl_tasks.fetch.browser import missing
@@ -74,6 +74,8 @@ def discover(probe: HttpProbe, place: SiteAddress, name: str, engine: str | None
         else:
             drawn = discover_drawn(probe, discovery.place, name, contact)
             proposed = replace(drawn, remarks=(*proposed.remarks, *drawn.remarks))
+    elif proposed.boards and not has_comments(proposed) and b"<script" in discovery.front.page.body:
+        proposed = with_drawn_comments(probe, proposed, contact)
     url = discovery.place.url
     if [board.url for board in proposed.boards] == [path_of(url)] and _MONTH.search(urlsplit(url).path):
         raise ParseError(f"{url}: lists the threads of one month or year; give the address of a list of all threads")
@@ -157,8 +159,8 @@ def kind_of_start(found: Findings, given: Document) -> str:
         return "a sitemap"
     addresses = Addresses(parse_site(site_file(found), found.name))
     url = given.page.url
-    # A cursor is no part of an address that rules know.
-    for one in (url, re.sub(r"[?&][^?&]*$", "", url)):
+    # A cursor is no part of an address that rules know, and the number of a page may be none.
+    for one in (url, re.sub(r"[?&][^?&]*$", "", url), re.sub(r"(?<=/)page[/-]?\d+/?$", "", url)):
         try:
             target = addresses.read(one)
         except RefusedAddress:

@@ -141,6 +141,10 @@ def comment_checks(site: Site, threads: Sequence[ReadThread], paged: Sequence[Dr
         note = next((text for _, _, text in said if text and is_edit_note(text)), None)
         if note is not None:
             yield SiteCheck("texts of posts are no notes of edits", False, repr(note))
+        noted = [line for line in map(_last_line, [*(text for *_, text in said), *(one.body for one in whole)])
+                 if is_edit_note(line)]  # fmt: skip
+        if len(noted) > 1:
+            yield SiteCheck("texts do not end with notes of edits", False, f"{len(noted)} do, as {noted[0]!r:.80}")
         shares = next((text for _, _, text in said if text and len(_SHARES.findall(text)) > 1), None)
         if shares is not None:
             yield SiteCheck("texts of posts are no polls", False, repr(shares[:60]))
@@ -157,6 +161,12 @@ def comment_checks(site: Site, threads: Sequence[ReadThread], paged: Sequence[Dr
             text, times = bodies.most_common(1)[0]
             yield SiteCheck("comments have texts of their own", 2 * times < len(whole) or times < FEW,
                         f"{times} of {len(whole)} are {text[:60]!r}" if times >= FEW else "")  # fmt: skip
+
+
+def _last_line(text: str | None) -> str:
+    """Return the last line of a text of several lines."""
+    above, _, last = (text or "").rpartition("\n")
+    return last if above else ""
 
 
 def _begins_with_title(text: str | None, title: str | None) -> bool:
@@ -178,8 +188,9 @@ def _of_records(kind: str, said: Sequence[tuple[str | None, int | None, str | No
     yield SiteCheck(f"{kind} have times of their own", len(times) > 1 or not times)
     texts = [text for _, _, text in said if text]
     # The checked moment has the zone of the site.
+    # People say "today" too.
     dated = next((text for _, at, text in said if text and at is not None and len(text) <= LONGEST_NAME
-                  and abs((moment_of(text) or 0) - at) <= 86_400), None)  # fmt: skip
+                  and re.search(r"\d", text) and abs((moment_of(text) or 0) - at) <= 86_400), None)  # fmt: skip
     if dated is not None:
         yield SiteCheck(f"texts of {kind} are no dates", False, repr(dated))
     named = sum(author is not None and text is not None and author in text for author, _, text in said)

@@ -6,13 +6,14 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 
 from selectolax.lexbor import LexborNode
 
 from crawl_tasks.discovery.links import UUID, PageLink, kind_of
 from crawl_tasks.discovery.post_ids import PostIds, marked_in
 from crawl_tasks.discovery.record_queries import selector_in, selector_of
-from crawl_tasks.discovery.repeated_records import goes_on, is_in
+from crawl_tasks.discovery.repeated_records import goes_on, is_in, upwards
 from crawl_tasks.discovery.timestamps import times_in
 from crawl_tasks.discovery.yaml_rules import scalar
 from crawl_tasks.parse.document import Document, find_all
@@ -119,7 +120,7 @@ def _of_one_kind(marked: PostIds, kind: Callable[[LexborNode], str]) -> PostIds:
 
 def _records(document: Document, marked: PostIds, documents: Sequence[Document]) -> ThreadRecords | None:
     """Return the rules that find the records and their ids again, on the other pages too."""
-    css = selector_of(document.root, marked.records)
+    css = selector_of(document.root, marked.records) or _by_way(document.root, marked)
     if css is None or len({node.mem_id for node in marked.records}) < len(marked.records):
         return None
     has_own = all(one.mem_id == other.mem_id for one, other in zip(marked.records, marked.nodes, strict=True))
@@ -137,6 +138,24 @@ def _records(document: Document, marked: PostIds, documents: Sequence[Document])
     # A selector by the record's own class finds nothing within.
     css = narrower if find_all(document.root, narrower) else css
     return ThreadRecords(css, _key_rule(marked, place), siblings, _score(marked, nodes, siblings=siblings))
+
+
+def _by_way(root: LexborNode, marked: PostIds) -> str | None:
+    """Return a selector by the way down to the mark, as for one in three rows of a table without classes."""
+    ways = {
+        (str(record.tag), *(str(one.tag) for one in reversed([*takewhile(_is_not(record), upwards(node))])))
+        for record, node in zip(marked.records, marked.nodes, strict=True)
+    }
+    if len(ways) != 1 or not marked.attr:
+        return None
+    tag, *way = ways.pop()
+    css = f"{tag}:has(> {' > '.join(way)}[{marked.attr}])" if way else ""
+    found = {one.mem_id for one in root.css(css)} if css else set()
+    return css if found == {one.mem_id for one in marked.records} else None
+
+
+def _is_not(record: LexborNode) -> Callable[[LexborNode], bool]:
+    return lambda node: node.mem_id != record.mem_id
 
 
 def _mark_in(record: LexborNode, marked: PostIds) -> LexborNode | None:

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field, replace
 
 from selectolax.lexbor import LexborNode
 
-from crawl_tasks.discovery.boilerplate import GUESSED, edited_in
+from crawl_tasks.discovery.address_template import paged_template, template_of
+from crawl_tasks.discovery.boilerplate import GUESSED
 from crawl_tasks.discovery.first_post import fields_apart, on_pages
 from crawl_tasks.discovery.json_ld_rules import linked_rules, posting_in
-from crawl_tasks.discovery.links import PageLink, identity_of, paged_template, template_of
+from crawl_tasks.discovery.links import PageLink, identity_of
 from crawl_tasks.discovery.next_page import GUESS, Step, next_of
 from crawl_tasks.discovery.record_fields import FoundFields, fields_of, in_records
 from crawl_tasks.discovery.record_queries import selector_in
@@ -70,24 +71,23 @@ def thread_rules(
         return thread_rules(
             samples, narrower, example, of_lists, is_post_inside=is_post_inside, is_post_repeated=is_post_repeated
         )
-    edited = edited_in(every)
     if is_post_inside and records is not None:
         post = found.again(on_pages(samples, records, nodes))
         if not records.siblings:
             # Not every post was edited: the first note on the page may be another post's.
             css = records.css
-            post["edited_at"] = scalar(f"{css}:not({records.later}) {edited or f':is({GUESSED})'}")
+            post["edited_at"] = scalar(f"{css}:not({records.later}) {found.edited or f':is({GUESSED})'}")
         whole, starts = found, [sum(map(len, nodes[:at])) for at in range(len(nodes))]
     else:
         whole, starts = fields_apart(samples, inside, found), list(range(len(samples)))
-        post = whole.rules | {"edited_at": scalar(edited or GUESSED)}
+        post = whole.rules | {"edited_at": scalar(found.edited or GUESSED)}
     began = [(whole.authors.get(at) or "", whole.at.get(at)) for at in starts]
     first = _first_posts(samples, [one for one, _ in steps], nodes, found, began, is_post_inside=is_post_inside)
     title = _title(samples)
     lines += fields_text(({"title": title} if title else {}) | post, 2)
     if records is None:
         return ThreadReading([*lines, "# No comments were found: add `comment`, if there are any."], first)
-    reply = _reply(records, every, found, edited)
+    reply = _reply(records, every, found)
     if is_post_inside:
         lines += ["  comments:", *_records(records, records.later, every, found, 4), *fields_text(reply, 4, "reply")]
     paged = (
@@ -174,10 +174,8 @@ def _records(records: ThreadRecords, css: str, nodes: Sequence[LexborNode], foun
     return indented(lines, by)
 
 
-def _reply(
-    records: ThreadRecords, nodes: Sequence[LexborNode], found: FoundFields, edited: str | None
-) -> dict[str, str]:
+def _reply(records: ThreadRecords, nodes: Sequence[LexborNode], found: FoundFields) -> dict[str, str]:
     names = {name for node in nodes for name in node.attributes}
     parents = [{"parent_id": f"{{attr: {name}}}"} for name in _PARENTS if name in names]
     key = {"comment_id": records.key} if records.key else {}
-    return {**key, **(parents[0] if parents else {}), **found.rules, "edited_at": scalar(edited or GUESSED)}
+    return {**key, **(parents[0] if parents else {}), **found.rules, "edited_at": scalar(found.edited or GUESSED)}

@@ -16,12 +16,16 @@ _MARKED = "time, [datetime], [itemprop=dateCreated]"
 _NAMED = "[class*=time], [class*=date], [class*=created], [class*=posted]"
 _ABSOLUTE = re.compile(r"\d{1,2}:\d{2}|(?<!\d)(?:19|20)\d{2}(?!\d)")
 _RELATIVE = re.compile(
-    r"\d.*(?:\bago\b|前|\bназад)|\b(?:yesterday|today|just now|(?:il y a|vor) \w+)\b|[昨今]天|刚刚|剛剛", re.IGNORECASE
+    r"\d.*(?:\bago\b|前|\bназад)|\b(?:yesterday|today|just now|(?:il y a|vor|hace) \w+)\b|[昨今]天|刚刚|剛剛",
+    re.IGNORECASE,
 )
 # Whether the day comes first only several dates tell.
-_STROKES = re.compile(r"(?<!\d)(\d{1,2})/(\d{1,2})/(\d{4}|\d\d)(?!\d)")
+_STROKES = re.compile(r"(?<!\d)(\d{1,2})(?:/(\d{1,2})/(\d{4}|\d\d)|-(\d{1,2})-(\d{4}))(?!\d)")
 # A name may stand before a moment. A longer text is a sentence that speaks of days.
 _LONGEST, _LONGEST_RELATIVE = 70, 30
+# phpBB 2 writes the subject behind the moment.
+_LONGEST_LINE = 150
+UNTIL_TIME = r"(?i)^.{0,50}?\d{1,2}(?::|h|時)\d\d(?::\d\d|分)?(?: ?[ap]m\b)?"
 _UTC = ZoneInfo("UTC")
 
 
@@ -41,7 +45,14 @@ def attribute_of(node: LexborNode) -> str | None:
     if _is_moment(node.attributes.get("title") or ""):
         return "title"
     own = node.text(deep=False) if len(node.text()) > _LONGEST else node.text()
-    return "" if _is_moment(own) else None
+    is_long = _LONGEST < len(own) <= _LONGEST_LINE and node.css_first("span, a, b") is not None
+    return "" if _is_moment(until_time(own) if is_long else own) else None
+
+
+def until_time(text: str) -> str:
+    """Return the text up to the first time of day, the whole text without one: `Posted: May 5, 2008 3:14 pm`."""
+    found = re.match(UNTIL_TIME, " ".join(text.split()))
+    return found[0] if found else text
 
 
 def _is_moment(text: str) -> bool:
@@ -59,7 +70,7 @@ def form_of(texts: Sequence[str]) -> str:
     if not days or len(days) * 10 < len(texts) * 9:
         return ""
     is_day_first = any(int(one[1]) > 12 for one in days)
-    if is_day_first == any(int(one[2]) > 12 for one in days):
+    if is_day_first == any(int(one[2] or one[4]) > 12 for one in days):
         return ""
     return _stroke_form(texts[found.index(days[0])], days[0], is_day_first=is_day_first)
 
@@ -75,10 +86,11 @@ def form_by_age(said: Mapping[int, str], texts: Mapping[int, str]) -> str:
 
 
 def _stroke_form(text: str, day: re.Match[str], *, is_day_first: bool) -> str:
-    year = "%Y" if len(day[3]) == 4 else "%y"
+    year = "%y" if day[3] and len(day[3]) == 2 else "%Y"
+    stroke = day[0][len(day[1])]
     # Weekdays before it differ.
     form = text[0 if re.search(r"\d", text[: day.start()]) else day.start() :].lower()
-    form = form.replace(day[0], f"%d/%m/{year}" if is_day_first else f"%m/%d/{year}")
+    form = form.replace(day[0], stroke.join(("%d", "%m", year) if is_day_first else ("%m", "%d", year)))
     form = re.sub(r"\d{1,2}h\d\d", "%Hh%M", form)
     has_half = re.search(r"\d\s?[ap]m\b", form)
     form = re.sub(r"\d{1,2}:\d\d:\d\d", "%I:%M:%S" if has_half else "%H:%M:%S", form)
@@ -88,6 +100,6 @@ def _stroke_form(text: str, day: re.Match[str], *, is_day_first: bool) -> str:
 
 def moment_of(text: str, form: str = "") -> int | None:
     """Return the moment that a short text names, None for another text."""
-    if (len(text) > 20 and not any(char.isdigit() for char in text)) or (text.isdigit() and len(text) != 10):
+    if (len(text) > 20 and not any(char.isdigit() for char in text)) or (text.isdigit() and len(text) not in (10, 13)):
         return None
     return read_date(text, time.time(), _UTC, formats=(form,) if form else ())

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 REPLIES = re.compile(
-    r"repl|comment|answer|post-?count|posts?\b|respon|antwort|beitr|kommentar|réponse|respuesta|risposte|rispost|reacti"
-    r"|odpowied|ответ|сообщен|回|返信|评论|評論|レス|コメント|댓글|답글",
+    r"repl|comment|comentari|answer|post-?count|posts?\b|respon|antwort|beitr|kommentar|réponse|respuesta|risposte|rispost|reacti"
+    r"|odpowied|ответ|сообщен|коммент|回|返信|评论|評論|レス|コメント|댓글|답글",
     re.IGNORECASE,
 )
 # Headings of a column that counts a thread's first post too.

@@ -87,11 +87,6 @@ class BrowserPage:
         """Note that something happens on the page."""
         self.active_at = time.monotonic()
 
-    @property
-    def quiet_s(self) -> float:
-        """The seconds without a request."""
-        return 0.0 if self.waiting else time.monotonic() - self.active_at
-
     def end(self) -> None:
         """Refuse the requests that wait for an answer, and all that come."""
         self.is_over = True
@@ -149,14 +144,18 @@ async def document_of(page: BrowserPage, tab: Page, cdp: CDPSession) -> bytes:
         return (await cdp.send("Runtime.evaluate", terms))["result"].get("value")
 
     async def settle() -> None:
-        page.touch()
+        # Quiet is counted in looks that the page answered, not by the clock: on a busy machine the scripts had no turn
+        # in the meantime. A look waits for a busy script, and sees what was asked for meanwhile.
+        looks, active_at = 0, 0.0
         while time.monotonic() < page.clock.deadline - spare_s:
-            if page.quiet_s >= policy.quiet_s:
-                # A busy script answers late, and what it asked for meanwhile is seen in the next round.
-                is_there = await evaluate(_IS_THERE % json.dumps(policy.wait_for or "html"))
-                if page.quiet_s >= (policy.quiet_s if is_there else GIVE_UP_S):
-                    return
             await asyncio.sleep(LOOK_EVERY_S)
+            is_there = None
+            with suppress(Exception):  # the document may be another in between
+                is_there = await evaluate(_IS_THERE % json.dumps(policy.wait_for or "html"))
+            looks = 0 if page.waiting or page.active_at != active_at or is_there is None else looks + 1
+            active_at = page.active_at
+            if looks * LOOK_EVERY_S >= (policy.quiet_s if is_there else GIVE_UP_S):
+                return
 
     await tab.goto(page.url, wait_until="commit", timeout=0)
     await settle()

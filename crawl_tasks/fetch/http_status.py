@@ -79,8 +79,7 @@ def age_s(headers: Mapping[str, str], now: float) -> float:
     Age is a duration, so no clock of the forum matters. An Age over five minutes needs a Date that fits. An Age over a
     day is never believed: the page would seem older than the state that is known already.
     """
-    text = headers.get("age", "").strip()
-    age = float(text) if text.isascii() and text.isdigit() else 0.0
+    age = _age_said(headers)
     is_credible = age <= _CREDIBLE_S or (age <= _MOST_AGE_S and _made(headers, now) is not None)
     return age if is_credible else 0.0
 
@@ -90,9 +89,13 @@ def _made(headers: Mapping[str, str], now: float) -> tuple[float, float] | None:
     there = date_of(headers.get("date", ""))
     if there is None:
         return None
-    text = headers.get("age", "").strip()
-    age = float(text) if text.isascii() and text.isdigit() else 0.0
+    age = _age_said(headers)
     return (there, age) if abs(there + age - now) <= _CREDIBLE_S else None
+
+
+def _age_said(headers: Mapping[str, str]) -> float:
+    text = headers.get("age")
+    return float(text) if text and (text := text.strip()).isascii() and text.isdigit() else 0.0
 
 
 def next_hop(url: str, status: int, headers: Mapping[str, str], *, downgrade: bool = False) -> str | None:

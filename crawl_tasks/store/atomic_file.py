@@ -1,6 +1,7 @@
 """Atomic file writes: an exported file gets its name only when complete.
 
-Stdout, pipes and devices are written directly. A file is written beside its final place and renamed.
+Stdout, pipes and devices are written directly. A file is written beside its final place and renamed. An address, such
+as s3://BUCKET/FILE, is written by fsspec in a transaction.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO, Protocol
+from typing import Any, BinaryIO, Protocol
 
 from crawl_tasks.errors import ConfigError, CrawlError
 from crawl_tasks.logs import for_terminal
@@ -30,14 +31,15 @@ class ByteFile(Protocol):
 
 @contextmanager
 def opened(out: str, *, overwrite: bool) -> Iterator[ByteFile]:
-    """Open a file by its path, or stdout by "-". A closed pipe ends the block quietly.
+    """Open a file by its path or address, or stdout by "-". A closed pipe ends the block quietly.
 
     Raises:
         ConfigError: `out` cannot be written, or exists and `overwrite` is not set.
         CrawlError: the disk filled up. A file that stood there is as before.
     """
     try:
-        with _stdout() if out == "-" else _by_path(out, overwrite=overwrite) as file:
+        by_name = _by_address if is_address(out) else _by_path
+        with _stdout() if out == "-" else by_name(out, overwrite=overwrite) as file:
             yield file
     except BrokenPipeError:
         return
@@ -79,6 +81,40 @@ class TerminalText:
     def flush(self) -> None:
         """Show the written text."""
         self._file.flush()
+
+
+def is_address(out: str) -> bool:
+    """Return whether a name of a file is an address of fsspec."""
+    return "://" in out
+
+
+def is_written(out: str) -> bool:
+    """Return whether a file is there, by its path or address."""
+    if not is_address(out):
+        return Path(out).exists()
+    system, path = _file_system(out)
+    return bool(system.exists(path))
+
+
+def _file_system(out: str) -> tuple[Any, str]:
+    try:
+        from fsspec.core import url_to_fs  # noqa: PLC0415 (an extra, only for exports to an address)
+
+        system, path = url_to_fs(os.path.expanduser(out))
+    except (ImportError, ValueError) as error:
+        raise ConfigError(f"export: {out}: {error}; pip install 'crawl-tasks[files]', and its protocol") from None
+    return system, path
+
+
+@contextmanager
+def _by_address(out: str, *, overwrite: bool) -> Iterator[ByteFile]:
+    system, path = _file_system(out)
+    if not overwrite and system.exists(path):
+        raise ConfigError(f"export: {out}: exists; name another file, or allow to replace it")
+    system.makedirs(path.rpartition("/")[0], exist_ok=True)
+    # The end of the transaction gives the file its name, or drops it.
+    with system.transaction, system.open(path, "wb") as file:
+        yield file
 
 
 @contextmanager

@@ -64,19 +64,22 @@ class AuthorCache:
 
     def _unknown_of(self, site: str, items: _Items) -> Iterator[AuthorRow]:
         guests, members = self._guests[site], self._names[site]
-        # Once for every comment of the crawl: by column, and without pairs where a forum shows no ids.
+        # Once for every comment of the crawl: by column, and without pairs where a forum shows no ids. A time is looked
+        # up for new authors alone.
         ids, names = (list(map(attrgetter(field), items)) for field in ("author_id", "author"))
         times = map(attrgetter("seen_at"), items)
         if ids.count(None) == len(ids):
-            seen_at = dict(zip(names, times, strict=True)) if set(names) - guests else {}
-            fresh = [(None, name, seen_at[name]) for name in seen_at.keys() - guests]
+            strangers = set(names) - guests
+            fresh = {(None, name): at for name, at in zip(names, times, strict=True) if name in strangers}
         else:
-            fresh = [
-                (one, name, at)
-                for (one, name), at in dict(zip(zip(ids, names, strict=True), times, strict=True)).items()
+            pairs = list(zip(ids, names, strict=True))
+            unknown = {
+                (one, name)
+                for one, name in set(pairs)
                 if (name not in guests if one is None else one not in members or members[one] != name)
-            ]
-        yield from ((site, key, name, at) for one, name, at in fresh if (key := key_of(one, name)))
+            }
+            fresh = {pair: at for pair, at in zip(pairs, times, strict=True) if pair in unknown}
+        yield from ((site, key, name, at) for (one, name), at in fresh.items() if (key := key_of(one, name)))
 
     def note(self, written: Sequence[AuthorRow]) -> None:
         """Take authors for known, once they are committed."""

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any, Final, cast
 from urllib.parse import quote
 
-from sqlalchemy import ColumnElement, Select
+from sqlalchemy import ColumnElement, Select, func, select
 
 from crawl_tasks.errors import ConfigError, StoreError
-from crawl_tasks.store.atomic_file import ByteFile, opened
+from crawl_tasks.store.atomic_file import ByteFile, is_address, is_written, opened
 from crawl_tasks.store.output_format import OutputFormat, compressed
 from crawl_tasks.store.row_writers import RowWriter, moment_of, row_writer
 from crawl_tasks.store.rows import Row
@@ -26,6 +26,17 @@ from crawl_tasks.store.upsert import Store
 
 EVERYTHING: Final = RowSelection()
 JSON_LINES: Final = OutputFormat()
+
+_NOTED: Final = 10_000
+
+
+def count_rows(store: Store, selection: RowSelection) -> int:
+    """Return the number of rows that an export of a selection has."""
+    with store.database.reading() as connection:
+        queries = (
+            select(func.count()).select_from(source.rows).where(source.condition) for source in selection.sources()
+        )
+        return sum(int(connection.execute(query).scalar_one()) for query in queries)
 
 
 def export(
@@ -36,6 +47,7 @@ def export(
     *,
     after: int | None = None,
     overwrite: bool = True,
+    note: Callable[[int], object] = lambda _: None,
 ) -> int:
     """Write the chosen rows to a file, or to stdout if `out` is "-". Return the number of rows written.
 
@@ -44,11 +56,12 @@ def export(
 
     Args:
         store: the database.
-        out: a file, or "-".
+        out: a file by its path or address, or "-".
         selection: the rows and columns.
         form: format and compression.
         after: a change. Rows without a new text or state since then are left out.
         overwrite: replace an existing file.
+        note: is told of each so many rows.
 
     Raises:
         ConfigError: `out` cannot be written, or exists and `overwrite` is not set, or a field is unknown.
@@ -63,6 +76,9 @@ def export(
             for row, _ in _stream(store, query.order_by(*source.order), source):
                 writer.write(source, row)
                 written += 1
+                if written % _NOTED == 0:
+                    note(_NOTED)
+    note(written % _NOTED)
     return written
 
 
@@ -74,6 +90,7 @@ def export_partitions(
     *,
     overwrite: bool = False,
     resume: bool = False,
+    note: Callable[[int], object] = lambda _: None,
 ) -> int:
     """Write a file for each kind, site and day. Return the number of rows written.
 
@@ -83,11 +100,12 @@ def export_partitions(
 
     Args:
         store: the database.
-        directory: made if it is missing.
+        directory: a path or an address, made if it is missing.
         selection: the rows and columns.
         form: format and compression.
         overwrite: replace existing files.
         resume: leave existing files as they are, and write the missing ones.
+        note: is told of the rows of each file.
 
     Raises:
         ConfigError: as for `export`, of the first file that exists.
@@ -100,16 +118,17 @@ def export_partitions(
         query = source.query(source.site, source.moment).order_by(source.site, source.moment, *source.order)
         with closing(_stream(store, query, source)) as rows:
             for (site, day), group in groupby(rows, key=_site_and_day):
-                file = Path(
-                    directory, f"kind={source.kind}", f"site={quote(site, safe='')}", f"day={day}", f"rows.{form.name}"
-                )
-                if resume and file.exists():
+                place = f"{directory}/kind={source.kind}/site={quote(site, safe='')}/day={day}"
+                file, before = f"{place}/rows.{form.name}", written
+                if resume and is_written(file):
                     continue
-                _make_directory(file.parent)
-                with _writing(str(file), form, [source], overwrite=overwrite) as (writer, _):
+                if not is_address(file):
+                    _make_directory(Path(place))
+                with _writing(file, form, [source], overwrite=overwrite) as (writer, _):
                     for row, _ in group:
                         writer.write(source, row)
                         written += 1
+                note(written - before)
     return written
 
 
@@ -199,13 +218,15 @@ def _stream(store: Store, query: Select[Any], source: Source) -> Generator[tuple
 
 def _changes_of(store: Store, source: Source, after: int, last: int) -> Generator[tuple[int, Source, Row]]:
     change = source.change
-    is_new: ColumnElement[bool] = (change > after) & (change <= last)
+    parts: list[ColumnElement[bool]] = [(change > after) & (change <= last)]
     if after == 0:
-        is_new |= change.is_(None)
-    query = source.query(change).where(is_new).order_by(change.nulls_first(), *source.order)
-    with closing(_stream(store, query, source)) as rows:
-        for row, [number] in rows:
-            yield cast("int", number or 0), source, row
+        # Apart: for both by one query a database would sort all its rows before it gives the first.
+        parts.insert(0, change.is_(None))
+    for part in parts:
+        query = source.query(change).where(part).order_by(change, *source.order)
+        with closing(_stream(store, query, source)) as rows:
+            for row, [number] in rows:
+                yield cast("int", number or 0), source, row
 
 
 def _site_and_day(row: tuple[Row, Row]) -> tuple[str, str]:

@@ -115,6 +115,11 @@ def _join_extra(one: _Told, two: _Told, merged: Stamps) -> Value:
             merged.times[extra_name(name)] = found[name].at
         if found[name].source:
             merged.sources[name] = found[name].source
+    # One text stands already, as nearly always.
+    if text_one == text_two or (first and not second):
+        return text_one
+    if second and not first:
+        return text_two
     return extra_json({name: said.value if said.is_there else None for name, said in found.items()})
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from hashlib import blake2b
 from itertools import repeat
 from operator import itemgetter
@@ -34,7 +35,7 @@ from crawl_tasks.model import (
     Visit,
 )
 from crawl_tasks.store import tables
-from crawl_tasks.store.stamps import Stamps, pack
+from crawl_tasks.store.stamps import sources_text
 
 Value = str | int | float | None
 Row = tuple[Value, ...]
@@ -126,7 +127,7 @@ def post_row(site: str, post: Post, read_by: str = "") -> Row:
     """Return a post's row. A body proves that the post page itself was fetched, as `is_page` does."""
     fetched = post.is_page or post.body is not None
     own = _OWNED[post.forum_id is not None, post.created_at is not None] if post.is_page else _NONE
-    sources = dict.fromkeys(post.extra, post.forum_id or "") if post.extra and not fetched else {}
+    names = tuple(post.extra) if post.extra and not fetched else ()
     return (
         site,
         *post[:PLAIN_POST],
@@ -136,7 +137,7 @@ def post_row(site: str, post: Post, read_by: str = "") -> Row:
         read_by or None if fetched else None,
         post.author_id,
         post.seen_at,
-        pack(Stamps({}, own, sources)) if own or sources else None,
+        sources_text(own, names, post.forum_id or "") if own or names else None,
         digest(post.title, post.body, post.state),
     )
 
@@ -163,7 +164,12 @@ def _marked(values: Sequence[str | None]) -> Sequence[str]:
 
 def extra_json(extra: Extra | None) -> str | None:
     """Return the text of column `extra`."""
-    return _EXTRA_JSON(extra) if extra else None if extra is None else "{}"
+    return _extra_text(tuple(extra.items())) if extra else None if extra is None else "{}"
+
+
+@lru_cache(maxsize=256)  # most are a flag or a count, alike in many rows
+def _extra_text(items: tuple[tuple[str, str | None], ...]) -> str:
+    return _EXTRA_JSON(dict(items))
 
 
 def request_rows(visits: Sequence[Visit]) -> list[RequestRow]:

@@ -237,8 +237,8 @@ class SearchIndex:
             number = _number(moment, serial)
             while not connection.execute(_INSERT, (number, *key, digest, person)).rowcount:
                 number += 1 << _SERIAL_BITS  # taken: of the next second
-            text = tokenized(f"{title or ''}\n{body or ''}")
-            texts[number] = (text, characters(text), tokenized(key.site), tokenized(str(author or "")))
+            text = f"{title or ''}\n{body or ''}"
+            texts[number] = (tokenized(text), characters(text), tokenized(key.site), tokenized(str(author or "")))
         # In the order of the numbers the whole batch becomes one segment.
         connection.executemany(
             "INSERT INTO words (rowid, text, characters, site, author) VALUES (?, ?, ?, ?, ?)",

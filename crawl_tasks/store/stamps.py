@@ -51,8 +51,9 @@ def pack(stamps: Stamps) -> str | None:
     return ";".join(groups) or None
 
 
+@lru_cache(maxsize=1024)  # rows of one board's list have one text, and so do those of pages
 def unpack(packed: object) -> Stamps:
-    """Return the stamps of a column's value."""
+    """Return the stamps of a column's value, which nobody may change."""
     times: dict[str, float] = {}
     own, sources = frozenset[str](), dict[str, str]()
     if isinstance(packed, str):
@@ -65,6 +66,12 @@ def unpack(packed: object) -> Stamps:
             else:
                 times.update(dict.fromkeys(names, float(head)))
     return Stamps(times, own, sources)
+
+
+@lru_cache(maxsize=1024)
+def sources_text(own: frozenset[str], names: tuple[str, ...], board: str) -> str | None:
+    """Return the column's text of a new row: its own fields, and the board whose list showed these names of `extra`."""
+    return pack(Stamps({}, own, dict.fromkeys(names, board)))
 
 
 def stamps_until(now: float, packed: object) -> str | None:

@@ -58,15 +58,17 @@ class WriteCounts:
             rows = [row for row in rows if row[fetched_at] is not None]
         # Column created_at holds nothing else.
         times = cast("list[int | None]", list(map(itemgetter(at), rows)))
-        self.posted += [time for time in times if time is not None]
+        known = [time for time in times if time is not None]
+        self.posted += known
         if board_at is not None:
             for row, time in zip(rows, times, strict=True):
                 if row[board_at] is not None and time is not None:
                     self.by_board.setdefault(str(row[board_at]), []).append(time)
-        elif shape is COMMENTS:
-            for row, time in zip(rows, times, strict=True):
-                # Older ones tell when the crawl began. Their boards need not be looked up.
-                if time is not None and time > float(str(row[shape.key_size])) - WEEK_S:
+        elif shape is COMMENTS and known:
+            # Older ones tell when the crawl began. Their boards need not be looked up.
+            oldest = min(cast("Iterator[float]", map(itemgetter(shape.key_size), rows))) - WEEK_S
+            for row, time in zip(rows, times, strict=True) if max(known) > oldest else ():
+                if time is not None and time > oldest:
                     self.by_thread.setdefault(str(row[1]), []).append(time)
 
     def locate(self, boards: Mapping[str, str]) -> None:

@@ -122,14 +122,17 @@ class PageFetch:
 def _dated(page: Fetched, lease: Lease, timer: AttemptTimer) -> Fetched:
     """Return a page with times by the clock of Redis, so that a worker with a wrong clock orders like all others."""
     at = now(lease, timer)
-    return page._replace(
-        at_s=moment(page.headers, at), age_s=age_s(page.headers, at), seen_at=seen_at(page.headers, lease, timer)
-    )
+    age = age_s(page.headers, at)
+    return page._replace(at_s=moment(page.headers, at), age_s=age, seen_at=_seen_at(lease, age))
 
 
 def seen_at(headers: Mapping[str, str], lease: Lease, timer: AttemptTimer) -> float:
     """Return the time of an observation, in seconds: ordered by the token of the lease, less its time in a cache."""
-    return lease.token / 1000 - age_s(headers, now(lease, timer))
+    return _seen_at(lease, age_s(headers, now(lease, timer)))
+
+
+def _seen_at(lease: Lease, age: float) -> float:
+    return lease.token / 1000 - age
 
 
 def now(lease: Lease, timer: AttemptTimer) -> float:

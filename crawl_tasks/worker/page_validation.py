@@ -26,6 +26,9 @@ RESULTS = 20
 LEAST = 5
 """Contradictions below which nothing is said."""
 
+SAMPLE = 4
+"""While the last pages of a stage fit, one of so many is checked. After a contradiction, each page is."""
+
 AGAIN_S = 60.0
 """Seconds between two notes of a contradiction that lasts."""
 
@@ -38,12 +41,13 @@ _AHEAD_S = 86_400 + 3600
 
 @dataclass(slots=True)
 class _SiteMemory:
-    """The observations of a process about a version of a site. `said` is the time of the last note, 0 without one."""
+    """The observations of a process about a version of a site. `fitting` counts pages since a stage's contradiction."""
 
     site: CompiledSite
     results: dict[str, deque[str]] = field(default_factory=lambda: defaultdict(lambda: deque(maxlen=RESULTS)))
     boards: set[str] = field(default_factory=set)
     texts: deque[tuple[str, int]] = field(default_factory=lambda: deque(maxlen=8))
+    fitting: Counter[Stage] = field(default_factory=Counter)
     never_found: dict[str, set[str]] = field(default_factory=dict)
 
 
@@ -63,10 +67,16 @@ class PageValidation:
             memory = self._memories.get(name)
             if memory is None or memory.site is not site:
                 memory = self._memories[name] = _SiteMemory(site)
+            stage = request.stage
+            memory.fitting[stage] = fitting = memory.fitting[stage] + 1
+            if fitting > RESULTS and fitting % SAMPLE and name not in self._said:
+                return
             is_odd = False
             for kind, evidence in _findings(memory, request, page, parsed):
                 memory.results[kind].append(evidence)
                 is_odd = is_odd or evidence != ""
+            if is_odd:
+                memory.fitting[stage] = 0
             # Nearly all pages end here: one that fits can begin no contradiction.
             if not is_odd and name not in self._said:
                 return

@@ -19,6 +19,7 @@ from crawl_tasks.model import Stage
 from crawl_tasks.registry.site_publisher import board_terms, publish_site, terms_of
 from crawl_tasks.sites.loader import parse_site
 from crawl_tasks.sites.site_json import dump_site
+from tests.drawn_comments import DrawnComments
 from tests.flow.world import World
 from tests.script_forum import FROM_ANSWERS, ScriptForum
 from tests.unit.command_line import run
@@ -149,6 +150,29 @@ def test_new_finds_the_api_that_pages_ask_for_and_its_file_reads_all_of_it(world
     assert "the rules read the API that these ask" in found.stderr
     assert not site.rendered
     assert_all_stored(world, forum)
+    forum.server.stop()
+
+
+@pytest.mark.parametrize("is_framed", [False, pytest.param(True, marks=pytest.mark.long)])
+def test_new_finds_the_api_of_comments_that_scripts_draw_below_threads(world: World, is_framed: bool) -> None:
+    forum = DrawnComments(is_framed=is_framed)
+
+    found = run("new", f"{forum.server.base}/", "--name", "demo", "-o", "-", home=world.directory)
+    site = parse_site(f"{found.stdout}gate: {{window: 4, delay_s: 0}}\n", "demo.yaml")
+    publish_site(world.frontier, site, contact=None)
+    world.worker("all", "render,list,detail,store", "-c", "2")
+    world.crawl()
+
+    assert found.exit_code == Exit.OK, found.stderr
+    assert "the rules read comments from the API that threads ask" in found.stderr
+    assert set(site.rendered) == ({Stage.LIST, Stage.POST} if is_framed else set())
+    assert stored(world, "select post_id, author, created_at, body from posts") == {
+        one[:4] for one in forum.posts.values()
+    }
+    fields = "post_id, comment_id, author, created_at, body, coalesce(parent_id, '')"
+    assert stored(world, f"select {fields} from comments") == {
+        (key, *one) for key, those in forum.comments.items() for one in those
+    }
     forum.server.stop()
 
 

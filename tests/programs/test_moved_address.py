@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from crawl_tasks.cli.exits import Exit
 from crawl_tasks.discovery.checks import check_trials
 from crawl_tasks.discovery.dry_run import missing_in, try_site
 from crawl_tasks.discovery.findings import site_file
@@ -24,6 +25,7 @@ from tests.layouts.drawing import content, drawn
 from tests.layouts.pages import Pages
 from tests.programs.host import Answer, Ask, moved, served
 from tests.serving import signed_for
+from tests.unit.command_line import run
 
 NAMES = ("localhost", "www.localhost")
 
@@ -64,3 +66,16 @@ def test_the_file_names_the_address_that_answers_and_no_page_is_redirected(
     assert (missing_in(trials), [one for one in check_trials(site, trials) if not one.holds]) == ([], [])
     assert len(first.asked) == 1
     assert [url for url in probe.asked[1:] if not url.startswith(last)] == []
+
+
+@pytest.mark.parametrize("name", ["127.0.0.1", "127.0.0.2", "localhost"])
+def test_a_redirect_to_another_private_host_is_said_and_not_followed(tmp_path: Path, name: str) -> None:
+    with served(Pages(drawn(0), content(drawn(0)))) as host, served(Moved(lambda: last)) as first:
+        last = host.url.replace("127.0.0.1", name)
+
+        result = run("new", first.url, "--name", "moved", home=tmp_path)
+
+    assert result.exit_code == Exit.USAGE
+    assert f"{first.url}/ redirects to {last}/, which is another host" in result.stderr
+    assert f"crawl-tasks new {last}/" in result.stderr
+    assert (host.asked, list(tmp_path.glob("sites/*"))) == ([], [])

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import threading
 from itertools import chain
 from pathlib import Path
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sqlalchemy import text
+from sqlalchemy import event, text
 
 from crawl_tasks.model import Comment, Items, Post
 from crawl_tasks.store.export import export, export_changes
@@ -152,6 +153,24 @@ def pages_of(writer: int, number: int) -> list[Items]:
 
 def posts_of(writer: int, number: int) -> list[Post]:
     return [Post(f"{writer}-{number}-{place}", 1.0, body="b") for place in range(3)]
+
+
+def test_the_changes_from_the_beginning_are_not_sorted_first(tmp_path: Path) -> None:
+    plans: list[str] = []
+
+    def explain(
+        _: object, cursor: sqlite3.Cursor, statement: str, parameters: tuple[object, ...], *_rest: object
+    ) -> None:
+        if " ORDER BY " in statement:
+            plan = sqlite3.connect(tmp_path / "crawl.db").execute(f"EXPLAIN QUERY PLAN {statement}", parameters)
+            plans.extend(str(row[3]) for row in plan)
+
+    with Store(f"sqlite:///{tmp_path}/crawl.db") as store:
+        event.listen(store.database.engine, "before_cursor_execute", explain)
+        changes(store, tmp_path / "out")
+
+    assert sum("comments_by_change" in step for step in plans) == 2
+    assert [step for step in plans if "TEMP B-TREE" in step or step.startswith("SCAN")] == []
 
 
 def test_following_hands_on_what_is_stored_meanwhile(store: Store, tmp_path: Path) -> None:

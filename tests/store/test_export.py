@@ -19,10 +19,11 @@ import duckdb
 import pandas
 import pyarrow.parquet
 import pytest
+from fsspec.core import url_to_fs
 
 from crawl_tasks.errors import ConfigError, CrawlError
 from crawl_tasks.model import Comment, Items, Post
-from crawl_tasks.store.export import export, export_partitions
+from crawl_tasks.store.export import count_rows, export, export_partitions
 from crawl_tasks.store.output_format import FORMATS, FileFormat, OutputFormat, format_of
 from crawl_tasks.store.selection import ExportKind, RowSelection
 from crawl_tasks.store.upsert import Store
@@ -432,6 +433,55 @@ def test_an_interrupted_partitioned_export_goes_on_where_a_file_is_missing(week:
     assert (rows, partitions(tmp_path)) == (1, before)
     assert export_partitions(week, str(tmp_path), form=PARQUET, overwrite=True) == 13
     assert partitions(tmp_path)[f"kind=comment/site=site/day={day(0)}"] == ["c0", "c9"]
+
+
+@pytest.mark.parametrize("form", [OutputFormat(), PARQUET], ids=["jsonl", "parquet"])
+@pytest.mark.parametrize("protocol", ["memory", "file"])
+def test_an_address_takes_the_same_files_as_a_directory(
+    week: Store, tmp_path: Path, protocol: str, form: OutputFormat
+) -> None:
+    base = f"{protocol}://{tmp_path}/there"
+    system, root = url_to_fs(base)
+    one, parts = f"{base}/rows.{form.name}", f"{base}/parts"
+
+    told: list[int] = []
+    rows = export(week, one, form=form, overwrite=False)
+    export_partitions(week, parts, form=form, note=told.append)
+    gone = next(file for file in system.find(f"{root}/parts") if "kind=post" in file)
+    system.rm(gone)
+    again = export_partitions(week, parts, form=form, resume=True)
+    export(week, str(tmp_path / "here"), form=form)
+    export_partitions(week, str(tmp_path / "parts"), form=form)
+
+    assert system.cat(f"{root}/rows.{form.name}") == (tmp_path / "here").read_bytes()
+    assert (rows, sum(told)) == (count_rows(week, RowSelection()),) * 2
+    assert 0 < again < rows
+    assert {file.removeprefix(f"{root}/parts"): system.cat(file) for file in system.find(f"{root}/parts")} == {
+        str(file).removeprefix(f"{tmp_path}/parts"): file.read_bytes() for file in (tmp_path / "parts").rglob("*.*")
+    }
+    with pytest.raises(ConfigError, match="exists"):
+        export(week, one, form=form, overwrite=False)
+
+
+@pytest.mark.parametrize("protocol", ["memory", "file"])
+def test_an_export_to_an_address_that_fails_leaves_what_was_there(filled: Store, tmp_path: Path, protocol: str) -> None:
+    one = f"{protocol}://{tmp_path}/there/rows.jsonl"
+    export(filled, one, RowSelection(ExportKind.POSTS))
+    system, path = url_to_fs(one)
+    before = system.cat(path)
+    with filled.database.writing() as connection:
+        connection.exec_driver_sql("DROP TABLE comments")
+
+    with pytest.raises(CrawlError):
+        export(filled, one)
+
+    assert system.cat(path) == before
+    assert system.find(f"{tmp_path}/there") == [path]
+
+
+def test_an_address_of_an_unknown_protocol_is_one_line(filled: Store) -> None:
+    with pytest.raises(ConfigError, match=r"crawl-tasks\[files\]"):
+        export(filled, "nowhere://bucket/rows.jsonl")
 
 
 @pytest.mark.parametrize("form", [CSV, PARQUET], ids=["csv", "parquet"])

@@ -273,6 +273,23 @@ def test_foreign_text_does_not_steer_a_terminal_and_a_pipe_gets_it_whole(tmp_pat
     assert "\x9b31m\u202eb" in piped
 
 
+def test_an_export_shows_its_progress_on_a_terminal_alone(tmp_path: Path) -> None:
+    with Store(f"sqlite:///{tmp_path}/crawl.db") as store:
+        store.write([Items("demo", posts=(Post("1", 1.0, title="t"), Post("2", 1.0, title="t")))])
+    command = [sys.executable, "-m", "crawl_tasks", "export", "--force", "-o", str(tmp_path / "rows.jsonl")]
+    environment = os.environ | {"CRAWL_STATE_DIR": str(tmp_path)}
+    ours, theirs = pty.openpty()
+
+    piped = subprocess.run(command, env=environment, capture_output=True, check=True).stderr.decode()
+    with subprocess.Popen(command, env=environment, stderr=theirs) as process:
+        os.close(theirs)
+        shown = read_all(ours).decode()
+        assert process.wait() == 0
+
+    assert piped == f"2 rows in {tmp_path}/rows.jsonl\n"
+    assert "2/2" in shown
+
+
 def read_all(descriptor: int) -> bytes:
     """Read what a terminal was sent, up to its end."""
     pieces: list[bytes] = []

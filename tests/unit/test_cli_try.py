@@ -11,7 +11,23 @@ from crawl_tasks.cli.exits import Exit
 from crawl_tasks.demo.forum import DemoForum
 from tests.threaded_forum import ThreadedForum
 from tests.unit.command_line import run, write_site
+from tests.unit.hostile_server import HostileServer, Visit
 
+BY_STAGE = """\
+name: kinds
+base: {base}
+private_hosts: ["{place}"]
+boards: [1]
+list:
+  address: /list/{{board}}
+  headers: {{X-Kind: list}}
+  record: a.row
+  fields: {{post_id: {{attr: href, regex: '(\\d+)'}}, title: {{text: own}}}}
+post:
+  address: /post/{{post}}
+  headers: {{X-Kind: post}}
+  fields: {{title: h1, body: .said}}
+"""
 DEMO = Path(__file__).parents[2] / "config" / "sites" / "demo.yaml"
 
 
@@ -128,3 +144,22 @@ def test_the_shell_opens_pages_of_no_site(tmp_path: Path, forum: ThreadedForum) 
 
     assert title.stdout.strip() == "Demo forum"
     assert (read.exit_code, "is no page of a known site" in read.stderr) == (Exit.USAGE, True)
+
+
+def test_a_page_is_asked_for_by_the_terms_of_its_own_stage(tmp_path: Path) -> None:
+    def answer(visit: Visit) -> None:
+        if visit.headers.get("x-kind") != visit.target.split("/")[1]:
+            visit.reply(b"", "400 Bad Request")
+            return
+        visit.reply(
+            b"<h1>boats</h1><a class=row href=/post/5>boats</a><p class=said>words</p>", Content_Type="text/html"
+        )
+
+    server = HostileServer(otherwise=answer)
+    write_site(tmp_path, BY_STAGE.format(base=server.base, place=server.place), "kinds")
+
+    result = run("try", "kinds", home=tmp_path)
+
+    server.stop()
+    assert result.exit_code == Exit.OK, result.output
+    assert {visit.headers["x-kind"] for visit in server.visits if visit.target != "/robots.txt"} == {"list", "post"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import re
 import subprocess
@@ -21,8 +22,12 @@ from crawl_tasks.cli.exits import Exit
 from crawl_tasks.cli.summary import crawl_stats
 from crawl_tasks.errors import ConfigError
 from crawl_tasks.frontier.admin.admin import Admin
+from crawl_tasks.frontier.admin.failed import FailedRequest
 from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.local.page_logs import PageLog, slowest_pages
 from crawl_tasks.local.redis_server import RedisServer
+from crawl_tasks.logs import ConsoleFormatter, JsonFormatter
+from crawl_tasks.model import State
 from crawl_tasks.monitor.history import History
 from crawl_tasks.monitor.progress import Stored, fitting_table, plain_text, site_table
 from crawl_tasks.monitor.site_snapshot import SiteSnapshot
@@ -30,7 +35,7 @@ from crawl_tasks.monitor.snapshot import Snapshot, take_snapshot
 from crawl_tasks.monitor.top import COLUMNS, recent, top_table
 from crawl_tasks.monitor.web.static_report import crawl_report, write_report
 from tests.unit.command_line import run
-from tests.unit.test_web_pages import work
+from tests.unit.test_web_pages import post, work
 
 
 @pytest.fixture
@@ -204,7 +209,11 @@ def test_the_report_shows_the_crawl_and_stands_alone(course: tuple[Snapshot, Sna
     history.note(start)
     history.note(end)
 
-    write_report(tmp_path / "report.html", crawl_report("crawl", start, end, history, {"pages/all": 28, "<x>": 1}))
+    failed = FailedRequest(7, State.DEAD, end.at_ms, "status", "410 <gone>", 1, post("busy", 1))
+    slow = PageLog("busy", "list", 4321, "http://forum/list?<2>")
+    stats = {"pages/all": 28, "<x>": 1}
+    report = crawl_report("crawl", start, end, history, stats, failed=[failed], slowest=[slow])
+    write_report(tmp_path / "report.html", report)
 
     text = (tmp_path / "report.html").read_text("utf-8")
     assert re.findall(r"(?:src=|<script|@import|url\()", text) == []
@@ -213,8 +222,29 @@ def test_the_report_shows_the_crawl_and_stands_alone(course: tuple[Snapshot, Sna
     assert "time of fetching" in text
     assert "busy: 1 page is parked (parse); mend the cause" in text
     assert ">now<" not in text
+    rows = [re.sub("<[^>]+>", " ", row).split() for row in re.findall("<tr>.*?</tr>", text)]
+    assert ["busy", "28", "0", "0", "2", "1", "1", "1"] in rows
+    assert ["quiet", "0", "0", "0", "0", "1", "1", "1"] in rows
+    assert any(row[4:] == ["post", failed.request.address, "410", "&lt;gone&gt;"] for row in rows)
+    assert ["busy", "list", "4321", "ms", "http://forum/list?&lt;2&gt;"] in rows
     with pytest.raises(ConfigError, match="cannot be written"):
         write_report(tmp_path, text)
+
+
+@pytest.mark.parametrize("formatter", [ConsoleFormatter(), JsonFormatter()])
+def test_the_slowest_pages_are_those_that_the_workers_logged(tmp_path: Path, formatter: logging.Formatter) -> None:
+    def line(address: str, at_s: float, ms: int, message: str = "page") -> str:
+        said = {"site": "busy", "stage": "list", "url": address, "ms": ms, "msg": message, "created": at_s}
+        return formatter.format(logging.makeLogRecord({"levelname": "INFO", "name": "worker", "msecs": 0, **said}))
+
+    old, slow, quick = line("http://old", 1000, 900), line('http://a?"b c"', 2000, 500), line("http://c", 3000, 20)
+    other = line("http://other", 2500, 700, "page is gone")
+    (tmp_path / "list.log").write_text(f"{old}\nsomething else\n{quick}\n{other}\n", "utf-8")
+    (tmp_path / "detail.log").write_text(f"{slow}\n{slow[:60]}", "utf-8")
+
+    found = slowest_pages(tmp_path, 1_500_000)
+
+    assert found == [PageLog("busy", "list", 500, 'http://a?"b c"'), PageLog("busy", "list", 20, "http://c")]
 
 
 def test_a_long_crawl_is_kept_whole_with_fewer_readings(course: tuple[Snapshot, Snapshot]) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from crawl_tasks.discovery.api_rules import _is_as_good, _thread_lines
+from crawl_tasks.discovery.api_rules import _is_as_good, _thread_lines, comment_rules
+from crawl_tasks.discovery.json_document import nested_lists
 from crawl_tasks.discovery.json_rules import FoundRecords, paged
 from crawl_tasks.model import Comment, Post
 
@@ -42,6 +43,33 @@ def test_a_thread_in_one_answer_has_no_further_pages() -> None:
     assert "  max_pages: 1" in lines
     assert "  address: '/api/t/{post}?page={page}'" in lines
     assert not any(line.startswith("  next") for line in lines)
+
+
+def test_replies_within_their_comment_are_records_and_what_each_says_of_itself_is_no_parent() -> None:
+    inner = [
+        {"id": 8, "pid": 7, "parent_key": 8, "text": "six of one"},
+        {"id": 9, "pid": 7, "parent_key": 9, "text": "half"},
+    ]
+    outer = {"id": 7, "pid": None, "parent_key": 7, "text": "boats", "replies": inner}
+    answer = {"data": [outer, {"id": 10, "pid": None, "parent_key": 10, "text": "ropes"}]}
+    records = [*dict(nested_lists(answer))["data[].[[@], replies][][]"]]
+    pairs = [(Comment("1", str(one["id"]), body=one["text"]), one) for one in records]
+
+    lines = comment_rules(FoundRecords("/c?path=/t/{post}&page=1", "data[].[[@], replies][][]", [answer], pairs))
+
+    assert [one["id"] for one in records] == [7, 8, 9, 10]
+    assert "  record: {json: 'data[].[[@], replies][][]'}" in lines
+    assert "comment_id: {json: id}, parent_id: {json: pid}" in " ".join(lines)
+    assert "  next: {json: 'length(data) >= `2`'}" in lines
+
+
+def test_a_text_is_read_as_html_rather_than_as_its_source() -> None:
+    records = [{"id": n, "html": f"<p>a <b>knot</b> of {n}</p>", "raw": f"a **knot** of {n}"} for n in range(4)]
+    pairs = [(Comment("1", str(one["id"]), body=f"a knot of {one['id']}"), one) for one in records]
+
+    lines = comment_rules(FoundRecords("/c/{post}", "@", [records], pairs))
+
+    assert "body: {json: html, text: lines}, body_html: {json: html}" in " ".join(lines)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,8 @@ import pytest
 
 from crawl_tasks.cli.exits import Exit
 from crawl_tasks.demo.forum import DemoForum
-from crawl_tasks.discovery.links import identity_of, paged_template, shape_of
+from crawl_tasks.discovery.address_template import paged_template
+from crawl_tasks.discovery.links import identity_of, shape_of
 from crawl_tasks.sites.field_rules import Rule
 from crawl_tasks.sites.loader import load_site
 from tests.threaded_forum import ThreadedForum
@@ -96,6 +97,9 @@ def test_the_identity_of_a_shape_reads_its_key(path: str) -> None:
         ("/t/7", "/t/7?page=2", "7", "/t/{post}?page={page}"),
         ("/t/7", "/t/7/older", "7", None),
         ("/t/7", "/t/8?page=2", "7", None),
+        ("/t/7", "/t/7?after=412", "7", None),
+        ("/old-lamp_7.html", "/old-lamp_7_2.html", "old-lamp_7.html", None),
+        ("/t/7", "/t/7?start=90244", "7", None),
     ],
 )
 def test_a_template_is_inferred_from_two_addresses(first: str, following: str, key: str, template: str | None) -> None:
@@ -148,6 +152,43 @@ def test_words_and_uuids_are_keys_and_a_pager_may_lead_nowhere(tmp_path: Path) -
     assert "ben" in tried.output
     assert "no next page was found" in tried.output.rpartition("comment page")[2]
     assert not [visit.target for visit in server.visits if "login" in visit.target]
+
+
+def test_the_longest_of_a_few_boards_is_read_and_a_card_has_the_name_of_its_board(tmp_path: Path) -> None:
+    server = HostileServer(_carded_forum())
+    new = run("new", server.base, "--name", "carded", home=tmp_path)
+    server.stop()
+
+    site = load_site(tmp_path / "sites" / "carded.yaml")
+    assert new.exit_code == Exit.OK, new.stderr
+    assert [(board.id, board.title) for board in site.boards] == [("bikes", "Bikes"), ("attic", "Attic")]
+    assert site.post.identity[0].startswith("^/d/")
+
+
+def _carded_forum() -> dict[str, Answer]:
+    who = ("ann", "ben", "cy")
+    card = '<a class=card href="/f/{}"><b>{}</b><i>Words about them.</i></a>'
+    row = (
+        '<div class=row><h3><a href="/d/{0}x7q{0}">Words on lamp {0}</a></h3><a class=who href="/p/u{2}">{1}</a>'
+        '<time datetime="2026-04-{3:02}T10:00:00Z">April</time> <span class=count>2</span></div>'
+    )
+    said = (
+        '<article id="post-{0}"><h4><a class=who href="/p/u{2}">{1}</a></h4><time datetime="2026-04-{3:02}T10:00:00Z">'
+        "April</time><div class=text>{4} words of a post about lamps</div></article>"
+    )
+    pages = {"/": page(f"<main>{card.format('attic', 'Attic')}{card.format('bikes', 'Bikes')}</main>".encode())}
+    for board, name, numbers in (("attic", "Attic", (1,)), ("bikes", "Bikes", range(2, 9))):
+        rows = "".join(row.format(n, who[n % 3], n % 3, n) for n in numbers)
+        pages[f"/f/{board}"] = page(f"<main><h1>{name}</h1>{rows}</main>".encode())
+        for n in numbers:
+            posts = "".join(
+                said.format(
+                    n * 10 + at, who[(n + at) % 3], (n + at) % 3, n + at, "abcdefghij"[(n + at) % 10] * (5 + at)
+                )
+                for at in range(3)
+            )
+            pages[f"/d/{n}x7q{n}"] = page(f"<main><h1>Words on lamp {n}</h1>{posts}</main>".encode())
+    return pages
 
 
 def _titled_forum() -> dict[str, Answer]:

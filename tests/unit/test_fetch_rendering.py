@@ -507,6 +507,13 @@ def test_wait_for_waits_for_an_element_that_comes_late(draw: Draw) -> None:
     assert b'<i class="late">late</i>' in draw(LATE, wait_for=".late, .never").body
 
 
+def test_a_page_whose_scripts_work_in_pieces_is_complete_after_the_last_one(draw: Draw) -> None:
+    piece = "const end = performance.now() + 60; while (performance.now() < end);"
+    work = f"let left = 15; const work = () => {{ {piece} --left ? setTimeout(work) : tell('done') }};"
+
+    assert told(draw(f"{work} setTimeout(work);", quiet_s=0.5)) == ["done"]
+
+
 def test_an_element_that_never_comes_is_given_up(draw: Draw) -> None:
     assert told(draw("tell('drawn')", wait_for=".never")) == ["drawn"]
 

@@ -14,10 +14,13 @@ from pathlib import Path
 import pytest
 import redis
 
+from crawl_tasks.frontier.cells import Cells
 from crawl_tasks.frontier.kept_pages import KeptPage
+from crawl_tasks.local.page_logs import PageLog
 from crawl_tasks.model import Fetched
 from crawl_tasks.monitor.history import History
 from crawl_tasks.monitor.output_language import gettext, use_language
+from crawl_tasks.monitor.web.actions import Actions
 from crawl_tasks.monitor.web.login import Login
 from crawl_tasks.monitor.web.static_report import crawl_report
 from tests.unit.test_item_pages import PAGES, reading, shown
@@ -83,7 +86,10 @@ def pages_of_the_crawl(client: redis.Redis) -> dict[str, str]:
     seen = list(an_hour_of(frontier))
     for one in seen:
         history.note(one)
-    pages = {"report": crawl_report("A crawl", seen[0], seen[-1], history, {"pages": 7})}
+    [failed] = Actions(Cells([frontier])).failed_requests("busy-forum")[:1]
+    slow = PageLog("busy-forum", "post", 4321, failed.request.address)
+    report = crawl_report("A crawl", seen[0], seen[-1], history, {"pages": 7}, failed=[failed], slowest=[slow])
+    pages = {"report": report}
     for base in serve(frontier, PASSWORD):
         cookie, _ = enter(base)
         sites = ("/site/busy-forum", "/site/new-forum", "/site/busy-forum/failed?state=dead")

@@ -160,7 +160,7 @@ def _list(items: Sequence[StoredItem]) -> str:
         f"{gettext('answer by ') if one.comment_id else ''}{_by(one)}</p>{_text(_excerpt(one.body or ''))}</li>"
         for one in items
     )
-    return f'<ol class="items">{rows}</ol>'
+    return f'<ol class="items brief">{rows}</ol>'
 
 
 def _to_thread(one: StoredItem) -> str:

@@ -3,30 +3,38 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from html import escape
 from pathlib import Path
 
 from crawl_tasks.errors import ConfigError
+from crawl_tasks.frontier.admin.failed import FailedRequest
 from crawl_tasks.frontier.histogram import Histogram
+from crawl_tasks.local.page_logs import PageLog
 from crawl_tasks.model import Stage
-from crawl_tasks.monitor.charts import bars
+from crawl_tasks.monitor.charts import bars, number
 from crawl_tasks.monitor.history import History
 from crawl_tasks.monitor.humanize import duration
 from crawl_tasks.monitor.output_language import gettext
 from crawl_tasks.monitor.problems.registry import CurrentProblems
+from crawl_tasks.monitor.site_snapshot import SiteSnapshot
 from crawl_tasks.monitor.snapshot import Snapshot
-from crawl_tasks.monitor.web.layout import page_of
+from crawl_tasks.monitor.web.failed_pages import failed_table
+from crawl_tasks.monitor.web.layout import WebUser, page_of, table
 from crawl_tasks.monitor.web.overview import plots, said
 
 TIMES = {"wait": "time on the queue", "fetch": "time of fetching", "parse": "time of parsing"}
 MOST_NAMED = 10
 
 
+_OF_SITE = ("site", "done", "new posts", "new comments", "failed attempts", "parked", "dead", "open")
+
+
 def crawl_report(
-    title: str, start: Snapshot, end: Snapshot, history: History, stats: Mapping[str, int | float | str]
-) -> str:
+    title: str, start: Snapshot, end: Snapshot, history: History, stats: Mapping[str, int | float | str], *,
+    failed: Iterable[FailedRequest], slowest: Iterable[PageLog],
+) -> str:  # fmt: skip
     """Return the report of the time between two snapshots."""
     rows = "".join(
         f'<tr><td>{escape(name)}</td><td class="number">{escape(str(value))}</td></tr>' for name, value in stats.items()
@@ -43,6 +51,9 @@ def crawl_report(
         f"{left}{plots(history, is_over=True)}"
         f'<div class="plots">{bars(_statuses(start, end), "answers by status")}{_freshness(start, end)}</div>'
         f'<div class="plots">{charts}</div>'
+        f"<h2>{gettext('By site')}</h2>{_by_site(start, end)}"
+        f"<h2>{gettext('Failed pages')}</h2>{failed_table(list(failed), WebUser())}"
+        f"<h2>{gettext('Slowest pages')}</h2>{_slowest(slowest)}"
         f'<h2>{gettext("Numbers")}</h2><div class="sites narrow"><table><tbody>{rows}</tbody></table></div>'
     )
     return page_of(title, f"<main>{body}</main>")
@@ -52,6 +63,26 @@ def _named(end: Snapshot) -> str:
     names = [site.name for site in end.sites]
     more = gettext(" and {count} more", count=len(names) - MOST_NAMED) if len(names) > MOST_NAMED else ""
     return ", ".join(names[:MOST_NAMED]) + more
+
+
+def _by_site(start: Snapshot, end: Snapshot) -> str:
+    before = {site.name: _counted(site) for site in start.sites}
+    rows = []
+    for site in end.sites:
+        grown = [now - then for now, then in zip(_counted(site), before.get(site.name, (0,) * 4), strict=True)]
+        left = (site.counts.parked, site.counts.dead, site.counts.open)
+        rows.append((escape(site.name), *map(number, (*grown, *left))))
+    return table(_OF_SITE, rows, "none")
+
+
+def _counted(site: SiteSnapshot) -> tuple[int, ...]:
+    """Return the counters of a site in the order of the columns."""
+    return site.counts.done, site.stat("post:new"), site.stat("comment:new"), sum(site.failed.values())
+
+
+def _slowest(pages: Iterable[PageLog]) -> str:
+    rows = ((escape(page.site), page.stage, f"{page.fetch_ms} ms", escape(page.address)) for page in pages)
+    return table(("site", "stage", "took", "address"), rows, "none")
 
 
 def _latencies(kind: str, start: Snapshot, end: Snapshot) -> str:

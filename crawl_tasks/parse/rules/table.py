@@ -104,9 +104,16 @@ class _ColumnSplit:
         self._index = {record.mem_id: place for place, record in enumerate(records)}
         # The element around all records is where each way up ends.
         self._index.setdefault(self._scope.mem_id, _NOWHERE)
+        self._matches: dict[str, list[LexborNode | None]] = {}
 
     def first_matches(self, css: str, *, nested: bool) -> list[LexborNode | None]:
         """Return the first match in each record, None for a record without a match."""
+        # An author's name and id, say, are often read from one element.
+        if css not in self._matches:
+            self._matches[css] = self._assigned(css, nested=nested)
+        return self._matches[css]
+
+    def _assigned(self, css: str, *, nested: bool) -> list[LexborNode | None]:
         scope, index = self._scope, self._index
         matches = scope.css(css)
         if len(matches) > _MAX_MATCHES * len(self.records):

@@ -27,6 +27,7 @@ janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro
 januari februari maart april mei juni juli augustus september oktober november december
 stycznia lutego marca kwietnia maja czerwca lipca sierpnia września października listopada grudnia
 января февраля марта апреля мая июня июля августа сентября октября ноября декабря
+январь февраль март апрель май июнь июль август сентябрь октябрь ноябрь декабрь
 """
 _MONTHS = {name: month for line in _NAMES.split("\n") for month, name in enumerate(line.split(), 1)}
 _LEAST = 3
@@ -63,7 +64,7 @@ _MD = re.compile(r"(?<![\d/.年-])(?<!年\s)(\d{1,2})(?:-|月)(\d{1,2})(?![\d-])
 _DMY_WORDS = re.compile(
     r"(?<!\d)(\d{1,2})(?:st|nd|rd|th|er|\.|º)?[\s-]+(?:de )?([^\W\d_]{3,10})\.?,?[\s-]+(?:de )?(\d{4})(?!\d)"
 )
-_MDY_WORDS = re.compile(r"\b([a-z]{3,9})\.?\s+(\d{1,2})(?:st|nd|rd|th)?,?\s+(\d{4})(?!\d)")
+_MDY_WORDS = re.compile(r"\b([^\W\d_]{3,9})\.?\s+(\d{1,2})(?:st|nd|rd|th)?,?\s+(\d{4})(?!\d)")
 # With dots the day stands first everywhere. Strokes say nothing of the order.
 _DMY = re.compile(r"(?<![\d.])(\d{1,2})\.(\d{1,2})\.(\d{4}|\d{2}(?=\D))(?!\.?\d)")
 # `GMT+8` is an offset. Without the letters it takes four figures, as `10:05 - 12 replies` has none.

@@ -23,17 +23,18 @@ _CHINESE_AGO = re.compile(
 _ENGLISH_AGO = re.compile(
     r"\b(?P<number>\d{1,5}|half an?|an?|one)\s*(?P<unit>second|sec|minute|min|hour|hr|day|week|month|year)s?\.?\s+ago\b"
 )
-# `vor 3 Tagen`, `il y a 3 jours`, `3 дня назад`: the stems of the units, which decline.
+# `vor 3 Tagen`, `il y a 3 jours`, `hace 3 días`, `3 дня назад`: the stems of the units, which decline.
 _STEMS = {
     "sekund": 1, "second": 1, "секунд": 1, "minut": 60, "минут": 60, "stunde": 3600, "heure": 3600, "час": 3600,
     "tag": 86400, "jour": 86400, "день": 86400, "дня": 86400, "дней": 86400, "woche": 604800, "semaine": 604800,
     "недел": 604800, "monat": 2592000, "mois": 2592000, "месяц": 2592000, "jahr": 31536000, "an": 31536000,
-    "год": 31536000, "лет": 31536000,
+    "год": 31536000, "лет": 31536000, "мин": 60, "ч": 3600, "дн": 86400, "мес": 2592000, "г": 31536000,
+    "hora": 3600, "día": 86400, "dia": 86400, "semana": 604800, "mes": 2592000, "año": 31536000,
 }  # fmt: skip
 _STEM = "|".join(_STEMS)
 _ELSEWHERE_AGO = re.compile(
-    rf"\b(?:vor|il y a) (?P<number>\d{{1,5}}|einem|einer|une?) (?P<unit>{_STEM})[a-zé]{{0,2}}\b"
-    rf"|\b(?P<count>\d{{1,5}}) (?P<stem>{_STEM})[а-я]{{0,2}} назад\b"
+    rf"\b(?:vor|il y a|hace) (?P<number>\d{{1,5}}|einem|einer|une?|una) (?P<unit>{_STEM})[a-zé]{{0,2}}\b"
+    rf"|\b(?P<count>\d{{1,5}}) (?P<stem>{_STEM})[а-я]{{0,2}}\.? назад\b"
 )
 DAYS = {
     "今天": 0, "今日": 0, "today": 0, "昨天": 1, "昨日": 1, "yesterday": 1, "前天": 2, "前日": 2, "大前天": 3,

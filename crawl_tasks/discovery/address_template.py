@@ -1,0 +1,52 @@
+"""Address templates of an unknown forum, inferred from one address or two. Pure."""
+
+from __future__ import annotations
+
+import re
+
+from crawl_tasks.discovery.links import path_of
+
+_NUMBERS = re.compile(r"(\d+)")
+# A cursor such as `cm93Ojg` has digits between letters: no page number.
+_COUNTED = re.compile(r"(?<![A-Za-z0-9]{5})(\d+)(?![A-Za-z0-9])")
+# The name of a parameter behind which the last record of a page stands, and no place in a list.
+_CURSOR = re.compile(r"(?:after|before|cursor|since|until|from|last)\w*=$", re.IGNORECASE)
+# No forum shows so many records on a page: a step of more is the id of a record.
+_MOST_A_PAGE = 1000
+
+
+def template_of(url: str, key: str, name: str) -> str:
+    """Return an address as a template, with a placeholder for the key."""
+    parts = _NUMBERS.split(path_of(url)) if key.isdigit() else path_of(url).rpartition(key)
+    done = False
+    written = []
+    for part in parts:
+        is_key = part == key and not done
+        done = done or is_key
+        written.append("{" + name + "}" if is_key else part.replace("{", "%7B").replace("}", "%7D"))
+    return "".join(written)
+
+
+def paged_template(first: str, following: str, key: str, name: str) -> str | None:
+    """Return the template for addresses like page 2, `following`, None without a page number in them."""
+    tokens, before = _COUNTED.split(path_of(following)), _COUNTED.split(path_of(first))
+    numbers = range(1, len(tokens), 2)
+    at_key = next((place for place in numbers if tokens[place] == key), None)
+    if at_key is None and key.isdigit():
+        return None
+    others = [place for place in numbers if place != at_key]
+    changed = [place for place in others if place >= len(before) or before[place] != tokens[place]]
+    if not changed or int(tokens[changed[-1]]) < 2:
+        return None
+    at_page = changed[-1]
+    value, old = int(tokens[at_page]), int(before[at_page]) if at_page < len(before) else 0
+    is_page = value == 2 and old in (0, 1)
+    step = value - old if len(tokens) == len(before) else value
+    if not is_page and (step > _MOST_A_PAGE or _CURSOR.search(tokens[at_page - 1])):
+        return None
+    tokens[at_page] = "{page}" if is_page else f"{{offset:{step}}}"
+    if at_key is not None:
+        tokens[at_key] = "{" + name + "}"
+        return "".join(tokens)
+    whole = "".join(tokens)
+    return whole.replace(key, "{" + name + "}", 1) if key in whole else None

@@ -1,0 +1,141 @@
+"""Addresses of an unknown forum: the key among titles and other keys, and the way to the next page."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from crawl_tasks.discovery.board_scan import beside_boards
+from crawl_tasks.discovery.links import identity_of, links_of
+from crawl_tasks.discovery.list_rules import Listing, list_rules
+from crawl_tasks.discovery.next_page import next_of
+from crawl_tasks.discovery.repeated_records import find_rows, placed
+from crawl_tasks.model import Fetched
+from crawl_tasks.parse.document import Document
+
+
+def page(html: str, path: str = "/") -> Document:
+    return Document(Fetched(f"http://forum.example{path}", 200, {}, html.encode(), 1_700_000_000.0))
+
+
+def list_of(paths: list[str]) -> str:
+    return "".join(f"<li><h3><a href='{path}'>Words of {at}</a></h3></li>" for at, path in enumerate(paths))
+
+
+@pytest.mark.parametrize(
+    ("paths", "shape", "keys"),
+    [
+        (["/c/general/4", "/c/help/15", "/c/off-topic/7"], "/c/~/#", ["4", "15", "7"]),
+        (["/t/pedal/12", "/t/how-do-i-mend-it/9"], "/t/~/#", ["12", "9"]),
+        (["/general-f4.html", "/off-topic-f7.html"], "/~-f#.html", ["4", "7"]),
+        (["/r/x/comments/k3x9z2/old-lamp", "/r/x/comments/b7q1aa/rust"], "/r/x/comments/*/~", ["k3x9z2", "b7q1aa"]),
+    ],
+)
+def test_a_title_beside_the_key_of_an_address_is_no_key(paths: list[str], shape: str, keys: list[str]) -> None:
+    found = links_of(page(list_of(paths)))
+
+    assert [link.key for link in found[shape]] == keys
+    assert [m["id"] for path in paths if (m := re.search(identity_of(shape, "id"), path))] == keys
+
+
+def test_the_name_of_a_board_before_the_number_of_a_thread_is_no_title() -> None:
+    threads = list_of(["/forum/bikes/12", "/forum/garden/9"])
+
+    found = links_of(page(f"<p><a href=/forum/bikes>Bikes</a> <a href=/forum/garden>Garden</a></p>{threads}"))
+
+    assert "/forum/~/#" not in found
+
+
+def test_a_key_that_differs_on_another_board_makes_no_template() -> None:
+    rows = [
+        find_rows(page(list_of([f"/topic.asp?TOPIC_ID={at}&FORUM_ID={board}" for at in (11, 17, 23)])))
+        for board in (2, 5)
+    ]
+    first, second = (one for one in rows if one is not None)
+
+    listing = Listing(page(""), first, further=(second,)).mixed()
+
+    assert not first.titles[0].has_slug
+    assert all(link.has_slug for link in listing.titles)
+
+
+def test_the_day_when_a_thread_began_is_no_title_whatever_its_length() -> None:
+    row = "<div><b><a href=/d/{0}>灯{0}</a></b><i><a href=/d/{0}>2026-10-19 16:1{0}</a></i></div>"
+
+    rows = find_rows(page("".join(row.format(at) for at in range(1, 6))))
+
+    assert rows is not None
+    assert [link.text for link in rows.titles] == ["灯1", "灯2", "灯3", "灯4", "灯5"]
+
+
+def test_links_where_boards_stand_are_boards_that_were_missed() -> None:
+    boards = list_of(["/board-4/", "/board-7/", "/lounge/", "/members/", "https://elsewhere.example/"])
+    front = page(f"<nav><a href=/rules/>Rules</a></nav><main><ul>{boards}</ul></main>")
+
+    assert beside_boards(front, links_of(front)["/board-#/"]) == ["http://forum.example/lounge/"]
+
+
+def test_rows_are_found_on_boards_without_a_list_of_sub_boards_too() -> None:
+    row = "<li><a class=t href=/topic?id={0}>Words {0}</a> <small>{0} replies</small></li>"
+    subs = "<ul><li><a href=/board?id=8>Old</a></li><li><a href=/board?id=9>New</a></li></ul>"
+    pages = [
+        page(f"<main>{first}<ul>{''.join(row.format(at) for at in range(some, some + 6))}</ul></main>")
+        for first, some in ((subs, 10), ("", 30))
+    ]
+    rows = [rows for one in pages if (rows := find_rows(one, "/topic?id=#")) is not None]
+
+    lines = list_rules(Listing(pages[0], rows[0], further=(rows[1],)), None, None, {}, {})
+
+    record = next(line for line in lines if line.startswith("  record: ")).removeprefix("  record: ").strip("'")
+    assert [len(one.root.css(record)) for one in pages] == [6, 6]
+
+
+def test_rows_with_numbers_in_their_classes_are_of_one_kind() -> None:
+    row = '<div class="cell from_{0} t_{0}"><p><a href=/t/{0}>Words {0}</a> <b>{0}</b></p></div>'
+    newest = "<table><tr><td><a href=/board/7>Bikes</a></td><td><a href=/t/99>Newest</a></td></tr></table>"
+
+    rows = find_rows(page(newest + "".join(row.format(at) for at in range(11, 16))))
+
+    assert rows is not None
+    assert [link.key for link in rows.titles] == ["11", "12", "13", "14", "15"]
+
+
+def test_the_newest_threads_in_a_sidebar_are_no_rows_of_another_board() -> None:
+    side = "".join(f"<li><a href=/t/{at}>The newest words of all {at}</a> <i>{at}</i></li>" for at in range(90, 95))
+    row = "<p><a href=/t/{0}>Words {0}</a> <b>{0}</b></p>"
+    one, other = (
+        page(f"<main>{''.join(row.format(at) for at in ids)}</main><ul>{side}</ul>")
+        for ids in (range(11, 19), range(31, 33))
+    )
+    rows = find_rows(one)
+    assert rows is not None
+
+    chrome = {placed(link) for link in links_of(one)["/t/#"]} - {placed(link) for link in rows.titles}
+    found = find_rows(other, "/t/#", ignoring=chrome)
+
+    assert found is not None
+    assert [link.key for link in found.titles] == ["31", "32"]
+
+
+@pytest.mark.parametrize(
+    ("path", "link"),
+    [
+        ("/showthread.php?12-old-lamp", "<a href='/showthread.php?12-old-lamp/page2'>Next</a>"),
+        ("/d/akw87d", "<a href='/d/akw87d/2'>更早的帖子</a>"),
+        ("/t/old-lamp/12", "<a href='/t/old-lamp/12?page=2'>Vorwärts</a>"),
+    ],
+)
+def test_the_next_page_is_known_by_its_address_too(path: str, link: str) -> None:
+    document = page(f"<p>words</p>{link}<a href='{path}/print'>Print</a>", path)
+
+    found = next_of(document, "12")
+
+    assert found is not None
+    assert found.url == document.absolute(re.findall("href='(.*?)'", link)[0])
+
+
+def test_a_link_to_itself_or_to_a_form_is_no_next_page() -> None:
+    document = page("<a href='/d/akw87d'>here</a><a href='/d/akw87d/reply'>Reply</a>", "/d/akw87d")
+
+    assert next_of(document, "akw87d") is None
