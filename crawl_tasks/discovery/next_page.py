@@ -49,6 +49,7 @@ GUESS = (
 # The number after the current page, which is the one that is no link.
 _FOLLOWS = "//a[preceding-sibling::*[1][not(self::a)] and number(.) = number(preceding-sibling::*[1]) + 1]"
 # Parameters that show the same page in another order or form, or another page.
+_PLACE = re.compile(r"page|start|offset|from|skip", re.IGNORECASE)
 _OTHERWISE = re.compile(
     r"sort|order|dir|view|filter|tab|mode|action|reply|quote|print|lang|sid|theme|style|highlight|do|q|search|day|prefix",
     re.IGNORECASE,
@@ -124,11 +125,14 @@ def further_links(document: Document, inside: Set[int] = frozenset()) -> list[st
         is_same = there.path == here.path and there.netloc == here.netloc and pairs <= set(there.query.split("&"))
         if is_same and len(more) == 1 and not is_in(node, inside):
             name, _, value = next(iter(more)).partition("=")
+            # `?r=341#message-341` leads to a reply on this page.
+            fragment = (node.attributes.get("href") or "").partition("#")[2]
+            is_reply = fragment.endswith(value) and not _PLACE.search(name)
             # The name of a heading spells its text. `go=next` leads to the next thread.
             is_key = (
                 letters(unquote(value)) != letters(node.text()) if len(value) >= _CURSOR else re.search(r"\d", value)
             )
-            if is_key and not _OTHERWISE.search(name):
+            if is_key and not is_reply and not _OTHERWISE.search(name):
                 found.append(url)
     return found
 
