@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from contextlib import closing
@@ -89,6 +90,7 @@ class ItemReader:
         self._lock = threading.Lock()
         self._store: Store | None = None
         self._update: threading.Thread | None = None
+        self._update_began = 0.0
 
     def close(self) -> None:
         """Close the database. The next read opens it again."""
@@ -150,8 +152,8 @@ class ItemReader:
 
     def by_author(self, site: str, key: str, until: float | None = None) -> SearchResult:
         """Return the newest posts and comments of an author by the key in table `authors`."""
-        is_partial = self._update_index()
         with SearchIndex(self._index_file, self._opened()) as index:
+            is_partial = self._update_index(index)
             sources = _sources(RowSelection(sites=[site], until=until))
             found = _found(index.by_author(site, key, until, sources, PAGE_ROWS))
         # Since the index took a row in, its author may have become another.
@@ -163,8 +165,8 @@ class ItemReader:
         Raises:
             ConfigError: the query has no word.
         """
-        is_partial = self._update_index()
         with SearchIndex(self._index_file, self._opened()) as index:
+            is_partial = self._update_index(index)
             return SearchResult(_found(index.search(query, selection, _sources(selection), PAGE_ROWS)), is_partial)
 
     def _opened(self) -> Store:
@@ -173,15 +175,19 @@ class ItemReader:
                 self._store = Store(self._url).open(create=False)
             return self._store
 
-    def _update_index(self) -> bool:
+    def _update_index(self, index: SearchIndex) -> bool:
         """Take in the rows that were stored since, for a moment at most. Return whether that goes on."""
+        if index.is_current():
+            return False
         store = self._opened()
         with self._lock:
             if self._update is None or not self._update.is_alive():
                 self._update = threading.Thread(target=self._take_in, args=[store], name="search index", daemon=True)
+                self._update_began = time.monotonic()
                 self._update.start()
-            update = self._update
-        update.join(_UPDATE_WAIT_S)
+            update, began = self._update, self._update_began
+        # Whoever comes while a long update goes on does not wait for it once more.
+        update.join(max(0.0, began + _UPDATE_WAIT_S - time.monotonic()))
         return update.is_alive()
 
     def _take_in(self, store: Store) -> None:

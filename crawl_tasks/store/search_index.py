@@ -86,7 +86,7 @@ class SearchIndex:
     def __init__(self, file: Path, store: Store) -> None:
         self._file, self._store = file, store
         url = store.database.url
-        self._identity = f"{url.host}:{url.port}/{url.database}"
+        self._wanted = {"layout": LAYOUT, "database": f"{url.host}:{url.port}/{url.database}"}
 
     def __enter__(self) -> Self:
         with _explained(self._file):
@@ -100,6 +100,11 @@ class SearchIndex:
 
     def __exit__(self, *_: object) -> None:
         self._connection.close()
+
+    def is_current(self) -> bool:
+        """Return whether the index has all rows of the database."""
+        with _explained(self._file):
+            return self._change() >= self._store.last_change()
 
     def update(self, note: Callable[[int], None] = lambda _: None) -> int:
         """Take in the rows that were stored since. Return their number. `note` is told the number after each batch.
@@ -191,25 +196,27 @@ class SearchIndex:
 
     def _prepare(self) -> None:
         """Make the tables, anew for another layout or database, and for a database restored to an earlier state."""
-        wanted = {"layout": LAYOUT, "database": self._identity}
+        # First without the lock of a writer: an update holds that for seconds.
+        if self._is_ours():
+            return
         with self._writing() as connection:
-            there = {name for [name] in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-            if "meta" in there:
-                meta = dict(connection.execute("SELECT name, value FROM meta"))
-                if meta.items() >= wanted.items() and self._is_past(meta["witness"]):
-                    return
-            for name in there & {"meta", "documents", "words"}:
-                connection.execute(f"DROP TABLE {name}")
+            if self._is_ours():
+                return
+            for name in ("meta", "documents", "words"):
+                connection.execute(f"DROP TABLE IF EXISTS {name}")
             for statement in _TABLES.split(";\n"):
                 connection.execute(statement)
-            for name, value in (wanted | {"change": "0", "serial": "0", "witness": "null"}).items():
+            for name, value in (self._wanted | {"change": "0", "serial": "0", "witness": "null"}).items():
                 self._keep(connection, name, value)
 
-    def _is_past(self, witness: str) -> bool:
-        """Return whether the last row taken in is stored, as of that change or a later one.
+    def _is_ours(self) -> bool:
+        """Return whether the file is the index of this database as it is now, in our layout."""
+        found = self._connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'meta'").fetchone()
+        meta = dict(self._connection.execute("SELECT name, value FROM meta")) if found else {}
+        return meta.items() >= self._wanted.items() and self._is_past(meta["witness"])
 
-        It is not in a database that was restored to an earlier state, whose next changes are others.
-        """
+    def _is_past(self, witness: str) -> bool:
+        """Return whether the last row taken in is stored as of then or later. In a restored database it is not."""
         if witness == "null":
             return True
         change, key = json.loads(witness)

@@ -217,6 +217,19 @@ def test_rows_that_are_taken_in_again_do_not_grow_the_index(store: Store, tmp_pa
         assert len(index.execute("SELECT rowid FROM words WHERE words MATCH 'text : one'").fetchall()) == 1
 
 
+def test_a_search_does_not_wait_for_an_update_that_writes(store: Store, tmp_path: Path) -> None:
+    store.write([page(Comment("1", "a", 1.0, body="one"))])
+    found(store, tmp_path, "one")
+    file, sources = tmp_path / "search.db", RowSelection().sources()
+    with closing(sqlite3.connect(file, isolation_level=None)) as update:
+        update.execute("BEGIN IMMEDIATE")
+
+        with SearchIndex(file, store) as index:
+            assert (index.is_current(), len(index.search("one", RowSelection(), sources, 9))) == (True, 1)
+            store.write([page(Comment("1", "b", 1.0, body="two"))])
+            assert not index.is_current()
+
+
 def test_another_database_an_older_state_and_another_layout_make_the_index_anew(
     new_url: Callable[[], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
