@@ -33,7 +33,8 @@ _NEXT = (
 _LEADS = "attr: href, regex: '^[^#]+', as: url"
 # A word of a link alone may lead to the next thread: a page in the address has to show that it does not.
 _WORDS = (
-    "Next|next|Older|Older posts|Load more|Show more|Weiter|Nächste|Mehr laden|Suivant|Suivante|Siguiente|Successiva"
+    "Next|next|Older|Older posts|Load more|Show more|Weiter|Nächste|Mehr laden|Ältere Beiträge|Suivant|Suivante"
+    "|Afficher plus|Voir plus|Messages plus anciens|Siguiente|Cargar más|Ver más|Mensajes anteriores|Successiva"
     "|Следующая|Далее|Вперёд|Показать ещё|下一页|下一頁|下页|加载更多|次へ|もっと見る|다음"
 )
 _WORDED = (
@@ -94,7 +95,8 @@ def _by_address(document: Document, inside: Set[int]) -> Step | None:
     if len(set(found)) != 1:
         return _second(document, inside)
     mark = _mark_of(document.page.url, found[0])
-    css = scalar(f"a[href*='{mark}']")
+    # On later pages the links of posts to themselves have the parameter too.
+    css = scalar(f"a[href*='{mark}']:not([href*='#'])")
     return Step(found[0], f"next: {{css: {css}, {_LEADS}}}") if mark else None
 
 

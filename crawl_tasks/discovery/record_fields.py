@@ -16,7 +16,7 @@ from crawl_tasks.discovery.yaml_rules import scalar
 
 # Parts of a body that are not its author's, or not of the post.
 _FOREIGN = (
-    "blockquote, table:has(td[class*=quote]), [class*=quote], [class*=signature], [class*=sig-], [class*=edited],"
+    "blockquote, table:has(.quote), [class*=quote], [class*=signature], [class*=sig-], [class*=edited],"
     " [class*=postedit], [class*=updated], [class*=actions], [class*=-options], [class*=codehead]"
 )
 Select = Callable[[Slots, Slot], str | None]

@@ -19,6 +19,8 @@ from crawl_tasks.discovery.vocabulary import REPLIES, VIEWS
 
 Path = tuple[str, ...]
 _UNSEEN = frozenset(("script", "style", "template", "form", "select", "button", "textarea", "noscript", "svg"))
+# Letters that may stand behind a time of day: `Uhr`.
+_LABEL = 12
 _LONGEST_NAME, _MOST_WORDS, _LONGEST_DATE = 40, 4, 70
 # The least share of a record's words that its body has: a label or two may stand beside.
 _MOST_OF_IT = 0.9
@@ -127,7 +129,7 @@ class Slots:
                 is_own = not attr and any(node.css_first("*") is not None for node in slot.nodes.values())
                 said = slot.own_texts() if is_own else said
                 # A subject may stand behind the moment.
-                is_begun = is_own and any(until_time(text) != text for text in said.values())
+                is_begun = is_own and any(len(text) > len(until_time(text)) + _LABEL for text in said.values())
                 said = {at: until_time(text) for at, text in said.items()} if is_begun else said
                 said = {at: text for at, text in said.items() if len(text) <= _LONGEST_DATE}
                 if len(said) < share * len(self.records):

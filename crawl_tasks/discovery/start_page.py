@@ -7,14 +7,15 @@ from contextlib import suppress
 from dataclasses import replace
 from urllib.parse import urlsplit
 
-from crawl_tasks.discovery.board_scan import trail_of
+from crawl_tasks.discovery.board_scan import NEAR, trail_of
 from crawl_tasks.discovery.discover import Discovery
 from crawl_tasks.discovery.findings import Findings, site_file
 from crawl_tasks.discovery.front_page import asks_for_login, doors_of, feed_of
 from crawl_tasks.discovery.http_probe import HttpProbe
-from crawl_tasks.discovery.links import path_of
+from crawl_tasks.discovery.links import is_stranger, path_of, place_in
 from crawl_tasks.discovery.named_api import by_names
 from crawl_tasks.discovery.page_rendering import discover_drawn, has_comments, is_script_frame, with_drawn_comments
+from crawl_tasks.discovery.repeated_records import find_rows
 from crawl_tasks.discovery.site_address import SiteAddress
 from crawl_tasks.errors import AccessDenied, ConfigError, PageError, ParseError, RefusedAddress
 from crawl_tasks.fetch.browser import missing
@@ -25,6 +26,7 @@ from crawl_tasks.sites.loader import parse_site
 from crawl_tasks.urls import origin_of
 
 MOST_STARTS = 3
+_MOST_BESIDE = 2
 _KINDS = {Stage.LIST: "a page of a board", Stage.POST: "a thread", Stage.COMMENT: "a later page of a thread"}
 _MONTH = re.compile(r"/(?:19|20)\d\d(?:[/-](?:0?[1-9]|1[0-2]|[A-Z][a-z]{2,8}))?/?(?:[a-z]+\.html?)?$")
 _LATER = re.compile(r"[?&/](?:page|p|start|offset|skip)[=/-]?\d+|[-/]\d+\.html?$", re.IGNORECASE)
@@ -65,6 +67,9 @@ def discover(probe: HttpProbe, place: SiteAddress, name: str, engine: str | None
         is_same = other.front.page.url == discovery.front.page.url
         # A board may be called a forum: the given page lists it with others.
         behind = None if is_same or path_of(other.place.url) in own_boards else other.by_proposal()
+        is_board = other in doors and behind is not None and len(behind.boards) == 1
+        if is_board and is_one_of_several(probe, discovery.front, other.front):
+            continue
         if behind is not None and behind.boards and (other in doors or kind_of_start(behind, discovery.front)):
             return _from(behind, discovery)
     proposed = proposed or discovery.by_proposal()
@@ -115,6 +120,25 @@ def _behind(probe: HttpProbe, place: SiteAddress, url: str, name: str, contact: 
     with suppress(PageError, ConfigError):
         return Discovery(probe, replace(place, url=url), name, contact=contact)
     return None
+
+
+def is_one_of_several(probe: HttpProbe, given: Document, door: Document) -> bool:
+    """Return whether links beside that to a list of threads lead to like lists: it is a board, and no forum."""
+    links = [(node, given.absolute(node.attributes.get("href") or "") or "") for node in given.root.css("a[href]")]
+    places = {place_in(node) for node, url in links if url == door.page.url}
+    rows = find_rows(door)
+    if rows is None:
+        return False
+    titles = {place_in(one.node)[:NEAR] for one in rows.titles}
+    own = (door.page.url, given.page.url)
+    alike = [url for node, url in links if place_in(node) in places and url not in own]
+    beside = [url for url in alike if not is_stranger(path_of(url))]
+    for url in list(dict.fromkeys(beside))[:_MOST_BESIDE]:
+        with suppress(PageError):
+            found = find_rows(Document(probe.page(url)))
+            if found is not None and titles & {place_in(one.node)[:NEAR] for one in found.titles}:
+                return True
+    return False
 
 
 def _from(found: Findings, given: Discovery) -> Findings:

@@ -152,6 +152,17 @@ def test_a_pager_that_no_sample_page_had_is_known_by_word_and_address(html: str,
     assert found == [url]
 
 
+def test_links_of_posts_to_their_own_page_are_no_next_page() -> None:
+    document = page("<a href='/t/old?page=2'>Vorwärts</a>", "/t/old")
+    later = page("<p><a href='/t/old?page=2#p7'>#7</a></p><a href='/t/old?page=3'>Vorwärts</a>", "/t/old?page=2")
+
+    found = next_of(document, "old")
+
+    assert found is not None
+    css = yaml.safe_load(found.next)["next"]["css"]
+    assert [node.attributes["href"] for node in later.root.css(css)] == ["/t/old?page=3"]
+
+
 def test_a_link_to_itself_or_to_a_form_is_no_next_page() -> None:
     document = page("<a href='/d/akw87d'>here</a><a href='/d/akw87d/reply'>Reply</a>", "/d/akw87d")
 

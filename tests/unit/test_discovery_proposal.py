@@ -9,9 +9,13 @@ from pathlib import Path
 import pytest
 
 from crawl_tasks.cli.exits import Exit
+from crawl_tasks.cli.new import find_address, open_probe
 from crawl_tasks.demo.forum import DemoForum
 from crawl_tasks.discovery.address_template import paged_template
 from crawl_tasks.discovery.links import identity_of, shape_of
+from crawl_tasks.discovery.start_page import is_one_of_several
+from crawl_tasks.parse.document import Document
+from crawl_tasks.settings import load_settings
 from crawl_tasks.sites.field_rules import Rule
 from crawl_tasks.sites.loader import load_site
 from tests.threaded_forum import ThreadedForum
@@ -163,6 +167,22 @@ def test_a_board_of_some_length_is_read_and_a_card_has_the_name_of_its_board(tmp
     assert new.exit_code == Exit.OK, new.stderr
     assert [(board.id, board.title) for board in site.boards] == [("bikes", "Bikes"), ("attic", "Attic")]
     assert site.post.identity[0].startswith("^/d/")
+
+
+@pytest.mark.parametrize(("beside", "is_board"), [("/f/bikes", True), ("/d/2x7q2", False)])
+def test_a_list_called_discussion_beside_other_lists_is_a_board(beside: str, is_board: bool) -> None:
+    carded = _carded_forum()
+    links = "".join(f"<h3><a href=/{one}>Words</a></h3>" for one in ("talk", "walks"))
+    pages = {"/": page(f"<main>{links}</main>".encode()), "/talk": carded["/f/bikes"], "/walks": carded[beside]}
+    server = HostileServer(carded | pages)
+    settings = load_settings()
+    probe = open_probe(find_address(server.base, settings), settings)
+
+    front, door = (Document(probe.page(f"{server.base}{path}")) for path in ("/", "/talk"))
+    is_found = is_one_of_several(probe, front, door)
+    server.stop()
+
+    assert is_found is is_board
 
 
 def _carded_forum() -> dict[str, Answer]:
