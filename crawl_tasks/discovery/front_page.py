@@ -11,6 +11,8 @@ MOST_DOORS = 2
 _DOOR = re.compile(
     r"\b(?:forums?|community|discussions?|(?:message |bulletin )?boards?|bbs)\b|论坛|論壇|社区|社區", re.IGNORECASE
 )
+_DATE = re.compile(r"\b(?:19|20)\d\d[-/.年]\s?\d{1,2}[-/.月]\s?\d{1,2}")
+_MANY = 10
 _LANGUAGE = re.compile(r"<html[^>]*?\blang=[\"']?([A-Za-z-]{2,12})", re.IGNORECASE)
 
 
@@ -42,10 +44,21 @@ def asks_for_login(front: Document) -> bool:
     return front.root.css_first("input[type=password]") is not None
 
 
-def feed_of(front: Document) -> str | None:
-    """Return the address of the page's feed, None without one."""
+def remedy_for(front: Document) -> str:
+    """Return what a person can do about a page without boards and without a list of threads."""
     node = front.root.css_first("link[rel=alternate][type*=rss], link[rel=alternate][type*=atom]")
-    return front.absolute(node.attributes.get("href") or "") if node is not None else None
+    feed = front.absolute(node.attributes.get("href") or "") if node is not None else None
+    pictures = [link for link in front.root.css("a[href]:has(img)") if not link.text().strip()]
+    dates = _DATE.findall(front.root.text())
+    if len(pictures) >= _MANY:
+        told = f"{len(pictures)} links are pictures without a title, so that `list` is to be written by hand"
+    elif len(dates) >= _MANY:
+        told = (
+            f"{len(dates)} dates stand on it; entries without pages of their own, as of a guest book, need a `parser`"
+        )
+    else:
+        told = "give the address of its front page"
+    return f"{told}; a board of `kind: feed` reads {feed}, see docs/site-files.md" if feed else told
 
 
 def doors_of(front: Document) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from crawl_tasks.discovery.board_scan import NEAR, trail_of
 from crawl_tasks.discovery.discover import Discovery
 from crawl_tasks.discovery.findings import Findings, site_file
-from crawl_tasks.discovery.front_page import asks_for_login, doors_of, feed_of
+from crawl_tasks.discovery.front_page import asks_for_login, doors_of, remedy_for
 from crawl_tasks.discovery.http_probe import HttpProbe
 from crawl_tasks.discovery.links import is_stranger, path_of, place_in
 from crawl_tasks.discovery.named_api import by_names
@@ -94,12 +94,8 @@ def discover(probe: HttpProbe, place: SiteAddress, name: str, engine: str | None
     if proposed.remarks:
         raise ParseError(f"{url}: no boards are shown to guests. {'; '.join(proposed.remarks)}")
     where = f", nor behind {' or '.join(links)}" if links else ""
-    feed = feed_of(discovery.front)
-    hint = f"; a board of `kind: feed` reads {feed}, see docs/site-files.md" if feed else ""
-    raise ParseError(
-        f"{url}: no forum was found here{where}: no boards and no list of threads; give the address of its front page"
-        f"{hint}"
-    )
+    told = remedy_for(discovery.front)
+    raise ParseError(f"{url}: no forum was found here{where}: no boards and no list of threads; {told}")
 
 
 def _undrawn(probe: HttpProbe, given: Discovery, known: Findings, lack: str) -> Findings:

@@ -1,0 +1,48 @@
+"""Links to further pages and those that look alike, and pages without any list of threads."""
+
+from __future__ import annotations
+
+import pytest
+
+from crawl_tasks.discovery.front_page import remedy_for
+from crawl_tasks.discovery.next_page import further_links
+from crawl_tasks.model import Fetched
+from crawl_tasks.parse.document import Document
+
+HERE = "http://a.example/topics/7"
+
+
+@pytest.mark.parametrize(
+    ("link", "leads_on"),
+    [
+        ("/topics/7?page=2", True),
+        ("/topics/7?page=2#page-2", True),
+        ("/topics/7?before=c90", True),
+        ("/topics/7?r=341#message-341", False),
+        ("/topics/7?p=5#p5", False),
+        ("/topics/7?go=next", False),
+        ("/topics/8?page=2", False),
+    ],
+)
+def test_the_address_of_a_reply_is_no_further_page(link: str, leads_on: bool) -> None:
+    assert bool(further_links(_page(f"<a href='{link}'>link</a>"))) is leads_on
+
+
+@pytest.mark.parametrize(
+    ("body", "remedy"),
+    [
+        (
+            "<h3>ann (2024/10/31 09:00:00)</h3><p>hello</p>" * 12,
+            "12 dates stand on it; entries without pages",
+        ),
+        ("<a href=/post/7><img src=a.png></a>" * 11, "11 links are pictures without a title"),
+        ("<p>Our bakery</p>", "give the address of its front page"),
+    ],
+)
+def test_a_page_without_threads_is_told_a_remedy(body: str, remedy: str) -> None:
+    assert remedy_for(_page(body)).startswith(remedy)
+
+
+def _page(text: str) -> Document:
+    body = text.encode()
+    return Document(Fetched(HERE, 200, {"content-type": "text/html"}, body, 0.0, 1, len(body)))
