@@ -66,8 +66,8 @@ def _said(number: int, at: int, parent: str = "") -> Said:
 class DrawnComments:
     """The forum, and its truth: the posts, and the comments of each by id. With `is_framed` scripts draw all of it."""
 
-    def __init__(self, *, is_framed: bool = False) -> None:
-        self._is_framed = is_framed
+    def __init__(self, *, is_framed: bool = False, as_json: bool = True) -> None:
+        self._is_framed, self._type = is_framed, "application/json" if as_json else "text/plain"
         self.posts = {str(n): _said(n, BEGAN + 90_000 * n) for n in range(1, THREADS + 1)}
         self.comments: dict[str, list[Said]] = {key: [] for key in self.posts}
         for key, post in self.posts.items():
@@ -84,7 +84,7 @@ class DrawnComments:
             case ["api", "comment"]:
                 query = {name: values[0] for name, values in parse_qs(where.query).items()}
                 told = self._told(query["path"].rpartition("/")[2], int(query["page"]))
-                visit.reply(json.dumps(told).encode(), Content_Type="application/json")
+                visit.reply(json.dumps(told).encode(), Content_Type=self._type)
             case ["part", *path]:
                 visit.reply(self._part(path).encode(), Content_Type="text/plain; charset=utf-8")
             case path if part := self._part(path):

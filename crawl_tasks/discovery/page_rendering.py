@@ -12,6 +12,7 @@ from crawl_tasks.discovery.discover import Discovery
 from crawl_tasks.discovery.findings import Findings, site_file
 from crawl_tasks.discovery.http_probe import HttpProbe
 from crawl_tasks.discovery.site_address import SiteAddress
+from crawl_tasks.discovery.vocabulary import NEXT
 from crawl_tasks.errors import ConfigError, PageError
 from crawl_tasks.fetch.browser import missing
 from crawl_tasks.parse.document import Document
@@ -51,7 +52,14 @@ def discover_drawn(
         rest = "a browser draws the rest" if plain is None else "and need no browser"
         return _told(part, f"{held}: the rules read comments from the API that threads ask, {rest}")
     drawn = replace(found, rules=f"render: true\n{found.rules}")
-    return _told(drawn, f"{held}: a browser draws them, as no API was found that tells the same")
+    drawn = _told(drawn, f"{held}: a browser draws them, as no API was found that tells the same")
+    url = next(filter(lambda one: probe.has(one) and _has_button(Document(probe.page(one))), probe.asked), None)
+    return drawn if url is None else _told(drawn, f"{url} has a button for more: name it as `click_more` of `render`")
+
+
+def _has_button(page: Document) -> bool:
+    """Return whether a page has a button that loads more of it, which no rule follows."""
+    return any(NEXT.fullmatch(node.text().strip()) for node in page.root.css("button, [role=button]"))
 
 
 def has_comments(found: Findings) -> bool:

@@ -176,6 +176,17 @@ def test_new_finds_the_api_of_comments_that_scripts_draw_below_threads(world: Wo
     forum.server.stop()
 
 
+@pytest.mark.long
+def test_new_names_a_page_whose_button_loads_more_where_it_finds_no_api(world: World) -> None:
+    forum = DrawnComments(is_framed=True, as_json=False)
+
+    found = run("new", f"{forum.server.base}/", "--name", "demo", "-o", "-", home=world.directory)
+
+    forum.server.stop()
+    assert "a browser draws them" in found.stderr
+    assert "has a button for more: name it as `click_more` of `render`" in found.stderr
+
+
 def test_a_parked_page_keeps_its_screenshot_for_failed_show(world: World) -> None:
     forum = ScriptForum(threads=1)
     broken = forum.site().replace("title: h1.title,", "title: {css: h2.renamed, required: true},")
