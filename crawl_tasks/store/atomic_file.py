@@ -45,7 +45,7 @@ def opened(out: str, *, overwrite: bool) -> Iterator[ByteFile]:
         return
     except OSError as error:
         raise CrawlError(
-            f"export: {out}: {error.strerror}; nothing is left under that name that is not whole"
+            f"export: {out}: {error.strerror or error}; nothing is left under that name that is not whole"
         ) from error
 
 
