@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from hashlib import blake2b
@@ -33,6 +34,7 @@ class ParseContext:
     def __init__(self, site: Site) -> None:
         self.site = site
         self.addresses = Addresses(site)
+        self._boards = frozenset(board.id for board in site.boards)
         self._clock = PageClock(ZoneInfo(site.timezone), site.languages)
         ranks = site.priority
         self._ranks = {Stage.LIST: ranks.list, Stage.POST: ranks.post, Stage.COMMENT: ranks.comment}
@@ -73,6 +75,16 @@ class ParseContext:
             return request.page
         # Forums redirect a page number beyond the end to the last page. That page's own number ends the walk.
         return target.page if (target.stage, target.key) == (request.stage, request.key) else request.page
+
+    def board_shown(self, request: Request, document: Document) -> str:
+        """Return the board of a list page, which a redirect may have changed: boards are merged on the forum."""
+        if document.page.url == request.address:
+            return request.key
+        with suppress(RefusedAddress):
+            target = self.addresses.read(document.page.url)
+            if target is not None and target.stage is Stage.LIST and target.key in self._boards:
+                return target.key
+        return request.key
 
     def has_pages(self, stage: Stage) -> bool:
         """Return whether a template makes the address of any page of a stage. Otherwise links lead to further pages."""

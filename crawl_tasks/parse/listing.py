@@ -104,7 +104,10 @@ class ListReader:
         check_required(self._required, table, kept, lambda what: self._fail(request, what))
         revisions, unsigned = self._revisions(table, kept)
         addresses = self._addresses(table, kept)
-        posts = self._posts(request, document, table, kept, addresses=addresses, revisions=revisions)
+        board = self._context.board_shown(request, document)
+        posts = self._posts(
+            request._replace(key=board), document, table, kept, addresses=addresses, revisions=revisions
+        )
         entered = alive(posts, request.reach)
         reach = request.reach._replace(shown="", read_from=0) if request.reach.whole else FULL_REACH
         rank = self._context.rank(request, Stage.POST)
@@ -121,11 +124,13 @@ class ListReader:
         forum = Forum(
             request.key, None if title is None else str(title), self._context.addresses.of(Stage.LIST, request.key)
         )
-        forums = () if request.key in self._news else (forum,)
+        forums = () if request.key in self._news or board != request.key else (forum,)
         passes: tuple[BoardPass, ...] = ()
         if request.reach.whole and not further and not table.notes:
             passes = (BoardPass(request.key, request.reach.read_from, request.reach.whole, rank),)
         items = Items(request.site, forums, entered, passes=passes)
+        if board != request.key:
+            notes += (f"board {request.key} leads to board {board}: its threads are that board's",)
         notes += table.notes + more + barren(self._mains, table, "list") + unsigned + _out_of_reach(entered)
         # Pinned rows stand behind the next page: known ones say nothing about it.
         last = {post.post_id for post in posts if is_pinned(post)}

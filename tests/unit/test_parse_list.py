@@ -432,3 +432,17 @@ def test_a_row_s_own_link_is_taken_unless_it_names_something_else(href: str, add
     found = parser.parse(request, answer(request, f"<li class=row data-id=7><a href='{href}'>T</a>"), 0)
 
     assert found.children[0].address == address
+
+
+@pytest.mark.parametrize(
+    ("path", "board"), [("/list/9/1", "9"), ("/list/7/1", "7"), ("/list/4711/1", "7"), ("/", "7"), ("/post/9", "7")]
+)
+def test_the_threads_of_a_board_that_leads_to_another_are_that_boards(path: str, board: str) -> None:
+    parser = site_parser(head="boards: [7, 9]")
+    request = ask(Stage.LIST, "7")
+
+    parsed = parser.parse(request, answer(request, rows(4), url=f"https://forum.example{path}"), 0)
+
+    assert [one.forum_id for one in parsed.items.posts] == [board]
+    assert [one.forum_id for one in parsed.items.forums] == (["7"] if board == "7" else [])
+    assert ("board 7 leads to board 9: its threads are that board's" in parsed.notes) is (board == "9")
