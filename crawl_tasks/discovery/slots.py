@@ -19,8 +19,7 @@ from crawl_tasks.discovery.vocabulary import REPLIES, VIEWS
 
 Path = tuple[str, ...]
 _UNSEEN = frozenset(("script", "style", "template", "form", "select", "button", "textarea", "noscript", "svg"))
-# Letters that may stand behind a time of day: `Uhr`.
-_LABEL = 12
+_LABEL = 12  # letters that may stand behind a time of day: `Uhr`
 _LONGEST_NAME, _MOST_WORDS, _LONGEST_DATE = 40, 4, 70
 # The least share of a record's words that its body has: a label or two may stand beside.
 _MOST_OF_IT = 0.9
@@ -120,15 +119,13 @@ class Slots:
         """Return slots of moments, in the order of the page. `known` is the format where these few do not tell it."""
         found = []
         for slot in self._often(share):
-            first = next(iter(slot.nodes.values()))
-            stamps = [name for name in first.attributes if slot.path and _EPOCH.search(name)]
+            stamps = [name for name in next(iter(slot.nodes.values())).attributes if slot.path and _EPOCH.search(name)]
             for attr in (*stamps, *_TIMES):
                 said = slot.texts() if not attr else {
                     at: text for at, node in slot.nodes.items() if (text := node.attributes.get(attr))
                 }  # fmt: skip
                 is_own = not attr and any(node.css_first("*") is not None for node in slot.nodes.values())
                 said = slot.own_texts() if is_own else said
-                # A subject may stand behind the moment.
                 is_begun = is_own and any(len(text) > len(until_time(text)) + _LABEL for text in said.values())
                 said = {at: until_time(text) for at, text in said.items()} if is_begun else said
                 said = {at: text for at, text in said.items() if len(text) <= _LONGEST_DATE}
