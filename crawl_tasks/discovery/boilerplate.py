@@ -15,11 +15,6 @@ from crawl_tasks.discovery.site_check import letters
 from crawl_tasks.discovery.vocabulary import EDITED
 from crawl_tasks.parse.values.dates import read_date
 
-# Few posts are edited, so most sample pages have no example.
-GUESSED = (
-    "[class*=edited], [class*=lastedit], [class*=postedit], [class*=post-edit], [class*=post_edit],"
-    " [class*=edit-info], [class*=modified]"
-)
 # A longer text with the word "edited" is a post that speaks of edits.
 _LONGEST = 120
 _UTC = ZoneInfo("UTC")

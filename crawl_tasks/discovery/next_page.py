@@ -17,36 +17,12 @@ from crawl_tasks.discovery.site_check import letters
 from crawl_tasks.discovery.vocabulary import ARROWS, NEXT
 from crawl_tasks.discovery.yaml_rules import CHECK, scalar
 from crawl_tasks.parse.document import Document, find_all
+from crawl_tasks.sites.rule_presets import NEXT_LINKS
 
-_NEXT = (
-    "a[rel~=next]",
-    "link[rel=next]",
-    "a.next",
-    "a.nxt",
-    "li.next a",
-    "a[class*=next]",
-    "a[aria-label*=Next]",
-    "a[title^=Next]",
-    "[class*=pag] a:has([class*=right])",
-)
 # On the last page some programs keep the link, without a target: href="#" or "".
 _LEADS = "attr: href, regex: '^[^#]+', as: url"
-# A word of a link alone may lead to the next thread: a page in the address has to show that it does not.
-_WORDS = (
-    "Next|next|Older|Older posts|Load more|Show more|Weiter|Nächste|Mehr laden|Ältere Beiträge|Suivant|Suivante"
-    "|Afficher plus|Voir plus|Messages plus anciens|Siguiente|Cargar más|Ver más|Mensajes anteriores|Successiva"
-    "|Следующая|Далее|Вперёд|Показать ещё|下一页|下一頁|下页|加载更多|次へ|もっと見る|다음"
-)
-_WORDED = (
-    f"//a[contains('|{_WORDS}|', concat('|', normalize-space(translate(., '›»→>|', '')), '|'))]"
-    "[contains(@href, 'page') or contains(@href, 'start=') or contains(@href, 'offset=') or contains(@href, 'after=')"
-    " or substring-after(@href, '/p') > 1 or substring-after(@href, 'p=') > 1]"
-)
 # The rule for a program whose sample pages had no next page.
-GUESS = (
-    f"next: {{first_of: [{{css: {scalar(', '.join(_NEXT))}, {_LEADS}}},"
-    f" {{xpath: {scalar(_WORDED)}, {_LEADS}}}], as: url}}"
-)
+GUESS = "next: usual-next"
 # The number after the current page, which is the one that is no link.
 _FOLLOWS = "//a[preceding-sibling::*[1][not(self::a)] and number(.) = number(preceding-sibling::*[1]) + 1]"
 # Parameters that show the same page in another order or form, or another page.
@@ -79,7 +55,7 @@ def next_of(document: Document, key: str = "", inside: Set[int] = frozenset()) -
     `key` is the id of the page's thread or board. A link without this id may lead to the next thread. `inside` are the
     page's records, whose links are no pager.
     """
-    for css in _NEXT:
+    for css in NEXT_LINKS:
         node = document.root.css_first(css)
         url = document.absolute(node.attributes.get("href") or "") if node is not None else None
         if node is not None and url is not None and not is_in(node, inside) and _leads(document, url) and (

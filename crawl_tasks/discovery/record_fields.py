@@ -14,11 +14,6 @@ from crawl_tasks.discovery.slots import MomentSlot, Path, Slot, Slots, is_of_aut
 from crawl_tasks.discovery.timestamps import UNTIL_TIME
 from crawl_tasks.discovery.yaml_rules import scalar
 
-# Parts of a body that are not its author's, or not of the post.
-_FOREIGN = (
-    "blockquote, table:has(.quote), [class*=quote], [class*=signature], [class*=sig-], [class*=edited],"
-    " [class*=postedit], [class*=updated], [class*=actions], [class*=-options], [class*=codehead]"
-)
 Select = Callable[[Slots, Slot], str | None]
 
 
@@ -95,7 +90,7 @@ def rules_of(
                 if (one := in_records(slots, slot)) is not None
             ]  # fmt: skip
             start = f"css: {scalar(css)}, " if css else ""
-            foreign = scalar(", ".join((_FOREIGN, *dict.fromkeys([*chrome, *filter(None, [edited])]))))
+            foreign = scalar(", ".join(("usual-quotes", *dict.fromkeys([*chrome, *filter(None, [edited])]))))
             rules["body"] = f"{{{start}drop: {foreign}}}"
             whole = f"{{{start}drop: {scalar(', '.join(dict.fromkeys(chrome)))}}}" if chrome else scalar(css)
             rules |= {"body_html": whole} if css else {}

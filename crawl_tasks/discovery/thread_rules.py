@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from selectolax.lexbor import LexborNode
 
 from crawl_tasks.discovery.address_template import paged_template, template_of
-from crawl_tasks.discovery.boilerplate import GUESSED
 from crawl_tasks.discovery.first_post import fields_apart, on_pages
 from crawl_tasks.discovery.json_ld_rules import linked_rules, posting_in
 from crawl_tasks.discovery.links import PageLink, identity_of
@@ -76,11 +75,11 @@ def thread_rules(
         if not records.siblings:
             # Not every post was edited: the first note on the page may be another post's.
             css = records.css
-            post["edited_at"] = scalar(f"{css}:not({records.later}) {found.edited or f':is({GUESSED})'}")
+            post["edited_at"] = scalar(f"{css}:not({records.later}) {found.edited or ':is(usual-edits)'}")
         whole, starts = found, [sum(map(len, nodes[:at])) for at in range(len(nodes))]
     else:
         whole, starts = fields_apart(samples, inside, found), list(range(len(samples)))
-        post = whole.rules | {"edited_at": scalar(found.edited or GUESSED)}
+        post = whole.rules | {"edited_at": scalar(found.edited or "usual-edits")}
     began = [(whole.authors.get(at) or "", whole.at.get(at)) for at in starts]
     first = _first_posts(samples, [one for one, _ in steps], nodes, found, began, is_post_inside=is_post_inside)
     title = _title(samples)
@@ -178,4 +177,4 @@ def _reply(records: ThreadRecords, nodes: Sequence[LexborNode], found: FoundFiel
     names = {name for node in nodes for name in node.attributes}
     parents = [{"parent_id": f"{{attr: {name}}}"} for name in _PARENTS if name in names]
     key = {"comment_id": records.key} if records.key else {}
-    return {**key, **(parents[0] if parents else {}), **found.rules, "edited_at": scalar(found.edited or GUESSED)}
+    return {**key, **(parents[0] if parents else {}), **found.rules, "edited_at": scalar(found.edited or "usual-edits")}

@@ -13,6 +13,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from crawl_tasks.model import Comment, Post
 from crawl_tasks.sites import syntax
+from crawl_tasks.sites.rule_presets import usual_css
 
 
 class As(StrEnum):
@@ -62,7 +63,7 @@ def one_is_a_list(value: object) -> object:
     return (value,) if isinstance(value, (str, dict)) else value
 
 
-Css = Annotated[str, AfterValidator(syntax.check_css)]
+Css = Annotated[str, AfterValidator(usual_css), AfterValidator(syntax.check_css)]
 XPath = Annotated[str, AfterValidator(syntax.check_xpath)]
 JsonPath = Annotated[str, AfterValidator(syntax.check_json_path)]
 Regex = Annotated[str, AfterValidator(syntax.check_regex)]

@@ -23,6 +23,7 @@ from crawl_tasks.sites.field_rules import (
 )
 from crawl_tasks.sites.request_body import Body
 from crawl_tasks.sites.request_headers import Headers
+from crawl_tasks.sites.rule_presets import usual_next
 
 MAX_PAGES = 100_000
 
@@ -143,7 +144,9 @@ class StageSpec(Part):
     fields: Fields = Field(
         default={}, description="Name of a field: rule. Names the model does not know are kept as extra."
     )
-    next: Pattern | None = optional("Finds something where there is a next page.")
+    next: Annotated[Pattern | None, BeforeValidator(usual_next)] = optional(
+        "Finds something where there is a next page; usual-next for the usual links."
+    )
     pages: Pattern | None = optional("The number of pages, as the page shows it.")
     total: Pattern | None = optional("The number of records on all pages; needs `per_page`.")
     per_page: int | None = Field(default=None, ge=1, le=1000, strict=True, description="Records on a full page.")

@@ -1,0 +1,71 @@
+"""Rule presets: names that a site file may write in place of long rules which fit most forums.
+
+`usual-quotes` and `usual-edits` stand in selectors, `usual-next` is a rule for `next`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+NEXT_LINKS: Final = (
+    "a[rel~=next]",
+    "link[rel=next]",
+    "a.next",
+    "a.nxt",
+    "li.next a",
+    "a[class*=next]",
+    "a[aria-label*=Next]",
+    "a[title^=Next]",
+    "[class*=pag] a:has([class*=right])",
+)
+"""Selectors of links to the next page, likeliest first."""
+
+# A word of a link alone may lead to the next thread: a page in the address has to show that it does not.
+_WORDS = (
+    "Next|next|Older|Older posts|Load more|Show more|Weiter|Nächste|Mehr laden|Ältere Beiträge|Suivant|Suivante"
+    "|Afficher plus|Voir plus|Messages plus anciens|Siguiente|Cargar más|Ver más|Mensajes anteriores|Successiva"
+    "|Следующая|Далее|Вперёд|Показать ещё|下一页|下一頁|下页|加载更多|次へ|もっと見る|다음"
+)
+_WORDED = (
+    f"//a[contains('|{_WORDS}|', concat('|', normalize-space(translate(., '›»→>|', '')), '|'))]"
+    "[contains(@href, 'page') or contains(@href, 'start=') or contains(@href, 'offset=') or contains(@href, 'after=')"
+    " or substring-after(@href, '/p') > 1 or substring-after(@href, 'p=') > 1]"
+)
+_CSS: Final = {
+    # Parts of a body that are not its author's, or not of the post.
+    "quotes": (
+        "blockquote, table:has(td[class*=quote]), [class*=quote], [class*=signature], [class*=sig-], [class*=edited],"
+        " [class*=postedit], [class*=updated], [class*=actions], [class*=-options], [class*=codehead]"
+    ),
+    # Few posts are edited, so most sample pages have no example.
+    "edits": (
+        "[class*=edited], [class*=lastedit], [class*=postedit], [class*=post-edit], [class*=post_edit],"
+        " [class*=edit-info], [class*=modified]"
+    ),
+}
+_NAMED = re.compile(r"(?<![\w.#\[='\"*^$~|-])usual-([a-z]+)(?![\w-])")
+
+
+def usual_css(selector: str) -> str:
+    """Return a selector with the selectors of usual rules in place of their names.
+
+    Raises:
+        ValueError: there is no rule of this name.
+    """
+
+    def selectors(found: re.Match[str]) -> str:
+        if found[1] not in _CSS:
+            raise ValueError(f"{found[0]} is no usual rule; there are {', '.join(f'usual-{name}' for name in _CSS)}")
+        return _CSS[found[1]]
+
+    return _NAMED.sub(selectors, selector)
+
+
+def usual_next(value: object) -> object:
+    """Return the rule of the usual links to a next page for its name, and any other value as it is."""
+    if value != "usual-next":
+        return value
+    # On the last page some programs keep the link, without a target: href="#" or "".
+    leads = {"attr": "href", "regex": "^[^#]+", "as": "url"}
+    return {"first_of": [{"css": ", ".join(NEXT_LINKS), **leads}, {"xpath": _WORDED, **leads}], "as": "url"}
