@@ -185,13 +185,6 @@ def test_days_between_dashes_have_the_order_that_several_show() -> None:
     assert [one.form for one in Slots(records).moments()] == ["%d-%m-%Y, %I:%M %p"]
 
 
-def test_a_quote_in_a_table_goes_with_the_line_that_introduces_it() -> None:
-    quote = "<table><tr><td><b>cy wrote:</b></td></tr><tr><td class=quote>old words</td></tr></table>"
-    records = [post(f"<span>{who}</span>", quote + text) for who, text in zip("abcd", TEXTS, strict=True)]
-
-    assert "table:has(.quote)" in fields_of(records_of(*records)).rules["body"]
-
-
 def test_a_count_is_read_between_author_and_moment() -> None:
     row = "<li><a href=/t/{0}>Words {0}</a> <small>(by ann, {1}, 2 oct. 2026, 15:36)</small></li>"
     records = page("".join(row.format(at, f"{at} repl{'y' if at == 1 else 'ies'}") for at in range(6))).root.css("li")

@@ -47,6 +47,16 @@ def test_the_usual_link_to_a_next_page_is_known_by_its_word_and_a_page_in_its_ad
     assert none == []
 
 
+def test_a_quote_in_a_table_goes_with_the_line_that_introduces_it() -> None:
+    quote = "<table><tr><td><b>cy wrote:</b></td></tr><tr><td class=quote>old words</td></tr></table>"
+
+    body, _ = parsed(
+        parse_site(FILE, "small.yaml"), Stage.POST, f'<h1>boats</h1><div class="text">{quote}my words</div>'
+    )
+
+    assert body == "my words"
+
+
 def test_usual_quotes_stand_beside_a_selector_of_the_file() -> None:
     text = '<blockquote>somebody</blockquote><i class="badge">gold</i><p>my words</p><p class="signature">so long</p>'
 
