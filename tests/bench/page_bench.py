@@ -1,10 +1,10 @@
 # a bench prints
 """Count what one page costs the interpreter: `python -m tests.bench.page_bench [--pages 400] [--functions 40]`.
 
-A page's life (lease, fetch with libcurl, parse, commit) and its way through the drain, in this one process, with a real
-Redis and the bench forum. Bytecodes and calls are counted by `sys.settrace`: two runs of one tree give the same figures
-within 1 %, whatever else the machine does, so a saving of 2 % is seen. C code is not in them; it is in the CPU time
-beside them, which is taken without tracing and has the machine's noise.
+A page's life (lease, fetch with libcurl or, by --client, requests, parse, commit) and its way through the drain, in this
+one process, with a real Redis and the bench forum. Bytecodes and calls are counted by `sys.settrace`: two runs of one
+tree give the same figures within 1 %, whatever else the machine does, so a saving of 2 % is seen. C code is not in
+them; it is in the CPU time beside them, which is taken without tracing and has the machine's noise.
 """
 
 from __future__ import annotations
@@ -91,6 +91,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Count what a page costs the interpreter.")
     parser.add_argument("--pages", type=int, default=400)
     parser.add_argument("--functions", type=int, default=40, help="how many to name")
+    parser.add_argument("--client", choices=("curl", "requests"), default="curl")
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as directory:
         server = RedisServer(Path(directory) / "redis")
@@ -102,7 +103,7 @@ def main() -> None:
                 "CRAWL_REDIS_PREFIX": PREFIX,
                 "CRAWL_STATE_DIR": directory,
                 "CRAWL_DATABASE_URL": f"sqlite:///{directory}/crawl.db",
-                "CRAWL_HTTP_CLIENT": "curl",
+                "CRAWL_HTTP_CLIENT": chosen.client,
                 "CRAWL_OUTBOX_MAX": "100000",
             }
             site = bench_site(ROOT / "config" / "sites" / "demo.yaml", base, Path(directory) / "truth.json")
