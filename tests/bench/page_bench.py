@@ -1,10 +1,10 @@
 # a bench prints
 """Count what one page costs the interpreter: `python -m tests.bench.page_bench [--pages 400] [--functions 40]`.
 
-A page's life (lease, fetch with libcurl or, by --client, requests, parse, commit) and its way through the drain, in this
-one process, with a real Redis and the bench forum. Bytecodes and calls are counted by `sys.settrace`: two runs of one
-tree give the same figures within 1 %, whatever else the machine does, so a saving of 2 % is seen. C code is not in
-them; it is in the CPU time beside them, which is taken without tracing and has the machine's noise.
+A page's life (lease, fetch with libcurl or, by --client, requests, parse, commit) and its way through the drain, in
+this one process, with a real Redis and the bench forum. Bytecodes and calls are counted by `sys.settrace`: two runs
+of one tree give the same figures within 1 %, whatever else the machine does, so a saving of 2 % is seen. C code is not
+in them; it is in the CPU time beside them, which is taken without tracing and has the machine's noise.
 """
 
 from __future__ import annotations
