@@ -14,6 +14,7 @@ from crawl_tasks.discovery.next_page import GUESS, next_of
 from crawl_tasks.discovery.repeated_records import find_rows, placed
 from crawl_tasks.model import Fetched
 from crawl_tasks.parse.document import Document
+from crawl_tasks.sites.rule_presets import usual_next
 
 
 def page(html: str, path: str = "/") -> Document:
@@ -145,7 +146,8 @@ def test_the_next_page_is_known_by_its_address_too(path: str, link: str) -> None
     ],
 )
 def test_a_pager_that_no_sample_page_had_is_known_by_word_and_address(html: str, url: str) -> None:
-    paths = [one["xpath"] for one in yaml.safe_load(GUESS)["next"]["first_of"] if "xpath" in one]
+    rule = usual_next(yaml.safe_load(GUESS)["next"])
+    paths = [one["xpath"] for one in rule["first_of"] if "xpath" in one]
 
     found = [page(html).xml.xpath(f"string({path}/@href)") for path in paths]
 
