@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from urllib.parse import urlsplit
@@ -86,16 +87,22 @@ def discover(probe: HttpProbe, place: SiteAddress, name: str, engine: str | None
         raise ParseError(f"{url}: lists the threads of one month or year; give the address of a list of all threads")
     if proposed.boards:
         return proposed
+    raise _no_forum(discovery, proposed, links)
+
+
+def _no_forum(discovery: Discovery, proposed: Findings, links: Sequence[str]) -> PageError:
+    """Return the reason for which a page is no forum that guests can read. `links` were followed in vain."""
+    url = discovery.place.url
     if asks_for_login(discovery.front):
-        raise AccessDenied(
+        return AccessDenied(
             f"{url} asks for a login and shows guests no boards; `login` in a site file reads them as a member, "
             "see docs/access.md"
         )
     if proposed.remarks:
-        raise ParseError(f"{url}: no boards are shown to guests. {'; '.join(proposed.remarks)}")
+        return ParseError(f"{url}: no boards are shown to guests. {'; '.join(proposed.remarks)}")
     where = f", nor behind {' or '.join(links)}" if links else ""
     told = remedy_for(discovery.front)
-    raise ParseError(f"{url}: no forum was found here{where}: no boards and no list of threads; {told}")
+    return ParseError(f"{url}: no forum was found here{where}: no boards and no list of threads; {told}")
 
 
 def _undrawn(probe: HttpProbe, given: Discovery, known: Findings, lack: str) -> Findings:
