@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 from pydantic import SecretStr
 from sqlalchemy import Index, Table
@@ -12,6 +13,8 @@ from sqlalchemy.dialects import postgresql
 from crawl_tasks.monitor.problems.alert_rules import rules_file
 from crawl_tasks.monitor.web.metrics import FAMILIES
 from crawl_tasks.settings import PREFIX, Settings
+from crawl_tasks.sites import presets
+from crawl_tasks.sites.field_rules import COMMENT_FIELDS, POST_FIELDS, extra_fields
 from crawl_tasks.store import tables
 from tests.problems_page import problems_page
 from tests.site_reference import rewritten
@@ -54,11 +57,39 @@ def _default(value: object) -> str:
 
 
 TABLES = "## Tables\n"
+EXTRA = "| name in `extra` | meaning | presets that fill it |"
+MEANINGS = {
+    "score": "Likes, or votes for it less those against.",
+    "tags": "The tags of a thread, joined by commas.",
+    "images": "Addresses of the pictures in the text, joined by blanks.",
+    "attachments": "Addresses of the files, joined by blanks.",
+    "link": "The page that the thread is about, or its own.",
+    "pinned": "There while the thread stands above the others.",
+    "locked": "There while nobody may answer.",
+}
 
 
 def data_page(page: str) -> str:
     """Return docs/data.md with its tables made anew."""
-    return page[: page.index(TABLES)] + TABLES + "".join(map(table_section, tables.metadata.tables.values()))
+    head, _, rest = page[: page.index(TABLES)].partition(EXTRA)
+    after = rest[rest.index("\n\n") :]
+    return f"{head}{extra_table()}{after}{TABLES}{''.join(map(table_section, tables.metadata.tables.values()))}"
+
+
+def extra_table() -> str:
+    """Return the names that presets give to fields which no table has as a column."""
+    filled: dict[str, list[str]] = {name: [] for name in MEANINGS}
+    for engine in presets.engine_names():
+        for name in sorted(set(_extra_names(presets.load_engine(engine).site))):
+            filled[name].append(f"`{engine}`")
+    rows = [f"| `{name}` | {meaning} | {', '.join(filled[name])} |" for name, meaning in MEANINGS.items()]
+    return "\n".join([EXTRA, "|---|---|---|", *rows])
+
+
+def _extra_names(site: dict[str, Any]) -> Iterator[str]:
+    stages = [site[name] for name in ("list", "post", "comment") if name in site]
+    for stage in [*stages, *(stage["comments"] for stage in stages if "comments" in stage)]:
+        yield from extra_fields(stage.get("fields", ()), POST_FIELDS + COMMENT_FIELDS)
 
 
 def table_section(table: Table) -> str:

@@ -118,6 +118,20 @@ def test_sql_pandas_and_duckdb_give_the_same_right_answer(
     assert by_duckdb == by_sql
 
 
+def test_the_likes_of_threads_are_found_in_extra(store: Store, tmp_path: Path) -> None:
+    likes: list[dict[str, str | None] | None] = [{"score": "9"}, {"score": "10", "tags": "a, b"}, {"score": None}, None]
+    store.write([page(*(Post(str(n), 1.0, "1", extra=one) for n, one in enumerate(likes)), site="bikes")])
+    export(store, str(tmp_path / "rows.parquet"), RowSelection(), format_of("rows.parquet"))
+    [(_, sql)] = [one for one in BLOCK.findall(PAGE) if "'score'" in one[1]]
+    posts = duckdb.read_parquet(str(tmp_path / "rows.parquet"))
+    own = sql if store.database.engine.dialect.name == "sqlite" else sql.replace("extra", "CAST(extra AS JSON)")
+
+    with store.database.reading() as connection:
+        found = [tuple(row) for row in connection.execute(text(own))]
+
+    assert found == posts.query("posts", sql).fetchall() == [("1", 10), ("0", 9)]
+
+
 def test_the_page_has_the_seven_questions() -> None:
     assert [question.title for question in questions()] == list(ANSWERS)
 

@@ -90,6 +90,17 @@ def test_a_discourse_topic_is_read_with_its_replies_and_all_its_pages_are_known(
     assert following(parsed) == [(Stage.COMMENT, 2), (Stage.COMMENT, 3)]
 
 
+@pytest.mark.parametrize("tags", [["linux", "how to"], [{"id": 1, "name": "linux", "slug": "l"}, {"name": "how to"}]])
+def test_likes_and_tags_of_discourse_are_read(tags: list[object]) -> None:
+    liked = [{"id": 2, "count": 3}, {"id": 3, "can_act": True}]
+    posts = [discourse_post(1, actions_summary=liked), discourse_post(2, actions_summary=liked[1:]), discourse_post(3)]
+
+    parsed = read(DISCOURSE, Stage.POST, "12", {**discourse_topic(*posts, stream=3), "tags": tags})
+
+    assert found_extra(parsed.items.posts[0]) == {"score": "3", "tags": "linux, how to"}
+    assert [found_extra(one) for one in parsed.items.comments] == [{}, {}]
+
+
 def test_the_last_page_of_a_discourse_topic_has_no_next() -> None:
     parsed = read(DISCOURSE, Stage.COMMENT, "12", discourse_topic(discourse_post(41), stream=41), page=3)
 
@@ -143,7 +154,8 @@ def test_a_flarum_discussion_is_one_request_with_its_first_posts() -> None:
     mention = '<p><a href="https://forum.example/d/12/2" class="PostMention" data-id="102">bob</a> yes</p>'
     first = mention.replace("d/12/2", "d/12/1").replace("102", "101")
     posts = (
-        flarum_post(1, editedAt=LATER, contentHtml="<blockquote>q</blockquote><p>one</p>"), flarum_post(2, "8"),
+        flarum_post(1, editedAt=LATER, contentHtml="<blockquote>q</blockquote><p>one</p>", likesCount=4),
+        flarum_post(2, "8", likesCount=0),
         flarum_post(4, contentHtml=mention), flarum_post(5, "99", contentHtml=first, isHidden=True),
     )  # fmt: skip
 
@@ -152,6 +164,7 @@ def test_a_flarum_discussion_is_one_request_with_its_first_posts() -> None:
     (post,) = parsed.items.posts
     assert (post.title, post.author, post.body, post.reply_count) == ("A <title>", "ann", "one", 20)
     assert (post.created_at, post.edited_at, post.last_reply_at) == (MOMENT, LATER_MOMENT, LATER_MOMENT)
+    assert (found_extra(post), found_extra(parsed.items.comments[0])) == ({"score": "4"}, {"score": "0"})
     assert tree(parsed) == [
         ("102", None, "bob", "normal"), ("104", "102", "ann", "normal"), ("105", None, None, "deleted"),
     ]  # fmt: skip

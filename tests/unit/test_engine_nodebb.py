@@ -142,3 +142,14 @@ def test_a_deleted_first_post_is_marked() -> None:
 def test_a_login_page_is_told_from_a_topic(stage: Stage, page: int) -> None:
     with pytest.raises(AccessDenied):
         NODEBB.parse(stage, "7", '<body class="page-login template-login"><form id="login-form"></form>', page=page)
+
+
+def test_votes_and_tags_are_read() -> None:
+    votes = '<a component="post/vote-count" data-votes="{}">{}</a>'
+    tags = '<div component="topic/tags"><a class="tag-item" data-tag="linux">Linux</a><a data-tag="how to">x</a></div>'
+    posts = [post(number, body=f"<p>text</p></div>{votes.format(number - 1, number)}") for number in range(2)]
+
+    parsed = NODEBB.parse(Stage.POST, "7", topic(*posts).replace("<ul", f"{tags}<ul"))
+
+    assert found_extra(parsed.items.posts[0]) == {"score": "-1", "tags": "linux, how to"}
+    assert found_extra(parsed.items.comments[0]) == {"score": "0"}

@@ -248,6 +248,30 @@ FILES = [
 ]
 
 
+TAGS = [
+    (
+        "xenforo",
+        "<dl class=tagList><dd><span class=js-tagList><a class=tagItem>linux</a> <a class=tagItem>how to</a></dl>",
+    ),
+    (
+        "vbulletin4",
+        '<div id=tag_list_cell><a href="tags.php?tag=linux">linux</a>, <a href="tags.php?tag=how">how to</a>',
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "tags"), TAGS, ids=[name for name, _ in TAGS])
+def test_the_tags_of_a_thread_are_read(name: str, tags: str) -> None:
+    program = PROGRAMS[IDS.index(name)]
+
+    parsed = Preset(name).parse(Stage.POST, "12", f"{program.topic((101, 'one'), (102, 'two'))}{tags}")
+
+    assert [found_extra(one) for one in (*parsed.items.posts, *parsed.items.comments)] == [
+        {"tags": "linux, how to"},
+        {},
+    ]
+
+
 @pytest.mark.parametrize(("name", "body", "file"), FILES, ids=[name for name, *_ in FILES])
 def test_pictures_and_files_of_each_post_are_named(name: str, body: str, file: str) -> None:
     program = PROGRAMS[IDS.index(name)]
