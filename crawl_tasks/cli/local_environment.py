@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import resource
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from pydantic import SecretStr
 
 from crawl_tasks.cli.backend import open_cells
 from crawl_tasks.cli.installation import open_files
+from crawl_tasks.fetch.file_limit import raise_file_limit
 from crawl_tasks.frontier.cells import Cells
 from crawl_tasks.local.embedded import EmbeddedRedis, running_url
 from crawl_tasks.local.signals import Interrupts
@@ -19,8 +19,6 @@ from crawl_tasks.local.state_lock import StateLock, is_held
 from crawl_tasks.local.supervisor import Supervisor
 from crawl_tasks.monitor.problems.kinds import Problem
 from crawl_tasks.settings import Settings
-
-FILES_WANTED = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +58,7 @@ def local_environment(settings: Settings, report: Callable[[str], None]) -> Iter
 
 def _allow_files(report: Callable[[str], None]) -> None:
     """Let this process and its children open as many files as the system allows, and say when these are few."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if 0 <= soft < FILES_WANTED:
-        most = FILES_WANTED if hard < 0 else min(hard, FILES_WANTED)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+    raise_file_limit()
     if isinstance(found := open_files(), Problem):
         report(found.advice())
 

@@ -15,6 +15,8 @@ from crawl_tasks.fetch.throttle import NO_THROTTLE, Throttle
 
 # Bytes read of the body of an error, so that the connection can be used again.
 DRAIN_BYTES = 64 << 10
+# Origins whose connections are kept: more than the sites of a process, so that each site is connected to once.
+MOST_ORIGINS = 1024
 
 
 class Limits(NamedTuple):

@@ -96,9 +96,12 @@ class Runtime:
     def page_task(self) -> PageTask:
         """The page task, with its HTTP client."""
         from crawl_tasks.fetch.fetcher import build_fetcher  # noqa: PLC0415 (as above)
+        from crawl_tasks.fetch.file_limit import raise_file_limit  # noqa: PLC0415 (as above)
         from crawl_tasks.fetch.login_sessions import Sessions  # noqa: PLC0415 (as above)
         from crawl_tasks.worker.page_task import PageTask  # noqa: PLC0415
 
+        # A connection is kept for each of many polite sites; `celery worker` often begins with room for 1,024 files.
+        raise_file_limit()
         settings = self.settings
         fetcher = build_fetcher(
             settings.http_client,

@@ -8,6 +8,7 @@ import ssl
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -119,6 +120,25 @@ def ask_plainly(client: Client, server: HostileServer, headers: dict[str, str], 
     there = Destination("http", "127.0.0.1", server.port, ("127.0.0.1",))
     deadline = time.monotonic() + 20
     return client.send(ClientRequest(server.base + "/", headers, deadline, limits, there)).wire
+
+
+@pytest.mark.parametrize(("name", "most"), [("requests", 300), ("curl", 600)])
+def test_hundreds_of_polite_sites_are_not_connected_to_anew_for_each_page(name, most):
+    server, client = HostileServer({"/": page(b"page")}), build_client(name)
+
+    def ask_host(number: int) -> bytes:
+        there = Destination("http", f"f{number}.example", server.port, ("127.0.0.1",))
+        deadline = time.monotonic() + 20
+        return client.send(ClientRequest(f"http://{there.host}:{server.port}/", {}, deadline, LIMITS, there)).wire
+
+    with ThreadPoolExecutor(4) as threads:
+        bodies = [body for _ in range(3) for body in threads.map(ask_host, range(300))]
+    connections = server.connections
+    client.close()
+    server.stop()
+
+    assert bodies == [b"page"] * 900
+    assert connections <= most
 
 
 @pytest.mark.parametrize("name", ["requests", "curl"])

@@ -11,7 +11,7 @@ import pycurl
 
 from crawl_tasks.fetch.address_guard import Destination, Route
 
-CONNECTIONS = 16
+CONNECTIONS = 32
 _IDLE_S = 60
 _BUFFER_BYTES = 128 << 10
 

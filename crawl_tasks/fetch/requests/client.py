@@ -24,6 +24,7 @@ from urllib3.util import create_urllib3_context
 from crawl_tasks.errors import BadEncoding, DeadlineExceeded, FetchError, TooLarge, Truncated, Unreachable
 from crawl_tasks.fetch.address_guard import Destination
 from crawl_tasks.fetch.http_client import (
+    MOST_ORIGINS,
     ClientRequest,
     Limits,
     RawResponse,
@@ -37,14 +38,13 @@ from crawl_tasks.fetch.requests.pinned import Attempt, Current, PinnedConnection
 from crawl_tasks.fetch.requests.watchdog import Watchdog
 from crawl_tasks.proxy import Proxy
 
-_MAX_ORIGINS = 256
 _PIECE = 64 << 10
 # All errors known to come out of requests, urllib3 and http.client. A UnicodeError is a ValueError.
 _ESCAPES = (RequestException, HTTPError, http.client.HTTPException, OSError, ValueError, AssertionError)
 
 
 class RequestsClient:
-    """Sends requests by `requests`. Keeps up to `threads` idle connections to each of the last 256 origins."""
+    """Sends requests by `requests`. Keeps up to `threads` idle connections to each of the last 1,024 origins."""
 
     def __init__(self, *, threads: int = 32, ca_file: str | None = None) -> None:
         """Make the client.
@@ -116,7 +116,7 @@ class _PinnedAdapter(HTTPAdapter):
             pool = self._pools.get(key)
             if pool is None:
                 pool = self._pools[key] = self._new_pool(there)
-                if len(self._pools) > _MAX_ORIGINS:
+                if len(self._pools) > MOST_ORIGINS:
                     self._pools.popitem(last=False)[1].close()
             else:
                 self._pools.move_to_end(key)
