@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from crawl_tasks.discovery.dry_run import DryRun
 from crawl_tasks.discovery.json_document import lists as json_lists
 from crawl_tasks.discovery.json_document import more_told, scalars
-from crawl_tasks.discovery.next_page import further_links, skipped
+from crawl_tasks.discovery.next_page import skipped
 from crawl_tasks.discovery.page_state import state_of
 from crawl_tasks.discovery.record_coverage import coverage_checks, gaps_in
 from crawl_tasks.discovery.site_check import FEW, FUTURE_S, SiteCheck, mostly, names_check
@@ -24,6 +24,7 @@ from crawl_tasks.discovery.thread_checks import ReadThread, comment_checks, thre
 from crawl_tasks.errors import RefusedAddress
 from crawl_tasks.model import UNREADABLE, Post, Stage
 from crawl_tasks.parse.document import Document
+from crawl_tasks.parse.pagination_links import unread_page
 from crawl_tasks.sites.addresses import Addresses
 from crawl_tasks.sites.board import LISTS
 from crawl_tasks.sites.schema import Site
@@ -142,9 +143,9 @@ def _of_ends(site: Site, pages: Sequence[DryRun]) -> Iterator[SiteCheck]:
                 yield SiteCheck("no page is skipped", False, f"{between} stands before {following}")
                 return
             continue
-        links = [] if one.request.page > 1 else further_links(Document(one.page))
-        if links and one.rows:
-            yield SiteCheck("pages without a next one end there", False, f"{links[0]} is linked on {one.page.url}")
+        unread = unread_page(site, one.request, Document(one.page)) if one.rows and one.request.page == 1 else None
+        if unread is not None:
+            yield SiteCheck("pages without a next one end there", False, f"{unread} is linked on {one.page.url}")
             return
 
 

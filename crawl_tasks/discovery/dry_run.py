@@ -14,10 +14,8 @@ from crawl_tasks.registry.site_registry import CompiledSite
 
 MOST_BOARDS = 3
 MOST_THREADS = 4
-FURTHER_THREADS = 8
-"""The most further threads that are tried where lists count no replies, until one has a comment page."""
-_ENOUGH_PAGES = 30
-"""Pages beyond which no further thread is tried for a text that is found by its position."""
+MOST_PAGES = 34
+"""Pages beyond which no further thread is asked for."""
 
 _NEEDED = {Stage.LIST: ("title",), Stage.POST: ("title", "body"), Stage.COMMENT: ("body",)}
 _WANTED = {
@@ -111,7 +109,7 @@ def try_site(probe: HttpProbe, opened: CompiledSite) -> Iterator[DryRun]:
 
     These are the first pages of a few boards, the next page of the fullest one, the threads with most, fewest and
     middling replies, and the next comment page of the first one that has comments there. Where lists count no replies,
-    further threads follow until one has a comment page.
+    further threads follow until one has a comment page, or MOST_PAGES were asked for.
     """
     lists = []
     for listed in try_boards(probe, opened):
@@ -135,10 +133,12 @@ def try_site(probe: HttpProbe, opened: CompiledSite) -> Iterator[DryRun]:
     # A poll moves a text that is found by its position, and few threads have one.
     text = opened.site.post.fields.get("body")
     is_by_place = not is_few and text is not None and ":nth-" in (text.css or "")
-    further = further if is_by_place else further[: 0 if is_few or is_counted else FURTHER_THREADS]
+    further = further if is_by_place or not (is_few or is_counted) else []
     for post in dict.fromkeys((*posts, *further)):
-        if post not in posts and (len(probe.asked) >= _ENOUGH_PAGES if is_by_place else has_comments):
+        if post not in posts and (has_comments and not is_by_place):
             return
+        if post not in posts and len(probe.asked) >= MOST_PAGES and not probe.has(post.address):
+            continue
         tried = attempt(probe, opened, post)
         yield tried
         comments = _comments_of(tried)

@@ -12,10 +12,10 @@ from crawl_tasks.discovery.boilerplate import is_subject
 from crawl_tasks.discovery.front_page import heading_of
 from crawl_tasks.discovery.record_fields import FoundFields, Select, in_records, rules_of
 from crawl_tasks.discovery.record_queries import selector_in
-from crawl_tasks.discovery.repeated_records import is_in
 from crawl_tasks.discovery.slots import Path, Slot, Slots, node_at
 from crawl_tasks.discovery.thread_page import FetchedThread, ThreadRecords
 from crawl_tasks.parse.document import find_all
+from crawl_tasks.parse.pagination_links import is_in
 from crawl_tasks.parse.rules.siblings import followers
 
 _MOST_CUT = 5

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Set
+from collections.abc import Set
 from dataclasses import dataclass
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 
 from selectolax.lexbor import LexborNode
 
 from crawl_tasks.discovery.links import shape_of
 from crawl_tasks.discovery.record_queries import selector_of
-from crawl_tasks.discovery.repeated_records import is_in
-from crawl_tasks.discovery.site_check import letters
 from crawl_tasks.discovery.vocabulary import ARROWS, NEXT
 from crawl_tasks.discovery.yaml_rules import CHECK, scalar
 from crawl_tasks.parse.document import Document, find_all
+from crawl_tasks.parse.pagination_links import by_parameter, is_in, links_of
 from crawl_tasks.sites.rule_presets import NEXT_LINKS
 
 # On the last page some programs keep the link, without a target: href="#" or "".
@@ -25,13 +24,6 @@ _LEADS = "attr: href, regex: '^[^#]+', as: url"
 GUESS = "next: usual-next"
 # The number after the current page, which is the one that is no link.
 _FOLLOWS = "//a[preceding-sibling::*[1][not(self::a)] and number(.) = number(preceding-sibling::*[1]) + 1]"
-# Parameters that show the same page in another order or form, or another page.
-_PLACE = re.compile(r"page|start|offset|from|skip", re.IGNORECASE)
-_OTHERWISE = re.compile(
-    r"sort|order|dir|view|filter|tab|mode|action|reply|quote|print|lang|sid|theme|style|highlight|do|q|search|day|prefix",
-    re.IGNORECASE,
-)
-_CURSOR = 8
 _SECOND = re.compile(r"[-/_.,]?(?:p|pg|page|pagina|seite)?[-/_.,=]?2(?:\.\w+)?/?", re.IGNORECASE)
 _QUERY = re.compile(r"[?&;]([A-Za-z_][\w-]*=)\d+$")
 
@@ -82,7 +74,7 @@ def _second(document: Document, inside: Set[int]) -> Step | None:
     stem = re.sub(r"\.\w+$|/$", "", here)
     found = {
         url: " ".join(node.text().split())
-        for node, url in _links(document)
+        for node, url in links_of(document)
         if url.startswith(stem) and _SECOND.fullmatch(url.removeprefix(stem)) and not is_in(node, inside)
     }
     text = next(iter(found.values()), "")
@@ -94,25 +86,7 @@ def _second(document: Document, inside: Set[int]) -> Step | None:
 
 def further_links(document: Document, inside: Set[int] = frozenset()) -> list[str]:
     """Return addresses outside the records that are this page's with one more parameter, but no order or view."""
-    here = urlsplit(document.page.url)
-    pairs = set(here.query.split("&")) - {""}
-    found = []
-    for node, url in _links(document):
-        there = urlsplit(url)
-        more = set(there.query.split("&")) - {""} - pairs
-        is_same = there.path == here.path and there.netloc == here.netloc and pairs <= set(there.query.split("&"))
-        if is_same and len(more) == 1 and not is_in(node, inside):
-            name, _, value = next(iter(more)).partition("=")
-            # `?r=341#message-341` leads to a reply on this page.
-            fragment = (node.attributes.get("href") or "").partition("#")[2]
-            is_reply = fragment.endswith(value) and not _PLACE.search(name)
-            # The name of a heading spells its text. `go=next` leads to the next thread.
-            is_key = (
-                letters(unquote(value)) != letters(node.text()) if len(value) >= _CURSOR else re.search(r"\d", value)
-            )
-            if is_key and not is_reply and not _OTHERWISE.search(name):
-                found.append(url)
-    return found
+    return [link.url for link in by_parameter(document) if not is_in(link.node, inside)]
 
 
 def skipped(document: Document, following: str) -> str | None:
@@ -126,7 +100,7 @@ def skipped(document: Document, following: str) -> str | None:
 def _by_word(document: Document, key: str, inside: Set[int]) -> Step | None:
     named = [
         (" ".join(node.text().split()), url)
-        for node, url in _links(document)
+        for node, url in links_of(document)
         if not is_in(node, inside) and _leads(document, url)
     ]
     for pattern in (NEXT, ARROWS):
@@ -166,7 +140,7 @@ def _mark_of(here: str, url: str) -> str:
 def _by_numbers(document: Document, inside: Set[int]) -> Step | None:
     """Find `1 2 3`: links of one shape to this page with other numbers, with page numbers as texts."""
     pagers: dict[str, list[tuple[LexborNode, str]]] = {}
-    for node, url in _links(document):
+    for node, url in links_of(document):
         if re.fullmatch(r"\W*\d{1,5}\W*", node.text().strip()) and not is_in(node, inside):
             pagers.setdefault(shape_of(url)[0], []).append((node, url))
     for links in pagers.values():
@@ -190,13 +164,6 @@ def _pager_css(document: Document, nodes: list[LexborNode]) -> str | None:
         if shown and all(re.fullmatch(r"\W*\d{1,5}\W*", node.text().strip()) for node in shown):
             return css
     return None
-
-
-def _links(document: Document) -> Iterator[tuple[LexborNode, str]]:
-    for node in document.root.css("a[href]"):
-        url = document.absolute(node.attributes.get("href") or "")
-        if url is not None:
-            yield node, url
 
 
 def _leads(document: Document, url: str) -> bool:

@@ -12,7 +12,7 @@ from selectolax.lexbor import LexborNode
 from crawl_tasks.discovery.dry_run import DryRun
 from crawl_tasks.discovery.links import place_in
 from crawl_tasks.discovery.record_queries import element_beside
-from crawl_tasks.discovery.repeated_records import is_in, upwards
+from crawl_tasks.discovery.repeated_records import upwards
 from crawl_tasks.discovery.site_check import FEW, SiteCheck
 from crawl_tasks.discovery.slots import is_name, step_of
 from crawl_tasks.discovery.thread_page import ThreadRecords
@@ -20,6 +20,7 @@ from crawl_tasks.discovery.timestamps import attribute_of, times_in
 from crawl_tasks.discovery.vocabulary import REPLIES
 from crawl_tasks.model import Parsed, Stage
 from crawl_tasks.parse.document import Document, find_all
+from crawl_tasks.parse.pagination_links import is_in
 from crawl_tasks.sites.field_rules import Rule
 from crawl_tasks.sites.schema import Site
 from crawl_tasks.sites.stages import Format

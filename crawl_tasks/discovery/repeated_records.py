@@ -171,11 +171,6 @@ def upwards(node: LexborNode | None) -> Iterator[LexborNode]:
         node = node.parent
 
 
-def is_in(node: LexborNode | None, others: Set[int]) -> bool:
-    """Return whether an element is one of others, by their memory ids, or stands in one."""
-    return any(above.mem_id in others for above in upwards(node))
-
-
 def goes_on(records: Sequence[LexborNode]) -> bool:
     """Return whether the records stand side by side, each with a part behind: dt and dd, two rows of a table."""
     others = {record.mem_id for record in records}

@@ -13,10 +13,11 @@ from selectolax.lexbor import LexborNode
 from crawl_tasks.discovery.links import UUID, PageLink, kind_of
 from crawl_tasks.discovery.post_ids import PostIds, marked_in
 from crawl_tasks.discovery.record_queries import selector_in, selector_of
-from crawl_tasks.discovery.repeated_records import goes_on, is_in, upwards
+from crawl_tasks.discovery.repeated_records import goes_on, upwards
 from crawl_tasks.discovery.timestamps import times_in
 from crawl_tasks.discovery.yaml_rules import scalar
 from crawl_tasks.parse.document import Document, find_all
+from crawl_tasks.parse.pagination_links import is_in
 from crawl_tasks.parse.rules.siblings import followers, joined
 
 MOST_HYPOTHESES = 8

@@ -17,7 +17,9 @@ from crawl_tasks.errors import BackendError, PageError
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.model import Fetched, Parsed, Request, Stage
 from crawl_tasks.parse.document import Document
+from crawl_tasks.parse.pagination_links import unread_page
 from crawl_tasks.registry.site_registry import CompiledSite
+from crawl_tasks.sites.schema import Site
 from crawl_tasks.sites.stages import Format
 
 RESULTS = 20
@@ -28,6 +30,9 @@ LEAST = 5
 
 SAMPLE = 4
 """While the last pages of a stage fit, one of so many is checked. After a contradiction, each page is."""
+
+RARE = 32
+"""While the last pages of a stage fit, one of so many is looked through for links that no rule follows."""
 
 AGAIN_S = 60.0
 """Seconds between two notes of a contradiction that lasts."""
@@ -69,10 +74,12 @@ class PageValidation:
                 memory = self._memories[name] = _SiteMemory(site)
             stage = request.stage
             memory.fitting[stage] = fitting = memory.fitting[stage] + 1
-            if fitting > RESULTS and fitting % SAMPLE and name not in self._said:
+            is_close = fitting <= RESULTS or name in self._said
+            if not is_close and fitting % SAMPLE:
                 return
             is_odd = False
-            for kind, evidence in _findings(memory, request, page, parsed):
+            has_links = is_close or fitting % RARE == 0
+            for kind, evidence in _findings(memory, request, page, parsed, has_links=has_links):
                 memory.results[kind].append(evidence)
                 is_odd = is_odd or evidence != ""
             if is_odd:
@@ -102,8 +109,13 @@ def _text(results: dict[str, deque[str]]) -> str:
     return ""
 
 
-def _findings(memory: _SiteMemory, request: Request, page: Fetched, parsed: Parsed) -> Iterator[tuple[str, str]]:
-    """Yield each kind that the page has enough for, with the contradiction or an empty text."""
+def _findings(
+    memory: _SiteMemory, request: Request, page: Fetched, parsed: Parsed, *, has_links: bool
+) -> Iterator[tuple[str, str]]:
+    """Yield each kind that the page has enough for, with the contradiction or an empty text.
+
+    Links are looked through where `has_links` is true, because that takes a second parse of the page.
+    """
     where, items = request.address, parsed.items
     if request.stage is Stage.LIST:
         yield from _emptied(memory, request, page, has_rows=bool(items.posts))
@@ -119,6 +131,8 @@ def _findings(memory: _SiteMemory, request: Request, page: Fetched, parsed: Pars
         yield "times", f"{ahead} of {len(said)} times in the future on {where}" if 2 * ahead > len(said) else ""
     if request.stage is Stage.POST:
         yield from _lost_replies(memory.site, request, parsed)
+    if has_links:
+        yield from _unread_pages(memory.site.site, request, page, parsed)
 
 
 def _emptied(memory: _SiteMemory, request: Request, page: Fetched, *, has_rows: bool) -> Iterator[tuple[str, str]]:
@@ -159,6 +173,30 @@ def _lost_replies(site: CompiledSite, request: Request, parsed: Parsed) -> Itera
         read = len(parsed.items.comments)
         text = f"{count} replies in the list, {read} read on {request.address}"
         yield "replies", text if 2 * read < int(count) else ""
+
+
+def _unread_pages(site: Site, request: Request, page: Fetched, parsed: Parsed) -> Iterator[tuple[str, str]]:
+    """Yield whether a page that links a further page of its thread or board leads to one by its rules.
+
+    A page without such a link tells nothing.
+    """
+    is_list = request.stage is Stage.LIST
+    if (
+        request.stage is Stage.COMMENT
+        or request.page > 1
+        or parsed.is_cut
+        or request.reach.pages
+        or request.reach.since
+    ):
+        return
+    spec = site.list if is_list else site.post
+    is_ruled = bool(site.list.next or site.list.pages or site.list.total) if is_list else site.comment is not None
+    if not is_ruled or spec.format is not Format.HTML or spec.embedded is not None or spec.parser:
+        return
+    if any(child.page > 1 or child.stage is Stage.COMMENT for child in parsed.children):
+        yield f"pager of {request.stage.value}", ""
+    elif parsed.items.posts and (unread := unread_page(site, request, Document(page))) is not None:
+        yield f"pager of {request.stage.value}", f"{unread} is linked on {request.address}, and no rule finds it"
 
 
 def _same_texts(memory: _SiteMemory, request: Request, parsed: Parsed) -> Iterator[tuple[str, str]]:

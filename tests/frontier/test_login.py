@@ -281,6 +281,29 @@ def test_a_login_that_is_refused_in_the_middle_of_a_crawl_counts_against_no_page
     assert len(worker.titles()) == 12
 
 
+def test_the_first_stage_that_is_let_in_again_opens_the_others(
+    worker: Members, client: redis.Redis, forum: MembersForum, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def change(target: str) -> None:
+        if target == "/list/1/1":
+            forum.password = "planted-password-2"
+            forum.log_all_out()
+
+    worker.begin()
+    forum.after_page = change
+    worker.scan()
+    forum.after_page = lambda _: None
+    assert client.hexists("test:s:demo", "shut:post")
+    # The probes of lists are an hour apart by now, and the one of posts goes at once.
+    late = int(client.time()[0]) * 1000 + 3_600_000
+    client.hset("test:s:demo", mapping={"shut:list": f"1 {late} 0 login", "shut:post": "1 2 0 login", "next_at": 0})
+    monkeypatch.setenv("FORUM_DEMO_PASSWORD", "planted-password-2")
+    worker.crawl()
+
+    assert worker.titles() == ALL
+    assert not client.hexists("test:s:demo", "shut:list")
+
+
 def test_a_refused_login_is_tried_again_after_a_while_and_then_after_longer(
     worker: Members, frontier: Frontier, client: redis.Redis
 ) -> None:

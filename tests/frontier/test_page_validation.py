@@ -93,6 +93,36 @@ def test_a_field_that_vanishes_is_told_and_one_that_never_was_there_is_not(crawl
     assert "no comment.author on" in said(crawl.frontier)
 
 
+@pytest.mark.parametrize("way", ["?page=2", "/2"])
+def test_pages_of_threads_that_no_rule_finds_are_told(crawl: SmallCrawl, way: str) -> None:
+    crawl.publish()
+    fill(crawl, 3)
+    for post in THREADS[::2]:
+        page = f"{crawl.forum.pages[f'/post/{post}']}<nav><b>1</b> <a href=/post/{post}{way}>2</a></nav>"
+        crawl.forum.pages[f"/post/{post}"] = page
+    crawl.scan()
+
+    assert f"{way} is linked on {crawl.forum.url}/post/" in said(crawl.frontier)
+    for post in THREADS[::2]:
+        page = str(crawl.forum.pages[f"/post/{post}"])
+        crawl.forum.pages[f"/post/{post}"] = f"{page}<i class=pages>2</i>"
+        crawl.forum.pages[f"/comment/{post}/2"] = f"<div class=c data-id={post}9><p class=say>late in {post}</div>"
+    crawl.forum.board("1", 1, *(f"{post} 4" for post in THREADS))
+    crawl.scan()
+    assert said(crawl.frontier) == ""
+
+
+def test_a_second_page_of_boards_that_no_rule_finds_is_told(crawl: SmallCrawl) -> None:
+    boards = [str(number) for number in range(1, page_validation.LEAST + 1)]
+    crawl.publish(f"boards: [{', '.join(boards)}]\n")
+    for board in boards:
+        crawl.forum.board(board, 1, f"{board}0 1", more=f"<a href='/list/{board}/1?from=20'>further threads</a>")
+        crawl.forum.thread(f"{board}0", f"{board}1 one reply to {board}")
+    crawl.scan()
+
+    assert "?from=20 is linked on " in said(crawl.frontier)
+
+
 def test_a_forum_that_deletes_edits_moves_and_hides_is_not_told(crawl: SmallCrawl) -> None:
     crawl.publish()
     shown(crawl, REPLIES)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from urllib.parse import urljoin
+
 import pytest
 
 from crawl_tasks.discovery.front_page import remedy_for
-from crawl_tasks.discovery.next_page import further_links
 from crawl_tasks.model import Fetched
 from crawl_tasks.parse.document import Document
+from crawl_tasks.parse.pagination_links import by_number, by_parameter
 
 HERE = "http://a.example/topics/7"
 
@@ -17,6 +19,7 @@ HERE = "http://a.example/topics/7"
     [
         ("/topics/7?page=2", True),
         ("/topics/7?page=2#page-2", True),
+        ("/topics/7?page=1#post-4", False),
         ("/topics/7?before=c90", True),
         ("/topics/7?r=341#message-341", False),
         ("/topics/7?p=5#p5", False),
@@ -25,7 +28,28 @@ HERE = "http://a.example/topics/7"
     ],
 )
 def test_the_address_of_a_reply_is_no_further_page(link: str, leads_on: bool) -> None:
-    assert bool(further_links(_page(f"<a href='{link}'>link</a>"))) is leads_on
+    assert any(by_parameter(_page(f"<a href='{link}'>link</a>"))) is leads_on
+
+
+@pytest.mark.parametrize(
+    ("here", "link", "text", "leads_on"),
+    [
+        ("/topics/7", "/topics/7/2", "2", True),
+        ("/topics/7", "/topics/7/page/3", "[3]", True),
+        ("/topics/7.html", "/topics/7-2.html", "2", True),
+        ("/topics/7", "/topics/7/20", "2", True),
+        ("/thread-7-1-1.html", "/thread-7-2-1.html", "2", True),
+        ("/topics/7", "/topics/7/2", "#2", False),
+        ("/topics/7", "/topics/72", "2", False),
+        ("/topics/7", "/topics/8", "8", False),
+        ("/topics/1", "/topics/2", "next", False),
+        ("/topics/7", "/topics/7/1", "1", False),
+    ],
+)
+def test_a_number_that_stands_in_the_address_too_is_a_further_page(
+    here: str, link: str, text: str, leads_on: bool
+) -> None:
+    assert any(by_number(_page(f"<a href='{link}'>{text}</a>", here))) is leads_on
 
 
 @pytest.mark.parametrize(
@@ -43,6 +67,6 @@ def test_a_page_without_threads_is_told_a_remedy(body: str, remedy: str) -> None
     assert remedy_for(_page(body)).startswith(remedy)
 
 
-def _page(text: str) -> Document:
+def _page(text: str, here: str = HERE) -> Document:
     body = text.encode()
-    return Document(Fetched(HERE, 200, {"content-type": "text/html"}, body, 0.0, 1, len(body)))
+    return Document(Fetched(urljoin(HERE, here), 200, {"content-type": "text/html"}, body, 0.0, 1, len(body)))

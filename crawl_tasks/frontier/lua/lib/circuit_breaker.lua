@@ -77,11 +77,17 @@ function close_breaker(site, stage)
   return revived
 end
 
--- Close the breaker of a stage that the site refuses no more. Parked pages stay: they have another cause.
+-- Close the breaker of a stage that the site refuses no more. Parked pages stay: they have another cause. All stages have
+-- one login, so that the first one that is let in closes the breakers of the others: their own probes may be minutes away.
 local function end_refusal(site, stage)
-  if refusal_of(site, stage) == 'login' then redis.call('HDEL', site.key, 'login') end
-  redis.call('HDEL', site.key, 'shut:' .. stage)
-  site.open_breakers[stage] = false
+  local reason = refusal_of(site, stage)
+  if reason == 'login' then redis.call('HDEL', site.key, 'login') end
+  for _, other in ipairs(reason == 'login' and STAGES or {stage}) do
+    if refusal_of(site, other) == reason then
+      redis.call('HDEL', site.key, 'shut:' .. other)
+      site.open_breakers[other] = false
+    end
+  end
 end
 
 -- A list was answered: where all pages were gone, the forum is there, and its listed threads are not. For as long as

@@ -1,0 +1,116 @@
+"""Pagination links: links of a page to other pages of its list or thread, whatever the site's rules say of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Set
+from typing import NamedTuple
+from urllib.parse import unquote, urlsplit
+
+from selectolax.lexbor import LexborNode
+
+from crawl_tasks.model import Request, Stage
+from crawl_tasks.parse.document import Document, find_all
+from crawl_tasks.sites.schema import Site
+
+_PLACE = re.compile(r"page|start|offset|from|skip", re.IGNORECASE)
+# Parameters that show the same page in another order or form, or another page.
+_OTHERWISE = re.compile(
+    r"sort|order|dir|view|filter|tab|mode|action|reply|quote|print|lang|sid|theme|style|highlight|do|q|search|day|prefix",
+    re.IGNORECASE,
+)
+_CURSOR = 8
+_NUMBERED = re.compile(r"(?:[-/_.,](?:p|pg|page|pagina|seite)?|(?:pg|page))[-/_.,=]?(\d+)(?:\.\w+)?/?", re.IGNORECASE)
+_PAGER_NUMBER = re.compile(r"[\s\[(]*(\d{1,5})[\s\])]*")
+
+
+class PaginationLink(NamedTuple):
+    """A link to a further page: its element and its absolute address."""
+
+    node: LexborNode
+    url: str
+
+
+def unread_page(site: Site, request: Request, document: Document) -> str | None:
+    """Return the address of a further page that the first page of a list or thread links, None without one.
+
+    Numbers inside the page's records count no pages: replies are numbered too.
+    """
+    spec = site.list if request.stage is Stage.LIST else site.post.comments
+    record = spec.record if spec is not None else None
+    for link in by_parameter(document):
+        return link.url
+    found = list(by_number(document))
+    records = find_all(document.root, record.css) if found and record is not None and record.css else []
+    inside = {node.mem_id for node in records}
+    return next((link.url for link in found if not is_in(link.node, inside)), None)
+
+
+def is_in(node: LexborNode | None, others: Set[int]) -> bool:
+    """Return whether an element is one of others, by their memory ids, or stands in one."""
+    while node is not None:
+        if node.mem_id in others:
+            return True
+        node = node.parent
+    return False
+
+
+def links_of(document: Document) -> Iterator[PaginationLink]:
+    """Yield every link of a page, whatever it leads to."""
+    for node in document.root.css("a[href]"):
+        url = document.absolute(node.attributes.get("href") or "")
+        if url is not None:
+            yield PaginationLink(node, url)
+
+
+def by_parameter(document: Document) -> Iterator[PaginationLink]:
+    """Yield links whose address is this page's with one more parameter that is no order, no view and no first page."""
+    here = urlsplit(document.page.url)
+    pairs = set(here.query.split("&")) - {""}
+    for link in links_of(document):
+        there = urlsplit(link.url)
+        named = set(there.query.split("&")) - {""}
+        more = named - pairs
+        if there.path != here.path or there.netloc != here.netloc or len(more) != 1 or not pairs <= named:
+            continue
+        name, _, value = more.pop().partition("=")
+        # `?r=341#message-341` leads to a reply on this page.
+        fragment = (link.node.attributes.get("href") or "").partition("#")[2]
+        is_reply = fragment.endswith(value) and not _PLACE.search(name)
+        is_first = value in {"0", "1"} and _PLACE.search(name) is not None
+        # The name of a heading spells its text. `go=next` leads to the next thread.
+        is_key = (
+            _letters(unquote(value)) != _letters(link.node.text())
+            if len(value) >= _CURSOR
+            else re.search(r"\d", value) is not None
+        )
+        if is_key and not is_reply and not is_first and not _OTHERWISE.search(name):
+            yield link
+
+
+def by_number(document: Document) -> Iterator[PaginationLink]:
+    """Yield links with a page number as their text, and this page's address with that number behind or within."""
+    here = document.page.url.partition("#")[0]
+    stem = re.sub(r"\.\w+$|/$", "", here)
+    for link in links_of(document):
+        shown = _PAGER_NUMBER.fullmatch(link.node.text())
+        url = link.url.partition("#")[0]
+        if shown is None or int(shown[1]) < 2 or url == here:
+            continue
+        behind = _NUMBERED.fullmatch(url.removeprefix(stem)) if url.startswith(stem) else None
+        # An offset is no page number: the second page may begin at 20.
+        if (behind is not None and int(behind[1]) > 1) or _is_beside(here, url, shown[1]):
+            yield link
+
+
+def _is_beside(here: str, url: str, number: str) -> bool:
+    """Return whether two addresses differ in a 1 that is `number` in the other: /thread-5-1.html, /thread-5-2.html."""
+    one, other = re.findall(r"\d+", here), re.findall(r"\d+", url)
+    if re.sub(r"\d+", "#", here) != re.sub(r"\d+", "#", url):
+        return False
+    changed = [pair for pair in zip(one, other, strict=True) if pair[0] != pair[1]]
+    return changed == [("1", number)]
+
+
+def _letters(text: str) -> str:
+    return re.sub(r"\W+", "", text).casefold()
