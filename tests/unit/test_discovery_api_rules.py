@@ -36,7 +36,7 @@ def test_the_post_stands_before_the_comments_of_the_first_page_alone() -> None:
     assert "author: {json: 'data.posts[0].user.name'}" in " ".join(post)
 
 
-def test_a_thread_in_one_answer_has_no_pagination_links() -> None:
+def test_a_thread_in_one_answer_has_no_further_pages() -> None:
     lines = thread("/api/t/{post}", 5)
 
     assert "  pages: {json: '`1`'}" in lines
