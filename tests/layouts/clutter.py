@@ -229,6 +229,35 @@ class Clutter:
             return line
         return f"<details><summary>{SPOILER}</summary>{line}</details>"
 
+    # How else forums vary.
+
+    def separator(self, shown: list[Thread], place: int, tag: str) -> str:
+        """Return the row between pinned threads and the others."""
+        is_between = place and shown[place - 1].is_pinned and not shown[place].is_pinned
+        if not self._layout.has("separators") or not is_between or tag == "dl":
+            return ""
+        text = self._layout.language.topic
+        return f"<tr><td colspan=6>{text}</td></tr>" if tag == "tr" else f"<{tag}><b>{text}</b></{tag}>"
+
+    def striped(self, row: str, place: int) -> str:
+        """Return a row with one of two classes by turns."""
+        if not self._layout.has("striped") or ' class="' not in row.partition(">")[0]:
+            return row
+        return row.replace(' class="', f' class="{("even", "odd")[place % 2]} ', 1)
+
+    def short(self, number: int) -> str:
+        """Return a number of views, in thousands from a thousand on."""
+        return f"{number / 1000:.1f}k" if self._layout.has("short views") and number >= 1000 else str(number)
+
+    def likes(self, one: Reply) -> str:
+        """Return how many liked a text."""
+        return f"<button>♥ {len(one.lines[0]) % 9}</button>" * self._layout.has("likes")
+
+    def paged_title(self, head: str, start: int, size: int) -> str:
+        """Return the heading of a later page with the page's number."""
+        has_one = self._layout.has("page titles") and start
+        return head.replace("</h1>", f" <small>({start // size + 1})</small></h1>", 1) if has_one else head
+
 
 def is_removed(one: Reply, layout: Drawn) -> bool:
     """Return whether a text was replaced by a word that says so, and the rest of the record was left."""

@@ -130,6 +130,17 @@ PACKED = {
 PACKED_FROM = 3000
 """Forums from this seed on are packed, and half as crowded."""
 
+VARIED = {
+    "epochs": 0.25, "path pager": 0.4, "root boards": 0.3, "underscores": 0.3, "both ids": 0.3, "permalinks": 0.35,
+    "quote tables": 0.35, "date first": 0.25, "rare long": 0.25, "short views": 0.3, "one line": 0.25, "likes": 0.3,
+    "page titles": 0.25, "striped": 0.35, "separators": 0.25, "positions": 0.25, "wrapped": 0.3, "offset dates": 0.3,
+    "days": 0.15, "last page": 0.3,
+}  # fmt: skip
+"""How else real forums vary, and how often."""
+
+VARIED_FROM = 4000
+"""Forums from this seed on vary further, and are half as packed."""
+
 DELETED = "Deleted user"
 
 
@@ -146,7 +157,10 @@ def drawn(seed: int) -> Drawn:
         share = 0.5 if seed >= PACKED_FROM else 1
         flags |= {name for name, chance in CROWD.items() if random.random() < share * chance}
     if seed >= PACKED_FROM:
-        flags |= {name for name, chance in PACKED.items() if random.random() < chance}
+        share = 0.5 if seed >= VARIED_FROM else 1
+        flags |= {name for name, chance in PACKED.items() if random.random() < share * chance}
+    if seed >= VARIED_FROM:
+        flags |= {name for name, chance in VARIED.items() if random.random() < chance}
     rows = pick(("table", "cards", "list", "blocks", "terms"))
     posts = pick(("table", "rows", "cards", "list", "blocks", "terms", "tree"))
     topic_ids = pick(("number", "number", "slug-number", "number-slug", "number/slug", "slug", "uuid", "short"))
@@ -166,6 +180,12 @@ def drawn(seed: int) -> Drawn:
     }[style]
     if random.random() < 0.2 and style == "query":
         addresses = addresses[0], addresses[1].replace("?id=", "?f={board}&t=")
+    if "both ids" in flags and style == "query":
+        addresses = addresses[0], f"/display_{words[1]}.asp?ForumID={{board}}&TopicID={{topic}}"
+    if "underscores" in flags and style == "html" and topic_ids == "slug-number":
+        addresses = addresses[0], "/{topic}.html"
+    if "root boards" in flags and style in ("path", "below") and board_ids == "slug":
+        addresses = "/{board}/", "/{board}/{topic}" + "/" * (style == "below")
     return Drawn(
         seed, language, pick(("table", "cards", "list", "terms")), rows, posts,
         pick(("telling", "telling", "hashed", "none", "utility")), *addresses, board_ids, topic_ids, reply_ids, dates,
@@ -210,7 +230,8 @@ def content(layout: Drawn) -> Content:
     for place in range(1, random.randrange(26, 44)):
         board = filled[0] if place % 2 else filled[place // 2 % len(filled)]
         count = random.choice((0, 0, 1, 2, 3, 4, 5, 7)) if place not in (3, 9) else random.randrange(14, 30)
-        count = min(count, layout.per_thread - 1) if layout.has("short threads") else count
+        is_short = layout.has("short threads") or (layout.has("rare long") and place != 9)
+        count = min(count, layout.per_thread - 1) if is_short else count
         at = now - random.randrange(3, 400) * _DAY_S - random.randrange(0, 1400) * 60
         at = now - random.randrange(2, 4000) * 60 if layout.has("fresh") and place % 5 == 0 else at
         said: list[Reply] = []
@@ -237,7 +258,7 @@ def content(layout: Drawn) -> Content:
         )  # fmt: skip
         joint = "-" if "?" in layout.topic_address else "/"
         keys = {
-            "slug": slug, "slug-number": f"{slug}-{thread.key}", "number-slug": f"{thread.key}-{slug}",
+            "slug": slug, "slug-number": f"{slug}{'_' if layout.has('underscores') else '-'}{thread.key}", "number-slug": f"{thread.key}-{slug}",
             "number/slug": f"{thread.key}{joint}{slug}",
         }  # fmt: skip
         key = keys.get(layout.topic_ids, thread.key)

@@ -87,6 +87,8 @@ class Pages:
     def _start(self, first: str, address: str, size: int) -> int | None:
         if address == first:
             return 0
+        if self._has_path_pager(first) and (number := re.fullmatch(self._paged(first, r"(\d+)"), address)):
+            return (int(number[1]) - 1) * size
         if not address.startswith(first + ("&" if "?" in first else "?")):
             return None
         found = re.fullmatch(r"(page|start|after|skip)=([\w=-]+)", address[len(first) + 1 :])
@@ -96,12 +98,27 @@ class Pages:
             return next((at for at in range(0, 1000, size) if found[2] == _cursor(at)), None)
         return (int(found[2]) - 1) * size if found[1] == "page" else int(found[2])
 
+    def _has_path_pager(self, first: str) -> bool:
+        return self.layout.has("path pager") and self.layout.pager in ("page", "words") and "?" not in first
+
+    def _paged(self, first: str, number: str) -> str:
+        """Return the address of a page whose number stands in the path."""
+        stem, html = (first.removesuffix(".html"), ".html") if first.endswith(".html") else (first.rstrip("/"), "")
+        is_below = (
+            "/{" in self.layout.board_address + self.layout.topic_address and self.layout.board_address == "/{board}/"
+        )
+        way = self.layout.seed % 3
+        joint = "-page-" if html else ("/page/", "/page-", "/page/" if is_below else "/")[way]
+        return f"{stem}{'-' if html and way == 2 else joint}{number}{html}" + "/" * (not html and first.endswith("/"))
+
     def further(self, first: str, start: int) -> str:
         """Return the address of a later page."""
         return self._further(first, start, start)
 
     def _further(self, first: str, start: int, size: int) -> str:
         joint = "&" if "?" in first else "?"
+        if self._has_path_pager(first):
+            return self._paged(first, str(start // size + 1))
         if self.layout.pager in ("offset", "more"):
             return f"{first}{joint}{'start' if self.layout.pager == 'offset' else 'skip'}={start}"
         if self.layout.pager == "cursor":
@@ -114,6 +131,10 @@ class Pages:
         layout, words, more = self.layout, self._words, start + size < total
         url = self._further(first, start + size, size)
         at = layout.seed // 7
+        if layout.has("last page") and layout.pager == "offset" and not layout.has("numbers"):
+            end = self._further(first, (total - 1) // size * size, size)
+            last = f'<a href="{escape(end)}">{(total - 1) // size + 1}</a>' * more
+            return f'<nav{self._class("pager")}>{last} <a href="{escape(url)}">→</a></nav>' if more else ""
         if layout.pager in ("more", "cursor"):
             text = words.more[at % 3] if layout.pager == "more" else words.following[at % 3]
             if not layout.has("ends"):
@@ -161,6 +182,10 @@ class Pages:
         shown = self._clutter.weekday(moment) + shown
         if layout.has("fresh") and layout.dates == "text":
             shown = self._clutter.near(moment, datetime.now(self._zone)) or shown
+        if layout.dates == "datetime" and layout.has("offset dates"):
+            return f'<time datetime="{moment:%Y-%m-%dT%H:%M:%S%z}">{escape(shown)}</time>'
+        if layout.dates == "datetime" and layout.has("epochs"):
+            return f'<span{self._class(role)} data-timestamp="{at}">{escape(self._words.relative(int(time.time()) - at))}</span>'
         if layout.dates == "datetime":
             return f'<time datetime="{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}">{escape(shown)}</time>'
         ago = self._words.relative(int(time.time()) - at)
@@ -233,7 +258,13 @@ class Pages:
         layout, words = self.layout, self._words
         tag = {"table": "tr", "cards": "article", "list": "li", "blocks": "div", "terms": "dl"}[layout.rows]
         shown = threads[start : start + layout.per_list]
-        rows = "".join(self._row(one) + self._clutter.row_ad(place, tag, 6) for place, one in enumerate(shown))
+        rows = "".join(
+            self._day_of(shown, place, tag)
+            + self._clutter.separator(shown, place, tag)
+            + self._clutter.striped(self._row(one), place)
+            + self._clutter.row_ad(place, tag, 6)
+            for place, one in enumerate(shown)
+        )
         elsewhere = next((one for one in self._content.threads if one.board != board), None)
         rows += self._clutter.moved_stub(elsewhere, tag, len(threads)) if rows and elsewhere and start == 0 else ""
         subs = [one for one in self._content.boards if one.parent == board.key and start == 0]
@@ -250,6 +281,17 @@ class Pages:
         sub = f"<div>{below}</div>" if below else ""
         trail = self._trail(board, with_board=False)
         return self._frame(board.title, f"{trail}<h1>{escape(board.title)}</h1>{sub}{above}{shown}{pager}")
+
+    def _day_of(self, shown: list[Thread], place: int, tag: str) -> str:
+        """Return the day of a row's last post as a heading, where it is another one than that of the row above."""
+        layout = self.layout
+        if not layout.has("days") or not layout.has("last") or tag in ("dl", "tr"):
+            return ""
+        days = [datetime.fromtimestamp(one.said[-1].at, self._zone).date() for one in shown[: place + 1]]
+        moment = datetime.fromtimestamp(shown[place].said[-1].at, self._zone)
+        text = self._words.date(moment, layout.form.partition("%H")[0].rstrip(" ,à"))
+        is_new = place == 0 or days[-1] != days[-2]
+        return f"<{'li' if tag == 'li' else 'h4'}>{escape(text)}</{'li' if tag == 'li' else 'h4'}>" if is_new else ""
 
     def _heads(self) -> str:
         layout, words = self.layout, self._words
@@ -290,7 +332,8 @@ class Pages:
         views = ""
         if layout.has("views"):
             named = layout.rows != "table" or not self._heads()
-            views = f"<span{self._class('views')}>{thread.views}{f' {words.views}' if named else ''}</span>"
+            views = self._clutter.short(thread.views)
+            views = f"<span{self._class('views')}>{views}{f' {words.views}' if named else ''}</span>"
         newest = ""
         if layout.has("last"):
             name = f"{words.by} {self._person(last.author)}" if layout.has("last author") else ""
@@ -300,6 +343,8 @@ class Pages:
         count, start = self._count(thread), self._class("row")
         if thread.is_pinned and layout.has("sticky class"):
             start = start.removesuffix('"') + ' sticky"' if start else ""
+        if layout.has("date first") and when and layout.rows != "table":
+            title, by = f"{when} {title}", by.replace(when, "", 1)
         if layout.rows == "table":
             cells = [f"{pinned}{title}{by if layout.has('title apart') else ''}"]
             cells += [f"{who} {when}"] if who and not layout.has("title apart") else []
@@ -307,6 +352,8 @@ class Pages:
             cells += [views] if views else []
             cells += [newest] if newest else []
             return f"<tr{start}>{''.join(f'<td>{one}</td>' for one in cells)}</tr>"
+        if layout.has("one line") and layout.counts == "words" and count and views:
+            count, views = re.sub(r"</?span[^>]*>", "", f"<p>{count} · {views}</p>"), ""
         rest = f"{by}<div>{count} {views}</div>{newest}"
         if layout.has("last first"):
             rest = f"{newest}{by}<div>{count} {views}</div>"
@@ -316,7 +363,8 @@ class Pages:
             head = f"<h3{self._class('title')}>{escape(thread.title)}</h3>"
             return f'<a{start} href="{url}">{pinned}{head}{rest}</a>'
         tag = {"cards": "article", "list": "li", "blocks": "div"}[layout.rows]
-        return f"<{tag}{start}>{pinned}<h3>{title}</h3>{rest}</{tag}>"
+        row = f"{pinned}<h3>{title}</h3>{rest}"
+        return f"<{tag}{start}>{f'<div><div>{row}</div></div>' if layout.has('wrapped') else row}</{tag}>"
 
     def thread(self, thread: Thread, start: int) -> str:
         layout = self.layout
@@ -358,6 +406,7 @@ class Pages:
         head = f"<h1>{self._clutter.prefix_link(thread)}{escape(thread.title)}{self._clutter.heading_button()}</h1>"
         head += self._clutter.best_answer(thread, start)
         below = self._clutter.below(thread)
+        head = self._clutter.paged_title(head, start, layout.per_thread)
         return self._frame(thread.title, f"{trail}{head}{shown}{pager}{form}{below}{back}")
 
     def _branch(self, thread: Thread, parent: Reply, depth: int = 1) -> str:
@@ -385,7 +434,8 @@ class Pages:
             anchor = f'<a href="{escape(self.topic_url(thread))}#{one.key}">{permalink}</a>'
         elif layout.reply_ids == "place":
             anchor = f"<span>{permalink}</span>"
-        anchor += self._clutter.number_link(thread, place)
+        anchor += self._clutter.number_link(thread, place) + self._permalink(thread, one, place)
+        anchor += f"<span>{place + 1} / {len(thread.said)}</span> " * layout.has("positions")
         picture = self._clutter.picture(one) or '<img src="/a.png" alt="">' * layout.has("avatars")
         panel = ""
         if layout.has("panel"):
@@ -412,7 +462,7 @@ class Pages:
             else ""
         )
         tools = self._clutter.attachments(one) + "<hr>" * layout.has("ruled posts") + self._clutter.reactions(one)
-        tools += self._clutter.ratings(one)
+        tools += self._clutter.ratings(one) + self._clutter.likes(one)
         if layout.has("buttons"):
             links = (("reply", words.reply), ("report", words.report))
             buttons = " ".join(f'<a href="/{path}/{one.key}">{text}</a>' for path, text in links)
@@ -436,6 +486,15 @@ class Pages:
         tag = {"cards": "article", "list": "li", "blocks": "div", "tree": "div" if is_first else "li"}[layout.posts]
         return f"<{tag}{post}{attrs}>{who}{when}{body}{note}{sign}{tools}{inner}</{tag}>"
 
+    def _permalink(self, thread: Thread, one: Reply, place: int) -> str:
+        """Return the link to a post on its page, as search results have it."""
+        layout, url = self.layout, self.topic_url(thread)
+        if not layout.has("permalinks") or layout.pager not in ("page", "words") or layout.posts == "tree":
+            return ""
+        page_of = self._further(url, place // layout.per_thread * layout.per_thread, layout.per_thread)
+        page_of = url if place < layout.per_thread and layout.seed % 2 else page_of
+        return f'<a href="{escape(page_of)}#post{one.key[:8]}">¶</a> '
+
     def _body(self, one: Reply) -> str:
         quote = ""
         if self.layout.has("quotes") and one.is_quoting and one.parent is not None:
@@ -447,6 +506,8 @@ class Pages:
             if self.layout.has("deep quotes") and above is not None:
                 said = f"<blockquote><cite>{escape(above.author)}</cite> {escape(above.lines[0])}</blockquote>{said}"
             quote = f"<blockquote>{said}</blockquote>"
+            if self.layout.has("quote tables") and self.layout.classes == "telling":
+                quote = f"<table{self._class('quote')}><tr><td>{said}</td></tr></table>"
         lines = [escape(one.lines[0]), *(self._clutter.spoiler(escape(line)) for line in one.lines[1:])]
         if is_removed(one, self.layout):
             return REMOVED
