@@ -12,9 +12,11 @@ from crawl_tasks.discovery.front_page import heading_of
 from crawl_tasks.discovery.http_probe import HttpProbe
 from crawl_tasks.discovery.links import PageLink, is_stranger, links_of, path_of, place_in
 from crawl_tasks.discovery.repeated_records import are_pages, upwards
+from crawl_tasks.discovery.vocabulary import ARROWS, NEXT
 from crawl_tasks.errors import PageError, RefusedAddress
 from crawl_tasks.parse.board_index import FoundBoard
 from crawl_tasks.parse.document import Document
+from crawl_tasks.parse.pagination_links import is_numbered
 from crawl_tasks.urls import origin_of
 
 MOST_VISITED = 20
@@ -43,6 +45,10 @@ def scan_boards(probe: HttpProbe, links: tuple[PageLink, ...], front: str, title
     left_out: list[str] = []
     empty: Document | None = None
     waiting = list(links)
+    # Right below the root, what the front page links beside its boards is no board.
+    is_root = links[0].shape.strip("/") == "*" if links else False
+    beside = links_of(Document(probe.page(front)), links[0].shape).get(links[0].shape, []) if is_root else []
+    shown = {link.key for link in beside} - found.keys()
     # `waiting` grows meanwhile, by sub-boards.
     for link in islice(waiting, MOST_VISITED):
         try:
@@ -61,6 +67,8 @@ def scan_boards(probe: HttpProbe, links: tuple[PageLink, ...], front: str, title
         if not any(place_in(one.node)[:NEAR] in places for one in there):
             empty = empty or document
         for below in _boards_below(document, link, front):
+            if below.key in shown:
+                continue
             if below.key not in found and below.url not in left_out:
                 found[below.key] = FoundBoard(below.key, below.text, path_of(below.url), link.key)
                 waiting.append(below)
@@ -70,7 +78,8 @@ def scan_boards(probe: HttpProbe, links: tuple[PageLink, ...], front: str, title
 def beside_boards(front: Document, boards: Sequence[PageLink]) -> list[str]:
     """Return the addresses of links that stand where boards do, and are of another shape: boards that were missed."""
     places, shapes = {place_in(one.node) for one in boards}, {one.shape for one in boards}
-    alike = {link.url: link.shape for links in links_of(front).values() for link in links}
+    known = boards[0].shape if boards else ""
+    alike = {link.url: link.shape for links in links_of(front, known).values() for link in links}
     found = []
     for node in front.root.css("a[href]"):
         url = (front.absolute(node.attributes.get("href") or "") or "").partition("#")[0]
@@ -86,12 +95,18 @@ def _boards_below(document: Document, board: PageLink, front: str) -> list[PageL
     """Return the links of a board's page to sub-boards: same shape as the board's own, but no pager and no way back."""
     placed = [replace(link, place=board.place) for link in links_of(document, board.shape).get(board.shape, [])]
     # Its own pager has the board's key, whatever stands behind.
-    alike = [link for link in placed if link.key != board.key]
+    alike = [link for link in placed if link.key != board.key and not _is_page_of(board, link)]
     if not alike or are_pages(alike):
         return []
     trail = {node.mem_id for node in trail_of(document, front)}
     above = {link.key for link in alike if link.node.mem_id in trail}
     return [link for link in alike if link.key not in above]
+
+
+def _is_page_of(board: PageLink, link: PageLink) -> bool:
+    """Return whether a link leads to a page of a board, whose number stands behind the board's name: bikes-2.html."""
+    is_step = bool(NEXT.fullmatch(link.text) or ARROWS.fullmatch(link.text)) or link.text.strip(" []()").isdigit()
+    return is_step and is_numbered(board.url, link.url)
 
 
 def trail_of(document: Document, front: str) -> Iterator[LexborNode]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from zoneinfo import ZoneInfo
 
 from selectolax.lexbor import LexborNode
@@ -14,11 +14,15 @@ from crawl_tasks.discovery.repeated_records import highest, upwards
 from crawl_tasks.discovery.site_check import letters
 from crawl_tasks.discovery.vocabulary import EDITED
 from crawl_tasks.parse.values.dates import read_date
+from crawl_tasks.sites.rule_presets import usual_css
 
 # A longer text with the word "edited" is a post that speaks of edits.
 _LONGEST = 120
 _UTC = ZoneInfo("UTC")
 _SHARE = re.compile(r"\d\W*$")
+_BEGINNING = 24
+"""Letters by which a line is known again: quotes are cut."""
+_BOXES = frozenset(("q", "aside", "details", "fieldset"))
 _PERCENT = re.compile(r"\d\s?%$")
 
 
@@ -56,6 +60,53 @@ def is_edit_note(text: str) -> bool:
 def _is_quoted(node: LexborNode) -> bool:
     # A quotation may include the note of the quoted post.
     return any(one.tag == "blockquote" or "quote" in (one.attributes.get("class") or "") for one in upwards(node))
+
+
+def quotes_in(records: Sequence[LexborNode], authors: Mapping[int, str]) -> list[tuple[LexborNode, LexborNode]]:
+    """Return the elements that hold another record's author and the beginning of one of its lines, with their records.
+
+    `authors` are those of the records, by place. An element with the record's own author is the whole post.
+    """
+    said = [_lines(record) for record in records]
+    places: dict[str, list[int]] = {}
+    for at, lines in enumerate(said):
+        for line in lines:
+            places.setdefault(line, []).append(at)
+    found = []
+    for at, record in enumerate(records):
+        own = authors.get(at, "")
+        others = ((line, authors.get(place, "")) for line in said[at] for place in places[line] if place != at)
+        for line, name in dict.fromkeys(others):
+            box = _holding(record, name, line) if name not in ("", own) else None
+            if box is not None and (not own or own not in box.text()):
+                found.append((record, box))
+                break
+    return found
+
+
+def quotes_of(records: Sequence[LexborNode], authors: Mapping[int, str]) -> str | None:
+    """Return the selector of quotes that no usual rule finds, None without such quotes or without a telling one."""
+    usual = usual_css("usual-quotes")
+    found = [(record, box) for record, box in quotes_in(records, authors) if not any(
+        above.css_matches(usual) for above in upwards(box) if above.mem_id != record.mem_id)]  # fmt: skip
+    css = selector_in([record for record, _ in found], [box for _, box in found]) if found else None
+    last = (css or "").rpartition(" ")[2]
+    return css if css and (any(mark in last for mark in ".[") or last in _BOXES) else None
+
+
+def _lines(record: LexborNode) -> list[str]:
+    """Return the beginnings of a record's lines that are long enough to be nobody else's by chance."""
+    texts = (letters(line)[:_BEGINNING] for line in record.text(separator="\n").split("\n"))
+    return [text for text in texts if len(text) == _BEGINNING]
+
+
+def _holding(record: LexborNode, name: str, line: str) -> LexborNode | None:
+    """Return the innermost element within a record that holds a name and the beginning of a line."""
+    best = None
+    for node in record.css("*"):
+        if node.mem_id != record.mem_id and name in (text := node.text()) and line in letters(text):
+            best = node
+    return best
 
 
 def is_subject(node: LexborNode, title: str) -> bool:

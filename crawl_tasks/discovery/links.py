@@ -27,6 +27,7 @@ _STRANGERS = re.compile(
     r"|redirect|goto|lastpost|newest|author|avatar|share|print|report|reply|edit|quote|logout|account",
     re.IGNORECASE,
 )
+_CHROME = re.compile(r"^(?:nav|header|footer|aside)\b|menu|\bnav", re.IGNORECASE)
 PEOPLE = re.compile(r"user|member|profile|people|author|/u/|uid=|space", re.IGNORECASE)
 
 
@@ -93,6 +94,21 @@ def links_of(document: Document, known: str = "") -> dict[str, list[PageLink]]:
         if keys:
             found.setdefault(shape, []).append(PageLink(node, url, shape, tuple(keys), text))
     return {shape: _placed(links) for shape, links in found.items()}
+
+
+def root_links(document: Document) -> list[PageLink]:
+    """Return links at one place to pages right below the root, as `/hardware/` beside `/garden/`: the most of them.
+
+    Menus, and names of people's pages and page chrome, do not count.
+    """
+    groups: dict[tuple[str, tuple[str, ...]], dict[str, PageLink]] = {}
+    for links in links_of(document, "/*").values(), links_of(document, "/*/").values():
+        for link in (one for some in links for one in some if one.shape in ("/*", "/*/")):
+            is_chrome = is_stranger(path_of(link.url)) or any(_CHROME.search(one) for one in place_in(link.node))
+            if not is_chrome and not link.key.isdigit() and not re.search(r"\.\w+$", link.key):
+                groups.setdefault((link.shape, place_in(link.node)), {}).setdefault(link.key, link)
+    most = max(groups.values(), key=len, default={})
+    return list(most.values()) if len(most) > 1 else []
 
 
 def kind_of(node: LexborNode) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from selectolax.lexbor import LexborNode
 
@@ -19,7 +20,7 @@ from crawl_tasks.discovery.slots import MomentSlot, Slots
 from crawl_tasks.discovery.thread_rules import FirstPost
 from crawl_tasks.discovery.vocabulary import EMPTY, LATEST
 from crawl_tasks.discovery.yaml_rules import CHECK, fields_text, scalar
-from crawl_tasks.parse.document import Document, find_all
+from crawl_tasks.parse.document import Document
 from crawl_tasks.parse.values.dates import is_stable
 from crawl_tasks.parse.values.text import lines as lines_of
 
@@ -203,9 +204,11 @@ def _records(listing: Listing, link: str, bare: Document | None) -> list[str]:
     root, rows = listing.document.root, listing.rows
     record = _record_selector(listing, link)
     empty = f"{{css: body, text: lines, regex: {scalar(EMPTY)}}}"
-    if len(find_all(root, record)) > len(rows.whole) or (bare is not None and bare.root.css_first(record) is not None):
+    if _strays(listing, record) or (bare is not None and bare.root.css_first(record) is not None):
         # An empty board may show elements like the rows: a heading, or a row that says that there is none.
-        record, empty = f"{record}:has({link})", f"{{first_of: [{empty}, {scalar(record)}]}}"
+        # An advertisement among them has a link to another host.
+        narrower = [f"{record}:has({css})" for css in (link, f"{link}[href^='/']")]
+        record, empty = min(narrower, key=partial(_strays, listing)), f"{{first_of: [{empty}, {scalar(record)}]}}"
     if bare is not None and not re.search(EMPTY, lines_of(bare.root.html or "")):
         # The forum has its own words for an empty board, or none.
         around = rows.whole[0].parent
@@ -213,6 +216,15 @@ def _records(listing: Listing, link: str, bare: Document | None) -> list[str]:
         kept = [css for css in (box, "h1", "h2", "title") if css and bare.root.css_first(css) is not None]
         empty = scalar(kept[0]) if kept else empty
     return [f"  empty: {empty}{CHECK}", f"  record: {scalar(record)}"]
+
+
+def _strays(listing: Listing, record: str) -> int:
+    """Return the number of elements that a selector finds and that are no rows, and of rows that it does not find."""
+    count = 0
+    for rows in (listing.rows, *listing.further):
+        top = list(upwards(rows.whole[0]))[-1]
+        count += len({one.mem_id for one in rows.whole} ^ {one.mem_id for one in top.css(record)})
+    return count
 
 
 def _record_selector(listing: Listing, link: str) -> str:
@@ -233,4 +245,7 @@ def _id_regex(link: PageLink) -> str:
     href = link.node.attributes.get("href") or ""
     while "/" in pattern and not re.search(pattern, href):
         pattern = pattern.partition("/")[2]
+    # A key right below the root: the name of another host stands behind slashes too.
+    if pattern.startswith(("/[^", "/([^")):
+        return f"^{pattern}" if href.startswith("/") else f"(?<!/){pattern}"
     return pattern

@@ -15,10 +15,10 @@ from crawl_tasks.discovery.board_scan import NEAR, beside_boards, scan_boards
 from crawl_tasks.discovery.checks import check_trials
 from crawl_tasks.discovery.dry_run import missing_in, try_site
 from crawl_tasks.discovery.findings import Findings, site_file
-from crawl_tasks.discovery.front_page import heading_of
+from crawl_tasks.discovery.front_page import doors_of, heading_of
 from crawl_tasks.discovery.http_probe import HttpProbe
 from crawl_tasks.discovery.json_ld_rules import posting_in
-from crawl_tasks.discovery.links import PageLink, links_of, path_of, place_in
+from crawl_tasks.discovery.links import PageLink, links_of, path_of, place_in, root_links
 from crawl_tasks.discovery.list_rules import Following, Listing, list_rules
 from crawl_tasks.discovery.next_page import is_further, next_of
 from crawl_tasks.discovery.repeated_records import Placed, Rows, are_pages, find_rows, parts_of, placed
@@ -116,6 +116,10 @@ def find_list(probe: HttpProbe, front: Document) -> Listing | None:
     """Return the best list of threads behind the likeliest kinds of board links, or on the front page itself."""
     kinds = _board_kinds(front)
     boards = {links[0].shape for links in kinds if _names_boards(links[0], front)}
+    # A portal has its sections right below the root, and a link that is called a forum.
+    if not boards and not doors_of(front) and (below := root_links(front)):
+        kinds.insert(0, below)
+        boards = {below[0].shape}
     # Threads may have addresses below those of boards.
     boards -= {one for one in boards for other in boards if one != other and one.startswith(other.rstrip("/") + "/")}
     shown = links_of(front)

@@ -9,6 +9,7 @@ from itertools import takewhile
 
 from selectolax.lexbor import LexborNode
 
+from crawl_tasks.discovery.boilerplate import quotes_in
 from crawl_tasks.discovery.dry_run import DryRun
 from crawl_tasks.discovery.links import place_in
 from crawl_tasks.discovery.record_queries import element_beside
@@ -65,6 +66,9 @@ def coverage_checks(site: Site, trials: Sequence[DryRun]) -> Iterator[SiteCheck]
             return
         if folded := _folded(document, nodes):
             yield SiteCheck("all replies stand on the page", False, f"{folded!r} leads to some on {where}")
+            return
+        if quote := _quote(nodes, rules.fields.get("body"), rules.fields.get("author")):
+            yield SiteCheck("texts of comments are without quotes", False, f"not without {quote!r:.80} on {where}")
             return
         labels.update(_labels(one.parsed, nodes, rules.fields.get("body")))
         if label := next((name for name, times in labels.items() if times > 1), None):
@@ -156,6 +160,20 @@ def _is_uneven(records: Sequence[LexborNode], body: Rule | None, time: Rule) -> 
         if text is not None and said is not None:
             holds.append(any(one.mem_id == text.mem_id for one in upwards(said)))
     return len(set(holds)) > 1
+
+
+def _quote(records: Sequence[LexborNode], body: Rule | None, author: Rule | None) -> str:
+    """Return the text of an element within a record's text that repeats another record, with its author's name."""
+    if body is None or not body.css or author is None or not author.css:
+        return ""
+    named = {at: one.text().strip() for at, record in enumerate(records) if (one := record.css_first(author.css))}
+    for record, box in quotes_in(records, named):
+        text = record.css_first(body.css)
+        around = list(upwards(box))
+        is_inside = text is not None and text.mem_id in {one.mem_id for one in around[1:]}
+        if is_inside and not (body.drop and any(one.css_matches(body.drop) for one in around)):
+            return " ".join(box.text().split())
+    return ""
 
 
 def _labels(parsed: Parsed, records: Sequence[LexborNode], body: Rule | None) -> Iterator[str]:

@@ -8,7 +8,7 @@ from functools import partial
 
 from selectolax.lexbor import LexborNode
 
-from crawl_tasks.discovery.boilerplate import edited_in, is_subject, notes_in
+from crawl_tasks.discovery.boilerplate import edited_in, is_subject, notes_in, quotes_of
 from crawl_tasks.discovery.record_queries import selector_in
 from crawl_tasks.discovery.slots import MomentSlot, Path, Slot, Slots, is_of_author
 from crawl_tasks.discovery.timestamps import UNTIL_TIME
@@ -37,6 +37,9 @@ class FoundFields:
     edited: str | None = None
     """The selector of notes of edits."""
 
+    foreign: tuple[str, ...] = ()
+    """Selectors of what is no author's own text: notes of edits and quotes."""
+
 
 def fields_of(named: Sequence[tuple[str, LexborNode]]) -> FoundFields:
     """Find author, body and moment of records, each with the title of its page.
@@ -60,11 +63,12 @@ def fields_of(named: Sequence[tuple[str, LexborNode]]) -> FoundFields:
     people = set(authors.values())
     path = slots.body(authors, known, people.__contains__)
     edited = edited_in(records)
-    again = partial(rules_of, slots, author, moment, path, authors, edited=edited)
+    foreign = tuple(filter(None, (edited, quotes_of(records, authors))))
+    again = partial(rules_of, slots, author, moment, path, authors, foreign=foreign)
     paths = (author.path if author else None, moment.slot.path if moment else None, path)
     return FoundFields(
         again(in_records), authors, moment.at if moment else {}, again, slots, paths, moment.form if moment else "",
-        edited,
+        edited, foreign,
     )  # fmt: skip
 
 
@@ -75,9 +79,9 @@ def in_records(slots: Slots, slot: Slot) -> str | None:
 
 def rules_of(
     slots: Slots, author: Slot | None, moment: MomentSlot | None, path: Path | None, authors: Mapping[int, str],
-    select: Select, *, edited: str | None,
+    select: Select, *, foreign: Sequence[str],
 ) -> dict[str, str]:  # fmt: skip
-    """Return the rules of author, body and moment, with selectors that `select` finds, but for notes of edits."""
+    """Return the rules of author, body and moment, with selectors that `select` finds. A body is without `foreign`."""
     css = select(slots, author) if author else None
     rules = {"author": scalar(css)} if css else {}
     body = slots.at(path) if path is not None else None
@@ -90,8 +94,8 @@ def rules_of(
                 if (one := in_records(slots, slot)) is not None
             ]  # fmt: skip
             start = f"css: {scalar(css)}, " if css else ""
-            foreign = scalar(", ".join(("usual-quotes", *dict.fromkeys([*chrome, *filter(None, [edited])]))))
-            rules["body"] = f"{{{start}drop: {foreign}}}"
+            dropped = scalar(", ".join(("usual-quotes", *dict.fromkeys([*chrome, *foreign]))))
+            rules["body"] = f"{{{start}drop: {dropped}}}"
             whole = f"{{{start}drop: {scalar(', '.join(dict.fromkeys(chrome)))}}}" if chrome else scalar(css)
             rules |= {"body_html": whole} if css else {}
     if moment is not None:

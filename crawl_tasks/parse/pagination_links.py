@@ -91,16 +91,25 @@ def by_parameter(document: Document) -> Iterator[PaginationLink]:
 def by_number(document: Document) -> Iterator[PaginationLink]:
     """Yield links with a page number as their text, and this page's address with that number behind or within."""
     here = document.page.url.partition("#")[0]
-    stem = re.sub(r"\.\w+$|/$", "", here)
     for link in links_of(document):
         shown = _PAGER_NUMBER.fullmatch(link.node.text())
         url = link.url.partition("#")[0]
         if shown is None or int(shown[1]) < 2 or url == here:
             continue
-        behind = _NUMBERED.fullmatch(url.removeprefix(stem)) if url.startswith(stem) else None
         # An offset is no page number: the second page may begin at 20.
-        if (behind is not None and int(behind[1]) > 1) or _is_beside(here, url, shown[1]):
+        if is_numbered(here, url) or _is_beside(here, url, shown[1]):
             yield link
+
+
+def is_numbered(here: str, url: str) -> bool:
+    """Return whether an address is another one with a number of 2 or more behind: /bikes/2, /bikes-2.html."""
+    return is_page_of(re.sub(r"\.\w+$|/$", "", here), url)
+
+
+def is_page_of(first: str, other: str) -> bool:
+    """Return whether a text is another one with the number of a later page behind: 12-page-2."""
+    behind = _NUMBERED.fullmatch(other.removeprefix(first)) if other.startswith(first) else None
+    return behind is not None and int(behind[1]) > 1
 
 
 def _is_beside(here: str, url: str, number: str) -> bool:

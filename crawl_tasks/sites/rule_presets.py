@@ -35,8 +35,9 @@ _WORDED = (
 _CSS: Final = {
     # Parts of a body that are not its author's, or not of the post.
     "quotes": (
-        "blockquote, table:has(.quote), [class*=quote], [class*=signature], [class*=sig-], [class*=edited],"
-        " [class*=postedit], [class*=updated], [class*=actions], [class*=-options], [class*=codehead]"
+        "blockquote, table:has(.quote), [class*=quot], [class*=zitat], [class*=citat], [class*=signature],"
+        " [class*=sig-], [class*=edited], [class*=postedit], [class*=updated], [class*=actions], [class*=-options],"
+        " [class*=codehead]"
     ),
     # Few posts are edited, so most sample pages have no example.
     "edits": (

@@ -251,15 +251,16 @@ def content(layout: Drawn) -> Content:
                 number += 10_000
         title = _title(random, layout.language, titles)
         title = threads[-1].title if layout.has("same titles") and place % 9 == 4 else title
+        joint = "_" if layout.has("underscores") else "-"
         slug = "-".join(random.sample(_SLUGS, 3)) + ("" if layout.topic_ids != "slug" else f"-{_SLUGS[place % 9]}")
         thread = Thread(
             _key(random, layout.topic_ids, number), slug, board, title, tuple(said), random.randrange(40, 9000),
             is_pinned=layout.has("pinned") and place in ((1, 2, 5) if layout.has("sticky class") else (2,)),
         )  # fmt: skip
-        joint = "-" if "?" in layout.topic_address else "/"
+        behind = "-" if "?" in layout.topic_address else "/"
         keys = {
-            "slug": slug, "slug-number": f"{slug}{'_' if layout.has('underscores') else '-'}{thread.key}", "number-slug": f"{thread.key}-{slug}",
-            "number/slug": f"{thread.key}{joint}{slug}",
+            "slug": slug, "slug-number": f"{slug}{joint}{thread.key}", "number-slug": f"{thread.key}-{slug}",
+            "number/slug": f"{thread.key}{behind}{slug}",
         }  # fmt: skip
         key = keys.get(layout.topic_ids, thread.key)
         if any(one.key == key for one in threads):

@@ -185,7 +185,8 @@ class Pages:
         if layout.dates == "datetime" and layout.has("offset dates"):
             return f'<time datetime="{moment:%Y-%m-%dT%H:%M:%S%z}">{escape(shown)}</time>'
         if layout.dates == "datetime" and layout.has("epochs"):
-            return f'<span{self._class(role)} data-timestamp="{at}">{escape(self._words.relative(int(time.time()) - at))}</span>'
+            ago = escape(self._words.relative(int(time.time()) - at))
+            return f'<span{self._class(role)} data-timestamp="{at}">{ago}</span>'
         if layout.dates == "datetime":
             return f'<time datetime="{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}">{escape(shown)}</time>'
         ago = self._words.relative(int(time.time()) - at)
