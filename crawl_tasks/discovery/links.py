@@ -262,8 +262,16 @@ def _shape(url: str, keys: list[str], *, loosely: bool = False) -> str:
         # Titles at the end of an address mean titles in the middle too: /forum/bikes-3/topic/a-flat-tyre-91
         shaped[:last] = [re.sub(r"^[^#*~]+[-._]#$", "~#", text) for text in shaped[:last]]
     pairs = [pair for pair in where.query.split("&") if pair and not _SESSION.search(pair)]
-    query = "&".join(_numbers_out(pair, keys) for pair in pairs)
+    query = "&".join(_pair(pair, keys) for pair in pairs)
     return "/".join(shaped) + (f"?{query}" if query else "")
+
+
+def _pair(pair: str, keys: list[str]) -> str:
+    name, _, value = pair.partition("=")
+    if UUID.fullmatch(value):
+        keys.append(value)
+        return f"{name}=*"
+    return _numbers_out(pair, keys)
 
 
 def _segment(segment: str, keys: list[str], *, loosely: bool) -> str:

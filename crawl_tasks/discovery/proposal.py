@@ -117,15 +117,17 @@ def find_list(probe: HttpProbe, front: Document) -> Listing | None:
     kinds = _board_kinds(front)
     boards = {links[0].shape for links in kinds if _names_boards(links[0], front)}
     # A portal has its sections right below the root, and a link that is called a forum.
-    if not boards and not doors_of(front) and (below := root_links(front)):
-        kinds.insert(0, below)
-        boards = {below[0].shape}
+    if not boards and not doors_of(front) and (names := root_links(front)):
+        kinds.insert(0, names)
+        boards = {names[0].shape}
     # Threads may have addresses below those of boards.
-    boards -= {one for one in boards for other in boards if one != other and one.startswith(other.rstrip("/") + "/")}
+    below = {one for one in boards for other in boards if one != other and one.startswith(other.rstrip("/") + "/")}
+    boards -= below
+    kinds.sort(key=lambda links: links[0].shape in below)
     shown = links_of(front)
     best: Listing | None = None
     for links in kinds[:_MOST_LISTS]:
-        if best is not None and _THREAD_WORDS.search(links[0].shape):
+        if best is not None and (links[0].shape in below or _THREAD_WORDS.search(links[0].shape)):
             break
         others = boards | {links[0].shape}
         # The page of a category has boards where the front page has them: those are rows, and no page chrome.
