@@ -99,6 +99,8 @@ def _of_lists(site: Site, lists: Sequence[DryRun]) -> Iterator[SiteCheck | None]
     if site.engine is None:
         yield from _of_ends(site, lists)
     addresses = Addresses(site)
+    if site.engine is None and (astray := _astray(lists, addresses)):
+        yield SiteCheck("rows lead to their threads", False, astray)
     posts = {child.address for one in lists if one.parsed for child in one.parsed.children if child.stage is Stage.POST}
     has_links = site.list.format is Format.HTML and site.list.embedded is None
     if site.list.format is Format.JSON and site.list.embedded is None:
@@ -112,6 +114,18 @@ def _of_lists(site: Site, lists: Sequence[DryRun]) -> Iterator[SiteCheck | None]
             yield SiteCheck(
                 "a board without rows is empty", False, f"{links} threads are linked on {one.request.address}"
             )
+
+
+def _astray(lists: Sequence[DryRun], addresses: Addresses) -> str:
+    """Return the address of a row that the rules for threads do not read as its thread's, as that of a later page."""
+    for row in (row for one in lists for row in one.rows if isinstance(row, Post) and row.url):
+        try:
+            target = addresses.read(row.url or "")
+        except RefusedAddress:
+            continue
+        if target is None or (target.stage, target.key) != (Stage.POST, row.post_id):
+            return f"{row.url} is that of {row.post_id}"
+    return ""
 
 
 def _of_json_lists(pages: Sequence[DryRun]) -> Iterator[SiteCheck]:

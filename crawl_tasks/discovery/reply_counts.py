@@ -23,6 +23,7 @@ _ENOUGH = 10
 _NUMBER = r"\W{0,3}(\d[\d.,]*)"
 _LONGEST = 80
 _MOST_LABELS = 4
+_BEGINS = re.compile(r"\W*\d[\d.,]*\s*[^\W\d]+\W+\d")
 _PARTS = re.compile(r"[|·•;()\[\]—–]|,(?!\d)| - ")
 # `3 replies`, `Replies: 3`, `返信 3`: a longer text is prose.
 _LABELLED = re.compile(
@@ -138,7 +139,8 @@ def _worded(record: LexborNode, words: re.Pattern[str]) -> _NamedCount | None:
         text = node.text()
         is_count = len(" ".join(text.split())) <= _LONGEST and attribute_of(node) is None
         if is_count and not LATEST.search(node.text(separator=" ")):
-            match = before.search(text)
+            # `5 replies · 79 views`: the number behind the word is that of the next one.
+            match = before.search(text) if not _BEGINS.match(text) else None
             found = _NamedCount(node, match[1], match[2], is_behind=False) if match else found
             continue
         # Author and moment stand beside.

@@ -187,6 +187,11 @@ def _of_records(kind: str, said: Sequence[tuple[str | None, int | None, str | No
     times = {at for _, at, _ in said if at is not None}
     yield SiteCheck(f"{kind} have times of their own", len(times) > 1 or not times)
     texts = [text for _, _, text in said if text]
+    # A picture or a smiley may be all that somebody says, and is hardly what most people say.
+    wordless = [text for text in texts if not re.search(r"[^\W\d_]", text)]
+    if len(texts) >= FEW:
+        evidence = f"{len(wordless)} of {len(texts)} have none, as {wordless[0]!r:.40}" if wordless else ""
+        yield SiteCheck(f"texts of {kind} have words", 5 * len(wordless) <= len(texts), evidence)
     # The checked moment has the zone of the site.
     # People say "today" too.
     dated = next((text for _, at, text in said if text and at is not None and len(text) <= LONGEST_NAME
