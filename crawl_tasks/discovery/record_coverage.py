@@ -27,6 +27,7 @@ from crawl_tasks.sites.schema import Site
 from crawl_tasks.sites.stages import Format
 
 _FOLDED = re.compile(r"(?:\D{0,16} )?\d{1,4}\D{1,24}")
+_LINKED = re.compile(r"\ba\[[^ ]*(?::not\(.*\))?$")
 _NEAR = 2
 """Levels by which places within a record are compared."""
 
@@ -66,6 +67,9 @@ def coverage_checks(site: Site, trials: Sequence[DryRun]) -> Iterator[SiteCheck]
             return
         if folded := _folded(document, nodes):
             yield SiteCheck("all replies stand on the page", False, f"{folded!r} leads to some on {where}")
+            return
+        if guest := _guest(nodes, rules.fields.get("author"), site.post.fields.get("author")):
+            yield SiteCheck("authors of posts need no page of their own", False, f"{guest!r} has none on {where}")
             return
         if quote := _quote(nodes, rules.fields.get("body"), rules.fields.get("author")):
             yield SiteCheck("texts of comments are without quotes", False, f"not without {quote!r:.80} on {where}")
@@ -160,6 +164,15 @@ def _is_uneven(records: Sequence[LexborNode], body: Rule | None, time: Rule) -> 
         if text is not None and said is not None:
             holds.append(any(one.mem_id == text.mem_id for one in upwards(said)))
     return len(set(holds)) > 1
+
+
+def _guest(records: Sequence[LexborNode], author: Rule | None, of_post: Rule | None) -> str:
+    """Return the name of a comment's author without a link, where the rule for the post's author asks for one."""
+    if author is None or not author.css or of_post is None or not _LINKED.search(of_post.css or ""):
+        return ""
+    named = [node for record in records if (node := record.css_first(author.css)) is not None]
+    bare = (node for node in named if not any(above.tag == "a" for above in upwards(node)))
+    return next((text for node in bare if (text := node.text().strip()) and node.css_first("a") is None), "")
 
 
 def _quote(records: Sequence[LexborNode], body: Rule | None, author: Rule | None) -> str:
