@@ -6,7 +6,7 @@ import pytest
 
 from crawl_tasks.frontier.entry import line_of, read_entry
 from crawl_tasks.model import Parsed, Reach, Stage
-from tests.unit.pages import COMMENT, LIST, answer, ask, site_parser
+from tests.unit.pages import BASE, COMMENT, LIST, answer, ask, site_parser
 
 OLD, NEW = "2026-01-01", "2026-03-01"
 SINCE = 1_769_904_000  # 2026-02-01
@@ -68,3 +68,25 @@ def test_the_reach_of_a_request_stands_in_its_entry() -> None:
     entry = "7 list 5 0 " + line_of(request).split(" ", 4)[4]
 
     assert read_entry("forum", entry.encode()) == (7, 0, request)
+
+
+@pytest.mark.parametrize(
+    ("link", "page_two"),
+    [
+        ("/topic-1-page-2.html", ["/topic-1-page-2.html"]),
+        ("/topic-1-2.html", ["/topic-1-2.html"]),
+        ("/topic-2.html", []),
+        ("/topic-12.html", []),
+    ],
+)
+def test_a_next_link_with_the_page_behind_the_id_is_followed_and_one_to_another_thread_is_not(
+    link: str, page_two: list[str]
+) -> None:
+    post = "\n  address: '/topic-{post}.html'\n  fields: {title: h1}\n  next: {css: .next, attr: href, as: url}"
+    comment = COMMENT.replace("  address: /comment/{post}/{page}\n", "")
+    parser = site_parser(stages=(LIST, post, comment), post="", comment="  next: .next\n  first_page: 2")
+    request = ask(Stage.POST)._replace(address=f"{BASE}/topic-1.html")
+
+    parsed = parser.parse(request, answer(request, f"<h1>a lamp</h1><a class=next href='{link}'>next</a>"), 0)
+
+    assert [child.address.removeprefix(BASE) for child in parsed.children] == page_two
