@@ -170,9 +170,12 @@ def _last_line(text: str | None) -> str:
 
 
 def _begins_with_title(text: str | None, title: str | None) -> bool:
-    """Return whether a text of several lines begins with the line of its thread's title, as a poll does."""
-    first, has_more, _ = (text or "").partition("\n")
-    return bool(has_more and title) and letters(re.sub(r"^\W*Re\b", "", first)) == letters(title or "")
+    """Return whether a text of several lines has the line of its thread's title above it, as a poll does.
+
+    A number and a label may stand before: `#2 by ann`.
+    """
+    *above, _ = (text or "").split("\n")
+    return bool(title) and any(letters(re.sub(r"^\W*Re\b", "", line)) == letters(title or "") for line in above[:3])
 
 
 def _of_records(kind: str, said: Sequence[tuple[str | None, int | None, str | None]]) -> Iterator[SiteCheck | None]:
