@@ -35,7 +35,9 @@ class BoardScan:
     empty: Document | None = None
 
 
-def scan_boards(probe: HttpProbe, links: tuple[PageLink, ...], front: str, titles: Sequence[PageLink]) -> BoardScan:
+def scan_boards(
+    probe: HttpProbe, links: tuple[PageLink, ...], front: Document, titles: Sequence[PageLink]
+) -> BoardScan:
     """Visit each board once, sub-boards too. A board that cannot be fetched stays as found.
 
     `titles` are the rows of one board: a board without links at such places has no threads, whatever a sidebar shows.
@@ -47,7 +49,7 @@ def scan_boards(probe: HttpProbe, links: tuple[PageLink, ...], front: str, title
     waiting = list(links)
     # Right below the root, what the front page links beside its boards is no board.
     is_root = links[0].shape.strip("/") == "*" if links else False
-    beside = links_of(Document(probe.page(front)), links[0].shape).get(links[0].shape, []) if is_root else []
+    beside = links_of(front, links[0].shape).get(links[0].shape, []) if is_root else []
     shown = {link.key for link in beside} - found.keys()
     # `waiting` grows meanwhile, by sub-boards.
     for link in islice(waiting, MOST_VISITED):
@@ -66,7 +68,7 @@ def scan_boards(probe: HttpProbe, links: tuple[PageLink, ...], front: str, title
         there = links_of(document, threads).get(threads, [])
         if not any(place_in(one.node)[:NEAR] in places for one in there):
             empty = empty or document
-        for below in _boards_below(document, link, front):
+        for below in _boards_below(document, link, front.page.url):
             if below.key in shown:
                 continue
             if below.key not in found and below.url not in left_out:

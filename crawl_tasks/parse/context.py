@@ -14,7 +14,7 @@ from crawl_tasks.errors import ParseError, RefusedAddress
 from crawl_tasks.model import Extra, Priority, Request, Stage
 from crawl_tasks.parse.document import Document
 from crawl_tasks.parse.pager import Pages
-from crawl_tasks.parse.pagination_links import is_page_of
+from crawl_tasks.parse.pagination_links import is_page_of_key
 from crawl_tasks.parse.rules.compile import CompiledRule, compile_rule
 from crawl_tasks.parse.rules.convert import PageClock, Want
 from crawl_tasks.parse.rules.table import Column, Table
@@ -133,7 +133,7 @@ class ParseContext:
             return True
         target = self.addresses.read(link)
         # A template of words takes the page's number for a part of the id: /topic-12-page-2.html
-        return target is not None and target.key != key and not is_page_of(key, target.key)
+        return target is not None and target.key != key and not is_page_of_key(key, target.key)
 
 
 def places(table: Table, name: str, fail: Callable[[str], ParseError]) -> tuple[list[int], tuple[str, ...]]:

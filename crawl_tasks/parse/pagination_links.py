@@ -36,7 +36,7 @@ def unread_page(site: Site, request: Request, document: Document) -> str | None:
 
     Numbers inside the page's records count no pages: replies are numbered too.
     """
-    spec = site.list if request.stage is Stage.LIST else site.post.comments
+    spec = site.list if request.stage is Stage.LIST else site.post.comments or site.comment
     record = spec.record if spec is not None else None
     for link in by_parameter(document):
         return link.url
@@ -110,6 +110,12 @@ def is_page_of(first: str, other: str) -> bool:
     """Return whether a text is another one with the number of a later page behind: 12-page-2."""
     behind = _NUMBERED.fullmatch(other.removeprefix(first)) if other.startswith(first) else None
     return behind is not None and int(behind[1]) > 1
+
+
+def is_page_of_key(key: str, other: str) -> bool:
+    """Return whether an id is another one with a later page behind. `old-lamp-2` may be another thread of that title."""
+    is_told = key[-1:].isdigit() or re.match(r"\W[a-z]", other.removeprefix(key), re.IGNORECASE) is not None
+    return is_told and is_page_of(key, other)
 
 
 def _is_beside(here: str, url: str, number: str) -> bool:

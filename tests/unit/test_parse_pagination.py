@@ -71,21 +71,23 @@ def test_the_reach_of_a_request_stands_in_its_entry() -> None:
 
 
 @pytest.mark.parametrize(
-    ("link", "page_two"),
+    ("key", "link", "page_two"),
     [
-        ("/topic-1-page-2.html", ["/topic-1-page-2.html"]),
-        ("/topic-1-2.html", ["/topic-1-2.html"]),
-        ("/topic-2.html", []),
-        ("/topic-12.html", []),
+        ("1", "/topic-1-page-2.html", ["/topic-1-page-2.html"]),
+        ("1", "/topic-1-2.html", ["/topic-1-2.html"]),
+        ("1", "/topic-2.html", []),
+        ("1", "/topic-12.html", []),
+        ("old-lamp", "/topic-old-lamp-seite-2.html", ["/topic-old-lamp-seite-2.html"]),
+        ("old-lamp", "/topic-old-lamp-2.html", []),
     ],
 )
 def test_a_next_link_with_the_page_behind_the_id_is_followed_and_one_to_another_thread_is_not(
-    link: str, page_two: list[str]
+    key: str, link: str, page_two: list[str]
 ) -> None:
     post = "\n  address: '/topic-{post}.html'\n  fields: {title: h1}\n  next: {css: .next, attr: href, as: url}"
     comment = COMMENT.replace("  address: /comment/{post}/{page}\n", "")
     parser = site_parser(stages=(LIST, post, comment), post="", comment="  next: .next\n  first_page: 2")
-    request = ask(Stage.POST)._replace(address=f"{BASE}/topic-1.html")
+    request = ask(Stage.POST, key)._replace(address=f"{BASE}/topic-{key}.html")
 
     parsed = parser.parse(request, answer(request, f"<h1>a lamp</h1><a class=next href='{link}'>next</a>"), 0)
 
