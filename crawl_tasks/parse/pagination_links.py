@@ -113,7 +113,7 @@ def is_page_of(first: str, other: str) -> bool:
 
 
 def is_page_of_key(key: str, other: str) -> bool:
-    """Return whether an id is another one with a later page behind. `old-lamp-2` may be another thread of that title."""
+    """Return whether an id is another one with a later page behind. `old-lamp-2` may be another thread."""
     is_told = key[-1:].isdigit() or re.match(r"\W[a-z]", other.removeprefix(key), re.IGNORECASE) is not None
     return is_told and is_page_of(key, other)
 
