@@ -31,11 +31,11 @@ from crawl_tasks.discovery.json_rules import (
 )
 from crawl_tasks.discovery.links import path_of
 from crawl_tasks.discovery.proposal import score_of
-from crawl_tasks.discovery.site_check import letters
 from crawl_tasks.discovery.yaml_rules import scalar
 from crawl_tasks.model import Stage
 from crawl_tasks.parse.json_ld import Json
 from crawl_tasks.parse.values.dates import read_date
+from crawl_tasks.parse.values.text import letters
 from crawl_tasks.parse.values.text import lines as lines_of
 from crawl_tasks.registry.site_registry import compile_site
 from crawl_tasks.sites.loader import parse_site

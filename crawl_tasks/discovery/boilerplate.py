@@ -11,9 +11,9 @@ from selectolax.lexbor import LexborNode
 
 from crawl_tasks.discovery.record_queries import selector_in
 from crawl_tasks.discovery.repeated_records import highest, upwards
-from crawl_tasks.discovery.site_check import letters
 from crawl_tasks.discovery.vocabulary import EDITED
 from crawl_tasks.parse.values.dates import read_date
+from crawl_tasks.parse.values.text import letters
 from crawl_tasks.sites.rule_presets import usual_css
 
 # A longer text with the word "edited" is a post that speaks of edits.

@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from selectolax.lexbor import LexborNode
 
 from crawl_tasks.discovery.links import PageLink, kind_of, links_of, place_in
-from crawl_tasks.discovery.site_check import letters
 from crawl_tasks.discovery.timestamps import moment_of, times_in
 from crawl_tasks.parse.document import Document, find_all
 from crawl_tasks.parse.rules.siblings import followers, joined
+from crawl_tasks.parse.values.text import letters
 
 DEEPEST = 40
 _LONGEST_DATE = 40

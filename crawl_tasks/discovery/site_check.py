@@ -6,6 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from crawl_tasks.parse.values.text import letters
+
 FEW: Final = 3
 """Rows from which on a likeness is no chance."""
 
@@ -51,8 +53,3 @@ def mostly(name: str, verdicts: Sequence[bool], example: str = "", most: float =
     return SiteCheck(
         name, failed < most * len(verdicts), f"{failed} of {len(verdicts)} fail{example}" if failed else ""
     )
-
-
-def letters(text: str) -> str:
-    """Return the letters and digits of a text, in small letters."""
-    return re.sub(r"\W+", "", text).casefold()

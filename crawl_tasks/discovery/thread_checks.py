@@ -9,10 +9,11 @@ from typing import Final, NamedTuple
 
 from crawl_tasks.discovery.boilerplate import is_edit_note
 from crawl_tasks.discovery.dry_run import DryRun
-from crawl_tasks.discovery.site_check import FEW, FUTURE_S, SiteCheck, letters, mostly, names_check
+from crawl_tasks.discovery.site_check import FEW, FUTURE_S, SiteCheck, mostly, names_check
 from crawl_tasks.discovery.slots import is_of_author
 from crawl_tasks.discovery.timestamps import moment_of
 from crawl_tasks.model import UNREADABLE, Comment, Post, Stage
+from crawl_tasks.parse.values.text import letters
 from crawl_tasks.sites.schema import Site
 
 LONGEST_NAME: Final = 40
@@ -138,21 +139,7 @@ def comment_checks(site: Site, threads: Sequence[ReadThread], paged: Sequence[Dr
             for row, _, post, *_ in threads
         ]
         yield from _of_records("posts", said)
-        note = next((text for _, _, text in said if text and is_edit_note(text)), None)
-        if note is not None:
-            yield SiteCheck("texts of posts are no notes of edits", False, repr(note))
-        noted = [line for line in map(_last_line, [*(text for *_, text in said), *(one.body for one in whole)])
-                 if is_edit_note(line)]  # fmt: skip
-        if len(noted) > 1:
-            yield SiteCheck("texts do not end with notes of edits", False, f"{len(noted)} do, as {noted[0]!r:.80}")
-        shares = next((text for _, _, text in said if text and len(_SHARES.findall(text)) > 1), None)
-        if shares is not None:
-            yield SiteCheck("texts of posts are no polls", False, repr(shares[:60]))
-        titled = sum(_begins_with_title(one.post.body, one.post.title) for one in threads)
-        titled += sum(_begins_with_title(comment.body, one.post.title) for one in threads for comment in one.comments)
-        text = f"{titled} begin with the title" if titled else ""
-        if titled or len(threads) >= FEW:
-            yield SiteCheck("texts are without the title", titled < 2, text)
+        yield from _of_texts(threads, [text for *_, text in said], whole)
         yield from _of_records("comments", [(one.author, one.created_at, one.body or one.body_html) for one in whole])
     if len(whole) >= FEW:
         yield mostly("comments have texts", [bool(one.body or one.body_html) for one in whole])
@@ -161,6 +148,27 @@ def comment_checks(site: Site, threads: Sequence[ReadThread], paged: Sequence[Dr
             text, times = bodies.most_common(1)[0]
             yield SiteCheck("comments have texts of their own", 2 * times < len(whole) or times < FEW,
                         f"{times} of {len(whole)} are {text[:60]!r}" if times >= FEW else "")  # fmt: skip
+
+
+def _of_texts(
+    threads: Sequence[ReadThread], said: Sequence[str | None], comments: Sequence[Comment]
+) -> Iterator[SiteCheck]:
+    """Yield what refutes the texts of posts, `said`, and of comments: notes of edits, polls and titles in them."""
+    note = next((text for text in said if text and is_edit_note(text)), None)
+    if note is not None:
+        yield SiteCheck("texts of posts are no notes of edits", False, repr(note))
+    noted = [line for line in map(_last_line, [*said, *(one.body for one in comments)])
+             if is_edit_note(line)]  # fmt: skip
+    if len(noted) > 1:
+        yield SiteCheck("texts do not end with notes of edits", False, f"{len(noted)} do, as {noted[0]!r:.80}")
+    shares = next((text for text in said if text and len(_SHARES.findall(text)) > 1), None)
+    if shares is not None:
+        yield SiteCheck("texts of posts are no polls", False, repr(shares[:60]))
+    titled = sum(_begins_with_title(one.post.body, one.post.title) for one in threads)
+    titled += sum(_begins_with_title(comment.body, one.post.title) for one in threads for comment in one.comments)
+    text = f"{titled} begin with the title" if titled else ""
+    if titled or len(threads) >= FEW:
+        yield SiteCheck("texts are without the title", titled < 2, text)
 
 
 def _last_line(text: str | None) -> str:

@@ -11,6 +11,7 @@ from selectolax.lexbor import LexborNode
 
 from crawl_tasks.model import Request, Stage
 from crawl_tasks.parse.document import Document, find_all
+from crawl_tasks.parse.values.text import letters
 from crawl_tasks.sites.schema import Site
 
 _PLACE = re.compile(r"page|start|offset|from|skip", re.IGNORECASE)
@@ -80,7 +81,7 @@ def by_parameter(document: Document) -> Iterator[PaginationLink]:
         is_first = value in {"0", "1"} and _PLACE.search(name) is not None
         # The name of a heading spells its text. `go=next` leads to the next thread.
         is_key = (
-            _letters(unquote(value)) != _letters(link.node.text())
+            letters(unquote(value)) != letters(link.node.text())
             if len(value) >= _CURSOR
             else re.search(r"\d", value) is not None
         )
@@ -125,7 +126,3 @@ def _is_beside(here: str, url: str, number: str) -> bool:
         return False
     changed = [pair for pair in zip(one, other, strict=True) if pair[0] != pair[1]]
     return changed == [("1", number)]
-
-
-def _letters(text: str) -> str:
-    return re.sub(r"\W+", "", text).casefold()

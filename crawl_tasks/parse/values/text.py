@@ -171,3 +171,8 @@ def _unescape(text: str) -> str:
     if "&nbsp;" in text:
         text = "\n".join(filter(None, map(str.strip, text.replace("&nbsp;", " ").split("\n"))))
     return text.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", '"').replace("&amp;", "&")
+
+
+def letters(text: str) -> str:
+    """Return the letters and digits of a text, in small letters."""
+    return re.sub(r"\W+", "", text).casefold()
