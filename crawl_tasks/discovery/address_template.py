@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from crawl_tasks.discovery.links import path_of
+from crawl_tasks.discovery.address_shape import path_of
 
 _NUMBERS = re.compile(r"(\d+)")
 # A cursor such as `cm93Ojg` has digits between letters: no page number.

@@ -15,6 +15,7 @@ from itertools import product
 from typing import Final
 from zoneinfo import ZoneInfo
 
+from crawl_tasks.discovery.address_shape import path_of
 from crawl_tasks.discovery.dry_run import DryRun, try_site
 from crawl_tasks.discovery.findings import Findings, site_file
 from crawl_tasks.discovery.http_probe import HttpProbe
@@ -29,7 +30,6 @@ from crawl_tasks.discovery.json_rules import (
     paths_in,
     thread_lines,
 )
-from crawl_tasks.discovery.links import path_of
 from crawl_tasks.discovery.proposal import score_of
 from crawl_tasks.discovery.yaml_rules import scalar
 from crawl_tasks.model import Stage

@@ -8,9 +8,10 @@ from itertools import islice
 
 from selectolax.lexbor import LexborNode
 
+from crawl_tasks.discovery.address_shape import is_stranger, path_of
 from crawl_tasks.discovery.front_page import heading_of
 from crawl_tasks.discovery.http_probe import HttpProbe
-from crawl_tasks.discovery.links import PageLink, is_stranger, links_of, path_of, place_in
+from crawl_tasks.discovery.links import PageLink, links_of, place_in
 from crawl_tasks.discovery.repeated_records import are_pages, upwards
 from crawl_tasks.discovery.vocabulary import ARROWS, NEXT
 from crawl_tasks.errors import PageError, RefusedAddress

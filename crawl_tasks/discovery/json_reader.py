@@ -9,12 +9,12 @@ from itertools import islice
 from typing import Final, NamedTuple
 from urllib.parse import quote, urljoin
 
+from crawl_tasks.discovery.address_shape import path_of
 from crawl_tasks.discovery.api_addresses import addresses_in
 from crawl_tasks.discovery.http_probe import HttpProbe
 from crawl_tasks.discovery.json_document import lists, scalars
 from crawl_tasks.discovery.json_fields import names_of
 from crawl_tasks.discovery.json_pagination import without_pager
-from crawl_tasks.discovery.links import path_of
 from crawl_tasks.discovery.page_state import PageState, state_of
 from crawl_tasks.errors import PageError, ParseError
 from crawl_tasks.parse.document import Document

@@ -3,32 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Set
+from collections.abc import Iterator, Set
 from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
 from selectolax.lexbor import LexborNode
 
+from crawl_tasks.discovery.address_shape import UUID, is_stranger, keys_pattern, path_of, shape_of, shared_start
 from crawl_tasks.parse.document import Document
 
 _NUMBERS = re.compile(r"(\d+)")
-_WORDS = re.compile(r"[^\W\d_]{2,}")
-UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{24,}")
 _ID_BEFORE_TITLE = re.compile(rf"[0-9a-z]{{4,12}}|{UUID.pattern}")
 _LETTER_AND_NUMBER = re.compile(r"(.*/)([^/?]+)([-._][a-z]{1,2})(\d+)((?:\.[a-z]{2,5})?/?)")
-_MARKS = re.compile(r"(#|\*|~-(?=#)|~)")
-# A session id differs at every visit, so it is no part of an address.
 _PARTS = re.compile(r"([/?&=])")
 # Levels of elements that tell the place of a link: more would tell the rows of a table apart.
 _LEVELS = 6
-_SESSION = re.compile(r"[0-9a-f]{24,}")
-_STRANGERS = re.compile(
-    r"user|member|profile|people|login|register|signup|search|tag|static|private|help|about|faq|feed|rss|terms|privacy"
-    r"|redirect|goto|lastpost|newest|author|avatar|share|print|report|reply|edit|quote|logout|account",
-    re.IGNORECASE,
-)
 _CHROME = re.compile(r"^(?:nav|header|footer|aside)\b|menu|\bnav", re.IGNORECASE)
-PEOPLE = re.compile(r"user|member|profile|people|author|/u/|uid=|space", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +59,6 @@ class PageLink:
         return f"{self.node.tag} {self.node.attributes.get('class') or ''}"
 
 
-def is_stranger(path: str) -> bool:
-    """Return whether an address sounds like one of people or page chrome."""
-    return bool(_STRANGERS.search(path))
-
-
 def links_of(document: Document, known: str = "") -> dict[str, list[PageLink]]:
     """Return the links with a text that stay on the host, by shape. Addresses of the shape `known` have that shape."""
     host = urlsplit(document.page.url).netloc
@@ -86,7 +71,7 @@ def links_of(document: Document, known: str = "") -> dict[str, list[PageLink]]:
             there.append((node, url.partition("#")[0], text))
     reshaped = _reshaped([(node, url) for node, url, _ in there])
     if known:
-        pattern = re.compile(_keys_pattern(known))
+        pattern = re.compile(keys_pattern(known))
         reshaped |= {url: (known, list(one.groups())) for url in reshaped if (one := pattern.match(path_of(url)))}
     found: dict[str, list[PageLink]] = {}
     for node, url, text in there:
@@ -145,8 +130,7 @@ def _reshaped(links: list[tuple[LexborNode, str]]) -> dict[str, tuple[str, list[
     shapes = {url: shape_of(url) for url in urls}
     titled = {shape for shape, _ in shapes.values() if "~#" in shape}
     for url, (shape, _) in list(shapes.items()):
-        loose: list[str] = []
-        titles = _shape(url, loose, loosely=True)
+        titles, loose = shape_of(url, loosely=True)
         if titles != shape and titles in titled:
             shapes[url] = (titles, loose)
     groups: dict[tuple[str, ...], set[str]] = {}
@@ -156,8 +140,8 @@ def _reshaped(links: list[tuple[LexborNode, str]]) -> dict[str, tuple[str, list[
     for group in sorted(groups.values(), key=len, reverse=True):
         for pattern in (*_word_keys(group, shapes), *_titled_keys(group, paths)):
             for url in urls:
-                found = re.match(_keys_pattern(pattern), path_of(url))
-                if found is not None and not _STRANGERS.search(pattern):
+                found = re.match(keys_pattern(pattern), path_of(url))
+                if found is not None and not is_stranger(pattern):
                     shapes[url] = (pattern, list(found.groups()))
     boards = {path_of(url): one for url, one in shapes.items() if re.fullmatch(r"[^?]*/\*/?", one[0])}
     for url, (shape, keys) in list(shapes.items()):
@@ -227,91 +211,5 @@ def _titled_keys(group: set[str], paths: Set[str]) -> Iterator[str]:
             yield shape
 
 
-def shared_start(texts: Collection[str]) -> str:
-    """Return the longest beginning that texts share."""
-    one, other = min(texts), max(texts)
-    return one[: next((at for at, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]), len(one))]
-
-
 def _mark_of(part: str) -> str:
     return "#" if part.isdigit() else "*" if UUID.fullmatch(part) else part
-
-
-def _keys_pattern(shape: str) -> str:
-    """Return a regex with a group for each key of a shape."""
-    marks = {"#": r"(\d+)", "*": "([^/?&#]+)", "~": "[^/?]*", "~-": "[^/?]*[-._]"}
-    return "^" + "".join(marks.get(part) or re.escape(part) for part in _MARKS.split(shape.replace("~#", "~-#"))) + "$"
-
-
-def shape_of(url: str) -> tuple[str, list[str]]:
-    """Return path and query with # for numbers, * for words that are a key, ~ for titles, and the texts at # and *."""
-    keys: list[str] = []
-    return _shape(url, keys), keys
-
-
-def _shape(url: str, keys: list[str], *, loosely: bool = False) -> str:
-    where = urlsplit(url)
-    segments = where.path.split("/")
-    last = len(segments) - 1 - (not segments[-1])
-    shaped = []
-    for at, text in enumerate(segments):
-        # /topic/12/how-i-lost-91: a number alone is the key, and the end of the path is a title then.
-        is_title = at == last and segments[at - 1].isdigit() and "." not in text and bool(text) and not text.isdigit()
-        shaped.append("~" if is_title else _segment(text, keys, loosely=loosely))
-    if "~" in shaped[last]:
-        # Titles at the end of an address mean titles in the middle too: /forum/bikes-3/topic/a-flat-tyre-91
-        shaped[:last] = [re.sub(r"^[^#*~]+[-._]#$", "~#", text) for text in shaped[:last]]
-    pairs = [pair for pair in where.query.split("&") if pair and not _SESSION.search(pair)]
-    query = "&".join(_pair(pair, keys) for pair in pairs)
-    return "/".join(shaped) + (f"?{query}" if query else "")
-
-
-def _pair(pair: str, keys: list[str]) -> str:
-    name, _, value = pair.partition("=")
-    if UUID.fullmatch(value):
-        keys.append(value)
-        return f"{name}=*"
-    return _numbers_out(pair, keys)
-
-
-def _segment(segment: str, keys: list[str], *, loosely: bool) -> str:
-    if segment.isdigit():
-        keys.append(segment)
-        return "#"
-    if UUID.fullmatch(segment):
-        keys.append(segment)
-        return "*"
-    lead = re.fullmatch(r"(\d+)[-._](?=.*[^\d.]).+", segment)
-    trail = re.fullmatch(r".*[-._](\d+)" if loosely else r".{8,}[-._](\d+)", segment)
-    if lead or trail:
-        keys.append((lead or trail)[1])  # type: ignore[index]  # one of the two matched
-        return "#~" if lead else "~#"
-    if len(_WORDS.findall(segment)) >= 3 or (len(segment) > 24 and "." not in segment):
-        keys.append(segment)
-        return "*"
-    return _numbers_out(segment, keys)
-
-
-def _numbers_out(text: str, keys: list[str]) -> str:
-    keys += _NUMBERS.findall(text)
-    return _NUMBERS.sub("#", text)
-
-
-def identity_of(shape: str, group: str, place: int = 0) -> str:
-    """Return a regex that reads the key out of addresses of a shape."""
-    written: list[str] = []
-    seen = 0
-    for part in _MARKS.split(shape.replace("~#", "~-#")):
-        if part in ("#", "*"):
-            inner = r"\d+" if part == "#" else "[^/?&#]+"
-            written.append(f"(?P<{group}>{inner})" if seen == place else inner)
-            seen += 1
-        else:
-            written.append({"~": "[^/?]*", "~-": "[^/?]*[-._]"}.get(part) or re.escape(part).replace(r"\-", "-"))
-    return f"^{''.join(written)}$"
-
-
-def path_of(url: str) -> str:
-    """Return path and query."""
-    where = urlsplit(url)
-    return where.path + (f"?{where.query}" if where.query else "")

@@ -9,8 +9,9 @@ from functools import partial
 
 from selectolax.lexbor import LexborNode
 
+from crawl_tasks.discovery.address_shape import identity_of
 from crawl_tasks.discovery.address_template import paged_template, template_of
-from crawl_tasks.discovery.links import PageLink, identity_of
+from crawl_tasks.discovery.links import PageLink
 from crawl_tasks.discovery.next_page import GUESS, Step
 from crawl_tasks.discovery.record_fields import moment_text
 from crawl_tasks.discovery.record_queries import selector_in, selector_of

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from selectolax.lexbor import LexborNode
 
+from crawl_tasks.discovery.address_shape import path_of
 from crawl_tasks.discovery.board_scan import NEAR, beside_boards, scan_boards
 from crawl_tasks.discovery.checks import check_trials
 from crawl_tasks.discovery.dry_run import missing_in, try_site
@@ -18,7 +19,7 @@ from crawl_tasks.discovery.findings import Findings, site_file
 from crawl_tasks.discovery.front_page import doors_of, heading_of
 from crawl_tasks.discovery.http_probe import HttpProbe
 from crawl_tasks.discovery.json_ld_rules import posting_in
-from crawl_tasks.discovery.links import PageLink, links_of, path_of, place_in, root_links
+from crawl_tasks.discovery.links import PageLink, links_of, place_in, root_links
 from crawl_tasks.discovery.list_rules import Following, Listing, list_rules
 from crawl_tasks.discovery.next_page import is_further, next_of
 from crawl_tasks.discovery.repeated_records import Placed, Rows, are_pages, find_rows, parts_of, placed

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from selectolax.lexbor import LexborNode
 
-from crawl_tasks.discovery.links import PEOPLE, UUID, shared_start
+from crawl_tasks.discovery.address_shape import PEOPLE, UUID, shared_start
 from crawl_tasks.discovery.repeated_records import DEEPEST, upwards
 
 _HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 from selectolax.lexbor import LexborNode
 
-from crawl_tasks.discovery.links import PEOPLE, kind_of
+from crawl_tasks.discovery.address_shape import PEOPLE
+from crawl_tasks.discovery.links import kind_of
 from crawl_tasks.discovery.timestamps import form_by_age, form_of, moment_of, until_time
 from crawl_tasks.discovery.vocabulary import REPLIES, VIEWS
 

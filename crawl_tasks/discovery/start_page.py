@@ -8,12 +8,13 @@ from contextlib import suppress
 from dataclasses import replace
 from urllib.parse import urlsplit
 
+from crawl_tasks.discovery.address_shape import is_stranger, path_of
 from crawl_tasks.discovery.board_scan import NEAR, trail_of
 from crawl_tasks.discovery.discover import Discovery
 from crawl_tasks.discovery.findings import Findings, site_file
 from crawl_tasks.discovery.front_page import asks_for_login, doors_of, remedy_for
 from crawl_tasks.discovery.http_probe import HttpProbe
-from crawl_tasks.discovery.links import is_stranger, path_of, place_in
+from crawl_tasks.discovery.links import place_in
 from crawl_tasks.discovery.named_api import by_names
 from crawl_tasks.discovery.page_rendering import discover_drawn, has_comments, is_script_frame, with_drawn_comments
 from crawl_tasks.discovery.repeated_records import find_rows

@@ -10,7 +10,8 @@ from itertools import takewhile
 
 from selectolax.lexbor import LexborNode
 
-from crawl_tasks.discovery.links import UUID, PageLink, kind_of
+from crawl_tasks.discovery.address_shape import UUID
+from crawl_tasks.discovery.links import PageLink, kind_of
 from crawl_tasks.discovery.post_ids import PostIds, marked_in
 from crawl_tasks.discovery.record_queries import selector_in, selector_of
 from crawl_tasks.discovery.repeated_records import goes_on, upwards

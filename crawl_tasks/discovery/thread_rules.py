@@ -8,10 +8,11 @@ from dataclasses import dataclass, field, replace
 
 from selectolax.lexbor import LexborNode
 
+from crawl_tasks.discovery.address_shape import identity_of
 from crawl_tasks.discovery.address_template import paged_template, template_of
 from crawl_tasks.discovery.first_post import fields_apart, on_pages
 from crawl_tasks.discovery.json_ld_rules import linked_rules, posting_in
-from crawl_tasks.discovery.links import PageLink, identity_of
+from crawl_tasks.discovery.links import PageLink
 from crawl_tasks.discovery.next_page import GUESS, Step, next_of
 from crawl_tasks.discovery.record_fields import FoundFields, fields_of, in_records
 from crawl_tasks.discovery.record_queries import selector_in

@@ -7,8 +7,9 @@ import re
 import pytest
 import yaml
 
+from crawl_tasks.discovery.address_shape import identity_of
 from crawl_tasks.discovery.board_scan import beside_boards
-from crawl_tasks.discovery.links import identity_of, links_of
+from crawl_tasks.discovery.links import links_of
 from crawl_tasks.discovery.list_rules import Listing, list_rules
 from crawl_tasks.discovery.next_page import GUESS, next_of
 from crawl_tasks.discovery.repeated_records import find_rows, placed

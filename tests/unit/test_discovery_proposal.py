@@ -11,8 +11,8 @@ import pytest
 from crawl_tasks.cli.exits import Exit
 from crawl_tasks.cli.new import find_address, open_probe
 from crawl_tasks.demo.forum import DemoForum
+from crawl_tasks.discovery.address_shape import identity_of, shape_of
 from crawl_tasks.discovery.address_template import paged_template
-from crawl_tasks.discovery.links import identity_of, shape_of
 from crawl_tasks.discovery.start_page import is_one_of_several
 from crawl_tasks.parse.document import Document
 from crawl_tasks.settings import load_settings

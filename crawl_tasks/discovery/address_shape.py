@@ -1,0 +1,110 @@
+"""Address shapes: path and query of an address with marks for the keys in it. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from urllib.parse import urlsplit
+
+_NUMBERS = re.compile(r"(\d+)")
+_WORDS = re.compile(r"[^\W\d_]{2,}")
+UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{24,}")
+_MARKS = re.compile(r"(#|\*|~-(?=#)|~)")
+# A session id differs at every visit, so it is no part of an address.
+_SESSION = re.compile(r"[0-9a-f]{24,}")
+PEOPLE = re.compile(r"user|member|profile|people|author|/u/|uid=|space", re.IGNORECASE)
+_STRANGERS = re.compile(
+    r"user|member|profile|people|login|register|signup|search|tag|static|private|help|about|faq|feed|rss|terms|privacy"
+    r"|redirect|goto|lastpost|newest|author|avatar|share|print|report|reply|edit|quote|logout|account",
+    re.IGNORECASE,
+)
+
+
+def is_stranger(path: str) -> bool:
+    """Return whether an address sounds like one of people or page chrome."""
+    return bool(_STRANGERS.search(path))
+
+
+def shared_start(texts: Collection[str]) -> str:
+    """Return the longest beginning that texts share."""
+    one, other = min(texts), max(texts)
+    return one[: next((at for at, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]), len(one))]
+
+
+def keys_pattern(shape: str) -> str:
+    """Return a regex with a group for each key of a shape."""
+    marks = {"#": r"(\d+)", "*": "([^/?&#]+)", "~": "[^/?]*", "~-": "[^/?]*[-._]"}
+    return "^" + "".join(marks.get(part) or re.escape(part) for part in _MARKS.split(shape.replace("~#", "~-#"))) + "$"
+
+
+def shape_of(url: str, *, loosely: bool = False) -> tuple[str, list[str]]:
+    """Return path and query with # for numbers, * for words that are a key, ~ for titles, and the texts at # and *.
+
+    With `loosely` a number behind a short word is taken for a key behind a title too.
+    """
+    keys: list[str] = []
+    where = urlsplit(url)
+    segments = where.path.split("/")
+    last = len(segments) - 1 - (not segments[-1])
+    shaped = []
+    for at, text in enumerate(segments):
+        # /topic/12/how-i-lost-91: a number alone is the key, and the end of the path is a title then.
+        is_title = at == last and segments[at - 1].isdigit() and "." not in text and bool(text) and not text.isdigit()
+        shaped.append("~" if is_title else _segment(text, keys, loosely=loosely))
+    if "~" in shaped[last]:
+        # Titles at the end of an address mean titles in the middle too: /forum/bikes-3/topic/a-flat-tyre-91
+        shaped[:last] = [re.sub(r"^[^#*~]+[-._]#$", "~#", text) for text in shaped[:last]]
+    pairs = [pair for pair in where.query.split("&") if pair and not _SESSION.search(pair)]
+    query = "&".join(_pair(pair, keys) for pair in pairs)
+    return "/".join(shaped) + (f"?{query}" if query else ""), keys
+
+
+def _pair(pair: str, keys: list[str]) -> str:
+    name, _, value = pair.partition("=")
+    if UUID.fullmatch(value):
+        keys.append(value)
+        return f"{name}=*"
+    return _numbers_out(pair, keys)
+
+
+def _segment(segment: str, keys: list[str], *, loosely: bool) -> str:
+    if segment.isdigit():
+        keys.append(segment)
+        return "#"
+    if UUID.fullmatch(segment):
+        keys.append(segment)
+        return "*"
+    lead = re.fullmatch(r"(\d+)[-._](?=.*[^\d.]).+", segment)
+    trail = re.fullmatch(r".*[-._](\d+)" if loosely else r".{8,}[-._](\d+)", segment)
+    if lead or trail:
+        keys.append((lead or trail)[1])  # type: ignore[index]  # one of the two matched
+        return "#~" if lead else "~#"
+    if len(_WORDS.findall(segment)) >= 3 or (len(segment) > 24 and "." not in segment):
+        keys.append(segment)
+        return "*"
+    return _numbers_out(segment, keys)
+
+
+def _numbers_out(text: str, keys: list[str]) -> str:
+    keys += _NUMBERS.findall(text)
+    return _NUMBERS.sub("#", text)
+
+
+def identity_of(shape: str, group: str, place: int = 0) -> str:
+    """Return a regex that reads the key out of addresses of a shape."""
+    written: list[str] = []
+    seen = 0
+    for part in _MARKS.split(shape.replace("~#", "~-#")):
+        if part in ("#", "*"):
+            inner = r"\d+" if part == "#" else "[^/?&#]+"
+            written.append(f"(?P<{group}>{inner})" if seen == place else inner)
+            seen += 1
+        else:
+            written.append({"~": "[^/?]*", "~-": "[^/?]*[-._]"}.get(part) or re.escape(part).replace(r"\-", "-"))
+    return f"^{''.join(written)}$"
+
+
+def path_of(url: str) -> str:
+    """Return path and query."""
+    where = urlsplit(url)
+    return where.path + (f"?{where.query}" if where.query else "")
