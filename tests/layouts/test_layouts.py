@@ -75,3 +75,18 @@ def test_a_record_that_no_rule_finds_refutes_a_file(tmp_path: Path) -> None:
         assert verdict(site) == []
         assert any(one.startswith(LOST) for one in verdict(lost_comment))
         assert any(one.startswith(LOST) for one in verdict(site.model_copy(update={"list": lost_row})))
+
+
+def test_quotes_that_stay_in_texts_refute_a_file(tmp_path: Path) -> None:
+    layout = drawn(4045)
+    with served(Pages(layout, content(layout))) as host:
+        run("new", host.url, "--name", "made", home=tmp_path)
+        site = load_site(tmp_path / "sites" / "made.yaml")
+        inside = site.post.comments
+        assert inside is not None
+        whole = inside.fields | {"body": inside.fields["body"].model_copy(update={"drop": None})}
+        quoting = inside.model_copy(update={"fields": whole})
+
+        assert verdict(site) == []
+        told = verdict(site.model_copy(update={"post": site.post.model_copy(update={"comments": quoting})}))
+        assert any(one.startswith("texts of comments are without quotes: ") for one in told)
