@@ -21,6 +21,8 @@ _OTHERWISE = re.compile(
     re.IGNORECASE,
 )
 _CURSOR = 8
+# vBulletin writes one into the links of a page for visitors without cookies.
+_SESSION = re.compile(r"[0-9a-f]{32}")
 _NUMBERED = re.compile(r"(?:[-/_.,](?:p|pg|page|pagina|seite)?|(?:pg|page))[-/_.,=]?(\d+)(?:\.\w+)?/?", re.IGNORECASE)
 _PAGER_NUMBER = re.compile(r"[\s\[(]*(\d{1,5})[\s\])]*")
 
@@ -85,7 +87,8 @@ def by_parameter(document: Document) -> Iterator[PaginationLink]:
             if len(value) >= _CURSOR
             else re.search(r"\d", value) is not None
         )
-        if is_key and not is_reply and not is_first and not _OTHERWISE.search(name):
+        is_session = _SESSION.fullmatch(value) is not None
+        if is_key and not (is_reply or is_first or is_session or _OTHERWISE.search(name)):
             yield link
 
 

@@ -53,7 +53,9 @@ class PostReader:
         children = self._children(request, document, values, pages, tail=0 if request.reach.whole else tail)
         items = Items(request.site, (), (self._post(request, document, values),), comments)
         tail_page = max((child.page for child in children), default=1 if tail else 0)
-        parsed = Parsed(items, children, tail_page, notes, is_cut=is_cut or (pages is not None and pages.is_over))
+        parsed = Parsed(
+            items, children, tail_page, notes, is_cut=is_cut or (pages is not None and (pages.is_over or pages.is_cut))
+        )
         if request.reach.whole:
             return first_page_read(request, parsed, document.page, is_empty=values.get("reply_count") == 0)
         return parsed

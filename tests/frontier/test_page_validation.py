@@ -112,6 +112,22 @@ def test_pages_of_threads_that_no_rule_finds_are_told(crawl: SmallCrawl, way: st
     assert said(crawl.frontier) == ""
 
 
+@pytest.mark.parametrize("most", ["max_pages: 1", "max_pages: 9"])
+def test_pages_that_the_site_file_leaves_out_are_not_told(crawl: SmallCrawl, most: str) -> None:
+    crawl.publish(
+        rules=RULES.replace("  pages: .pages", "  next: .next").replace("  first_page: 2", f"  first_page: 2\n  {most}")
+    )
+    fill(crawl, 3)
+    for post in THREADS:
+        page = f"{crawl.forum.pages[f'/post/{post}']}<a class=next href=/post/{post}?page=2>2</a>"
+        crawl.forum.pages[f"/post/{post}"] = page
+        crawl.forum.pages[f"/comment/{post}/2"] = f"<div class=c data-id={post}9><p class=say>late in {post}</div>"
+    crawl.scan()
+
+    assert said(crawl.frontier) == ""
+    assert any("/comment/" in path for path in crawl.forum.asked) is (most != "max_pages: 1")
+
+
 def test_a_second_page_of_boards_that_no_rule_finds_is_told(crawl: SmallCrawl) -> None:
     boards = [str(number) for number in range(1, page_validation.LEAST + 1)]
     crawl.publish(f"boards: [{', '.join(boards)}]\n")

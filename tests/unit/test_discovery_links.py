@@ -22,6 +22,7 @@ HERE = "http://a.example/topics/7"
         ("/topics/7?page=1#post-4", False),
         ("/topics/7?before=c90", True),
         ("/topics/7?r=341#message-341", False),
+        (f"/topics/7?s={'0a1b' * 8}", False),
         ("/topics/7?p=5#p5", False),
         ("/topics/7?go=next", False),
         ("/topics/8?page=2", False),
