@@ -102,14 +102,8 @@ def _original(
     return part, found
 
 
-def fields_apart(
-    samples: Sequence[FetchedThread], inside: Set[int], like: FoundFields, comments: str = ""
-) -> FoundFields:
-    """Find the fields of posts that stand apart from the comments, one on each page.
-
-    `comments` is the selector of comments. A post whose author has no link must not get that of its first comment.
-    """
-    own = inside
+def fields_apart(samples: Sequence[FetchedThread], inside: Set[int], like: FoundFields) -> FoundFields:
+    """Find the fields of posts that stand apart from the comments, one on each page."""
     pages = [root for one in samples if (root := one.document.root.css_first("body")) is not None]
     # Behind the comments stand the newest posts, and threads like this one.
     inside = {node.mem_id for root in pages for node in dropwhile(lambda one: one.mem_id not in inside, root.css("*"))}
@@ -142,17 +136,7 @@ def fields_apart(
         authors, [*apart, *trails], lambda text: any(one and one in text for one in titles) or text in authors.values()
     )
     again = partial(rules_of, slots, author, moment, path, authors, foreign=like.foreign)
-
-    def select(_: Slots, slot: Slot) -> str | None:
-        css = selector_in(pages, slot.targets(len(pages)), misses=0)
-        is_shared = css is not None and any(is_in(node, own) for page in pages for node in page.css(css))
-        apart_from = f"{css}:not({comments} *)"
-        is_same = is_shared and comments and "," not in comments and all(
-            _is_first(page, apart_from, one) for page, one in zip(pages, slot.targets(len(pages)), strict=True)
-        )  # fmt: skip
-        return apart_from if is_same else css
-
-    rules = again(select)
+    rules = again(lambda _, slot: selector_in(pages, slot.targets(len(pages)), misses=0))
     return FoundFields(rules, authors, moment.at if moment else {}, again, slots)
 
 

@@ -27,7 +27,7 @@ from crawl_tasks.sites.schema import Site
 from crawl_tasks.sites.stages import Format
 
 _FOLDED = re.compile(r"(?:\D{0,16} )?\d{1,4}\D{1,24}")
-_LINKED = re.compile(r"\ba\[[^ ]*(?::not\(.*\))?$")
+_LINKED = re.compile(r"\ba\[[^ ]*$")
 _NEAR = 2
 """Levels by which places within a record are compared."""
 

@@ -97,6 +97,9 @@ class Slots:
             is_one = len(kinds) == 1 and len(texts) > 2
             if is_one or sum(map(is_name, texts.values())) < 0.9 * len(texts) or (parted := _parted(slot)) > 0.5:
                 continue
+            # `<time datetime=...>day 3</time>` is no name, whatever it shows.
+            if any(node.tag == "time" or "datetime" in node.attributes for node in slot.nodes.values()):
+                continue
             # An initial stands for a picture.
             if 2 * sum(len(text) <= 1 + text.isupper() for text in texts.values()) > len(texts):
                 continue

@@ -79,7 +79,7 @@ def thread_rules(
             post["edited_at"] = scalar(f"{css}:not({records.later}) {found.edited or ':is(usual-edits)'}")
         whole, starts = found, [sum(map(len, nodes[:at])) for at in range(len(nodes))]
     else:
-        whole, starts = fields_apart(samples, inside, found, records.css if records else ""), list(range(len(samples)))
+        whole, starts = fields_apart(samples, inside, found), list(range(len(samples)))
         post = whole.rules | {"edited_at": scalar(found.edited or "usual-edits")}
     began = [(whole.authors.get(at) or "", whole.at.get(at)) for at in starts]
     first = _first_posts(samples, [one for one, _ in steps], nodes, found, began, is_post_inside=is_post_inside)

@@ -112,6 +112,30 @@ def test_pages_of_threads_that_no_rule_finds_are_told(crawl: SmallCrawl, way: st
     assert said(crawl.frontier) == ""
 
 
+@pytest.mark.parametrize(("long", "is_told"), [(1, False), (2, True)])
+def test_two_long_threads_are_enough_where_no_rule_found_any(crawl: SmallCrawl, long: int, is_told: bool) -> None:
+    crawl.publish()
+    fill(crawl, 3)
+    # The first pages are looked through, and later ones now and then.
+    for post in THREADS[:long]:
+        crawl.forum.pages[f"/post/{post}"] = f"{crawl.forum.pages[f'/post/{post}']}<a href=/post/{post}?page=2>2</a>"
+    crawl.forum.board("1", 1, *(f"{post} 3" for post in THREADS[:18]))
+    crawl.scan()
+
+    assert ("2 of the last 2 pages" in said(crawl.frontier)) is is_told
+
+
+def test_numbers_of_replies_are_no_pages(crawl: SmallCrawl) -> None:
+    crawl.publish()
+    fill(crawl, 3)
+    for post in THREADS:
+        page = str(crawl.forum.pages[f"/post/{post}"])
+        crawl.forum.pages[f"/post/{post}"] = page.replace("<b class=who>", f"<a href=/post/{post}/2>2</a><b class=who>")
+    crawl.scan()
+
+    assert said(crawl.frontier) == ""
+
+
 @pytest.mark.parametrize("most", ["max_pages: 1", "max_pages: 9"])
 def test_pages_that_the_site_file_leaves_out_are_not_told(crawl: SmallCrawl, most: str) -> None:
     crawl.publish(

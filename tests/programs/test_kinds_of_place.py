@@ -78,9 +78,9 @@ def feed_only(ask: Ask) -> Answer:
     )
 
 
-def rows(days: bool) -> str:
+def rows(days: bool, of: range = DAYS) -> str:
     lines = []
-    for n in DAYS:
+    for n in of:
         when = f"10:{n:02d}" if days else f"<time>2024-03-{n:02d} 10:{n:02d}</time>"
         lines.append(
             f"<h3>{n} March 2024</h3>" * days
@@ -109,6 +109,16 @@ def frames(ask: Ask) -> Answer:
     )
 
 
+def below_root(ask: Ask) -> Answer:
+    foot = "<div><a href=/rules/>Rules</a> <a href=/contact/>Contact</a></div>"
+    if ask.path == "/":
+        boards = "<li><h3><a href=/cats/>Cats</a></h3><li><h3><a href=/dogs/>Dogs</a></h3>"
+        return page(f"<title>Lamps</title><ul>{boards}</ul>{foot}")
+    if ask.path in ("/cats/", "/dogs/"):
+        return page(rows(days=False, of=DAYS[ask.path == "/dogs/" :: 2]) + foot)
+    return thread_of(ask) if ask.path.startswith("/t/") else page("no", 404)
+
+
 def days_as_headings(ask: Ask) -> Answer:
     return (
         page(rows(days=True)) if ask.path == "/" else thread_of(ask) if ask.path.startswith("/t/") else page("no", 404)
@@ -132,7 +142,7 @@ REFUSED: dict[Callable[[Ask], Answer], str] = {
     feed_only: "no list of threads; give the address of its front page; a board of `kind: feed` reads {}/feed.xml",
     tree: "threads have comments: none was read in 30 threads",
 }
-READ = {frames: "its forum begins at {}/list.html", days_as_headings: "boards    1"}
+READ = {frames: "its forum begins at {}/list.html", days_as_headings: "boards    1", below_root: "boards    2"}
 
 
 @pytest.mark.parametrize("answer", REFUSED, ids=lambda one: one.__name__)
@@ -145,7 +155,7 @@ def test_a_place_of_another_kind_is_refused_with_its_reason(answer: Callable[[As
 
 
 @pytest.mark.parametrize("answer", READ, ids=lambda one: one.__name__)
-def test_a_list_in_a_frame_or_below_days_is_read_right(
+def test_a_list_in_a_frame_below_days_or_right_below_the_root_is_read_right(
     answer: Callable[[Ask], Answer], tmp_path: Path, client: redis.Redis, frontier: Frontier
 ) -> None:
     with served(Place(answer)) as host:
