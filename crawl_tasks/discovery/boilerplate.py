@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Mapping, Sequence
+from itertools import takewhile
 from zoneinfo import ZoneInfo
 
 from selectolax.lexbor import LexborNode
 
 from crawl_tasks.discovery.record_queries import selector_in
 from crawl_tasks.discovery.repeated_records import highest, upwards
+from crawl_tasks.discovery.timestamps import times_in
 from crawl_tasks.discovery.vocabulary import EDITED
+from crawl_tasks.parse.document import matches
 from crawl_tasks.parse.values.dates import read_date
 from crawl_tasks.parse.values.text import letters
 from crawl_tasks.sites.rule_presets import usual_css
@@ -22,6 +25,7 @@ _UTC = ZoneInfo("UTC")
 _SHARE = re.compile(r"\d\W*$")
 _BEGINNING = 24
 """Letters by which a line is known again: quotes are cut."""
+_OPTIONS = "li, tr, label"
 _BOXES = frozenset(("q", "aside", "details", "fieldset"))
 _PERCENT = re.compile(r"\d\s?%$")
 
@@ -87,11 +91,15 @@ def quotes_in(records: Sequence[LexborNode], authors: Mapping[int, str]) -> list
 def quotes_of(records: Sequence[LexborNode], authors: Mapping[int, str]) -> str | None:
     """Return the selector of quotes that no usual rule finds, None without such quotes or without a telling one."""
     usual = usual_css("usual-quotes")
-    found = [(record, box) for record, box in quotes_in(records, authors) if not any(
-        above.css_matches(usual) for above in upwards(box) if above.mem_id != record.mem_id)]  # fmt: skip
+    found = [(record, box) for record, box in quotes_in(records, authors) if not is_dropped(box, usual)]
     css = selector_in([record for record, _ in found], [box for _, box in found]) if found else None
     last = (css or "").rpartition(" ")[2]
     return css if css and (any(mark in last for mark in ".[") or last in _BOXES) else None
+
+
+def is_dropped(box: LexborNode, css: str) -> bool:
+    """Return whether a selector finds an element, one within or one around."""
+    return box.css_first(css) is not None or any(matches(one, css) for one in upwards(box))
 
 
 def _lines(record: LexborNode) -> list[str]:
@@ -111,11 +119,18 @@ def _holding(record: LexborNode, name: str, line: str) -> LexborNode | None:
 
 def is_subject(node: LexborNode, title: str) -> bool:
     """Return whether an element is the line above a text, with the thread's title, or a poll."""
-    said = [one.text().strip() for one in node.css("li, tr, label")]
+    # A row of a table may hold a whole list.
+    options = [one for one in node.css(_OPTIONS) if len(one.css(_OPTIONS)) == 1]
+    said = [one.text().strip() for one in options]
     shares = [one for one in said if _PERCENT.search(one)]
     # Around the options of a poll stand its question and its last day.
-    if len(shares) > 1 and 2 * len(letters("".join(shares))) >= len(letters(node.text())):
-        return True
+    days = times_in(node) if len(shares) > 1 else []
+    rest = len(letters(node.text())) - sum(len(letters(one.text())) for one in days)
+    # Around the options of a poll stand its question and its last day.
+    if len(shares) > 1 and 2 * len(letters("".join(shares))) >= rest:
+        # A moment above the options is that of the post.
+        above = takewhile(lambda one: one.mem_id != options[0].mem_id, node.css("*"))
+        return not {one.mem_id for one in above} & {one.mem_id for one in days}
     first = next((text for one in node.css("*") if (text := letters(one.text(deep=False)))), "")
     if not first or first not in (letters(title), f"re{letters(title)}"):
         return False

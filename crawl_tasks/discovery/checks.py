@@ -23,6 +23,7 @@ from crawl_tasks.discovery.site_check import FEW, FUTURE_S, SiteCheck, mostly, n
 from crawl_tasks.discovery.thread_checks import ReadThread, comment_checks, thread_checks
 from crawl_tasks.errors import RefusedAddress
 from crawl_tasks.model import UNREADABLE, Post, Stage
+from crawl_tasks.parse.comment_reader import MOVING_ID
 from crawl_tasks.parse.document import Document
 from crawl_tasks.parse.pagination_links import unread_page
 from crawl_tasks.sites.addresses import Addresses
@@ -69,6 +70,9 @@ def _of_ids(pages: Sequence[DryRun]) -> Iterator[SiteCheck]:
             lost = re.match(r"(\d+) of (\d+) records were left out: their ", note)
             if lost and int(lost[1]) >= FEW and 2 * int(lost[1]) > int(lost[2]):
                 yield SiteCheck("records have ids of their own", False, f"{note} on {one.request.address}")
+                return
+            if MOVING_ID in note:
+                yield SiteCheck("ids of comments stand still", False, f"{note} on {one.request.address}")
                 return
 
 

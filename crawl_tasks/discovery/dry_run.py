@@ -14,6 +14,7 @@ from crawl_tasks.registry.site_registry import CompiledSite
 
 MOST_BOARDS = 3
 MOST_THREADS = 4
+MOST_LISTS = 2
 MOST_PAGES = 34
 """Pages beyond which no further thread is asked for."""
 
@@ -108,8 +109,8 @@ def try_site(probe: HttpProbe, opened: CompiledSite) -> Iterator[DryRun]:
     """Try pages that can refute each other.
 
     These are the first pages of a few boards, the next page of the fullest one, the threads with most, fewest and
-    middling replies, and the next comment page of the first one that has comments there. Where lists count no replies,
-    further threads follow until one has a comment page, or MOST_PAGES were asked for.
+    middling replies, and the next comment page of the first one that has comments there. Where no thread has one, and
+    lists count no replies, further threads follow, else the longest of further list pages, up to MOST_PAGES.
     """
     lists = []
     for listed in try_boards(probe, opened):
@@ -150,6 +151,28 @@ def try_site(probe: HttpProbe, opened: CompiledSite) -> Iterator[DryRun]:
             tried = attempt(probe, opened, comments)
             has_comments = bool(tried.rows)
             yield tried
+    if is_counted and not (is_few or has_comments) and opened.site.comment is not None:
+        yield from _longest_behind(probe, opened, lists)
+
+
+def _longest_behind(probe: HttpProbe, opened: CompiledSite, lists: Sequence[DryRun]) -> Iterator[DryRun]:
+    """Try further list pages, and the longest of their threads with its comment page: the newest threads are short."""
+    known, found, last = [post for one in lists for post in _children(one)], list[DryRun](), lists[-1]
+    for _ in range(MOST_LISTS):
+        following = next((child for child in _children(last) if child.stage is Stage.LIST), None)
+        if following is None or len(probe.asked) >= MOST_PAGES:
+            break
+        last = attempt(probe, opened, following)
+        found.append(last)
+        yield last
+    longest, _ = _various(found, 1)
+    for post in longest:
+        if post not in known:
+            tried = attempt(probe, opened, post)
+            yield tried
+            comments = _comments_of(tried)
+            if comments is not None:
+                yield attempt(probe, opened, comments)
 
 
 def _comments_of(trial: DryRun) -> Request | None:

@@ -6,20 +6,21 @@ from collections.abc import Sequence, Set
 from functools import partial
 from itertools import dropwhile
 
-from selectolax.lexbor import LexborNode
+from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from crawl_tasks.discovery.boilerplate import is_subject
 from crawl_tasks.discovery.front_page import heading_of
-from crawl_tasks.discovery.record_fields import FoundFields, Select, in_records, rules_of
+from crawl_tasks.discovery.record_fields import FoundFields, Select, fields_of, in_records, rules_of
 from crawl_tasks.discovery.record_queries import selector_in
 from crawl_tasks.discovery.slots import Path, Slot, Slots, node_at
 from crawl_tasks.discovery.thread_page import FetchedThread, ThreadRecords
-from crawl_tasks.parse.document import find_all
+from crawl_tasks.parse.document import find_all, matches
 from crawl_tasks.parse.pagination_links import is_in
 from crawl_tasks.parse.rules.siblings import followers
 
 _MOST_CUT = 5
 _SHORTEST = 3
+_CELLS = "table, tbody, tr, td, dl, dt, dd"
 # Links of a breadcrumb and headings are of a page, and no part of a text.
 _NO_TEXTS = frozenset(("nav", "footer", "aside", "a", "h1", "h2"))
 
@@ -46,9 +47,7 @@ def on_pages(samples: Sequence[FetchedThread], records: ThreadRecords, nodes: Se
         roots = [root for root, _ in pairs]
         first = next((one for one in around if one is not None), None)
         # The element behind the record, or the record itself: what stands elsewhere on the page is not asked.
-        scope = (
-            f"{records.css} + {first.tag}" if first is not None and not first.css_matches(records.css) else records.css
-        )
+        scope = f"{records.css} + {first.tag}" if first is not None and not matches(first, records.css) else records.css
         kept = [(one, inner) for one, inner in zip(around, found, strict=True) if one is not None]
         # A selector for all records is the better one: among a few first posts may be no guest's.
         own = selector_in([one for one, _ in kept], [inner for _, inner in kept]) if kept else None
@@ -107,8 +106,9 @@ def fields_apart(samples: Sequence[FetchedThread], inside: Set[int], like: Found
     pages = [root for one in samples if (root := one.document.root.css_first("body")) is not None]
     # Behind the comments stand the newest posts, and threads like this one.
     inside = {node.mem_id for root in pages for node in dropwhile(lambda one: one.mem_id not in inside, root.css("*"))}
-    for cut in range(_MOST_CUT):
-        # A post mostly looks like its comments, but for the cells or terms in which a comment's parts stand.
+    # A post mostly looks like its comments, but for the cells or terms in which a comment's parts stand.
+    alike = [(like, cut) for cut in range(_MOST_CUT)] + [(flat, 0) for flat in filter(None, [_without_cells(like)])]
+    for like, cut in alike:
         paths = tuple(path[cut:] if path else None for path in like.paths)
         posts = [_alike(root, inside, paths) for root in pages]
         there = [(root, post) for root, post in zip(pages, posts, strict=True) if post is not None]
@@ -138,6 +138,24 @@ def fields_apart(samples: Sequence[FetchedThread], inside: Set[int], like: Found
     again = partial(rules_of, slots, author, moment, path, authors, foreign=like.foreign)
     rules = again(lambda _, slot: selector_in(pages, slot.targets(len(pages)), misses=0))
     return FoundFields(rules, authors, moment.at if moment else {}, again, slots)
+
+
+def _without_cells(like: FoundFields) -> FoundFields | None:
+    """Return the fields of comments out of their cells and terms, None without such."""
+    records = like.slots.records
+    if not any(node.css_first(_CELLS) for node in records):
+        return None
+    boxes = (LexborHTMLParser(f"<div>{_inner(node)}</div>").css_first("div") for node in records)
+    return fields_of([(like.slots.page_of(at), box) for at, box in enumerate(boxes) if box is not None])
+
+
+def _inner(node: LexborNode) -> str:
+    """Return the HTML within an element, without the cells that hold elements alone."""
+    return "".join(
+        (child.html or "") if child.tag not in _CELLS.split(", ") else
+        f"<div>{_inner(child)}</div>" if (child.text(deep=False) or "").strip() else _inner(child)
+        for child in node.iter(include_text=True)
+    )  # fmt: skip
 
 
 def _held(paths: Sequence[Path | None]) -> list[bool]:

@@ -166,7 +166,9 @@ def _moments(slots: Slots, first: Mapping[int, FirstPost]) -> tuple[dict[str, st
     for name, one in (("created_at", began), ("last_reply_at", last)):
         if one is not None:
             rules |= moment_text(one, selector_in(slots.records, one.slot.targets(len(slots.records))), name)
-    return rules, last is not None and _is_stable(last)
+    # Only the newest are told by `3 hours ago`.
+    said = last.texts() if last is not None else []
+    return rules, sum(map(is_stable, said)) * 2 > len(said)
 
 
 def _nearest(found: Sequence[MomentSlot], known: Mapping[int, int | None]) -> MomentSlot | None:
@@ -177,13 +179,6 @@ def _nearest(found: Sequence[MomentSlot], known: Mapping[int, int | None]) -> Mo
         if pairs and all(abs(row - at) <= _DAY_S for row, at in pairs):
             return one
     return None
-
-
-def _is_stable(moments: MomentSlot) -> bool:
-    nodes = moments.slot.nodes.values()
-    texts = [(node.attributes.get(moments.attr) if moments.attr else node.text()) or "" for node in nodes]
-    # Only the newest are told by `3 hours ago`.
-    return sum(map(is_stable, texts)) * 2 > len(texts)
 
 
 def _addresses(listing: Listing, following: Following | None) -> tuple[list[str], bool]:

@@ -14,7 +14,7 @@ from selectolax.lexbor import LexborNode
 from crawl_tasks.discovery.address_shape import path_of
 from crawl_tasks.discovery.board_scan import NEAR, beside_boards, scan_boards
 from crawl_tasks.discovery.checks import check_trials
-from crawl_tasks.discovery.dry_run import missing_in, try_site
+from crawl_tasks.discovery.dry_run import MOST_THREADS, missing_in, try_site
 from crawl_tasks.discovery.findings import Findings, site_file
 from crawl_tasks.discovery.front_page import doors_of, heading_of
 from crawl_tasks.discovery.http_probe import HttpProbe
@@ -29,6 +29,7 @@ from crawl_tasks.discovery.thread_rules import thread_rules
 from crawl_tasks.discovery.timezone_by_ages import zone_by_ages
 from crawl_tasks.discovery.yaml_rules import aliased
 from crawl_tasks.errors import PageError, SiteError
+from crawl_tasks.model import Stage
 from crawl_tasks.parse.board_index import FoundBoard
 from crawl_tasks.parse.document import Document
 from crawl_tasks.registry.site_registry import compile_site
@@ -104,8 +105,8 @@ def _best_of(
         lines = list_rules(listing, following, empty, threads.first, headings)
         one = replace(found, rules="\n".join(aliased([*lines, *threads.lines])))
         *most, held = score_of(probe, site_file(one))
-        # Ids tell a post that later pages repeat from its comments.
-        score = (*most, int(bool(records and records.key)), held)
+        # Ids tell a post that later pages repeat from its comments, and so does a post that stands apart.
+        score = (*most, int(bool(records and records.key)), int(not threads.is_post_above), held)
         # Later pages may begin with the post again.
         is_best = all(score > other for other, _ in made)
         hypotheses += [(records, True, True)] if is_best and score[0] < 0 and is_inside and not is_repeated else []
@@ -270,7 +271,10 @@ def _urls_in(document: Document, record: LexborNode) -> set[str]:
 
 
 def score_of(probe: HttpProbe, text: str) -> tuple[int, int, int]:
-    """Return the number of checks that refute a file (negative), of records read, and of checks that hold."""
+    """Return the number of checks that refute a file (negative), of records read, and of checks that hold.
+
+    Of records only those count that stand on pages which are tried with any rules.
+    """
     try:
         site = parse_site(text, "proposal")
         opened = compile_site(site, None)
@@ -279,5 +283,8 @@ def score_of(probe: HttpProbe, text: str) -> tuple[int, int, int]:
     trials = list(try_site(probe, opened))
     checks = check_trials(site, trials)
     refuted = len(missing_in(trials)) + sum(not one.holds for one in checks)
-    read = sum(len(one.parsed.items.comments) + len(one.parsed.items.posts) for one in trials if one.parsed)
+    posts = [one for one in trials if one.request.stage is Stage.POST][: 3 * MOST_THREADS]
+    first = [one.parsed.items for one in trials if one.parsed and one.request.page == 1 and one.request.key in {
+        post.request.key for post in posts}]  # fmt: skip
+    read = sum(len(items.comments) + len(items.posts) for items in first)
     return -refuted, read, sum(one.holds for one in checks)

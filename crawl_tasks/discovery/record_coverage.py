@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import takewhile
 
 from selectolax.lexbor import LexborNode
 
-from crawl_tasks.discovery.boilerplate import quotes_in
+from crawl_tasks.discovery.boilerplate import is_dropped, quotes_in
 from crawl_tasks.discovery.dry_run import DryRun
 from crawl_tasks.discovery.links import place_in
 from crawl_tasks.discovery.record_queries import element_beside
@@ -20,7 +20,7 @@ from crawl_tasks.discovery.thread_page import ThreadRecords
 from crawl_tasks.discovery.timestamps import attribute_of, times_in
 from crawl_tasks.discovery.vocabulary import REPLIES
 from crawl_tasks.model import Parsed, Stage
-from crawl_tasks.parse.document import Document, find_all
+from crawl_tasks.parse.document import Document, find_all, matches
 from crawl_tasks.parse.pagination_links import is_in
 from crawl_tasks.sites.field_rules import Rule
 from crawl_tasks.sites.schema import Site
@@ -64,6 +64,9 @@ def coverage_checks(site: Site, trials: Sequence[DryRun]) -> Iterator[SiteCheck]
         nodes = records.nodes(document)
         if _is_uneven(nodes, rules.fields.get("body"), mark):
             yield SiteCheck("texts of all comments stand at one place", False, f"not those of {where}")
+            return
+        if not rules.siblings and (inner := _within(nodes, rules.fields, mark.css)):
+            yield SiteCheck("replies within a comment are read", False, f"{inner} of a comment are not on {where}")
             return
         if folded := _folded(document, nodes):
             yield SiteCheck("all replies stand on the page", False, f"{folded!r} leads to some on {where}")
@@ -111,6 +114,24 @@ def _is_torn(document: Document, site: Site) -> bool:
 
 def _first(document: Document, rule: Rule | None) -> LexborNode | None:
     return document.root.css_first(rule.css) if rule is not None and rule.css else None
+
+
+def _within(records: Sequence[LexborNode], rules: Mapping[str, Rule], mark: str) -> int:
+    """Return the number of elements in the first record with any that hold author and moment as it does."""
+    author, body = rules.get("author"), rules.get("body")
+    mine = {one.mem_id for one in records}
+    for record in records:
+        moments = [*map(list, map(upwards, find_all(record, mark)))]
+        depth = next((at for at, one in enumerate(moments[0]) if one.mem_id == record.mem_id), 0) if moments else 0
+        boxes = {way[depth].mem_id: way[depth] for way in moments[1:] if depth and len(way) > depth}
+        found = [
+            one for key, one in boxes.items()
+            if key not in mine and one.tag == record.tag and author and author.css and one.css_first(author.css)
+            and not (body and body.drop and any(matches(above, body.drop) for above in upwards(one)))
+        ]  # fmt: skip
+        if found:
+            return len(found)
+    return 0
 
 
 def _folded(document: Document, records: Sequence[LexborNode]) -> str:
@@ -184,14 +205,14 @@ def _quote(records: Sequence[LexborNode], body: Rule | None, author: Rule | None
         text = record.css_first(body.css)
         around = list(upwards(box))
         is_inside = text is not None and text.mem_id in {one.mem_id for one in around[1:]}
-        if is_inside and not (body.drop and any(one.css_matches(body.drop) for one in around)):
+        if is_inside and not (body.drop and is_dropped(box, body.drop)):
             return " ".join(box.text().split())
     return ""
 
 
 def _labels(parsed: Parsed, records: Sequence[LexborNode], body: Rule | None) -> Iterator[str]:
     """Yield the name of a thread's author if all records hold it before their text, though others wrote them."""
-    above = [list(takewhile(lambda node: not (body and body.css and node.css_matches(body.css)), one.css("*")))
+    above = [list(takewhile(lambda node: not (body and body.css and matches(node, body.css)), one.css("*")))
              for one in records]  # fmt: skip
     for author in (post.author for post in parsed.items.posts if post.author):
         others = sum(one.author != author for one in parsed.items.comments)

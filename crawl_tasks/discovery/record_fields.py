@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import partial
 
@@ -13,6 +13,7 @@ from crawl_tasks.discovery.record_queries import selector_in
 from crawl_tasks.discovery.slots import MomentSlot, Path, Slot, Slots, is_of_author
 from crawl_tasks.discovery.timestamps import UNTIL_TIME
 from crawl_tasks.discovery.yaml_rules import scalar
+from crawl_tasks.parse.values.dates import is_fixed
 
 Select = Callable[[Slots, Slot], str | None]
 
@@ -39,6 +40,9 @@ class FoundFields:
 
     foreign: tuple[str, ...] = ()
     """Selectors of what is no author's own text: notes of edits and quotes."""
+
+    is_moving: bool = False
+    """Whether moments count from now: `2 hours ago` is another one a minute later."""
 
 
 def fields_of(named: Sequence[tuple[str, LexborNode]]) -> FoundFields:
@@ -68,13 +72,13 @@ def fields_of(named: Sequence[tuple[str, LexborNode]]) -> FoundFields:
     paths = (author.path if author else None, moment.slot.path if moment else None, path)
     return FoundFields(
         again(in_records), authors, moment.at if moment else {}, again, slots, paths, moment.form if moment else "",
-        edited, foreign,
+        edited, foreign, moment is not None and not all(map(is_fixed, moment.texts())),
     )  # fmt: skip
 
 
-def in_records(slots: Slots, slot: Slot) -> str | None:
-    """Return the selector that finds a slot in its records."""
-    return selector_in(slots.records, slot.targets(len(slots.records)))
+def in_records(slots: Slots, slot: Slot, among: Set[int] | None = None) -> str | None:
+    """Return the selector that finds a slot in its records, with `among` no other elements than these."""
+    return selector_in(slots.records, slot.targets(len(slots.records)), among=among)
 
 
 def rules_of(
@@ -89,10 +93,9 @@ def rules_of(
         css = select(slots, body) if path else ""
         if css is not None:
             inside = [one for one in (author, moment.slot if moment else None) if one and one.path[: len(path)] == path]
-            chrome = [
-                one for slot in (*inside, *slots.chrome(path, authors))
-                if (one := in_records(slots, slot)) is not None
-            ]  # fmt: skip
+            parts = [*inside, *slots.chrome(path, authors)]
+            among = {node.mem_id for slot in parts for part in slot.nodes.values() for node in part.css("*")}
+            chrome = [one for slot in parts if (one := in_records(slots, slot, among) or in_records(slots, slot))]
             start = f"css: {scalar(css)}, " if css else ""
             dropped = scalar(", ".join(("usual-quotes", *dict.fromkeys([*chrome, *foreign]))))
             rules["body"] = f"{{{start}drop: {dropped}}}"

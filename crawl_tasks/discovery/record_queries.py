@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from urllib.parse import urlsplit
 
 from selectolax.lexbor import LexborNode
@@ -50,11 +50,13 @@ def _below(records: Sequence[LexborNode]) -> Iterator[str]:
 
 
 def selector_in(
-    records: Sequence[LexborNode], targets: Sequence[LexborNode | None], *, misses: float = 0.2
-) -> str | None:
+    records: Sequence[LexborNode], targets: Sequence[LexborNode | None], *, misses: float = 0.2,
+    among: Set[int] | None = None,
+) -> str | None:  # fmt: skip
     """Return the selector whose first match in each record is its target, and which finds least in the others.
 
-    A selector that misses more than the share `misses` of its targets is none.
+    A selector that misses more than the share `misses` of its targets is none. With `among` all matches count, and
+    those that are none of these elements are misses too.
     """
     pairs = [(one, target) for one, target in zip(records, targets, strict=True) if target is not None]
     if not pairs:
@@ -67,6 +69,8 @@ def selector_in(
             or (one is not None and target is not None and one.mem_id != target.mem_id)
             for one, target in zip(found, targets, strict=True)
         )
+        if among is not None and (best is None or wrong < best[0]):
+            wrong += sum(node.mem_id not in among for record in records for node in record.css(css))
         if best is None or wrong < best[0]:
             best = (wrong, css)
         if not wrong:

@@ -69,6 +69,11 @@ class MomentSlot:
     is_own: bool = False
     is_begun: bool = False
 
+    def texts(self) -> list[str]:
+        """Return the texts in which the moments are written."""
+        nodes = self.slot.nodes.values()
+        return [(node.attributes.get(self.attr) if self.attr else node.text()) or "" for node in nodes]
+
 
 class Slots:
     """The slots of records. `apart` are elements that are no part of a record, such as the records within."""
@@ -197,6 +202,10 @@ class Slots:
             titles[page] = min(titles.get(page, text), text, key=len)
         there = ((at, text, titles[self._pages.get(at, "")]) for at, text in said.items())
         return is_of_author({at: title if text.endswith(title) else text for at, text, title in there}, self._pages)
+
+    def page_of(self, at: int) -> str:
+        """Return the name of a record's page."""
+        return self._pages.get(at, "")
 
     def at(self, path: Path) -> Slot | None:
         """Return the slot at a path."""

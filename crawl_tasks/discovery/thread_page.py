@@ -80,14 +80,17 @@ class ThreadRecords:
         """The selector that finds the places of removed posts too: `.post` of `.post:has(time)`."""
         return _NARROWING.sub("", self.css)
 
-    @property
-    def later(self) -> str:
-        """The selector of the records behind the first one."""
+    def later(self, documents: Sequence[Document]) -> str:
+        """Return the selector of the records behind the first one, which may stand beside the others or above them."""
         depth, start = 0, 0
         for at, char in enumerate(self.css):
             depth += (char in "([") - (char in ")]")
             start = at + 1 if char == " " and not depth else start
-        return f"{self.css} ~ {self.css[start:]}"
+        beside, below = (f"{self.css} ~ {way}{self.css[start:]}" for way in ("", "* "))
+        for css in (beside, below, f":is({beside}, {below})"):
+            if all(len(find_all(one.root, css)) + 1 == len(find_all(one.root, self.css)) for one in documents):
+                return css
+        return beside
 
     def is_nested(self, nodes: Sequence[LexborNode]) -> bool:
         """Return whether one record stands inside another."""
@@ -97,21 +100,21 @@ class ThreadRecords:
 
 def comment_hypotheses(samples: Sequence[FetchedThread]) -> list[ThreadRecords]:
     """Return possible comments, likeliest first: most of the page's words, a moment each and, if possible, ids."""
-    found: dict[tuple[str, str], ThreadRecords] = {}
+    found: dict[tuple[str, str, bool], ThreadRecords] = {}
     for sample in sorted(samples, key=lambda one: -len(one.document.page.body))[:2]:
         for marked in marked_in(sample.document):
-            for kind in (lambda node: str(node.tag), kind_of):
-                one = _records(sample.document, _of_one_kind(marked, kind), [other.document for other in samples])
-                if one is not None and (one.css, one.key) not in found:
-                    found[one.css, one.key] = one
+            for alike in (marked, _of_one_kind(marked, lambda node: str(node.tag)), _of_one_kind(marked, kind_of)):
+                one = _records(sample.document, alike, [other.document for other in samples])
+                if one is not None:
+                    found.setdefault((one.css, one.key, one.siblings), one)
     return sorted(found.values(), key=lambda one: -one.score)[:MOST_HYPOTHESES]
 
 
 def _of_one_kind(marked: PostIds, kind: Callable[[LexborNode], str]) -> PostIds:
-    """Return the marks without one or two records of another kind: the post may stand apart from the comments."""
+    """Return the marks of the usual kind alone: the post may stand apart, and the newest threads beside."""
     kinds = [kind(record) for record in marked.records]
     usual, count = Counter(kinds).most_common(1)[0]
-    if count < 3 or len(kinds) - count > 2:
+    if count < 3:
         return marked
     kept = [at for at, one in enumerate(kinds) if one == usual]
     keys = [marked.keys[at] for at in kept] if marked.keys else []

@@ -18,9 +18,11 @@ from crawl_tasks.discovery.record_fields import FoundFields, fields_of, in_recor
 from crawl_tasks.discovery.record_queries import selector_in
 from crawl_tasks.discovery.thread_page import FetchedThread, ThreadRecords
 from crawl_tasks.discovery.yaml_rules import CHECK, fields_text, indented, scalar
-from crawl_tasks.parse.document import Document
+from crawl_tasks.parse.document import Document, matches
 
 _HEADINGS = ("h1", "h2", "h3", "[class*=title]", "[class*=subject]")
+_LEAST = 0.8
+_FIRST = re.compile(r"^[^\s:,]+ (?:> )?")
 _PARENTS = ("data-parent", "data-parent-id", "data-parentid", "data-parent-pid")
 
 
@@ -40,6 +42,8 @@ class ThreadReading:
 
     lines: list[str]
     first: Mapping[int, FirstPost] = field(default_factory=dict)
+    is_post_above: bool = False
+    """Whether the post is a record, and stands above the others in place of beside them."""
 
 
 def thread_rules(
@@ -71,12 +75,12 @@ def thread_rules(
         return thread_rules(
             samples, narrower, example, of_lists, is_post_inside=is_post_inside, is_post_repeated=is_post_repeated
         )
+    later = records.later([one.document for one, there in zip(samples, nodes, strict=True) if there]) if records else ""
     if is_post_inside and records is not None:
         post = found.again(on_pages(samples, records, nodes))
         if not records.siblings:
             # Not every post was edited: the first note on the page may be another post's.
-            css = records.css
-            post["edited_at"] = scalar(f"{css}:not({records.later}) {found.edited or ':is(usual-edits)'}")
+            post["edited_at"] = scalar(f"{records.css}:not({later}) {found.edited or ':is(usual-edits)'}")
         whole, starts = found, [sum(map(len, nodes[:at])) for at in range(len(nodes))]
     else:
         whole, starts = fields_apart(samples, inside, found), list(range(len(samples)))
@@ -89,34 +93,37 @@ def thread_rules(
         return ThreadReading([*lines, "# No comments were found: add `comment`, if there are any."], first)
     reply = _reply(records, every, found)
     if is_post_inside:
-        lines += ["  comments:", *_records(records, records.later, every, found, 4), *fields_text(reply, 4, "reply")]
+        lines += ["  comments:", *_records(records, later, every, found, 4), *fields_text(reply, 4, "reply")]
     paged = (
         paged_template(document.page.url, following.url, link.key, "post") if following and not link.has_slug else None
     )
     more = following.line(has_template=bool(paged)) if following else f"{known}{CHECK}: these threads had a single page"
     address = [f"  address: {scalar(paged)}{CHECK}"] if paged else []
-    css = records.later if is_post_repeated else records.css
+    css = later if is_post_repeated else records.css
     # A page may have the places of removed posts alone.
     address += [f"  empty: {scalar(records.bare)}"] * records.leaves_out([one.document for one in samples])
     lines += [f"  {more}", "comment:", *address, "  first_page: 2", *_records(records, css, every, found, 2)]
     lines += ["  fields: *reply"] if is_post_inside else fields_text(reply, 2)
-    return ThreadReading(lines if more.startswith("pages") else [*lines, f"  {more}"], first)
+    is_above = is_post_inside and " ~ * " in later
+    return ThreadReading(lines if more.startswith("pages") else [*lines, f"  {more}"], first, is_above)
 
 
 def _with_moments(records: ThreadRecords, nodes: Sequence[LexborNode], found: FoundFields) -> ThreadRecords | None:
     """Return narrower records where some have neither author nor moment: the places of removed posts."""
-    bare = [node for at, node in enumerate(nodes) if at not in found.authors and at not in found.at]
+    bare = [at for at in range(len(nodes)) if at not in found.authors and at not in found.at]
     slot = found.slots.at(found.paths[1]) if found.paths[1] is not None else None
     css = in_records(found.slots, slot) if slot is not None and 0 < 2 * len(bare) < len(nodes) else None
     if css is None or slot is None:
         return None
     # The place of a removed post may have replies within.
     way = [] if records.siblings or " " in css else ["", *(re.split(r"[ .]", step)[0] for step in slot.path[:-1])]
-    narrower = f"{records.css}:has({' > '.join((*way, css)).lstrip()})"
-    fit = [one for node in bare for one in node.css(css if records.siblings else narrower)]
-    if any(records.siblings or one.mem_id in {node.mem_id for node in bare} for one in fit):
-        return None
-    return replace(records, css=narrower)
+    # The first part of a selector may be the record itself.
+    for inner in (" > ".join((*way, css)).lstrip(), _FIRST.sub("", css)):
+        narrower = f"{records.css}:has({inner})"
+        fit = [bool(node.css(narrower)) if records.siblings else matches(node, narrower) for node in nodes]
+        if not any(fit[at] for at in bare) and _LEAST * (len(nodes) - len(bare)) <= sum(fit):
+            return replace(records, css=narrower)
+    return None
 
 
 def _first_posts(
@@ -170,7 +177,8 @@ def _records(records: ThreadRecords, css: str, nodes: Sequence[LexborNode], foun
     lines = [f"record: {scalar(css)}{CHECK}", *(["siblings: true"] if records.siblings else [])]
     lines += ["nesting: nested"] if records.is_nested(nodes) else []
     if not records.key:
-        lines.append(f"id_of: [{', '.join(name for name in ('author', 'created_at', 'body') if name in found.rules)}]")
+        names = [name for name in ("author", "created_at", "body") if name in found.rules]
+        lines.append(f"id_of: [{', '.join(name for name in names if name[0] != 'c' or not found.is_moving)}]")
     return indented(lines, by)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from hashlib import blake2b
@@ -12,10 +13,15 @@ from crawl_tasks.errors import ParseError
 from crawl_tasks.model import Comment, Request
 from crawl_tasks.parse.context import ParseContext, barren, check_required, extras, mains, picked, places, required
 from crawl_tasks.parse.document import Document
-from crawl_tasks.parse.rules.compile import Where
+from crawl_tasks.parse.rules.compile import Where, compile_rule
 from crawl_tasks.parse.rules.table import Column, Table, TableReader
-from crawl_tasks.sites.field_rules import COMMENT_FIELDS, Plain, Rule, extra_fields
+from crawl_tasks.parse.values.dates import is_fixed
+from crawl_tasks.sites.field_rules import COMMENT_FIELDS, As, Plain, Rule, extra_fields, kind_of
 from crawl_tasks.sites.stages import CommentSpec, Nesting, Records
+
+_WRITTEN = "{} text"
+MOVING_ID = "ids would be made of a time that moves"
+"""Part of the note on comments whose id holds a moment that counts from now."""
 
 NORMAL = "normal"
 """State of an item whose page shows no other. Stored, so that a deleted post that came back is `normal` again."""
@@ -30,6 +36,11 @@ class CommentReader:
         self._id_of = spec.id_of
         self._nesting = spec.nesting
         columns = context.fields(spec.fields, at_page=False)
+        # "3 hours ago" is another moment at every visit, and would make another id.
+        written = replace(context.want(As.DATE), as_written=True)
+        self._dates = tuple(name for name in spec.id_of if kind_of(name, spec.fields[name]) is As.DATE)
+        for name in self._dates:
+            columns[_WRITTEN.format(name)] = compile_rule(spec.fields[name], written, at_page=False)
         self._table = TableReader(record, columns, nested=spec.nesting is Nesting.NESTED, siblings=spec.siblings)
         self._extra = extra_fields(spec.fields, COMMENT_FIELDS)
 
@@ -39,7 +50,9 @@ class CommentReader:
         """Return the comments of a page, the notes on records that were left out, and whether the table was cut."""
         table = self._table.read(where, document)
         if self._id_of:
-            table = _with_made_ids(table, request.key, self._id_of)
+            table = _with_made_ids(
+                _without_moving(table, self._dates), request.key, self._id_of, has_moments=bool(self._dates)
+            )
 
         def fail(what: str) -> ParseError:
             return ParseError(f"{request.site}: {request.stage}: comments: {what}; {request.address}")
@@ -70,22 +83,41 @@ class CommentReader:
         return tuple(map(tuple.__new__, repeat(Comment), rows))
 
 
-def _with_made_ids(table: Table, key: str, names: tuple[str, ...]) -> Table:
+def _without_moving(table: Table, dates: Sequence[str]) -> Table:
+    """Return the table without the moments, named by `dates`, of texts that count from now."""
+    columns, notes = dict(table.columns), list(table.notes)
+    ids = columns.get("comment_id") or [None] * len(table.records)
+    for name in dates:
+        written = columns.pop(_WRITTEN.format(name))
+        moving = {
+            at: text for at, text in enumerate(written)
+            if ids[at] is None and text is not None and not is_fixed(f"{text}")
+        }  # fmt: skip
+        columns[f"id {name}"] = [None if at in moving else one for at, one in enumerate(columns[name])]
+        if moving:
+            text = next(iter(moving.values()))
+            notes.append(f"{len(moving)} {MOVING_ID} ({text!r:.40}): leave {name} out of id_of")
+    return replace(table, columns=columns, notes=tuple(notes))
+
+
+def _with_made_ids(table: Table, key: str, names: tuple[str, ...], *, has_moments: bool) -> Table:
     """Return the table with a synthetic id for each record that has none but has at least one of the named fields.
 
     Two comments of one parent that are equal in all these fields share one id, because nothing on the page tells them
-    apart.
+    apart. Without a moment among the fields they are counted, for who says "Thanks!" twice is no copy.
 
     Args:
         table: the comments of a page.
         key: the thread's id.
         names: the fields that make the id, together with the parent.
+        has_moments: whether a moment is one of the fields.
     """
     count = len(table.records)
     ids: Column = list(table.columns.get("comment_id") or [None] * count)
+    seen = Counter[str]()
     parents = table.columns.get("parent_id") or [None] * count
     for place, one in enumerate(ids):
-        parts = [table.columns[name][place] for name in names]
+        parts = [(table.columns.get(f"id {name}") or table.columns[name])[place] for name in names]
         if one is not None or not any(part is not None for part in parts):
             continue
         outer = table.parents[place]
@@ -93,6 +125,8 @@ def _with_made_ids(table: Table, key: str, names: tuple[str, ...]) -> Table:
         parent = parents[place] if outer is None else ids[outer]
         # JSON keeps the parts apart: (ab, c) and (a, bc) must not become one id.
         text = json.dumps([key, parent, *parts], ensure_ascii=True)
+        seen[text] += not has_moments
+        text += f" {seen[text]}" * (seen[text] > 1)
         ids[place] = blake2b(text.encode(), digest_size=8).hexdigest()
     return replace(table, columns=table.columns | {"comment_id": ids})
 

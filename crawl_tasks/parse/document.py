@@ -165,3 +165,9 @@ def find_all(scope: LexborNode, css: str) -> list[LexborNode]:
     """Return the matches of a selector, each once: the parser reports one for each selector of a list that fits it."""
     found = scope.css(css)
     return list({node.mem_id: node for node in found}.values()) if "," in css else found
+
+
+def matches(node: LexborNode, css: str) -> bool:
+    """Return whether a selector finds an element itself. `css_matches` asks the elements within, too."""
+    found = node.css_first(css)
+    return found is not None and found.mem_id == node.mem_id

@@ -8,6 +8,7 @@ import pytest
 
 from crawl_tasks.sites.field_rules import Rule
 from crawl_tasks.sites.loader import load_site
+from crawl_tasks.sites.stages import Nesting
 from tests.layouts.drawing import CLUTTER, CLUTTERED_FROM, CROWD, content, drawn
 from tests.layouts.measure import Verdict, measured
 from tests.layouts.pages import Pages
@@ -19,14 +20,14 @@ RIGHT = (
     0, 8, 16, 24, 50, 72, 88, 104, 124, 157, 161, 172, 184, 1006, 1018, 1020, 1026, 1032, 1078, 1105, 1150,
     1198, 123, 2000, 2004, 2008, 2072, 2153, 2242, 2368, 2408, 2414, 2421, 2422, 2514, 2552, 2604, 2675,
     2838, 2270, 2382, 2853, 3007, 3056, 3144, 3179, 3108, 4005, 4024, 4029, 4031, 4034, 4045, 4050, 4150,
+    2198, 1653, 3079, 4126, 4001, 4003, 4006, 4017, 4072, 4082, 1054, 1646, 3090,
 )  # fmt: skip
 REFUSED = {
     2029: "all replies stand on the page", 2545: "all replies stand on the page",
-    2198: "texts of posts are no labels of authors",
-    2792: "posts have texts of their own", 1653: "posts show a text: ", 2812: "several people write",
-    3021: "titles of lists differ", 3079: "texts of posts are no polls",
+    2792: "posts have texts of their own", 1611: "posts show a text: ", 2812: "several people write",
+    3021: "titles of lists differ", 4111: "post_id found in none of", 4046: "boards list different threads",
     3003: "titles of threads are without a label", 3158: "rows lead to their threads",
-    4126: "texts of posts have words",
+    4055: "threads have the replies that lists count",
 }  # fmt: skip
 LOST = "every record of a page is read: "
 
@@ -75,6 +76,41 @@ def test_a_record_that_no_rule_finds_refutes_a_file(tmp_path: Path) -> None:
         assert verdict(site) == []
         assert any(one.startswith(LOST) for one in verdict(lost_comment))
         assert any(one.startswith(LOST) for one in verdict(site.model_copy(update={"list": lost_row})))
+
+
+def test_ids_made_of_times_that_count_from_now_refute_a_file(tmp_path: Path) -> None:
+    layout = drawn(4072)
+    with served(Pages(layout, content(layout))) as host:
+        run("new", host.url, "--name", "made", home=tmp_path)
+        site = load_site(tmp_path / "sites" / "made.yaml")
+        assert site.comment is not None
+        assert site.comment.id_of == ("author", "body")
+        moving = site.comment.model_copy(update={"id_of": ("author", "created_at", "body")})
+        inside = site.post.comments and site.post.comments.model_copy(update={"id_of": moving.id_of})
+        post = site.post.model_copy(update={"comments": inside})
+
+        assert verdict(site) == []
+        said = verdict(site.model_copy(update={"comment": moving, "post": post}))
+
+    assert any(one.startswith("ids of comments stand still: ") for one in said)
+
+
+def test_comments_within_comments_that_no_rule_finds_refute_a_file(tmp_path: Path) -> None:
+    layout = drawn(1646)
+    with served(Pages(layout, content(layout))) as host:
+        run("new", host.url, "--name", "made", home=tmp_path)
+        site = load_site(tmp_path / "sites" / "made.yaml")
+        assert site.comment is not None
+        assert site.comment.record is not None
+        outer = {"record": Rule(css=f"main > ul > {site.comment.record.css}"), "nesting": Nesting.FLAT}
+        inside = site.post.comments and site.post.comments.model_copy(update=outer)
+        changed = {
+            "comment": site.comment.model_copy(update=outer), "post": site.post.model_copy(update={"comments": inside})
+        }  # fmt: skip
+
+        assert any(
+            one.startswith("replies within a comment are read: ") for one in verdict(site.model_copy(update=changed))
+        )
 
 
 def test_quotes_that_stay_in_texts_refute_a_file(tmp_path: Path) -> None:

@@ -313,9 +313,18 @@ def test_a_moment_is_known_in_several_languages(text: str) -> None:
 
 
 def test_later_records_are_of_the_last_kind_in_a_selector() -> None:
-    assert ThreadRecords("ol > li:has(p:nth-child(2) > a:nth-child(1))").later == (
+    assert ThreadRecords("ol > li:has(p:nth-child(2) > a:nth-child(1))").later([]) == (
         "ol > li:has(p:nth-child(2) > a:nth-child(1)) ~ li:has(p:nth-child(2) > a:nth-child(1))"
     )
+
+
+def test_later_records_may_stand_below_the_element_beside_the_first() -> None:
+    beside = page("<main><p class=c>1</p><p class=c>2</p></main>")
+    below = page("<main><div class=c>1</div><ul><li><div class=c>2</div><ul><li><div class=c>3</div></ul></ul></main>")
+
+    assert ThreadRecords(".c").later([beside]) == ".c ~ .c"
+    assert ThreadRecords(".c").later([below]) == ".c ~ * .c"
+    assert ThreadRecords(".c").later([below, beside]) == ":is(.c ~ .c, .c ~ * .c)"
 
 
 def test_rows_of_one_board_are_found_by_no_key_of_the_board() -> None:

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crawl_tasks.parse.values.counts import LARGEST, read_count, read_int
-from crawl_tasks.parse.values.dates import EARLIEST, LATEST, is_stable, read_date
+from crawl_tasks.parse.values.dates import EARLIEST, LATEST, is_fixed, is_stable, read_date
 
 SHANGHAI = ZoneInfo("Asia/Shanghai")
 NOW = datetime(2024, 6, 20, 14, 54, tzinfo=SHANGHAI)  # a Thursday
@@ -276,3 +276,12 @@ def test_a_plain_moment_is_the_clocks_own_even_on_days_it_is_changed(
 )
 def test_days_on_which_clocks_change_or_that_do_not_exist(text: str, moment: int | None) -> None:
     assert read_date(text, NOW.timestamp(), ZoneInfo("America/Sao_Paulo")) == moment
+
+
+@pytest.mark.parametrize(
+    ("text", "fixed"),
+    [("2024-06-19 22:17", True), ("today at 10:12", True), ("昨天 12:30", True), ("3 小时前", False),
+     ("il y a 4 mois", False), ("just now", False), ("words", True)],
+)  # fmt: skip
+def test_words_that_name_another_moment_a_minute_later_are_known(text: str, fixed: bool) -> None:
+    assert is_fixed(text) is fixed

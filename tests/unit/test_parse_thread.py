@@ -160,6 +160,41 @@ def test_comments_whose_ids_are_odd_or_another_s_are_left_out_and_remarked_upon(
     )
 
 
+def made_ids(rules: str, *said: tuple[str, str, str], at_s: float = 0) -> tuple[list[str], tuple[str, ...]]:
+    """Return the ids of comments whose page shows none, and the notes on them."""
+    fields = "  fields: {author: .who, created_at: .when, body: .say}\n"
+    pages = f"\n  address: /comment/{{post}}/{{page}}\n  record: .c\n  id_of: {rules}\n{fields}"
+    request = ask(Stage.COMMENT, "7", 2)
+    body = "".join(
+        f"<div class=c><b class=who>{who}</b><i class=when>{when}</i><p class=say>{words}</p></div>"
+        for who, when, words in said
+    )
+    page = answer(request, body)
+    parsed = site_parser(stages=(LIST, POST, pages)).parse(request, page._replace(at_s=page.at_s + at_s), 0)
+    return [one.comment_id for one in parsed.items.comments], parsed.notes
+
+
+def test_a_made_id_is_the_same_at_the_next_visit_though_its_time_counts_from_now() -> None:
+    said = [("ann", "2 hours ago", "Yes."), ("ben", "2024-06-19 10:00", "No.")]
+
+    ids, notes = made_ids("[author, created_at, body]", *said)
+    later, _ = made_ids("[author, created_at, body]", *said, at_s=90)
+
+    assert ids == later
+    assert len(set(ids)) == 2
+    assert [note for note in notes if "leave created_at out of id_of" in note] == [
+        "1 ids would be made of a time that moves ('2 hours ago'): leave created_at out of id_of"
+    ]
+
+
+def test_who_says_the_same_twice_has_two_comments_without_a_time_and_a_copy_with_one_has_one() -> None:
+    said = [("ann", "2024-06-19 10:00", "Thanks!"), ("ann", "2024-06-19 10:00", "Thanks!")]
+
+    assert len(made_ids("[author, body]", *said)[0]) == 2
+    assert len(made_ids("[author, created_at, body]", *said)[0]) == 1
+    assert made_ids("[author, body]", *said)[0][0] == made_ids("[author, body]", said[0])[0][0]
+
+
 def test_nested_comments_have_the_enclosing_one_as_parent_and_only_their_own_words() -> None:
     parser = site_parser(comment="  first_page: 2\n  nesting: nested")
     request = ask(Stage.COMMENT, page=2)

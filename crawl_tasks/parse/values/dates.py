@@ -49,6 +49,7 @@ _DAY_S = 86_400
 _ANYWHERE = ZoneInfo("UTC")
 # Any two days do. Of these two, `03-03` without a year falls into two different years, and so counts as unstable.
 _TWO_DAYS = (1_709_300_000, 1_709_300_000 + _DAY_S)
+_NOON_S = 1_709_294_400
 # Direction marks and zero-width characters, which no reader sees and no pattern expects.
 _MARKS = re.compile("[\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
 _YMD = re.compile(r"(?<!\d)(\d{4})\s*[-/.年]\s*(\d{1,2})\s*[-/.月]\s*(\d{1,2})(?!\d)\s*[日号號]?")
@@ -119,6 +120,12 @@ def is_stable(text: str, languages: tuple[str, ...] = ()) -> bool:
     if not plain or is_relative(plain):
         return False
     return not languages or len({read_date(text, day_s, _ANYWHERE, languages=languages) for day_s in _TWO_DAYS}) == 1
+
+
+@lru_cache(maxsize=4096)
+def is_fixed(text: str) -> bool:
+    """Return whether a text names the same moment a minute later: `today at 10:12` does, `2 hours ago` does not."""
+    return len({read_date(text, at_s, _ANYWHERE) for at_s in (_NOON_S, _NOON_S + 61)}) == 1
 
 
 def clean(text: str) -> str:
