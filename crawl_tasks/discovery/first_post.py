@@ -64,7 +64,9 @@ def on_pages(samples: Sequence[FetchedThread], records: ThreadRecords, nodes: Se
 
 def _fits_by_chance(slots: Slots, slot: Slot, css: str) -> bool:
     """Return whether a selector of first posts finds the slot in most records, and another element in some."""
-    found = [(record.css_first(css), slot.nodes.get(at)) for at, record in enumerate(slots.records)]
+    # On a page the selector looks within a record alone.
+    inner = (next((one for one in node.css(css) if one.mem_id != node.mem_id), None) for node in slots.records)
+    found = [(node, slot.nodes.get(at)) for at, node in enumerate(inner)]
     strays = sum(one is not None and other is not None and one.mem_id != other.mem_id for one, other in found)
     return 0 < 2 * strays < len(found)
 

@@ -72,13 +72,23 @@ def links_of(document: Document, known: str = "") -> dict[str, list[PageLink]]:
     reshaped = _reshaped([(node, url) for node, url, _ in there])
     if known:
         pattern = re.compile(keys_pattern(known))
-        reshaped |= {url: (known, list(one.groups())) for url in reshaped if (one := pattern.match(path_of(url)))}
+        reshaped |= {
+            url: (known, list(one.groups())) for url, (shape, _) in reshaped.items()
+            if (one := pattern.match(path_of(url))) and _may_be(shape, known, document.page.url)
+        }  # fmt: skip
     found: dict[str, list[PageLink]] = {}
     for node, url, text in there:
         shape, keys = reshaped[url]
         if keys:
             found.setdefault(shape, []).append(PageLink(node, url, shape, tuple(keys), text))
     return {shape: _placed(links) for shape, links in found.items()}
+
+
+def _may_be(shape: str, known: str, page: str) -> bool:
+    """Return whether words above the last part of an address, which a known shape has for a key, are the page's own."""
+    own = [*urlsplit(page).path.split("/"), *known.split("/")]
+    parts = zip(shape.split("/"), known.rstrip("/").split("/")[:-1], own, strict=False)
+    return not any(mark == "*" and part != mine and not re.search(r"[#*~]", part) for part, mark, mine in parts)
 
 
 def root_links(document: Document) -> list[PageLink]:

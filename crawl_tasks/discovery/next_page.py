@@ -159,7 +159,8 @@ def _pager_css(document: Document, nodes: list[LexborNode]) -> str | None:
     """Return a selector that finds the numbers and nothing else."""
     names = {found[1] for node in nodes if (found := _QUERY.search(node.attributes.get("href") or ""))}
     named = f"a[href*='{names.pop()}']" if len(names) == 1 else None
-    for css in filter(None, (selector_of(document.root, nodes), named)):
+    own = re.sub(r"\.\w+$", "", urlsplit(document.page.url).path.rstrip("/").rpartition("/")[2])
+    for css in filter(None, (selector_of(document.root, nodes, own), named)):
         shown = find_all(document.root, css)
         if shown and all(re.fullmatch(r"\W*\d{1,5}\W*", node.text().strip()) for node in shown):
             return css

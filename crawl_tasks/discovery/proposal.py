@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from selectolax.lexbor import LexborNode
 
-from crawl_tasks.discovery.address_shape import path_of
+from crawl_tasks.discovery.address_shape import path_of, shape_of
 from crawl_tasks.discovery.board_scan import NEAR, beside_boards, scan_boards
 from crawl_tasks.discovery.checks import check_trials
 from crawl_tasks.discovery.dry_run import MOST_THREADS, missing_in, try_site
@@ -162,7 +162,7 @@ def _listing_of(probe: HttpProbe, links: list[PageLink], boards: set[str], chrom
         if rows is None:
             waiting.append(link)
         elif rows.titles[0].shape not in boards | {link.shape}:
-            found.append((link, document, _below_board(document, link, rows)))
+            found.append((link, document, _below_board(document, link, rows, chrome)))
             if len(rows.whole) >= _ENOUGH:
                 break
         elif not found:
@@ -174,13 +174,15 @@ def _listing_of(probe: HttpProbe, links: list[PageLink], boards: set[str], chrom
     return Listing(document, rows, (link, *(one for one in boards_left if one is not link)))
 
 
-def _below_board(document: Document, board: PageLink, rows: Rows) -> Rows:
+def _below_board(document: Document, board: PageLink, rows: Rows, chrome: Set[Placed]) -> Rows:
     """Return the rows of threads below their board with the board's name as a key of the addresses too."""
     own, shape = path_of(board.url), rows.titles[0].shape
-    if "*" in board.shape and len(own) > 2 and shape.startswith(own):
-        return find_rows(document, board.shape + shape.removeprefix(own)) or rows
-    named = f"={own.rpartition('=')[2]}&"
-    return find_rows(document, shape.replace(named, "=*&")) or rows if named in shape else rows
+    if not board.shape.endswith("#/") and len(own) > 2 and shape.startswith(own):
+        return find_rows(document, board.shape + shape.removeprefix(own), ignoring=chrome) or rows
+    # `id=1-old-cars` has the shape `id=#-old-cars`.
+    named = (f"={one.rpartition('=')[2]}&" for one in (own, shape_of(own)[0]))
+    known = next((one for one in named if one in shape), "")
+    return find_rows(document, shape.replace(known, "=*&"), ignoring=chrome) or rows if known else rows
 
 
 def _board_kinds(front: Document) -> list[list[PageLink]]:

@@ -20,11 +20,16 @@ _TELLING = re.compile(
 )
 
 
-def selector_of(root: LexborNode, records: Sequence[LexborNode]) -> str | None:
-    """Return a selector that finds these elements on the page, and as few others as possible."""
+def selector_of(root: LexborNode, records: Sequence[LexborNode], without: str = "") -> str | None:
+    """Return a selector that finds these elements on the page, and as few others as possible.
+
+    A selector with the text `without`, such as the id of this page's thread, is none.
+    """
     wanted = {record.mem_id for record in records}
     best: tuple[int, str] | None = None
     for css in (*_candidates(records), *_below(records)):
+        if without and without in css:
+            continue
         found = {node.mem_id for node in root.css(css)}
         apart = len(found ^ wanted)
         if best is None or apart < best[0]:
@@ -163,9 +168,11 @@ def _of_tag(tag: str, alike: Sequence[LexborNode], *, is_inner: bool) -> Iterato
         yield f"{tag}:nth-child({places.pop()})"
     # No query and no number, which may be those of one board.
     links = [node.attributes.get("href") or "" for node in alike]
-    start = re.match(r"/[^?\d']+[-?]", shared_start(links))
+    start = re.match(r"/(?:[^/?\d']+/$|[^?\d']+[-?])", shared_start(links).rstrip("0123456789"))
     # `/forums/old-` is half the name of one board.
-    is_whole = start and (start[0].count("/") < 2 or all(re.match(r"\?|-\d", one[start.end() - 1 :]) for one in links))
+    is_whole = start and (
+        start[0].count("/") < 2 or all(re.match(r"\?|[-/]\d", one[start.end() - 1 :]) for one in links)
+    )
     if is_inner and start and is_whole:
         yield f"{tag}[href*='{start[0]}']"
     yield tag

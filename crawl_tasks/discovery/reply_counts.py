@@ -138,9 +138,9 @@ def _worded(record: LexborNode, words: re.Pattern[str]) -> _NamedCount | None:
     for node in find_all(record, "td, span, div, dd, p, li, small"):
         text = node.text()
         is_count = len(" ".join(text.split())) <= _LONGEST and attribute_of(node) is None
-        if is_count and not LATEST.search(node.text(separator=" ")):
-            # `5 replies · 79 views`: the number behind the word is that of the next one.
-            match = before.search(text) if not _BEGINS.match(text) else None
+        # `5 replies · 79 views`: the number behind the word is that of the next one.
+        if is_count and not _BEGINS.match(text) and not LATEST.search(node.text(separator=" ")):
+            match = before.search(text)
             found = _NamedCount(node, match[1], match[2], is_behind=False) if match else found
             continue
         # Author and moment stand beside.

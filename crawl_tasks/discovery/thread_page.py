@@ -126,6 +126,7 @@ def _of_one_kind(marked: PostIds, kind: Callable[[LexborNode], str]) -> PostIds:
 def _records(document: Document, marked: PostIds, documents: Sequence[Document]) -> ThreadRecords | None:
     """Return the rules that find the records and their ids again, on the other pages too."""
     css = selector_of(document.root, marked.records) or _by_way(document.root, marked)
+    css = _by_moment(document.root, css, marked.records) if css is not None and not marked.attr else css
     if css is None or len({node.mem_id for node in marked.records}) < len(marked.records):
         return None
     has_own = all(one.mem_id == other.mem_id for one, other in zip(marked.records, marked.nodes, strict=True))
@@ -154,9 +155,28 @@ def _by_way(root: LexborNode, marked: PostIds) -> str | None:
     if len(ways) != 1 or not marked.attr:
         return None
     tag, *way = ways.pop()
-    css = f"{tag}:has(> {' > '.join(way)}[{marked.attr}])" if way else ""
+    # Links to people stand beside the link of a post to itself.
+    own = f"href*='#{marked.prefix}'" if marked.attr == "href" else marked.attr
+    css = f"{tag}:has(> {' > '.join(way)}[{own}])" if way else ""
     found = {one.mem_id for one in root.css(css)} if css else set()
     return css if found == {one.mem_id for one in marked.records} else None
+
+
+def _by_moment(root: LexborNode, css: str, records: Sequence[LexborNode]) -> str:
+    """Return a selector without the elements that have no moment where records have theirs, as lists in texts."""
+    mine = {one.mem_id for one in records}
+    if {one.mem_id for one in root.css(css)} == mine:
+        return css
+    moments = [(record, node) for record in records for node in times_in(record)[:1]]
+    ways = Counter(
+        tuple(str(one.tag) for one in reversed([*takewhile(_is_not(record), upwards(node))]))
+        for record, node in moments
+    )  # fmt: skip
+    for way, _ in ways.most_common(1):
+        narrower = f"{css}:has(> {' > '.join(way)})"
+        if way and {one.mem_id for one in root.css(narrower)} == mine:
+            return narrower
+    return css
 
 
 def _is_not(record: LexborNode) -> Callable[[LexborNode], bool]:

@@ -115,10 +115,11 @@ def _with_moments(records: ThreadRecords, nodes: Sequence[LexborNode], found: Fo
     css = in_records(found.slots, slot) if slot is not None and 0 < 2 * len(bare) < len(nodes) else None
     if css is None or slot is None:
         return None
-    # The place of a removed post may have replies within.
-    way = [] if records.siblings or " " in css else ["", *(re.split(r"[ .]", step)[0] for step in slot.path[:-1])]
+    # The place of a removed post may have replies within, so that the whole way from the record to the moment tells.
+    tags = [re.split(r"[ .]", step)[0] for step in slot.path[:-1]]
+    way = [" > ".join(("", *tags, css if "(" in css else css.rpartition(" ")[2])).lstrip()] * (not records.siblings)
     # The first part of a selector may be the record itself.
-    for inner in (" > ".join((*way, css)).lstrip(), _FIRST.sub("", css)):
+    for inner in (*way, css, _FIRST.sub("", css)):
         narrower = f"{records.css}:has({inner})"
         fit = [bool(node.css(narrower)) if records.siblings else matches(node, narrower) for node in nodes]
         if not any(fit[at] for at in bare) and _LEAST * (len(nodes) - len(bare)) <= sum(fit):

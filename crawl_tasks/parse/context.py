@@ -97,12 +97,15 @@ class ParseContext:
 
         None where the next-page link leads to another board, thread or host.
         """
-        if page > 1 and shown is not None and shown.link is not None and self._leads_elsewhere(key, shown.link):
-            return None
         template = self.addresses.template(stage, page)
-        if template is None or (page > 1 and not template.has_page):
-            return shown.link if shown else None
-        return self.addresses.of(stage, key, page, shown.size if shown else None)
+        made = None
+        if template is not None and (page == 1 or template.has_page):
+            made = self.addresses.of(stage, key, page, shown.size if shown else None)
+        link = shown.link if shown else None
+        # `/read-old-2.html` may be read as another thread's, but for the template of pages.
+        if page > 1 and link is not None and link != made and self._leads_elsewhere(key, link):
+            return None
+        return made or link
 
     def sized(self, shown: Pages, stage: Stage, page: int) -> Pages:
         """Return the pager data of a page with the page size.

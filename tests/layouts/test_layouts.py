@@ -21,13 +21,13 @@ RIGHT = (
     1198, 123, 2000, 2004, 2008, 2072, 2153, 2242, 2368, 2408, 2414, 2421, 2422, 2514, 2552, 2604, 2675,
     2838, 2270, 2382, 2853, 3007, 3056, 3144, 3179, 3108, 4005, 4024, 4029, 4031, 4034, 4045, 4050, 4150,
     2198, 1653, 3079, 4126, 4001, 4003, 4006, 4017, 4072, 4082, 1054, 1646, 3090,
+    4046, 4111, 4016, 4094, 4178, 4138, 3120,
 )  # fmt: skip
 REFUSED = {
     2029: "all replies stand on the page", 2545: "all replies stand on the page",
-    2792: "posts have texts of their own", 1611: "posts show a text: ", 2812: "several people write",
-    3021: "titles of lists differ", 4111: "post_id found in none of", 4046: "boards list different threads",
+    2792: "posts have texts of their own", 4077: "comment_id found in none of", 2812: "several people write",
+    3021: "titles of lists differ", 4208: "threads have the replies that lists count",
     3003: "titles of threads are without a label", 3158: "rows lead to their threads",
-    4055: "threads have the replies that lists count",
 }  # fmt: skip
 LOST = "every record of a page is read: "
 
