@@ -38,7 +38,9 @@ def check_trials(site: Site, trials: Sequence[DryRun]) -> list[SiteCheck]:
     others = {board.id for board in site.own_boards if board.kind not in LISTS}
     seen = [one for one in trials if one.parsed is not None]
     lists = [one for one in seen if one.request.stage is Stage.LIST and one.request.key not in others]
-    rows = {row.post_id: row for one in lists for row in one.rows if isinstance(row, Post)}
+    # Feeds and hubs name threads too; what lists say of them counts.
+    named = [one for one in seen if one.request.stage is Stage.LIST and one.request.key in others]
+    rows = {row.post_id: row for one in (*named, *lists) for row in one.rows if isinstance(row, Post)}
     paged = [one for one in seen if one.request.stage is Stage.COMMENT]
     # A thread's first comments may stand on a page of their own.
     apart = {one.request.key: one for one in paged if one.request.page == 1}

@@ -12,6 +12,7 @@ from crawl_tasks.discovery.news_page import NewsPage
 from crawl_tasks.discovery.site_address import SiteAddress
 from crawl_tasks.discovery.timezone import Zone
 from crawl_tasks.parse.board_index import FoundBoard
+from crawl_tasks.sites.board import BoardKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +81,12 @@ def preset_site_text(name: str, place: SiteAddress, engine: str, prefix: str = "
 def _board_line(board: FoundBoard, has_address: bool) -> str:
     title = f", title: {_quoted(board.title[:200])}" if board.title else ""
     parent = f", parent: {_key(board.parent_id)}" if board.parent_id else ""
-    address = f", address: {_quoted(board.url)}" if has_address and board.url else ""
-    return f"  - {{id: {_key(board.board_id)}{title}{parent}{address}}}"
+    is_list = board.kind is BoardKind.LIST
+    kind = "" if is_list else f", kind: {board.kind.value}"
+    address = f", address: {_quoted(board.url)}" if (has_address or not is_list) and board.url else ""
+    # A sitemap is long, and names nothing that a feed does not.
+    seldom = ", interval_s: 86400" if board.kind is BoardKind.SITEMAP else ""
+    return f"  - {{id: {_key(board.board_id)}{kind}{title}{parent}{address}{seldom}}}"
 
 
 def _news(found: Findings) -> list[str]:

@@ -15,6 +15,7 @@ from crawl_tasks.discovery.address_shape import path_of, shape_of
 from crawl_tasks.discovery.board_scan import NEAR, beside_boards, scan_boards
 from crawl_tasks.discovery.checks import check_trials
 from crawl_tasks.discovery.dry_run import MOST_THREADS, missing_in, try_site
+from crawl_tasks.discovery.feed_list import feed_list
 from crawl_tasks.discovery.findings import Findings, site_file
 from crawl_tasks.discovery.front_page import doors_of, heading_of
 from crawl_tasks.discovery.http_probe import HttpProbe
@@ -33,8 +34,10 @@ from crawl_tasks.model import Stage
 from crawl_tasks.parse.board_index import FoundBoard
 from crawl_tasks.parse.document import Document
 from crawl_tasks.registry.site_registry import compile_site
+from crawl_tasks.sites.board import BoardKind
 from crawl_tasks.sites.loader import parse_site
 
+_NO_LIST = "no list of threads was found: only threads that the feed or the sitemap names are read"
 _MOST_LISTS = 3
 _MOST_BOARDS = 3
 _MOST_SHOWN = 6
@@ -51,6 +54,8 @@ def propose(probe: HttpProbe, front: Document, found: Findings, language: str = 
     the file that the pages refute least is taken.
     """
     listing = find_list(probe, front)
+    feed = feed_list(probe, front) if listing is None else None
+    listing = listing or (feed.listing if feed else None)
     if listing is None:
         return found
     following = _next_page(probe, listing)
@@ -62,10 +67,10 @@ def propose(probe: HttpProbe, front: Document, found: Findings, language: str = 
     found = replace(
         found,
         zone=found.zone or zone_by_ages(pages, language=language),
-        boards=seen.boards or (FoundBoard("front", None, path_of(front.page.url)),),
+        boards=feed.boards if feed else seen.boards or (FoundBoard("front", None, path_of(front.page.url)),),
         left_out=seen.left_out,
         has_board_addresses=not listing.boards or listing.boards[0].has_slug,
-        remarks=(*found.remarks, remark),
+        remarks=(*found.remarks, remark, *([_NO_LIST] if feed else [])),
         doubts=tuple(
             f"links beside boards are boards: {url} is none" for url in beside_boards(front, listing.boards)[:1]
         ),
@@ -102,7 +107,8 @@ def _best_of(
     for records, is_inside, is_repeated in hypotheses:
         example = listing.rows.titles[0]
         threads = thread_rules(samples, records, example, step, is_post_inside=is_inside, is_post_repeated=is_repeated)
-        lines = list_rules(listing, following, empty, threads.first, headings)
+        has_lists = any(board.kind is BoardKind.LIST for board in found.boards)
+        lines = list_rules(listing, following, empty, threads.first, headings) if has_lists else []
         one = replace(found, rules="\n".join(aliased([*lines, *threads.lines])))
         *most, held = score_of(probe, site_file(one))
         # Ids tell a post that later pages repeat from its comments, and so does a post that stands apart.

@@ -11,6 +11,7 @@ from crawl_tasks.parse.context import ParseContext, is_key, tidy
 from crawl_tasks.parse.document import Document
 from crawl_tasks.parse.rules.compile import compile_rule
 from crawl_tasks.parse.rules.table import Table, TableReader
+from crawl_tasks.sites.board import BoardKind
 from crawl_tasks.sites.board_index_spec import COUNTS, FrontSpec, IndexSpec
 from crawl_tasks.sites.field_rules import As, Plain
 from crawl_tasks.sites.schema import Site
@@ -29,6 +30,7 @@ class FoundBoard:
     title: str | None = None
     url: str | None = None
     parent_id: str | None = None
+    kind: BoardKind = BoardKind.LIST
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,7 @@ class Link(NamedTuple):
 
     address: str
     changed: str = ""
+    title: str = ""
 
 
 class HubReader:
@@ -57,7 +58,7 @@ class HubReader:
             return self._front.read(request, document)
         if kind is BoardKind.HUB:
             return self._parsed(request, document, list(_anchors(document)))
-        root = _xml(request, document, self._context.site.gate.max_body_bytes)
+        root = _xml(request, document.page.body, self._context.site.gate.max_body_bytes)
         if kind is BoardKind.SITEMAP and _name(root) == "sitemapindex":
             return self._index(request, root)
         wanted = {"urlset"} if kind is BoardKind.SITEMAP else {"rss", "feed", "RDF"}
@@ -134,9 +135,17 @@ def _anchors(document: Document) -> Iterator[Link]:
             yield Link(address)
 
 
-def _xml(request: Request, document: Document, most_bytes: int) -> etree._Element:
+def links_in(request: Request, body: bytes, most_bytes: int) -> list[Link]:
+    """Return the entries of a feed or sitemap.
+
+    Raises:
+        ParseError: The body is no XML.
+    """
+    return list(_links(_xml(request, body, most_bytes)))
+
+
+def _xml(request: Request, body: bytes, most_bytes: int) -> etree._Element:
     """Return the root of an XML body, gzipped or plain, read without entities, DTDs and network."""
-    body = document.page.body
     if body.startswith(_GZIP):
         # 31 is the largest window (15) plus 16 for a gzip header (zlib). The limit stops a small file that unpacks to
         # gigabytes.
@@ -170,7 +179,7 @@ def _links(root: etree._Element, *names: str) -> Iterator[Link]:
                 said.setdefault(_name(part), (part.get("href") or part.text or "").strip())
             address = said.get("loc") or said.get("link") or said.get("guid") or said.get("id") or ""
             if address:
-                yield Link(address, next((said[name] for name in _DATES if said.get(name)), ""))
+                yield Link(address, next((said[name] for name in _DATES if said.get(name)), ""), said.get("title", ""))
 
 
 def _name(element: etree._Element) -> str:

@@ -55,6 +55,7 @@ from crawl_tasks.sites.site_terms import (
     place_of_site,
 )
 from crawl_tasks.sites.stages import (
+    NO_LISTS,
     CommentSpec,
     FunctionName,
     ListSpec,
@@ -165,7 +166,10 @@ class Site(Part):
         description="Boards to watch, or `{file: boards.csv}` for a list of boards beside this file.",
     )
     board_list: str = Field(default="", description="The boards of such lists, packed by the loader.", repr=False)
-    list: ListSpec = Field(description="How to read list pages.")
+    list: ListSpec = Field(
+        default=NO_LISTS,
+        description="How to read list pages; may be left out where boards are hubs, feeds or sitemaps.",
+    )
     post: PostSpec = Field(description="How to read post pages.")
     comment: CommentSpec | None = optional("How to read comment pages; left out, there are none.")
     front: FrontSpec | None = optional("How to read boards of kind front.")
@@ -268,6 +272,9 @@ class Site(Part):
                 any(one.next or one.pages or one.total for one in pagers),
                 "post.pages: nothing says whether there are more comment pages; give pages, total or next",
             )
+        listed = any(board.kind in LISTS for board in self.named_boards)
+        has_none = self.list == NO_LISTS and (listed or not self.named_boards)
+        require(not has_none, "list is missing: it says how to read boards that are no hubs, feeds or sitemaps")
         # Not own_boards, which is kept: the boards of a list come later.
         has_front = any(board.kind is BoardKind.FRONT for board in self.named_boards)
         require(self.front is not None or not has_front, "front is missing: it says how to read boards of kind front")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
-from typing import Annotated, Self
+from typing import Annotated, Final, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, model_validator
 
@@ -297,3 +297,7 @@ def _rules_in(key: str, value: object) -> Iterator[tuple[str, Rule]]:
     elif isinstance(value, Records):
         for name in Records.model_fields:
             yield from _rules_in(f"{key}.{name}", getattr(value, name))
+
+
+NO_LISTS: Final = ListSpec.model_validate({"record": ":not(*)", "fields": {"post_id": ":not(*)"}})
+"""The lists of a site that has none: its boards are hubs, feeds and sitemaps."""

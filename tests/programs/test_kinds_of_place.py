@@ -136,13 +136,37 @@ def tree(ask: Ask) -> Answer:
     return page(f"<h1>Lamps {n - n % 10}</h1>{said(n)}") if n else page("no", 404)
 
 
+def feed_of_threads(ask: Ask) -> Answer:
+    """Show a feed of the eight newest threads, and a sitemap of all."""
+    if ask.path == "/":
+        return page(
+            "<title>Lamps</title><link rel=alternate type=application/atom+xml href=/atom.xml><h1>Lamps</h1><p>Feed."
+        )
+    if ask.path == "/atom.xml":
+        items = "".join(
+            f"<entry><title>Lamps of the house {n}</title><link href='{ask.base}/t/{n}.html'/>"
+            f"<updated>2024-04-{n:02d}T10:00:00Z</updated></entry>"
+            for n in DAYS[:-9:-1]
+        )
+        return Answer(f"<feed xmlns='http://www.w3.org/2005/Atom'>{items}</feed>", kind="application/atom+xml")
+    if ask.path == "/sitemap.xml":
+        listed = "".join(f"<url><loc>{ask.base}/t/{n}.html</loc></url>" for n in DAYS)
+        return Answer(f"<urlset>{listed}</urlset>", kind="application/xml")
+    return thread_of(ask) if ask.path.startswith("/t/") else page("no", 404)
+
+
 REFUSED: dict[Callable[[Ask], Answer], str] = {
     guest_book: "no boards and no list of threads",
     image_board: "titles of lists differ: 20 of 20 are 'Reply'",
-    feed_only: "no list of threads; give the address of its front page; a board of `kind: feed` reads {}/feed.xml",
+    feed_only: "threads have comments: none was read in 21 threads",
     tree: "threads have comments: none was read in 30 threads",
 }
-READ = {frames: "its forum begins at {}/list.html", days_as_headings: "boards    1", below_root: "boards    2"}
+READ = {
+    feed_of_threads: "no list of threads was found: only threads that the feed",
+    frames: "its forum begins at {}/list.html",
+    days_as_headings: "boards    1",
+    below_root: "boards    2",
+}
 
 
 @pytest.mark.parametrize("answer", REFUSED, ids=lambda one: one.__name__)

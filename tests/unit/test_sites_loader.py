@@ -13,6 +13,7 @@ from crawl_tasks.sites.addresses import Addresses, Target
 from crawl_tasks.sites.loader import MAX_FILE_BYTES, load_site, parse_site
 from crawl_tasks.sites.schema import GuardMode, Order, Site
 from crawl_tasks.sites.site_json import dump_site, read_site
+from crawl_tasks.sites.stages import NO_LISTS
 from crawl_tasks.sites.yaml_tree import read_yaml
 from tests.unit.good_site import GOOD
 
@@ -178,6 +179,16 @@ def test_a_mistake_is_told_with_file_line_field_and_remedy(old: str, new: str, s
 )
 def test_what_is_no_site_file_at_all_is_told_in_one_line(text: str, said: str) -> None:
     assert said in complaint(text)
+
+
+@pytest.mark.parametrize(("kind", "said"), [("list", "list is missing"), ("feed", ""), ("sitemap", ""), ("hub", "")])
+def test_a_site_without_lists_needs_no_rules_for_them(kind: str, said: str) -> None:
+    text = (
+        f"name: f\nbase: https://f.example\nboards: [{{id: b, kind: {kind}, address: /b}}]\n"
+        "post: {address: '/t/{post}', fields: {title: h1, body: p}}\n"
+    )
+
+    assert said in complaint(text) if said else parse_site(text, "f.yaml").list == NO_LISTS
 
 
 def test_an_alias_bomb_is_refused_quickly() -> None:
