@@ -90,14 +90,18 @@ def _numbers_out(text: str, keys: list[str]) -> str:
     return _NUMBERS.sub("#", text)
 
 
-def identity_of(shape: str, group: str, place: int = 0) -> str:
-    """Return a regex that reads the key out of addresses of a shape."""
+def identity_of(shape: str, group: str, place: int = 0, *, is_whole: bool = False) -> str:
+    """Return a regex that reads the key at a place out of addresses of a shape, with `is_whole` from the first key on.
+
+    Numbers that each board of an image board gives anew are ids with the board's name: `b/res/12`.
+    """
     written: list[str] = []
     seen = 0
     for part in _MARKS.split(shape.replace("~#", "~-#")):
         if part in ("#", "*"):
             inner = r"\d+" if part == "#" else "[^/?&#]+"
-            written.append(f"(?P<{group}>{inner})" if seen == place else inner)
+            start, end = seen == (0 if is_whole else place), seen == place
+            written.append(f"(?P<{group}>" * start + inner + ")" * end)
             seen += 1
         else:
             written.append({"~": "[^/?]*", "~-": "[^/?]*[-._]"}.get(part) or re.escape(part).replace(r"\-", "-"))

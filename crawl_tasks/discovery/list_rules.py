@@ -18,7 +18,7 @@ from crawl_tasks.discovery.record_queries import selector_in, selector_of
 from crawl_tasks.discovery.repeated_records import Rows, upwards
 from crawl_tasks.discovery.reply_counts import count_rules, words_of
 from crawl_tasks.discovery.slots import MomentSlot, Slots
-from crawl_tasks.discovery.thread_rules import FirstPost
+from crawl_tasks.discovery.thread_rules import FirstPost, has_titles
 from crawl_tasks.discovery.vocabulary import EMPTY, LATEST
 from crawl_tasks.discovery.yaml_rules import CHECK, fields_text, scalar
 from crawl_tasks.parse.document import Document
@@ -94,13 +94,16 @@ def list_rules(
         *(["  siblings: true"] if listing.rows.siblings else []),
     ]
     start = f"css: {scalar(link)}, " if link else ""
+    is_titled = has_titles([one.text for one in links])
     # The address without #reply, and what stands between the host and the path of a relative one.
-    fields = {"post_id": f"{{{start}attr: href, regex: {scalar(_id_regex(links[0]))}}}"}
+    fields = {"post_id": f"{{{start}attr: href, regex: {scalar(_id_regex(links[0], is_whole=not is_titled))}}}"}
     if links[0].has_slug:
         fields["url"] = f"{{{start}attr: href, regex: '^[^#]+', as: url}}"
     slots = Slots(records)
     author = _author(slots, [one.node for one in links], first)
-    fields |= {"title": scalar(title), **({"author": author} if author else {})}
+    # On an image board, or where lists show the beginning of a text, `Reply` or `Read more` leads to each thread.
+    fields |= {"title": scalar(title)} if is_titled else {}
+    fields |= {"author": author} if author else {}
     fields |= count_rules(records, {row: one.replies for row, one in first.items() if one.replies is not None})
     moments, is_stable_last = _moments(slots, first)
     fields |= moments
@@ -235,9 +238,9 @@ def _record_selector(listing: Listing, link: str) -> str:
     return min(found, key=misses, default=str(every[0][0].tag))
 
 
-def _id_regex(link: PageLink) -> str:
+def _id_regex(link: PageLink, *, is_whole: bool) -> str:
     """Return a regex for the id in a link as written: an address on the page may be relative."""
-    pattern = identity_of(link.shape, "id", link.place).strip("^$").replace("(?P<id>", "(")
+    pattern = identity_of(link.shape, "id", link.place, is_whole=is_whole).strip("^$").replace("(?P<id>", "(")
     href = link.node.attributes.get("href") or ""
     while "/" in pattern and not re.search(pattern, href):
         pattern = pattern.partition("/")[2]

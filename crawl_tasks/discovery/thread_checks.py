@@ -49,6 +49,10 @@ def thread_checks(site: Site, threads: Sequence[ReadThread]) -> Iterator[SiteChe
     most = 0.5 if site.engine else 0.2
     yield mostly("a thread has the title of its row", [_alike(row, page) for row, page in titles], differs, most)
     if site.engine is None:
+        said = [one.post.title for one in threads if one.post.title]
+        title, often = Counter(said).most_common(1)[0] if len(said) >= FEW else ("", 0)
+        if 2 * often > len(said) and often >= FEW:
+            yield SiteCheck("titles of threads differ", False, f"{often} of {len(said)} are {title[:60]!r}")
         labels = [label for row, page in titles if (label := _label(row, page))]
         yield SiteCheck("titles of threads are without a label", False, repr(labels[0])) if len(labels) >= FEW else None
     authors = [(one.row.author, one.post.author) for one in threads if one.row.author and one.post.author]

@@ -22,6 +22,7 @@ from crawl_tasks.parse.document import Document, matches
 
 _HEADINGS = ("h1", "h2", "h3", "[class*=title]", "[class*=subject]")
 _LEAST = 0.8
+_FEW = 4
 _FIRST = re.compile(r"^[^\s:,]+ (?:> )?")
 _PARENTS = ("data-parent", "data-parent-id", "data-parentid", "data-parent-pid")
 
@@ -46,6 +47,11 @@ class ThreadReading:
     """Whether the post is a record, and stands above the others in place of beside them."""
 
 
+def has_titles(texts: Sequence[str]) -> bool:
+    """Return whether the links to threads differ in their texts."""
+    return len(set(texts)) > 1 or len(texts) < _FEW
+
+
 def thread_rules(
     samples: Sequence[FetchedThread], records: ThreadRecords | None, example: PageLink, of_lists: Step | None, *,
     is_post_inside: bool = True, is_post_repeated: bool = False,
@@ -55,7 +61,8 @@ def thread_rules(
     With `is_post_repeated` the post is the first on later pages too. Without samples only the address of posts is
     known. A thread of one page does not show its pager. Then the pager of lists is assumed.
     """
-    lines = ["post:", _address(samples[0].link if samples else example)]
+    is_whole = not has_titles([one.link.text for one in samples])
+    lines = ["post:", _address(samples[0].link if samples else example, is_whole=is_whole)]
     if not samples:
         return ThreadReading([*lines, f"  fields: {{title: h1, body: article}}{CHECK}: no thread could be read"])
     largest = max(samples, key=lambda one: len(one.document.page.body))
@@ -144,10 +151,10 @@ def _first_posts(
     return first
 
 
-def _address(link: PageLink) -> str:
+def _address(link: PageLink, *, is_whole: bool) -> str:
     """Return the template of posts, or a rule for the id in an address with words of the title."""
     if link.has_slug:
-        return f"  identity: {scalar(identity_of(link.shape, 'post', link.place))}{CHECK}"
+        return f"  identity: {scalar(identity_of(link.shape, 'post', link.place, is_whole=is_whole))}{CHECK}"
     return f"  address: {scalar(template_of(link.url, link.key, 'post'))}"
 
 
@@ -159,7 +166,12 @@ def _title(samples: Sequence[FetchedThread]) -> str | None:
         there = [(one.link.text, target) for one, target in zip(samples, targets, strict=True) if target is not None]
         is_own = any(node.text().split() != text.split() == node.text(deep=False).split() for text, node in there)
         return f"{{css: {scalar(css)}, text: own}}" if is_own else scalar(css)
-    return next((css for css in _HEADINGS[:3] if samples[0].document.root.css_first(css) is not None), None)
+    if has_titles([one.link.text for one in samples]):
+        return next((css for css in _HEADINGS[:3] if samples[0].document.root.css_first(css) is not None), None)
+    # Without titles in lists, a heading is one where it differs from thread to thread.
+    said = {css: [one.document.root.css_first(css) for one in samples] for css in _HEADINGS[:3]}
+    texts = {css: {node.text().strip() for node in found if node is not None} for css, found in said.items()}
+    return next((css for css, those in texts.items() if len(those) == len(samples)), None)
 
 
 def _heading(document: Document, text: str) -> LexborNode | None:
