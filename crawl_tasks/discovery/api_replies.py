@@ -9,9 +9,9 @@ from dataclasses import replace
 
 from crawl_tasks.discovery.api_rules import comment_rules, records_of
 from crawl_tasks.discovery.dry_run import DryRun, try_site
+from crawl_tasks.discovery.file_score import score_of
 from crawl_tasks.discovery.findings import Findings, site_file
 from crawl_tasks.discovery.http_probe import HttpProbe
-from crawl_tasks.discovery.proposal import score_of
 from crawl_tasks.model import Stage
 from crawl_tasks.registry.site_registry import compile_site
 from crawl_tasks.sites.loader import parse_site

@@ -17,6 +17,7 @@ from zoneinfo import ZoneInfo
 
 from crawl_tasks.discovery.address_shape import path_of
 from crawl_tasks.discovery.dry_run import DryRun, try_site
+from crawl_tasks.discovery.file_score import score_of
 from crawl_tasks.discovery.findings import Findings, site_file
 from crawl_tasks.discovery.http_probe import HttpProbe
 from crawl_tasks.discovery.json_document import nested_lists, scalars
@@ -30,7 +31,6 @@ from crawl_tasks.discovery.json_rules import (
     paths_in,
     thread_lines,
 )
-from crawl_tasks.discovery.proposal import score_of
 from crawl_tasks.discovery.yaml_rules import scalar
 from crawl_tasks.model import Stage
 from crawl_tasks.parse.json_ld import Json

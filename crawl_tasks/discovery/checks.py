@@ -20,7 +20,7 @@ from crawl_tasks.discovery.next_page import skipped
 from crawl_tasks.discovery.page_state import state_of
 from crawl_tasks.discovery.record_coverage import coverage_checks, gaps_in
 from crawl_tasks.discovery.site_check import FEW, FUTURE_S, SiteCheck, mostly, names_check
-from crawl_tasks.discovery.thread_checks import ReadThread, comment_checks, thread_checks
+from crawl_tasks.discovery.thread_checks import ReadThread, comment_checks, record_checks, thread_checks
 from crawl_tasks.errors import RefusedAddress
 from crawl_tasks.model import UNREADABLE, Post, Stage
 from crawl_tasks.parse.comment_reader import MOVING_ID
@@ -61,6 +61,9 @@ def check_trials(site: Site, trials: Sequence[DryRun]) -> list[SiteCheck]:
         *comment_checks(site, threads, [one for one in paged if one.request.page > 1]),
     ]
     if site.engine is None:
+        entries = [row for one in lists for row in one.rows if isinstance(row, Post) and row.url is None]
+        if "body" in site.list.fields:
+            checks += record_checks("entries", [(one.author, one.created_at, one.body) for one in entries])
         checks += [*_of_ends(site, [one.trial for one in threads]), *coverage_checks(site, trials)]
     return [one for one in checks if one is not None]
 

@@ -13,9 +13,9 @@ from selectolax.lexbor import LexborNode
 
 from crawl_tasks.discovery.address_shape import path_of, shape_of
 from crawl_tasks.discovery.board_scan import NEAR, beside_boards, scan_boards
-from crawl_tasks.discovery.checks import check_trials
-from crawl_tasks.discovery.dry_run import MOST_THREADS, missing_in, try_site
+from crawl_tasks.discovery.entry_list import propose_entries
 from crawl_tasks.discovery.feed_list import feed_list
+from crawl_tasks.discovery.file_score import score_of
 from crawl_tasks.discovery.findings import Findings, site_file
 from crawl_tasks.discovery.front_page import doors_of, heading_of
 from crawl_tasks.discovery.http_probe import HttpProbe
@@ -29,13 +29,10 @@ from crawl_tasks.discovery.thread_page import FetchedThread, ThreadRecords, comm
 from crawl_tasks.discovery.thread_rules import thread_rules
 from crawl_tasks.discovery.timezone_by_ages import zone_by_ages
 from crawl_tasks.discovery.yaml_rules import aliased
-from crawl_tasks.errors import PageError, SiteError
-from crawl_tasks.model import Stage
+from crawl_tasks.errors import PageError
 from crawl_tasks.parse.board_index import FoundBoard
 from crawl_tasks.parse.document import Document
-from crawl_tasks.registry.site_registry import compile_site
 from crawl_tasks.sites.board import BoardKind
-from crawl_tasks.sites.loader import parse_site
 
 _NO_LIST = "no list of threads was found: only threads that the feed or the sitemap names are read"
 _MOST_LISTS = 3
@@ -57,7 +54,7 @@ def propose(probe: HttpProbe, front: Document, found: Findings, language: str = 
     feed = feed_list(probe, front) if listing is None else None
     listing = listing or (feed.listing if feed else None)
     if listing is None:
-        return found
+        return propose_entries(probe, front, found) or found
     following = _next_page(probe, listing)
     listing = _with_more_rows(probe, listing, following)
     samples = _threads(probe, listing)
@@ -276,23 +273,3 @@ def _threads(probe: HttpProbe, listing: Listing) -> list[FetchedThread]:
 def _urls_in(document: Document, record: LexborNode) -> set[str]:
     found = (document.absolute(node.attributes.get("href") or "") for node in record.css("a[href]"))
     return {url.partition("#")[0] for url in found if url is not None}
-
-
-def score_of(probe: HttpProbe, text: str) -> tuple[int, int, int]:
-    """Return the number of checks that refute a file (negative), of records read, and of checks that hold.
-
-    Of records only those count that stand on pages which are tried with any rules.
-    """
-    try:
-        site = parse_site(text, "proposal")
-        opened = compile_site(site, None)
-    except SiteError:
-        return -100, 0, 0
-    trials = list(try_site(probe, opened))
-    checks = check_trials(site, trials)
-    refuted = len(missing_in(trials)) + sum(not one.holds for one in checks)
-    posts = [one for one in trials if one.request.stage is Stage.POST][: 3 * MOST_THREADS]
-    first = [one.parsed.items for one in trials if one.parsed and one.request.page == 1 and one.request.key in {
-        post.request.key for post in posts}]  # fmt: skip
-    read = sum(len(items.comments) + len(items.posts) for items in first)
-    return -refuted, read, sum(one.holds for one in checks)

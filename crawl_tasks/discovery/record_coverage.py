@@ -42,7 +42,8 @@ def coverage_checks(site: Site, trials: Sequence[DryRun]) -> Iterator[SiteCheck]
         spec = site.stages.get(stage)
         if rules is None or spec is None or spec.format != Format.HTML or spec.embedded is not None:
             continue
-        record, mark = rules.record, rules.fields.get("title" if stage is Stage.LIST else "created_at")
+        record, mark = rules.record, rules.fields.get("created_at")
+        mark = rules.fields.get("title", mark) if stage is Stage.LIST else mark
         if one.page is None or one.parsed is None or record is None or not record.css or mark is None or not mark.css:
             continue
         document = Document(one.page)

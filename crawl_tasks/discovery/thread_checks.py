@@ -142,9 +142,9 @@ def comment_checks(site: Site, threads: Sequence[ReadThread], paged: Sequence[Dr
             (post.author or row.author, post.created_at or row.created_at, post.body or post.body_html)
             for row, _, post, *_ in threads
         ]
-        yield from _of_records("posts", said)
+        yield from record_checks("posts", said)
         yield from _of_texts(threads, [text for *_, text in said], whole)
-        yield from _of_records("comments", [(one.author, one.created_at, one.body or one.body_html) for one in whole])
+        yield from record_checks("comments", [(one.author, one.created_at, one.body or one.body_html) for one in whole])
     if len(whole) >= FEW:
         yield mostly("comments have texts", [bool(one.body or one.body_html) for one in whole])
         bodies = Counter(one.body for one in whole if one.body)
@@ -190,7 +190,7 @@ def _begins_with_title(text: str | None, title: str | None) -> bool:
     return bool(title) and any(letters(re.sub(r"^\W*Re\b", "", line)) == letters(title or "") for line in above[:3])
 
 
-def _of_records(kind: str, said: Sequence[tuple[str | None, int | None, str | None]]) -> Iterator[SiteCheck | None]:
+def record_checks(kind: str, said: Sequence[tuple[str | None, int | None, str | None]]) -> Iterator[SiteCheck | None]:
     """Yield checks of proposed rules by author, time and text of records: none is missing, and none is in another."""
     if len(said) < FEW:
         return

@@ -49,7 +49,8 @@ def following(request: Request, posts: Sequence[Post], *, is_fan: bool) -> Reque
 
     A chain ends at a page without news, except where that proves nothing. Either all rows are pinned, or the rows are
     those of the page before, because a page's worth of threads was bumped meanwhile. A third such page is a forum that
-    answers every number with its last page.
+    answers every number with its last page. Entries without pages of their own, as in a guest book, are no news to the
+    guard: there a page leads on until its rows are those of the visit before.
     """
     if is_fan and not (request.reach.whole or request.reach.since):
         return request
@@ -59,6 +60,8 @@ def following(request: Request, posts: Sequence[Post], *, is_fan: bool) -> Reque
     is_same = seen == shown
     must = is_fan or bool(request.reach.whole) or is_same or (bool(posts) and all(map(is_pinned, posts)))
     reach = request.reach._replace(shown=shown + _AGAIN if is_same else shown)
+    if not must and posts and all(post.url is None for post in posts):
+        return request._replace(reach=reach, only_if_new=False, revision=shown)
     return request._replace(reach=reach, only_if_new=not must)
 
 

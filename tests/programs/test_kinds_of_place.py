@@ -10,6 +10,7 @@ import redis
 
 from crawl_tasks.cli.exits import Exit
 from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.model import Items
 from crawl_tasks.registry.site_publisher import publish_site
 from crawl_tasks.sites.loader import load_site
 from tests.frontier.small_crawl import SmallCrawl
@@ -34,8 +35,14 @@ def said(number: int, mark: str = "post") -> str:
     )
 
 
-def guest_book(ask: Ask) -> Answer:
-    first = 60 - 20 * (ask.number("page", 1) - 1)
+def thread_alone(ask: Ask) -> Answer:
+    """Show one thread, whose forum no link names."""
+    posts = "".join(said(n) for n in range(1, 40))
+    return page(f"<title>x</title><h1>Lamps</h1>{posts}") if ask.path == "/t/1.html" else page("no", 404)
+
+
+def guest_book(ask: Ask, newest: int = 60) -> Answer:
+    first = newest - 20 * (ask.number("page", 1) - 1)
     more = f"<a href='/?page={ask.number('page', 1) + 1}'>older</a>" if first > 20 else ""
     entries = "".join(said(n, "entry") for n in range(first, first - 20, -1))
     return page(f"<title>Guest book</title><h1>Guest book</h1>{entries}{more}") if ask.path == "/" else page("no", 404)
@@ -156,7 +163,6 @@ def feed_of_threads(ask: Ask) -> Answer:
 
 
 REFUSED: dict[Callable[[Ask], Answer], str] = {
-    guest_book: "no boards and no list of threads",
     feed_only: "threads have comments: none was read in 21 threads",
     tree: "threads have comments: none was read in 30 threads",
 }
@@ -175,6 +181,40 @@ def test_a_place_of_another_kind_is_refused_with_its_reason(answer: Callable[[As
 
     assert result.exit_code == Exit.FAILURES
     assert REFUSED[answer].format(host.url) in result.stderr
+
+
+def test_a_thread_whose_forum_no_link_names_is_no_guest_book(tmp_path: Path) -> None:
+    with served(Place(thread_alone)) as host:
+        result = run("new", f"{host.url}/t/1.html", "--name", "place", home=tmp_path)
+
+    assert result.exit_code == Exit.FAILURES
+    assert "no boards and no list of threads" in result.stderr
+
+
+def test_entries_of_a_guest_book_are_posts_without_pages(
+    tmp_path: Path, client: redis.Redis, frontier: Frontier
+) -> None:
+    newest = [60]
+    with served(Place(lambda ask: guest_book(ask, newest[0]))) as host:
+        result = run("new", host.url, "--name", "demo", home=tmp_path)
+        assert result.exit_code == Exit.OK, result.stderr
+        crawl = SmallCrawl(client, frontier, host)
+        site = load_site(tmp_path / "sites" / "demo.yaml")
+        publish_site(frontier, site.model_copy(update={"gate": QUICK}), contact=None)
+        crawl.scan()
+        first, asked = crawl.items(), len(host.asked)
+        crawl.scan()
+        unchanged = len(host.asked) - asked
+        newest[0] = 63
+        crawl.scan()
+        later = crawl.items()
+
+    def entries(items: list[Items]) -> set[tuple[str, str | None, str | None]]:
+        return {(one.post_id, one.author, one.body) for page in items for one in page.posts}
+
+    assert entries(first) == {(f"{n}", NAMES[n % 5], words(n)) for n in range(1, 61)}
+    assert unchanged == 1
+    assert entries(later) >= {(f"{n}", NAMES[n % 5], words(n)) for n in range(61, 64)}
 
 
 def test_an_image_board_without_titles_is_read_with_ids_that_name_the_board(
