@@ -54,7 +54,7 @@ def remedy_for(front: Document) -> str:
         told = f"{len(pictures)} links are pictures without a title, so that `list` is to be written by hand"
     elif len(dates) >= _MANY:
         told = (
-            f"{len(dates)} dates stand on it; entries without pages of their own, as of a guest book, need a `parser`"
+            f"{len(dates)} dates stand on it; entries without pages and ids of their own, as of a guest book, need a `parser`"
         )
     else:
         told = "give the address of its front page"
