@@ -11,7 +11,7 @@ from selectolax.lexbor import LexborNode
 from crawl_tasks.discovery.boilerplate import edited_in, is_subject, notes_in, quotes_of
 from crawl_tasks.discovery.record_queries import selector_in
 from crawl_tasks.discovery.slots import MomentSlot, Path, Slot, Slots, is_of_author
-from crawl_tasks.discovery.timestamps import UNTIL_TIME
+from crawl_tasks.discovery.timestamps import UNTIL_TIME, moment_of
 from crawl_tasks.discovery.yaml_rules import scalar
 from crawl_tasks.parse.values.dates import is_fixed
 
@@ -113,8 +113,10 @@ def moment_text(moment: MomentSlot, css: str | None, name: str = "created_at") -
     parts = [f"css: {scalar(css)}"]
     is_usual = moment.attr == "datetime" and all(node.tag == "time" for node in moment.slot.nodes.values())
     parts += [f"attr: {moment.attr}"] if moment.attr and not is_usual else []
-    # A format takes the whole text.
-    parts += ["text: own"] * bool(moment.is_own and (moment.form or moment.is_begun))
+    # A format takes the whole text, and a number may stand right before a date: `<a>#1</a>2024-06-19 22:17`.
+    whole = moment.slot.texts() if moment.is_own else {}
+    is_mixed = any(moment_of(text) != moment.at.get(at) for at, text in whole.items())
+    parts += ["text: own"] * bool(moment.is_own and (moment.form or moment.is_begun or is_mixed))
     parts += [f"regex: {scalar(UNTIL_TIME)}"] * moment.is_begun
     parts += [f"format: {scalar(moment.form)}"] if moment.form else []
     return {name: scalar(css) if len(parts) == 1 else f"{{{', '.join(parts)}}}"}
