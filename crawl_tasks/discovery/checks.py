@@ -99,7 +99,9 @@ def _of_lists(site: Site, lists: Sequence[DryRun]) -> Iterator[SiteCheck | None]
             yield SiteCheck("every row is a thread", False, lost[0])
     begun = [one for one in lists if one.rows and one.request.page == 1]
     strays = [note for one in begun if one.parsed for note in one.parsed.notes if "leads elsewhere" in note]
-    if begun and len(strays) == len(begun):
+    # Rules that nobody wrote may fit the boards of one page, and lose the pages of the only one that has more.
+    leads = [one for one in begun if one.parsed and any(child.page > 1 for child in one.parsed.children)]
+    if strays and (len(strays) == len(begun) or (site.engine is None and not leads)):
         yield SiteCheck("the pager of lists leads on", False, strays[0])
     met = [(one, other, len(first[one] & first[other])) for one, other in combinations(first, 2)]
     many = next((f"{n} in {one} and {other}" for one, other, n in met if n >= FEW), "")

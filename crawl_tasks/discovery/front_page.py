@@ -53,9 +53,7 @@ def remedy_for(front: Document) -> str:
     if len(pictures) >= _MANY:
         told = f"{len(pictures)} links are pictures without a title, so that `list` is to be written by hand"
     elif len(dates) >= _MANY:
-        told = (
-            f"{len(dates)} dates stand on it; entries without pages and ids of their own, as of a guest book, need a `parser`"
-        )
+        told = f"{len(dates)} dates stand on it; entries without pages and ids, as of a guest book, need a `parser`"
     else:
         told = "give the address of its front page"
     return f"{told}; a board of `kind: feed` reads {feed}, see docs/site-files.md" if feed else told

@@ -103,9 +103,14 @@ class ParseContext:
             made = self.addresses.of(stage, key, page, shown.size if shown else None)
         link = shown.link if shown else None
         # `/read-old-2.html` may be read as another thread's, but for the template of pages.
-        if page > 1 and link is not None and link != made and self._leads_elsewhere(key, link):
-            return None
+        if page > 1 and link not in (None, made) and not self._is_below(stage, key, page, link or ""):
+            return None if self._leads_elsewhere(key, link or "") else made or link
         return made or link
+
+    def _is_below(self, stage: Stage, key: str, page: int, link: str) -> bool:
+        """Return whether a link is a board's address with the page's number behind, where threads have theirs."""
+        first = self.addresses.of(stage, key, 1) if stage is Stage.LIST else None
+        return first is not None and link.rstrip("/") == f"{first.rstrip('/')}/{page}"
 
     def sized(self, shown: Pages, stage: Stage, page: int) -> Pages:
         """Return the pager data of a page with the page size.

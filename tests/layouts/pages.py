@@ -63,7 +63,9 @@ class Pages:
                 there = self._content.listed(board.key) + self._moved(board)
                 if self.layout.has("announcement") and (first := self._content.threads[0]) not in there:
                     there.insert(0, first)
-                return page(self.listing(board, there, start)) if start == 0 or start < len(there) else page("", 404)
+                # `/forums/old-lamps/4505/` is a thread there, and `/forums/old-lamps/2/` a page.
+                if start == 0 or start < len(there):
+                    return page(self.listing(board, there, start))
         for thread in self._content.threads:
             start = self._start(self.topic_url(thread), address, self.layout.per_thread)
             if start is not None:

@@ -446,3 +446,33 @@ def test_the_threads_of_a_board_that_leads_to_another_are_that_boards(path: str,
     assert [one.forum_id for one in parsed.items.posts] == [board]
     assert [one.forum_id for one in parsed.items.forums] == (["7"] if board == "7" else [])
     assert ("board 7 leads to board 9: its threads are that board's" in parsed.notes) is (board == "9")
+
+
+@pytest.mark.parametrize(("number", "leads"), [(2, True), (3, False), (417, False)])
+def test_a_page_of_a_board_may_have_its_number_where_threads_have_theirs(number: int, leads: bool) -> None:
+    below = LIST.replace("address: /list/{board}/{page}", "identity: '^/list/(?P<board>\\w+)/$'")
+    threads = POST.replace("address: /post/{post}", "identity: '^/list/\\w+/(?P<post>\\d+)/$'")
+    head = "boards: [{id: cats, address: /list/cats/}]"
+    parser = site_parser(
+        head=head, listing="  next: {css: .next, attr: href, as: url}", stages=(below, threads, COMMENT)
+    )
+    request = ask(Stage.LIST, "cats")._replace(address="https://forum.example/list/cats/")
+
+    parsed = parser.parse(request, answer(request, rows(7, more=f"<a class=next href=/list/cats/{number}/>on</a>")), 0)
+
+    found = [(one.page, one.address) for one in parsed.children if one.stage is Stage.LIST]
+    assert found == [(2, "https://forum.example/list/cats/2/")] * leads
+
+
+def test_entries_without_addresses_lead_on_until_a_page_shows_what_it_showed_before() -> None:
+    entries = POST.replace("  address: /post/{post}\n", "")
+    parser = site_parser(stages=(LIST, entries, COMMENT))
+    request = ask(Stage.LIST, "9")
+
+    first, again, other = (
+        parser.parse(request, answer(request, rows(*ids, more="<a class=next>on</a>")), 0).children
+        for ids in ((7, 8), (7, 8), (8, 9))
+    )
+
+    assert [(one.stage, one.page, one.only_if_new) for one in first] == [(Stage.LIST, 2, False)]
+    assert first[0].revision == again[0].revision != other[0].revision
