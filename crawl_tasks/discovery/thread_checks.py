@@ -14,6 +14,7 @@ from crawl_tasks.discovery.slots import is_of_author
 from crawl_tasks.discovery.timestamps import moment_of
 from crawl_tasks.model import UNREADABLE, Comment, Post, Stage
 from crawl_tasks.parse.values.text import letters
+from crawl_tasks.sites.field_rules import As, kind_of
 from crawl_tasks.sites.schema import Site
 
 LONGEST_NAME: Final = 40
@@ -130,6 +131,9 @@ def comment_checks(site: Site, threads: Sequence[ReadThread], paged: Sequence[Dr
     yield names_check("authors of comments are names", [(one.author, one.body) for one in comments])
     whole = [one for one in comments if one.state not in UNREADABLE]
     if site.engine is None:
+        if paged and _are_told_by_texts(site):
+            text = "what an author says twice, on two pages of a thread, would be one comment"
+            yield SiteCheck("comments have ids, or times that stand still", False, text)
         people = {one.author for one in comments if one.author}
         # A list that names them as well shows that they are people, and no ranks.
         is_listed = any(one.row.author in people for one in threads)
@@ -152,6 +156,14 @@ def comment_checks(site: Site, threads: Sequence[ReadThread], paged: Sequence[Dr
             text, times = bodies.most_common(1)[0]
             yield SiteCheck("comments have texts of their own", 2 * times < len(whole) or times < FEW,
                         f"{times} of {len(whole)} are {text[:60]!r}" if times >= FEW else "")  # fmt: skip
+
+
+def _are_told_by_texts(site: Site) -> bool:
+    """Return whether ids of comments are made of fields without a moment among them."""
+    spec = site.comment or site.post.comments
+    if spec is None or "comment_id" in spec.fields:
+        return False
+    return not any(kind_of(name, spec.fields[name]) is As.DATE for name in spec.id_of)
 
 
 def _of_texts(
