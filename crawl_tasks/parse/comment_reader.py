@@ -49,6 +49,7 @@ class CommentReader:
     ) -> tuple[tuple[Comment, ...], tuple[str, ...], bool]:
         """Return the comments of a page, the notes on records that were left out, and whether the table was cut."""
         table = self._table.read(where, document)
+        is_cut = bool(table.notes)
         if self._id_of:
             table = _with_made_ids(
                 _without_moving(table, self._dates), request.key, self._id_of, has_moments=bool(self._dates)
@@ -60,7 +61,7 @@ class CommentReader:
         kept, notes = places(table, "comment_id", fail)
         check_required(self._required, table, kept, fail)
         notes += table.notes + barren(self._mains, table, "comment")
-        return self._comments(request, document, table, kept, page=page), notes, bool(table.notes)
+        return self._comments(request, document, table, kept, page=page), notes, is_cut
 
     def _comments(
         self, request: Request, document: Document, table: Table, kept: list[int], *, page: int

@@ -171,6 +171,7 @@ def made_ids(rules: str, *said: tuple[str, str, str], at_s: float = 0) -> tuple[
     )
     page = answer(request, body)
     parsed = site_parser(stages=(LIST, POST, pages)).parse(request, page._replace(at_s=page.at_s + at_s), 0)
+    assert not parsed.is_cut
     return [one.comment_id for one in parsed.items.comments], parsed.notes
 
 
