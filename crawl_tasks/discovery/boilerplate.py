@@ -123,7 +123,6 @@ def is_subject(node: LexborNode, title: str) -> bool:
     options = [one for one in node.css(_OPTIONS) if len(one.css(_OPTIONS)) == 1]
     said = [one.text().strip() for one in options]
     shares = [one for one in said if _PERCENT.search(one)]
-    # Around the options of a poll stand its question and its last day.
     days = times_in(node) if len(shares) > 1 else []
     rest = len(letters(node.text())) - sum(len(letters(one.text())) for one in days)
     # Around the options of a poll stand its question and its last day.

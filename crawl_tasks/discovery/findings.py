@@ -84,7 +84,7 @@ def _board_line(board: FoundBoard, has_address: bool) -> str:
     is_list = board.kind is BoardKind.LIST
     kind = "" if is_list else f", kind: {board.kind.value}"
     address = f", address: {_quoted(board.url)}" if (has_address or not is_list) and board.url else ""
-    # A sitemap is long, and names nothing that a feed does not.
+    # A sitemap is long, and the feed tells of new threads before.
     seldom = ", interval_s: 86400" if board.kind is BoardKind.SITEMAP else ""
     return f"  - {{id: {_key(board.board_id)}{kind}{title}{parent}{address}{seldom}}}"
 

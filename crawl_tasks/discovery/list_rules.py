@@ -18,7 +18,7 @@ from crawl_tasks.discovery.record_queries import selector_in, selector_of
 from crawl_tasks.discovery.repeated_records import Rows, upwards
 from crawl_tasks.discovery.reply_counts import count_rules, words_of
 from crawl_tasks.discovery.slots import MomentSlot, Slots
-from crawl_tasks.discovery.thread_rules import FirstPost, has_titles
+from crawl_tasks.discovery.thread_rules import FirstPost
 from crawl_tasks.discovery.vocabulary import EMPTY, LATEST
 from crawl_tasks.discovery.yaml_rules import CHECK, fields_text, scalar
 from crawl_tasks.parse.document import Document
@@ -26,6 +26,7 @@ from crawl_tasks.parse.values.dates import is_stable
 from crawl_tasks.parse.values.text import lines as lines_of
 
 _DAY_S = 86_400
+_ENOUGH = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,11 @@ class Listing:
     def titles(self) -> list[PageLink]:
         """The titles of all rows."""
         return [link for rows in (self.rows, *self.further) for link in rows.titles]
+
+    @property
+    def is_titled(self) -> bool:
+        """Whether links to threads differ in their texts: where they do not, `Reply` or `Read more` leads to each."""
+        return len({link.text for link in self.titles}) > 1 or len(self.titles) < _ENOUGH
 
     def mixed(self) -> Listing:
         """Return the listing with titles in whose addresses another key differs too: `topic.asp?id=12&forum=3`."""
@@ -94,15 +100,13 @@ def list_rules(
         *(["  siblings: true"] if listing.rows.siblings else []),
     ]
     start = f"css: {scalar(link)}, " if link else ""
-    is_titled = has_titles([one.text for one in links])
     # The address without #reply, and what stands between the host and the path of a relative one.
-    fields = {"post_id": f"{{{start}attr: href, regex: {scalar(_id_regex(links[0], is_whole=not is_titled))}}}"}
+    fields = {"post_id": f"{{{start}attr: href, regex: {scalar(_id_regex(links[0], is_whole=not listing.is_titled))}}}"}
     if links[0].has_slug:
         fields["url"] = f"{{{start}attr: href, regex: '^[^#]+', as: url}}"
     slots = Slots(records)
     author = _author(slots, [one.node for one in links], first)
-    # On an image board, or where lists show the beginning of a text, `Reply` or `Read more` leads to each thread.
-    fields |= {"title": scalar(title)} if is_titled else {}
+    fields |= {"title": scalar(title)} if listing.is_titled else {}
     fields |= {"author": author} if author else {}
     fields |= count_rules(records, {row: one.replies for row, one in first.items() if one.replies is not None})
     moments, is_stable_last = _moments(slots, first)

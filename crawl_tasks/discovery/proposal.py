@@ -103,7 +103,10 @@ def _best_of(
     made: list[tuple[tuple[int, ...], Findings]] = []
     for records, is_inside, is_repeated in hypotheses:
         example = listing.rows.titles[0]
-        threads = thread_rules(samples, records, example, step, is_post_inside=is_inside, is_post_repeated=is_repeated)
+        threads = thread_rules(
+            samples, records, example, step, is_titled=listing.is_titled, is_post_inside=is_inside,
+            is_post_repeated=is_repeated,
+        )  # fmt: skip
         has_lists = any(board.kind is BoardKind.LIST for board in found.boards)
         lines = list_rules(listing, following, empty, threads.first, headings) if has_lists else []
         one = replace(found, rules="\n".join(aliased([*lines, *threads.lines])))

@@ -22,7 +22,6 @@ from crawl_tasks.parse.document import Document, matches
 
 _HEADINGS = ("h1", "h2", "h3", "[class*=title]", "[class*=subject]")
 _LEAST = 0.8
-_FEW = 4
 _FIRST = re.compile(r"^[^\s:,]+ (?:> )?")
 _PARENTS = ("data-parent", "data-parent-id", "data-parentid", "data-parent-pid")
 
@@ -47,22 +46,17 @@ class ThreadReading:
     """Whether the post is a record, and stands above the others in place of beside them."""
 
 
-def has_titles(texts: Sequence[str]) -> bool:
-    """Return whether the links to threads differ in their texts."""
-    return len(set(texts)) > 1 or len(texts) < _FEW
-
-
 def thread_rules(
     samples: Sequence[FetchedThread], records: ThreadRecords | None, example: PageLink, of_lists: Step | None, *,
-    is_post_inside: bool = True, is_post_repeated: bool = False,
+    is_titled: bool = True, is_post_inside: bool = True, is_post_repeated: bool = False,
 ) -> ThreadReading:  # fmt: skip
     """Propose `post` and `comment` by a hypothesis: which elements are records, and whether the post is the first.
 
-    With `is_post_repeated` the post is the first on later pages too. Without samples only the address of posts is
+    With `is_titled` the texts of links to threads are titles. With `is_post_repeated` the post is the first on later
+    pages too. Without samples only the address of posts is
     known. A thread of one page does not show its pager. Then the pager of lists is assumed.
     """
-    is_whole = not has_titles([one.link.text for one in samples])
-    lines = ["post:", _address(samples[0].link if samples else example, is_whole=is_whole)]
+    lines = ["post:", _address(samples[0].link if samples else example, is_whole=not is_titled)]
     if not samples:
         return ThreadReading([*lines, f"  fields: {{title: h1, body: article}}{CHECK}: no thread could be read"])
     largest = max(samples, key=lambda one: len(one.document.page.body))
@@ -80,7 +74,13 @@ def thread_rules(
     narrower = _with_moments(records, every, found) if records else None
     if narrower is not None:
         return thread_rules(
-            samples, narrower, example, of_lists, is_post_inside=is_post_inside, is_post_repeated=is_post_repeated
+            samples,
+            narrower,
+            example,
+            of_lists,
+            is_titled=is_titled,
+            is_post_inside=is_post_inside,
+            is_post_repeated=is_post_repeated,
         )
     later = records.later([one.document for one, there in zip(samples, nodes, strict=True) if there]) if records else ""
     if is_post_inside and records is not None:
@@ -94,7 +94,7 @@ def thread_rules(
         post = whole.rules | {"edited_at": scalar(found.edited or "usual-edits")}
     began = [(whole.authors.get(at) or "", whole.at.get(at)) for at in starts]
     first = _first_posts(samples, [one for one, _ in steps], nodes, found, began, is_post_inside=is_post_inside)
-    title = _title(samples)
+    title = _title(samples, is_titled=is_titled)
     lines += fields_text(({"title": title} if title else {}) | post, 2)
     if records is None:
         return ThreadReading([*lines, "# No comments were found: add `comment`, if there are any."], first)
@@ -158,7 +158,7 @@ def _address(link: PageLink, *, is_whole: bool) -> str:
     return f"  address: {scalar(template_of(link.url, link.key, 'post'))}"
 
 
-def _title(samples: Sequence[FetchedThread]) -> str | None:
+def _title(samples: Sequence[FetchedThread], *, is_titled: bool) -> str | None:
     """Return the selector of the heading with the text of the thread's link, else of any heading."""
     targets = [_heading(one.document, one.link.text) for one in samples]
     css = selector_in([one.document.root for one in samples], targets)
@@ -166,7 +166,7 @@ def _title(samples: Sequence[FetchedThread]) -> str | None:
         there = [(one.link.text, target) for one, target in zip(samples, targets, strict=True) if target is not None]
         is_own = any(node.text().split() != text.split() == node.text(deep=False).split() for text, node in there)
         return f"{{css: {scalar(css)}, text: own}}" if is_own else scalar(css)
-    if has_titles([one.link.text for one in samples]):
+    if is_titled:
         return next((css for css in _HEADINGS[:3] if samples[0].document.root.css_first(css) is not None), None)
     # Without titles in lists, a heading is one where it differs from thread to thread.
     said = {css: [one.document.root.css_first(css) for one in samples] for css in _HEADINGS[:3]}

@@ -90,7 +90,7 @@ def test_ids_made_of_times_that_count_from_now_refute_a_file(tmp_path: Path) -> 
         inside = site.post.comments and site.post.comments.model_copy(update={"id_of": moving.id_of})
         post = site.post.model_copy(update={"comments": inside})
 
-        assert [one.partition(":")[0] for one in verdict(site)] == ["comments have ids, or times that stand still"]
+        assert any(one.startswith("comments have ids, or times that stand still: ") for one in verdict(site))
         said = verdict(site.model_copy(update={"comment": moving, "post": post}))
 
     assert any(one.startswith("ids of comments stand still: ") for one in said)

@@ -14,13 +14,14 @@ from crawl_tasks.model import Items
 from crawl_tasks.registry.site_publisher import publish_site
 from crawl_tasks.sites.loader import load_site
 from tests.frontier.small_crawl import SmallCrawl
-from tests.programs.host import Answer, Ask, page, served
+from tests.programs.host import Answer, Ask, Host, page, served
 from tests.programs.test_places import Place
 from tests.programs.test_unknown import QUICK
 from tests.unit.command_line import run
 
 NAMES = ("ann", "Bob Stone", "carl", "dee", "eva")
 DAYS = range(1, 22)
+Scan = Callable[[Host], tuple[SmallCrawl, str]]
 
 
 def words(number: int) -> str:
@@ -174,6 +175,22 @@ READ = {
 }
 
 
+@pytest.fixture
+def scanned(tmp_path: Path, client: redis.Redis, frontier: Frontier) -> Scan:
+    """Return a function that has `new` write a file for a place, and scans it once. It returns what `new` said too."""
+
+    def scan(host: Host) -> tuple[SmallCrawl, str]:
+        result = run("new", host.url, "--name", "demo", home=tmp_path)
+        assert result.exit_code == Exit.OK, result.stderr
+        crawl = SmallCrawl(client, frontier, host)
+        site = load_site(tmp_path / "sites" / "demo.yaml")
+        publish_site(frontier, site.model_copy(update={"gate": QUICK}), contact=None)
+        crawl.scan()
+        return crawl, result.stderr
+
+    return scan
+
+
 @pytest.mark.parametrize("answer", REFUSED, ids=lambda one: one.__name__)
 def test_a_place_of_another_kind_is_refused_with_its_reason(answer: Callable[[Ask], Answer], tmp_path: Path) -> None:
     with served(Place(answer)) as host:
@@ -191,17 +208,10 @@ def test_a_thread_whose_forum_no_link_names_is_no_guest_book(tmp_path: Path) -> 
     assert "no boards and no list of threads" in result.stderr
 
 
-def test_entries_of_a_guest_book_are_posts_without_pages(
-    tmp_path: Path, client: redis.Redis, frontier: Frontier
-) -> None:
+def test_entries_of_a_guest_book_are_posts_without_pages(scanned: Scan) -> None:
     newest = [60]
     with served(Place(lambda ask: guest_book(ask, newest[0]))) as host:
-        result = run("new", host.url, "--name", "demo", home=tmp_path)
-        assert result.exit_code == Exit.OK, result.stderr
-        crawl = SmallCrawl(client, frontier, host)
-        site = load_site(tmp_path / "sites" / "demo.yaml")
-        publish_site(frontier, site.model_copy(update={"gate": QUICK}), contact=None)
-        crawl.scan()
+        crawl, _ = scanned(host)
         first, asked = crawl.items(), len(host.asked)
         crawl.scan()
         unchanged = len(host.asked) - asked
@@ -217,16 +227,9 @@ def test_entries_of_a_guest_book_are_posts_without_pages(
     assert entries(later) >= {(f"{n}", NAMES[n % 5], words(n)) for n in range(61, 64)}
 
 
-def test_an_image_board_without_titles_is_read_with_ids_that_name_the_board(
-    tmp_path: Path, client: redis.Redis, frontier: Frontier
-) -> None:
+def test_an_image_board_without_titles_is_read_with_ids_that_name_the_board(scanned: Scan) -> None:
     with served(Place(image_board)) as host:
-        result = run("new", host.url, "--name", "demo", home=tmp_path)
-        assert result.exit_code == Exit.OK, result.stderr
-        crawl = SmallCrawl(client, frontier, host)
-        site = load_site(tmp_path / "sites" / "demo.yaml")
-        publish_site(frontier, site.model_copy(update={"gate": QUICK}), contact=None)
-        crawl.scan()
+        crawl, _ = scanned(host)
 
     items = crawl.items()
     starts = [(board, n) for board, first in (("b", 100), ("lamps", 500)) for n in range(first, first + 100, 10)]
@@ -241,17 +244,12 @@ def test_an_image_board_without_titles_is_read_with_ids_that_name_the_board(
 
 @pytest.mark.parametrize("answer", READ, ids=lambda one: one.__name__)
 def test_a_list_in_a_frame_below_days_or_right_below_the_root_is_read_right(
-    answer: Callable[[Ask], Answer], tmp_path: Path, client: redis.Redis, frontier: Frontier
+    answer: Callable[[Ask], Answer], scanned: Scan
 ) -> None:
     with served(Place(answer)) as host:
-        result = run("new", host.url, "--name", "demo", home=tmp_path)
-        assert result.exit_code == Exit.OK, result.stderr
-        crawl = SmallCrawl(client, frontier, host)
-        site = load_site(tmp_path / "sites" / "demo.yaml")
-        publish_site(frontier, site.model_copy(update={"gate": QUICK}), contact=None)
-        crawl.scan()
+        crawl, told = scanned(host)
 
-    assert READ[answer].format(host.url) in result.stderr
+    assert READ[answer].format(host.url) in told
     items = crawl.items()
     posts = {(one.title, one.author, one.body) for page in items for one in page.posts if one.body}
     replies = {(one.post_id, one.author, one.body) for page in items for one in page.comments}
