@@ -13,11 +13,15 @@ from crawl_tasks.cli.new import find_address, open_probe
 from crawl_tasks.demo.forum import DemoForum
 from crawl_tasks.discovery.address_shape import identity_of, shape_of
 from crawl_tasks.discovery.address_template import paged_template
+from crawl_tasks.discovery.checks import check_trials
+from crawl_tasks.discovery.dry_run import reread
 from crawl_tasks.discovery.start_page import is_one_of_several
+from crawl_tasks.model import Fetched, Request, Stage
 from crawl_tasks.parse.document import Document
+from crawl_tasks.registry.site_registry import compile_site
 from crawl_tasks.settings import load_settings
 from crawl_tasks.sites.field_rules import Rule
-from crawl_tasks.sites.loader import load_site
+from crawl_tasks.sites.loader import load_site, parse_site
 from tests.threaded_forum import ThreadedForum
 from tests.unit.command_line import run
 from tests.unit.hostile_server import Answer, HostileServer, Visit, page
@@ -275,3 +279,25 @@ def _keyed_forum() -> dict[str, Answer]:
         "/club/board/bikes/": page(f"<table>{head}{rows}</table><a href='?page=2'>Next</a>".encode()),
         **{f"/club/thread/{key}/": thread for key in keys},
     }
+
+
+@pytest.mark.parametrize(("target", "holds"), [("/c/cats/2", True), ("/t/99", False)])
+def test_the_only_pager_of_lists_refutes_a_file_if_it_leads_elsewhere(target: str, holds: bool) -> None:
+    site = parse_site(
+        "name: f\nbase: https://f.example\nboards: [cats, dogs]\n"
+        "list: {address: '/c/{board}', identity: '^/c/(?P<board>\\w+)$', record: li, "
+        "fields: {post_id: {css: a, attr: href, regex: '/t/(\\d+)'}, title: a}, "
+        "next: {css: .on, attr: href, as: url}}\n"
+        "post: {address: '/t/{post}', fields: {title: h1, body: p}}\n",
+        "f.yaml",
+    )
+    opened, trials = compile_site(site, None), []
+    for board, start, more in (("cats", 1, f"<a class=on href={target}>on</a>"), ("dogs", 11, "")):
+        request = Request("f", Stage.LIST, board, f"https://f.example/c/{board}")
+        rows = "".join(f"<li><a href=/t/{start + at}>Lamp {start + at}</a></li>" for at in range(4))
+        page = Fetched(request.address, 200, {"content-type": "text/html"}, f"{rows}{more}".encode(), 1_718_866_440.0)
+        trials.append(reread(opened, request, page))
+
+    refuted = [one.name for one in check_trials(site, trials) if not one.holds]
+
+    assert ("the pager of lists leads on" not in refuted) is holds

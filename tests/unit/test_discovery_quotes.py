@@ -6,6 +6,7 @@ import pytest
 from selectolax.lexbor import LexborHTMLParser
 
 from crawl_tasks.discovery.boilerplate import quotes_in, quotes_of
+from crawl_tasks.parse.document import matches
 
 SAID = "The lamp of the old house glows when rain falls."
 AUTHORS = {0: "ann", 1: "Bob Stone", 2: "carl"}
@@ -38,3 +39,12 @@ def test_a_quote_in_a_plain_table_is_no_rule_and_still_known() -> None:
     )
 
     assert [box.tag for _, box in quotes_in(page.css("li"), AUTHORS)] == ["tr"]
+
+
+def test_a_selector_matches_an_element_itself_and_none_around_it() -> None:
+    outer, inner = (LexborHTMLParser("<div class=a><p class=b>x</p></div>").css_first(css) for css in (".a", ".b"))
+    assert outer is not None
+    assert inner is not None
+
+    assert matches(inner, ".a > .b")
+    assert not matches(outer, ".b")
