@@ -26,6 +26,8 @@ SETTLE_SHARE: Final = 0.75
 GIVE_UP_S: Final = 5.0
 """Quiet seconds after which `wait_for` is given up: the page of a thread that is gone may look otherwise."""
 LOOK_EVERY_S: Final = 0.05
+BUSY_SHARE: Final = 0.5
+"""The part of the time between two looks that a page works while its scripts are not done."""
 
 # WebRTC sends UDP past every proxy. A second window could only ask for what the first may have.
 REFUSALS: Final = """
@@ -145,18 +147,24 @@ async def document_of(page: BrowserPage, tab: Page, cdp: CDPSession) -> bytes:
 
     async def settle() -> None:
         # Quiet is counted in looks that the page answered, not by the clock: on a busy machine the scripts had no turn
-        # in the meantime. A look waits for a busy script, and sees what was asked for meanwhile.
-        looks, active_at = 0, 0.0
+        # in the meantime. A look comes between two pieces of work, so the time that the page worked tells of them.
+        looks, active_at, worked_s, looked_at = 0, 0.0, 0.0, time.monotonic()
         while time.monotonic() < page.clock.deadline - spare_s:
             await asyncio.sleep(LOOK_EVERY_S)
             is_there = None
+            before_s, before = worked_s, looked_at
             with suppress(Exception):  # the document may be another in between
                 is_there = await evaluate(_IS_THERE % json.dumps(policy.wait_for or "html"))
-            looks = 0 if page.waiting or page.active_at != active_at or is_there is None else looks + 1
-            active_at = page.active_at
+                metrics = (await cdp.send("Performance.getMetrics"))["metrics"]
+                worked_s = next(metric["value"] for metric in metrics if metric["name"] == "TaskDuration")
+            looked_at = time.monotonic()
+            is_busy = worked_s - before_s > BUSY_SHARE * (looked_at - before)
+            is_active = is_busy or page.waiting or page.active_at != active_at or is_there is None
+            looks, active_at = 0 if is_active else looks + 1, page.active_at
             if looks * LOOK_EVERY_S >= (policy.quiet_s if is_there else GIVE_UP_S):
                 return
 
+    await cdp.send("Performance.enable")
     await tab.goto(page.url, wait_until="commit", timeout=0)
     await settle()
     height = None
