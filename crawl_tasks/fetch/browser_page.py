@@ -24,7 +24,10 @@ MOST_REQUESTS: Final = 200
 SETTLE_SHARE: Final = 0.75
 """The part of an attempt's time after which a page that still asks for things is taken as it stands."""
 GIVE_UP_S: Final = 5.0
-"""Quiet seconds after which `wait_for` is given up: the page of a thread that is gone may look otherwise."""
+"""Seconds without a request after which a page is taken as it stands, without `wait_for` or with scripts at work.
+
+The page of a thread that is gone may look otherwise, and some pages are animated without end.
+"""
 LOOK_EVERY_S: Final = 0.05
 BUSY_SHARE: Final = 0.5
 """The part of the time between two looks that a page works while its scripts are not done."""
@@ -148,7 +151,7 @@ async def document_of(page: BrowserPage, tab: Page, cdp: CDPSession) -> bytes:
     async def settle() -> None:
         # Quiet is counted in looks that the page answered, not by the clock: on a busy machine the scripts had no turn
         # in the meantime. A look comes between two pieces of work, so the time that the page worked tells of them.
-        looks, active_at, worked_s, looked_at = 0, 0.0, 0.0, time.monotonic()
+        looks, rests, active_at, worked_s, looked_at = 0, 0, 0.0, 0.0, time.monotonic()
         while time.monotonic() < page.clock.deadline - spare_s:
             await asyncio.sleep(LOOK_EVERY_S)
             is_there = None
@@ -159,9 +162,11 @@ async def document_of(page: BrowserPage, tab: Page, cdp: CDPSession) -> bytes:
                 worked_s = next(metric["value"] for metric in metrics if metric["name"] == "TaskDuration")
             looked_at = time.monotonic()
             is_busy = worked_s - before_s > BUSY_SHARE * (looked_at - before)
-            is_active = is_busy or page.waiting or page.active_at != active_at or is_there is None
-            looks, active_at = 0 if is_active else looks + 1, page.active_at
-            if looks * LOOK_EVERY_S >= (policy.quiet_s if is_there else GIVE_UP_S):
+            looks = 0 if page.waiting or page.active_at != active_at or is_there is None else looks + 1
+            rests = 0 if is_busy or not looks else rests + 1
+            active_at = page.active_at
+            has_rest = is_there and rests * LOOK_EVERY_S >= policy.quiet_s
+            if has_rest or looks * LOOK_EVERY_S >= max(GIVE_UP_S, policy.quiet_s):
                 return
 
     await cdp.send("Performance.enable")

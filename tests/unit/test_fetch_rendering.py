@@ -515,6 +515,12 @@ def test_a_page_whose_scripts_work_in_pieces_is_complete_after_the_last_one(draw
     assert told(draw(f"{work} setTimeout(work);", quiet_s=0.5)) == ["done"]
 
 
+def test_a_page_that_works_without_end_is_taken_as_it_stands(draw: Draw) -> None:
+    work = "const work = () => { const end = performance.now() + 15; while (performance.now() < end); setTimeout(work) };"
+
+    assert told(draw(f"{work} setTimeout(work); setTimeout(() => tell('late'), 30000);", deadline_s=60.0)) == [""]
+
+
 def test_an_element_that_never_comes_is_given_up(draw: Draw) -> None:
     assert told(draw("tell('drawn')", wait_for=".never")) == ["drawn"]
 
