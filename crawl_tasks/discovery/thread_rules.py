@@ -53,8 +53,8 @@ def thread_rules(
     """Propose `post` and `comment` by a hypothesis: which elements are records, and whether the post is the first.
 
     With `is_titled` the texts of links to threads are titles. With `is_post_repeated` the post is the first on later
-    pages too. Without samples only the address of posts is
-    known. A thread of one page does not show its pager. Then the pager of lists is assumed.
+    pages too. Without samples only the address of posts is known. A thread of one page does not show its pager. Then
+    the pager of lists is assumed.
     """
     lines = ["post:", _address(samples[0].link if samples else example, is_whole=not is_titled)]
     if not samples:
@@ -63,9 +63,8 @@ def thread_rules(
     inside = {node.mem_id for one in samples for node in (records.parts(one.document) if records else ())}
     steps = [(one, step) for one in samples if (step := next_of(one.document, one.link.key, inside)) is not None]
     shown, following = next((pair for pair in steps if pair[0] is largest), steps[0] if steps else (largest, None))
-    link, document = shown.link, shown.document
     known = (of_lists.next if of_lists else "") or GUESS
-    posting = posting_in(document)
+    posting = posting_in(shown.document)
     if posting is not None and records is None:
         return ThreadReading(linked_rules(posting, lines[1], following.next if following and following.next else known))
     nodes = [records.nodes(one.document) if records is not None else [] for one in samples]
@@ -74,14 +73,9 @@ def thread_rules(
     narrower = _with_moments(records, every, found) if records else None
     if narrower is not None:
         return thread_rules(
-            samples,
-            narrower,
-            example,
-            of_lists,
-            is_titled=is_titled,
-            is_post_inside=is_post_inside,
-            is_post_repeated=is_post_repeated,
-        )
+            samples, narrower, example, of_lists,
+            is_titled=is_titled, is_post_inside=is_post_inside, is_post_repeated=is_post_repeated,
+        )  # fmt: skip
     later = records.later([one.document for one, there in zip(samples, nodes, strict=True) if there]) if records else ""
     if is_post_inside and records is not None:
         post = found.again(on_pages(samples, records, nodes))
@@ -101,11 +95,7 @@ def thread_rules(
     reply = _reply(records, every, found)
     if is_post_inside:
         lines += ["  comments:", *_records(records, later, every, found, 4), *fields_text(reply, 4, "reply")]
-    paged = (
-        paged_template(document.page.url, following.url, link.key, "post") if following and not link.has_slug else None
-    )
-    more = following.line(has_template=bool(paged)) if following else f"{known}{CHECK}: these threads had a single page"
-    address = [f"  address: {scalar(paged)}{CHECK}"] if paged else []
+    more, address = _pager(shown, following, known)
     css = later if is_post_repeated else records.css
     # A page may have the places of removed posts alone.
     address += [f"  empty: {scalar(records.bare)}"] * records.leaves_out([one.document for one in samples])
@@ -113,6 +103,15 @@ def thread_rules(
     lines += ["  fields: *reply"] if is_post_inside else fields_text(reply, 2)
     is_above = is_post_inside and " ~ * " in later
     return ThreadReading(lines if more.startswith("pages") else [*lines, f"  {more}"], first, is_above)
+
+
+def _pager(shown: FetchedThread, following: Step | None, known: str) -> tuple[str, list[str]]:
+    """Return the line that finds the next page of a thread, and that of an address by numbers where there is one."""
+    if following is None:
+        return f"{known}{CHECK}: these threads had a single page", []
+    link, url = shown.link, shown.document.page.url
+    paged = None if link.has_slug else paged_template(url, following.url, link.key, "post")
+    return following.line(has_template=bool(paged)), [f"  address: {scalar(paged)}{CHECK}"] if paged else []
 
 
 def _with_moments(records: ThreadRecords, nodes: Sequence[LexborNode], found: FoundFields) -> ThreadRecords | None:
