@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import chain
 from typing import Protocol
 
 from crawl_tasks.frontier.admin.restore import scan_of
@@ -128,11 +129,17 @@ class Priced:
         self._busy = busy_sums(self._counts)
         self._intervals = [uniform_h] * len(worlds)
         self._paces = [Pace()] * len(worlds)
-        self._expected: list[tuple[float, float]] = []  # items and hours until the next scan, of each measured scan
+        # Items and hours until the next scan, of each measured scan of a board.
+        self._expected: list[list[tuple[float, float]]] = [[] for _ in worlds]
 
     def expected_h(self, share: float) -> float | None:
         """Return the hours within which a share of the items was expected to be shown, over all measured scans."""
-        return expected_delay_s(self._expected, share)
+        return expected_delay_s([*chain.from_iterable(self._expected)], share)
+
+    def expected_of_h(self, board: int, share: float) -> float:
+        """Return the hours within which a share of a board's items was expected, as a look at any moment tells them."""
+        items = sum(count for count, _ in self._expected[board])
+        return share * sum(count * gap_h for count, gap_h in self._expected[board]) / items if items else 0.0
 
     def after(self, board: int, now_h: float, late_h: float, last_replies: Sequence[float]) -> float:
         for time in last_replies:
@@ -150,7 +157,7 @@ class Priced:
         self._intervals[board] = self._interval(board, new, terms)
         if is_measured(now_h):
             gap_h = max(1e-6, self._intervals[board] + self._paces[board].lag_h)
-            self._expected.append((expected_rate(new, terms, gap_h) * gap_h, gap_h))
+            self._expected[board].append((expected_rate(new, terms, gap_h) * gap_h, gap_h))
         return self._intervals[board]
 
     def _interval(self, board: int, history: BoardHistory, terms: SiteTerms) -> float:

@@ -6,6 +6,8 @@ import heapq
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
 
 from tests.freshness.policies import Policy
 from tests.freshness.revisit import EARLY
@@ -16,13 +18,21 @@ BOARD_SHARE = 0.15  # of the requests, beside a page of all news
 FRONT_SHARE = 0.4  # of the requests for a front page, as the schedule has it
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Outcome:
-    """The result: hours from posting to the scan that shows an item, sorted, the list requests, and the longest gap."""
+    """The result: hours from posting to the scan that shows an item, sorted, the list requests, and the longest gap.
 
-    delays: tuple[float, ...]
+    `of_boards` holds the hours by board, sorted as well.
+    """
+
+    of_boards: tuple[tuple[float, ...], ...]
     requests: int
     longest_gap_h: float
+
+    @cached_property
+    def delays(self) -> tuple[float, ...]:
+        """The hours of all items, sorted."""
+        return tuple(sorted(chain.from_iterable(self.of_boards)))
 
     def quantile(self, share: float) -> float:
         """Return a quantile of the delays in hours."""
@@ -55,7 +65,7 @@ class Crawl:
         self._due: list[tuple[float, int]] = [
             (BEGIN_H + number * self._each_h, number) for number in range(len(worlds))
         ]
-        self._delays: list[float] = []
+        self._delays: list[list[float]] = [[] for _ in worlds]
         self._requests, self._longest = 0, 0.0
         self._seen_h, self._hidden = 0.0, hidden  # the news page: its last scan, and the boards that it hides
         self._has_news_page, self._credit = has_news_page, 0.0
@@ -80,7 +90,7 @@ class Crawl:
             if is_measured(now):
                 self._requests += pages
             now += pages * self._each_h
-        return Outcome(tuple(sorted(self._delays)), self._requests, self._longest)
+        return Outcome(tuple(tuple(sorted(one)) for one in self._delays), self._requests, self._longest)
 
     def _is_turn_of_news(self) -> bool:
         self._credit += BOARD_SHARE
@@ -139,6 +149,6 @@ class Crawl:
         if not self._found_h[board]:
             times, threads = times[-ROWS:], threads[-ROWS:]  # history on the first page
         elif is_measured(now):
-            self._delays += [now - time for time in times]
+            self._delays[board] += [now - time for time in times]
         self._found_h[board] = now
         return list(dict(zip(threads, times, strict=True)).values())
