@@ -149,18 +149,20 @@ def missed_bars(ratios: dict[tuple[str, float, str], Ratio]) -> list[str]:
 def table(ratios: dict[tuple[str, float, str], Ratio]) -> list[str]:
     """Return the lines of a Markdown table: 95th percentile and mean delay of each policy, fixed intervals being 1.
 
-    The last columns are the bound beside a front page, the expected 95th percentile of `priced` by the true one, and the
-    share of boards whose own is near.
+    The last columns are the bound beside a front page, the expected 95th percentile of `priced` by the true one,
+    and the share of boards whose own is near.
     """
     names = [*POLICIES, FRONT, NEWS][1:]
     names_shown = " | ".join(names)
-    lines = [f"| world | requests a board-hour | {names_shown} | bound | expected | boards |", "|---" * (len(names) + 5) + "|"]
+    head = f"| world | requests a board-hour | {names_shown} | bound | expected | boards |"
+    lines = [head, "|---" * (len(names) + 5) + "|"]
     for world in WORLDS:
         for budget in BUDGETS:
             cells = (ratios[world, budget, name] for name in names)
             bound, priced = ratios[world, budget, FRONT].bound, ratios[world, budget, "priced"]
             said = " | ".join(f"{one.p95:.2f} {one.mean:.2f}" for one in cells)
-            lines.append(f"| {world} | {budget:g} | {said} | {bound:.2f} | {priced.expected:.2f} | {priced.boards:.0%} |")
+            true = f"{bound:.2f} | {priced.expected:.2f} | {priced.boards:.0%}"
+            lines.append(f"| {world} | {budget:g} | {said} | {true} |")
     return lines
 
 
