@@ -25,8 +25,8 @@ log = logging.getLogger(__name__)
 TROUBLE_WAIT_S = 1.0
 """Time until the next tick while Redis fails, in seconds."""
 
-LEAST_WAIT_S = 0.002
-"""Time between two ticks at least, in seconds. Overdue work makes the wait of a tick 0, which would spin."""
+LEAST_WAIT_S = 0.005
+"""Time between two ticks at least, in seconds. The slots of many sites fall due meanwhile, for one script."""
 
 FAR_S = 0.02
 """A round trip to Redis, in seconds, from which on several ticks share one while one is not enough.
