@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from argparse import Namespace
 from collections import Counter
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from shutil import rmtree
@@ -65,7 +66,7 @@ class ArchivingGround(Ground):
                 found = Counter(record.headers["WARC-Type"] for record in ArchiveIterator(file, verify_digests=True))
             if found["metadata"] != len(pages) or Checker(Namespace(inputs=[str(path)], verbose=False)).process_all():
                 faults.append(f"{path.name} is not read to its end")
-        with sqlite3.connect(f"file:{self.database}?mode=ro", uri=True) as connection:
+        with closing(sqlite3.connect(f"file:{self.database}?mode=ro", uri=True)) as connection, connection:
             observed = [at for (at,) in connection.execute(OBSERVED)]
         self.pages += len(observed)
         return faults + [

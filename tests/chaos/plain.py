@@ -13,6 +13,7 @@ import select
 import signal
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 
 import redis
 import requests
@@ -58,7 +59,7 @@ def crawl(path: str) -> None:
     _fuse("after the fetch")
     links = re.findall(r'href="(/(?:list|post|comment)/[\d/]+)"', answer.text)
     _fuse("before the items are stored")
-    with sqlite3.connect(DATABASE, timeout=30) as connection:
+    with closing(sqlite3.connect(DATABASE, timeout=30)) as connection, connection:
         connection.execute("INSERT OR REPLACE INTO pages VALUES (?, ?)", (path, answer.status_code))
     _fuse("after the items are stored")
     for link in links:

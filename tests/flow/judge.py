@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import unicodedata
+from contextlib import closing
 from pathlib import Path
 
 POST_FIELDS = (
@@ -32,7 +33,7 @@ def normal(text: str | None) -> str | None:
 
 
 def _rows(database: Path, site: str, table: str, key: str) -> dict[str, sqlite3.Row]:
-    with sqlite3.connect(f"file:{database}?mode=ro", uri=True) as connection:
+    with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as connection, connection:
         connection.row_factory = sqlite3.Row
         rows = connection.execute(f"select * from {table} where site = ?", (site,)).fetchall()
     keyed = {row[key]: row for row in rows}
@@ -49,7 +50,7 @@ def differences(database: Path, truth_file: Path, site: str = "demo") -> list[st
         *_compare(truth["comments"], comments, "comment_id", COMMENT_FIELDS),
     ]
     stands_on = {(row["post_id"], forum) for row in truth["posts"] for forum in row["forum_ids"]}
-    with sqlite3.connect(f"file:{database}?mode=ro", uri=True) as connection:
+    with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as connection, connection:
         query = "select post_id, forum_id from memberships where site = ?"
         stored = set(connection.execute(query, (site,)).fetchall())
     found += [f"membership {pair}" for pair in sorted(stands_on ^ stored)]

@@ -10,7 +10,7 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
@@ -98,7 +98,7 @@ class Fleet:
         file = self.home / "state" / "crawl.db"
         if not file.exists():
             return Counter()
-        with sqlite3.connect(file, timeout=30) as database:
+        with closing(sqlite3.connect(file, timeout=30)) as database, database:
             try:
                 rows = database.execute("SELECT site, count(body) FROM posts GROUP BY site")
                 return Counter(dict(rows))

@@ -6,7 +6,7 @@ import os
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from datetime import datetime
 from html import escape
 
@@ -46,7 +46,7 @@ def forum() -> Iterator[ScriptForum]:
 
 
 def stored(world: World, query: str) -> set[tuple[object, ...]]:
-    with sqlite3.connect(f"file:{world.directory / 'crawl.db'}?mode=ro", uri=True) as connection:
+    with closing(sqlite3.connect(f"file:{world.directory / 'crawl.db'}?mode=ro", uri=True)) as connection, connection:
         return set(connection.execute(query).fetchall())
 
 

@@ -6,6 +6,7 @@ import re
 import sqlite3
 import unicodedata
 from collections import Counter
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -127,7 +128,7 @@ def _bare(text: str | None) -> str:
 
 
 def _stored(database: Path) -> tuple[Rows, Rows]:
-    with sqlite3.connect(f"file:{database}?mode=ro", uri=True) as connection:
+    with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as connection, connection:
         connection.row_factory = sqlite3.Row
         posts = {row["post_id"]: dict(row) for row in connection.execute("SELECT * FROM posts")}
         comments = {row["comment_id"]: dict(row) for row in connection.execute("SELECT * FROM comments")}

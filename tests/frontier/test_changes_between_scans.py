@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,7 @@ def rows(tmp_path: Path) -> Callable[[str], list[Any]]:
     """Return what an SQL query finds in the store: values where a row has one, tuples elsewhere."""
 
     def ask(query: str) -> list[Any]:
-        with sqlite3.connect(tmp_path / "crawl.db") as connection:
+        with closing(sqlite3.connect(tmp_path / "crawl.db")) as connection, connection:
             return [row[0] if len(row) == 1 else row for row in connection.execute(query)]
 
     return ask

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -27,7 +28,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 def states(tmp_path: Path) -> dict[str, tuple[str | None, str | None]]:
-    with sqlite3.connect(tmp_path / "crawl.db") as connection:
+    with closing(sqlite3.connect(tmp_path / "crawl.db")) as connection, connection:
         return {row[0]: row[1:] for row in connection.execute("select comment_id, state, body from comments")}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import threading
+from contextlib import closing
 from itertools import chain
 from pathlib import Path
 
@@ -162,8 +163,9 @@ def test_the_changes_from_the_beginning_are_not_sorted_first(tmp_path: Path) -> 
         _: object, cursor: sqlite3.Cursor, statement: str, parameters: tuple[object, ...], *_rest: object
     ) -> None:
         if " ORDER BY " in statement:
-            plan = sqlite3.connect(tmp_path / "crawl.db").execute(f"EXPLAIN QUERY PLAN {statement}", parameters)
-            plans.extend(str(row[3]) for row in plan)
+            with closing(sqlite3.connect(tmp_path / "crawl.db")) as database:
+                plan = database.execute(f"EXPLAIN QUERY PLAN {statement}", parameters)
+                plans.extend(str(row[3]) for row in plan)
 
     with Store(f"sqlite:///{tmp_path}/crawl.db") as store:
         event.listen(store.database.engine, "before_cursor_execute", explain)

@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -55,7 +56,7 @@ def command(tmp_path: Path, redis_server: RedisServer) -> Callable[..., Result]:
 
 
 def rows(home: Path, query: str) -> list[tuple[object, ...]]:
-    with sqlite3.connect(home / "state" / "crawl.db") as connection:
+    with closing(sqlite3.connect(home / "state" / "crawl.db")) as connection, connection:
         return connection.execute(query).fetchall()
 
 
