@@ -92,10 +92,14 @@ class SearchIndex:
         with _explained(self._file):
             self._file.parent.mkdir(parents=True, exist_ok=True)
             self._connection = sqlite3.connect(self._file, timeout=30, isolation_level=None)
-            self._connection.execute("PRAGMA journal_mode = WAL")
-            self._connection.execute("PRAGMA synchronous = NORMAL")
-            self._connection.execute("PRAGMA cache_size = -65536")  # KiB
-            self._prepare()
+            try:
+                self._connection.execute("PRAGMA journal_mode = WAL")
+                self._connection.execute("PRAGMA synchronous = NORMAL")
+                self._connection.execute("PRAGMA cache_size = -65536")  # KiB
+                self._prepare()
+            except BaseException:
+                self._connection.close()
+                raise
         return self
 
     def __exit__(self, *_: object) -> None:
