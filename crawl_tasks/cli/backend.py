@@ -55,7 +55,7 @@ def open_cells(settings: Settings | None = None) -> Cells:
         except (redis.RedisError, OSError) as error:
             # Sentinels' errors go on with the attributes of each client.
             said = str(error).partition(" : <")[0].rstrip(".")
-            why = f"does not answer: {said}; start one (crawl-tasks redis) or set CRAWL_REDIS_URL"
+            why = f"does not answer: {said}; start one (crawl-tasks run or redis does) or set CRAWL_REDIS_URL"
             if isinstance(error, redis.ResponseError):
                 why = f"refuses: {said}; set CRAWL_REDIS_URL"
             elif isinstance(error, redis.AuthenticationError):

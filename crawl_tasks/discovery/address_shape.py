@@ -18,11 +18,32 @@ _STRANGERS = re.compile(
     r"|redirect|goto|lastpost|newest|author|avatar|share|print|report|reply|edit|quote|logout|account",
     re.IGNORECASE,
 )
+_VERBS = (
+    "(?:up|down|un)?(?:vote|like|follow|subscribe|watch|lock|pin|stick|mark|block|mute|ban)|dislike|(?:no)?good|react|rate"
+    "|thanks?|kudos|bookmark|scrap|favou?rites?|fave|flag|report|hide|ignore|delete|remove|edit|modify|update|write|reply"
+    "|quote|compose|pm|memo|message|e?mail|invite|approve|close|move|merge|split|restore|award|donate|cart"
+)
+_ACTS = re.compile(
+    # Scripts named by an act: good.php, write_update.php, newreply.php; and forms.
+    rf"/(?:[^/?]*_)?(?:(?:new|post|add|do|send)[_-]?)?(?:{_VERBS}|form|new(?:reply|thread|topic|post))(?:[_-][^/?]*)?"
+    r"\.(?:php|cgi|aspx?|jsp|pl|do)(?=[/?]|$)"
+    # An act behind a key, and before one; the words that boards may have are no acts there.
+    rf"|[\d#*]/(?:{_VERBS})/?(?=\?|$)|/(?:(?:up|down|un)?(?:vote|like|follow|subscribe)|fave|hide|flag|delete)(?:/[\d#*]|\?.*[\d#*])"
+    rf"|[?&](?:(?:action|act|do|mode|op|task|cmd|method|how)=)?(?:{_VERBS})(?:[_-]?(?:topic|thread|post|comment|msg))?(?=[=&]|$)"
+    # A token against forged requests stands in addresses that change something.
+    r"|[?&](?:\w*token|[cx]srf\w*|\w*nonce|formhash|hash)=",
+    re.IGNORECASE,
+)
+
+
+def acts(path: str) -> bool:
+    """Return whether an address sounds like an act, such as a vote or an answer: a reader does not request it."""
+    return bool(_ACTS.search(path))
 
 
 def is_stranger(path: str) -> bool:
-    """Return whether an address sounds like one of people or page chrome."""
-    return bool(_STRANGERS.search(path))
+    """Return whether an address sounds like one of people or page chrome, or like an act."""
+    return bool(_STRANGERS.search(path)) or acts(path)
 
 
 def shared_start(texts: Collection[str]) -> str:

@@ -13,6 +13,7 @@ _DOOR = re.compile(
 )
 _DATE = re.compile(r"\b(?:19|20)\d\d[-/.年]\s?\d{1,2}[-/.月]\s?\d{1,2}")
 _MANY = 10
+_MANY_LINKS = 30
 _LANGUAGE = re.compile(r"<html[^>]*?\blang=[\"']?([A-Za-z-]{2,12})", re.IGNORECASE)
 
 
@@ -40,7 +41,12 @@ def language_of(front: Document) -> str:
 
 
 def asks_for_login(front: Document) -> bool:
-    """Return whether the page is a login page."""
+    """Return whether the page is a login page: it has a password field, and little else."""
+    return has_login(front) and len(front.root.css("a[href]")) < _MANY_LINKS
+
+
+def has_login(front: Document) -> bool:
+    """Return whether the page has a password field, as in a box beside its boards."""
     return front.root.css_first("input[type=password]") is not None
 
 
@@ -56,6 +62,8 @@ def remedy_for(front: Document) -> str:
         told = f"{len(dates)} dates stand on it; entries without pages and ids, as of a guest book, need a `parser`"
     else:
         told = "give the address of its front page"
+    if has_login(front):
+        told += "; if its boards are for members alone, `login` in a site file reads them, see docs/access.md"
     return f"{told}; a board of `kind: feed` reads {feed}, see docs/site-files.md" if feed else told
 
 

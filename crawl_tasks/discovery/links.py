@@ -9,12 +9,13 @@ from urllib.parse import urlsplit
 
 from selectolax.lexbor import LexborNode
 
-from crawl_tasks.discovery.address_shape import UUID, is_stranger, keys_pattern, path_of, shape_of, shared_start
+from crawl_tasks.discovery.address_shape import UUID, acts, is_stranger, keys_pattern, path_of, shape_of, shared_start
 from crawl_tasks.parse.document import Document
 
 _NUMBERS = re.compile(r"(\d+)")
 _ID_BEFORE_TITLE = re.compile(rf"[0-9a-z]{{4,12}}|{UUID.pattern}")
 _LETTER_AND_NUMBER = re.compile(r"(.*/)([^/?]+)([-._][a-z]{1,2})(\d+)((?:\.[a-z]{2,5})?/?)")
+_SCRIPT = re.compile(r"\.(?:php|cgi|aspx?|jsp|pl)$")
 _PARTS = re.compile(r"([/?&=])")
 # Levels of elements that tell the place of a link: more would tell the rows of a table apart.
 _LEVELS = 6
@@ -60,13 +61,16 @@ class PageLink:
 
 
 def links_of(document: Document, known: str = "") -> dict[str, list[PageLink]]:
-    """Return the links with a text that stay on the host, by shape. Addresses of the shape `known` have that shape."""
+    """Return the links with a text that stay on the host, by shape. Addresses of the shape `known` have that shape.
+
+    Links that act, such as a vote, are left out.
+    """
     host = urlsplit(document.page.url).netloc
     there = []
     for node in document.root.css("a[href]"):
         url = document.absolute(node.attributes.get("href") or "")
         text = " ".join(node.text().split())
-        if url is not None and text and urlsplit(url).netloc == host:
+        if url is not None and text and urlsplit(url).netloc == host and not acts(path_of(url)):
             # The name of a reply, behind #, is no part of the page's address.
             there.append((node, url.partition("#")[0], text))
     reshaped = _reshaped([(node, url) for node, url, _ in there])
@@ -153,16 +157,19 @@ def _reshaped(links: list[tuple[LexborNode, str]]) -> dict[str, tuple[str, list[
                 found = re.match(keys_pattern(pattern), path_of(url))
                 if found is not None and not is_stranger(pattern):
                     shapes[url] = (pattern, list(found.groups()))
-    boards = {path_of(url): one for url, one in shapes.items() if re.fullmatch(r"[^?]*/\*/?", one[0])}
+    boards = {path_of(url): one for url, one in shapes.items() if re.fullmatch(r"[^?]*/\*/?|[^*#]*=\*", one[0])}
     for url, (shape, keys) in list(shapes.items()):
         # A thread below its board: the board's name is a key of the thread's address too.
-        start = next(
-            (path for path in boards if path != path_of(url) and shape.startswith(path.rstrip("/") + "/")), None
-        )
+        start = next((path for path in boards if path != path_of(url) and shape.startswith(_below(path))), None)
         if start is not None:
             above, [key] = boards[start][0], boards[start][1][-1:]
             shapes[url] = (above + shape.removeprefix(start), [key, *keys])
     return shapes
+
+
+def _below(path: str) -> str:
+    """Return the beginning of addresses below that of a board."""
+    return f"{path}&" if "?" in path else path.rstrip("/") + "/"
 
 
 def _word_keys(group: set[str], shapes: dict[str, tuple[str, list[str]]]) -> Iterator[str]:
@@ -177,8 +184,9 @@ def _word_keys(group: set[str], shapes: dict[str, tuple[str, list[str]]]) -> Ite
         at = family.index("*")
         found = {shapes[url][0] for url in members.values()}
         head = re.sub(r"[^-._]*$", "", shared_start(members))
-        # A name right below the root is a page of its own kind: /login beside /members, /reply/1 beside /report/1.
-        is_page = at == 2 and not head
+        # A name right below the root is a page of its own kind: /login beside /members, /reply/1 beside /report/1. So
+        # is a script: /bbs/faq.php beside /bbs/new.php.
+        is_page = not head and (at == 2 or all(_SCRIPT.search(text) for text in members))
         # `board-1-old-cars.html`: three words are a key, but not with the word that all have.
         is_whole = at == 2 and found == {"".join((*family[:at], "*", *family[at + 1 :]))}
         if len(members) < 2 or is_page or (len(found) == 1 and re.search(r"[#*]", min(found)) and not is_whole):

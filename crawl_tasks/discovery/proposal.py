@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from operator import itemgetter
-from urllib.parse import urlsplit
 
 from selectolax.lexbor import LexborNode
 
-from crawl_tasks.discovery.address_shape import path_of, shape_of
+from crawl_tasks.discovery.address_shape import path_of
 from crawl_tasks.discovery.board_scan import NEAR, beside_boards, scan_boards
 from crawl_tasks.discovery.entry_list import propose_entries
 from crawl_tasks.discovery.feed_list import feed_list
 from crawl_tasks.discovery.file_score import score_of
 from crawl_tasks.discovery.findings import Findings, site_file
-from crawl_tasks.discovery.front_page import doors_of, heading_of
+from crawl_tasks.discovery.front_page import heading_of
 from crawl_tasks.discovery.http_probe import HttpProbe
 from crawl_tasks.discovery.json_ld_rules import posting_in
-from crawl_tasks.discovery.links import PageLink, links_of, place_in, root_links
+from crawl_tasks.discovery.links import links_of, place_in
 from crawl_tasks.discovery.list_rules import Following, Listing, list_rules
 from crawl_tasks.discovery.next_page import is_further, next_of
-from crawl_tasks.discovery.repeated_records import Placed, Rows, are_pages, find_rows, parts_of, placed
+from crawl_tasks.discovery.repeated_records import Rows, find_rows, parts_of, placed
 from crawl_tasks.discovery.reply_counts import replies_in
+from crawl_tasks.discovery.site_check import FEW
+from crawl_tasks.discovery.thread_list import find_list
 from crawl_tasks.discovery.thread_page import FetchedThread, ThreadRecords, comment_hypotheses
 from crawl_tasks.discovery.thread_rules import thread_rules
 from crawl_tasks.discovery.timezone_by_ages import zone_by_ages
@@ -35,13 +35,9 @@ from crawl_tasks.parse.document import Document
 from crawl_tasks.sites.board import BoardKind
 
 _NO_LIST = "no list of threads was found: only threads that the feed or the sitemap names are read"
-_MOST_LISTS = 3
 _MOST_BOARDS = 3
 _MOST_SHOWN = 6
-_ENOUGH = 5
 _MOST_THREADS = 5
-_BOARD_WORDS = re.compile(r"board|forum|list|categor|node|bbs|section|fid=|/c/|/f/", re.IGNORECASE)
-_THREAD_WORDS = re.compile(r"thread|topic|post|showthread|/t/|/d/|[?&](?:tid|t)=", re.IGNORECASE)
 
 
 def propose(probe: HttpProbe, front: Document, found: Findings, language: str = "") -> Findings:
@@ -61,6 +57,12 @@ def propose(probe: HttpProbe, front: Document, found: Findings, language: str = 
     seen = scan_boards(probe, listing.boards, front, listing.titles)
     pages = [listing.document, *(one.document for one in samples)]
     remark = "no preset knows this program: the rules below are proposals. Run `crawl-tasks try`, then correct them"
+    strays = beside_boards(front, listing.boards)[:1]
+    doubts = [f"links beside boards are boards: {url} is none" for url in strays]
+    if feed is None and len(unlisted := _unlisted(probe, listing, following)) >= FEW:
+        doubts.append(
+            f"the front page lists every thread: {len(unlisted)} that other pages link are not on it, as {unlisted[0]}"
+        )
     found = replace(
         found,
         zone=found.zone or zone_by_ages(pages, language=language),
@@ -68,9 +70,7 @@ def propose(probe: HttpProbe, front: Document, found: Findings, language: str = 
         left_out=seen.left_out,
         has_board_addresses=not listing.boards or listing.boards[0].has_slug,
         remarks=(*found.remarks, remark, *([_NO_LIST] if feed else [])),
-        doubts=tuple(
-            f"links beside boards are boards: {url} is none" for url in beside_boards(front, listing.boards)[:1]
-        ),
+        doubts=tuple(doubts),
     )
     best = _best_of(probe, listing, following, samples, found, seen.empty)
     if best[0][0] < 0 and samples:
@@ -120,92 +120,14 @@ def _best_of(
     return max(made, key=itemgetter(0))
 
 
-def find_list(probe: HttpProbe, front: Document) -> Listing | None:
-    """Return the best list of threads behind the likeliest kinds of board links, or on the front page itself."""
-    kinds = _board_kinds(front)
-    boards = {links[0].shape for links in kinds if _names_boards(links[0], front)}
-    # A portal has its sections right below the root, and a link that is called a forum.
-    if not boards and not doors_of(front) and (names := root_links(front)):
-        kinds.insert(0, names)
-        boards = {names[0].shape}
-    # Threads may have addresses below those of boards.
-    below = {one for one in boards for other in boards if one != other and one.startswith(other.rstrip("/") + "/")}
-    boards -= below
-    kinds.sort(key=lambda links: links[0].shape in below)
-    shown = links_of(front)
-    best: Listing | None = None
-    for links in kinds[:_MOST_LISTS]:
-        if best is not None and (links[0].shape in below or _THREAD_WORDS.search(links[0].shape)):
-            break
-        others = boards | {links[0].shape}
-        # The page of a category has boards where the front page has them: those are rows, and no page chrome.
-        chrome = {placed(link) for shape, there in shown.items() if shape not in others for link in there}
-        listing = _listing_of(probe, links, boards, chrome)
-        if listing is not None and (best is None or listing.rows.score > best.rows.score):
-            best = listing
-    own = find_rows(front)
-    if own is not None and len(own.records) >= 10 and (best is None or own.score > 2 * best.rows.score):
-        return Listing(front, own)
-    return best
-
-
-def _listing_of(probe: HttpProbe, links: list[PageLink], boards: set[str], chrome: Set[Placed]) -> Listing | None:
-    """Return the first list of some length of a few possible boards: the first one may be empty, or nearly.
-
-    A category lists boards. Categories are left out, and so are links that look like a category's.
-    """
-    boards_left, waiting = list(links), list(links)
-    found: list[tuple[PageLink, Document, Rows]] = []
-    for _ in range(_MOST_BOARDS):
-        if not waiting:
-            break
-        link = waiting.pop(0)
-        try:
-            document = Document(probe.page(link.url))
-        except PageError:
-            continue
-        rows = find_rows(document, ignoring=chrome)
-        if rows is None:
-            waiting.append(link)
-        elif rows.titles[0].shape not in boards | {link.shape}:
-            found.append((link, document, _below_board(document, link, rows, chrome)))
-            if len(rows.whole) >= _ENOUGH:
-                break
-        elif not found:
-            boards_left, waiting = ([one for one in some if one.looks != link.looks] for some in (boards_left, waiting))
-    if not found:
-        return None
-    link, document, rows = max(found, key=lambda one: one[2].score)
-    # In the order of the front page, whichever board was read.
-    return Listing(document, rows, (link, *(one for one in boards_left if one is not link)))
-
-
-def _below_board(document: Document, board: PageLink, rows: Rows, chrome: Set[Placed]) -> Rows:
-    """Return the rows of threads below their board with the board's name as a key of the addresses too."""
-    own, shape = path_of(board.url), rows.titles[0].shape
-    if not board.shape.endswith("#/") and len(own) > 2 and shape.startswith(own):
-        return find_rows(document, board.shape + shape.removeprefix(own), ignoring=chrome) or rows
-    # `id=1-old-cars` has the shape `id=#-old-cars`.
-    named = (f"={one.rpartition('=')[2]}&" for one in (own, shape_of(own)[0]))
-    known = next((one for one in named if one in shape), "")
-    return find_rows(document, shape.replace(known, "=*&"), ignoring=chrome) or rows if known else rows
-
-
-def _board_kinds(front: Document) -> list[list[PageLink]]:
-    kinds = []
-    for links in links_of(front).values():
-        first = {link.key: link for link in reversed(links)}
-        kinds.append([link for key in dict.fromkeys(one.key for one in links) if (link := first[key])])
-    return sorted(
-        (links for links in kinds if not links[0].is_stranger and not are_pages(links)),
-        key=lambda links: (-_names_boards(links[0], front), -len(links)),
-    )
-
-
-def _names_boards(link: PageLink, front: Document) -> bool:
-    """Return whether the address sounds like a board's. The directory of the whole forum does not count."""
-    below = link.shape.removeprefix(urlsplit(front.page.url).path.rpartition("/")[0])
-    return bool(_BOARD_WORDS.search(below)) and not _THREAD_WORDS.search(below)
+def _unlisted(probe: HttpProbe, listing: Listing, following: Following | None) -> list[str]:
+    """Return the threads that pages link, but not the front page, where it is the only list and has one page."""
+    if listing.boards or following is not None:
+        return []
+    shape, known = listing.titles[0].shape, {link.key for link in listing.titles}
+    pages = [Document(probe.page(url)) for url in probe.asked if probe.has(url)]
+    links = [link for page in pages for link in links_of(page, shape).get(shape, [])]
+    return list({link.key: link.url for link in links if link.key not in known}.values())
 
 
 def _next_page(probe: HttpProbe, listing: Listing) -> Following | None:

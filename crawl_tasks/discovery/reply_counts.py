@@ -68,9 +68,8 @@ def _agreeing(records: Sequence[LexborNode], known: Mapping[int, int]) -> str | 
         for slot in Slots(records).all:
             texts = slot.texts()
             counts = {at: read_count(text) for at, text in texts.items() if len(text) <= _LONGEST // 2}
-            if len(counts) * 10 < len(records) * 8 or any(
-                at in counts and counts[at] != n + more for at, n in known.items()
-            ):
+            is_usual = len(counts) * 10 >= len(records) * 8 or (not more and _are_left_out_at_0(counts, known))
+            if not is_usual or any(at in counts and counts[at] != n + more for at, n in known.items()):
                 continue
             if not known.keys() & counts.keys() or any(_many_numbers(text) for text in texts.values()):
                 continue
@@ -81,6 +80,12 @@ def _agreeing(records: Sequence[LexborNode], known: Mapping[int, int]) -> str | 
             if css is not None:
                 return f"{{css: {scalar(css)}, plus: -1}}" if more else scalar(css)
     return None
+
+
+def _are_left_out_at_0(counts: Mapping[int, int | None], known: Mapping[int, int]) -> bool:
+    """Return whether the known threads without a number have no replies, and several others have a number."""
+    without = [count for at, count in known.items() if at not in counts]
+    return bool(without) and not any(without) and len(known) - len(without) > 1
 
 
 def _many_numbers(text: str) -> bool:

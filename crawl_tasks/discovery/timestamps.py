@@ -21,6 +21,8 @@ _RELATIVE = re.compile(
 )
 # Whether the day comes first only several dates tell.
 _STROKES = re.compile(r"(?<!\d)(\d{1,2})(?:/(\d{1,2})/(\d{4}|\d\d)|-(\d{1,2})-(\d{4}))(?!\d)")
+# Korean programs leave the century out: 24-07-01 12:00.
+_SHORT_YEAR = re.compile(r"(\d\d)-(\d\d)-(\d\d)(?: \d\d:\d\d(:\d\d)?)?")
 # A name may stand before a moment. A longer text is a sentence that speaks of days.
 _LONGEST, _LONGEST_RELATIVE = 70, 30
 # phpBB 2 writes the subject behind the moment.
@@ -60,11 +62,19 @@ def _is_moment(text: str) -> bool:
     is_short = len(plain) <= _LONGEST_RELATIVE and _RELATIVE.search(plain)
     if not (is_short or (len(plain) <= _LONGEST and _ABSOLUTE.search(plain))):
         return False
-    return bool(_STROKES.search(plain)) or read_date(plain, time.time(), _UTC) is not None
+    return (
+        bool(_STROKES.search(plain) or _SHORT_YEAR.fullmatch(plain)) or read_date(plain, time.time(), _UTC) is not None
+    )
 
 
 def form_of(texts: Sequence[str]) -> str:
     """Return the strptime format of dates with strokes, whose order only several dates tell, else an empty text."""
+    short = [one for text in texts if (one := _SHORT_YEAR.fullmatch(text))]
+    if texts and len(short) == len(texts):
+        # The years of a few dates differ less than their days.
+        is_year_first = len({one[1] for one in short}) <= len({one[3] for one in short})
+        day = "%y-%m-%d" if is_year_first else "%d-%m-%y"
+        return f"{day} %H:%M{':%S' * bool(short[0][4])}" if ":" in texts[0] else day
     found = [_STROKES.search(text) for text in texts]
     days = [one for one in found if one]
     if not days or len(days) * 10 < len(texts) * 9:

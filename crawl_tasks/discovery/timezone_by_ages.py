@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo
 
 from selectolax.lexbor import LexborNode
 
+from crawl_tasks.discovery.timestamps import form_of
 from crawl_tasks.discovery.timezone import Zone, place_of_offsets, zone_of_offset
 from crawl_tasks.parse.document import Document
 from crawl_tasks.parse.values.dates import is_stable, read_date
@@ -75,7 +76,8 @@ def _on_the_wall(text: str, at_s: float) -> int | None:
     """Return a time without zone, read as UTC."""
     if not _TIME_OF_DAY.search(text) or not is_stable(text):
         return None
-    here, there = read_date(text, at_s, _UTC), read_date(text, at_s, _AWAY)
+    formats = tuple(filter(None, (form_of([text]),)))
+    here, there = (read_date(text, at_s, zone, formats=formats) for zone in (_UTC, _AWAY))
     return None if here == there else here
 
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Set
+from itertools import chain
 from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from selectolax.lexbor import LexborNode
 
+from crawl_tasks.errors import RefusedAddress
 from crawl_tasks.model import Request, Stage
 from crawl_tasks.parse.document import Document, find_all
 from crawl_tasks.parse.values.text import letters
+from crawl_tasks.sites.addresses import Addresses
 from crawl_tasks.sites.schema import Site
 
 _PLACE = re.compile(r"page|start|offset|from|skip", re.IGNORECASE)
@@ -41,12 +44,21 @@ def unread_page(site: Site, request: Request, document: Document) -> str | None:
     """
     spec = site.list if request.stage is Stage.LIST else site.post.comments or site.comment
     record = spec.record if spec is not None else None
-    for link in by_parameter(document):
-        return link.url
     found = list(by_number(document))
     records = find_all(document.root, record.css) if found and record is not None and record.css else []
     inside = {node.mem_id for node in records}
-    return next((link.url for link in found if not is_in(link.node, inside)), None)
+    links = chain(by_parameter(document), (link for link in found if not is_in(link.node, inside)))
+    return next((link.url for link in links if not _is_read_otherwise(site, request, link.url)), None)
+
+
+def _is_read_otherwise(site: Site, request: Request, url: str) -> bool:
+    """Return whether an address is that of another list or thread, whose key stands behind the key of this one."""
+    try:
+        target = Addresses(site).read(url)
+    except RefusedAddress:
+        return True
+    is_list = request.stage is Stage.LIST
+    return target is not None and (target.key != request.key or (target.stage is Stage.LIST) != is_list)
 
 
 def is_in(node: LexborNode | None, others: Set[int]) -> bool:

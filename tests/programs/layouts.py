@@ -51,7 +51,10 @@ class Part:
 
 @dataclass(frozen=True)
 class Layout:
-    """How one program shows a forum; the addresses are regexes with the groups `board`, `topic`."""
+    """How one program shows a forum; the addresses are regexes with the groups `board`, `topic`.
+
+    `newest` takes the place of `front` where the front page shows threads too.
+    """
 
     front: Callable[[tuple[Board, ...]], str]
     listing: Callable[[Board, Part], str]
@@ -60,6 +63,8 @@ class Layout:
     topic_path: str
     start_of: Callable[[Ask, int], int]
     per_list: int = PER_LIST
+    per_thread: int = PER_THREAD
+    newest: Callable[[Content], str] | None = None
 
     def shown(self, content: Content) -> Shown:
         return Shown(self, content)
@@ -78,14 +83,14 @@ class Shown:
         if board is not None and board["board"] == ELSEWHERE:
             return moved("http://127.0.0.1:1/", 302)
         if ask.path == "/":
-            return page(layout.front(self._content.boards))
+            return page(layout.newest(self._content) if layout.newest else layout.front(self._content.boards))
         if board is not None and (found := self._board(board["board"], boards)) is not None:
             there = [one for one in self._content.listed(found.number) if one.board == found.number]
             part = cut(there, layout.start_of(ask, layout.per_list), layout.per_list)
             return page(layout.listing(found, part)) if part.items or not part.start else page("none", 404)
         if topic is not None and int(topic["topic"]) in self._content.visible:
             whole = self._content.visible[int(topic["topic"])]
-            part = cut(list(whole.said), layout.start_of(ask, PER_THREAD), PER_THREAD)
+            part = cut(list(whole.said), layout.start_of(ask, layout.per_thread), layout.per_thread)
             return page(layout.thread(whole, part)) if part.items else page("none", 404)
         return page("not here", 404)
 

@@ -18,11 +18,20 @@ from crawl_tasks.sites.loader import load_site
 from tests.frontier.small_crawl import SmallCrawl
 from tests.programs.classic import CLASSIC
 from tests.programs.content import Content, Row, expected, small_forum
+from tests.programs.gnuboard import ACTS as GNUBOARD_ACTS
+from tests.programs.gnuboard import GNUBOARD
 from tests.programs.host import served
 from tests.programs.layouts import LAYOUTS, Layout
+from tests.programs.v2ex import V2EX
 from tests.unit.command_line import run
 
-ALL = LAYOUTS | {"signatures, titles and page counts beside it": CLASSIC}
+ALL = LAYOUTS | {
+    "signatures, titles and page counts beside it": CLASSIC,
+    "links that act among those to threads": GNUBOARD,
+    "a front page of threads": V2EX,
+}
+ACTING = re.compile(rf"{GNUBOARD_ACTS}|/(?:signin|signup|login|anmelden)")
+"""Addresses of these programs that change something, or ask a guest for a name."""
 CONTENT = small_forum(24)
 MOST_LINES = 40
 QUICK = Gate(window=50, delay_s=0, retry_base_s=0.1)
@@ -57,6 +66,7 @@ def test_a_proposed_file_gets_a_forum_whole_unedited(
         crawl = SmallCrawl(client, frontier, host)
         publish_site(frontier, site.model_copy(update={"gate": QUICK}), contact=None)
 
+        assert not [path for path in host.asked if ACTING.search(path)]
         host.log.clear()
         crawl.scan()
         first, rows = host.log[:], stored(crawl, CONTENT)
@@ -67,5 +77,7 @@ def test_a_proposed_file_gets_a_forum_whole_unedited(
     assert len([line for line in text.splitlines() if not line.startswith("#")]) <= MOST_LINES, text
     assert rows == {place: replace(row, parent=None) for place, row in expected(CONTENT).items()}
     assert not [one for one in (*first, *second) if one.status >= 300]
+    # Its rows say nothing of replies.
+    assert any(row.revision for page in crawl.items() for row in page.posts) or layout is LAYOUTS["JSON-LD alone"]
     assert max(Counter(one.path for one in first).values()) == 1
     assert not [one for one in second if re.match(layout.topic_path, one.path)]

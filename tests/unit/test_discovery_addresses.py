@@ -7,7 +7,7 @@ import re
 import pytest
 import yaml
 
-from crawl_tasks.discovery.address_shape import identity_of
+from crawl_tasks.discovery.address_shape import acts, identity_of
 from crawl_tasks.discovery.board_scan import beside_boards
 from crawl_tasks.discovery.links import links_of
 from crawl_tasks.discovery.list_rules import Listing, list_rules
@@ -24,6 +24,50 @@ def page(html: str, path: str = "/") -> Document:
 
 def list_of(paths: list[str]) -> str:
     return "".join(f"<li><h3><a href='{path}'>Words of {at}</a></h3></li>" for at, path in enumerate(paths))
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/bbs/good.php?bo_table=qa&wr_id=5&good=nogood",
+        "/bbs/memo_form.php?me_recv_mb_id=ann",
+        "/newreply.php?do=newreply&p=5",
+        "/index.php?action=delete&topic=3",
+        "/index.php?x=1&vote=1",
+        "/posts/5/like",
+        "/vote?id=12&how=up",
+        "/topic/12/?do=report",
+        "/t/5?csrfKey=0a1b",
+        "/forum/3?mark=topics&hash=77aa",
+        "/subscribe/12",
+        "/delete.asp?id=4",
+    ],
+)
+def test_a_link_that_acts_is_none_to_a_thread(path: str) -> None:
+    assert acts(path)
+    assert not links_of(page(list_of([path])))
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/board/vote/",
+        "/forum/love/12",
+        "/bbs/board.php?bo_table=good&wr_id=2",
+        "/move/7",
+        "/mail/12",
+        "/forum/report-cards-12/",
+        "/thread/12-how-to-vote",
+        "/f/writers-corner/t/9",
+        "/showthread.php?tid=4&page=2",
+        "/index.php?topic=12.0",
+        "/read.php?3,12",
+        "/forum.php?mod=viewthread&tid=7",
+        "/topic/mark-the-date-91",
+    ],
+)
+def test_boards_and_threads_do_not_act(path: str) -> None:
+    assert not acts(path)
 
 
 @pytest.mark.parametrize(

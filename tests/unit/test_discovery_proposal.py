@@ -62,6 +62,34 @@ def test_a_page_without_threads_is_said_to_be_no_forum(tmp_path: Path) -> None:
     assert not (tmp_path / "sites").exists()
 
 
+def test_a_front_page_that_lacks_threads_is_refuted(tmp_path: Path) -> None:
+    shown, older = range(20, 32), range(1, 6)
+    rows = "".join(f"<li><a href='/t/{at}'>A thread on chains {at}</a> <b>{at % 3}</b></li>" for at in shown)
+    more = "".join(f"<p><a href='/t/{at}'>Another thread {at}</a></p>" for at in older)
+    threads = {
+        f"/t/{at}": page(f"<h1>A thread on chains {at}</h1><div>Words of {at}</div><footer>{more}</footer>".encode())
+        for at in shown
+    }
+    server = HostileServer({"/": page(f"<title>Chains</title><ul>{rows}</ul>".encode()), **threads})
+    result = run("new", server.base, "--name", "chains", home=tmp_path)
+    server.stop()
+
+    assert result.exit_code == Exit.FAILURES
+    assert "lists every thread: 5 that other pages link are not on it, as " in result.stderr
+
+
+@pytest.mark.parametrize("links", [3, 40])
+def test_a_login_box_beside_boards_is_no_login_page(links: int, tmp_path: Path) -> None:
+    others = "<a href='/about'>About us</a>" * links
+    server = HostileServer({"/": page(f"<title>Club</title><form><input type=password></form>{others}".encode())})
+    result = run("new", server.base, "--name", "club", home=tmp_path)
+    server.stop()
+
+    assert result.exit_code == Exit.FAILURES
+    assert ("asks for a login" in result.stderr) is (links == 3)
+    assert "`login` in a site file" in " ".join(result.stderr.split())
+
+
 @pytest.mark.parametrize(
     ("url", "shape", "keys"),
     [

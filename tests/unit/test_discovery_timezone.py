@@ -28,7 +28,13 @@ def page(*times: str) -> Document:
             "Asia/Kolkata",
             "fit no other",
         ),
-        (["<time datetime='2023-11-14T21:00:00+00:00' title='15/11/2023 02:30'>x</time>"], None, ""),
+        (
+            ["<time datetime='2023-11-14T21:00:00+00:00' title='15/11/2023 02:30'>x</time>"],
+            "Asia/Kolkata",
+            "fit no other",
+        ),
+        (["<time datetime='2023-11-10T21:00:00+00:00' title='11/11/2023 02:30'>x</time>"], None, ""),
+        (["<time datetime='2023-11-14T21:00:00+09:00'>23-11-14 21:00</time>"], "Etc/GMT-9", "fit no other"),
         (["<time datetime='2023-11-14T21:00:00Z'>2023-11-15 02:30</time>"], "Asia/Kolkata", "fit no other"),
         (
             [

@@ -1,0 +1,94 @@
+"""Gnuboard 5: links that act (a vote, a memo, a deletion) stand among those to threads, at addresses alike."""
+
+from __future__ import annotations
+
+from datetime import timedelta, timezone
+from html import escape
+
+from tests.programs.content import Board, Content, Said, Topic
+from tests.programs.layouts import Layout, Part, lines, moment, numbers
+from tests.programs.parts import by_parameter
+
+NEWEST = 4
+SEOUL = timezone(timedelta(hours=9))
+ACTS = r"/bbs/(?!board\.php|new\.php$|faq)|[?&]w="
+"""Addresses of this program that change something, or ask a guest for a login."""
+
+
+def _frame(body: str) -> str:
+    return f"""<html lang=ko><head><title>우리 모임</title></head><body><header><a href="/">우리 모임</a>
+      <ul><li><a href="/bbs/faq.php">FAQ</a></li><li><a href="/bbs/new.php">새글</a></li></ul></header>
+      <aside><form action="/bbs/login_check.php" method=post><input name=mb_id><input type=password name=mb_password>
+      <button>로그인</button></form><a href="/bbs/register.php">회원가입</a></aside><main>{body}</main></body></html>"""
+
+
+def _front(content: Content) -> str:
+    return _frame("".join(_newest(one, content.listed(one.number)[:NEWEST]) for one in content.boards))
+
+
+def _newest(board: Board, topics: list[Topic]) -> str:
+    where = f"/bbs/board.php?bo_table={board.slug}"
+    rows = "".join(f'<li><a href="{where}&wr_id={one.number}">{escape(one.title)}</a></li>' for one in topics)
+    return f'<div class=lat><h2 class=lat_title><a href="{where}">{escape(board.title)}</a></h2><ul>{rows}</ul></div>'
+
+
+def _member(said: Said) -> str:
+    return f"""<span class=sv_wrap><a class=sv_member href="/bbs/profile.php?mb_id=m{said.number}">{escape(said.author)}</a><span
+      class=sv><a href="/bbs/memo_form.php?me_recv_mb_id=m{said.number}">쪽지보내기</a> <a
+      href="/bbs/new.php?mb_id=m{said.number}">전체게시물</a></span></span>"""
+
+
+def _list(board: Board, part: Part) -> str:
+    rows = "".join(
+        f"""<tr><td class=td_num2>{one.number}</td><td class=td_subject><div class=bo_tit><a
+          href="/bbs/board.php?bo_table={board.slug}&wr_id={one.number}">{escape(one.title)}</a><span
+          class=cnt_cmt>{len(one.said) - 1}</span></div></td><td class=td_name>{_member(one.said[0])}</td><td
+          class=td_num>1{one.number}</td><td class=td_datetime>{moment(one.said[0].at, SEOUL):%Y-%m-%d}</td></tr>"""
+        for one in part.items
+    )
+    head = "<tr><th>번호</th><th>제목</th><th>글쓴이</th><th>조회</th><th>날짜</th></tr>"
+    none = "<tr><td colspan=5 class=empty_table>게시물이 없습니다.</td></tr>"
+    return _frame(
+        f"""<h2 id=container_title>{escape(board.title)}</h2><table>{head}{rows or none}</table>
+          <a class=btn_b01 href="/bbs/write.php?bo_table={board.slug}">글쓰기</a>
+          {numbers(f"/bbs/board.php?bo_table={board.slug}&page=", part)}"""
+    )
+
+
+def _thread(topic: Topic, part: Part) -> str:
+    first, board = topic.said[0], {1: "general", 2: "talk"}[topic.board]
+    own = f"bo_table={board}&wr_id={topic.number}"
+    edits = "".join(
+        f'<a href="/bbs/{page}&{own}">{name}</a> '
+        for page, name in (
+            ("write.php?w=u", "수정"), ("delete.php?token=", "삭제"), ("write.php?w=r", "답변"), ("scrap_popin.php?", "스크랩")
+        )
+    )  # fmt: skip
+    votes = "".join(
+        f'<a href="/bbs/good.php?{own}&good={name}">{word} <strong>{topic.number}</strong></a>'
+        for name, word in (("good", "추천"), ("nogood", "비추천"))
+    )
+    comments = "".join(
+        f"""<article id=c_{one.number}><header>{_member(one)} <time datetime="{moment(one.at, SEOUL).isoformat()}">{_time(one)}</time>
+          </header><div class=cmt_contents><p>{lines(one)}</p></div><ul class=bo_vc_act><li><a
+          href="/bbs/board.php?{own}&c_id={one.number}&w=c">답변</a></li><li><a
+          href="/bbs/good.php?{own}&c_id={one.number}&good=good">추천 <b>{one.number}</b></a></li></ul></article>"""
+        for one in part.items
+        if one is not first
+    )
+    return _frame(
+        f"""<article id=bo_v><h2 id=bo_v_title><span class=bo_v_tit>{escape(topic.title)}</span></h2><section id=bo_v_info>
+          {_member(first)} <strong class=if_date>{_time(first)}</strong></section><div id=bo_v_con>{lines(first)}</div><div
+          id=bo_v_act>{votes}</div><div id=bo_v_bot>{edits}<a href="/bbs/board.php?bo_table={board}">목록</a></div>
+          <section id=bo_vc>{comments}</section></article>"""
+    )
+
+
+def _time(said: Said) -> str:
+    return f"{moment(said.at, SEOUL):%y-%m-%d %H:%M}"
+
+
+GNUBOARD = Layout(
+    lambda _: "", _list, _thread, r"/bbs/board\.php\?bo_table=(?P<board>\w+)(?!.*wr_id)",
+    r"/bbs/board\.php\?bo_table=\w+&wr_id=(?P<topic>\d+)", by_parameter("page"), per_thread=1000, newest=_front,
+)  # fmt: skip
