@@ -27,7 +27,8 @@ class PageLink:
     """A link of a page. `shape` is path and query, with # for a number, * for words that are a key, ~ for a title.
 
     `keys` are the texts at # and *. The key at `place` differs between the links of the page, and is the link's own.
-    With `is_mixed` another key differs too, on another board's page.
+    With `is_mixed` another key differs too, on another board's page. With `has_board` the first key, the board's, is
+    part of the id: each board gives its numbers anew.
     """
 
     node: LexborNode
@@ -37,6 +38,7 @@ class PageLink:
     text: str
     place: int = 0
     is_mixed: bool = False
+    has_board: bool = False
 
     @property
     def key(self) -> str:

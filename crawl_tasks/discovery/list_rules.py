@@ -56,11 +56,11 @@ class Listing:
         """Whether links to threads differ in their texts: where they do not, `Reply` or `Read more` leads to each."""
         return len({link.text for link in self.titles}) > 1 or len(self.titles) < _ENOUGH
 
-    def mixed(self) -> Listing:
-        """Return the listing with titles in whose addresses another key differs too: `topic.asp?id=12&forum=3`."""
+    def marked(self, *, is_mixed: bool, has_board: bool) -> Listing:
+        """Return the listing with these marks on its titles."""
         rows, *further = (
-            replace(rows, titles=[replace(link, is_mixed=True) for link in rows.titles])
-            for rows in (self.rows, *self.further)
+            replace(one, titles=[replace(link, is_mixed=is_mixed, has_board=has_board) for link in one.titles])
+            for one in (self.rows, *self.further)
         )
         return replace(self, rows=rows, further=tuple(further))
 
@@ -101,7 +101,7 @@ def list_rules(
     ]
     start = f"css: {scalar(link)}, " if link else ""
     # The address without #reply, and what stands between the host and the path of a relative one.
-    fields = {"post_id": f"{{{start}attr: href, regex: {scalar(_id_regex(links[0], is_whole=not listing.is_titled))}}}"}
+    fields = {"post_id": f"{{{start}attr: href, regex: {scalar(_id_regex(links[0]))}}}"}
     if links[0].has_slug:
         fields["url"] = f"{{{start}attr: href, regex: '^[^#]+', as: url}}"
     slots = Slots(records)
@@ -242,9 +242,9 @@ def _record_selector(listing: Listing, link: str) -> str:
     return min(found, key=misses, default=str(every[0][0].tag))
 
 
-def _id_regex(link: PageLink, *, is_whole: bool) -> str:
+def _id_regex(link: PageLink) -> str:
     """Return a regex for the id in a link as written: an address on the page may be relative."""
-    pattern = identity_of(link.shape, "id", link.place, is_whole=is_whole).strip("^$").replace("(?P<id>", "(")
+    pattern = identity_of(link.shape, "id", link.place, is_whole=link.has_board).strip("^$").replace("(?P<id>", "(")
     href = link.node.attributes.get("href") or ""
     while "/" in pattern and not re.search(pattern, href):
         pattern = pattern.partition("/")[2]

@@ -24,6 +24,7 @@ from crawl_tasks.discovery.next_page import is_further, next_of
 from crawl_tasks.discovery.repeated_records import Rows, find_rows, parts_of, placed
 from crawl_tasks.discovery.reply_counts import replies_in
 from crawl_tasks.discovery.site_check import FEW
+from crawl_tasks.discovery.thread_ids import are_numbered_by_board
 from crawl_tasks.discovery.thread_list import find_list
 from crawl_tasks.discovery.thread_page import FetchedThread, ThreadRecords, comment_hypotheses
 from crawl_tasks.discovery.thread_rules import thread_rules
@@ -169,7 +170,10 @@ def _with_more_rows(probe: HttpProbe, listing: Listing, following: Following | N
                 found.append(rows)
     listing = replace(listing, further=tuple(found))
     others = {one.keys[: one.place] + one.keys[one.place + 1 :] for one in listing.titles}
-    return listing if len(others) == 1 else listing.mixed()
+    # `topic.asp?id=12&forum=3`
+    is_mixed = len(others) > 1
+    has_board = not listing.is_titled or (is_mixed and are_numbered_by_board(probe, listing.titles))
+    return listing.marked(is_mixed=is_mixed, has_board=has_board)
 
 
 def _threads(probe: HttpProbe, listing: Listing) -> list[FetchedThread]:

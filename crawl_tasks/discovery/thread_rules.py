@@ -56,7 +56,7 @@ def thread_rules(
     pages too. Without samples only the address of posts is known. A thread of one page does not show its pager. Then
     the pager of lists is assumed.
     """
-    lines = ["post:", _address(samples[0].link if samples else example, is_whole=not is_titled)]
+    lines = ["post:", _address(samples[0].link if samples else example)]
     if not samples:
         return ThreadReading([*lines, f"  fields: {{title: h1, body: article}}{CHECK}: no thread could be read"])
     largest = max(samples, key=lambda one: len(one.document.page.body))
@@ -150,10 +150,10 @@ def _first_posts(
     return first
 
 
-def _address(link: PageLink, *, is_whole: bool) -> str:
+def _address(link: PageLink) -> str:
     """Return the template of posts, or a rule for the id in an address with words of the title."""
     if link.has_slug:
-        return f"  identity: {scalar(identity_of(link.shape, 'post', link.place, is_whole=is_whole))}{CHECK}"
+        return f"  identity: {scalar(identity_of(link.shape, 'post', link.place, is_whole=link.has_board))}{CHECK}"
     return f"  address: {scalar(template_of(link.url, link.key, 'post'))}"
 
 

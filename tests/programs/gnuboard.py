@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from datetime import timedelta, timezone
 from html import escape
 
 from tests.programs.content import Board, Content, Said, Topic
+from tests.programs.host import Answer, Ask
 from tests.programs.layouts import Layout, Part, lines, moment, numbers
 from tests.programs.parts import by_parameter
 
@@ -92,3 +95,23 @@ GNUBOARD = Layout(
     lambda _: "", _list, _thread, r"/bbs/board\.php\?bo_table=(?P<board>\w+)(?!.*wr_id)",
     r"/bbs/board\.php\?bo_table=\w+&wr_id=(?P<topic>\d+)", by_parameter("page"), per_thread=1000, newest=_front,
 )  # fmt: skip
+
+
+class NumberedByBoard:
+    """The forum with numbers that each board gives anew, as the program does: two boards have a thread 3."""
+
+    def __init__(self, content: Content) -> None:
+        self._shown = GNUBOARD.shown(content)
+        boards = {one.slug: [topic for topic in content.topics if topic.board == one.number] for one in content.boards}
+        self._numbers = {str(one.number): str(at) for topics in boards.values() for at, one in enumerate(topics, 1)}
+        self._whole = {
+            (slug, str(at)): str(one.number) for slug, topics in boards.items() for at, one in enumerate(topics, 1)
+        }
+
+    def answer(self, ask: Ask) -> Answer:
+        """Answer with the boards' own numbers in place of the content's."""
+        known = dict(ask.query)
+        if "wr_id" in known:
+            known["wr_id"] = self._whole.get((known["bo_table"], known["wr_id"]), "0")
+        said = self._shown.answer(replace(ask, query=known))
+        return replace(said, body=re.sub(r"(?<=wr_id=)\d+", lambda found: self._numbers[found[0]], said.body))

@@ -19,7 +19,7 @@ from tests.frontier.small_crawl import SmallCrawl
 from tests.programs.classic import CLASSIC
 from tests.programs.content import Content, Row, expected, small_forum
 from tests.programs.gnuboard import ACTS as GNUBOARD_ACTS
-from tests.programs.gnuboard import GNUBOARD
+from tests.programs.gnuboard import GNUBOARD, NumberedByBoard
 from tests.programs.host import served
 from tests.programs.layouts import LAYOUTS, Layout
 from tests.programs.v2ex import V2EX
@@ -81,3 +81,19 @@ def test_a_proposed_file_gets_a_forum_whole_unedited(
     assert any(row.revision for page in crawl.items() for row in page.posts) or layout is LAYOUTS["JSON-LD alone"]
     assert max(Counter(one.path for one in first).values()) == 1
     assert not [one for one in second if re.match(layout.topic_path, one.path)]
+
+
+def test_two_boards_with_a_thread_of_one_number_keep_both(
+    client: redis.Redis, frontier: Frontier, tmp_path: Path
+) -> None:
+    with served(NumberedByBoard(CONTENT)) as host:
+        new = run("new", host.url, "--name", "demo", home=tmp_path)
+        assert new.exit_code == Exit.OK, new.output
+        site = load_site(tmp_path / "sites" / "demo.yaml")
+        crawl = SmallCrawl(client, frontier, host)
+        publish_site(frontier, site.model_copy(update={"gate": QUICK}), contact=None)
+        crawl.scan()
+
+    texts = {post.post_id: post.body for page in crawl.items() for post in page.posts if post.body is not None}
+    assert sorted(texts.values()) == sorted(one.said[0].text for one in CONTENT.visible.values())
+    assert {"general&wr_id=1", "talk&wr_id=1"} <= texts.keys()
