@@ -114,14 +114,15 @@ def _numbers_out(text: str, keys: list[str]) -> str:
 def identity_of(shape: str, group: str, place: int = 0, *, is_whole: bool = False) -> str:
     """Return a regex that reads the key at a place out of addresses of a shape, with `is_whole` from the first key on.
 
-    Numbers that each board of an image board gives anew are ids with the board's name: `b/res/12`.
+    Numbers that each board of an image board gives anew are ids with the board's name: `b/res/12`, `12&board=b`.
     """
     written: list[str] = []
     seen = 0
+    first, last = (0, place or len(re.findall("[#*]", shape)) - 1) if is_whole else (place, place)
     for part in _MARKS.split(shape.replace("~#", "~-#")):
         if part in ("#", "*"):
             inner = r"\d+" if part == "#" else "[^/?&#]+"
-            start, end = seen == (0 if is_whole else place), seen == place
+            start, end = seen == first, seen == last
             written.append(f"(?P<{group}>" * start + inner + ")" * end)
             seen += 1
         else:

@@ -124,6 +124,21 @@ def test_the_identity_of_a_shape_reads_its_key(path: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("shape", "place", "path", "key"),
+    [
+        ("/*/res/#", 1, "/b/res/12", "b/res/12"),
+        ("/board.php?b=*&id=#", 1, "/board.php?b=qa&id=12", "qa&id=12"),
+        ("/read.php?id=#&b=*", 0, "/read.php?id=12&b=qa", "12&b=qa"),
+    ],
+)
+def test_an_id_with_its_boards_name_has_all_keys(shape: str, place: int, path: str, key: str) -> None:
+    found = re.search(identity_of(shape, "post", place, is_whole=True), path)
+
+    assert found is not None
+    assert found["post"] == key
+
+
+@pytest.mark.parametrize(
     ("first", "following", "key", "template"),
     [
         ("/list/1/1", "/list/1/2", "1", "/list/{post}/{page}"),
