@@ -12,6 +12,7 @@ from crawl_tasks.discovery.address_shape import is_stranger, path_of
 from crawl_tasks.discovery.front_page import heading_of
 from crawl_tasks.discovery.http_probe import HttpProbe
 from crawl_tasks.discovery.links import PageLink, links_of, place_in
+from crawl_tasks.discovery.record_queries import selector_in
 from crawl_tasks.discovery.repeated_records import are_pages, upwards
 from crawl_tasks.discovery.vocabulary import ARROWS, NEXT
 from crawl_tasks.errors import PageError, RefusedAddress
@@ -29,11 +30,15 @@ _TRAIL = "[class*=breadcrumb], [class*=crumbs], [aria-label=breadcrumb], [itemty
 
 @dataclass(frozen=True, slots=True)
 class BoardScan:
-    """The boards in order, addresses that lead to another host, and the page of a board without threads, if any."""
+    """The boards in order, addresses that lead to another host, and the page of a board without threads, if any.
+
+    `title` is the selector of a board's title on the pages of all boards, empty without one.
+    """
 
     boards: tuple[FoundBoard, ...]
     left_out: tuple[str, ...] = ()
     empty: Document | None = None
+    title: str = ""
 
 
 def scan_boards(
@@ -46,6 +51,7 @@ def scan_boards(
     threads, places = titles[0].shape, {place_in(one.node)[:NEAR] for one in titles}
     found = {link.key: FoundBoard(link.key, link.text, path_of(link.url)) for link in links}
     left_out: list[str] = []
+    titled: list[tuple[LexborNode, LexborNode | None]] = []
     empty: Document | None = None
     waiting = list(links)
     # Right below the root, what the front page links beside its boards is no board.
@@ -66,6 +72,7 @@ def scan_boards(
         if heading and heading != link.text and heading in link.text:
             # A link around a card has more than the board's name.
             found[link.key] = replace(found[link.key], title=heading)
+        titled.append((document.root, _title_in(document, found[link.key].title or "")))
         there = links_of(document, threads).get(threads, [])
         if not any(place_in(one.node)[:NEAR] in places for one in there):
             empty = empty or document
@@ -75,7 +82,17 @@ def scan_boards(
             if below.key not in found and below.url not in left_out:
                 found[below.key] = FoundBoard(below.key, below.text, path_of(below.url), link.key)
                 waiting.append(below)
-    return BoardScan(tuple(found.values()), tuple(left_out), empty)
+    # One page may have the title where it has anything else.
+    title = selector_in(*zip(*titled, strict=True)) if len(titled) > 1 else None
+    return BoardScan(tuple(found.values()), tuple(left_out), empty, title or "")
+
+
+def _title_in(document: Document, title: str) -> LexborNode | None:
+    """Return the element with a board's title and no other text, a heading if there is one."""
+    alike = [node for node in document.root.css("body *") if " ".join(node.text(deep=False).split()) == title]
+    found = [node for node in alike if node.tag not in ("option", "script", "style")]
+    headings = [node for node in found if any(above.tag in ("h1", "h2", "h3") for above in upwards(node))]
+    return next(iter((*headings, *found)), None)
 
 
 def beside_boards(front: Document, boards: Sequence[PageLink]) -> list[str]:

@@ -9,7 +9,16 @@ from urllib.parse import urlsplit
 
 from selectolax.lexbor import LexborNode
 
-from crawl_tasks.discovery.address_shape import UUID, acts, is_stranger, keys_pattern, path_of, shape_of, shared_start
+from crawl_tasks.discovery.address_shape import (
+    UUID,
+    acts,
+    identity_of,
+    is_stranger,
+    keys_pattern,
+    path_of,
+    shape_of,
+    shared_start,
+)
 from crawl_tasks.parse.document import Document
 
 _NUMBERS = re.compile(r"(\d+)")
@@ -28,7 +37,7 @@ class PageLink:
 
     `keys` are the texts at # and *. The key at `place` differs between the links of the page, and is the link's own.
     With `is_mixed` another key differs too, on another board's page. With `has_board` the first key, the board's, is
-    part of the id: each board gives its numbers anew.
+    part of the id: each board gives its numbers anew. `board` is the key of the board whose list has the link.
     """
 
     node: LexborNode
@@ -39,6 +48,7 @@ class PageLink:
     place: int = 0
     is_mixed: bool = False
     has_board: bool = False
+    board: str = ""
 
     @property
     def key(self) -> str:
@@ -55,6 +65,18 @@ class PageLink:
         """Return whether the address has more than its key, so that no template can produce the address."""
         is_worded = "~" in self.shape or "*" in self.shape.replace("*", "", "#" not in self.shape)
         return is_worded or self.place > 0 or self.is_mixed
+
+    def id_regex(self, place: int | None = None) -> str:
+        """Return a regex for the id in the link as written: an address on the page may be relative."""
+        at = self.place if place is None else place
+        pattern = identity_of(self.shape, "id", at, is_whole=self.has_board).strip("^$").replace("(?P<id>", "(")
+        href = self.node.attributes.get("href") or ""
+        while "/" in pattern and not re.search(pattern, href):
+            pattern = pattern.partition("/")[2]
+        # A key right below the root: the name of another host stands behind slashes too.
+        if pattern.startswith(("/[^", "/([^")):
+            return f"^{pattern}" if href.startswith("/") else f"(?<!/){pattern}"
+        return pattern
 
     @property
     def looks(self) -> str:

@@ -11,6 +11,7 @@ from selectolax.lexbor import LexborNode
 
 from crawl_tasks.discovery.address_shape import identity_of
 from crawl_tasks.discovery.address_template import paged_template, template_of
+from crawl_tasks.discovery.board_scan import BoardScan
 from crawl_tasks.discovery.links import PageLink
 from crawl_tasks.discovery.next_page import GUESS, Step
 from crawl_tasks.discovery.record_fields import moment_text
@@ -74,7 +75,7 @@ class Following:
 
 
 def list_rules(
-    listing: Listing, following: Following | None, empty: Document | None, first: Mapping[int, FirstPost],
+    listing: Listing, following: Following | None, scan: BoardScan, first: Mapping[int, FirstPost],
     headings: Mapping[int, str],
 ) -> list[str]:  # fmt: skip
     """Propose `list`.
@@ -82,7 +83,7 @@ def list_rules(
     Args:
         listing: the rows.
         following: the pager.
-        empty: the page of a board without threads.
+        scan: the board scan, with the page of a board without threads and the place of boards' titles.
         first: the first posts of some threads, by the number of the row.
         headings: the titles of these threads on their own pages.
     """
@@ -96,12 +97,13 @@ def list_rules(
     lines = [
         "list:",
         *addresses,
-        *_records(listing, link or title, empty),
+        *_records(listing, link or title, scan.empty),
+        *([f"  title: {scalar(scan.title)}"] if scan.title else []),
         *(["  siblings: true"] if listing.rows.siblings else []),
     ]
     start = f"css: {scalar(link)}, " if link else ""
     # The address without #reply, and what stands between the host and the path of a relative one.
-    fields = {"post_id": f"{{{start}attr: href, regex: {scalar(_id_regex(links[0]))}}}"}
+    fields = {"post_id": f"{{{start}attr: href, regex: {scalar(links[0].id_regex())}}}"}
     if links[0].has_slug:
         fields["url"] = f"{{{start}attr: href, regex: '^[^#]+', as: url}}"
     slots = Slots(records)
@@ -159,7 +161,8 @@ def _author(slots: Slots, titles: Sequence[LexborNode], first: Mapping[int, Firs
 def _moments(slots: Slots, first: Mapping[int, FirstPost]) -> tuple[dict[str, str], bool]:
     """Return the rules of the moments of rows, and whether the last reply's is the same text tomorrow."""
     found = slots.moments(0.6)
-    began = _nearest(found, {row: one.at for row, one in first.items()})
+    # Both moments are mostly of one day.
+    began = _nearest([one for one in found if not _is_last(one, first)], {row: one.at for row, one in first.items()})
     rest = [one for one in found if one is not began]
     lasts = {row: one.last for row, one in first.items()}
     last = _nearest(rest, lasts) if any(lasts.values()) else None
@@ -176,6 +179,13 @@ def _moments(slots: Slots, first: Mapping[int, FirstPost]) -> tuple[dict[str, st
     # Only the newest are told by `3 hours ago`.
     said = last.texts() if last is not None else []
     return rules, sum(map(is_stable, said)) * 2 > len(said)
+
+
+def _is_last(found: MomentSlot, first: Mapping[int, FirstPost]) -> bool:
+    """Return whether moments are nearer to the last replies of threads than to their beginnings."""
+    spans = [(found.at[row], one.at, one.last) for row, one in first.items() if row in found.at]
+    apart = [abs(at - last) < abs(at - began) for at, began, last in spans if began and last and began != last]
+    return 2 * sum(apart) > len(apart)
 
 
 def _nearest(found: Sequence[MomentSlot], known: Mapping[int, int | None]) -> MomentSlot | None:
@@ -240,15 +250,3 @@ def _record_selector(listing: Listing, link: str) -> str:
         return sum(len(ids - {one.mem_id for one in root.css(f"{css}:has({link})")}) for root, ids, _ in pages)
 
     return min(found, key=misses, default=str(every[0][0].tag))
-
-
-def _id_regex(link: PageLink) -> str:
-    """Return a regex for the id in a link as written: an address on the page may be relative."""
-    pattern = identity_of(link.shape, "id", link.place, is_whole=link.has_board).strip("^$").replace("(?P<id>", "(")
-    href = link.node.attributes.get("href") or ""
-    while "/" in pattern and not re.search(pattern, href):
-        pattern = pattern.partition("/")[2]
-    # A key right below the root: the name of another host stands behind slashes too.
-    if pattern.startswith(("/[^", "/([^")):
-        return f"^{pattern}" if href.startswith("/") else f"(?<!/){pattern}"
-    return pattern

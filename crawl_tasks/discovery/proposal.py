@@ -10,7 +10,7 @@ from operator import itemgetter
 from selectolax.lexbor import LexborNode
 
 from crawl_tasks.discovery.address_shape import path_of
-from crawl_tasks.discovery.board_scan import NEAR, beside_boards, scan_boards
+from crawl_tasks.discovery.board_scan import NEAR, BoardScan, beside_boards, scan_boards
 from crawl_tasks.discovery.entry_list import propose_entries
 from crawl_tasks.discovery.feed_list import feed_list
 from crawl_tasks.discovery.file_score import score_of
@@ -18,7 +18,7 @@ from crawl_tasks.discovery.findings import Findings, site_file
 from crawl_tasks.discovery.front_page import heading_of
 from crawl_tasks.discovery.http_probe import HttpProbe
 from crawl_tasks.discovery.json_ld_rules import posting_in
-from crawl_tasks.discovery.links import links_of, place_in
+from crawl_tasks.discovery.links import PageLink, links_of, place_in
 from crawl_tasks.discovery.list_rules import Following, Listing, list_rules
 from crawl_tasks.discovery.next_page import is_further, next_of
 from crawl_tasks.discovery.repeated_records import Rows, find_rows, parts_of, placed
@@ -73,7 +73,7 @@ def propose(probe: HttpProbe, front: Document, found: Findings, language: str = 
         remarks=(*found.remarks, remark, *([_NO_LIST] if feed else [])),
         doubts=tuple(doubts),
     )
-    best = _best_of(probe, listing, following, samples, found, seen.empty)
+    best = _best_of(probe, listing, following, samples, found, seen)
     if best[0][0] < 0 and samples:
         # The threads that refute the rules show what the samples did not.
         known = {one.link.url for one in samples}
@@ -81,14 +81,14 @@ def propose(probe: HttpProbe, front: Document, found: Findings, language: str = 
         tried = [
             FetchedThread(link, at, Document(probe.page(url))) for url, (link, at) in more.items() if probe.has(url)
         ]
-        again = _best_of(probe, listing, following, [*samples, *tried], found, seen.empty)
+        again = _best_of(probe, listing, following, [*samples, *tried], found, seen)
         best = max(again, best, key=itemgetter(0))
     return best[1]
 
 
 def _best_of(
     probe: HttpProbe, listing: Listing, following: Following | None, samples: Sequence[FetchedThread], found: Findings,
-    empty: Document | None,
+    scan: BoardScan,
 ) -> tuple[tuple[int, ...], Findings]:  # fmt: skip
     """Return the hypothesis that the pages refute least, with its score."""
     hypotheses: list[tuple[ThreadRecords | None, bool, bool]] = [
@@ -106,10 +106,10 @@ def _best_of(
         example = listing.rows.titles[0]
         threads = thread_rules(
             samples, records, example, step, is_titled=listing.is_titled, is_post_inside=is_inside,
-            is_post_repeated=is_repeated,
+            is_post_repeated=is_repeated, board=listing.boards[0] if listing.boards else None,
         )  # fmt: skip
         has_lists = any(board.kind is BoardKind.LIST for board in found.boards)
-        lines = list_rules(listing, following, empty, threads.first, headings) if has_lists else []
+        lines = list_rules(listing, following, scan, threads.first, headings) if has_lists else []
         one = replace(found, rules="\n".join(aliased([*lines, *threads.lines])))
         *most, held = score_of(probe, site_file(one))
         # Ids tell a post that later pages repeat from its comments, and so does a post that stands apart.
@@ -152,28 +152,34 @@ def _next_page(probe: HttpProbe, listing: Listing) -> Following | None:
 
 def _with_more_rows(probe: HttpProbe, listing: Listing, following: Following | None) -> Listing:
     """Return the listing with the rows of further pages: page 2, and the first pages of other boards."""
-    urls = [following.step.url] if following else []
+    urls = [(following.step.url, following.board)] if following else []
     # The board scan asks for these pages too.
-    urls += [link.url for link in listing.boards[1:_MOST_SHOWN]]
+    urls += [(link.url, link) for link in listing.boards[1:_MOST_SHOWN]]
     found: list[Rows] = []
     places = {place_in(one.node)[:NEAR] for one in listing.rows.titles}
     shape = listing.rows.titles[0].shape
     # The newest threads in a sidebar are the same on all pages.
     own = {placed(link) for link in listing.rows.titles}
     chrome = {one for link in links_of(listing.document, shape)[shape] if (one := placed(link)) not in own}
-    for url in urls:
+    for url, board in urls:
         with suppress(PageError):
             rows = find_rows(Document(probe.page(url)), shape, ignoring=chrome)
             if rows is None or rows.siblings != listing.rows.siblings:
                 continue
             if {place_in(one.node)[:NEAR] for one in rows.titles} <= places:
-                found.append(rows)
-    listing = replace(listing, further=tuple(found))
+                found.append(_listed_by(board, rows))
+    first = _listed_by(listing.boards[0] if listing.boards else None, listing.rows)
+    listing = replace(listing, rows=first, further=tuple(found))
     others = {one.keys[: one.place] + one.keys[one.place + 1 :] for one in listing.titles}
     # `topic.asp?id=12&forum=3`
     is_mixed = len(others) > 1
     has_board = not listing.is_titled or (is_mixed and are_numbered_by_board(probe, listing.titles))
     return listing.marked(is_mixed=is_mixed, has_board=has_board)
+
+
+def _listed_by(board: PageLink | None, rows: Rows) -> Rows:
+    """Return rows whose links know their board."""
+    return replace(rows, titles=[replace(link, board=board.key if board else "") for link in rows.titles])
 
 
 def _threads(probe: HttpProbe, listing: Listing) -> list[FetchedThread]:

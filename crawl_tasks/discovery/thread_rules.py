@@ -16,6 +16,7 @@ from crawl_tasks.discovery.links import PageLink
 from crawl_tasks.discovery.next_page import GUESS, Step, next_of
 from crawl_tasks.discovery.record_fields import FoundFields, fields_of, in_records
 from crawl_tasks.discovery.record_queries import selector_in
+from crawl_tasks.discovery.thread_board import board_rule
 from crawl_tasks.discovery.thread_page import FetchedThread, ThreadRecords
 from crawl_tasks.discovery.yaml_rules import CHECK, fields_text, indented, scalar
 from crawl_tasks.parse.document import Document, matches
@@ -48,13 +49,13 @@ class ThreadReading:
 
 def thread_rules(
     samples: Sequence[FetchedThread], records: ThreadRecords | None, example: PageLink, of_lists: Step | None, *,
-    is_titled: bool = True, is_post_inside: bool = True, is_post_repeated: bool = False,
+    is_titled: bool = True, is_post_inside: bool = True, is_post_repeated: bool = False, board: PageLink | None = None,
 ) -> ThreadReading:  # fmt: skip
     """Propose `post` and `comment` by a hypothesis: which elements are records, and whether the post is the first.
 
     With `is_titled` the texts of links to threads are titles. With `is_post_repeated` the post is the first on later
-    pages too. Without samples only the address of posts is known. A thread of one page does not show its pager. Then
-    the pager of lists is assumed.
+    pages too. `board` is a board's link. Without samples only the address of posts is known. A thread of one page does
+    not show its pager. Then the pager of lists is assumed.
     """
     lines = ["post:", _address(samples[0].link if samples else example)]
     if not samples:
@@ -74,7 +75,7 @@ def thread_rules(
     if narrower is not None:
         return thread_rules(
             samples, narrower, example, of_lists,
-            is_titled=is_titled, is_post_inside=is_post_inside, is_post_repeated=is_post_repeated,
+            is_titled=is_titled, is_post_inside=is_post_inside, is_post_repeated=is_post_repeated, board=board,
         )  # fmt: skip
     later = records.later([one.document for one, there in zip(samples, nodes, strict=True) if there]) if records else ""
     if is_post_inside and records is not None:
@@ -89,7 +90,8 @@ def thread_rules(
     began = [(whole.authors.get(at) or "", whole.at.get(at)) for at in starts]
     first = _first_posts(samples, [one for one, _ in steps], nodes, found, began, is_post_inside=is_post_inside)
     title = _title(samples, is_titled=is_titled)
-    lines += fields_text(({"title": title} if title else {}) | post, 2)
+    where = board_rule(samples, board, inside)
+    lines += fields_text(({"title": title} if title else {}) | ({"forum_id": where} if where else {}) | post, 2)
     if records is None:
         return ThreadReading([*lines, "# No comments were found: add `comment`, if there are any."], first)
     reply = _reply(records, every, found)

@@ -53,7 +53,8 @@ class Part:
 class Layout:
     """How one program shows a forum; the addresses are regexes with the groups `board`, `topic`.
 
-    `newest` takes the place of `front` where the front page shows threads too.
+    `newest` takes the place of `front` where the front page shows threads too. With `has_notices` the board that a
+    topic was moved from shows it too.
     """
 
     front: Callable[[tuple[Board, ...]], str]
@@ -65,6 +66,7 @@ class Layout:
     per_list: int = PER_LIST
     per_thread: int = PER_THREAD
     newest: Callable[[Content], str] | None = None
+    has_notices: bool = False
 
     def shown(self, content: Content) -> Shown:
         return Shown(self, content)
@@ -85,7 +87,9 @@ class Shown:
         if ask.path == "/":
             return page(layout.newest(self._content) if layout.newest else layout.front(self._content.boards))
         if board is not None and (found := self._board(board["board"], boards)) is not None:
-            there = [one for one in self._content.listed(found.number) if one.board == found.number]
+            there = [
+                one for one in self._content.listed(found.number) if layout.has_notices or one.board == found.number
+            ]
             part = cut(there, layout.start_of(ask, layout.per_list), layout.per_list)
             return page(layout.listing(found, part)) if part.items or not part.start else page("none", 404)
         if topic is not None and int(topic["topic"]) in self._content.visible:

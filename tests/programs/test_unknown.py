@@ -21,6 +21,7 @@ from tests.programs.content import Content, Row, expected, small_forum
 from tests.programs.gnuboard import ACTS as GNUBOARD_ACTS
 from tests.programs.gnuboard import GNUBOARD, NumberedByBoard
 from tests.programs.host import served
+from tests.programs.jforum import JFORUM
 from tests.programs.layouts import LAYOUTS, Layout
 from tests.programs.v2ex import V2EX
 from tests.unit.command_line import run
@@ -29,11 +30,12 @@ ALL = LAYOUTS | {
     "signatures, titles and page counts beside it": CLASSIC,
     "links that act among those to threads": GNUBOARD,
     "a front page of threads": V2EX,
+    "notices of moved threads": JFORUM,
 }
 ACTING = re.compile(rf"{GNUBOARD_ACTS}|/(?:signin|signup|login|anmelden)")
 """Addresses of these programs that change something, or ask a guest for a name."""
 CONTENT = small_forum(24)
-MOST_LINES = 40
+MOST_LINES = 44
 QUICK = Gate(window=50, delay_s=0, retry_base_s=0.1)
 
 
@@ -41,7 +43,9 @@ def stored(crawl: SmallCrawl, content: Content) -> dict[tuple[int, int], Row]:
     """Return what came to be stored, as the truth has it; which board a post is in only the lists say."""
     numbers = {key: board.number for board in content.boards for key in (str(board.number), board.slug)}
     items = crawl.items()
-    boards = {post.post_id: numbers[post.forum_id] for page in items for post in page.posts if post.forum_id}
+    # A thread's own page decides.
+    rows = sorted((post for page in items for post in page.posts if post.forum_id), key=lambda post: post.is_page)
+    boards = {post.post_id: numbers[post.forum_id or ""] for post in rows}
     rows = {
         (int(post.post_id), 0): Row(
             post.author or "", post.created_at or 0, post.body, post.title or "", boards[post.post_id]

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from crawl_tasks.discovery.address_shape import acts, identity_of
-from crawl_tasks.discovery.board_scan import beside_boards
+from crawl_tasks.discovery.board_scan import BoardScan, beside_boards
 from crawl_tasks.discovery.links import links_of
 from crawl_tasks.discovery.list_rules import Listing, list_rules
 from crawl_tasks.discovery.next_page import GUESS, next_of
@@ -132,7 +132,7 @@ def test_rows_are_found_on_boards_without_a_list_of_sub_boards_too() -> None:
     ]
     rows = [rows for one in pages if (rows := find_rows(one, "/topic?id=#")) is not None]
 
-    lines = list_rules(Listing(pages[0], rows[0], further=(rows[1],)), None, None, {}, {})
+    lines = list_rules(Listing(pages[0], rows[0], further=(rows[1],)), None, BoardScan(()), {}, {})
 
     record = next(line for line in lines if line.startswith("  record: ")).removeprefix("  record: ").strip("'")
     assert [len(one.root.css(record)) for one in pages] == [6, 6]

@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from selectolax.lexbor import LexborNode
 
+from crawl_tasks.discovery.board_scan import BoardScan
 from crawl_tasks.discovery.boilerplate import edited_in
 from crawl_tasks.discovery.dry_run import DryRun
 from crawl_tasks.discovery.links import links_of
@@ -114,7 +115,7 @@ def test_what_a_row_counts_and_when_is_told_by_the_page_of_its_thread(
     at = read_date(began, 0, ZoneInfo("UTC"))
     assert rows is not None
 
-    rules = "\n".join(list_rules(Listing(listing, rows), None, None, {0: FirstPost("ann", at, replies)}, {}))
+    rules = "\n".join(list_rules(Listing(listing, rows), None, BoardScan(()), {0: FirstPost("ann", at, replies)}, {}))
 
     assert f"{field}: td.at" in rules
     assert rule in rules
