@@ -92,7 +92,9 @@ def links_of(document: Document, known: str = "") -> dict[str, list[PageLink]]:
     host = urlsplit(document.page.url).netloc
     there = []
     for node in document.root.css("a[href]"):
-        url = document.absolute(node.attributes.get("href") or "")
+        href = node.attributes.get("href") or ""
+        # `Jump to content` leads to a place on this page.
+        url = None if href.startswith("#") else document.absolute(href)
         text = " ".join(node.text().split())
         if url is not None and text and urlsplit(url).netloc == host and not acts(path_of(url)):
             # The name of a reply, behind #, is no part of the page's address.

@@ -220,7 +220,7 @@ def _records(listing: Listing, link: str, bare: Document | None) -> list[str]:
     if _strays(listing, record) or (bare is not None and bare.root.css_first(record) is not None):
         # An empty board may show elements like the rows: a heading, or a row that says that there is none.
         # An advertisement among them has a link to another host.
-        narrower = [f"{record}:has({css})" for css in (link, f"{link}[href^='/']")]
+        narrower = [_holding(record, css) for css in (link, f"{link}[href^='/']")]
         record, empty = min(narrower, key=partial(_strays, listing)), f"{{first_of: [{empty}, {scalar(record)}]}}"
     if bare is not None and not re.search(EMPTY, lines_of(bare.root.html or "")):
         # The forum has its own words for an empty board, or none.
@@ -229,6 +229,11 @@ def _records(listing: Listing, link: str, bare: Document | None) -> list[str]:
         kept = [css for css in (box, "h1", "h2", "title") if css and bare.root.css_first(css) is not None]
         empty = scalar(kept[0]) if kept else empty
     return [f"  empty: {empty}{CHECK}", f"  record: {scalar(record)}"]
+
+
+def _holding(record: str, link: str) -> str:
+    """Return the selector of records with a link, whose own selector may begin with that of the record."""
+    return f"{record}:has({link.removeprefix(f'{record} ')})"
 
 
 def _strays(listing: Listing, record: str) -> int:
@@ -247,6 +252,6 @@ def _record_selector(listing: Listing, link: str) -> str:
     found = dict.fromkeys(filter(None, (selector_of(root, whole) for root, _, whole in pages)))
 
     def misses(css: str) -> int:
-        return sum(len(ids - {one.mem_id for one in root.css(f"{css}:has({link})")}) for root, ids, _ in pages)
+        return sum(len(ids - {one.mem_id for one in root.css(_holding(css, link))}) for root, ids, _ in pages)
 
     return min(found, key=misses, default=str(every[0][0].tag))

@@ -97,7 +97,8 @@ def rules_of(
             among = {node.mem_id for slot in parts for part in slot.nodes.values() for node in part.css("*")}
             chrome = [one for slot in parts if (one := in_records(slots, slot, among) or in_records(slots, slot))]
             start = f"css: {scalar(css)}, " if css else ""
-            dropped = scalar(", ".join(("usual-quotes", *dict.fromkeys([*chrome, *foreign]))))
+            others = [one for one in foreign if one != css]
+            dropped = scalar(", ".join(("usual-quotes", *dict.fromkeys([*chrome, *others]))))
             rules["body"] = f"{{{start}drop: {dropped}}}"
             whole = f"{{{start}drop: {scalar(', '.join(dict.fromkeys(chrome)))}}}" if chrome else scalar(css)
             rules |= {"body_html": whole} if css else {}

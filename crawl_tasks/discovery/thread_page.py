@@ -62,18 +62,26 @@ class ThreadRecords:
         return any(len(one.root.css(self.bare)) > len(one.root.css(self.css)) for one in documents)
 
     def is_behind_post(self, documents: Sequence[Document]) -> bool:
-        """Return whether a moment stands before the first record on all pages: that of a post which stands apart."""
-        return all(self._has_moment_before(one) for one in documents)
+        """Return whether a moment stands before the first record on all pages: that of a post which stands apart.
 
-    def _has_moment_before(self, document: Document) -> bool:
+        The head of a thread may have the moment of the first record too, and is no post then.
+        """
+        above = [self._moment_above(one) for one in documents]
+        firsts = [next(iter(self.nodes(one)), None) for one in documents]
+        return all(one is not None for one in above) and not all(
+            head is not None and first is not None and _said(head) in set(map(_said, times_in(first)))
+            for head, first in zip(above, firsts, strict=True)
+        )
+
+    def _moment_above(self, document: Document) -> LexborNode | None:
         mine = {node.mem_id for node in self.parts(document)}
         times = {node.mem_id for node in times_in(document.root)}
         for node in document.root.css("body *"):
             if node.mem_id in mine:
-                return False
+                return None
             if node.mem_id in times:
-                return True
-        return False
+                return node
+        return None
 
     @property
     def bare(self) -> str:
@@ -96,6 +104,11 @@ class ThreadRecords:
         """Return whether one record stands inside another."""
         mine = {node.mem_id for node in nodes}
         return any(is_in(node.parent, mine) for node in nodes)
+
+
+def _said(moment: LexborNode) -> str:
+    """Return a moment as the page writes it."""
+    return moment.attributes.get("datetime") or " ".join(moment.text().split())
 
 
 def comment_hypotheses(samples: Sequence[FetchedThread]) -> list[ThreadRecords]:

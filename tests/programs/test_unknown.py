@@ -21,6 +21,7 @@ from tests.programs.content import Content, Row, expected, small_forum
 from tests.programs.gnuboard import ACTS as GNUBOARD_ACTS
 from tests.programs.gnuboard import GNUBOARD, NumberedByBoard
 from tests.programs.host import served
+from tests.programs.invision import INVISION
 from tests.programs.jforum import JFORUM
 from tests.programs.layouts import LAYOUTS, Layout
 from tests.programs.v2ex import V2EX
@@ -31,6 +32,7 @@ ALL = LAYOUTS | {
     "links that act among those to threads": GNUBOARD,
     "a front page of threads": V2EX,
     "notices of moved threads": JFORUM,
+    "a thread's head with the moment of its post": INVISION,
 }
 ACTING = re.compile(rf"{GNUBOARD_ACTS}|/(?:signin|signup|login|anmelden)")
 """Addresses of these programs that change something, or ask a guest for a name."""
