@@ -28,10 +28,12 @@ _ACTS = re.compile(
     rf"/(?:[^/?]*_)?(?:(?:new|post|add|do|send)[_-]?)?(?:{_VERBS}|form|new(?:reply|thread|topic|post))(?:[_-][^/?]*)?"
     r"\.(?:php|cgi|aspx?|jsp|pl|do)(?=[/?]|$)"
     # An act behind a key, and before one; the words that boards may have are no acts there.
-    rf"|[\d#*]/(?:{_VERBS})/?(?=\?|$)|/(?:(?:up|down|un)?(?:vote|like|follow|subscribe)|fave|hide|flag|delete)(?:/[\d#*]|\?.*[\d#*])"
+    rf"|[\d#*]/(?:{_VERBS})/?(?=\?|$)"
+    r"|/(?:(?:up|down|un)?(?:vote|like|follow|subscribe)|bookmark|favou?rite|fave|hide|flag|ignore|report|reply|quote|edit"
+    r"|delete)(?:/[\d#*]|\?.*[\d#*])"
     rf"|[?&](?:(?:action|act|do|mode|op|task|cmd|method|how)=)?(?:{_VERBS})(?:[_-]?(?:topic|thread|post|comment|msg))?(?=[=&]|$)"
     # A token against forged requests stands in addresses that change something.
-    r"|[?&](?:\w*token|[cx]srf\w*|\w*nonce|formhash|hash)=",
+    r"|[?&](?:\w*token|(?:transient|security|form)_?key|[cx]srf\w*|\w*nonce|formhash|hash)=",
     re.IGNORECASE,
 )
 

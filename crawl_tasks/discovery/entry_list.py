@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+
+from selectolax.lexbor import LexborNode
 
 from crawl_tasks.discovery.address_shape import path_of
 from crawl_tasks.discovery.file_score import score_of
 from crawl_tasks.discovery.findings import Findings, site_file
 from crawl_tasks.discovery.http_probe import HttpProbe
-from crawl_tasks.discovery.links import PageLink
+from crawl_tasks.discovery.links import PageLink, links_of
 from crawl_tasks.discovery.next_page import next_of
 from crawl_tasks.discovery.record_fields import FoundFields, fields_of
 from crawl_tasks.discovery.thread_page import FetchedThread, ThreadRecords, comment_hypotheses
+from crawl_tasks.discovery.timestamps import moment_of
 from crawl_tasks.discovery.yaml_rules import CHECK, fields_text, scalar
 from crawl_tasks.errors import PageError
 from crawl_tasks.parse.board_index import FoundBoard
 from crawl_tasks.parse.document import Document
+from crawl_tasks.parse.pagination_links import is_in
 
 FEWEST = 10
 _REMARK = "no list of threads was found: dated entries are posts without pages of their own, as in a guest book"
@@ -72,6 +78,22 @@ def _hypotheses(documents: list[Document]) -> list[_Entries]:
         times = [found.at.get(at) for at in range(first)]
         there = [at for at in times if at is not None]
         is_newest_first = all(newer >= older for newer, older in pairwise(there))
+        if any(_lead_to_pages(one, records.nodes(one)) for one in documents):
+            # What has a page of its own is the row of a thread.
+            continue
         if records.key and len(there) >= FEWEST and is_newest_first and len(set(there)) > 1 and "body" in found.rules:
             kept.append(_Entries(records, found))
     return kept
+
+
+def _lead_to_pages(document: Document, nodes: Sequence[LexborNode]) -> bool:
+    """Return whether most records have links of one kind, with words, to a page of each."""
+    for links in links_of(document).values():
+        worded = [one for one in links if re.search(r"[^\W\d_]", one.text) and moment_of(one.text) is None]
+        if links[0].is_stranger:
+            continue
+        firsts = [next((link.key for link in worded if is_in(link.node, {node.mem_id})), None) for node in nodes]
+        keys = [key for key in firsts if key is not None]
+        if len(keys) >= FEWEST // 2 and 5 * len(keys) >= 4 * len(nodes) and len(set(keys)) == len(keys):
+            return True
+    return False

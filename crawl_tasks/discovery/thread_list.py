@@ -39,15 +39,22 @@ def find_list(probe: HttpProbe, front: Document) -> Listing | None:
     kinds.sort(key=lambda links: links[0].shape in below)
     best = _best_list(probe, front, kinds, boards, below)
     own = find_rows(front)
-    if own is None or len(own.records) < _MANY or (best is not None and own.score <= 2 * best.rows.score):
+    is_long = own is not None and len(own.records) >= _MANY
+    is_better = best is not None and (not is_long or (own is not None and own.score <= 2 * best.rows.score))
+    if own is None or own.titles[0].shape in boards or (is_better and _shape_of(best) == own.titles[0].shape):
         return best
-    if next_of(front, "", parts_of(own)) is None:
-        # The newest threads of all boards, with no way to older ones, are on the boards' lists in the same markup.
-        newest = {placed(link) for link in own.titles}
-        best = _best_list(probe, front, kinds, boards, below, newest)
-        if best is not None and best.rows.titles[0].shape == own.titles[0].shape:
-            return best
-    return Listing(front, own)
+    # The newest threads of all boards stand on the boards' lists too, in the same markup.
+    other = _best_list(probe, front, kinds, boards, below, {placed(link) for link in own.titles})
+    if other is not None and _shape_of(other) == own.titles[0].shape:
+        # A list with a way to older threads is whole, and so are boards that are called so.
+        is_window = next_of(front, "", parts_of(own)) is None
+        if is_window or (other.boards and _names_boards(other.boards[0], front)):
+            return other
+    return Listing(front, own) if is_long and not is_better else best
+
+
+def _shape_of(listing: Listing | None) -> str:
+    return listing.rows.titles[0].shape if listing is not None else ""
 
 
 def _best_list(

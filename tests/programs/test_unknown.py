@@ -25,6 +25,8 @@ from tests.programs.invision import INVISION
 from tests.programs.jforum import JFORUM
 from tests.programs.layouts import LAYOUTS, Layout
 from tests.programs.v2ex import V2EX
+from tests.programs.vanilla import ACTS as VANILLA_ACTS
+from tests.programs.vanilla import VANILLA
 from tests.unit.command_line import run
 
 ALL = LAYOUTS | {
@@ -32,9 +34,10 @@ ALL = LAYOUTS | {
     "links that act among those to threads": GNUBOARD,
     "a front page of threads": V2EX,
     "notices of moved threads": JFORUM,
+    "boards beside all discussions": VANILLA,
     "a thread's head with the moment of its post": INVISION,
 }
-ACTING = re.compile(rf"{GNUBOARD_ACTS}|/(?:signin|signup|login|anmelden)")
+ACTING = re.compile(rf"{GNUBOARD_ACTS}|{VANILLA_ACTS}|/(?:signin|signup|login|anmelden)")
 """Addresses of these programs that change something, or ask a guest for a name."""
 CONTENT = small_forum(24)
 MOST_LINES = 44

@@ -38,6 +38,8 @@ def list_of(paths: list[str]) -> str:
         "/vote?id=12&how=up",
         "/topic/12/?do=report",
         "/t/5?csrfKey=0a1b",
+        "/discussion/bookmark/5",
+        "/discussion/dismiss/5?TransientKey=0a1b",
         "/forum/3?mark=topics&hash=77aa",
         "/subscribe/12",
         "/delete.asp?id=4",
