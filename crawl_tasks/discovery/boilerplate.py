@@ -133,4 +133,5 @@ def is_subject(node: LexborNode, title: str) -> bool:
     first = next((text for one in node.css("*") if (text := letters(one.text(deep=False)))), "")
     if not first or first not in (letters(title), f"re{letters(title)}"):
         return False
-    return letters(node.text()) == first or sum(_SHARE.search(one) is not None for one in said) > 1
+    # The title may end with a number, as the options of a poll do.
+    return letters(node.text()) == first or sum(bool(_SHARE.search(one)) for one in said if letters(one) != first) > 1

@@ -19,7 +19,7 @@ LATEST = re.compile(
     r"\blast|latest|letzte|neueste|derni|último|ultimo|laatste|последн|最后|最後|最新|最終|마지막", re.IGNORECASE
 )
 EDITED = re.compile(
-    r"\bedited\b|\bmodified\b|\bupdated\b|bearbeitet|geändert|modifié|édité|editado|modificad|modificat|bewerkt|redigerad"
+    r"\bedited\b|\bmodified\b|\bupdated\b|bearbeitet|geändert|editiert|modifié|édité|editado|modificad|modificat|bewerkt|redigerad"
     r"|edytowan|отредактир|измен[её]н|编辑|編輯|修改|編集|수정",
     re.IGNORECASE,
 )

@@ -24,9 +24,11 @@ from tests.programs.host import served
 from tests.programs.invision import INVISION
 from tests.programs.jforum import JFORUM
 from tests.programs.layouts import LAYOUTS, Layout
+from tests.programs.phorum import PHORUM
 from tests.programs.v2ex import V2EX
 from tests.programs.vanilla import ACTS as VANILLA_ACTS
 from tests.programs.vanilla import VANILLA
+from tests.programs.woltlab import WOLTLAB
 from tests.unit.command_line import run
 
 ALL = LAYOUTS | {
@@ -35,6 +37,8 @@ ALL = LAYOUTS | {
     "a front page of threads": V2EX,
     "notices of moved threads": JFORUM,
     "boards beside all discussions": VANILLA,
+    "a login form on each page": WOLTLAB,
+    "numbers behind commas": PHORUM,
     "a thread's head with the moment of its post": INVISION,
 }
 ACTING = re.compile(rf"{GNUBOARD_ACTS}|{VANILLA_ACTS}|/(?:signin|signup|login|anmelden)")
