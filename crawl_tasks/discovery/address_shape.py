@@ -32,6 +32,8 @@ _ACTS = re.compile(
     r"|/(?:(?:up|down|un)?(?:vote|like|follow|subscribe)|bookmark|favou?rite|fave|hide|flag|ignore|report|reply|quote|edit"
     r"|delete)(?:/[\d#*]|\?.*[\d#*])"
     rf"|[?&](?:(?:action|act|do|mode|op|task|cmd|method|how)=)?(?:{_VERBS})(?:[_-]?(?:topic|thread|post|comment|msg))?(?=[=&]|$)"
+    # Names of functions: act=procDocumentVoteUp.
+    r"|[?&](?:action|act|do|op|task|cmd|method)=[^&]*(?:vote|delete|remove|write|reply|log_?in|sign_?up|report|proc(?-i:[A-Z]))"
     # A token against forged requests stands in addresses that change something.
     r"|[?&](?:\w*token|(?:transient|security|form)_?key|[cx]srf\w*|\w*nonce|formhash|hash)=",
     re.IGNORECASE,

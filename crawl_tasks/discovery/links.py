@@ -124,15 +124,25 @@ def _may_be(shape: str, known: str, page: str) -> bool:
 def root_links(document: Document) -> list[PageLink]:
     """Return links at one place to pages right below the root, as `/hardware/` beside `/garden/`: the most of them.
 
-    Menus, and names of people's pages and page chrome, do not count.
+    Names of people's pages and page chrome do not count, nor do menus, but for one with names that pages stand below.
     """
+    paths = [path_of(link.url) for links in links_of(document).values() for link in links]
+    above = {start for path in paths for start, _, last in (path.rpartition("/"),) if last.isdigit()}
     groups: dict[tuple[str, tuple[str, ...]], dict[str, PageLink]] = {}
     for links in links_of(document, "/*").values(), links_of(document, "/*/").values():
         for link in (one for some in links for one in some if one.shape in ("/*", "/*/")):
-            is_chrome = is_stranger(path_of(link.url)) or any(_CHROME.search(one) for one in place_in(link.node))
-            if not is_chrome and not link.key.isdigit() and not re.search(r"\.\w+$", link.key):
+            if not (is_stranger(path_of(link.url)) or link.key.isdigit() or re.search(r"\.\w+$", link.key)):
                 groups.setdefault((link.shape, place_in(link.node)), {}).setdefault(link.key, link)
-    most = max(groups.values(), key=len, default={})
+    most: dict[str, PageLink] = max(
+        (
+            group
+            for (_, place), group in groups.items()
+            if len({path_of(one.url).rstrip("/") for one in group.values()} & above) > 1
+            or not any(map(_CHROME.search, place))
+        ),
+        key=len,
+        default={},
+    )
     return list(most.values()) if len(most) > 1 else []
 
 

@@ -17,6 +17,7 @@ from crawl_tasks.parse.values.text import letters
 
 DEEPEST = 40
 _LONGEST_DATE = 40
+_WORD = re.compile(r"[^\W\d_]")
 _COUNT = re.compile(r"[\d][\d,. ]*\s*(?:k|m|万|萬|千)?", re.IGNORECASE)
 
 
@@ -136,7 +137,9 @@ def _titles(links: Sequence[PageLink]) -> dict[str, PageLink]:
     for there in sorted(words, key=lambda one: -sum(min(len(link.text), 60) for link in one.values())):
         for key, link in there.items():
             other = found.get(key)
-            if other is None or (link.text and link.text != other.text and link.text in other.text):
+            # The number of replies may stand in a title too: `RTX 3080`.
+            is_part = bool(_WORD.search(link.text)) and other is not None and link.text != other.text
+            if other is None or (is_part and link.text in other.text):
                 found[key] = link
     return {link.key: found[link.key] for link in links if link.key in found}
 

@@ -28,7 +28,8 @@ def board_rule(samples: Sequence[FetchedThread], example: PageLink | None, insid
         return ""
     roots = [sample.document.root for sample, _ in known]
     for place in (0, -1):
-        css = selector_in(roots, [own[place].node for _, own in known])
+        # A menu's first board is that of most threads.
+        css = selector_in(roots, [own[place].node for _, own in known], misses=0)
         if css is not None:
             return f"{{css: {scalar(css)}, attr: href, regex: {scalar(known[0][1][place].id_regex(example.place))}}}"
     return ""

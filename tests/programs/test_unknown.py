@@ -25,6 +25,7 @@ from tests.programs.invision import INVISION
 from tests.programs.jforum import JFORUM
 from tests.programs.layouts import LAYOUTS, Layout
 from tests.programs.phorum import PHORUM
+from tests.programs.rhymix import RHYMIX
 from tests.programs.v2ex import V2EX
 from tests.programs.vanilla import ACTS as VANILLA_ACTS
 from tests.programs.vanilla import VANILLA
@@ -39,9 +40,10 @@ ALL = LAYOUTS | {
     "boards beside all discussions": VANILLA,
     "a login form on each page": WOLTLAB,
     "numbers behind commas": PHORUM,
+    "boards in a menu below the root": RHYMIX,
     "a thread's head with the moment of its post": INVISION,
 }
-ACTING = re.compile(rf"{GNUBOARD_ACTS}|{VANILLA_ACTS}|/(?:signin|signup|login|anmelden)")
+ACTING = re.compile(rf"{GNUBOARD_ACTS}|{VANILLA_ACTS}|act=|/(?:signin|signup|login|anmelden)")
 """Addresses of these programs that change something, or ask a guest for a name."""
 CONTENT = small_forum(24)
 MOST_LINES = 44

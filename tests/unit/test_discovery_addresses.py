@@ -38,6 +38,7 @@ def list_of(paths: list[str]) -> str:
         "/vote?id=12&how=up",
         "/topic/12/?do=report",
         "/t/5?csrfKey=0a1b",
+        "/index.php?mid=qa&act=procDocumentVoteUp&document_srl=5",
         "/discussion/bookmark/5",
         "/discussion/dismiss/5?TransientKey=0a1b",
         "/forum/3?mark=topics&hash=77aa",
