@@ -21,21 +21,24 @@ _STRANGERS = re.compile(
 _VERBS = (
     "(?:up|down|un)?(?:vote|like|follow|subscribe|watch|lock|pin|stick|mark|block|mute|ban)|dislike|(?:no)?good|react|rate"
     "|thanks?|kudos|bookmark|scrap|favou?rites?|fave|flag|report|hide|ignore|delete|remove|edit|modify|update|write|reply"
-    "|quote|compose|pm|memo|message|e?mail|invite|approve|close|move|merge|split|restore|award|donate|cart"
+    "|quote|compose|invite|approve|close|move|merge|split|restore|donate"
 )
+# A thread or a board may be called so: message.php?id=12, read.php?message=12.
+_NOUNS = "pm|memo|message|e?mail|award|cart"
 _ACTS = re.compile(
     # Scripts named by an act: good.php, write_update.php, newreply.php; and forms.
     rf"/(?:[^/?]*_)?(?:(?:new|post|add|do|send)[_-]?)?(?:{_VERBS}|form|new(?:reply|thread|topic|post))(?:[_-][^/?]*)?"
     r"\.(?:php|cgi|aspx?|jsp|pl|do)(?=[/?]|$)"
     # An act behind a key, and before one; the words that boards may have are no acts there.
-    rf"|[\d#*]/(?:{_VERBS})/?(?=\?|$)"
+    rf"|[\d#*]/(?:{_VERBS}|{_NOUNS})/?(?=\?|$)"
     r"|/(?:(?:up|down|un)?(?:vote|like|follow|subscribe)|bookmark|favou?rite|fave|hide|flag|ignore|report|reply|quote|edit"
     r"|delete)(?:/[\d#*]|\?.*[\d#*])"
-    rf"|[?&](?:(?:action|act|do|mode|op|task|cmd|method|how)=)?(?:{_VERBS})(?:[_-]?(?:topic|thread|post|comment|msg))?(?=[=&]|$)"
+    rf"|[?&](?:{_VERBS})(?=[=&]|$)"
+    rf"|[?&](?:action|act|do|mode|op|task|cmd|method)=(?:{_VERBS}|{_NOUNS})(?:[_-]?(?:topic|thread|post|comment|msg))?(?=&|$)"
     # Names of functions: act=procDocumentVoteUp.
     r"|[?&](?:action|act|do|op|task|cmd|method)=[^&]*(?:vote|delete|remove|write|reply|log_?in|sign_?up|report|proc(?-i:[A-Z]))"
     # A token against forged requests stands in addresses that change something.
-    r"|[?&](?:\w*token|(?:transient|security|form)_?key|[cx]srf\w*|\w*nonce|formhash|hash)=",
+    r"|[?&](?:\w*token|(?:transient|security|form)_?key|[cx]srf\w*|\w*nonce|formhash)=|&hash=",
     re.IGNORECASE,
 )
 

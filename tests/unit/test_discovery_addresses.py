@@ -43,6 +43,7 @@ def list_of(paths: list[str]) -> str:
         "/discussion/dismiss/5?TransientKey=0a1b",
         "/forum/3?mark=topics&hash=77aa",
         "/subscribe/12",
+        "/index.php?action=pm&u=3",
         "/delete.asp?id=4",
     ],
 )
@@ -58,6 +59,9 @@ def test_a_link_that_acts_is_none_to_a_thread(path: str) -> None:
         "/forum/love/12",
         "/bbs/board.php?bo_table=good&wr_id=2",
         "/move/7",
+        "/message.php?id=12",
+        "/read.php?message=12",
+        "/thread?hash=0a1b2c",
         "/mail/12",
         "/forum/report-cards-12/",
         "/thread/12-how-to-vote",
