@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Set
-from itertools import chain
+from contextlib import suppress
 from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
@@ -42,23 +42,26 @@ def unread_page(site: Site, request: Request, document: Document) -> str | None:
 
     Numbers inside the page's records count no pages: replies are numbered too.
     """
+    addresses: Addresses | None = None
+    for link in _further(site, request, document):
+        addresses = addresses or Addresses(site)
+        # A thread's key may stand behind that of its board: ?board=qa&thread=3 is no page of qa.
+        with suppress(RefusedAddress):
+            target = addresses.read(link.url)
+            is_other = target is not None and (target.stage is Stage.LIST) != (request.stage is Stage.LIST)
+            if target is None or not (is_other or target.key != request.key):
+                return link.url
+    return None
+
+
+def _further(site: Site, request: Request, document: Document) -> Iterator[PaginationLink]:
+    yield from by_parameter(document)
     spec = site.list if request.stage is Stage.LIST else site.post.comments or site.comment
     record = spec.record if spec is not None else None
     found = list(by_number(document))
     records = find_all(document.root, record.css) if found and record is not None and record.css else []
     inside = {node.mem_id for node in records}
-    links = chain(by_parameter(document), (link for link in found if not is_in(link.node, inside)))
-    return next((link.url for link in links if not _is_read_otherwise(site, request, link.url)), None)
-
-
-def _is_read_otherwise(site: Site, request: Request, url: str) -> bool:
-    """Return whether an address is that of another list or thread, whose key stands behind the key of this one."""
-    try:
-        target = Addresses(site).read(url)
-    except RefusedAddress:
-        return True
-    is_list = request.stage is Stage.LIST
-    return target is not None and (target.key != request.key or (target.stage is Stage.LIST) != is_list)
+    yield from (link for link in found if not is_in(link.node, inside))
 
 
 def is_in(node: LexborNode | None, others: Set[int]) -> bool:

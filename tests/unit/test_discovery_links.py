@@ -7,9 +7,10 @@ from urllib.parse import urljoin
 import pytest
 
 from crawl_tasks.discovery.front_page import remedy_for
-from crawl_tasks.model import Fetched
+from crawl_tasks.model import Fetched, Request, Stage
 from crawl_tasks.parse.document import Document
-from crawl_tasks.parse.pagination_links import by_number, by_parameter
+from crawl_tasks.parse.pagination_links import by_number, by_parameter, unread_page
+from crawl_tasks.sites.loader import parse_site
 
 HERE = "http://a.example/topics/7"
 
@@ -71,3 +72,24 @@ def test_a_page_without_threads_is_told_a_remedy(body: str, remedy: str) -> None
 def _page(text: str, here: str = HERE) -> Document:
     body = text.encode()
     return Document(Fetched(urljoin(HERE, here), 200, {"content-type": "text/html"}, body, 0.0, 1, len(body)))
+
+
+@pytest.mark.parametrize(
+    ("link", "unread"), [("/board.php?b=qa&page=2", True), ("/board.php?b=qa&t=31", False), ("/list/9/2", False)]
+)
+def test_the_address_of_a_thread_is_no_further_page_of_its_board(link: str, unread: bool) -> None:
+    site = parse_site(
+        """
+        name: qa
+        base: http://a.example
+        boards: [qa]
+        list: {address: "/board.php?b={board}", record: li, fields: {post_id: a}, next: {css: i, attr: href, as: url}}
+        post: {identity: '^/board\\.php\\?b=\\w+&t=(?P<post>\\d+)$', fields: {title: h1}}
+        """,
+        "qa.yaml",
+    )
+    request = Request("qa", Stage.LIST, "qa", "http://a.example/board.php?b=qa")
+    html = f"<li><a href='{link}'>2</a></li>"
+    document = _page(html, request.address)
+
+    assert (unread_page(site, request, document) is not None) is unread
