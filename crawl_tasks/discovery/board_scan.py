@@ -90,7 +90,7 @@ def scan_boards(
 def _title_in(document: Document, title: str) -> LexborNode | None:
     """Return the element with a board's title and no other text, a heading if there is one."""
     alike = [node for node in document.root.css("body *") if " ".join(node.text(deep=False).split()) == title]
-    found = [node for node in alike if node.tag not in ("option", "script", "style")]
+    found = [node for node in alike if node.tag not in ("option", "script", "style") and node.text().strip() == title]
     headings = [node for node in found if any(above.tag in ("h1", "h2", "h3") for above in upwards(node))]
     return next(iter((*headings, *found)), None)
 

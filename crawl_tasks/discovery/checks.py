@@ -225,6 +225,9 @@ def _of_rows(site: Site, lists: Sequence[DryRun]) -> Iterator[SiteCheck | None]:
     )
     if rows and site.list.revision:
         yield SiteCheck("rows show when a thread has news", any(row.revision for row in rows))
+    elif rows and site.engine is None:
+        text = "by full passes alone, as no rule reads a row's replies or its last one"
+        yield SiteCheck("replies to known threads are found", True, text)
     both = [row for row in rows if row.created_at is not None and row.last_reply_at is not None]
     # A day is written without its hour, and then counts from midnight.
     yield mostly(

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from selectolax.lexbor import LexborNode
 
 from crawl_tasks.discovery.links import PageLink, kind_of, links_of, place_in
-from crawl_tasks.discovery.timestamps import moment_of, times_in
+from crawl_tasks.discovery.timestamps import is_moment, moment_of, times_in
 from crawl_tasks.parse.document import Document, find_all
 from crawl_tasks.parse.rules.siblings import followers, joined
 from crawl_tasks.parse.values.text import letters
@@ -77,7 +77,9 @@ def _rows(links: list[PageLink], least: int) -> Rows | None:
     if len(best) < least:
         return None
     keys: dict[int, set[str]] = {}
-    for link in links:
+    # The link to a row's last post may have the number of the post.
+    places = {place_in(link.node) for link in best.values()}
+    for link in (one for one in links if place_in(one.node) in places):
         for node in upwards(link.node):
             keys.setdefault(node.mem_id, set()).add(link.key)
     records = [highest(link.node, lambda node: len(keys[node.mem_id]) == 1) for link in best.values()]
@@ -146,7 +148,9 @@ def _titles(links: Sequence[PageLink]) -> dict[str, PageLink]:
 
 def _are_moments(links: Mapping[str, PageLink]) -> bool:
     texts = [link.text for link in links.values()]
-    return 2 * sum(len(text) <= _LONGEST_DATE and moment_of(text) is not None for text in texts) > len(texts)
+    return 2 * sum(
+        len(text) <= _LONGEST_DATE and (is_moment(text) or moment_of(text) is not None) for text in texts
+    ) > len(texts)
 
 
 def _again(link: PageLink, box: LexborNode) -> LexborNode:

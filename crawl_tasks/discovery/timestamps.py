@@ -44,11 +44,11 @@ def times_in(record: LexborNode) -> list[LexborNode]:
 
 def attribute_of(node: LexborNode) -> str | None:
     """Return the attribute with a moment, "" for a moment in the text, None without one."""
-    if _is_moment(node.attributes.get("title") or ""):
+    if is_moment(node.attributes.get("title") or ""):
         return "title"
     own = node.text(deep=False) if len(node.text()) > _LONGEST else node.text()
     is_long = _LONGEST < len(own) <= _LONGEST_LINE and node.css_first("span, a, b") is not None
-    return "" if _is_moment(until_time(own) if is_long else own) else None
+    return "" if is_moment(until_time(own) if is_long else own) else None
 
 
 def until_time(text: str) -> str:
@@ -57,7 +57,8 @@ def until_time(text: str) -> str:
     return found[0] if found else text
 
 
-def _is_moment(text: str) -> bool:
+def is_moment(text: str) -> bool:
+    """Return whether a text is a moment, whatever the order of its day and month."""
     plain = " ".join(text.split())
     is_short = len(plain) <= _LONGEST_RELATIVE and _RELATIVE.search(plain)
     if not (is_short or (len(plain) <= _LONGEST and _ABSOLUTE.search(plain))):

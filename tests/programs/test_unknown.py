@@ -26,6 +26,7 @@ from tests.programs.jforum import JFORUM
 from tests.programs.layouts import LAYOUTS, Layout
 from tests.programs.phorum import PHORUM
 from tests.programs.rhymix import RHYMIX
+from tests.programs.ubb import UBB
 from tests.programs.v2ex import V2EX
 from tests.programs.vanilla import ACTS as VANILLA_ACTS
 from tests.programs.vanilla import VANILLA
@@ -41,6 +42,7 @@ ALL = LAYOUTS | {
     "a login form on each page": WOLTLAB,
     "numbers behind commas": PHORUM,
     "boards in a menu below the root": RHYMIX,
+    "last posts at addresses as of threads": UBB,
     "a thread's head with the moment of its post": INVISION,
 }
 ACTING = re.compile(rf"{GNUBOARD_ACTS}|{VANILLA_ACTS}|act=|/(?:signin|signup|login|anmelden)")
