@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from itertools import groupby
+from itertools import groupby, pairwise
 from urllib.parse import urljoin
 
 from crawl_tasks.discovery.address_shape import keys_pattern, path_of
@@ -17,6 +17,7 @@ from crawl_tasks.parse.document import Document
 from crawl_tasks.parse.values.text import letters
 
 _MOST_ASKED = 2
+_LONG = 12
 
 
 def are_numbered_by_board(probe: HttpProbe, titles: Sequence[PageLink]) -> bool:
@@ -30,16 +31,25 @@ def are_numbered_by_board(probe: HttpProbe, titles: Sequence[PageLink]) -> bool:
     texts: dict[str, dict[tuple[str, ...], str]] = {}
     for link in titles:
         texts.setdefault(link.key, {})[_board_of(link)] = letters(link.text)
-    if any(len(set(there.values())) > 1 for there in texts.values()):
+    # The notice of a moved thread has more than its title.
+    if any(
+        one not in other and other not in one for there in texts.values() for one, other in pairwise(there.values())
+    ):
         return True
     for link, url in list(_elsewhere(titles))[:_MOST_ASKED]:
         with suppress(PageError):
             document = Document(probe.page(url))
-            if letters(link.text) in letters(document.root.text()):
+            if _has_title(document, letters(link.text)):
                 return False
             if times_in(document.root):
                 return True
     return False
+
+
+def _has_title(document: Document, title: str) -> bool:
+    """Return whether a page is of a thread with a title. A short one may stand anywhere by chance."""
+    whole = document.root if len(title) >= _LONG else None
+    return any(title in letters(one.text()) for one in (*document.root.css("title, h1, h2, h3, h4"), whole) if one)
 
 
 def _board_of(link: PageLink) -> tuple[str, ...]:
