@@ -102,10 +102,9 @@ def list_rules(
         *(["  siblings: true"] if listing.rows.siblings else []),
     ]
     start = f"css: {scalar(link)}, " if link else ""
-    # The address without #reply, and what stands between the host and the path of a relative one.
     fields = {"post_id": f"{{{start}attr: href, regex: {scalar(links[0].id_regex())}}}"}
     if links[0].has_slug:
-        fields["url"] = f"{{{start}attr: href, regex: '^[^#]+', as: url}}"
+        fields["url"] = f"{{{start}attr: href, regex: {scalar(_address_regex(links[0].shape))}, as: url}}"
     slots = Slots(records)
     author = _author(slots, [one.node for one in links], first)
     fields |= {"title": scalar(title)} if listing.is_titled else {}
@@ -121,6 +120,14 @@ def list_rules(
         following.step.line(has_template=has_template) if following else f"{GUESS}{CHECK}: no board had a second page"
     )
     return [*lines, f"  {more}"]
+
+
+def _address_regex(shape: str) -> str:
+    """Return a regex for a thread's address: without #reply, and without the list's page behind the thread's key."""
+    name, _, mark = re.split("[?&]", shape)[-1].partition("=")
+    if "?" not in shape or mark not in ("#", "*"):
+        return "^[^#]+"
+    return f"^[^#]*[?&]{re.escape(name)}=" + (r"\d+" if mark == "#" else "[^&#]+")
 
 
 def _title(records: Sequence[LexborNode], links: Sequence[PageLink], headings: Mapping[int, str]) -> str | None:

@@ -44,7 +44,7 @@ def _member(said: Said) -> str:
 def _list(board: Board, part: Part) -> str:
     rows = "".join(
         f"""<tr><td class=td_num2>{one.number}</td><td class=td_subject><div class=bo_tit><a
-          href="/bbs/board.php?bo_table={board.slug}&wr_id={one.number}">{escape(one.title)}</a><span
+          href="/bbs/board.php?bo_table={board.slug}&wr_id={one.number}{f"&page={part.number}" if part.start else ""}">{escape(one.title)}</a><span
           class=cnt_cmt>{len(one.said) - 1}</span></div></td><td class=td_name>{_member(one.said[0])}</td><td
           class=td_num>1{one.number}</td><td class=td_datetime>{moment(one.said[0].at, SEOUL):%Y-%m-%d}</td></tr>"""
         for one in part.items
