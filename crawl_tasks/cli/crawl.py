@@ -19,6 +19,8 @@ from crawl_tasks.cli.site_removal import removed_sites
 from crawl_tasks.cli.sites import publish_all
 from crawl_tasks.errors import BackendError, ConfigError
 from crawl_tasks.fetch.browser import missing
+from crawl_tasks.frontier.admin.admin import Admin
+from crawl_tasks.frontier.admin.failed import Selection
 from crawl_tasks.frontier.cells import Cells
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.inspect.inspector import Inspector
@@ -26,7 +28,7 @@ from crawl_tasks.frontier.inspect.reads import BoardState
 from crawl_tasks.local.error_logs import ErrorLogs
 from crawl_tasks.local.jobs import FLOWER_PORT, Workers, beat_job, flower_job, in_cell, worker_jobs
 from crawl_tasks.local.redis_server import port_near
-from crawl_tasks.model import FULL_REACH, Reach
+from crawl_tasks.model import FULL_REACH, Reach, Stage, State
 from crawl_tasks.monitor.cell_snapshots import snapshot_cells
 from crawl_tasks.monitor.output_language import gettext
 from crawl_tasks.monitor.problems.installation_kinds import LOST_LEDGER
@@ -173,7 +175,11 @@ def begin(local: LocalEnvironment, plan: Plan, stored: StoredCounts) -> Start:
 
 
 def scan_all(frontier: Frontier, site: Site) -> int:
-    """Admit a scan of every board that is not due yet. Return their number. `produce` admits those that are due."""
+    """Admit a scan of every board that is not due yet. Return their number. `produce` admits those that are due.
+
+    A parked list page keeps its board from being scanned, so it is retried: the forum may be another one by now.
+    """
+    Admin(frontier).failed.requests.retry(Selection(site.name, State.PARKED, stage=Stage.LIST))
     addresses, now = Addresses(site), frontier.clock_ms()
     # A board that is being scanned needs no second scan, and one that is due gets its scan from `produce`.
     waiting = {

@@ -334,3 +334,103 @@ def test_a_challenge_in_the_place_of_pages_is_named_and_shuts_the_stage_until_it
     assert site.counts.parked < 59
     counts = Inspector(crawl.frontier).count_requests("demo")
     assert (counts.done, counts.parked, counts.dead) == (60, 0, 0)
+
+
+def boards(frontier: Frontier, client: redis.Redis, publish: Callable[..., None], **terms: int) -> list[int]:
+    """Let four list pages come that cannot be read: too few to open the breaker. Return their numbers."""
+    publish(window=4, **terms)
+    frontier.admit("demo", [Request("demo", Stage.LIST, str(n), f"http://127.0.0.1/list/{n}") for n in range(4)])
+    rids = released(client, "list")
+    for rid in rids:
+        bad(frontier, lease(frontier, rid))
+    assert Inspector(frontier).count_requests("demo").parked == 4
+    assert not is_shut(frontier, Stage.LIST)
+    return rids
+
+
+def next_list(frontier: Frontier, client: redis.Redis) -> list[int]:
+    """Tick until list pages are released, and once more."""
+    found: list[int] = []
+    eventually(lambda: frontier.tick("me") and (found.extend(released(client, "list")), found)[1])
+    frontier.tick("me")
+    return found + released(client, "list")
+
+
+def hurry(client: redis.Redis, stage: str = "list") -> int:
+    """Let the time of the next retry come. Return how far off it was, in ms."""
+    at, rest = (client.hget("test:s:demo", f"retry:{stage}") or b"").split(b" ", 1)
+    seconds, micros = client.time()
+    client.hset("test:s:demo", f"retry:{stage}", b"0 " + rest)
+    client.zadd("test:due", {"demo": 0})
+    return int(at) - (seconds * 1000 + micros // 1000)
+
+
+def test_pages_that_were_parked_below_a_closed_breaker_are_retried_one_by_one(
+    frontier: Frontier, client: redis.Redis, publish: Callable[..., None]
+) -> None:
+    rids = boards(frontier, client, publish, probe_ms=1)
+
+    for rid in rids:
+        assert next_list(frontier, client) == [rid]
+        good(frontier, lease(frontier, rid))
+        assert hurry(client) <= 10_000
+
+    counts = Inspector(frontier).count_requests("demo")
+    assert (counts.parked, counts.done, counts.open) == (0, 4, 0)
+
+
+def test_nothing_is_retried_before_the_time_of_a_probe(
+    frontier: Frontier, client: redis.Redis, publish: Callable[..., None]
+) -> None:
+    boards(frontier, client, publish, probe_ms=900_000)
+    client.zadd("test:due", {"demo": 0})
+
+    frontier.tick("me")
+
+    assert released(client, "list") == []
+    assert 800_000 < float(client.zscore("test:due", "demo") or 0) - client.time()[0] * 1000 <= 901_000
+
+
+def test_retries_that_fail_wait_longer_and_open_no_breaker(
+    frontier: Frontier, client: redis.Redis, publish: Callable[..., None]
+) -> None:
+    rids = boards(frontier, client, publish, probe_ms=1000)
+    waits = []
+    for rid in rids * 2:
+        [parked] = [client.hget("test:s:demo:parked", str(rid)) or b""]
+        client.hset("test:s:demo:parked", str(rid), b"1 " + parked.split(b" ", 1)[1])
+        client.zadd("test:due", {"demo": 0})
+        assert next_list(frontier, client) == [rid]
+        bad(frontier, lease(frontier, rid))
+        waits.append(round(hurry(client) / 1000))
+
+    assert waits == [2, 4, 4, 4, 4, 4, 4, 4]
+    assert not is_shut(frontier, Stage.LIST)
+
+
+def test_a_page_that_could_not_be_read_among_many_that_could_is_retried(
+    frontier: Frontier, client: redis.Redis, publish: Callable[..., None]
+) -> None:
+    publish(window=1, probe_ms=1)
+    frontier.admit("demo", posts(23))
+    readings(frontier, client, "x" + "." * 22)
+
+    rid = next_released(frontier, client)
+    good(frontier, lease(frontier, rid))
+
+    counts = Inspector(frontier).count_requests("demo")
+    assert (counts.parked, counts.done) == (0, 23)
+
+
+def test_a_page_that_no_worker_could_parse_is_not_retried(
+    frontier: Frontier, client: redis.Redis, publish: Callable[..., None]
+) -> None:
+    [rid, *others] = boards(frontier, client, publish, probe_ms=1)
+    client.hset(
+        "test:s:demo:parked",
+        str(rid),
+        (client.hget("test:s:demo:parked", str(rid)) or b"").replace(b" parse ", b" hung "),
+    )
+
+    assert next_list(frontier, client) == [others[0]]
+    assert client.hexists("test:s:demo:parked", str(rid))

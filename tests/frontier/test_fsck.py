@@ -128,6 +128,7 @@ FORGETTABLE = [
     ":stats",
     ":suspects:",
     ":tail:",
+    ":unread:",
     ":unscanned",
 ]
 """Parts of names of keys that no request and no scan depends on."""

@@ -13,6 +13,7 @@ from crawl_tasks.cli.crawl import is_idle, scan_all
 from crawl_tasks.errors import NoTurn, ParseError
 from crawl_tasks.frontier.cells import Cells
 from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.frontier.inspect.request_counts import LATE_MS
 from crawl_tasks.frontier.retry import RetryPolicy, judge
 from crawl_tasks.model import Items, Lease, Parsed, Post, Request, Stage
@@ -124,6 +125,17 @@ def test_boards_that_are_not_due_are_scanned_on_demand_once(frontier: Frontier) 
     assert scan_all(frontier, SITE) == 2
     assert scan_all(frontier, SITE) == 0
     assert frontier.produce() == (0, 0, 0)
+
+
+def test_a_run_retries_the_list_page_whose_board_is_not_scanned_since_it_was_parked(frontier: Frontier) -> None:
+    frontier.produce()
+    finish(frontier, 1)
+    frontier.fail(lease(frontier, 2), judge(ParseError("x"), 1, RetryPolicy(3, 1, 1), 0.5))
+
+    assert scan_all(frontier, SITE) == 1
+
+    finish(frontier, 2)
+    assert Inspector(frontier).count_requests("tiny").parked == 0
 
 
 def test_boards_that_are_due_are_left_to_produce(frontier: Frontier) -> None:

@@ -10,13 +10,20 @@
 -- <reason>". `readings:STAGE` are the last results, newest last, 1 well and 0 not, from the first bad one on. `suspects` are
 -- the tripped requests: those whose pages were bad, and which are parked. `refused:STAGE` are the rids of the last pages
 -- that were refused together with their stage. One that is refused again while others are good is a bad page.
--- EXPORTS: tripped_key probe_at plan_probe refusal_of is_probe unpark_tripped close_breaker was_refused_with_all
+--
+-- `unread:STAGE` are parked pages that could not be read while others could. A closed breaker retries them one by one.
+-- `retry:STAGE` of the site is "<time of the next retry> <wait in ms after a bad one> <rid of the last retry, or 0>".
+-- EXPORTS: retry_unread tripped_key probe_at plan_probe refusal_of is_probe unpark_tripped close_breaker was_refused_with_all
 -- EXPORTS: remember_refused note_refusal note_answer note_bad_page believe_gone is_gone_with_all
 
 local RESULTS, MOST_TRIPPED, MOST_REFUSED = 20, 500, 100
+local MOST_WAITS = 4  -- times `probe_ms`, between two retries that fail
+local NEXT_RETRY = 10000  -- ms between two retries that are read well
 local GONE_STATUS = {['404'] = true, ['410'] = true}
 
 function tripped_key(site, stage) return site.key .. ':suspects:' .. stage end
+
+local function unread_key(site, stage) return site.key .. ':unread:' .. stage end
 
 -- Return the time of the next probe, or nil where the breaker is closed.
 function probe_at(site, stage)
@@ -75,6 +82,37 @@ function close_breaker(site, stage)
   redis.call('UNLINK', tripped_key(site, stage), site.key .. ':kept:' .. stage, site.key .. ':pages:' .. stage)
   site.open_breakers[stage] = false
   return revived
+end
+
+local function retry_of(site, stage)
+  return string.match(redis.call('HGET', site.key, 'retry:' .. stage) or '', '^(%d+) (%d+) (%d+)$')
+end
+
+local function note_retry(site, stage, at, wait, rid)
+  redis.call('HSET', site.key, 'retry:' .. stage, string.format('%.0f %.0f %s', at, wait, rid))
+end
+
+-- Retry an unread page when its time has come, while the breaker is closed: a forum may have shown a notice in the place
+-- of too few pages to open it, and a board whose page is parked is not scanned. Return the time of the next look, or nil.
+-- A page that no worker could parse is left to a person.
+function retry_unread(site, stage, now)
+  if site.open_breakers[stage] then return nil end
+  local key = tripped_key(site, stage)
+  if redis.call('EXISTS', key) == 0 then key = unread_key(site, stage) end
+  local rid = redis.call('LINDEX', key, 0)
+  if not rid then return nil end
+  local parked_at, reason = string.match(redis.call('HGET', site.key .. ':parked', rid) or '', '^(%d+) (%S+)')
+  if not parked_at or reason == 'hung' then
+    redis.call('LPOP', key)
+    return now
+  end
+  local at, wait, last = retry_of(site, stage)
+  at = math.max(at or 0, parked_at + site.probe)
+  if at > now then return at end
+  redis.call('LPOP', key)
+  unpark(site, rid)
+  note_retry(site, stage, now + NEXT_RETRY, last == '0' and wait or site.probe, rid)
+  return now + NEXT_RETRY
 end
 
 -- Close the breaker of a stage that the site refuses no more. Parked pages stay: they have another cause. All stages have
@@ -165,13 +203,21 @@ function note_answer(site, stage, rid, is_good)
     redis.call('HSET', site.key, field, past)
   else
     redis.call('HDEL', site.key, field)
-    redis.call('DEL', tripped_key(site, stage))
+    repeat until not redis.call('LMOVE', tripped_key(site, stage), unread_key(site, stage), 'LEFT', 'RIGHT')
+    redis.call('LTRIM', unread_key(site, stage), -MOST_TRIPPED, -1)
   end
 end
 
--- Count a bad page. The breaker opens after `breaker_after` in a row, or `breaker_percent` of the last RESULTS.
+-- Count a bad page, but for one that was retried while the breaker is closed. The breaker opens after `breaker_after` in a row, or `breaker_percent` of the last RESULTS.
 function note_bad_page(site, stage, rid, reason, now)
   if refusal_of(site, stage) then note_answer(site, stage, rid, false) end
+  local _, wait, last = retry_of(site, stage)
+  if last == rid and not site.open_breakers[stage] then
+    wait = math.min(2 * wait, MOST_WAITS * site.probe)
+    note_retry(site, stage, now + wait, wait, 0)
+    redis.call('RPUSH', unread_key(site, stage), rid)
+    return
+  end
   redis.call('RPUSH', tripped_key(site, stage), rid)
   redis.call('LTRIM', tripped_key(site, stage), -MOST_TRIPPED, -1)
   if site.open_breakers[stage] then return end

@@ -1,5 +1,5 @@
--- Tick: delayed requests become ready, expired leases and lost messages go back, sites with room release, waiting items
--- and decisions call the store task. One caller at a time is the leader, and the others stand by.
+-- Tick: delayed requests become ready, unread pages are retried, expired leases and lost messages go back, sites with room
+-- release, waiting items and decisions call the store task. One caller at a time is the leader, and the others stand by.
 -- FLAGS: allow-oom
 -- KEYS 1: key prefix
 -- ARGV 1: caller
@@ -94,9 +94,16 @@ local function return_lost(site, stage)
   return lost
 end
 
--- Return the time of the next look at a site, nil when nothing of it is open.
-local function next_look(site)
+-- Retry unread pages. Return the time of the next look, and infinity where there are none.
+local function retry_pages(site)
   local at = math.huge
+  if redis.call('EXISTS', site.key .. ':parked') == 0 then return at end
+  for _, stage in ipairs(STAGES) do at = math.min(at, retry_unread(site, stage, now) or at) end
+  return at
+end
+
+-- Return the time of the next look at a site, nil when nothing of it is open. `at` is the time of its next retry.
+local function next_look(site, at)
   for _, name in ipairs({':delayed', ':leased'}) do
     local first = redis.call('ZRANGE', site.key .. name, 0, 0, 'WITHSCORES')
     if first[2] then at = math.min(at, tonumber(first[2])) end
@@ -126,11 +133,12 @@ for _, name in ipairs(names) do
     local late = expire_leases(site)
     expired = expired + late
     for _, stage in ipairs(STAGES) do lost = lost + return_lost(site, stage) end
+    local retry_at = retry_pages(site)
     local released = release(site, now)
     moved = moved + expired + lost - before + released
     local state = released == 0 and late > 0 and idle_state(site) or 0
     if state > 0 then idle[#idle + 1], idle[#idle + 2] = name, state end
-    local at = has_pending(name) and now + 1 or next_look(site)
+    local at = has_pending(name) and now + 1 or next_look(site, retry_at)
     if at then schedule_look(site, at) end
   end
 end
