@@ -112,14 +112,18 @@ class ParseContext:
         first = self.addresses.of(stage, key, 1) if stage is Stage.LIST else None
         return first is not None and link.rstrip("/") == f"{first.rstrip('/')}/{page}"
 
-    def sized(self, shown: Pages, stage: Stage, page: int) -> Pages:
+    def sized(self, shown: Pages, stage: Stage, page: int, address: str = "") -> Pages:
         """Return the pager data of a page with the page size.
 
-        Where only the offset in the next-page link tells the size, the size is taken from there.
+        Where only offsets tell the size, it is taken from the one in the next-page link, or from that of the page's own
+        `address`.
         """
-        if shown.size is not None or shown.link is None:
-            return shown
-        return replace(shown, size=self.addresses.size_told(stage, shown.link, page))
+        size = shown.size
+        if size is None and shown.link is not None:
+            size = self.addresses.size_told(stage, shown.link, page)
+        if size is None and page > 1:
+            size = self.addresses.size_told(stage, address, page - 1)
+        return shown if size == shown.size else replace(shown, size=size)
 
     def address_beside(
         self, request: Request, document: Document, stage: Stage, page: int, shown: Pages | None

@@ -141,7 +141,7 @@ class CommentPageReader:
             return elsewhere
         shown = self._context.page_shown(request, document)
         comments, notes, is_cut = self._comments.read(request, where, document, page=shown)
-        pages = self._context.sized(self._pager.read(where, document, shown), Stage.COMMENT, shown)
+        pages = self._context.sized(self._pager.read(where, document, shown), Stage.COMMENT, shown, request.address)
         # An empty page and a rule that no longer matches look alike. Only a pager or the `empty` rule tells them apart.
         if not comments and not pages.is_shown and not (self._empty and self._empty(where, document)):
             raise ParseError(

@@ -193,7 +193,8 @@ def test_new_try_and_a_crawl_need_nothing_but_the_address(
         assert tried.exit_code == Exit.OK, tried.output
         survey = host.log[:]
         crawl = SmallCrawl(client, frontier, host)
-        publish_site(frontier, site.model_copy(update={"gate": QUICK}), contact=None)
+        interval = site.interval.model_copy(update={"full_pass_s": 86400.0})
+        publish_site(frontier, site.model_copy(update={"gate": QUICK, "interval": interval}), contact=None)
 
         host.log.clear()
         crawl.scan()
@@ -201,6 +202,9 @@ def test_new_try_and_a_crawl_need_nothing_but_the_address(
         host.log.clear()
         crawl.scan()
         second = host.log[:]
+        crawl.items()
+        crawl.full_pass()
+        again, _ = stored(crawl.items(), case)
 
     rows, count = stored(items, case)
     truth = expected(CONTENT)
@@ -209,6 +213,8 @@ def test_new_try_and_a_crawl_need_nothing_but_the_address(
     if not case.shows_parents:
         truth = {place: replace(row, parent=None) for place, row in truth.items()}
     assert rows == truth
+    assert again == {place: row for place, row in truth.items() if place in again}
+    assert again.keys() == truth.keys()
     assert max(count.values()) == 1
     assert not [one for one in (*first, *second) if one.status >= 400]
     assert len(survey) <= MOST_PAGES

@@ -13,8 +13,9 @@ import redis
 from crawl_tasks.cli.exits import Exit
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.registry.site_publisher import publish_site
-from crawl_tasks.sites.crawl_policy import Gate
+from crawl_tasks.sites.crawl_policy import Gate, Interval
 from crawl_tasks.sites.loader import load_site
+from crawl_tasks.sites.schema import Site
 from tests.frontier.small_crawl import SmallCrawl
 from tests.programs.classic import CLASSIC
 from tests.programs.content import Content, Row, expected, small_forum
@@ -49,7 +50,13 @@ ACTING = re.compile(rf"{GNUBOARD_ACTS}|{VANILLA_ACTS}|act=|/(?:signin|signup|log
 """Addresses of these programs that change something, or ask a guest for a name."""
 CONTENT = small_forum(24)
 MOST_LINES = 44
+ALL_REPLIES = 1000
+"""Replies on a page of a program whose threads have a single page."""
 QUICK = Gate(window=50, delay_s=0, retry_base_s=0.1)
+
+
+def with_full_passes(site: Site) -> Interval:
+    return site.interval.model_copy(update={"full_pass_s": 86400.0})
 
 
 def stored(crawl: SmallCrawl, content: Content) -> dict[tuple[int, int], Row]:
@@ -81,7 +88,9 @@ def test_a_proposed_file_gets_a_forum_whole_unedited(
         text = (tmp_path / "sites" / "demo.yaml").read_text("utf-8")
         site = load_site(tmp_path / "sites" / "demo.yaml")
         crawl = SmallCrawl(client, frontier, host)
-        publish_site(frontier, site.model_copy(update={"gate": QUICK}), contact=None)
+        publish_site(
+            frontier, site.model_copy(update={"gate": QUICK, "interval": with_full_passes(site)}), contact=None
+        )
 
         assert not [path for path in host.asked if ACTING.search(path)]
         host.log.clear()
@@ -89,15 +98,39 @@ def test_a_proposed_file_gets_a_forum_whole_unedited(
         first, rows = host.log[:], stored(crawl, CONTENT)
         host.log.clear()
         crawl.scan()
-        second = host.log[:]
+        second, later = host.log[:], crawl.items()
+        crawl.full_pass()
+        again = stored(crawl, CONTENT)
 
     assert len([line for line in text.splitlines() if not line.startswith("#")]) <= MOST_LINES, text
     assert rows == {place: replace(row, parent=None) for place, row in expected(CONTENT).items()}
+    assert again.keys() == rows.keys()
     assert not [one for one in (*first, *second) if one.status >= 300]
     # Its rows say nothing of replies.
-    assert any(row.revision for page in crawl.items() for row in page.posts) or layout is LAYOUTS["JSON-LD alone"]
+    assert any(row.revision for page in later for row in page.posts) or layout is LAYOUTS["JSON-LD alone"]
     assert max(Counter(one.path for one in first).values()) == 1
     assert not [one for one in second if re.match(layout.topic_path, one.path)]
+
+
+@pytest.mark.parametrize("size", [5, 12])
+@pytest.mark.parametrize("layout", [one for one in ALL.values() if one.per_thread < ALL_REPLIES])
+def test_a_full_pass_reads_all_of_a_forum_whose_pages_hold_another_number_by_now(
+    layout: Layout, size: int, client: redis.Redis, frontier: Frontier, tmp_path: Path
+) -> None:
+    with served(layout.shown(CONTENT)) as host:
+        run("new", host.url, "--name", "demo", home=tmp_path)
+        site = load_site(tmp_path / "sites" / "demo.yaml")
+    with served(replace(layout, per_thread=size).shown(CONTENT)) as host:
+        crawl = SmallCrawl(client, frontier, host)
+        changed = site.model_copy(update={"gate": QUICK, "interval": with_full_passes(site)}).relocated(host.url)
+        publish_site(frontier, changed, contact=None)
+        crawl.scan()
+        first = stored(crawl, CONTENT)
+        crawl.full_pass()
+        again = stored(crawl, CONTENT)
+
+    truth = expected(CONTENT).keys()
+    assert (truth - first.keys(), truth - again.keys()) == (set(), set())
 
 
 def test_two_boards_with_a_thread_of_one_number_keep_both(
