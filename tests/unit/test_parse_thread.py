@@ -344,3 +344,20 @@ def test_the_last_page_of_linked_comments_may_show_comments_without_a_link() -> 
     request = ask(Stage.POST)
 
     assert parser.parse(request, answer(request, post(comment(1))), 0).children == ()
+
+
+@pytest.mark.parametrize("end", ["</body></html>", "</BODY>\n</HTML>\n<!-- 0.02 s -->", ""])
+def test_a_page_that_broke_off_is_told_where_others_of_its_site_have_an_end(end: str) -> None:
+    parser = site_parser()
+
+    def notes(page: str) -> tuple[str, ...]:
+        request = ask(Stage.POST)
+        return parser.parse(request, answer(request, page), 0).notes
+
+    whole = post(comment(1) + comment(2)) + end
+    cut = post(comment(1)) + "<b>Fatal error</b>: Allowed memory size exhausted"
+
+    assert (notes(cut), notes(whole)) == ((), ())
+    assert [note for note in notes(cut) if "</html>" in note] == list(notes(cut))
+    assert bool(notes(cut)) is bool(end)
+    assert notes(whole) == ()
