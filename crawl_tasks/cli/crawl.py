@@ -175,10 +175,8 @@ def begin(local: LocalEnvironment, plan: Plan, stored: StoredCounts) -> Start:
 
 
 def scan_all(frontier: Frontier, site: Site) -> int:
-    """Admit a scan of every board that is not due yet. Return their number. `produce` admits those that are due.
-
-    A parked list page keeps its board from being scanned, so it is retried: the forum may be another one by now.
-    """
+    """Admit a scan of every board that is not due yet. Return their number. `produce` admits those that are due."""
+    # A parked list page keeps its board from being scanned.
     Admin(frontier).failed.requests.retry(Selection(site.name, State.PARKED, stage=Stage.LIST))
     addresses, now = Addresses(site), frontier.clock_ms()
     # A board that is being scanned needs no second scan, and one that is due gets its scan from `produce`.

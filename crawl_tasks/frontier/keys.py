@@ -38,7 +38,7 @@ P is the prefix (setting `redis_prefix`), S a site's name, G one of list, post, 
 | P:s:S                | hash   | version, terms (window, delay_ms, ...), gate (next_at, paused, crawl_delay_ms,     |
 |                      |        | slow, spent, found, credit, brood, turn, lead: backoff, quiet_hours, fair_share,   |
 |                      |        | backlog_limit, slots), budget and rates (freshness, pulse, busy, scan_at: scan,    |
-|                      |        | ping_at, pinged: news),                                                            |
+|                      |        | ping_at, pinged: news), counters,                                                  |
 |                      |        | breaker (shut:G, readings:G, retry:G, gone_believed: circuit_breaker), decision:   |
 |                      |        | that of the gate, while it is not `run`, publisher: host:directory of the file,    |
 |                      |        | withdrawn: 1 while that directory has no such file, flushes of the guard,          |

@@ -379,6 +379,20 @@ def test_pages_that_were_parked_below_a_closed_breaker_are_retried_one_by_one(
     assert (counts.parked, counts.done, counts.open) == (0, 4, 0)
 
 
+def test_pages_of_a_paused_site_stay_parked_and_are_retried_when_it_goes_on(
+    frontier: Frontier, client: redis.Redis, publish: Callable[..., None]
+) -> None:
+    rids = boards(frontier, client, publish, probe_ms=1)
+    frontier.sites.pause("demo")
+    client.zadd("test:due", {"demo": 0})
+    frontier.tick("me")
+    assert Inspector(frontier).count_requests("demo").parked == 4
+
+    frontier.sites.resume("demo")
+
+    assert next_list(frontier, client) == rids[:1]
+
+
 def test_nothing_is_retried_before_the_time_of_a_probe(
     frontier: Frontier, client: redis.Redis, publish: Callable[..., None]
 ) -> None:

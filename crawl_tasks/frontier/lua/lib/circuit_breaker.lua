@@ -96,7 +96,7 @@ end
 -- of too few pages to open it, and a board whose page is parked is not scanned. Return the time of the next look, or nil.
 -- A page that no worker could parse is left to a person.
 function retry_unread(site, stage, now)
-  if site.open_breakers[stage] then return nil end
+  if site.open_breakers[stage] or site.paused then return nil end
   local key = tripped_key(site, stage)
   if redis.call('EXISTS', key) == 0 then key = unread_key(site, stage) end
   local rid = redis.call('LINDEX', key, 0)
