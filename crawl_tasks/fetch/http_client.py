@@ -5,8 +5,9 @@ A client sends GET and POST, follows no redirect, keeps no cookie, reads no envi
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple, Protocol
 
 from crawl_tasks.errors import DeadlineExceeded, TooLarge, Truncated
@@ -17,6 +18,7 @@ from crawl_tasks.fetch.throttle import NO_THROTTLE, Throttle
 DRAIN_BYTES = 64 << 10
 # Origins whose connections are kept: more than the sites of a process, so that each site is connected to once.
 MOST_ORIGINS = 1024
+_FOLD = re.compile("\n[ \t]+")
 
 
 class Limits(NamedTuple):
@@ -88,31 +90,46 @@ def left(deadline: float, doing: str) -> float:
     return seconds
 
 
-def separator(name: str) -> str:
-    """Return the text between repeated headers: a comma, or a newline for Set-Cookie (RFC 9110, 5.3)."""
-    return "\n" if name == "set-cookie" else ", "
+def read_head(raw: bytes | bytearray) -> tuple[int, dict[str, str]] | None:
+    """Return status and headers of the last head, None for a head without the empty line at the end.
+
+    Names of headers are in lower case. Repeated headers are joined by a comma, Set-Cookie by a newline (RFC 9110, 5.3).
+
+    Args:
+        raw: all lines as received: interim responses (1xx) before, trailers behind.
+    """
+    text = raw.decode("latin-1").replace("\r\n", "\n")
+    front, is_whole, _ = text[text.rfind("\nHTTP/") + 1 :].partition("\n\n")
+    if not is_whole:
+        return None
+    # A line that begins with a blank goes on with the header before (RFC 9112, 5.2).
+    first, *lines = _FOLD.sub(" ", front).split("\n")
+    headers: dict[str, str] = {}
+    for line in lines:
+        name, _, value = line.partition(":")
+        name, value = name.strip().lower(), value.strip()
+        if name in headers:
+            value = headers[name] + ("\n" if name == "set-cookie" else ", ") + value
+        headers[name] = value
+    # Both clients let through no status line of another shape.
+    status = first[9:12]
+    return int(status) if status.isdecimal() else 0, headers
 
 
-def folded(pairs: Iterable[tuple[str, str]], limits: Limits) -> dict[str, str]:
-    """Return header lines as a mapping: names in lower case, repeated ones joined (see `separator`).
+def check_head(size: int, limits: Limits) -> None:
+    """Refuse a response by the bytes of its headers.
 
     Raises:
-        TooLarge: the headers are over the limit.
+        TooLarge: they are over the limit.
     """
-    headers: dict[str, str] = {}
-    size = 0
-    for name, value in pairs:
-        size += len(name) + len(value) + 4
-        known = name.lower()
-        headers[known] = f"{headers[known]}{separator(known)}{value}" if known in headers else value
     if size > limits.header_bytes:
         raise TooLarge(f"the response has more than {limits.header_bytes} bytes of headers")
-    return headers
 
 
 def declared_length(headers: Mapping[str, str]) -> int | None:
     """Return Content-Length in bytes, None for a missing or malformed one."""
-    text = headers.get("content-length", "")
+    # Some servers send the header twice, with the same number.
+    text = headers.get("content-length", "").partition(",")[0].rstrip()
     # Up to 18 digits: a number that fits into 64 bits.
     return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from crawl_tasks.errors import BadEncoding, TooLarge, Truncated
 from crawl_tasks.fetch.body import decode
-from crawl_tasks.fetch.http_client import Limits, RawResponse, check_ended, folded
+from crawl_tasks.fetch.http_client import Limits, RawResponse, check_ended, check_head
 
 LIMITS = Limits(wire_bytes=1 << 20, body_bytes=1 << 20)
 PACKERS = {
@@ -112,15 +112,10 @@ def test_stream_that_was_cut_short_of_our_limit_is_refused_even_so():
         decode(gzip.compress(b"a" * 1_000)[:-9], "gzip", Limits(2_000, 2_000, cut=True))
 
 
-def test_headers_are_folded():
-    pairs = [("Vary", "A"), ("X-Y", "1"), ("vary", "B"), ("VARY", "")]
-
-    assert folded(pairs, LIMITS) == {"vary": "A, B, ", "x-y": "1"}
-
-
 def test_too_many_headers_are_refused():
+    check_head(LIMITS.header_bytes, LIMITS)
     with pytest.raises(TooLarge, match="headers"):
-        folded([("X", "a" * 1_000)] * 70, LIMITS)
+        check_head(LIMITS.header_bytes + 1, LIMITS)
 
 
 @pytest.mark.parametrize(

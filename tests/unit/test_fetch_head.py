@@ -1,10 +1,10 @@
-"""What stands before a body, as libcurl hands it over."""
+"""What stands before a body, as both clients hand it over."""
 
 from __future__ import annotations
 
 import pytest
 
-from crawl_tasks.fetch.curl.transfer import read_head
+from crawl_tasks.fetch.http_client import read_head
 
 OK = b"HTTP/1.1 200 OK\r\n"
 
@@ -25,6 +25,8 @@ OK = b"HTTP/1.1 200 OK\r\n"
             {"via": "HTTP/1.1 404 Not Found", "a": "HTTP/2"},
         ),
         (OK + b"A: \xe4\xb8\xad\x85\x0bz\r\nno colon\r\n\r\n", 200, {"a": "\xe4\xb8\xad\x85\x0bz", "no colon": ""}),
+        (OK + b"A: b\r\n  c\r\n\td\r\nE:\r\n f\r\n\r\n", 200, {"a": "b c d", "e": "f"}),
+        (OK + b"Set-Cookie: a=1\r\nset-cookie: b=2\r\n\r\n", 200, {"set-cookie": "a=1\nb=2"}),
         ("HTTP/1.1 ²00 OK\r\n\r\n".encode("latin-1"), 0, {}),
         (b"HTTP/1.1\r\n\r\n", 0, {}),
     ],

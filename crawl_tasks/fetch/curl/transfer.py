@@ -10,7 +10,7 @@ import pycurl
 from crawl_tasks.errors import CrawlError, DeadlineExceeded, RefusedAddress, TooLarge, Truncated, Unreachable
 from crawl_tasks.fetch.address_guard import Destination
 from crawl_tasks.fetch.curl.handle import CONNECTIONS, Handle
-from crawl_tasks.fetch.http_client import ClientRequest, Limits, RawResponse, check_ended, left, separator
+from crawl_tasks.fetch.http_client import ClientRequest, Limits, RawResponse, check_ended, check_head, left, read_head
 from crawl_tasks.fetch.throttle import NO_THROTTLE, Throttle
 
 # Sockets remembered by a handle: more than it has connections, so that none in use is forgotten.
@@ -123,8 +123,10 @@ class Transfer:
         """Collect one header line, also of an interim response and of the trailers."""
         head = self._head
         head += line
-        if len(head) > self._limits.header_bytes:
-            self._error = TooLarge(f"the response has more than {self._limits.header_bytes} bytes of headers")
+        try:
+            check_head(len(head), self._limits)
+        except TooLarge as error:
+            self._error = error
             return -1
         return None
 
@@ -166,29 +168,6 @@ class Transfer:
         if self._size > limit and 200 <= status < 300 and not self._limits.cut:
             raise TooLarge(f"the body has more than {limit} bytes")
         return check_ended(RawResponse(status, headers, b"".join(self._pieces)[:limit]))
-
-
-def read_head(raw: bytes | bytearray) -> tuple[int, dict[str, str]] | None:
-    """Return status and headers of the last head, None for a head without the empty line at the end.
-
-    Names of headers are in lower case, repeated ones joined (see `separator`).
-
-    Args:
-        raw: all lines as received: interim responses (1xx) before, trailers behind.
-    """
-    text = raw.decode("latin-1").replace("\r\n", "\n")
-    front, is_whole, _ = text[text.rfind("\nHTTP/") + 1 :].partition("\n\n")
-    if not is_whole:
-        return None
-    first, *lines = front.split("\n")
-    headers: dict[str, str] = {}
-    for line in lines:
-        name, _, value = line.partition(":")
-        name, value = name.strip().lower(), value.strip()
-        headers[name] = f"{headers[name]}{separator(name)}{value}" if name in headers else value
-    # libcurl lets through no status line of another shape.
-    status = first[9:12]
-    return int(status) if status.isdecimal() else 0, headers
 
 
 def _routes(destination: Destination) -> list[tuple[str, str]]:

@@ -15,13 +15,12 @@ import certifi
 from requests import PreparedRequest, RequestException, Response
 from requests import Timeout as RequestTimeout
 from requests.adapters import HTTPAdapter
-from requests.structures import CaseInsensitiveDict
 from urllib3 import BaseHTTPResponse, HTTPConnectionPool, HTTPSConnectionPool
-from urllib3.exceptions import DecodeError, HTTPError, IncompleteRead
+from urllib3.exceptions import HTTPError, IncompleteRead
 from urllib3.exceptions import TimeoutError as LibraryTimeout
 from urllib3.util import create_urllib3_context
 
-from crawl_tasks.errors import BadEncoding, DeadlineExceeded, FetchError, TooLarge, Truncated, Unreachable
+from crawl_tasks.errors import DeadlineExceeded, FetchError, TooLarge, Truncated, Unreachable
 from crawl_tasks.fetch.address_guard import Destination
 from crawl_tasks.fetch.http_client import (
     MOST_ORIGINS,
@@ -30,11 +29,11 @@ from crawl_tasks.fetch.http_client import (
     RawResponse,
     check_declared,
     check_ended,
+    check_head,
     declared_length,
-    folded,
     left,
 )
-from crawl_tasks.fetch.requests.pinned import Attempt, Current, PinnedConnection, PinnedSecureConnection
+from crawl_tasks.fetch.requests.pinned import Attempt, Current, PinnedConnection, PinnedSecureConnection, StrictResponse
 from crawl_tasks.fetch.requests.watchdog import Watchdog
 from crawl_tasks.proxy import Proxy
 
@@ -60,15 +59,17 @@ class RequestsClient:
     def send(self, sent: ClientRequest) -> RawResponse:
         """Send a request. See `Client.send`."""
         request = PreparedRequest()
-        request.url, request.headers, request.body = sent.url, CaseInsensitiveDict(sent.headers), sent.body
-        request.method = "GET" if sent.body is None else "POST"
+        headers = dict(sent.headers)
         if sent.body is not None:
-            request.headers["Content-Length"] = str(len(sent.body))
+            headers["Content-Length"] = str(len(sent.body))
+        request.url, request.headers, request.body = sent.url, headers, sent.body  # type: ignore[assignment]  # ours alone
+        request.method = "GET" if sent.body is None else "POST"
         seconds = left(sent.deadline, "asking")
         with self._watchdog.guard(sent.deadline) as guard:
             attempt = self._current.attempt = Attempt(sent, guard)
             try:
-                answer = _read(self._ask(request, seconds, attempt), sent.limits)
+                raw = self._ask(request, seconds, attempt)
+                answer = _read(raw, attempt.response, sent.limits)
             except (FetchError, *_ESCAPES) as error:
                 if guard.expired:
                     raise _late(sent.url) from error
@@ -159,11 +160,11 @@ class _PinnedAdapter(HTTPAdapter):
         return self._tls
 
 
-def _read(raw: BaseHTTPResponse, limits: Limits) -> RawResponse:
+def _read(raw: BaseHTTPResponse, response: StrictResponse, limits: Limits) -> RawResponse:
     """Read a response in full. A response with unread bytes takes its connection along."""
-    finished = False
+    finished, headers = False, response.fields
     try:
-        headers = folded(raw.headers.items(), limits)
+        check_head(response.head_bytes, limits)
         limit = limits.wire_limit(raw.status)
         wanted = 200 <= raw.status < 300
         if wanted and not limits.cut:
@@ -190,9 +191,6 @@ def _wire(raw: BaseHTTPResponse, length: int | None, limit: int, wanted: bool) -
         # The socket's own timeout may end just before the watchdog acts: late, not cut.
         if wanted and isinstance(error, LibraryTimeout):
             raise
-        # urllib3 counts the names in Content-Encoding before it reads, also where it decodes nothing.
-        if wanted and isinstance(error, DecodeError):
-            raise BadEncoding(str(error)) from error
         if wanted:
             raise _Cut(str(error)) from error
         raw.close()

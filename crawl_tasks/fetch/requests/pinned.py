@@ -4,37 +4,23 @@ from __future__ import annotations
 
 import contextlib
 import http.client
-import io
 import socket
 import threading
 import time
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from urllib3.connection import HTTPConnection, HTTPSConnection
 
-from crawl_tasks.fetch.http_client import ClientRequest, left
+from crawl_tasks.fetch.http_client import ClientRequest, declared_length, left, read_head
 from crawl_tasks.fetch.requests.tunnel import open_tunnel
 from crawl_tasks.fetch.requests.watchdog import Guarded
 
 _MAX_HEADER_BYTES = 256 << 10
-
-
-class _HeaderReader(io.BufferedReader):
-    """Remembers the last header line, and stops headers without end (also 100 Continue without end)."""
-
-    last = b""
-    taken = 0
-    in_headers = True
-
-    def readline(self, size: int | None = -1) -> bytes:
-        """Read a line and, within the headers, count its bytes."""
-        line = super().readline(-1 if size is None else size)
-        if self.in_headers:
-            self.last = line
-            self.taken += len(line)
-            if self.taken > _MAX_HEADER_BYTES:
-                raise http.client.LineTooLong("headers")
-        return line
+# Counted for each head, so that 100 Continue without end comes to an end.
+_STATUS_BYTES = 20
+_FRAMING = ("content-length", "transfer-encoding")
+_ENDS = (b"\r\n", b"\n", b"")
 
 
 class StrictResponse(http.client.HTTPResponse):
@@ -43,23 +29,64 @@ class StrictResponse(http.client.HTTPResponse):
     http.client takes the end of the connection for the end of the headers: half a Location would be followed. And
     http.client drops the reader's buffer together with the response. Surplus bytes of a server may stand there in part,
     and the other part would stand before the next answer.
+
+    `fields` are the headers, as `read_head` returns them, and `head_bytes` is their length.
     """
+
+    fields: Mapping[str, str]
+    head_bytes = 0
 
     def __init__(self, sock: socket.socket, *args: object, **kwargs: object) -> None:
         super().__init__(sock, *args, **kwargs)  # type: ignore[arg-type]  # http.client's own arguments, handed through
         self._sock = sock
-        self._reader = self.fp = _HeaderReader(self.fp.detach())
 
     def begin(self) -> None:
         """Read status and headers.
 
+        http.client's own way through the parser of e-mail is half of the cost of a response.
+
         Raises:
             IncompleteRead: the connection ended within the headers.
+            LineTooLong: the headers have no end, or the interim responses before them.
         """
-        super().begin()
-        self._reader.in_headers = False
-        if self._reader.last not in (b"\r\n", b"\n"):
-            raise http.client.IncompleteRead(self._reader.last)
+        if self.headers is not None:
+            return
+        status = http.client.CONTINUE
+        while status == http.client.CONTINUE:
+            version, status, reason = self._read_status()
+            lines = self._lines()
+        _, fields = read_head(b"HTTP/1.1 200\n" + lines + b"\n") or (0, {})
+        if not version.startswith(("HTTP/1.", "HTTP/0.9")):
+            raise http.client.UnknownProtocol(version)
+        self.code = self.status = status
+        self.reason = reason.strip()
+        self.version = 10 if version in ("HTTP/1.0", "HTTP/0.9") else 11
+        # http.client asks its headers for names in lower case alone, and urllib3 needs those of the framing.
+        self.fields = self.headers = fields
+        self.msg = http.client.HTTPMessage()
+        for name in _FRAMING:
+            if name in fields:
+                self.msg.set_raw(name, fields[name])
+        self._frame(fields, has_body=status >= 200 and status not in (204, 304))
+
+    def _lines(self) -> bytearray:
+        lines, most = bytearray(), _MAX_HEADER_BYTES - self.head_bytes
+        while (line := self.fp.readline(_MAX_HEADER_BYTES)) not in _ENDS and len(lines) <= most:
+            lines += line
+        self.head_bytes += _STATUS_BYTES + len(lines)
+        if self.head_bytes > _MAX_HEADER_BYTES:
+            raise http.client.LineTooLong("headers")
+        if not line:
+            raise http.client.IncompleteRead(bytes(lines))
+        return lines
+
+    def _frame(self, fields: Mapping[str, str], *, has_body: bool) -> None:
+        """Note where the body ends: with the last chunk, after a length, or with the connection."""
+        self.chunked = fields.get("transfer-encoding", "").rpartition(",")[2].strip().lower() == "chunked"
+        self.chunk_left = None
+        length = None if self.chunked else declared_length(fields)
+        self.length = length if has_body else 0
+        self.will_close = self._check_close() or (not self.chunked and self.length is None)  # type: ignore[attr-defined]  # not in the stubs
 
     def _close_conn(self) -> None:
         """Check the buffer before http.client drops it. The pool does not reuse a socket that was shut down."""
@@ -78,6 +105,7 @@ class Attempt:
     sent: ClientRequest
     guard: Guarded
     is_fresh: bool = False
+    response: StrictResponse = field(init=False)
 
 
 class Current(threading.local):
@@ -89,13 +117,16 @@ class Current(threading.local):
 class PinnedConnection(HTTPConnection):
     """Connects to the addresses of the current attempt, not to those that the name has by now."""
 
-    response_class = StrictResponse
-
     def __init__(self, *args: object, current: Current, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)  # type: ignore[arg-type]  # the pool's own arguments, handed through
         self._current = current
         self._peer = ""
         self._is_confirmed = False
+
+    def response_class(self, sock: socket.socket, **kwargs: object) -> StrictResponse:  # type: ignore[override]  # a class there
+        """Make the response, which the attempt can see below all wrappers."""
+        response = self._current.attempt.response = StrictResponse(sock, **kwargs)
+        return response
 
     def _new_conn(self) -> socket.socket:
         attempt = self._current.attempt
