@@ -20,9 +20,6 @@ from crawl_tasks.sites.field_rules import COMMENT_FIELDS, As, Plain, Rule, extra
 from crawl_tasks.sites.stages import CommentSpec, Nesting, Records
 
 _WRITTEN = "{} text"
-_END = b"</html"
-_END_WITHIN = 2000  # bytes: statistics and the like may stand behind the end
-_NO_END = "the page ends before </html>, which others of this site have: comments may be missing"
 MOVING_ID = "ids would be made of a time that moves"
 """Part of the note on comments whose id holds a moment that counts from now."""
 
@@ -46,7 +43,6 @@ class CommentReader:
             columns[_WRITTEN.format(name)] = compile_rule(spec.fields[name], written, at_page=False)
         self._table = TableReader(record, columns, nested=spec.nesting is Nesting.NESTED, siblings=spec.siblings)
         self._extra = extra_fields(spec.fields, COMMENT_FIELDS)
-        self._has_end = False
 
     def read(
         self, request: Request, where: Where, document: Document, *, page: int
@@ -64,18 +60,8 @@ class CommentReader:
 
         kept, notes = places(table, "comment_id", fail)
         check_required(self._required, table, kept, fail)
-        notes += table.notes + barren(self._mains, table, "comment") + self._without_end(document)
+        notes += table.notes + barren(self._mains, table, "comment")
         return self._comments(request, document, table, kept, page=page), notes, is_cut
-
-    def _without_end(self, document: Document) -> tuple[str, ...]:
-        """Return a note where a page broke off, as by an error of the forum's program: it proves no comment deleted.
-
-        Some forums never write the end of a page, so the note needs a page of this site that had it.
-        """
-        if _END in document.page.body[-_END_WITHIN:].lower():
-            self._has_end = True
-            return ()
-        return (_NO_END,) if self._has_end else ()
 
     def _comments(
         self, request: Request, document: Document, table: Table, kept: list[int], *, page: int

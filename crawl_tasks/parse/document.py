@@ -27,7 +27,8 @@ class Document:
     """A page while one thread reads it. Never shared between threads."""
 
     __slots__ = (
-        "_base", "_declared", "_dropped", "_is_utf8", "_json", "_linked", "_source", "_tree", "_xml", "page", "tables",
+        "_base", "_declared", "_dropped", "_is_utf8", "_json", "_linked", "_source", "_tree", "_xml", "notes", "page",
+        "tables",
     )  # fmt: skip
 
     def __init__(self, page: Fetched, declared: str | None = None, dropped: tuple[str, ...] = ()) -> None:
@@ -41,6 +42,8 @@ class Document:
         self._json: list[Json] = []
         self._linked: list[Json] | None = None
         self._base: str | None = None
+        self.notes: tuple[str, ...] = ()
+        """Notes on the response itself."""
         self.tables: dict[tuple[str, ...], dict[str, Json]] = {}
         """Lookup tables of a JSON page, by the three JMESPaths of a rule: from the id of an entry to a value."""
 

@@ -12,6 +12,7 @@ from crawl_tasks.parse.document import Document
 from crawl_tasks.parse.hooks import load_hook
 from crawl_tasks.parse.hub import HubReader
 from crawl_tasks.parse.listing import ListReader
+from crawl_tasks.parse.page_end import PageEnd
 from crawl_tasks.parse.rules.compile import Where, compile_embedded, compile_test
 from crawl_tasks.parse.thread import CommentPageReader, PostReader, thread_pager
 from crawl_tasks.sites.schema import Site
@@ -22,7 +23,7 @@ Test = Callable[[Where, Document], bool]
 
 
 class SiteParser:
-    """The parser of one version of a site. Immutable, so that all threads may share one."""
+    """The parser of one version of a site, which all threads may share."""
 
     def __init__(self, site: Site) -> None:
         self.site = site
@@ -31,6 +32,10 @@ class SiteParser:
         want = self._context.want()
         self._embedded = {
             stage: compile_embedded(spec.embedded, want) for stage, spec in site.stages.items() if spec.embedded
+        }
+        # JSON that breaks off is no JSON, and HTML within it has no end.
+        self._ends = {
+            stage: PageEnd() for stage, spec in site.stages.items() if spec.format is Format.HTML and not spec.embedded
         }
         self._hubs = HubReader(self._context)
         self._readers: dict[Stage, Read] = {stage: self._reader(stage, spec) for stage, spec in site.stages.items()}
@@ -63,7 +68,14 @@ class SiteParser:
             raise Gone(f"{request.site}: {request.stage}: gone_when was found; {request.address}")
         if login is not None and login(_top(document, self.site.stages[request.stage]), document):
             raise AccessDenied(f"{request.site}: {request.stage}: login_when was found; {request.address}")
-        return read(request, document, tail)
+        note, is_sure = self._ends[request.stage].note(page.body) if request.stage in self._ends else ("", False)
+        if not note:
+            return read(request, document, tail)
+        # For the readers too: a page with a note proves no comment deleted.
+        document.notes = (note,)
+        parsed = read(request, document, tail)
+        notes = parsed.notes if note in parsed.notes else (*parsed.notes, note)
+        return parsed._replace(notes=notes, broke_off=note if is_sure else "")
 
     def _walls_of(self, spec: StageSpec) -> tuple[Test | None, Test | None]:
         want = self._context.want()

@@ -24,6 +24,7 @@ from crawl_tasks.errors import (
     PageError,
     RedisUnreachable,
     Scope,
+    Truncated,
 )
 from crawl_tasks.fetch.fetcher import Fetcher
 from crawl_tasks.fetch.revalidation import validator_of
@@ -168,6 +169,8 @@ class PageTask:
             self._hooks.tell(name, hooks, "item_dropped", request=lease.request, item=item, reason=reason)
 
         parsed, outcome = read_page(site, lease, page, tell_drop if hooks.item_dropped else None, self._watch), ""
+        if parsed.broke_off and lease.attempt < site.retry.max_attempts:
+            raise Truncated(f"{page.url}: {parsed.broke_off}")
         if stages := site.stages_by_database:
             parsed = self._mark_stored(parsed, stages)
         if page.is_unchanged or parsed.is_cut:

@@ -49,6 +49,16 @@ def test_a_query_is_written_in_the_charset_of_its_page(charset: str, query: str)
     assert [child.address for child in parsed.children] == [f"https://forum.example/view?kind={query}&tid=7"]
 
 
+def test_a_list_that_broke_off_is_told() -> None:
+    request, parser = ask(Stage.LIST), site_parser()
+
+    whole = parser.parse(request, answer(request, rows(7, 8) + "</body></html>"), 0)
+    cut = parser.parse(request, answer(request, rows(7)), 0)
+
+    assert (whole.notes, whole.broke_off) == ((), "")
+    assert cut.notes == (cut.broke_off,) != ("",)
+
+
 def test_a_thread_that_stands_twice_on_a_page_is_taken_once() -> None:
     request = ask(Stage.LIST)
 

@@ -350,14 +350,34 @@ def test_the_last_page_of_linked_comments_may_show_comments_without_a_link() -> 
 def test_a_page_that_broke_off_is_told_where_others_of_its_site_have_an_end(end: str) -> None:
     parser = site_parser()
 
-    def notes(page: str) -> tuple[str, ...]:
+    def broke_off(page: str) -> bool:
         request = ask(Stage.POST)
-        return parser.parse(request, answer(request, page), 0).notes
+        parsed = parser.parse(request, answer(request, page), 0)
+        assert [note for note in parsed.notes if "</html>" in note] == [parsed.broke_off] * bool(parsed.broke_off)
+        return bool(parsed.broke_off)
 
     whole = post(comment(1) + comment(2)) + end
     cut = post(comment(1)) + "<b>Fatal error</b>: Allowed memory size exhausted"
 
-    assert (notes(cut), notes(whole)) == ((), ())
-    assert [note for note in notes(cut) if "</html>" in note] == list(notes(cut))
-    assert bool(notes(cut)) is bool(end)
-    assert notes(whole) == ()
+    assert (broke_off(cut), broke_off(whole)) == (False, False)
+    assert (broke_off(cut), broke_off(whole)) == (bool(end), False)
+
+
+@pytest.mark.parametrize(
+    ("page", "is_doubted"),
+    [
+        ("<!DOCTYPE html><html><body><div id=a><ul>{}</ul></div>", False),  # a forum that writes no end
+        ("<!doctype html><body><div id=a><ul>{}</ul>", True),
+        ("\n<HTML lang=en><body><TABLE>{}", True),
+        ("<div><ul>{}", False),  # a part of a page
+    ],
+)
+def test_a_page_that_ends_within_open_elements_is_doubted_before_any_other_was_seen(
+    page: str, is_doubted: bool
+) -> None:
+    request = ask(Stage.POST)
+
+    parsed = site_parser().parse(request, answer(request, page.format(post(comment(1)))), 0)
+
+    assert ["</html>" in note for note in parsed.notes] == [True] * is_doubted
+    assert not parsed.broke_off
