@@ -79,8 +79,8 @@ P is the prefix (setting `redis_prefix`), S a site's name, G one of list, post, 
 | P:s:S:board:B        | hash   | line of page 1, interval_ms and bounds, scan, open, started_at, scanned_at,        |
 |                      |        | terms of the site file, fixed_ms and held of an operator. walked: pages with news, |
 |                      |        | walk_open, full_open: open pages of walks and full passes, walk: pages with news   |
-|                      |        | of the last walk, slack, slid: see goes_on(), newest, known_until: times of the    |
-|                      |        | newest row of this scan and of the one before, validator: http_validator.lua,      |
+|                      |        | of the last walk, slack, slid, first: see goes_on(), newest, known_until: times of |
+|                      |        | the newest row of this scan and of the one before, validator: http_validator.lua,  |
 |                      |        | history, expected, pace, scan_items, slot: scan.lua, ping: news.lua, gone_at: time |
 |                      |        | of the first scan that found no page 1, ms.                                        |
 |                      |        | Of a board that left the file only the counts, until all list pages have ended     |

@@ -19,6 +19,7 @@ from crawl_tasks.parse.rules.compile import CompiledRule, compile_rule
 from crawl_tasks.parse.rules.convert import PageClock, Want
 from crawl_tasks.parse.rules.table import Column, Table
 from crawl_tasks.sites.addresses import Addresses, Target
+from crawl_tasks.sites.board import BoardKind
 from crawl_tasks.sites.field_rules import As, Plain, Rule, TextMode, kind_of, text_mode_of
 from crawl_tasks.sites.schema import Site
 
@@ -36,6 +37,8 @@ class ParseContext:
         self.site = site
         self.addresses = Addresses(site)
         self._boards = frozenset(board.id for board in site.boards)
+        self.news = frozenset(board.id for board in site.own_boards if board.kind is BoardKind.NEWS)
+        """The boards that list the newest replies over all boards."""
         self._clock = PageClock(ZoneInfo(site.timezone), site.languages)
         ranks = site.priority
         self._ranks = {Stage.LIST: ranks.list, Stage.POST: ranks.post, Stage.COMMENT: ranks.comment}
@@ -97,6 +100,9 @@ class ParseContext:
 
         None where the next-page link leads to another board, thread or host.
         """
+        if stage is Stage.LIST and page > 1 and key in self.news:
+            # The template would make the address of a board of that name.
+            return shown.link if shown else None
         template = self.addresses.template(stage, page)
         made = None
         if template is not None and (page == 1 or template.has_page):

@@ -29,7 +29,6 @@ from crawl_tasks.parse.rules.compile import CompiledRule, Where, compile_rule, c
 from crawl_tasks.parse.rules.table import Table, TableReader
 from crawl_tasks.parse.values.dates import is_stable
 from crawl_tasks.sites.addresses import Target
-from crawl_tasks.sites.board import BoardKind
 from crawl_tasks.sites.field_rules import POST_FIELDS, As, NamedRule, Plain, Rule, extra_fields, kind_of
 from crawl_tasks.sites.stages import ListSpec, Walk
 from crawl_tasks.sites.template import Template
@@ -69,7 +68,6 @@ class ListReader:
         self._title = context.field("title", spec.title, at_page=True).read if spec.title else None
         self._guest = compile_test(spec.guest, context.want(), at_page=False) if spec.guest else None
         self._echo = compile_test(spec.echo, context.want(), at_page=False) if spec.echo else None
-        self._news = frozenset(board.id for board in context.site.own_boards if board.kind is BoardKind.NEWS)
         self._empty = compile_test(spec.empty, context.want()) if spec.empty else None
 
     def _sign(self, sign: NamedRule, name: str, columns: dict[str, CompiledRule]) -> _Sign:
@@ -124,7 +122,7 @@ class ListReader:
         forum = Forum(
             request.key, None if title is None else str(title), self._context.addresses.of(Stage.LIST, request.key)
         )
-        forums = () if request.key in self._news or board != request.key else (forum,)
+        forums = () if request.key in self._context.news or board != request.key else (forum,)
         passes: tuple[BoardPass, ...] = ()
         if request.reach.whole and not further and not table.notes:
             passes = (BoardPass(request.key, request.reach.read_from, request.reach.whole, rank),)
@@ -155,7 +153,7 @@ class ListReader:
     ) -> tuple[Post, ...]:  # fmt: skip
         columns = table.columns
         nothing: repeat[Plain] = repeat(None)
-        board = None if request.key in self._news else request.key
+        board = None if request.key in self._context.news else request.key
         forum_ids: Iterable[Plain] = repeat(board)
         if "forum_id" in columns:
             # A row that names no board belongs to the board of this list.

@@ -166,6 +166,7 @@ def test_a_walk_passes_known_rows_as_far_as_news_moved_them(
 ) -> None:
     watch(board("1"), window=50)
     first_scan(frontier, client)
+    client.hdel(BOARD, "first")  # the first walk over a board passes all known rows
     [page_2] = scan(frontier, client, *posts(3, start=50))[:1]
 
     end(frontier, page_2, *posts(3))  # the rows of page 1 again
@@ -174,6 +175,24 @@ def test_a_walk_passes_known_rows_as_far_as_news_moved_them(
 
     assert page_3.request.page == 3
     assert client.hexists(BOARD, "walk_open") == 0
+
+
+def test_the_first_walk_over_a_board_passes_200_pages_of_known_rows_in_a_row(
+    frontier: Frontier, client: redis.Redis, watch: Watch
+) -> None:
+    watch(board("1"), window=50)
+    first_scan(frontier, client)
+    [page] = lists(frontier, client)
+    client.hset(BOARD, "first", 199)
+    end(frontier, page, *posts(3))
+    [page] = lists(frontier, client)
+    end(frontier, page, *posts(3, start=50))
+    [page] = lists(frontier, client)
+    client.hset(BOARD, "first", 200)
+    end(frontier, page, *posts(3))
+
+    assert page.request.page == 4
+    assert (lists(frontier, client), client.hmget(BOARD, "first", "walk_open")) == ([], [None, None])
 
 
 def test_a_walk_that_went_far_is_made_again_behind_the_next_scan_and_as_backfill(

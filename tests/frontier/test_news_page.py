@@ -53,6 +53,41 @@ def test_a_reply_is_found_on_the_news_page_and_not_asked_for_again_by_the_board(
     assert only(client, crawl, "news") == ["/news"]
 
 
+@pytest.mark.parametrize("goal_s", [60, 3600])  # an hour is 1, as the board's id
+def test_the_first_scan_of_a_board_goes_to_its_end_though_the_news_page_told_of_its_first_threads(
+    crawl: SmallCrawl, client: redis.Redis, goal_s: int
+) -> None:
+    crawl.publish(SITE.replace("60", str(goal_s)))
+    for number in range(1, 9):
+        crawl.forum.thread(str(number))
+        following = f"<a class=next href=/list/1/{number + 1}>more</a>" * (number < 8)
+        crawl.forum.board("1", number, f"{number} 0", more=following)
+    news(crawl, "1 0", "2 0", "5 0")  # 5 stands in the middle of the board
+
+    first = only(client, crawl, "news")
+    later = [only(client, crawl, "1") for _ in range(3)]
+
+    assert first[:2] == ["/news", "/list/1/1"]
+    assert {path for path in first if "1/" in path} == {f"/list/1/{number}" for number in range(1, 9)}
+    assert {path for path in first if "/post/" in path} == {f"/post/{number}" for number in range(1, 9)}
+    # Another walk looks for rows that moved meanwhile. Then a scan ends where it knows all.
+    assert later[1:] == [["/list/1/1"]] * 2
+
+
+def test_the_news_page_leads_to_its_second_page_by_its_own_link(crawl: SmallCrawl, client: redis.Redis) -> None:
+    begun(crawl)
+    for number in range(10, 14):
+        crawl.forum.thread(str(number))
+    crawl.forum.board("2", 1, "12 1", "13 1")
+    crawl.forum.pages["/news/older"] = crawl.forum.pages["/list/2/1"]
+    crawl.forum.board("news", 1, "10 1", "11 1", more="<a class=next href=/news/older>older</a>")
+    crawl.forum.pages["/news"] = crawl.forum.pages.pop("/list/news/1")
+
+    asked = only(client, crawl, "news")
+
+    assert set(asked) == {"/news", "/news/older", "/post/10", "/post/11", "/post/12", "/post/13"}
+
+
 def test_a_row_of_the_news_page_belongs_to_no_board(crawl: SmallCrawl) -> None:
     begun(crawl)
     pages = crawl.items()

@@ -34,7 +34,7 @@ function note_board(site, payload, level, change)
     if (v[2] + 0) + (v[3] or 0) + (v[4] or 0) + change <= 0 then redis.call('DEL', key) end
     return
   end
-  if field == 'walk_open' and open <= 0 then redis.call('HDEL', key, 'walk_open', 'slid') end
+  if field == 'walk_open' and open <= 0 then redis.call('HDEL', key, 'walk_open', 'slid', 'first') end
   if field ~= 'open' then return end
   if change > 0 and open == 1 then redis.call('SADD', site.key .. ':scanning', id) end
   if open <= 0 then redis.call('SREM', site.key .. ':scanning', id) end
@@ -77,12 +77,19 @@ function append_ready(site, stage, level, entry)
   batch[#batch + 1] = entry
 end
 
+local MOST_KNOWN = 200  -- pages in a row. A forum may answer every number with one of its pages
+
 -- Return whether a walk goes on from a page. It passes `slack` pages without news, and as many known rows as the scans found
--- news meanwhile (`slid`): each thread that they found has moved one row onto a page that the walk had before it.
+-- news meanwhile (`slid`): each thread that they found has moved one row onto a page that the walk had before it. The first walk
+-- over a board goes to its end, as its threads may be known from a page of all news or from another board. `first` counts such pages.
 local function goes_on(site, key)
-  local slack, slid = unpack(redis.call('HMGET', key, 'slack', 'slid'))
+  local slack, slid, first = unpack(redis.call('HMGET', key, 'slack', 'slid', 'first'))
+  first = tonumber(first or (site.is_unscanned and 0))
+  if first then redis.call('HSET', key, 'first', site.news > 0 and 0 or first + 1) end
   if site.news > 0 then
     redis.call('HINCRBY', key, 'walk', 1)
+  elseif first then
+    return first < MOST_KNOWN
   elseif tonumber(slack or 0) > 0 then
     redis.call('HINCRBY', key, 'slack', -1)
   elseif tonumber(slid or 0) > 0 then

@@ -22,7 +22,10 @@ end
 function has_news(site) return string.find(site.freshness, '^%S+ %S+ ') ~= nil end
 
 -- Return whether a board is a page of all news.
-function is_news(site, id) return string.find(site.freshness .. ' ', ' ' .. id .. ' ', 1, true) ~= nil end
+function is_news(site, id)
+  local boards = string.match(site.freshness, '^%S+ %S+( .*)$')
+  return boards ~= nil and string.find(boards .. ' ', ' ' .. id .. ' ', 1, true) ~= nil
+end
 
 -- Count lately found items, so that what was long ago counts for little.
 local function tally_news(site, field)

@@ -193,9 +193,11 @@ end
 
 -- Prepare a site for the lines of a list page. `times` holds the last reply of each line's thread.
 function begin_list_page(site, listed, level, times, now)
-  local is_unscanned = listed[2] > 1 and redis.call('SISMEMBER', site.key .. ':unscanned', listed[1]) == 1
+  local is_first = redis.call('SISMEMBER', site.key .. ':unscanned', listed[1]) == 1
+  local is_unscanned = is_first and listed[2] > 1
   local is_walking = is_walk(listed, level)
   site.listed = listed
+  site.is_unscanned = is_first and not is_news(site, listed[1])
   site.is_first_walk = is_unscanned or (listed[2] > 1 and is_walking and not is_by_hand(listed))
   -- A first walk that an older version began. `run` names its scans otherwise.
   site.is_old_walk = is_unscanned and not is_walking and tonumber(listed[3]) ~= nil
