@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from crawl_tasks.model import Fetched, Parsed, Request, Sweep
+from crawl_tasks.parse.pagination import named
 
 AGE_STEP_S: Final = 1
 """The header Age counts whole seconds (RFC 9111, 5.1), so a copy may be up to one second older than its Age says."""
@@ -26,6 +27,9 @@ def first_page_read(request: Request, parsed: Parsed, page: Fetched, *, is_empty
     last = max((child.page for child in parsed.children), default=0)
     # A page with a note may hide comments. Then absence proves nothing, and 0 keeps the last page from a report.
     reach = request.reach._replace(pages=last, read_from=0 if parsed.notes else page.seen_at)
+    if parsed.items.comments:
+        # A forum may answer each number with its first page.
+        reach = reach._replace(shown=named(comment.comment_id for comment in parsed.items.comments))
     return _handed_on(request._replace(reach=reach), parsed, page, is_bare=not (parsed.items.comments or is_empty))
 
 

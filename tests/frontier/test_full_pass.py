@@ -71,7 +71,10 @@ def test_edits_and_deletions_that_no_revision_shows_are_found(crawl: SmallCrawl,
     assert (states(tmp_path)["a"][1], states(tmp_path)["b"][1]) == ("one, edited", "two")
 
 
-@pytest.mark.parametrize("trouble", ["a page fails", "a comment lost its id", "no comments are seen"])
+TROUBLES = ["a page fails", "a comment lost its id", "no comments are seen", "each page shows the first"]
+
+
+@pytest.mark.parametrize("trouble", TROUBLES)
 def test_nothing_is_marked_when_the_thread_was_not_read_whole(
     crawl: SmallCrawl, store: Store, tmp_path: Path, trouble: str
 ) -> None:
@@ -90,6 +93,9 @@ def test_nothing_is_marked_when_the_thread_was_not_read_whole(
         )
     elif trouble == "no comments are seen":
         crawl.forum.pages["/comment/7/3"] = "<body>please log in"
+    elif trouble == "each page shows the first":
+        crawl.forum.thread("7", "a one", "b two", more=PAGER.replace("3", "2"))
+        crawl.forum.pages["/comment/7/2"] = crawl.forum.pages["/post/7"]
     else:
         crawl.forum.pages["/comment/7/2"] = crawl.forum.pages["/comment/7/2"]
         crawl.forum.pages["/comment/7/3"] = "<body>"
