@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 import redis
 
+from crawl_tasks.frontier.admin.admin import Admin
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.frontier.outbox import read_items
@@ -193,6 +194,20 @@ def test_the_first_walk_over_a_board_passes_200_pages_of_known_rows_in_a_row(
 
     assert page.request.page == 4
     assert (lists(frontier, client), client.hmget(BOARD, "first", "walk_open")) == ([], [None, None])
+
+
+def test_a_walk_that_a_recovery_finds_open_goes_to_the_end_of_its_board(
+    frontier: Frontier, client: redis.Redis, watch: Watch
+) -> None:
+    watch(board("1"), window=50)
+    first_scan(frontier, client)
+    client.hdel(BOARD, "first")  # as if the walk had come back from the database
+    assert Admin(frontier).restore.restore_board("demo", "1", 1, 1)
+
+    [page] = lists(frontier, client)
+    end(frontier, page, *posts(3))  # the rows of page 1 again
+
+    assert [one.request.page for one in lists(frontier, client)] == [3]
 
 
 def test_a_walk_that_went_far_is_made_again_behind_the_next_scan_and_as_backfill(
