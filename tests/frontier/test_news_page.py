@@ -74,6 +74,49 @@ def test_the_first_scan_of_a_board_goes_to_its_end_though_the_news_page_told_of_
     assert later[1:] == [["/list/1/1"]] * 2
 
 
+def test_a_scan_goes_on_behind_rows_of_a_news_page_with_a_gap_as_far_as_they_are_newer_than_the_last_scan(
+    crawl: SmallCrawl, client: redis.Redis
+) -> None:
+    crawl.publish(SITE)
+    following = "<a class=next href=/list/1/{}>more</a>"
+    for number in range(1, 11):
+        crawl.forum.thread(str(number))
+    rows = [f"{number} 1 2026-01-01 10:{number:02}" for number in range(11)]
+    crawl.forum.board("1", 1, rows[2], rows[1])
+    news(crawl, rows[2], rows[1])
+    crawl.scan()
+    # Eight threads at once, of which the page of all news shows the newest three.
+    for page, first in enumerate((10, 8, 6, 4, 2), 1):
+        more = following.format(page + 1) if page < 5 else ""
+        crawl.forum.board("1", page, rows[first], rows[first - 1], more=more)
+    news(crawl, rows[10], rows[9], rows[8])
+
+    assert only(client, crawl, "news") == ["/news", "/post/10", "/post/9", "/post/8"]
+    asked = only(client, crawl, "1")
+
+    assert sorted(path for path in asked if "post" in path) == [f"/post/{number}" for number in (3, 4, 5, 6, 7)]
+    assert [path for path in asked if "list" in path] == [f"/list/1/{page}" for page in range(1, 6)]
+
+
+def test_a_scan_ends_at_rows_that_the_news_page_told_of_where_that_page_had_no_gap(
+    crawl: SmallCrawl, client: redis.Redis
+) -> None:
+    crawl.publish(SITE)
+    for number in range(1, 5):
+        crawl.forum.thread(str(number))
+    rows = [f"{number} 1 2026-01-01 10:{number:02}" for number in range(5)]
+    crawl.forum.board("1", 1, rows[2], rows[1])
+    news(crawl, rows[2], rows[1])
+    crawl.scan()
+    client.hset("test:s:demo", "news_gap", 1)  # the first look is one
+    crawl.forum.board("1", 1, rows[4], rows[3], more="<a class=next href=/list/1/2>more</a>")
+    crawl.forum.board("1", 2, rows[2], rows[1])
+    news(crawl, rows[4], rows[3], rows[2])
+
+    assert only(client, crawl, "news") == ["/news", "/post/4", "/post/3"]
+    assert only(client, crawl, "1") == ["/list/1/1"]
+
+
 def test_the_news_page_leads_to_its_second_page_by_its_own_link(crawl: SmallCrawl, client: redis.Redis) -> None:
     begun(crawl)
     for number in range(10, 14):

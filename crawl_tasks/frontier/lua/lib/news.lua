@@ -3,10 +3,10 @@
 -- later ends.
 --
 -- `freshness` of a site holds "<list requests an hour> <goal in hours, 0 for none>", and behind them the boards that tell of all
--- boards. `news_at` is the time of the last look at one. `front` holds the counts that were seen last, by board. `ping_at` is the
--- time from which the budget allows one more scan for a ping, and `pinged` holds "<items> <wait> <deviation>": those that scans for
+-- boards. `news_at` is the time of the last look at one, `news_gap` of the last one that may have missed something. `front` holds
+-- the counts that were seen last, by board. `ping_at` is the time from which the budget allows one more scan for a ping, and `pinged` holds "<items> <wait> <deviation>": those that scans for
 -- pings found since the last look, and mean and standard deviation of the time in ms that these scans were waited for.
--- EXPORTS: HOUR budget_of has_news is_news check_news note_pinged take_pinged ping_boards ping_at_of reserve_ping
+-- EXPORTS: HOUR budget_of has_news is_news note_news_gap may_hide_news check_news note_pinged take_pinged ping_boards ping_at_of reserve_ping
 
 HOUR = 3600000
 local MOST_NEWS = 500
@@ -25,6 +25,20 @@ function has_news(site) return string.find(site.freshness, '^%S+ %S+ ') ~= nil e
 function is_news(site, id)
   local boards = string.match(site.freshness, '^%S+ %S+( .*)$')
   return boards ~= nil and string.find(boards .. ' ', ' ' .. id .. ' ', 1, true) ~= nil
+end
+
+-- Note that a page of all news showed nothing known and leads to no further page: it may have missed what was posted since its
+-- last look.
+function note_news_gap(site, id, now)
+  if is_news(site, id) and site.known == 0 and site.news > 0 and site.fresh == site.news then
+    redis.call('HSET', site.key, 'news_gap', string.format('%.0f', now))
+  end
+end
+
+-- Return whether threads may stand behind rows of a board that are all known and of after its last scan. A page of all news may
+-- have told of the rows, and missed threads behind them if it had a gap since then.
+function may_hide_news(site)
+  return not has_news(site) or site.known_until * 1000 <= tonumber(redis.call('HGET', site.key, 'news_gap') or 0)
 end
 
 -- Count lately found items, so that what was long ago counts for little.

@@ -80,6 +80,7 @@ end
 if ARGV[12] ~= '' then guard_gone(site, stage, ARGV[12], now) end
 flush_admission(site)
 note_children(site, stage, site.fresh)
+if listed then note_news_gap(site, listed[1], now) end
 if stage == 'list' then close_scan(site, payload, level, site.news, now, seen) end
 if tonumber(ARGV[5]) > 0 then
   local id = cjson.decode(payload)[1]
