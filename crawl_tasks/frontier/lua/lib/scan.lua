@@ -203,7 +203,7 @@ function begin_list_page(site, listed, level, times, now)
   site.is_old_walk = is_unscanned and not is_walking and tonumber(listed[3]) ~= nil
   site.counts_items = site.freshness ~= '' and not is_walking
   site.known_until = not is_walking and note_newest(site, listed, times, now) or 0
-  site.goes_by_time = site.known_until > 0 and may_hide_news(site)
+  site.goes_by_time = not is_walking and may_hide_news(site)
 end
 
 -- Keep the new items of a page for the end of its scan, and return those of all pages.
