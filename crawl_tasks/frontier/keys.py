@@ -82,7 +82,7 @@ P is the prefix (setting `redis_prefix`), S a site's name, G one of list, post, 
 |                      |        | of the last walk, slack, slid, first: see goes_on(), newest, known_until: times of |
 |                      |        | the newest row of this scan and of the one before, validator: http_validator.lua,  |
 |                      |        | history, expected, pace, scan_items, slot: scan.lua, ping: news.lua, gone_at: time |
-|                      |        | of the first scan that found no page 1, ms.                                        |
+|                      |        | of the first scan that found no page 1, ms, restored: restore_board.lua.           |
 |                      |        | Of a board that left the file only the counts, until all list pages have ended     |
 
 A site that version 1 began has two more guard keys, P:s:S:guard and P:s:S:g:TABLE:BUCKET: see was_seen_before().

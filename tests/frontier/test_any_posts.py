@@ -37,11 +37,21 @@ class Forum:
     def write(self) -> None:
         newest = sorted(self.threads, key=lambda number: -self.threads[number][2])
         for number in newest:
-            self._crawl.forum.thread(number, *(f"{number}{one} words" for one in range(self.threads[number][1])))
+            self._write_thread(number)
         for board in BOARDS:
             own = [number for number in newest if self.threads[number][0] == board]
             self._write_list(board, "/list/" + board, own, PAGE_ROWS, has_pages=True)
         self._write_list("news", "/news", newest, NEWS_ROWS, has_pages=self._has_news_pages)
+
+    def _write_thread(self, number: str) -> None:
+        """Write the pages of a thread, the last one first: the first is the post's own."""
+        comments = [f"{number}c{one} words" for one in range(self.threads[number][1])]
+        last = max(1, -(-len(comments) // PAGE_ROWS))
+        for page in range(last, 0, -1):
+            shown = comments[(page - 1) * PAGE_ROWS : page * PAGE_ROWS]
+            self._crawl.forum.thread(number, *shown, more=f"<b class=pages>{last}</b>")
+            if page > 1:
+                self._crawl.forum.pages[f"/comment/{number}/{page}"] = self._crawl.forum.pages[f"/post/{number}"]
 
     def _write_list(self, board: str, path: str, numbers: list[str], size: int, *, has_pages: bool) -> None:
         for at in range(0, max(1, len(numbers)), size):
@@ -72,7 +82,9 @@ def found(crawl: SmallCrawl) -> dict[str, set[str]]:
     for page in crawl.items():
         for post in page.posts:
             if post.is_page:
-                seen.setdefault(post.post_id, set()).update(one.comment_id for one in page.comments)
+                seen.setdefault(post.post_id, set())
+        for comment in page.comments:
+            seen.setdefault(comment.post_id, set()).add(comment.comment_id)
     return seen
 
 

@@ -7,6 +7,7 @@ import time
 import pytest
 import redis
 
+from crawl_tasks.frontier.admin.admin import Admin
 from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.monitor.snapshot import take_snapshot
 from tests.frontier.small_crawl import SmallCrawl
@@ -96,6 +97,25 @@ def test_a_scan_goes_on_behind_rows_of_a_news_page_with_a_gap_as_far_as_they_are
 
     assert sorted(path for path in asked if "post" in path) == [f"/post/{number}" for number in (3, 4, 5, 6, 7)]
     assert [path for path in asked if "list" in path] == [f"/list/1/{page}" for page in range(1, 6)]
+
+
+def test_after_a_recovery_a_scan_ends_at_known_rows_of_before(crawl: SmallCrawl, client: redis.Redis) -> None:
+    crawl.publish(SITE)
+    rows = [f"{number} 1 2026-01-01 10:{number:02}" for number in range(5)]
+    for number in range(1, 5):
+        crawl.forum.thread(str(number))
+    crawl.forum.board("1", 1, rows[4], rows[3], more="<a class=next href=/list/1/2>more</a>")
+    crawl.forum.board("1", 2, rows[2], rows[1])
+    news(crawl)
+    crawl.scan()
+    # As the database knows the board, and as its walk has ended.
+    client.hdel("test:s:demo:board:1", "newest", "known_until", "walk")
+    client.hset("test:s:demo", "news_gap", crawl.frontier.clock_ms())
+    Admin(crawl.frontier).restore.restore_board("demo", "1", 1, crawl.frontier.clock_ms())
+
+    assert only(client, crawl, "1") == ["/list/1/1"]
+    client.hset("test:s:demo:board:1", mapping={"restored": 0, "newest": 0})  # else it goes through all of the board
+    assert only(client, crawl, "1") == ["/list/1/1", "/list/1/2"]
 
 
 def test_a_scan_ends_at_rows_that_the_news_page_told_of_where_that_page_had_no_gap(

@@ -15,8 +15,9 @@ if not site then return {-1, 0} end
 local key = board_key(site, ARGV[2])
 local v = redis.call('HMGET', key, 'interval_ms', 'open', 'min_ms', 'max_ms', 'walk_open')
 if not v[1] then return {0, 0} end
--- What the last scan showed is not known, but was posted before it.
-redis.call('HSET', key, 'scan', ARGV[3], 'started_at', ARGV[4], 'scanned_at', ARGV[4], 'newest', math.floor(ARGV[4] / 1000))
+-- The newest row of the last scan is not known, but was posted before it. Two days more, as a site's time zone may be wrong.
+local restored = math.max(0, math.floor(ARGV[4] / 1000) - 172800)
+redis.call('HSET', key, 'scan', ARGV[3], 'started_at', ARGV[4], 'scanned_at', ARGV[4], 'restored', restored)
 local interval = learn_past(site, ARGV[2], ARGV[5], ARGV[6], tonumber(ARGV[4])) or tonumber(v[1])
 redis.call('HSET', key, 'interval_ms', interval)
 plan_scan(site, ARGV[2], ARGV[4] + interval, interval, v[3] == v[4])

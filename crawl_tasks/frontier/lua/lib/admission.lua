@@ -126,7 +126,7 @@ local function walks_on(site, said, level)
     redis.call('HINCRBY', key, 'walked', 1)
     return true
   end
-  if site.goes_by_time and site.row_at > site.known_until then return true end
+  if site.goes_by_time and site.row_at > site.last_seen then return true end
   local begins = begin_walk(site, key, may_have_more)
   return begins, begins
 end

@@ -36,9 +36,9 @@ function note_news_gap(site, id, now)
 end
 
 -- Return whether threads may stand behind rows of a board that are all known and of after its last scan, which showed none where
--- `known_until` is 0. A page of all news may have told of the rows, and missed threads behind them if it had a gap since then.
+-- `last_seen` is 0. A page of all news may have told of the rows, and missed threads behind them if it had a gap since then.
 function may_hide_news(site)
-  return not has_news(site) or site.known_until * 1000 < tonumber(redis.call('HGET', site.key, 'news_gap') or 0)
+  return not has_news(site) or site.last_seen * 1000 < tonumber(redis.call('HGET', site.key, 'news_gap') or 0)
 end
 
 -- Count lately found items, so that what was long ago counts for little.

@@ -203,7 +203,10 @@ function begin_list_page(site, listed, level, times, now)
   site.is_old_walk = is_unscanned and not is_walking and tonumber(listed[3]) ~= nil
   site.counts_items = site.freshness ~= '' and not is_walking
   site.known_until = not is_walking and note_newest(site, listed, times, now) or 0
-  site.goes_by_time = not is_walking and may_hide_news(site)
+  if is_walking then return end
+  site.last_seen = site.known_until
+  if site.last_seen == 0 then site.last_seen = tonumber(redis.call('HGET', board_key(site, listed[1]), 'restored') or 0) end
+  site.goes_by_time = may_hide_news(site)
 end
 
 -- Keep the new items of a page for the end of its scan, and return those of all pages.
