@@ -42,7 +42,9 @@ AT_ONCE = 500
 )
 @click.argument("site")
 @click.argument("addresses", required=False, type=click.File("r", encoding="utf-8", errors="replace"))
-@click.option("--board", "boards", multiple=True, metavar="ID", help="Walk over a board now, from its first page.")
+@click.option(
+    "--board", "boards", multiple=True, metavar="ID", help="Walk over a board now, from its first page to its end."
+)
 @click.option("--post", "posts", multiple=True, metavar="ID", help="Fetch a post.")
 @click.option("--url", "urls", multiple=True, metavar="URL", help="Fetch an address of the site.")
 @click.option("--read-by", metavar="VERSION", help="Fetch again what this version of the site file read.")

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from crawl_tasks.frontier.inspect.inspector import Inspector
-from crawl_tasks.model import Stage
+from crawl_tasks.model import Reach, Request, Stage
 from tests.frontier.small_crawl import RULES, SmallCrawl
 
 NEXT = "<a class=next>"
@@ -108,6 +108,23 @@ def test_a_page_of_pinned_threads_without_news_does_not_end_the_walk(crawl: Smal
 
     assert crawl.scan() == ["/list/1/1", "/list/1/2", "/list/1/3", "/post/10"]
     assert crawl.scan() == ["/list/1/1", "/list/1/2"]
+
+
+@pytest.mark.parametrize(("pages", "last"), [(0, 6), (3, 3)])
+def test_a_walk_that_a_person_asked_for_goes_to_the_end_of_a_known_board_or_as_far_as_was_said(
+    crawl: SmallCrawl, pages: int, last: int
+) -> None:
+    crawl.publish()
+    for number in range(1, 7):
+        crawl.forum.thread(str(number))
+        crawl.forum.board("1", number, f"{number} 0", more=f"<a class=next href=/list/1/{number + 1}>" * (number < 6))
+    while len(crawl.scan()) > 1:
+        pass
+
+    address = crawl.forum.url + "/list/1/1"
+    crawl.frontier.admit("demo", [Request("demo", Stage.LIST, "1", address, 1, "seed1", 2, reach=Reach(pages=pages))])
+
+    assert crawl.work() == [f"/list/1/{number}" for number in range(1, last + 1)]
 
 
 def test_the_row_of_a_thread_that_was_moved_leads_to_it_once(crawl: SmallCrawl) -> None:

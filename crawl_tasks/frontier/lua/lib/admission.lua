@@ -81,10 +81,11 @@ local MOST_KNOWN = 200  -- pages in a row. A forum may answer every number with 
 
 -- Return whether a walk goes on from a page. It passes `slack` pages without news, and as many known rows as the scans found
 -- news meanwhile (`slid`): each thread that they found has moved one row onto a page that the walk had before it. The first walk
--- over a board goes to its end, as its threads may be known from a page of all news or from another board. `first` counts such pages.
-local function goes_on(site, key)
+-- over a board goes to its end, as its threads may be known from a page of all news or from another board, and so does one that
+-- a person asked for. `first` counts such pages.
+local function goes_on(site, key, is_asked_for)
   local slack, slid, first = unpack(redis.call('HMGET', key, 'slack', 'slid', 'first'))
-  first = tonumber(first or (site.is_unscanned and 0))
+  first = tonumber(first or ((site.is_unscanned or is_asked_for) and 0))
   if first then redis.call('HSET', key, 'first', site.news > 0 and 0 or first + 1) end
   if site.news > 0 then
     redis.call('HINCRBY', key, 'walk', 1)
@@ -120,7 +121,7 @@ local function walks_on(site, said, level)
   if site.echoes.new + site.echoes.known > 0 then return site.echoes.known == 0 end
   local key = board_key(site, said[1])
   if redis.call('EXISTS', key) == 0 then return site.news > 0 end
-  if is_walk(said, level) then return goes_on(site, key) end
+  if is_walk(said, level) then return goes_on(site, key, is_by_hand(said)) end
   local may_have_more = not (site.row_at > 0 and site.row_at < site.known_until)
   if site.news > 0 and site.known == 0 and may_have_more then
     redis.call('HINCRBY', key, 'walked', 1)
