@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 _END = b"</html"
-_END_WITHIN = 2000  # bytes: statistics and the like may stand behind the end
+_END_WITHIN = 2000  # bytes: the whole page is searched only where the end is not there, as statistics may stand behind
 _BEGIN = re.compile(rb"<(?:!doctype\s+html|html[\s>])", re.IGNORECASE)
 _BEGIN_WITHIN = 2000
 _CONTAINER = re.compile(rb"<(/?)(?:div|table|ul|ol|dl|section|article|main)[\s>]", re.IGNORECASE)
@@ -28,7 +28,7 @@ class PageEnd:
         Where none was seen so far, elements that are open at the end of the page are worth a note: the forum may always
         write its pages so.
         """
-        if _END in body[-_END_WITHIN:].lower():
+        if _END in body[-_END_WITHIN:].lower() or _END in body.lower():
             self._has_end = True
             return "", True
         if self._has_end:

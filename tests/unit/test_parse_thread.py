@@ -346,7 +346,9 @@ def test_the_last_page_of_linked_comments_may_show_comments_without_a_link() -> 
     assert parser.parse(request, answer(request, post(comment(1))), 0).children == ()
 
 
-@pytest.mark.parametrize("end", ["</body></html>", "</BODY>\n</HTML>\n<!-- 0.02 s -->", ""])
+@pytest.mark.parametrize(
+    "end", ["</body></html>", "</BODY>\n</HTML>\n<!-- 0.02 s -->", "</html>" + "<!-- 9 queries -->" * 200, ""]
+)
 def test_a_page_that_broke_off_is_told_where_others_of_its_site_have_an_end(end: str) -> None:
     parser = site_parser()
 
