@@ -93,6 +93,13 @@ GOOD = {
     "a few 100 Continue first": raw(
         b"HTTP/1.1 100 Continue\r\nX: y\r\n\r\n" * 3 + OK + b"Content-Length: %d\r\n\r\n" % len(PAGE) + PAGE, keep=True
     ),
+    "early hints first": raw(
+        b"HTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\n\r\n" + OK + b"Content-Length: %d\r\n\r\n" % len(PAGE) + PAGE,
+        keep=True,
+    ),
+    "a length twice, folded": raw(
+        OK + b"Content-Length:\r\n  %d\r\nContent-Length: %d\r\n\r\n" % (len(PAGE), len(PAGE)) + PAGE, keep=True
+    ),
     "connection closed after the body": page(PAGE, Connection="close"),
     "203": page(PAGE, "203 Non-Authoritative Information"),
 }
