@@ -102,7 +102,8 @@ class ParseContext:
         """
         if stage is Stage.LIST and page > 1 and key in self.news:
             # The template would make the address of a board of that name.
-            return shown.link if shown else None
+            link = shown.link if shown else None
+            return link if link is not None and self.addresses.is_ours(link) else None
         template = self.addresses.template(stage, page)
         made = None
         if template is not None and (page == 1 or template.has_page):

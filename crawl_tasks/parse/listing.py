@@ -216,7 +216,8 @@ class ListReader:
         # A forum that answers numbers beyond the end with the last page would be walked for ever.
         if shown != request.page:
             return [], (f"asked for page {request.page}, was sent to page {shown}: the list ends here",)
-        is_fan = self._spec.walk is Walk.FAN
+        # A page of all news is read as far as it has news, and its link leads to one page.
+        is_fan = self._spec.walk is Walk.FAN and request.key not in self._context.news
         wanted = next_pages(request, pages, posts, is_fan=is_fan)
         pattern = following(request, posts, is_fan=is_fan)
         if pattern is None:

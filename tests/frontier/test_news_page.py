@@ -10,7 +10,7 @@ import redis
 from crawl_tasks.frontier.admin.admin import Admin
 from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.monitor.snapshot import take_snapshot
-from tests.frontier.small_crawl import SmallCrawl
+from tests.frontier.small_crawl import RULES, SmallCrawl
 
 SITE = """
 boards: [1, {id: news, kind: news, address: /news}]
@@ -31,8 +31,8 @@ def only(client: redis.Redis, crawl: SmallCrawl, board: str) -> list[str]:
     return crawl.work()
 
 
-def begun(crawl: SmallCrawl) -> None:
-    crawl.publish(SITE)
+def begun(crawl: SmallCrawl, rules: str = RULES) -> None:
+    crawl.publish(SITE, rules)
     for number in ("7", "8", "9"):
         crawl.forum.thread(number)
     crawl.forum.board("1", 1, "7 3", "8 0")
@@ -137,18 +137,35 @@ def test_a_scan_ends_at_rows_that_the_news_page_told_of_where_that_page_had_no_g
     assert only(client, crawl, "1") == ["/list/1/1"]
 
 
-def test_the_news_page_leads_to_its_second_page_by_its_own_link(crawl: SmallCrawl, client: redis.Redis) -> None:
-    begun(crawl)
+FANNED = RULES.replace("  next: .next\n", "  next: .next\n  pages: .pages\n  walk: fan\n")
+
+
+@pytest.mark.parametrize("rules", [RULES, FANNED])
+def test_the_news_page_leads_to_its_second_page_by_its_own_link(
+    crawl: SmallCrawl, client: redis.Redis, rules: str
+) -> None:
+    begun(crawl, rules)
     for number in range(10, 14):
         crawl.forum.thread(str(number))
     crawl.forum.board("2", 1, "12 1", "13 1")
     crawl.forum.pages["/news/older"] = crawl.forum.pages["/list/2/1"]
-    crawl.forum.board("news", 1, "10 1", "11 1", more="<a class=next href=/news/older>older</a>")
+    crawl.forum.board("news", 1, "10 1", "11 1", more="<a class=next href=/news/older>older</a><b class=pages>3</b>")
     crawl.forum.pages["/news"] = crawl.forum.pages.pop("/list/news/1")
 
     asked = only(client, crawl, "news")
 
-    assert set(asked) == {"/news", "/news/older", "/post/10", "/post/11", "/post/12", "/post/13"}
+    assert sorted(asked) == ["/news", "/news/older", "/post/10", "/post/11", "/post/12", "/post/13"]
+
+
+def test_the_news_page_leads_to_no_other_host(crawl: SmallCrawl, client: redis.Redis) -> None:
+    begun(crawl)
+    crawl.forum.thread("10")
+    crawl.forum.board("news", 1, "10 1", more="<a class=next href=http://other.example/news>older</a>")
+    crawl.forum.pages["/news"] = crawl.forum.pages.pop("/list/news/1")
+
+    assert only(client, crawl, "news") == ["/news", "/post/10"]
+    counts = Inspector(crawl.frontier).count_requests("demo")
+    assert (counts.open, counts.dead, counts.parked) == (0, 0, 0)
 
 
 def test_a_row_of_the_news_page_belongs_to_no_board(crawl: SmallCrawl) -> None:

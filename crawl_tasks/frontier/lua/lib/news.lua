@@ -4,9 +4,11 @@
 --
 -- `freshness` of a site holds "<list requests an hour> <goal in hours, 0 for none>", and behind them the boards that tell of all
 -- boards. `news_at` is the time of the last look at one, `news_gap` of the last one that may have missed something. `front` holds
--- the counts that were seen last, by board. `ping_at` is the time from which the budget allows one more scan for a ping, and `pinged` holds "<items> <wait> <deviation>": those that scans for
--- pings found since the last look, and mean and standard deviation of the time in ms that these scans were waited for.
--- EXPORTS: HOUR budget_of has_news is_news note_news_gap may_hide_news check_news note_pinged take_pinged ping_boards ping_at_of reserve_ping
+-- the counts that were seen last, by board. `ping_at` is the time from which the budget allows one more scan for a ping, and
+-- `pinged` holds "<items> <wait> <deviation>": those that scans for pings found since the last look, and mean and standard
+-- deviation of the time in ms that these scans were waited for.
+-- EXPORTS: HOUR budget_of has_news is_news note_news_gap may_hide_news check_news note_pinged take_pinged ping_boards ping_at_of
+-- EXPORTS: reserve_ping
 
 HOUR = 3600000
 local MOST_NEWS = 500
