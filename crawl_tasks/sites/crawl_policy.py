@@ -68,7 +68,8 @@ class Gate(Part):
     )
     daily_new: Whole = Field(
         default=1_000_000, ge=0, le=1_000_000_000,
-        description="Requests that links become in a day of the site's zone, against endless links; 0: no limit.",
+        description="Boards, threads and comment pages that links become in a day of the site's zone, history"
+        " at most half of them, against endless links; 0: no limit.",
     )  # fmt: skip
     quiet_hours: tuple[Hours, ...] = Field(
         default=(), max_length=10, description="Hours of the site's zone at which it is not asked, as 23:00-07:00."

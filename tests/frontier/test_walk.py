@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
+import redis
 
 from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.model import Reach, Request, Stage
@@ -300,6 +301,48 @@ def test_an_endless_thread_ends_at_its_limit_and_that_is_counted(crawl: SmallCra
 
     assert asked == ["/list/1/1", "/post/7", *(f"/comment/7/{page}" for page in range(2, 6))]
     assert Inspector(crawl.frontier).count_requests("demo").count(f"cut:{Stage.COMMENT.value}") == 1
+
+
+@pytest.mark.parametrize("rules", [RULES, FAN])
+def test_a_walk_that_the_daily_cap_cuts_short_goes_to_its_end_on_a_later_day(
+    crawl: SmallCrawl, client: redis.Redis, rules: str
+) -> None:
+    crawl.publish(rules=rules.replace("gate: {", "gate: {daily_new: 6, "))
+    write(crawl, *range(29, 9, -1))
+    crawl.scan()
+    same_day = (crawl.scan(), crawl.scan())
+    days = 1
+    while len(posts_asked(crawl)) < 20 and days < 20:
+        client.hdel("test:s:demo", "found")
+        crawl.scan()
+        days += 1
+
+    assert rules is FAN or same_day == (["/list/1/1"], ["/list/1/1"])
+    assert posts_asked(crawl) == once(*range(10, 30))
+    client.hdel("test:s:demo", "found")
+    crawl.scan()
+    assert crawl.scan() == (["/list/1/1"] if rules is RULES else [f"/list/1/{page}" for page in range(1, 11)])
+
+
+def test_history_leaves_half_of_the_daily_cap_to_news(crawl: SmallCrawl) -> None:
+    crawl.publish(rules=RULES.replace("gate: {", "gate: {daily_new: 8, "))
+    write(crawl, *range(29, 9, -1))
+    crawl.scan()
+    before = posts_asked(crawl)
+    write(crawl, *range(31, 9, -1))
+    crawl.scan()
+
+    assert (before, posts_asked(crawl) - before) == (once(29, 28, 27, 26), once(31, 30))
+
+
+def test_the_daily_cap_leaves_out_no_page_of_a_thread_that_was_let_in(crawl: SmallCrawl) -> None:
+    crawl.publish(rules=CHAINED.replace("gate: {", "gate: {daily_new: 1, "))
+    crawl.forum.board("1", 1, "7 3")
+    crawl.forum.thread("7", "a one", more=NEXT)
+    for page in (2, 3):
+        crawl.forum.pages[f"/comment/7/{page}"] = f"<p class=c data-id={page}>" + NEXT * (page == 2)
+
+    assert crawl.scan() == ["/list/1/1", "/post/7", "/comment/7/2", "/comment/7/3"]
 
 
 def test_a_later_page_that_leads_where_robots_keeps_us_out_does_not_exist(crawl: SmallCrawl) -> None:

@@ -1,6 +1,6 @@
 -- Shared by every script, behind guard.lua: admission. A line becomes an entry of the ledger, and a board's scan goes on.
--- EXPORTS: board_key is_by_hand is_walk board_field note_board register_level return_ready return_tried append_ready admit_line flush_admission
--- EXPORTS: backlog
+-- EXPORTS: board_key is_by_hand is_walk board_field note_board register_level return_ready return_tried append_ready walk_whole admit_line
+-- EXPORTS: flush_admission backlog
 
 function board_key(site, id) return site.key .. ':board:' .. id end
 
@@ -101,14 +101,23 @@ local function goes_on(site, key, is_asked_for)
   return true
 end
 
+local WHOLE = 1000000  -- pages without news: more than any board has
+
+-- Let the next scan of a board be followed by a walk to its end.
+function walk_whole(site, id)
+  if redis.call('EXISTS', board_key(site, id)) == 1 then redis.call('HSET', board_key(site, id), 'walk', WHOLE) end
+end
+
 -- Return whether a walk begins where a scan ends. It goes on behind a page with news. It also goes over as many pages as the last
 -- scan or walk that went beyond page 2: a row that left the list meanwhile moved others up, onto pages that were already read. A
--- walk that ended on page 2 may have met rows that news had moved there.
-local function begin_walk(site, key, may_have_more)
+-- walk that ended on page 2 may have met rows that news had moved there. Where history had its half of `daily_new` today, it waits
+-- for another day.
+local function begin_walk(site, id, key, may_have_more)
   local pages, open = unpack(redis.call('HMGET', key, 'walk', 'walk_open'))
   pages = tonumber(pages or 0)
   local is_due = pages > 1 or (site.news > 0 and (may_have_more or pages == 1))
   if not is_due or tonumber(open or 0) > 0 then return false end
+  if site.walks_later then walk_whole(site, id); return false end
   redis.call('HSET', key, 'walk', may_have_more and site.news > 0 and 1 or 0, 'slack', math.max(0, pages - 1))
   return true
 end
@@ -128,7 +137,7 @@ local function walks_on(site, said, level)
     return true
   end
   if site.goes_by_time and site.row_at > site.last_seen then return true end
-  local begins = begin_walk(site, key, may_have_more)
+  local begins = begin_walk(site, said[1], key, may_have_more)
   return begins, begins
 end
 
@@ -189,7 +198,9 @@ function admit_line(site, line, now, unguarded)
   else
     append_ready(site, stage, level, entry)
   end
-  if stage == 'list' then note_board(site, string.match(request, '^%S+ (.*)$'), level, 1)
+  if said then
+    note_board(site, string.match(request, '^%S+ (.*)$'), level, 1)
+    if said[2] > 1 then site.further = site.further + 1 end
   elseif is_new ~= 'again' then site.news = site.news + 1 end
   return admitted
 end

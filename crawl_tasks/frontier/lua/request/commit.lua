@@ -53,8 +53,10 @@ local stage, level, payload = string.match(entry, '^%d+ (%a+) (%d) %d+ %S+ (.*)$
 local trail = {string.format('%.0f', now), entry}
 local has_cap = site.daily_new > 0 and #ARGV >= 16
 local today = has_cap and day_at(site.offsets, now) or 0
-local is_capped, is_unchanged = false, ARGV[7] == 'unchanged:list'
+local left_out, is_unchanged = 0, ARGV[7] == 'unchanged:list'
 local found = has_cap and spent_on(site.found, today) or 0
+local most_new = tonumber(level) <= BACKFILL and site.daily_new / 2 or site.daily_new
+site.walks_later = has_cap and found >= site.daily_new / 2
 local listed, times = stage == 'list' and cjson.decode(payload), stage == 'list' and numbers_in(ARGV[13])
 local seen = {scan = new_scan(), hours = {}, is_unchanged = is_unchanged}
 if listed then begin_list_page(site, listed, level, times, now) end
@@ -62,24 +64,26 @@ local filtered = {}
 local is_front = listed and string.find(ARGV[16] or '', '^%S+ %^ ')
 if is_front then ping_boards(site, ARGV, 16, now) end
 for i = is_front and #ARGV + 1 or 16, #ARGV do
-  if has_cap and found + site.fresh >= site.daily_new then  -- a crawler trap: lines left out stay unknown
-    tally(site, 'capped:daily_new', #ARGV - i + 1)
-    is_capped = true
-    break
-  end
-  local news, known = site.news, site.known
+  local news, known, line = site.news, site.known, false
   site.row_at = times and times[i - 15] or 0
-  local line = admit_line(site, ARGV[i], now)
+  -- A crawler trap: lines left out stay unknown. The pages of a thread that was let in are no trap, and a board's further pages
+  -- do not count: a later day's walk passes them again.
+  if has_cap and found + site.fresh - site.further >= most_new and not string.find(ARGV[i], '^%S+ %p comment ') then left_out = left_out + 1
+  else line = admit_line(site, ARGV[i], now) end
   if line then trail[#trail + 1] = line
   elseif ARGV[14] == '1' and site.known > known then filtered[#filtered + 1] = i - 16 end
   if site.counts_items and site.news > news then note_item(site, seen, listed, site.row_at, now) end
 end
-if has_cap and site.fresh > 0 then
-  redis.call('HSET', site.key, 'found', string.format('%.0f %.0f', today, found + site.fresh))
+if has_cap and site.fresh > site.further then
+  redis.call('HSET', site.key, 'found', string.format('%.0f %.0f', today, found + site.fresh - site.further))
 end
 if ARGV[12] ~= '' then guard_gone(site, stage, ARGV[12], now) end
 flush_admission(site)
 note_children(site, stage, site.fresh)
+if left_out > 0 then
+  tally(site, 'capped:daily_new', left_out)
+  if listed and not is_news(site, listed[1]) then walk_whole(site, listed[1]) end
+end
 if listed then note_news_gap(site, listed[1], now) end
 if stage == 'list' then close_scan(site, payload, level, site.news, now, seen) end
 if tonumber(ARGV[5]) > 0 then
@@ -97,7 +101,7 @@ local fetch_ms = fetch_ms_of(ARGV[8])
 if fetch_ms <= site.slow_ms then speed_up(site, ARGV[3])
 elseif is_strained(site, string.match(entry, '^%d+ %a+ %d %d+ (%S+)'), now, fetch_ms) then slow_down(site, ARGV[3], now, fetch_ms) end
 if is_unchanged then count_unchanged(site, payload)
-elseif listed then keep_validator(site, payload, is_capped and '' or ARGV[10], now) end
+elseif listed then keep_validator(site, payload, left_out > 0 and '' or ARGV[10], now) end
 note_answer(site, stage, ARGV[2], string.sub(ARGV[7], 1, 5) ~= 'gone:' and not is_unchanged)
 if stage == 'list' and ARGV[7] ~= 'gone:list' then believe_gone(site, now) end
 if listed and listed[2] == 1 then note_gone(site, listed[1], ARGV[7] == 'gone:list', now) end

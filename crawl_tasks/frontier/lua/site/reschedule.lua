@@ -16,7 +16,6 @@ local site = load_site(ARGV[1])
 if not site then return {-1, 0, 0} end
 local now, act, is_pending = now_ms(), ARGV[2], has_pending(site.name)
 local changed, held = 0, 0
-local WHOLE = 1000000  -- pages without news that a scan may walk: more than any board has
 
 -- Move the next scan to a new interval after the last one.
 local function move_scan(name, key, interval)
@@ -30,7 +29,7 @@ for i = 6, #ARGV do
   if is_pending then apply_board(site.name, id, now) end
   local v = redis.call('HMGET', key, 'line', 'terms', 'interval_ms', 'held')
   local start, least, most = string.match(v[2] or '', '^(%S+) (%S+) (%S+)$')
-  if v[1] and act == 'walk' then redis.call('HSET', key, 'walk', WHOLE) end
+  if v[1] and act == 'walk' then walk_whole(site, id) end
   if not v[1] then
     -- no such board
   elseif act == 'fix' then
