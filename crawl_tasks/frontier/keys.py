@@ -43,7 +43,7 @@ P is the prefix (setting `redis_prefix`), S a site's name, G one of list, post, 
 |                      |        | that of the gate, while it is not `run`, publisher: host:directory of the file,    |
 |                      |        | withdrawn: 1 while that directory has no such file, flushes of the guard,          |
 |                      |        | old_addresses: those of earlier versions of the file, as JSON, failed_in_a_row:    |
-|                      |        | failures since a page, gone_boards: boards with gone_at,                           |
+|                      |        | failures since a page, gone_boards: boards with gone_at, new_boards: news.lua,     |
 |                      |        | login: since and reason, while no login succeeds, mismatch: time and text,         |
 |                      |        | publications, signature and board_count: of the last one (boards.lua), encoding: a |
 |                      |        | long text, which makes Redis keep the hash as a table                              |
@@ -73,7 +73,7 @@ P is the prefix (setting `redis_prefix`), S a site's name, G one of list, post, 
 | P:s:S:unscanned      | set    | boards before the end of the first scan, whose walk may go on behind it            |
 | P:s:S:overdue        | zset   | board that was due and could not be scanned -> due time, ms                        |
 | P:s:S:by_due         | zset   | board -> due time in ms, of a site that scans ahead of time (scan.lua)             |
-| P:s:S:front          | hash   | board -> counts that a front page showed last: news.lua                            |
+| P:s:S:front          | hash   | board -> counts that a front page showed last: news.lua. Blank and front page -> 1 |
 | P:s:S:pending        | hash   | boards of the last publication that are not applied yet: boards.lua                |
 | P:s:S:staged:NAME    | hash   | the same of a publication that has not ended, for minutes                          |
 | P:s:S:board:B        | hash   | line of page 1, interval_ms and bounds, scan, open, started_at, scanned_at,        |

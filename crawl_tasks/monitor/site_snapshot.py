@@ -100,6 +100,12 @@ class SiteSnapshot:
         return self._grouped.get("capped", {})
 
     @property
+    def new_boards(self) -> tuple[str, ...]:
+        """Return the boards that the forum has begun to show on a front page, and that the site file does not name."""
+        # The ledger holds "<front page> <board>", separated by blanks (news.lua).
+        return tuple(dict.fromkeys(self.counts.fields.get("new_boards", "").split()[1::2]))
+
+    @property
     def slowdown(self) -> int:
         """Return the backoff factor, 1 to 64: how many times slower than the site file says the site is asked."""
         # The ledger holds "<level> ...", and each level doubles the delay (backoff.lua).

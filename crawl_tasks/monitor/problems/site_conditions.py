@@ -24,6 +24,7 @@ FLAP_SHARE = 0.05
 FLAP_LEAST = 50
 DENIED_LEAST = 5
 STALE_S = 1800
+MOST_NAMED = 10
 
 SHOWN_REST_S = 5.0
 """Cooldown from which on a site is shown as resting, in seconds. Shorter waits are the normal pace."""
@@ -80,6 +81,13 @@ def boards_gone(site: SiteSnapshot) -> Fields | None:
     """Return the number of boards whose first page the forum calls gone."""
     count = site.counts.count("gone_boards")
     return {"count": count} if count else None
+
+
+def boards_new(site: SiteSnapshot) -> Fields | None:
+    """Return the boards that are new at the forum, and their number."""
+    boards = site.new_boards
+    named = ", ".join(boards[:MOST_NAMED]) + ", …" * (len(boards) > MOST_NAMED)
+    return {"count": len(boards), "boards": named} if boards else None
 
 
 def no_progress(window: Window) -> Iterator[tuple[str, Fields]]:

@@ -76,6 +76,16 @@ BOARDS_GONE = Kind(
     one="1 board is gone at the forum, and nothing new is found on it",
 )  # fmt: skip
 
+BOARDS_NEW = Kind(
+    "CrawlBoardsNew", Severity.WARNING, "{count} boards are new at the forum, and not in its site file: {boards}",
+    "add them to boards in the site file; crawl-tasks schedule hold {subject}/BOARD, for one that is not wanted",
+    "site", of_site(conditions.boards_new),
+    rule=AlertRule(
+        "crawl_boards_new > 0", "5m", {"count": "{{ $value }}", "boards": "crawl-tasks status {{ $labels.site }}"}
+    ),
+    one="1 board is new at the forum, and not in its site file: {boards}",
+)  # fmt: skip
+
 SITE_KINDS = (
     LEDGER_UNBALANCED,
     Kind("CrawlBacklogFull", Severity.WARNING, "{count} requests are open, new scans are held back",
@@ -87,6 +97,7 @@ SITE_KINDS = (
          of_site(conditions.boards_late, even_at_rest=False),
          rule=AlertRule(_LATE, "10m")),
     BOARDS_GONE,
+    BOARDS_NEW,
     Kind("CrawlNoProgress", Severity.CRITICAL, "{count} requests wait and no page was fetched for 15 minutes",
          "crawl-tasks check; are workers alive, does the forum answer (crawl-tasks try {subject})?", "site",
          conditions.no_progress, takes_window=True,

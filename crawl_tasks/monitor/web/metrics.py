@@ -254,6 +254,8 @@ FAMILIES = (
            each=lambda site: site.boards.unscanned),
     Family("crawl_boards_gone", G, ("site",), "Boards whose first page the forum calls gone.",
            each=lambda site: site.counts.count("gone_boards")),
+    Family("crawl_boards_new", G, ("site",), "Boards that a front page began to show, not in the site file.",
+           each=lambda site: len(site.new_boards)),
     Family("crawl_board_overdue_seconds", G, ("site",), "How long the board that waits longest has been due.",
            _overdue),
     Family("collector_task_queue_size", G, ("service", "spider"), "Requests of the site on the Celery queues.",

@@ -89,7 +89,9 @@ local function put_in(name, id, row, now)
   end
   if not v[4] then redis.call('ZADD', P .. ':boards', 'NX', now, name .. ' ' .. id) end
   plan_full(name, id, board, full_line, tonumber(full_first), admitted, now)
-  if redis.call('SADD', key .. ':boards', id) == 1 then redis.call('SADD', key .. ':unscanned', id) end
+  if redis.call('SADD', key .. ':boards', id) == 0 then return end
+  redis.call('SADD', key .. ':unscanned', id)
+  keep_new_boards(key, function(_, new) return new ~= id end)
 end
 
 -- Note whether the forum calls the first page of a board gone. The site counts such boards.
@@ -115,7 +117,9 @@ local function take_out(name, id)
   end
   for _, set in ipairs({':boards', ':unscanned', ':scanning'}) do redis.call('SREM', key .. set, id) end
   redis.call('ZREM', key .. ':overdue', id)
-  redis.call('HDEL', key .. ':front', id)
+  keep_new_boards(key, function(front_page) return front_page ~= id end)
+  redis.call('HDEL', key .. ':front', ' ' .. id)
+  if redis.call('HEXISTS', key .. ':front', id) == 1 then redis.call('HSET', key .. ':front', id, '') end  -- no new board
   redis.call('ZREM', P .. ':boards', name .. ' ' .. id)
   redis.call('ZREM', P .. ':fulls', name .. ' ' .. id)
 end

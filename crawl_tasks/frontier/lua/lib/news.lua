@@ -6,14 +6,16 @@
 -- boards. `news_at` is the time of the last look at one, `news_gap` of the last one that may have missed something. `front` holds
 -- the counts that were seen last, by board. `ping_at` is the time from which the budget allows one more scan for a ping, and
 -- `pinged` holds "<items> <wait> <deviation>": those that scans for pings found since the last look, and mean and standard
--- deviation of the time in ms that these scans were waited for.
+-- deviation of the time in ms that these scans were waited for. `new_boards` holds "<front page> <board>", separated by blanks: boards
+-- that front pages show since a later look than their first, and the site file does not name.
 -- EXPORTS: HOUR budget_of has_news is_news note_news_gap may_hide_news check_news note_pinged take_pinged ping_boards ping_at_of
--- EXPORTS: reserve_ping
+-- EXPORTS: reserve_ping keep_new_boards
 
 HOUR = 3600000
 local MOST_NEWS = 500
 local RARE = 0.05  -- the weight of the last wait in their variance: a few long ones make most of it
 local MOST_PINGS = 100  -- of one look. The next one compares the other boards again
+local MOST_NEW = 50  -- new boards of a site that are told
 local PINGED = {'line', 'newest', 'started_at', 'held', 'min_ms', 'max_ms'}
 
 function budget_of(site)
@@ -136,26 +138,60 @@ local function ping(site, id, posted, is_known, now)
   return true
 end
 
+-- Keep those new boards of a site for which `keeps(front page, board)` is true, and add others.
+function keep_new_boards(key, keeps, added)
+  local before, pairs_kept = redis.call('HGET', key, 'new_boards') or '', {}
+  for front_page, id in string.gmatch(before, '(%S+) (%S+)') do
+    if keeps(front_page, id) then pairs_kept[#pairs_kept + 1] = front_page .. ' ' .. id end
+  end
+  for _, one in ipairs(added or {}) do
+    if #pairs_kept < MOST_NEW then pairs_kept[#pairs_kept + 1] = one end
+  end
+  local after = table.concat(pairs_kept, ' ')
+  if after ~= before then redis.call('HSET', key, 'new_boards', after) end
+end
+
+local function is_in_file(site, id)
+  return redis.call('HEXISTS', board_key(site, id), 'line') == 1 or redis.call('HEXISTS', site.key .. ':pending', id) == 1
+end
+
+-- Note the boards that a front page shows for the first time. Boards of its first look were left out of the site file knowingly.
+local function note_new_boards(site, front, unseen, shown)
+  local page, added = site.listed[1], {}
+  if redis.call('HSETNX', front, ' ' .. page, 1) == 1 then return end
+  for _, id in ipairs(unseen) do
+    if not is_in_file(site, id) then added[#added + 1] = page .. ' ' .. id end
+  end
+  keep_new_boards(site.key, function(front_page, id)
+    return not is_in_file(site, id) and (front_page ~= page or shown[id])
+  end, added)
+end
+
 -- Compare the lines of a front page, from a place on, with its last look.
 function ping_boards(site, lines, from, now)
-  local front = site.key .. ':front'
+  local front, unseen, all = site.key .. ':front', {}, {}
   for first = from, #lines, CHUNK do
     local ids, shown, kept = {}, {}, {}
     for i = first, math.min(first + CHUNK - 1, #lines) do
       local said = cjson.decode(string.match(lines[i], '^%S+ %p %a+ %d %S+ (.*)$'))
       ids[#ids + 1], shown[#shown + 1] = said[1], said[3]
+      all[said[1]] = true
     end
     local known = redis.call('HMGET', front, unpack(ids))
     for place = 1, #ids do
       local i = (place + now) % #ids + 1  -- no board is always among the last
       local id = ids[i]
       local posted, counts = string.match(shown[i], '^(%d+)|(.*)$')
-      if known[i] ~= counts and ping(site, id, tonumber(posted), known[i], now) then
+      if known[i] ~= counts and ping(site, id, tonumber(posted), known[i] and known[i] ~= '', now) then
         kept[#kept + 1], kept[#kept + 2] = id, counts
+      elseif not known[i] then
+        kept[#kept + 1], kept[#kept + 2] = id, ''  -- shown, and not compared
       end
+      if not known[i] then unseen[#unseen + 1] = id end
     end
     for i = 1, #kept, CHUNK do redis.call('HSET', front, unpack(kept, i, math.min(i + CHUNK - 1, #kept))) end
   end
+  note_new_boards(site, front, unseen, all)
 end
 
 -- Return the time from which the budget allows one more scan for a ping.
