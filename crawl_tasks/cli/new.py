@@ -233,8 +233,7 @@ def summary(found: Findings, asked: int) -> list[str]:
     lines.append(f"robots    {delay}; {asked} pages asked for")
     if found.trial is not None:
         lines.append(f"proof     {len(found.trial.rows)} posts on {found.trial.request.address}")
-    if found.news is not None:
-        lines.append(f"news      {found.news.path}: {found.news.reason}")
+    lines += [f"{one.kind:<9} {one.path}: {one.reason}" for one in found.news]
     if found.place.private:
         lines.append(f"private   {found.place.private} is named in private_hosts, so that it may be fetched")
     known = str(found.suspect)

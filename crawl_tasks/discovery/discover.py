@@ -12,7 +12,7 @@ from crawl_tasks.discovery.findings import Findings, preset_site_text
 from crawl_tasks.discovery.fingerprints import LIKELY, EngineMatch, known_signs, suspects
 from crawl_tasks.discovery.front_page import language_of, title_of
 from crawl_tasks.discovery.http_probe import HttpProbe
-from crawl_tasks.discovery.news_page import NewsPage, find_news_page
+from crawl_tasks.discovery.news_page import NewsPage, find_news_pages
 from crawl_tasks.discovery.proposal import propose
 from crawl_tasks.discovery.site_address import SiteAddress
 from crawl_tasks.discovery.sub_boards import MOST_LOOKED_INTO, with_boards_below
@@ -148,7 +148,7 @@ class Discovery:
             has_board_addresses=by_link,
             left_out=front.left_out,
             trial=trial,
-            news=self._news_page(found, preset.index, trial) if len(boards) > 1 else None,
+            news=self._news_pages(found, preset.index, trial) if len(boards) > 1 else (),
         )
 
     def _site(self, engine: str, prefix: str) -> Site:
@@ -186,10 +186,10 @@ class Discovery:
                 break
         return trial
 
-    def _news_page(self, site: Site, index: IndexSpec, trial: DryRun | None) -> NewsPage | None:
+    def _news_pages(self, site: Site, index: IndexSpec, trial: DryRun | None) -> tuple[NewsPage, ...]:
         if trial is None or not trial.rows:
-            return None
-        return find_news_page(self._probe, site, index, trial, self._contact)
+            return ()
+        return find_news_pages(self._probe, site, index, trial, self._contact)
 
     def _zone_apart(self, site: Site, index: IndexSpec, prefix: str) -> str | None:
         """Return the zone from the page that names one, if the preset knows such a page."""

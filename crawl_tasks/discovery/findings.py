@@ -35,7 +35,7 @@ class Findings:
     trial: DryRun | None = None
     has_board_addresses: bool = False
     rules: str = ""
-    news: NewsPage | None = None
+    news: tuple[NewsPage, ...] = ()
     remarks: tuple[str, ...] = field(default=())
     doubts: tuple[str, ...] = ()
 
@@ -90,11 +90,13 @@ def _board_line(board: FoundBoard, has_address: bool) -> str:
 
 
 def _news(found: Findings) -> list[str]:
-    if found.news is None:
-        return []
-    kind, path, reason = found.news
-    remark = f"  # News on all boards are found here first: {_plain(reason)}."
-    return [remark, f"  - {{id: {kind}, kind: {kind}, address: {_quoted(path)}}}"]
+    lines = []
+    for place, (kind, path, reason) in enumerate(found.news):
+        # Beside a page of all news, the front page is read for the boards that the forum opens.
+        what, seldom = ("Boards that the forum opens", ", interval_s: 86400") if place else ("News on all boards", "")
+        lines.append(f"  # {what} are found here first: {_plain(reason)}.")
+        lines.append(f"  - {{id: {kind}, kind: {kind}, address: {_quoted(path)}{seldom}}}")
+    return lines
 
 
 def _key(text: str) -> str:

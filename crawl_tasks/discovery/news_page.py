@@ -1,4 +1,4 @@
-"""The page that tells of all boards: one of the newest replies, else the front page with counts, both tried."""
+"""The pages that tell of all boards: one of the newest replies, and the front page with counts, both tried."""
 
 from __future__ import annotations
 
@@ -29,25 +29,28 @@ class NewsPage(NamedTuple):
     reason: str
 
 
-def find_news_page(
+def find_news_pages(
     probe: HttpProbe, site: Site, index: IndexSpec, listed: DryRun, contact: str | None
-) -> NewsPage | None:
-    """Return the first page of all news that the rules read, else the front page if its rows have counts.
+) -> tuple[NewsPage, ...]:
+    """Return the first page of all news that the rules read, and the front page if its rows have counts.
 
     `index` names the candidates, and `listed` is the dry run of a board's page, with rows.
     """
+    found = []
     for path in index.news[:MOST_TRIED]:
         reason = news_reason(_posts(_tried(probe, site, BoardKind.NEWS, path, contact)), _posts(listed))
         if reason:
-            return NewsPage(BoardKind.NEWS, path, reason)
+            found.append(NewsPage(BoardKind.NEWS, path, reason))
+            break
     # The boards were mostly found on one of them, which is not asked for again.
     known = [path for path in index.address if site.base + path in probe.asked]
     for path in (known or index.address[:1]) if site.front is not None else ():
         trial = _tried(probe, site, BoardKind.FRONT, path, contact)
         reason = front_reason(trial.parsed.children if trial.parsed else (), listed.request.key, _posts(listed))
         if reason:
-            return NewsPage(BoardKind.FRONT, path, reason)
-    return None
+            found.append(NewsPage(BoardKind.FRONT, path, reason))
+            break
+    return tuple(found)
 
 
 def _tried(probe: HttpProbe, site: Site, kind: BoardKind, path: str, contact: str | None) -> DryRun:

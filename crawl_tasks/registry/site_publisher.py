@@ -166,8 +166,15 @@ def _budget_and_goal(site: Site) -> str:
     if site.revisits_by is not Schedule.PRICED:
         return ""
     freshness = site.freshness or Freshness()
-    news = "".join(f" {board.id}" for board in site.own_boards if board.kind in TELLS_ALL)
+    news = "".join(f" {board.id}" for board in _news_pages(site))
     return f"{_requests_s(site) * 3600:g} {freshness.goal_s / 3600:g}{news}"
+
+
+def _news_pages(site: Site) -> list[Board]:
+    """Return the pages that tell of all news, without a front page that is only read for new boards."""
+    found = [board for board in site.own_boards if board.kind in TELLS_ALL]
+    has_news = any(board.kind is BoardKind.NEWS for board in found)
+    return [board for board in found if board.kind is BoardKind.NEWS or not has_news or board.interval_s is None]
 
 
 def _requests_s(site: Site) -> float:
@@ -178,7 +185,7 @@ def _requests_s(site: Site) -> float:
 def _news_interval_s(site: Site, kind: BoardKind) -> float:
     """Return the seconds between two looks at a page of all news: a quarter of the goal, more by a small budget."""
     # The rest of the budget stays with the boards, whose own scans show what the page hides.
-    pages = sum(board.kind in TELLS_ALL for board in site.own_boards)
+    pages = len(_news_pages(site))
     return max(1.0, NEWS_PART * (site.freshness or Freshness()).goal_s, pages / (NEWS_SHARE[kind] * _requests_s(site)))
 
 

@@ -44,9 +44,14 @@ class Discourse:
     def _categories(self) -> list[dict[str, object]]:
         return [
             {"id": one.number, "name": one.title, "slug": one.slug, "read_restricted": False}
+            | self._counts(one.number)
             | ({"parent_category_id": one.parent} if one.parent else {})
             for one in self._content.boards
         ]
+
+    def _counts(self, board: int) -> dict[str, object]:
+        topics = [topic for topic in self._content.listed(board) if topic.board == board]
+        return {"topic_count": len(topics), "post_count": sum(len(topic.said) for topic in topics)}
 
     def _tree(self) -> list[dict[str, object]]:
         flat = self._categories()

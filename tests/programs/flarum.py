@@ -50,11 +50,19 @@ class Flarum:
         return [
             {
                 "type": "tags", "id": str(one.number + 20),
-                "attributes": {"name": one.title, "slug": one.slug, "isChild": bool(one.parent), "isHidden": False},
+                "attributes": {
+                    "name": one.title, "slug": one.slug, "isChild": bool(one.parent), "isHidden": False,
+                    **self._counts(one.number),
+                },
                 "relationships": {"parent": link("tags", one.parent + 20)} if one.parent else {},
             }
             for one in self._content.boards
         ]  # fmt: skip
+
+    def _counts(self, board: int) -> dict[str, object]:
+        topics = [topic for topic in self._content.listed(board) if topic.board == board]
+        last = max((topic.last.at for topic in topics), default=None)
+        return {"discussionCount": len(topics), "lastPostedAt": None if last is None else when(last)}
 
     def _discussions(self, ask: Ask) -> Answer:
         wanted = [one.number for one in self._content.boards if one.slug == ask.query.get("filter[tag]")]

@@ -46,8 +46,13 @@ MOST_PAGES = 40
 """What `new` and `try` may ask for together, robots.txt and redirects included."""
 
 CONTENT = small_forum()
-FRONTS = ("smf", "vbulletin4", "phpbb", "mybb", "discuz", "nodebb", "fluxbb", "punbb")
-"""Programs whose front page counts the posts of every board."""
+FRONTS = dict.fromkeys(
+    ("smf", "vbulletin4", "xenforo", "phpbb", "mybb", "discuz", "nodebb", "fluxbb", "punbb"), "/"
+) | {
+    "discourse": "/site.json",
+    "flarum": "/api/tags",
+}
+"""Programs whose front page counts the posts of every board, and that page."""
 QUICK = Gate(window=50, delay_s=0, retry_base_s=0.1)
 
 
@@ -57,7 +62,7 @@ class Case:
 
     `lists` finds the addresses of list pages, `news` is the page of all news, `redirects` counts those of a first crawl; without `shows_parents` no page
     tells what a reply answers; `board` gives the number of a board from its id, `comment` that of a post from a topic's
-    number and a comment's id.
+    number and a comment's id. `front_at` is another front page than that of FRONTS.
     """
 
     engine: str
@@ -69,13 +74,14 @@ class Case:
     redirects: int = 0
     below: str = ""
     shows_parents: bool = True
+    front_at: str = ""
 
     @property
     def front(self) -> str:
-        """Return the front page where `new` takes it in place of a page of all news."""
+        """Return the front page where `new` takes it, in place of a page of all news or beside it."""
         if self.engine == "smf" and self.below:
             return "/index.php"
-        return "/" if self.engine in FRONTS else ""
+        return self.front_at or FRONTS.get(self.engine, "")
 
 
 def by_slug(slug: str) -> int:
@@ -96,6 +102,7 @@ CASES = {
         comment=by_place,
         lists=r"^/latest\.json",
         news="/latest.json",
+        front_at="/categories.json?include_subcategories=true",
     ),
     "flarum": Case("flarum", Flarum, board=by_slug, lists="^/api/discussions", news=FLARUM_NEWS),
     "smf": Case("smf", Smf, lists="[?]board="),

@@ -13,7 +13,9 @@ from crawl_tasks.cli.exits import Exit
 from crawl_tasks.cli.new import WIDTH
 from crawl_tasks.fetch.browser import missing
 from crawl_tasks.model import Stage
-from crawl_tasks.sites.loader import load_site
+from crawl_tasks.registry.site_publisher import terms_of
+from crawl_tasks.sites.loader import load_site, parse_site
+from crawl_tasks.sites.schema import BoardKind
 from tests.layouts.drawing import content, drawn
 from tests.layouts.pages import Pages
 from tests.programs.host import served
@@ -79,12 +81,34 @@ def found_on(forum: HostileServer, home: Path, *rows: tuple[int, int, int], robo
     return result.stdout, result.stderr
 
 
+def show_counts(forum: HostileServer, hour: str) -> None:
+    """Show counts of both boards on the front page, with a last post at an hour."""
+    last = f'<dd class="lastpost"><time datetime="2024-05-01T{hour}:00:00+00:00">May</time></dd>'
+    row = f'<li class="row"><dl><a class="forumtitle" href="./viewforum.php?f={{}}">B</a><dd class="posts">3</dd>{last}'
+    text = b'<body id="phpbb"><ul class="topiclist forums">%s%s</ul>' % (row.format(2).encode(), row.format(5).encode())
+    forum.routes["/forum/"] = page(text + FRONT.rpartition(b"</ul>")[2])
+
+
 def test_a_page_of_active_topics_over_all_boards_becomes_the_news_page(tmp_path: Path, forum: HostileServer) -> None:
     text, said = found_on(forum, tmp_path, (8, 5, 14), (9, 2, 13))
 
     assert '- {id: news, kind: news, address: "/search.php?search_id=active_topics"}' in text
     assert "freshness: {goal_s: 600}" in text
     assert "2 threads of 2 boards" in said
+
+
+def test_beside_a_news_page_the_front_page_is_read_once_a_day_for_new_boards(
+    tmp_path: Path, forum: HostileServer
+) -> None:
+    show_counts(forum, "10")
+
+    text, said = found_on(forum, tmp_path, (8, 5, 14), (9, 2, 13))
+
+    site = parse_site(text, "new.yaml")
+    seldom = {board.kind: board.interval_s for board in site.boards if board.kind is not BoardKind.LIST}
+    assert seldom == {BoardKind.NEWS: None, BoardKind.FRONT: 86400}
+    assert "2 boards with counts of their posts" in said
+    assert str(terms_of(site)["freshness"]).split()[2:] == ["news"]
 
 
 @pytest.mark.parametrize(
@@ -112,10 +136,7 @@ def test_another_page_does_not(
 def test_a_front_page_with_counts_takes_the_place_of_a_news_page(
     tmp_path: Path, forum: HostileServer, hour: str, is_taken: bool
 ) -> None:
-    last = f'<dd class="lastpost"><time datetime="2024-05-01T{hour}:00:00+00:00">May</time></dd>'
-    row = f'<li class="row"><dl><a class="forumtitle" href="./viewforum.php?f={{}}">B</a><dd class="posts">3</dd>{last}'
-    text = b'<body id="phpbb"><ul class="topiclist forums">%s%s</ul>' % (row.format(2).encode(), row.format(5).encode())
-    forum.routes["/forum/"] = page(text + FRONT.rpartition(b"</ul>")[2])
+    show_counts(forum, hour)
     listed = LIST.replace(b"</dl></li>", b'<dd class="lastpost"><time datetime="2024-05-01T10:00:00Z">May</time></dd>')
     forum.routes["/forum/viewforum.php"] = page(listed)
 
