@@ -27,6 +27,7 @@ from crawl_tasks.discovery.checks import check_trials
 from crawl_tasks.discovery.dry_run import missing_in, thin_fields, try_site
 from crawl_tasks.discovery.findings import Findings, site_file
 from crawl_tasks.discovery.http_probe import PUBLIC_PACE_S, HttpProbe
+from crawl_tasks.discovery.news_page import find_linking_page
 from crawl_tasks.discovery.site_address import SiteAddress, place_of
 from crawl_tasks.discovery.site_check import SiteCheck
 from crawl_tasks.discovery.start_page import discover
@@ -143,6 +144,9 @@ def _look_at(options: _NewOptions, settings: Settings) -> _NewResult:
     probe = open_probe(place, settings)
     found = discover(probe, place, name, options.engine, contact=settings.contact)
     site = parse_site(site_file(found), str(path))
+    if site.front is None and (linking := find_linking_page(probe, site, found.place.url, settings.contact)):
+        found = replace(found, news=(*found.news, linking))
+        site = parse_site(site_file(found), str(path))
     trials = list(try_site(probe, compile_site(site, settings.contact)))
     checks = check_trials(site, trials)
     refuted = [*found.doubts, *missing_in(trials), *(str(check) for check in checks if not check.holds)]

@@ -91,9 +91,10 @@ def _board_line(board: FoundBoard, has_address: bool) -> str:
 
 def _news(found: Findings) -> list[str]:
     lines = []
-    for place, (kind, path, reason) in enumerate(found.news):
-        # Beside a page of all news, the front page is read for the boards that the forum opens.
-        what, seldom = ("Boards that the forum opens", ", interval_s: 86400") if place else ("News on all boards", "")
+    for kind, path, reason, interval_s in found.news:
+        what, seldom = (
+            ("News on all boards", "") if interval_s is None else ("New boards", f", interval_s: {interval_s}")
+        )
         lines.append(f"  # {what} are found here first: {_plain(reason)}.")
         lines.append(f"  - {{id: {kind}, kind: {kind}, address: {_quoted(path)}{seldom}}}")
     return lines

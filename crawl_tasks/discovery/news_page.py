@@ -21,12 +21,22 @@ STALE_S = 3600
 """The most that a front page may be behind a board's list. Forums round "1 hour ago" down."""
 
 
+SELDOM_S = 86_400
+LEAST_LINKED = 2
+OURS = 0.75
+"""The least share of the file's boards among those that a page links. A loose address reads any link as a board."""
+
+
 class NewsPage(NamedTuple):
-    """A page that tells of all boards, and the reason why it is one. The kind is its id too."""
+    """A page that tells of all boards, and the reason why it is one. The kind is its id too.
+
+    A page with an interval, in seconds, is read for the boards that the forum opens.
+    """
 
     kind: BoardKind
     path: str
     reason: str
+    interval_s: int | None = None
 
 
 def find_news_pages(
@@ -42,21 +52,41 @@ def find_news_pages(
         if reason:
             found.append(NewsPage(BoardKind.NEWS, path, reason))
             break
+    if site.front is None:
+        return tuple(found)
     # The boards were mostly found on one of them, which is not asked for again.
     known = [path for path in index.address if site.base + path in probe.asked]
-    for path in (known or index.address[:1]) if site.front is not None else ():
-        trial = _tried(probe, site, BoardKind.FRONT, path, contact)
-        reason = front_reason(trial.parsed.children if trial.parsed else (), listed.request.key, _posts(listed))
+    for path in known or index.address[:1]:
+        pings = _pings(_tried(probe, site, BoardKind.FRONT, path, contact))
+        reason = front_reason(pings, listed.request.key, _posts(listed))
         if reason:
-            found.append(NewsPage(BoardKind.FRONT, path, reason))
+            found.append(NewsPage(BoardKind.FRONT, path, reason, SELDOM_S if found else None))
             break
     return tuple(found)
+
+
+def find_linking_page(probe: HttpProbe, site: Site, url: str, contact: str | None) -> NewsPage | None:
+    """Return a page if its links lead to the boards of a site, and hardly to others: it will show new ones."""
+    boards = {board.id for board in site.boards if board.kind is BoardKind.LIST}
+    path = url.removeprefix(site.base)
+    if BoardKind.FRONT in boards or not path.startswith("/") or not probe.has(url):
+        return None
+    pings = _pings(_tried(probe, site, BoardKind.FRONT, path, contact))
+    linked = {ping.key for ping in pings}
+    ours = len(linked & boards)
+    if ours < LEAST_LINKED or ours < OURS * len(linked):
+        return None
+    return NewsPage(BoardKind.FRONT, path, f"it links {ours} boards", SELDOM_S)
 
 
 def _tried(probe: HttpProbe, site: Site, kind: BoardKind, path: str, contact: str | None) -> DryRun:
     board = Board(id=kind.value, kind=kind, address=path)
     opened = compile_site(site.model_copy(update={"named_boards": (board,)}), contact)
     return attempt(probe, opened, Request(site.name, Stage.LIST, board.id, site.base + path))
+
+
+def _pings(trial: DryRun) -> Sequence[Request]:
+    return trial.parsed.children if trial.parsed else ()
 
 
 def front_reason(pings: Sequence[Request], key: str, board: Sequence[Post]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from crawl_tasks.errors import ParseError, RefusedAddress
@@ -19,6 +19,7 @@ from crawl_tasks.sites.stages import Format
 
 MOST_SHOWN = 1000
 """Boards that one front page tells of: Redis compares so many in 6 ms."""
+NO_COUNTS = "0|"
 _KINDS = {"url": As.URL, "below": As.URL, "last_post_at": As.DATE}
 
 
@@ -91,19 +92,22 @@ class IndexReader:
 
 
 class FrontReader:
-    """Reader of the boards of kind front of one site."""
+    """Reader of the boards of kind front of one site. Without rules it reads which boards the page links."""
 
-    def __init__(self, context: ParseContext, spec: FrontSpec) -> None:
+    def __init__(self, context: ParseContext, spec: FrontSpec | None) -> None:
         self._context = context
-        self._is_json = spec.format is Format.JSON
-        self._rows = _reader_of(context, spec)
+        self._is_json = spec is not None and spec.format is Format.JSON
+        self._rows = _reader_of(context, spec) if spec is not None else None
+        self._others = {board.id for board in context.site.own_boards if board.kind is not BoardKind.LIST}
 
     def read(self, request: Request, document: Document) -> Parsed:
         """Return a ping for each board of the page: the counts of its row, or of the row that counts it too.
 
         Raises:
-            ParseError: No row names a board.
+            ParseError: No row names a board, or without rules no link.
         """
+        if self._rows is None:
+            return self._pings(request, dict.fromkeys(self._linked(document), NO_COUNTS), ())
         table = self._rows.read(document.json if self._is_json else document.root, document)
         own: dict[str, str] = {}
         below: dict[str, str] = {}
@@ -115,9 +119,21 @@ class FrontReader:
                 own.setdefault(key, revision)
                 keys = (_key_in(self._context, url) for url in (row.get("below") or "").split())
                 below.update((one, revision) for one in keys if one is not None)
-        if not own:
-            raise ParseError(f"{request.site}: front: no row shows counts of a board, mend it; {request.address}")
-        shown, notes = list((below | own).items()), table.notes
+        return self._pings(request, below | own if own else {}, table.notes)
+
+    def _linked(self, document: Document) -> Iterator[str]:
+        for node in document.root.css("a[href]"):
+            key = _key_in(self._context, document.absolute(node.attributes.get("href") or ""))
+            if key is not None and key not in self._others:
+                yield key
+
+    def _pings(self, request: Request, found: Mapping[str, str], notes: tuple[str, ...]) -> Parsed:
+        if not found:
+            what = (
+                "no row shows counts of a board, mend it" if self._rows else "no link leads to a board, give it rules"
+            )
+            raise ParseError(f"{request.site}: front: {what}; {request.address}")
+        shown = list(found.items())
         if len(shown) > MOST_SHOWN:
             notes += (f"{len(shown)} boards on one page: only the first {MOST_SHOWN} are looked at",)
         pings = (request._replace(key=key, revision=revision, is_ping=True) for key, revision in shown[:MOST_SHOWN])

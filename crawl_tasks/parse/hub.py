@@ -41,8 +41,7 @@ class HubReader:
     def __init__(self, context: ParseContext) -> None:
         self._context = context
         self.kinds = {board.id: board.kind for board in context.site.own_boards if board.kind not in LISTS}
-        front = context.site.front
-        self._front = FrontReader(context, front) if front is not None else None
+        self._front = FrontReader(context, context.site.front)
         # A list writes the revision of a thread in another way. Beside lists a hub therefore only names threads, or
         # each of the two would take the other's revision for news.
         self._has_revisions = len(self.kinds) == context.site.board_count
@@ -54,7 +53,7 @@ class HubReader:
             ParseError: The page is no feed or sitemap, or no link leads to a post.
         """
         kind = self.kinds[request.key]
-        if kind is BoardKind.FRONT and self._front is not None:
+        if kind is BoardKind.FRONT:
             return self._front.read(request, document)
         if kind is BoardKind.HUB:
             return self._parsed(request, document, list(_anchors(document)))

@@ -172,7 +172,8 @@ def _budget_and_goal(site: Site) -> str:
 
 def _news_pages(site: Site) -> list[Board]:
     """Return the pages that tell of all news, without a front page that is only read for new boards."""
-    found = [board for board in site.own_boards if board.kind in TELLS_ALL]
+    kinds = TELLS_ALL if site.front is not None else {BoardKind.NEWS}
+    found = [board for board in site.own_boards if board.kind in kinds]
     has_news = any(board.kind is BoardKind.NEWS for board in found)
     return [board for board in found if board.kind is BoardKind.NEWS or not has_news or board.interval_s is None]
 
@@ -228,7 +229,7 @@ def _terms_of_board(site: Site, board: Board, addresses: Addresses) -> BoardTerm
             min_s = min(min_s, (board.goal_s or (site.freshness or Freshness()).goal_s) / 2)
         if board.goal_s is not None:
             min_s, start_s, max_s = (min(one, board.goal_s) for one in (min_s, start_s, max_s))
-    if site.revisits_by is Schedule.PRICED and board.kind in NEWS_SHARE:
+    if site.revisits_by is Schedule.PRICED and board.kind in NEWS_SHARE and board in _news_pages(site):
         start_s = min_s = max_s = _news_interval_s(site, board.kind)
     if board.interval_s is not None:
         start_s = min_s = max_s = board.interval_s

@@ -51,8 +51,8 @@ class Board(Part):
     kind: BoardKind = Field(
         default=BoardKind.LIST,
         description="list; news: a list of the newest replies over all boards, whose rows belong to the boards they "
-        "name; front: a front page, whose counts tell which boards have news; or a page that only links to threads: "
-        "hub, feed, sitemap.",
+        "name; front: a front page, whose counts tell which boards have news, and whose rows or links tell of new "
+        "boards; or a page that only links to threads: hub, feed, sitemap.",
     )
 
     @field_validator("id", "parent", mode="before")

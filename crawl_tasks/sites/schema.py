@@ -172,7 +172,9 @@ class Site(Part):
     )
     post: PostSpec = Field(description="How to read post pages.")
     comment: CommentSpec | None = optional("How to read comment pages; left out, there are none.")
-    front: FrontSpec | None = optional("How to read boards of kind front.")
+    front: FrontSpec | None = optional(
+        "How to read the counts of boards of kind front. Without it, which boards it links."
+    )
     min_items_per_minute: Seconds = Field(
         default=0.0, ge=0, le=1_000_000, description="Fewer items a minute, over 15 minutes, raise an alert; 0: none."
     )
@@ -275,9 +277,6 @@ class Site(Part):
         listed = any(board.kind in LISTS for board in self.named_boards)
         has_none = self.list == NO_LISTS and (listed or not self.named_boards)
         require(not has_none, "list is missing: it says how to read boards that are no hubs, feeds or sitemaps")
-        # Not own_boards, which is kept: the boards of a list come later.
-        has_front = any(board.kind is BoardKind.FRONT for board in self.named_boards)
-        require(self.front is not None or not has_front, "front is missing: it says how to read boards of kind front")
         check_addresses(self.stages, self.base)
         for key, address in (("form", self.login.form or "/"), ("check", self.login.check)) if self.login else ():
             is_own = origin_of(normalize_below(self.base, address)) == origin_of(self.base)

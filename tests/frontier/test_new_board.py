@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 import redis
 
+from crawl_tasks.frontier.admin.admin import Admin
+from crawl_tasks.frontier.admin.failed import FailedRequest, Selection
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.monitor.problems.registry import find_problems
 from crawl_tasks.monitor.snapshot import take_snapshot
@@ -33,6 +35,10 @@ def told(frontier: Frontier) -> list[str]:
     return [one.text for one in find_problems(take_snapshot(frontier)) if one.name == "CrawlBoardsNew"]
 
 
+def failed(crawl: SmallCrawl) -> list[FailedRequest]:
+    return list(Admin(crawl.frontier).failed.requests.list(Selection("demo")))
+
+
 @pytest.fixture
 def watched(crawl: SmallCrawl) -> SmallCrawl:
     """Return a crawl of one board, of a forum whose front page was read twice and shows two."""
@@ -56,6 +62,34 @@ def test_a_board_that_the_front_page_begins_to_show_is_told_until_the_file_names
     assert told(watched.frontier) == ["1 board is new at the forum, and not in its site file: 4"]
     look(watched)
     assert told(watched.frontier) == ["1 board is new at the forum, and not in its site file: 4"]
+
+
+def test_without_rules_the_links_of_a_front_page_tell_of_new_boards_and_make_none_due(crawl: SmallCrawl) -> None:
+    def link(*boards: str) -> None:
+        links = [f"/list/{one}/1" for one in boards]
+        crawl.forum.pages["/"] = "".join(
+            f"<a href={one}>x</a>" for one in (*links, "/", "/post/7", "http://else.example/")
+        )
+
+    crawl.forum.board("1", 1)
+    link("1", "2")
+    crawl.publish(SITE.partition("front:\n")[0])
+    look(crawl)
+    look(crawl)
+    assert not told(crawl.frontier)
+
+    link("1", "2", "3")
+    crawl.client.zadd("test:boards", {"demo 1": 9e15, "demo front": 0})
+    crawl.client.hdel("test:s:demo", "scan_at", "ping_at")
+    crawl.frontier.produce()
+    assert crawl.work() == ["/"]
+    crawl.frontier.produce()
+    assert crawl.work() == []
+    assert told(crawl.frontier) == ["1 board is new at the forum, and not in its site file: 3"]
+
+    link()
+    look(crawl)
+    assert [one.reason for one in failed(crawl)] == ["parse"]
 
 
 def test_a_new_board_that_the_forum_shows_no_more_is_told_no_more(watched: SmallCrawl) -> None:

@@ -7,14 +7,12 @@ import time
 import pytest
 import redis
 
-from crawl_tasks.errors import SiteError
 from crawl_tasks.frontier.admin.admin import Admin
 from crawl_tasks.frontier.admin.board_schedule import Act
 from crawl_tasks.frontier.entry import read_entry
 from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.model import Request
-from crawl_tasks.sites.loader import parse_site
-from tests.frontier.small_crawl import RULES, SmallCrawl
+from tests.frontier.small_crawl import SmallCrawl
 
 FRONT = """
 front:
@@ -266,11 +264,6 @@ def test_a_front_page_without_counts_is_no_page_without_news(crawl: SmallCrawl, 
 
     assert look(crawl) == ["/"]
     assert client.hlen("test:s:demo:parked") == 1
-
-
-def test_a_front_page_needs_rules() -> None:
-    with pytest.raises(SiteError, match="front is missing: it says how to read boards of kind front"):
-        parse_site(RULES + "boards: [{id: front, kind: front, address: /}]\n", "demo.yaml")
 
 
 def test_a_front_page_of_a_thousand_boards_is_compared_in_several_looks(crawl: SmallCrawl, client: redis.Redis) -> None:

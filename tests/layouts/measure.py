@@ -101,7 +101,7 @@ def read_whole(opened: CompiledSite, fetcher: Fetcher) -> Read:
             comments.setdefault((one.post_id, one.comment_id), one)
         for child in parsed.children:
             name = (child.stage, child.key, child.page)
-            if name not in names:
+            if name not in names and not child.is_ping:
                 names.add(name)
                 asked.add(child)
                 waiting.append(child)

@@ -46,13 +46,14 @@ MOST_PAGES = 40
 """What `new` and `try` may ask for together, robots.txt and redirects included."""
 
 CONTENT = small_forum()
-FRONTS = dict.fromkeys(
-    ("smf", "vbulletin4", "xenforo", "phpbb", "mybb", "discuz", "nodebb", "fluxbb", "punbb"), "/"
-) | {
-    "discourse": "/site.json",
-    "flarum": "/api/tags",
-}
-"""Programs whose front page counts the posts of every board, and that page."""
+FRONTS = {"discourse": "/site.json", "flarum": "/api/tags"} | dict.fromkeys(
+    (
+        "smf", "vbulletin4", "xenforo", "phpbb", "mybb", "discuz", "nodebb", "fluxbb", "punbb", "bbpress", "hackernews",
+        "flaskbb", "misago",
+    ),
+    "/",
+)  # fmt: skip
+"""The pages of programs that count the posts of every board, or link them."""
 QUICK = Gate(window=50, delay_s=0, retry_base_s=0.1)
 
 

@@ -49,7 +49,7 @@ ALL = LAYOUTS | {
 ACTING = re.compile(rf"{GNUBOARD_ACTS}|{VANILLA_ACTS}|act=|/(?:signin|signup|login|anmelden)")
 """Addresses of these programs that change something, or ask a guest for a name."""
 CONTENT = small_forum(24)
-MOST_LINES = 44
+MOST_LINES = 46
 ALL_REPLIES = 1000
 """Replies on a page of a program whose threads have a single page."""
 QUICK = Gate(window=50, delay_s=0, retry_base_s=0.1)
