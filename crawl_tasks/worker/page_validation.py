@@ -18,6 +18,7 @@ from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.model import Fetched, Parsed, Request, Stage
 from crawl_tasks.parse.document import Document
 from crawl_tasks.parse.pagination_links import unread_page
+from crawl_tasks.parse.values.dates import ahead_s
 from crawl_tasks.registry.site_registry import CompiledSite
 from crawl_tasks.sites.schema import Site
 from crawl_tasks.sites.stages import Format
@@ -131,6 +132,10 @@ def _findings(
         limit = page.at_s + _AHEAD_S
         ahead = sum(at > limit for at in said) if max(said) > limit else 0
         yield "times", f"{ahead} of {len(said)} times in the future on {where}" if 2 * ahead > len(said) else ""
+    early_s = ahead_s([*times, *(post.last_reply_at for post in items.posts)], page.at_s)
+    if early_s is not None:
+        text = f"a time {early_s / 60:.0f} min ahead on {where}: is the site file's timezone right?"
+        yield "zone", text if early_s else ""
     if request.stage is Stage.POST:
         yield from _lost_replies(memory.site, request, parsed)
     if has_links:

@@ -71,6 +71,40 @@ def test_a_board_without_rows_on_a_page_with_threads_is_told(crawl: SmallCrawl) 
     assert f"/list/1/1 has no rows, and links {len(THREADS)} threads" in said(crawl.frontier)
 
 
+def replied(crawl: SmallCrawl, ages_s: list[int], ahead_s: int = 0) -> str:
+    """Show boards, each with one reply of so many seconds ago, by a clock that is ahead, and return what is said."""
+    crawl.publish(f"boards: [{', '.join(map(str, range(1, len(ages_s) + 1)))}]\n")
+    for board, age_s in enumerate(ages_s, 1):
+        at = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(time.time() - age_s + ahead_s))
+        crawl.forum.board(str(board), 1, f"{board} 1 {at}")
+        crawl.forum.thread(str(board), f"c{board} said")
+    crawl.scan()
+    return said(crawl.frontier)
+
+
+@pytest.mark.parametrize("ahead_s", [3600, 8 * 3600, 14 * 3600])
+def test_a_zone_that_lies_west_of_the_forums_is_told(crawl: SmallCrawl, ahead_s: int) -> None:
+    """The forum of summer time, for one, whose site file was written in winter."""
+    told = replied(crawl, [60 * age for age in range(1, 9)], ahead_s)
+
+    assert f" min ahead on {crawl.forum.url}/list/" in told
+    assert told.endswith(": is the site file's timezone right?")
+
+
+@pytest.mark.parametrize(
+    ("ages_s", "ahead_s"),
+    [
+        ([60 * age for age in range(1, 9)], 0),
+        ([60 * age for age in range(1, 9)], 300),  # the forum's clock is wrong
+        ([10 * 3600] * 8, 8 * 3600),  # nothing was posted lately
+        ([60, *[3700] * 8], 3600),
+        ([60 * age for age in range(1, 9)], 20 * 3600),  # dates of events
+    ],
+)
+def test_times_of_another_kind_say_nothing_of_the_zone(crawl: SmallCrawl, ages_s: list[int], ahead_s: int) -> None:
+    assert replied(crawl, ages_s, ahead_s) == ""
+
+
 def test_times_to_come_are_told(crawl: SmallCrawl) -> None:
     crawl.publish(rules=RULES.replace("say}", "say, created_at: .when}"))
     ahead = f"<i class=when>{time.strftime('%Y-%m-%d', time.gmtime(time.time() + 3 * 86_400))}</i><b class=who>"

@@ -1,13 +1,17 @@
-"""The zone of a forum that does not name it: by clocks, and by moments that are told twice."""
+"""The zone of a forum that does not name it: by clocks, by moments that are told twice, and what refutes it."""
 
 from __future__ import annotations
 
 import pytest
 
+from crawl_tasks.discovery.checks import check_trials
+from crawl_tasks.discovery.dry_run import DryRun
 from crawl_tasks.discovery.timezone import zone_by_words
 from crawl_tasks.discovery.timezone_by_ages import zone_by_ages
-from crawl_tasks.model import Fetched
+from crawl_tasks.model import Fetched, Items, Parsed, Post, Request, Stage
 from crawl_tasks.parse.document import Document
+from crawl_tasks.sites.loader import parse_site
+from tests.frontier.small_crawl import RULES
 
 AT_S = 1_700_000_000.0
 """2023-11-14 22:13:20 UTC"""
@@ -85,3 +89,39 @@ def test_a_clock_that_a_page_calls_one_tells_its_zone(words: str, name: str | No
     zone = zone_by_words(words, AT_S)
 
     assert (zone.name if zone else None) == name
+
+
+NOW_S = 1_790_000_000
+SITE = parse_site(RULES + "boards: [1, 2, 3]\n", "demo.yaml")
+
+
+def trial(board: int, newest_s: float) -> DryRun:
+    request = Request("demo", Stage.LIST, str(board), f"http://f/list/{board}/1")
+    page = Fetched(request.address, 200, {}, b"", float(NOW_S), seen_at=float(NOW_S))
+    posts = [
+        Post(f"{board}{at}", NOW_S, created_at=NOW_S - 90 * 86_400, last_reply_at=int(NOW_S + at))
+        for at in (newest_s, newest_s - 7200, newest_s - 86_400)
+    ]
+    return DryRun(request, page, Parsed(Items("demo", posts=tuple(posts))))
+
+
+@pytest.mark.parametrize(
+    ("newest_s", "is_right"),
+    [
+        ((-60, -60, -60), True),
+        ((-60, 540, 540), True),  # the forum's clock is fast
+        ((-60, -60, 3000), True),  # one odd time
+        ((3000, -86_400, -86_400), False),
+        ((-60, 3000, 28_000), False),
+        ((13 * 3600, -8000, -8000), False),
+        ((20 * 3600, -8000, -8000), None),  # the date of an event
+        ((-8000, -8000, -8000), None),
+    ],
+)
+def test_a_time_to_come_refutes_the_zone(newest_s: tuple[float, ...], is_right: bool | None) -> None:
+    checks = check_trials(SITE, [trial(board, at_s) for board, at_s in enumerate(newest_s, 1)])
+
+    assert [one.holds for one in checks if one.name == "no time is ahead of its page"] == [is_right][
+        : is_right is not None
+    ]
+    assert (is_right is not False) or any(str(one).endswith(": is timezone right?") for one in checks)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import threading
 import unicodedata
+from collections.abc import Iterable
 from contextlib import suppress
 from datetime import datetime, timedelta, timezone, tzinfo
 from functools import lru_cache
@@ -46,6 +47,8 @@ def month_of(word: str) -> int | None:
 EARLIEST, LATEST = 0, 4_102_444_800  # 1970 and 2100
 _LONGEST = 120
 _DAY_S = 86_400
+_FAST_CLOCK_S = 600
+_EASTERNMOST_S = 14 * 3600 + _FAST_CLOCK_S
 _ANYWHERE = ZoneInfo("UTC")
 # Any two days do. Of these two, `03-03` without a year falls into two different years, and so counts as unstable.
 _TWO_DAYS = (1_709_300_000, 1_709_300_000 + _DAY_S)
@@ -126,6 +129,18 @@ def is_stable(text: str, languages: tuple[str, ...] = ()) -> bool:
 def is_fixed(text: str) -> bool:
     """Return whether a text names the same moment a minute later: `today at 10:12` does, `2 hours ago` does not."""
     return len({read_date(text, at_s, _ANYWHERE) for at_s in (_NOON_S, _NOON_S + 61)}) == 1
+
+
+def ahead_s(times: Iterable[int | None], at_s: float) -> float | None:
+    """Return the seconds by which the newest of some times is ahead of a moment, None where none is of the hour before.
+
+    Nobody posts in the future: such dates are read by a zone west of the forum's. Up to ten minutes, which are 0, may
+    be the forum's clock. A time that is further ahead than the easternmost zone is no post's.
+    """
+    newest = max((at for at in times if at is not None and at <= at_s + _EASTERNMOST_S), default=0)
+    if newest <= at_s - 3600:
+        return None
+    return newest - at_s if newest > at_s + _FAST_CLOCK_S else 0.0
 
 
 def clean(text: str) -> str:
