@@ -31,6 +31,7 @@ from crawl_tasks.discovery.news_page import find_linking_page
 from crawl_tasks.discovery.site_address import SiteAddress, place_of
 from crawl_tasks.discovery.site_check import SiteCheck
 from crawl_tasks.discovery.start_page import discover
+from crawl_tasks.discovery.timezone_by_ages import zone_by_trials
 from crawl_tasks.discovery.yaml_rules import settled
 from crawl_tasks.errors import ConfigError, CrawlError
 from crawl_tasks.fetch.address_guard import is_public
@@ -148,6 +149,10 @@ def _look_at(options: _NewOptions, settings: Settings) -> _NewResult:
         found = replace(found, news=(*found.news, linking))
         site = parse_site(site_file(found), str(path))
     trials = list(try_site(probe, compile_site(site, settings.contact)))
+    if found.zone is None and (zone := zone_by_trials(trials)):
+        found = replace(found, zone=zone)
+        site = parse_site(site_file(found), str(path))
+        trials = list(try_site(probe, compile_site(site, settings.contact)))
     checks = check_trials(site, trials)
     refuted = [*found.doubts, *missing_in(trials), *(str(check) for check in checks if not check.holds)]
     weak = [*thin_fields(trials), *(str(check) for check in checks if check.holds and check.evidence)]
@@ -237,7 +242,8 @@ def summary(found: Findings, asked: int) -> list[str]:
     lines.append(f"robots    {delay}; {asked} pages asked for")
     if found.trial is not None:
         lines.append(f"proof     {len(found.trial.rows)} posts on {found.trial.request.address}")
-    lines += [f"{one.kind:<9} {one.path}: {one.reason}" for one in found.news]
+    for one in found.news:
+        lines.append(f"{'news' if one.interval_s is None else 'front':<9} {one.path}: {one.reason}")
     if found.place.private:
         lines.append(f"private   {found.place.private} is named in private_hosts, so that it may be fetched")
     known = str(found.suspect)

@@ -26,7 +26,7 @@ from crawl_tasks.model import UNREADABLE, Post, Stage
 from crawl_tasks.parse.comment_reader import MOVING_ID
 from crawl_tasks.parse.document import Document
 from crawl_tasks.parse.pagination_links import unread_page
-from crawl_tasks.parse.values.dates import ahead_s
+from crawl_tasks.parse.values.dates import ahead_s, zone_hint
 from crawl_tasks.sites.addresses import Addresses
 from crawl_tasks.sites.board import LISTS
 from crawl_tasks.sites.schema import Site
@@ -58,7 +58,7 @@ def check_trials(site: Site, trials: Sequence[DryRun]) -> list[SiteCheck]:
         *_of_ids(seen),
         *_of_lists(site, lists),
         *_of_rows(site, lists),
-        _of_zone(seen),
+        _of_zone(times_ahead(seen)),
         *thread_checks(site, threads),
         *comment_checks(site, threads, [one for one in paged if one.request.page > 1]),
     ]
@@ -212,16 +212,20 @@ def _thread_links(trial: DryRun, addresses: Addresses, posts: Set[str]) -> set[s
     return found
 
 
-def _of_zone(pages: Sequence[DryRun]) -> SiteCheck | None:
-    """Return a check of the time zone by pages with a time of the last hour."""
+def times_ahead(pages: Sequence[DryRun]) -> list[float]:
+    """Return by how many seconds each page with a time of the last hour has one that is ahead, 0 for none."""
     found = []
     for one in pages:
         items = one.parsed.items if one.parsed is not None else None
         if items is not None and one.page is not None:
             times = [at for post in items.posts for at in (post.created_at, post.last_reply_at)]
             found.append(ahead_s([*times, *(comment.created_at for comment in items.comments)], one.page.at_s))
-    early = [seconds for seconds in found if seconds is not None]
-    text = f", by {max(early, default=0) / 60:.0f} min: is timezone right?"
+    return [seconds for seconds in found if seconds is not None]
+
+
+def _of_zone(early: Sequence[float]) -> SiteCheck | None:
+    most = max(early, default=0)
+    text = f", by {most / 60:.0f} min: {zone_hint(most)}"
     return mostly("no time is ahead of its page", [not seconds for seconds in early], text)
 
 

@@ -114,7 +114,9 @@ def try_site(probe: HttpProbe, opened: CompiledSite) -> Iterator[DryRun]:
     """
     lists = []
     for listed in try_boards(probe, opened):
-        lists.append(listed)
+        # A front page leads to no threads.
+        if not any(child.is_ping for child in _children(listed)):
+            lists.append(listed)
         yield listed
     fullest = max(lists, key=lambda one: len(one.rows), default=None)
     following = next((child for child in _children(fullest) if child.stage is Stage.LIST), None) if fullest else None

@@ -35,6 +35,16 @@ _PLACES = (
 )  # fmt: skip
 
 
+# Languages of forums in one zone, by and large.
+_HOMES = {
+    "zh": "Asia/Shanghai", "ja": "Asia/Tokyo", "ko": "Asia/Seoul", "th": "Asia/Bangkok", "vi": "Asia/Ho_Chi_Minh",
+    "de": "Europe/Berlin", "it": "Europe/Rome", "pl": "Europe/Warsaw", "nl": "Europe/Amsterdam", "cs": "Europe/Prague",
+    "sv": "Europe/Stockholm", "el": "Europe/Athens", "uk": "Europe/Kyiv", "tr": "Europe/Istanbul",
+    "ru": "Europe/Moscow",
+}  # fmt: skip
+_LATELY_S = 7200
+
+
 class Zone(NamedTuple):
     """An IANA zone, and the evidence for this zone."""
 
@@ -87,6 +97,15 @@ def zone_by_clock(text: str, at_s: float, *, language: str = "", changes: bool =
 
 def _minutes_ahead(name: str, moment: datetime) -> int:
     return int((moment.astimezone(ZoneInfo(name)).utcoffset() or timedelta()).total_seconds()) // 60
+
+
+def zone_by_times_ahead(early_s: float, at_s: float, *, language: str) -> Zone | None:
+    """Return the zone of a language if times, read as UTC, are as far ahead as those of new posts are there."""
+    home = _HOMES.get(language.lower().partition("-")[0])
+    offset_s = 60 * _minutes_ahead(home, datetime.fromtimestamp(at_s, UTC)) if home else 0
+    if home is None or not offset_s - _LATELY_S < early_s <= offset_s:
+        return None
+    return Zone(home, f"in {language}, times are up to {early_s / 60:.0f} min ahead of UTC; check this")
 
 
 def place_of_offsets(told: Sequence[tuple[float, float, int]]) -> str | None:

@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from zoneinfo import ZoneInfo
 
 from selectolax.lexbor import LexborNode
 
+from crawl_tasks.discovery.checks import times_ahead
+from crawl_tasks.discovery.dry_run import DryRun
+from crawl_tasks.discovery.front_page import language_of
 from crawl_tasks.discovery.timestamps import form_of
-from crawl_tasks.discovery.timezone import Zone, place_of_offsets, zone_of_offset
+from crawl_tasks.discovery.timezone import Zone, place_of_offsets, zone_by_times_ahead, zone_of_offset
 from crawl_tasks.parse.document import Document
 from crawl_tasks.parse.values.dates import is_stable, read_date
 
@@ -90,3 +93,11 @@ def _span(text: str, at_s: float) -> tuple[int, int] | None:
         return here, here
     slack = 60 if _MINUTE.search(text) else 3600 if _HOUR.search(text) else None
     return None if slack is None else (here - slack, here + slack // 2)
+
+
+def zone_by_trials(trials: Sequence[DryRun]) -> Zone | None:
+    """Return the zone of a page's language, where times that were read as UTC are ahead as they are there."""
+    early_s = max(times_ahead(trials), default=0)
+    pages = [one.page for one in trials if one.page is not None] if early_s else []
+    zones = (zone_by_times_ahead(early_s, page.at_s, language=language_of(Document(page))) for page in pages)
+    return next(filter(None, zones), None)

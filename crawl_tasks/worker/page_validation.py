@@ -18,7 +18,7 @@ from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.model import Fetched, Parsed, Request, Stage
 from crawl_tasks.parse.document import Document
 from crawl_tasks.parse.pagination_links import unread_page
-from crawl_tasks.parse.values.dates import ahead_s
+from crawl_tasks.parse.values.dates import ahead_s, zone_hint
 from crawl_tasks.registry.site_registry import CompiledSite
 from crawl_tasks.sites.schema import Site
 from crawl_tasks.sites.stages import Format
@@ -134,7 +134,7 @@ def _findings(
         yield "times", f"{ahead} of {len(said)} times in the future on {where}" if 2 * ahead > len(said) else ""
     early_s = ahead_s([*times, *(post.last_reply_at for post in items.posts)], page.at_s)
     if early_s is not None:
-        text = f"a time {early_s / 60:.0f} min ahead on {where}: is the site file's timezone right?"
+        text = f"a time {early_s / 60:.0f} min ahead on {where}: {zone_hint(early_s)}"
         yield "zone", text if early_s else ""
     if request.stage is Stage.POST:
         yield from _lost_replies(memory.site, request, parsed)

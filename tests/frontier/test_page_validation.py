@@ -88,7 +88,7 @@ def test_a_zone_that_lies_west_of_the_forums_is_told(crawl: SmallCrawl, ahead_s:
     told = replied(crawl, [60 * age for age in range(1, 9)], ahead_s)
 
     assert f" min ahead on {crawl.forum.url}/list/" in told
-    assert told.endswith(": is the site file's timezone right?")
+    assert told.endswith(f": the forum's zone lies {ahead_s / 3600:g} h east of timezone, or more")
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 
 from crawl_tasks.discovery.checks import check_trials
 from crawl_tasks.discovery.dry_run import DryRun
-from crawl_tasks.discovery.timezone import zone_by_words
+from crawl_tasks.discovery.timezone import zone_by_times_ahead, zone_by_words
 from crawl_tasks.discovery.timezone_by_ages import zone_by_ages
 from crawl_tasks.model import Fetched, Items, Parsed, Post, Request, Stage
 from crawl_tasks.parse.document import Document
@@ -124,4 +124,25 @@ def test_a_time_to_come_refutes_the_zone(newest_s: tuple[float, ...], is_right: 
     assert [one.holds for one in checks if one.name == "no time is ahead of its page"] == [is_right][
         : is_right is not None
     ]
-    assert (is_right is not False) or any(str(one).endswith(": is timezone right?") for one in checks)
+    assert (is_right is not False) or any(str(one).endswith(" h east of timezone, or more") for one in checks)
+
+
+@pytest.mark.parametrize(
+    ("early_s", "language", "name"),
+    [
+        (28_000, "zh-CN", "Asia/Shanghai"),
+        (28_900, "zh", None),  # east of China
+        (10_000, "zh", None),  # most forums have a newer post
+        (3500, "de", "Europe/Berlin"),
+        (7000, "de", None),  # it is winter
+        (28_000, "en", None),
+        (28_000, "", None),
+        (0, "zh", None),
+    ],
+)
+def test_times_to_come_name_the_zone_of_a_language_where_they_are_as_far_ahead(
+    early_s: float, language: str, name: str | None
+) -> None:
+    zone = zone_by_times_ahead(early_s, AT_S, language=language)
+
+    assert (zone.name if zone else None) == name

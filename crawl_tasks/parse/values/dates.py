@@ -14,6 +14,7 @@ from contextlib import suppress
 from datetime import datetime, timedelta, timezone, tzinfo
 from functools import lru_cache
 from itertools import product
+from math import ceil
 from zoneinfo import ZoneInfo
 
 from crawl_tasks.parse.values.relative import DAYS, UNIT_S, around, is_relative, read_relative, time_of_day
@@ -141,6 +142,11 @@ def ahead_s(times: Iterable[int | None], at_s: float) -> float | None:
     if newest <= at_s - 3600:
         return None
     return newest - at_s if newest > at_s + _FAST_CLOCK_S else 0.0
+
+
+def zone_hint(early_s: float) -> str:
+    """Return what times so many seconds ahead say of the zone by which they were read."""
+    return f"the forum's zone lies {ceil(early_s / 1800) / 2:g} h east of timezone, or more"
 
 
 def clean(text: str) -> str:
