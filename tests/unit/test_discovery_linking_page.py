@@ -39,7 +39,7 @@ def site_of(forum: HostileServer, more: str, address: str) -> Site:
     return parse_site(f"{rules}private_hosts: ['{forum.place}']\n{more}", "demo.yaml")
 
 
-OTHERS = ("/post/7", "/faq", "https://elsewhere.example/list/9/1")
+OTHERS = ("/", "/post/7", "/faq", "https://elsewhere.example/list/9/1")
 
 
 def test_links_to_the_boards_of_the_file_are_enough(forum: HostileServer) -> None:
