@@ -103,7 +103,8 @@ class SiteSnapshot:
     def new_boards(self) -> tuple[str, ...]:
         """Return the boards that the forum has begun to show on a front page, and that the site file does not name."""
         # The ledger holds "<front page> <board>", separated by blanks (news.lua).
-        return tuple(dict.fromkeys(self.counts.fields.get("new_boards", "").split()[1::2]))
+        boards = set(self.counts.fields.get("new_boards", "").split()[1::2])
+        return tuple(sorted(boards, key=lambda board: (len(board), board)))
 
     @property
     def slowdown(self) -> int:

@@ -324,6 +324,23 @@ def test_a_walk_that_the_daily_cap_cuts_short_goes_to_its_end_on_a_later_day(
     assert crawl.scan() == (["/list/1/1"] if rules is RULES else [f"/list/1/{page}" for page in range(1, 11)])
 
 
+def test_a_walk_for_which_history_has_no_room_today_is_made_on_a_later_day(
+    crawl: SmallCrawl, client: redis.Redis
+) -> None:
+    crawl.publish("boards: [1, 2]\n", RULES.replace("gate: {", "gate: {daily_new: 48, "))
+    for newest in (29, 30, 31):
+        write(crawl, *range(newest, 9, -1))
+        crawl.forum.board("2", 1)
+        crawl.scan()
+    crawl.forum.board("2", 1, "1 0", "2 0")
+    crawl.scan()  # 24 threads were found today
+    write(crawl, *range(32, 9, -1))
+    assert sorted(lists(crawl.scan())) == ["/list/1/1", "/list/2/1"]
+
+    client.hdel("test:s:demo", "found")
+    assert set(lists(crawl.scan())) == {"/list/2/1", *(f"/list/1/{page}" for page in range(1, 13))}
+
+
 def test_history_leaves_half_of_the_daily_cap_to_news(crawl: SmallCrawl) -> None:
     crawl.publish(rules=RULES.replace("gate: {", "gate: {daily_new: 8, "))
     write(crawl, *range(29, 9, -1))
