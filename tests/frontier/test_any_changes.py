@@ -18,6 +18,8 @@ from tests.frontier.small_crawl import RULES, SmallCrawl, small_forum
 
 BOARDS = ("1", "2")
 PAGE_ROWS = 3
+MOST_GONE = 4
+"""Threads that are deleted at a time. Of more in a row the crawler waits to hear that the forum is not away."""
 SITE = "boards: [1, 2]\ninterval: {full_pass_s: 86400}\n"
 BEGAN_S = time.time() - 6 * 3600
 KINDS = ("begin", "reply", "reply", "cut", "cut", "edit", "move", "delete", "restore")
@@ -65,7 +67,7 @@ class Forum:
             thread.replies[place] = (thread.replies[place][0], f"other words {self._steps}")
         elif kind == "move":
             thread.board = "2" if board == "1" else "1"
-        elif kind == "delete":
+        elif kind == "delete" and len(self.gone) < MOST_GONE:
             self.gone[number] = self.threads.pop(number)
         elif kind == "restore" and self.gone:
             back = sorted(self.gone)[much % len(self.gone)]
