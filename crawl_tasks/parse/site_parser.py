@@ -68,7 +68,9 @@ class SiteParser:
             raise Gone(f"{request.site}: {request.stage}: gone_when was found; {request.address}")
         if login is not None and login(_top(document, self.site.stages[request.stage]), document):
             raise AccessDenied(f"{request.site}: {request.stage}: login_when was found; {request.address}")
-        note, is_sure = self._ends[request.stage].note(page.body) if request.stage in self._ends else ("", False)
+        # A browser ends what it drew: drawn pages are no example for documents that are read as they come.
+        ends = None if page.is_rendered else self._ends.get(request.stage)
+        note, is_sure = ends.note(page.body) if ends is not None else ("", False)
         if not note:
             return read(request, document, tail)
         # For the readers too: a page with a note proves no comment deleted.

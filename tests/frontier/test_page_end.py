@@ -11,6 +11,9 @@ from pathlib import Path
 import pytest
 
 from crawl_tasks.frontier.inspect.inspector import Inspector
+from crawl_tasks.model import Fetched, Request, Stage
+from crawl_tasks.registry.site_registry import compile_site
+from crawl_tasks.sites.loader import parse_site
 from crawl_tasks.store.upsert import Store
 from tests.frontier.small_crawl import RULES, SmallCrawl
 
@@ -98,3 +101,15 @@ def test_a_list_that_breaks_off_before_its_link_to_the_next_page_ends_no_walk(cr
     mended = retry(crawl)
 
     assert (broken, sorted(mended)) == (["/list/1/1"], ["/list/1/1", "/list/1/2", "/post/8", "/post/9"])
+
+
+def test_a_document_that_is_read_as_it_comes_is_not_held_against_drawn_ones() -> None:
+    """With `render: {auto: true}` a page that says something itself is not drawn, and a browser ends each that is."""
+    parser = compile_site(parse_site(RULES + "boards: [1]\n", "demo.yaml"), None).parser
+    post = Request("demo", Stage.POST, "7", "http://127.0.0.1:1/post/7")
+    drawn = Fetched(
+        post.address, 200, {}, f"<h1>seven</h1><div class=body>hello</div>{END}".encode(), 0.0, is_rendered=True
+    )
+    plain = drawn._replace(body=drawn.body.removesuffix(END.encode()), is_rendered=False)
+
+    assert [parser.parse(post, page, 0).broke_off for page in (drawn, plain, drawn, plain)] == [""] * 4
