@@ -26,7 +26,7 @@ from crawl_tasks.model import UNREADABLE, Post, Stage
 from crawl_tasks.parse.comment_reader import MOVING_ID
 from crawl_tasks.parse.document import Document
 from crawl_tasks.parse.pagination_links import unread_page
-from crawl_tasks.parse.values.dates import ahead_s, zone_hint
+from crawl_tasks.parse.values.future_dates import ahead_s, zone_hint
 from crawl_tasks.sites.addresses import Addresses
 from crawl_tasks.sites.board import LISTS
 from crawl_tasks.sites.schema import Site

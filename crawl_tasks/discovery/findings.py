@@ -92,9 +92,8 @@ def _board_line(board: FoundBoard, has_address: bool) -> str:
 def _news(found: Findings) -> list[str]:
     lines = []
     for kind, path, reason, interval_s in found.news:
-        what, seldom = (
-            ("News on all boards", "") if interval_s is None else ("New boards", f", interval_s: {interval_s}")
-        )
+        what = "New boards" if interval_s else "News on all boards"
+        seldom = f", interval_s: {interval_s}" if interval_s else ""
         lines.append(f"  # {what} are found here first: {_plain(reason)}.")
         lines.append(f"  - {{id: {kind}, kind: {kind}, address: {_quoted(path)}{seldom}}}")
     return lines

@@ -18,7 +18,7 @@ from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.model import Fetched, Parsed, Request, Stage
 from crawl_tasks.parse.document import Document
 from crawl_tasks.parse.pagination_links import unread_page
-from crawl_tasks.parse.values.dates import ahead_s, zone_hint
+from crawl_tasks.parse.values.future_dates import ahead_s, zone_hint
 from crawl_tasks.registry.site_registry import CompiledSite
 from crawl_tasks.sites.schema import Site
 from crawl_tasks.sites.stages import Format

@@ -9,12 +9,10 @@ from __future__ import annotations
 import re
 import threading
 import unicodedata
-from collections.abc import Iterable
 from contextlib import suppress
 from datetime import datetime, timedelta, timezone, tzinfo
 from functools import lru_cache
 from itertools import product
-from math import ceil
 from zoneinfo import ZoneInfo
 
 from crawl_tasks.parse.values.relative import DAYS, UNIT_S, around, is_relative, read_relative, time_of_day
@@ -48,8 +46,6 @@ def month_of(word: str) -> int | None:
 EARLIEST, LATEST = 0, 4_102_444_800  # 1970 and 2100
 _LONGEST = 120
 _DAY_S = 86_400
-_FAST_CLOCK_S = 600
-_EASTERNMOST_S = 14 * 3600 + _FAST_CLOCK_S
 _ANYWHERE = ZoneInfo("UTC")
 # Any two days do. Of these two, `03-03` without a year falls into two different years, and so counts as unstable.
 _TWO_DAYS = (1_709_300_000, 1_709_300_000 + _DAY_S)
@@ -130,23 +126,6 @@ def is_stable(text: str, languages: tuple[str, ...] = ()) -> bool:
 def is_fixed(text: str) -> bool:
     """Return whether a text names the same moment a minute later: `today at 10:12` does, `2 hours ago` does not."""
     return len({read_date(text, at_s, _ANYWHERE) for at_s in (_NOON_S, _NOON_S + 61)}) == 1
-
-
-def ahead_s(times: Iterable[int | None], at_s: float) -> float | None:
-    """Return the seconds by which the newest of some times is ahead of a moment, None where none is of the hour before.
-
-    Nobody posts in the future: such dates are read by a zone west of the forum's. Up to ten minutes, which are 0, may
-    be the forum's clock. A time that is further ahead than the easternmost zone is no post's.
-    """
-    newest = max((at for at in times if at is not None and at <= at_s + _EASTERNMOST_S), default=0)
-    if newest <= at_s - 3600:
-        return None
-    return newest - at_s if newest > at_s + _FAST_CLOCK_S else 0.0
-
-
-def zone_hint(early_s: float) -> str:
-    """Return what times so many seconds ahead say of the zone by which they were read."""
-    return f"the forum's zone lies {ceil(early_s / 1800) / 2:g} h east of timezone, or more"
 
 
 def clean(text: str) -> str:
