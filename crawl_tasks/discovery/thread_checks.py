@@ -146,12 +146,12 @@ def comment_checks(site: Site, threads: Sequence[ReadThread], paged: Sequence[Dr
             yield SiteCheck("threads have comments", False, f"none was read in {len(threads)} threads")
         # The store has what either page shows.
         said = [
-            (post.author or row.author, post.created_at or row.created_at, post.body or post.body_html)
+            (post.author or row.author, post.created_at or row.created_at, _text_of(post))
             for row, _, post, *_ in threads
         ]
         yield from record_checks("posts", said)
         yield from _of_texts(threads, [text for *_, text in said], whole)
-        yield from record_checks("comments", [(one.author, one.created_at, one.body or one.body_html) for one in whole])
+        yield from record_checks("comments", [(one.author, one.created_at, _text_of(one)) for one in whole])
     if len(whole) >= FEW:
         yield mostly("comments have texts", [bool(one.body or one.body_html) for one in whole])
         bodies = Counter(one.body for one in whole if one.body)
@@ -159,6 +159,10 @@ def comment_checks(site: Site, threads: Sequence[ReadThread], paged: Sequence[Dr
             text, times = bodies.most_common(1)[0]
             yield SiteCheck("comments have texts of their own", 2 * times < len(whole) or times < FEW,
                         f"{times} of {len(whole)} are {text[:60]!r}" if times >= FEW else "")  # fmt: skip
+
+
+def _text_of(item: Post | Comment) -> str | None:
+    return item.body_html if item.body is None else item.body
 
 
 def _are_told_by_texts(site: Site) -> bool:
@@ -211,17 +215,17 @@ def record_checks(kind: str, said: Sequence[tuple[str | None, int | None, str | 
         return
     for name, there in zip(("an author", "a time", "a text"), zip(*said, strict=True), strict=True):
         lost = there.count(None)
-        # The accounts of a few authors may be gone.
-        most = max(1, len(said) // 10) if name == "an author" else 0
+        # The accounts of a few authors may be gone, and a file may be all that somebody posts.
+        most = {"an author": max(1, len(said) // 10), "a text": len(said) // 20}.get(name, 0)
         yield SiteCheck(f"{kind} show {name}", lost <= most, f"{lost} of {len(said)} do not" if lost else "")
     times = {at for _, at, _ in said if at is not None}
     yield SiteCheck(f"{kind} have times of their own", len(times) > 1 or not times)
-    texts = [text for _, _, text in said if text]
+    texts = [text for _, _, text in said if text is not None]
     # A picture or a smiley may be all that somebody says, and is hardly what most people say.
     wordless = [text for text in texts if not re.search(r"[^\W\d_]", text)]
     if len(texts) >= FEW:
         evidence = f"{len(wordless)} of {len(texts)} have none, as {wordless[0]!r:.40}" if wordless else ""
-        yield SiteCheck(f"texts of {kind} have words", 5 * len(wordless) <= len(texts), evidence)
+        yield SiteCheck(f"texts of {kind} have words", len(wordless) <= max(1, len(texts) // 5), evidence)
     # The checked moment has the zone of the site.
     # People say "today" too.
     dated = next((text for _, at, text in said if text and at is not None and len(text) <= LONGEST_NAME

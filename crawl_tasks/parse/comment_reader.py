@@ -119,6 +119,8 @@ def _with_made_ids(table: Table, key: str, names: tuple[str, ...], *, has_moment
     parents = table.columns.get("parent_id") or [None] * count
     for place, one in enumerate(ids):
         parts = [(table.columns.get(f"id {name}") or table.columns[name])[place] for name in names]
+        # Earlier versions read a text without words as missing, and made ids of that.
+        parts = [None if part == "" else part for part in parts]
         if one is not None or not any(part is not None for part in parts):
             continue
         outer = table.parents[place]

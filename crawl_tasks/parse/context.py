@@ -55,7 +55,8 @@ class ParseContext:
         """Compile one field rule, with the type that the field's name implies."""
         stage = Stage.LIST if name == "forum_id" else Stage.POST
         want = self.want(kind_of(name, rule), text_mode_of(name, rule), stage)
-        return compile_rule(rule, want, at_page=at_page)
+        # A post may be edited until a picture or a quote is all that is left.
+        return compile_rule(rule, replace(want, keeps_blank=name == "body"), at_page=at_page)
 
     def rank(self, request: Request, stage: Stage) -> int:
         """Return the priority of a child request, 0 to 9: that of its stage, raised or lowered as the parent's was.
@@ -234,7 +235,7 @@ def mains(rules: Mapping[str, Rule]) -> tuple[str, ...]:
 def barren(names: Iterable[str], table: Table, stage: str) -> tuple[str, ...]:
     """Return a note for each main field that is empty in all records of a page."""
     count = len(table.records)
-    lost = [name for name in names if not any(table.columns[name]) and table.columns[name].count(None) == count]
+    lost = [name for name in names if all(value in (None, "") for value in table.columns[name])]
     # One or two records may lack a field by chance.
     return tuple(f"{stage}.{name}: found in none of {count} records" for name in lost) if count >= 3 else ()
 

@@ -31,7 +31,7 @@ class PostReader:
         self._fields = {name: one.read for name, one in context.fields(spec.fields, at_page=at_page).items()}
         self._extra = extra_fields(spec.fields, POST_FIELDS)
         self._alone = frozenset(self._extra).difference(context.site.list.fields)
-        self._needed = tuple(name for name, rule in spec.fields.items() if _is_needed(name, rule))
+        self._needed = {name: _instead(name, rule) for name, rule in spec.fields.items() if _is_needed(name, rule)}
         self._first = comment.first_page if comment else 0
         self._inside = inside
         self._pager = thread_pager(context, spec, comment)
@@ -67,8 +67,8 @@ class PostReader:
                 raise ParseError(f"{request.site}: post: record found nothing; mend the rule; {request.address}")
             where = found
         values = {name: read(where, document) for name, read in self._fields.items()}
-        for name in self._needed:
-            if values[name] is None:
+        for name, instead in self._needed.items():
+            if values[name] is None and not any(values.get(other) for other in instead):
                 raise ParseError(
                     f"{request.site}: post: {name} found nothing; mend the rule, or say required: false; "
                     f"{request.address}"
@@ -121,7 +121,12 @@ class PostReader:
 
 
 def _is_needed(name: str, rule: Rule) -> bool:
-    return rule.required or (name in _REQUIRED and "required" not in rule.model_fields_set)
+    return name in _REQUIRED if rule.required is None else rule.required
+
+
+def _instead(name: str, rule: Rule) -> tuple[str, ...]:
+    """Return the fields of which one is enough where a needed field is missing: some posts are a file and no text."""
+    return ("images", "attachments") if name == "body" and not rule.required else ()
 
 
 class CommentPageReader:

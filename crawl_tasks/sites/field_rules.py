@@ -118,7 +118,10 @@ class Rule(Part):
         default=None, alias="as", description="Type of the value; by default what the field's name says."
     )
     default: Plain = optional("Value where nothing is found.")
-    required: bool = Field(default=False, strict=True, description="A page without it fails with a ParseError.")
+    # None is not false, which allows a post without title or body and has to reach the workers.
+    required: Annotated[bool | None, Field(strict=True)] = optional(
+        "true: a page without it fails with a ParseError; false: a post may lack its title or body."
+    )
     first_of: tuple[Pattern, ...] = Field(
         default=(), description="Alternatives; the first that finds something is taken."
     )

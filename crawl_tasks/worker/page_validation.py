@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from crawl_tasks.errors import BackendError, PageError
 from crawl_tasks.frontier.frontier import Frontier
-from crawl_tasks.model import Fetched, Parsed, Request, Stage
+from crawl_tasks.model import UNREADABLE, Fetched, Parsed, Request, Stage
 from crawl_tasks.parse.document import Document
 from crawl_tasks.parse.pagination_links import unread_page
 from crawl_tasks.parse.values.future_dates import ahead_s, zone_hint
@@ -124,6 +124,7 @@ def _findings(
         yield from _emptied(memory, request, page, has_rows=bool(items.posts))
     else:
         yield from _same_texts(memory, request, parsed)
+        yield from _blank_posts(memory.site.site, parsed)
     if len(items.posts) >= _FEW or len(items.comments) >= _FEW:
         yield from _lost_fields(memory, request, parsed)
     times = [post.created_at for post in items.posts] + [one.created_at for one in items.comments]
@@ -220,6 +221,15 @@ def _same_texts(memory: _SiteMemory, request: Request, parsed: Parsed) -> Iterat
             same = next((key for key, other in memory.texts if key != post.post_id and other == mark), None)
             memory.texts.append((post.post_id, mark))
             yield "texts", f"the text of post {same} on {request.address} too" if same is not None else ""
+
+
+def _blank_posts(site: Site, parsed: Parsed) -> Iterator[tuple[str, str]]:
+    """Yield whether a post has pictures or quotes and no words, where the site file does not expect such posts."""
+    rule = site.post.fields.get("body")
+    if rule is not None and rule.required is None:
+        for post in parsed.items.posts:
+            text = f"{post.url} has no words: if many posts are pictures, say required: false for body"
+            yield "blank", "" if post.body or post.state in UNREADABLE else text
 
 
 def _lost_fields(memory: _SiteMemory, request: Request, parsed: Parsed) -> Iterator[tuple[str, str]]:

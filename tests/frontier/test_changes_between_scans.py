@@ -44,6 +44,9 @@ def rows(tmp_path: Path) -> Callable[[str], list[Any]]:
     return ask
 
 
+PICTURE = "c1><b class=who>ann</b><p class=say><img src=b.png>"
+
+
 def thread_of(crawl: SmallCrawl, *comments: int) -> None:
     """Write thread 7 with these comments, ten a page, and the list that counts them."""
     pages = [comments[start : start + PAGE_SIZE] for start in range(0, len(comments), PAGE_SIZE)] or [()]
@@ -533,6 +536,23 @@ def test_words_names_and_stubs_that_no_list_shows_are_found_by_a_full_pass(
     ]  # fmt: skip
     assert rows("select body from posts") == ["good day"]
     assert rows("select value from versions where field = 'body' and kind = 'post'") == ["hello"]
+
+
+def test_words_that_gave_way_to_a_picture_are_no_text_any_more(
+    crawl: SmallCrawl, store: Store, rows: Callable[[str], list[Any]]
+) -> None:
+    crawl.publish("boards: [1]\n" + PASSES)
+    thread_of(crawl, 1, 2)
+    crawl.scan()
+    crawl.store_into(store)
+
+    changed(crawl, "/post/7", ("hello", "<img src=a.png>"), ("c1><b class=who>ann</b><p class=say>words", PICTURE))
+    crawl.full_pass()
+    crawl.store_into(store)
+
+    assert rows("select body from posts") == [""]
+    assert rows("select body from comments order by comment_id") == ["", "words"]
+    assert sorted(rows("select value from versions where field = 'body'")) == ["hello", "words"]
 
 
 def test_a_stub_on_the_last_page_is_found_with_the_next_reply_and_undone_with_the_one_after(

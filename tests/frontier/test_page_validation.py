@@ -60,6 +60,17 @@ def test_one_text_in_all_threads_is_told(crawl: SmallCrawl) -> None:
     assert "the text of post" in shown(crawl, REPLIES + 1, body="Please log in to read the whole discussion.")
 
 
+def test_posts_without_words_are_told_but_where_the_site_file_expects_them(crawl: SmallCrawl) -> None:
+    rule = "body: .body"
+    assert rule in RULES
+    crawl.publish()
+    shown(crawl, REPLIES)
+
+    assert "has no words: if many posts are pictures" in shown(crawl, REPLIES + 1, body="<img src=/shell.gif>")
+    crawl.publish(rules=RULES.replace(rule, "body: {css: .body, required: false}"))
+    assert shown(crawl, REPLIES + 2, body="<img src=/shell.gif>") == ""
+
+
 def test_a_board_without_rows_on_a_page_with_threads_is_told(crawl: SmallCrawl) -> None:
     crawl.publish()
     shown(crawl, REPLIES)

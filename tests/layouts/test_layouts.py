@@ -25,7 +25,7 @@ RIGHT = (
 )  # fmt: skip
 REFUSED = {
     2029: "all replies stand on the page", 2545: "all replies stand on the page",
-    2792: "posts have texts of their own", 4077: "comment_id found in none of", 2812: "several people write",
+    2792: "texts of posts have words", 4077: "comment_id found in none of", 2812: "several people write",
     3021: "titles of lists differ", 4208: "threads have the replies that lists count",
     4072: "comments have ids, or times that stand still",
     3003: "titles of threads are without a label", 3158: "rows lead to their threads",

@@ -10,6 +10,10 @@ BEGAN = 1_719_400_020
 """The first moment, on a full minute, as some programs show no seconds."""
 AUTHORS = ("ann", "Bob Stone", "王小明", "dee_42", "Élise")
 TITLES = ("Which oil for <old> engines & bikes?", "周末去哪里骑车", 'A "quoted" title', "Plain words about chains")
+PICTURE = "shows-a-picture"
+"""The line of a post that is a picture. A host serves the picture in its place, and its text is empty."""
+WORDLESS: dict[tuple[int, int], tuple[str, ...]] = {(10, 0): (PICTURE,), (13, 1): (PICTURE,), (3, 6): ()}
+"""The lines of posts without words, by topic and reply: two pictures, and one that shows its quote at most."""
 LINES = ("First we try the simple thing.", "下雨的时候刹车会响吗？", "2 < 3 & 5 > 4, as ever.", "It works — mostly 😀")
 
 
@@ -26,7 +30,7 @@ class Said:
 
     @property
     def text(self) -> str:
-        return "\n".join(self.lines)
+        return "\n".join(line for line in self.lines if line != PICTURE)
 
 
 @dataclass(frozen=True)
@@ -121,7 +125,8 @@ def _topics(count: int) -> Iterator[Topic]:
         for reply in range(replies + 1):
             number += 1
             at = BEGAN + place * 7200 + reply * 240
-            lines = (f"{LINES[(place + reply) % 4]} ({number})", LINES[(place * reply) % 4])
+            lines: tuple[str, ...] = (f"{LINES[(place + reply) % 4]} ({number})", LINES[(place * reply) % 4])
+            lines = WORDLESS.get((place, reply), lines)
             quotes = said[reply // 2].number if reply and reply % 3 == 0 else None
             edited_at = at + 60 if reply % 5 == 2 else None
             said.append(Said(number, AUTHORS[(place + reply) % 5], at, lines, quotes, edited_at))

@@ -203,7 +203,7 @@ def test_a_lobsters_story_comes_with_all_its_comments() -> None:
 
     (post,) = parsed.items.posts
     assert (post.title, post.author, post.created_at, post.body, post.reply_count) == (
-        "A <title>", "ann", MOMENT, None, 2,
+        "A <title>", "ann", MOMENT, "", 2,
     )  # fmt: skip
     assert found_extra(post) == {"link": "https://elsewhere.example/", "score": "9", "tags": "c, python"}
     assert tree(parsed) == [("c1", None, "bob", "normal"), ("c2", "c1", "cid", "deleted")]

@@ -196,6 +196,12 @@ def test_who_says_the_same_twice_has_two_comments_without_a_time_and_a_copy_with
     assert made_ids("[author, body]", *said)[0][0] == made_ids("[author, body]", said[0])[0][0]
 
 
+def test_a_picture_without_words_has_the_made_id_that_a_missing_text_has() -> None:
+    [shown, hidden] = (made_ids("[author, body]", ("ann", "", text))[0] for text in ("<img src=a.png>", ""))
+
+    assert shown == hidden
+
+
 def test_nested_comments_have_the_enclosing_one_as_parent_and_only_their_own_words() -> None:
     parser = site_parser(comment="  first_page: 2\n  nesting: nested")
     request = ask(Stage.COMMENT, page=2)
@@ -268,6 +274,69 @@ def test_a_page_that_is_not_what_it_should_be_is_a_parse_error(stage: Stage, bod
 
     assert str(caught.value).startswith(f"forum: {stage}: ")
     assert request.address in str(caught.value)
+
+
+WORDLESS = ("<img src=/cat.jpg>", "<blockquote>said before</blockquote>", "<p><iframe src=/film></iframe></p>")
+
+
+@pytest.mark.parametrize("shown", WORDLESS)
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "{css: .body, drop: blockquote}",
+        "{first_of: [.none, {css: .body, drop: blockquote}]}",
+        "{css: .body, drop: blockquote, all: true}",
+        "{xpath: '//*[@class=\"body\"]', drop: blockquote}",
+    ],
+)
+def test_a_post_that_is_a_picture_or_a_quote_has_an_empty_text(rule: str, shown: str) -> None:
+    request, rules = ask(Stage.POST), f"body: {rule}, body_html: .body"
+    parser = site_parser(stages=(LIST, POST.replace("body: .body", rules), COMMENT))
+    page = answer(request, f"<h1>x</h1><div class=body>{shown}</div>{comment(1)}")
+
+    items = parser.parse(request, page, 0).items
+
+    assert (items.posts[0].body, bool(items.posts[0].body_html)) == ("", True)
+    assert [one.comment_id for one in items.comments] == ["1"]
+
+
+@pytest.mark.parametrize(
+    "rule", ["{css: .say, drop: blockquote}", "{first_of: [{css: .say, drop: blockquote}, {css: .none}]}"]
+)
+def test_a_comment_that_became_a_picture_loses_its_text_and_one_without_an_element_keeps_it(rule: str) -> None:
+    parser = site_parser(stages=(LIST, POST, COMMENT.replace("body: .say", f"body: {rule}")))
+    request = ask(Stage.COMMENT, page=2)
+    said = [*(f"<div class=say>{shown}</div>" for shown in (*WORDLESS, "", "words")), "<p>hidden"]
+    page = "".join(f"<div class=c data-id={at}>{text}</div>" for at, text in enumerate(said))
+
+    found = parser.parse(request, answer(request, page), 0).items.comments
+
+    assert [one.body for one in found] == ["", "", "", None, "words", None]
+
+
+def test_the_text_of_the_next_rule_stands_before_an_empty_one() -> None:
+    rule = "{first_of: [.first, .second]}"
+    parser = site_parser(stages=(LIST, POST.replace("body: .body", f"body: {rule}"), COMMENT.replace(".say", rule)))
+    request, said = ask(Stage.POST), "<p class=first><img src=a.png></p><p class=second>words</p>"
+
+    items = parser.parse(request, answer(request, f"<h1>x</h1>{said}<div class=c data-id=1>{said}</div>"), 0).items
+
+    assert (items.posts[0].body, items.comments[0].body) == ("words", "words")
+
+
+def test_a_file_below_an_empty_text_is_a_post_and_an_empty_element_alone_is_none() -> None:
+    rules = "body: .body, attachments: {css: a.file, attr: href, as: url}"
+    request, page = ask(Stage.POST), "<h1>x</h1><div class=body></div>"
+    parser = site_parser(stages=(LIST, POST.replace("body: .body", rules), COMMENT))
+    strict = site_parser(
+        stages=(LIST, POST.replace("body: .body", rules.replace(".body", "{css: .body, required: true}")), COMMENT)
+    )
+    file = "<a class=file href=/plan.pdf>"
+
+    assert parser.parse(request, answer(request, page + file), 0).items.posts[0].body is None
+    for reader, text in ((parser, page), (strict, page + file)):
+        with pytest.raises(ParseError, match="post: body found nothing"):
+            reader.parse(request, answer(request, text), 0)
 
 
 def test_a_post_without_body_is_fine_where_the_site_file_says_so() -> None:

@@ -244,6 +244,17 @@ def test_a_site_survives_its_journey_as_json(site: Site) -> None:
     assert other.version == site.version
 
 
+@pytest.mark.parametrize("said", ["", ", required: true", ", required: false"])
+def test_a_worker_knows_whether_a_post_may_lack_its_text(said: str) -> None:
+    text = GOOD.replace("body: .body", f"body: {{css: .body{said}}}")
+    site = parse_site(text, "f.yaml")
+
+    assert text.count("required") == bool(said)
+    for other in (read_site(dump_site(site)), site.relocated("http://127.0.0.1:1")):
+        assert other.post.fields["body"].required is site.post.fields["body"].required
+        assert (site.post.fields["body"].required is None) == (not said)
+
+
 def test_versions_differ_when_anything_does() -> None:
     versions = {parse_site(text, "f").version for text in (GOOD, GOOD.replace("td.n", "td.m"), GOOD + "\n# remark")}
 

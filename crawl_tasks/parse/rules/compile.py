@@ -26,6 +26,7 @@ from crawl_tasks.parse.rules.convert import (
     Want,
     column_of,
     html_in,
+    keeps_blank,
     reserialised,
     shape_of,
     take_of,
@@ -63,16 +64,16 @@ def compile_rule(rule: Rule, want: Want, *, at_page: bool) -> CompiledRule:
         return CompiledRule(_by_json(rule, shape, _in_html(rule, want)))
     if rule.header is not None:
         return CompiledRule(partial(_by_header, rule.header.lower(), shape, rule.default))
-    take, default = take_of(rule, want), rule.default
+    take, default, blank = take_of(rule, want), rule.default, "" if keeps_blank(rule, want) else None
     if rule.xpath is not None:
-        read = _by_xpath(rule, shape, take)
+        read = _by_xpath(rule, shape, take, blank)
         return CompiledRule(_on_page(read) if at_page else read)
     if rule.css is None:
         if at_page and rule.regex and not rule.attr and not rule.text:
             return CompiledRule(_by_source(shape, default))
         return CompiledRule(_by_css(None, take, shape, default), None, column_of(rule, want), default)
     if rule.all:
-        read = _by_all(rule, take, shape, each=(rule.as_ or want.kind) is As.URL)
+        read = _by_all(rule, take, shape, blank, each=(rule.as_ or want.kind) is As.URL)
         return CompiledRule(_on_page(read) if at_page else read)
     read = _by_css(rule.css, take, shape, default)
     return CompiledRule(_on_page(read)) if at_page else CompiledRule(read, rule.css, column_of(rule, want), default)
@@ -148,16 +149,17 @@ def _by_css(css: str | None, take: Take, shape: Convert, default: Plain) -> Read
     return read
 
 
-def _by_all(rule: Rule, take: Take, shape: Convert, *, each: bool) -> Reader:
+def _by_all(rule: Rule, take: Take, shape: Convert, blank: Plain, *, each: bool) -> Reader:
     """Return a reader of all matches as one text. Each address is made absolute on its own."""
     css, join, default = rule.css or "", rule.join, rule.default
 
     def read(where: Where, document: Document) -> Plain:
         nodes = find_all(where, css) if isinstance(where, LexborNode) else []
-        raw = [text for text in map(take, nodes) if text]
+        found = [*map(take, nodes)]
+        raw = [text for text in found if text]
         if each:
             return join.join(str(one) for one in (shape(text, document) for text in raw) if one is not None) or default
-        value = shape(join.join(raw), document) if raw else None
+        value = shape(join.join(raw), document) if raw else blank if "" in found else None
         return default if value is None else value
 
     return read
@@ -171,12 +173,13 @@ def _by_source(shape: Convert, default: Plain) -> Reader:
     return read
 
 
-def _by_xpath(rule: Rule, shape: Convert, take: Take) -> Reader:
+def _by_xpath(rule: Rule, shape: Convert, take: Take, blank: Plain) -> Reader:
     find, many, default = etree.XPath(rule.xpath or ""), rule.all, rule.default
 
     def read(where: Where, document: Document) -> Plain:
-        raw = [text for text in (_text_of(one, take) for one in found_by_xpath(find, where, document)) if text]
-        value = shape(rule.join.join(raw) if many else raw[0], document) if raw else None
+        found = [_text_of(one, take) for one in found_by_xpath(find, where, document)]
+        raw = [text for text in found if text]
+        value = shape(rule.join.join(raw) if many else raw[0], document) if raw else blank if "" in found else None
         return default if value is None else value
 
     return read
@@ -274,10 +277,12 @@ def _first_of(rule: Rule, want: Want, *, at_page: bool) -> CompiledRule:
     default = rule.default
 
     def read(where: Where, document: Document) -> Plain:
+        found: Plain = None
         for one in alternatives:
             value = one.read(where, document)
-            if value is not None:
-                return value
-        return default
+            # A blank text is worth less than the next rule's.
+            if value is not None and (found := value) != "":
+                break
+        return default if found is None else found
 
     return CompiledRule(read, default=default, alternatives=alternatives)

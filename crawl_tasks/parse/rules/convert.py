@@ -27,6 +27,7 @@ Columnize: TypeAlias = Callable[[Nodes, Document], list[Plain]]
 _SIMPLE = re.compile(r"(?:([a-z][a-z0-9]*)|(?=\.))(?:\.([A-Za-z_][\w-]*))*")
 # Characters that a regex of a site file may search (docs/site-files.md): a bound on the time of a slow pattern.
 SEARCHED = 100_000
+_OTHER_THAN_WORDS = "img, picture, video, audio, iframe, embed, object"
 FALSE = frozenset({"", "0", "false", "no", "off", "none", "null"})
 
 
@@ -46,6 +47,7 @@ class Want:
     """The target of a conversion: type, text mode and clock for a rule that names none.
 
     With `as_written` a date stays the text on the page, provided that the text can be read as a date.
+    With `keeps_blank` an element with a picture or a dropped part, and no words, has an empty text and is not missing.
     """
 
     kind: As
@@ -53,10 +55,27 @@ class Want:
     clock: PageClock
     key_in: Callable[[str], str | None]
     as_written: bool = False
+    keeps_blank: bool = False
 
 
 def take_of(rule: Rule, want: Want) -> Take:
     """Return a function that takes the raw text of an element, without the dropped parts."""
+    take = _take_rest(rule, want)
+    return _or_blank(take, rule) if keeps_blank(rule, want) else take
+
+
+def keeps_blank(rule: Rule, want: Want) -> bool:
+    """Return whether the rule reads an element without words as an empty text."""
+    return want.keeps_blank and not (rule.attr or rule.regex or rule.map) and rule.default is None
+
+
+def _or_blank(take: Take, rule: Rule) -> Take:
+    """Return a function that takes an empty text from an element that shows something but words."""
+    shown = _OTHER_THAN_WORDS if rule.drop is None else f"{_OTHER_THAN_WORDS}, {rule.drop}"
+    return lambda node: take(node) or ("" if node.css_first(shown) is not None else None)
+
+
+def _take_rest(rule: Rule, want: Want) -> Take:
     take = _take_whole(rule, want)
     if rule.drop is None:
         return take
@@ -99,6 +118,7 @@ def column_of(rule: Rule, want: Want) -> Columnize:
     read = _NUMBERS.get(kind) if is_plain and default is None else None
     is_text = is_plain and kind is As.TEXT
     is_long = TextMode.LINES in (rule.text, want.mode)
+    is_blank_kept = keeps_blank(rule, want)
 
     def column(nodes: Nodes, document: Document) -> list[Plain]:
         if name is not None and is_text:
@@ -110,7 +130,8 @@ def column_of(rule: Rule, want: Want) -> Columnize:
         else:
             raws = [None if node is None else take(node) for node in nodes]
         if is_text:
-            return [(raw.strip() or default) if raw else default for raw in raws]
+            found = [(raw.strip() or default) if raw else default for raw in raws]
+            return [*raws] if is_blank_kept and None in found and "" in raws else found
         if read is not None:
             return [None if raw is None else read(raw) for raw in raws]
         shaped = [None if raw is None else shape(raw, document) for raw in raws]
@@ -195,7 +216,7 @@ def _convert(kind: As, rule: Rule, want: Want) -> Convert:
     key_in = want.key_in
     is_ours = rule.attr is None and rule.json_path is None and not rule.regex
     table: dict[As, Convert] = {
-        As.TEXT: lambda raw, _: raw.strip() or None,
+        As.TEXT: (lambda raw, _: raw.strip()) if keeps_blank(rule, want) else (lambda raw, _: raw.strip() or None),
         As.HTML: lambda raw, _: texts.clean_html(raw if is_ours else reserialised(raw)) or None,
         As.INT: lambda raw, _: read_int(raw),
         As.COUNT: lambda raw, _: read_count(raw),

@@ -89,8 +89,9 @@ class TableReader:
         column: Column = [None] * len(records)
         for other in one.alternatives:
             found = self._column(other, records, document, split)
-            column = [new if old is None else old for old, new in zip(column, found, strict=True)]
-            if None not in column:
+            column = [new if old is None or (old == "" and new is not None) else old
+                      for old, new in zip(column, found, strict=True)]  # fmt: skip
+            if None not in column and "" not in column:
                 break
         return [one.default if value is None else value for value in column]
 
