@@ -227,7 +227,8 @@ def find_address(address: str, settings: Settings) -> SiteAddress:
 def open_probe(place: SiteAddress, settings: Settings) -> HttpProbe:
     """Return the HTTP probe for an address, with the pace of a guest on public hosts."""
     agent = f"crawl_tasks/{__version__}" + (f" (+{settings.contact})" if settings.contact else "")
-    return HttpProbe(one_fetcher(settings), place.policy(agent), pace_s=0.0 if place.private else PUBLIC_PACE_S)
+    pace_s = 0.0 if place.private else PUBLIC_PACE_S
+    return HttpProbe(one_fetcher(settings), place.policy(agent), pace_s=pace_s, drops_sessions=True)
 
 
 def summary(found: Findings, asked: int) -> list[str]:

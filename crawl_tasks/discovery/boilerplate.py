@@ -39,7 +39,9 @@ def edited_in(records: Sequence[LexborNode]) -> str | None:
     if css is None or not any(mark in css.rpartition(" ")[2] for mark in ".["):
         return None
     noted = {record.mem_id for record, _ in notes}
-    return css if not any(one.css_first(css) for one in records if one.mem_id not in noted) else None
+    others = [one.css_first(css) for one in records if one.mem_id not in noted]
+    # Some programs write the element of the note below every post.
+    return css if not any(node.text().strip() for node in others if node is not None) else None
 
 
 def _whole(note: LexborNode) -> LexborNode:

@@ -17,7 +17,7 @@ from crawl_tasks.discovery.proposal import propose
 from crawl_tasks.discovery.site_address import SiteAddress
 from crawl_tasks.discovery.sub_boards import MOST_LOOKED_INTO, with_boards_below
 from crawl_tasks.discovery.timezone import Zone, zone_by_clock, zone_by_words, zone_said
-from crawl_tasks.discovery.timezone_by_ages import zone_by_ages
+from crawl_tasks.discovery.timezone_by_ages import FOOTER, words_of, zone_by_ages
 from crawl_tasks.errors import ConfigError, PageError, RefusedAddress, SiteError
 from crawl_tasks.model import Stage
 from crawl_tasks.parse.board_index import FoundBoard, FrontPage, IndexReader
@@ -210,9 +210,8 @@ class Discovery:
             zone = zone or zone_by_clock(said, at_s, language=language, changes=changes)
             if zone is not None:
                 return zone
-        body = self.front.root.css_first("body")
-        words = body.text(separator=" ") if body is not None else ""
-        return zone_said(words[-2000:], language=language) or zone_by_words(
+        words = words_of(self.front)
+        return zone_said(words[-FOOTER:], language=language) or zone_by_words(
             words, self.front.page.at_s, language=language
         )
 
@@ -221,7 +220,11 @@ class Discovery:
         zone = found.zone
         if zone is None and found.trial is not None and found.trial.page is not None:
             zone = zone_by_ages([Document(found.trial.page)], language=language_of(self.front))
-        return replace(found, delay_s=delay, zone=zone, remarks=tuple(self._remarks))
+        sessions = sorted(self._probe.sessions)
+        if found.suspect is not None and sessions:
+            known = parse_site(preset_site_text(self.name, self.place, found.suspect.name), self.name).drop_params
+            sessions = [*known, *new] if (new := [one for one in sessions if one not in known]) else []
+        return replace(found, delay_s=delay, zone=zone, remarks=tuple(self._remarks), sessions=tuple(sessions))
 
 
 def _is_linked(site: Site) -> bool:

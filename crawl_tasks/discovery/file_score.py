@@ -10,6 +10,9 @@ from crawl_tasks.model import Stage
 from crawl_tasks.registry.site_registry import compile_site
 from crawl_tasks.sites.loader import parse_site
 
+INVALID = -100
+"""The first score of a file that cannot be loaded."""
+
 
 def score_of(probe: HttpProbe, text: str) -> tuple[int, int, int]:
     """Return the number of checks that refute a file (negative), of records read, and of checks that hold.
@@ -20,7 +23,7 @@ def score_of(probe: HttpProbe, text: str) -> tuple[int, int, int]:
         site = parse_site(text, "proposal")
         opened = compile_site(site, None)
     except SiteError:
-        return -100, 0, 0
+        return INVALID, 0, 0
     trials = list(try_site(probe, opened))
     checks = check_trials(site, trials)
     refuted = len(missing_in(trials)) + sum(not one.holds for one in checks)

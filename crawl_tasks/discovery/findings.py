@@ -20,7 +20,8 @@ class Findings:
     """The results. `rules` is YAML for a program without preset. `prefix` is the path of the forum's directory.
 
     With `has_board_addresses` no template produces the boards' addresses, and the file names each. `news` is a page
-    that tells of all boards. `doubts` are what the front page says against the boards.
+    that tells of all boards. `doubts` are what the front page says against the boards. `sessions` are parameters that
+    are left out of addresses.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Findings:
     news: tuple[NewsPage, ...] = ()
     remarks: tuple[str, ...] = field(default=())
     doubts: tuple[str, ...] = ()
+    sessions: tuple[str, ...] = ()
 
 
 def site_file(found: Findings) -> str:
@@ -60,6 +62,8 @@ def site_file(found: Findings) -> str:
         lines.append(f"timezone: {found.zone.name}  # {_plain(found.zone.why)}")
     else:
         lines.append("timezone: UTC  # the pages do not name it: check this, unless their dates do")
+    if found.sessions:
+        lines.append(f"drop_params: [{', '.join(found.sessions)}]  # links name the session, another one at each visit")
     if found.delay_s:
         lines.append(f"gate: {{delay_s: {max(1.0, found.delay_s):g}}}  # robots.txt: Crawl-delay {found.delay_s:g}")
     lines.append("freshness: {goal_s: 600}  # 95 of 100 replies found within so many seconds; docs/freshness.md")

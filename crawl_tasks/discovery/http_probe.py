@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from copy import copy
 from dataclasses import replace
 from typing import Self
 
-from crawl_tasks.errors import FetchError
+from crawl_tasks.errors import FetchError, ParseError
 from crawl_tasks.fetch.body import decode
 from crawl_tasks.fetch.fetch_policy import FetchPolicy, RenderPolicy
 from crawl_tasks.fetch.fetcher import Fetcher
@@ -18,6 +19,7 @@ from crawl_tasks.fetch.http_client import Limits
 from crawl_tasks.fetch.warc_records import RequestResponse
 from crawl_tasks.model import Fetched, Request, Stage
 from crawl_tasks.parse.json_ld import Json, loads
+from crawl_tasks.parse.markup_limits import check_markup
 
 MOST_PAGES = 36
 PUBLIC_PACE_S = 1.0
@@ -26,11 +28,23 @@ _LIMITS = Limits(8 << 20, 16 << 20)
 _NOT_OF_API = re.compile(r"accept|user-agent|referer|origin|content-|sec-|if-|cookie|.*(auth|token|csrf|xsrf|session)")
 
 
-class HttpProbe:
-    """Fetches through the crawl's own fetcher: robots.txt, address checks and limits hold here too."""
+# A session id in a link, as programs write it for visitors without cookies, and the signs around.
+_SESSION = re.compile(
+    rb"(\?|;|&(?:amp;)?)([A-Za-z_]\w*)=([0-9a-f]{32}|(?<=SESSID=)[0-9A-Za-z,-]{16,})(?![\w,-])(&(?:amp;)?|;(?=\w))?"
+)
+_LEAST_LINKS = 3
 
-    def __init__(self, fetcher: Fetcher, policy: FetchPolicy, *, pace_s: float) -> None:
+
+class HttpProbe:
+    """Fetches through the crawl's own fetcher: robots.txt, address checks and limits hold here too.
+
+    With `drops_sessions` pages come without the session ids in their links. `sessions` are the parameters met so far.
+    """
+
+    def __init__(self, fetcher: Fetcher, policy: FetchPolicy, *, pace_s: float, drops_sessions: bool = False) -> None:
         """Make a probe. `pace_s` is the pause between two requests, unless robots.txt has a longer Crawl-delay."""
+        self.sessions: set[str] = set()
+        self._drops_sessions = drops_sessions
         self._fetcher = fetcher
         self._policy = policy
         self._pace_s = pace_s
@@ -93,9 +107,28 @@ class HttpProbe:
             time.sleep(max(self._pace_s, min(self.crawl_delay_s(url) or 0.0, 30.0)))
         try:
             with self._fetcher.recording() as self._asked_by[url]:
-                return self._fetcher.fetch(request, self._policy)
+                page = self._fetcher.fetch(request, self._policy)
+            check_markup(page.body, url)
         except FetchError as error:
             return error
+        except ParseError as error:
+            # One page that no parser takes is no reason to look at no other.
+            return FetchError(str(error))
+        return self._without_sessions(page) if self._drops_sessions else page
+
+    def _without_sessions(self, page: Fetched) -> Fetched:
+        often = Counter(found.group(2, 3) for found in _SESSION.finditer(page.body))
+        names = {name for (name, _), count in often.items() if count >= _LEAST_LINKS}
+        self.sessions |= {name.decode() for name in names}
+
+        def left(found: re.Match[bytes]) -> bytes:
+            before, name, _, behind = found.groups(b"")
+            if name not in names:
+                return found[0]
+            # The next parameter takes the question mark.
+            return behind if before != b"?" else b"?" * bool(behind)
+
+        return page._replace(body=_SESSION.sub(left, page.body)) if names else page
 
 
 def _json_in(asked: RequestResponse) -> Json:

@@ -13,7 +13,7 @@ from crawl_tasks.discovery.address_shape import path_of
 from crawl_tasks.discovery.board_scan import NEAR, BoardScan, beside_boards, scan_boards
 from crawl_tasks.discovery.entry_list import propose_entries
 from crawl_tasks.discovery.feed_list import feed_list
-from crawl_tasks.discovery.file_score import score_of
+from crawl_tasks.discovery.file_score import INVALID, score_of
 from crawl_tasks.discovery.findings import Findings, site_file
 from crawl_tasks.discovery.front_page import heading_of
 from crawl_tasks.discovery.http_probe import HttpProbe
@@ -28,7 +28,7 @@ from crawl_tasks.discovery.thread_ids import are_numbered_by_board
 from crawl_tasks.discovery.thread_list import find_list
 from crawl_tasks.discovery.thread_page import FetchedThread, ThreadRecords, comment_hypotheses
 from crawl_tasks.discovery.thread_rules import thread_rules
-from crawl_tasks.discovery.timezone_by_ages import zone_by_ages
+from crawl_tasks.discovery.timezone_by_ages import zone_by_ages, zone_of_pages
 from crawl_tasks.discovery.yaml_rules import aliased
 from crawl_tasks.errors import PageError
 from crawl_tasks.parse.board_index import FoundBoard
@@ -64,9 +64,13 @@ def propose(probe: HttpProbe, front: Document, found: Findings, language: str = 
         doubts.append(
             f"the front page lists every thread: {len(unlisted)} that other pages link are not on it, as {unlisted[0]}"
         )
+    asked = {link.url for link in listing.titles}.intersection(probe.asked)
+    unread = sorted(url for url in asked if not probe.has(url))
+    if len(unread) >= FEW and 2 * len(unread) > len(asked):
+        doubts.append(f"threads can be read: {len(unread)} of {len(asked)} cannot, as {unread[0]}")
     found = replace(
         found,
-        zone=found.zone or zone_by_ages(pages, language=language),
+        zone=found.zone or zone_of_pages(pages, language=language) or zone_by_ages(pages, language=language),
         boards=feed.boards if feed else seen.boards or (FoundBoard("front", None, path_of(front.page.url)),),
         left_out=seen.left_out,
         has_board_addresses=not listing.boards or listing.boards[0].has_slug,
@@ -118,6 +122,9 @@ def _best_of(
         is_best = all(score > other for other, _ in made)
         hypotheses += [(records, True, True)] if is_best and score[0] < 0 and is_inside and not is_repeated else []
         made.append((score, one))
+        # Records without an id, an author and a text are no comments.
+        if records is not None and len(made) == len(hypotheses) and all(score[0] == INVALID for score, _ in made):
+            hypotheses.append((None, False, False))
     return max(made, key=itemgetter(0))
 
 

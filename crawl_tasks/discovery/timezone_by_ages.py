@@ -16,7 +16,7 @@ from crawl_tasks.discovery.checks import times_ahead
 from crawl_tasks.discovery.dry_run import DryRun
 from crawl_tasks.discovery.front_page import language_of
 from crawl_tasks.discovery.timestamps import form_of
-from crawl_tasks.discovery.timezone import Zone, place_of_offsets, zone_by_times_ahead, zone_of_offset
+from crawl_tasks.discovery.timezone import Zone, place_of_offsets, zone_by_times_ahead, zone_of_offset, zone_said
 from crawl_tasks.parse.document import Document
 from crawl_tasks.parse.values.dates import is_stable, read_date
 
@@ -30,6 +30,23 @@ _HOUR = re.compile(r"\d+\s*(?:hour|hr|小时|小時|時間|时)")
 _TIME_OF_DAY = re.compile(r"\d{1,2}:\d\d")
 # Zones in use differ from UTC by whole quarters of an hour.
 _QUARTER = 15
+
+
+FOOTER = 2000
+"""Characters at the end of a page's text where a program names its zone."""
+
+
+def words_of(document: Document) -> str:
+    """Return the text of a page."""
+    body = document.root.css_first("body")
+    return body.text(separator=" ") if body is not None else ""
+
+
+def zone_of_pages(documents: Sequence[Document], *, language: str = "") -> Zone | None:
+    """Return the zone that most pages name at their end, and no page contradicts. A single page may quote a post."""
+    told = [zone for one in documents if (zone := zone_said(words_of(one)[-FOOTER:], language=language))]
+    is_one = len({zone.name for zone in told}) == 1
+    return told[0] if is_one and len(told) > 1 and 2 * len(told) > len(documents) else None
 
 
 def zone_by_ages(documents: Iterable[Document], *, language: str = "") -> Zone | None:

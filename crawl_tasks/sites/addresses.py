@@ -80,9 +80,8 @@ class Addresses:
         # A board has an address of its own where the template does not fit, so that no pattern reads the address.
         if whole in self._named:
             return Target(Stage.LIST, self._named[whole], 1)
-        path = where.path + (f"?{where.query}" if where.query else "")
         for stage in self._stages.values():
-            target = _read(stage, path)
+            target = _read(stage, _path_in(whole))
             if target is not None:
                 return target
         return None
@@ -119,7 +118,7 @@ class Addresses:
         """Return the number of records on a page, from the offset in the link of page `page` to the next, or None."""
         known = self._stages.get(stage)
         for pattern in known.patterns if known is not None and known.step else ():
-            found = pattern.search(link)
+            found = pattern.search(_path_in(link))
             offset = int(found.groupdict().get("offset") or 0) if found else 0
             if offset:
                 # The next page begins at page x size. A remainder means that the offset counts something else.
@@ -170,6 +169,12 @@ def _compile(site: Site, stage: Stage, spec: StageSpec) -> _Stage:
 def _path_of(pattern: re.Pattern[str]) -> str:
     """Return the pattern without scheme and host, which are compared separately."""
     return re.sub(r"^https?://[^/]+", "", pattern.pattern)
+
+
+def _path_in(address: str) -> str:
+    """Return the path and the query of an address, which patterns read."""
+    where = urlsplit(address)
+    return where.path + (f"?{where.query}" if where.query else "")
 
 
 def _read(stage: _Stage, path: str) -> Target | None:

@@ -10,7 +10,7 @@ from typing import Final
 
 NEXT_LINKS: Final = (
     "a[rel~=next]",
-    "link[rel=next]",
+    "link[rel=next]:not([href*='=next'])",
     "a.next",
     "a.nxt",
     "li.next a",
@@ -19,7 +19,7 @@ NEXT_LINKS: Final = (
     "a[title^=Next]",
     "[class*=pag] a:has([class*=right])",
 )
-"""Selectors of links to the next page, likeliest first."""
+"""Selectors of links to the next page, likeliest first. In old programs rel=next leads to the next thread too."""
 
 # A word of a link alone may lead to the next thread: a page in the address has to show that it does not.
 _WORDS = (

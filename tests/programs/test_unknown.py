@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -21,12 +21,13 @@ from tests.programs.classic import CLASSIC
 from tests.programs.content import Content, Row, expected, small_forum
 from tests.programs.gnuboard import ACTS as GNUBOARD_ACTS
 from tests.programs.gnuboard import GNUBOARD, NumberedByBoard
-from tests.programs.host import served
+from tests.programs.host import Answer, Ask, page, served
 from tests.programs.invision import INVISION
 from tests.programs.jforum import JFORUM
 from tests.programs.layouts import LAYOUTS, Layout
 from tests.programs.phorum import PHORUM
 from tests.programs.rhymix import RHYMIX
+from tests.programs.subsilver import SUBSILVER
 from tests.programs.ubb import UBB
 from tests.programs.v2ex import V2EX
 from tests.programs.vanilla import ACTS as VANILLA_ACTS
@@ -44,12 +45,13 @@ ALL = LAYOUTS | {
     "numbers behind commas": PHORUM,
     "boards in a menu below the root": RHYMIX,
     "last posts at addresses as of threads": UBB,
+    "a session in each link": SUBSILVER,
     "a thread's head with the moment of its post": INVISION,
 }
 ACTING = re.compile(rf"{GNUBOARD_ACTS}|{VANILLA_ACTS}|act=|/(?:signin|signup|login|anmelden)")
 """Addresses of these programs that change something, or ask a guest for a name."""
 CONTENT = small_forum(24)
-MOST_LINES = 46
+MOST_LINES = 48
 ALL_REPLIES = 1000
 """Replies on a page of a program whose threads have a single page."""
 QUICK = Gate(window=50, delay_s=0, retry_base_s=0.1)
@@ -110,6 +112,40 @@ def test_a_proposed_file_gets_a_forum_whole_unedited(
     assert any(row.revision for page in later for row in page.posts) or layout is LAYOUTS["JSON-LD alone"]
     assert max(Counter(one.path for one in first).values()) == 1
     assert not [one for one in second if re.match(layout.topic_path, one.path)]
+
+
+@dataclass(frozen=True)
+class Torn:
+    """A forum in the layout of phpBB 2 that answers for some threads with another page."""
+
+    answered: Answer
+    but: frozenset[str] = frozenset()
+    """The threads that are whole, all but `torn` if empty."""
+    torn: frozenset[str] = frozenset()
+
+    def answer(self, ask: Ask) -> Answer:
+        thread = ask.query.get("t")
+        is_torn = thread is not None and (thread in self.torn or (not self.torn and thread not in self.but))
+        return self.answered if is_torn else SUBSILVER.shown(CONTENT).answer(ask)
+
+
+@pytest.mark.parametrize("whole", [frozenset({"24"}), frozenset({"24", "23"})])
+def test_a_forum_of_which_few_threads_can_be_read_is_refused(whole: frozenset[str], tmp_path: Path) -> None:
+    with served(Torn(page("not here", 404), but=whole)) as host:
+        result = run("new", host.url, "--name", "demo", home=tmp_path)
+
+    assert result.exit_code == Exit.FAILURES, result.output
+    assert re.search(r"refuted +threads can be read: \d+ of \d+ cannot, as http://", result.output), result.output
+
+
+def test_a_thread_that_no_parser_takes_does_not_stop_new(tmp_path: Path) -> None:
+    with served(Torn(page("<div>" * 30_000), torn=frozenset({"24"}))) as host:
+        result = run("new", host.url, "--name", "demo", home=tmp_path)
+        asked = [path for path in host.asked if "t=24" in path]
+
+    assert asked
+    assert load_site(tmp_path / "sites" / "demo.yaml").drop_params == ("sid",)
+    assert "nested deeper" not in result.output.splitlines()[0], result.output
 
 
 @pytest.mark.parametrize("size", [5, 12])

@@ -12,7 +12,8 @@ from tests.programs.host import Answer, Ask, page
 FRAME = """<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><meta name="generator" content="vBulletin 5.7.5">
 <title>Our forum</title><base href="{base}/">{links}</head><body class="vb-page view-mode"><div id="outer-wrapper">
 <nav id="channel-tabbar"><a href="{base}/forum">Forums</a> <a href="{base}/login">Login or Sign Up</a></nav>
-<nav id="breadcrumbs"><ul>{crumbs}</ul></nav><div id="page-title"><h1 class="main-title">{title}</h1></div>{body}
+<nav id="breadcrumbs"><ul>{crumbs}</ul></nav><div class="b-module announcement-widget"><h1 class="main-title js-main-title">Announcement</h1></div>
+<div class="b-module page-title-widget"><h1 class="main-title js-main-title">{title}</h1></div>{body}
 <footer id="footer-copyright">Powered by vBulletin® Version 5.7.5. All times are GMT. This page was generated at 09:00 AM.
 </footer></div></body></html>"""
 

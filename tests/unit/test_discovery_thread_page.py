@@ -19,7 +19,7 @@ from crawl_tasks.discovery.record_queries import selector_in
 from crawl_tasks.discovery.repeated_records import find_rows
 from crawl_tasks.discovery.reply_counts import count_rules, replies_in
 from crawl_tasks.discovery.slots import Slots
-from crawl_tasks.discovery.thread_checks import ReadThread, comment_checks
+from crawl_tasks.discovery.thread_checks import ReadThread, comment_checks, record_checks
 from crawl_tasks.discovery.thread_page import FetchedThread, ThreadRecords, comment_hypotheses
 from crawl_tasks.discovery.thread_rules import FirstPost, thread_rules
 from crawl_tasks.discovery.timestamps import times_in
@@ -411,3 +411,12 @@ def test_the_title_of_a_page_is_no_text_where_its_link_is_a_card() -> None:
     found = thread_rules(samples, None, samples[0].link, None, is_post_inside=False)
 
     assert "body: {css: 'main > div'," in "\n".join(found.lines) or "body: {css: div," in "\n".join(found.lines)
+
+
+@pytest.mark.parametrize(("texts", "holds"), [(("words", "", "more"), True), (("words", "", ""), False)])
+def test_one_post_may_be_a_picture(texts: tuple[str, ...], holds: bool) -> None:
+    said = [(f"author {at}", at, text) for at, text in enumerate(texts)]
+
+    checks = {one.name: one.holds for one in record_checks("posts", said) if one is not None}
+
+    assert (checks["texts of posts have words"], checks["posts show a text"]) == (holds, True)

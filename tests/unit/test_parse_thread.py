@@ -314,6 +314,15 @@ def test_a_comment_that_became_a_picture_loses_its_text_and_one_without_an_eleme
     assert [one.body for one in found] == ["", "", "", None, "words", None]
 
 
+def test_a_page_of_comments_without_a_word_is_told() -> None:
+    request = ask(Stage.COMMENT, page=2)
+    page = "".join(f"<div class=c data-id={at}><b class=who>ann</b><p class=say><img></div>" for at in range(3))
+
+    notes = site_parser().parse(request, answer(request, page), 0).notes
+
+    assert notes == ("comment.body: found in none of 3 records",)
+
+
 def test_the_text_of_the_next_rule_stands_before_an_empty_one() -> None:
     rule = "{first_of: [.first, .second]}"
     parser = site_parser(stages=(LIST, POST.replace("body: .body", f"body: {rule}"), COMMENT.replace(".say", rule)))
