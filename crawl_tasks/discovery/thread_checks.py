@@ -216,7 +216,7 @@ def record_checks(kind: str, said: Sequence[tuple[str | None, int | None, str | 
     for name, there in zip(("an author", "a time", "a text"), zip(*said, strict=True), strict=True):
         lost = there.count(None)
         # The accounts of a few authors may be gone, and a file may be all that somebody posts.
-        most = {"an author": max(1, len(said) // 10), "a text": len(said) // 20}.get(name, 0)
+        most = {"an author": max(1, len(said) // 10), "a text": (len(said) + 10) // 20}.get(name, 0)
         yield SiteCheck(f"{kind} show {name}", lost <= most, f"{lost} of {len(said)} do not" if lost else "")
     times = {at for _, at, _ in said if at is not None}
     yield SiteCheck(f"{kind} have times of their own", len(times) > 1 or not times)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from crawl_tasks.errors import ParseError, RefusedAddress
 from crawl_tasks.model import Comment, Extra, Items, Parsed, Post, Request, Stage
 from crawl_tasks.parse.comment_reader import NORMAL, CommentReader
@@ -17,6 +19,7 @@ from crawl_tasks.sites.field_rules import POST_FIELDS, Plain, Rule, extra_fields
 from crawl_tasks.sites.stages import CommentSpec, PostSpec
 
 _REQUIRED = ("title", "body")
+_BESIDE = ("author", "created_at", "images", "attachments")
 
 
 class PostReader:
@@ -31,7 +34,8 @@ class PostReader:
         self._fields = {name: one.read for name, one in context.fields(spec.fields, at_page=at_page).items()}
         self._extra = extra_fields(spec.fields, POST_FIELDS)
         self._alone = frozenset(self._extra).difference(context.site.list.fields)
-        self._needed = {name: _instead(name, rule) for name, rule in spec.fields.items() if _is_needed(name, rule)}
+        self._needed = tuple(name for name, rule in spec.fields.items() if _is_needed(name, rule))
+        self._has_body = _tests_of_body(context, spec)
         self._first = comment.first_page if comment else 0
         self._inside = inside
         self._pager = thread_pager(context, spec, comment)
@@ -67,13 +71,19 @@ class PostReader:
                 raise ParseError(f"{request.site}: post: record found nothing; mend the rule; {request.address}")
             where = found
         values = {name: read(where, document) for name, read in self._fields.items()}
-        for name, instead in self._needed.items():
-            if values[name] is None and not any(values.get(other) for other in instead):
+        for name in self._needed:
+            if values[name] is None and not (name == "body" and self._is_wordless(values, where, document)):
                 raise ParseError(
                     f"{request.site}: post: {name} found nothing; mend the rule, or say required: false; "
                     f"{request.address}"
                 )
         return values
+
+    def _is_wordless(self, values: dict[str, Plain], where: Where, document: Document) -> bool:
+        """Return whether a post is a file or a poll: its text is empty, and the page shows files, author or moment."""
+        # An element that a script has yet to fill stands alone.
+        is_shown = any(values.get(name) is not None for name in _BESIDE)
+        return is_shown and any(is_there(where, document) for is_there in self._has_body)
 
     def _post(self, request: Request, document: Document, values: dict[str, Plain]) -> Post:
         found: Extra = {name: str(values[name]) for name in self._extra if values[name] is not None}
@@ -124,9 +134,13 @@ def _is_needed(name: str, rule: Rule) -> bool:
     return name in _REQUIRED if rule.required is None else rule.required
 
 
-def _instead(name: str, rule: Rule) -> tuple[str, ...]:
-    """Return the fields of which one is enough where a needed field is missing: some posts are a file and no text."""
-    return ("images", "attachments") if name == "body" and not rule.required else ()
+def _tests_of_body(context: ParseContext, spec: PostSpec) -> tuple[Callable[[Where, Document], bool], ...]:
+    """Return tests for the elements of a post's text, none where the site file requires a text."""
+    body = spec.fields.get("body")
+    if body is None or body.required:
+        return ()
+    rules = [one for one in body.first_of or (body,) if one.css and not one.attr]
+    return tuple(compile_test(Rule(css=one.css), context.want()) for one in rules)
 
 
 class CommentPageReader:

@@ -12,8 +12,8 @@ AUTHORS = ("ann", "Bob Stone", "王小明", "dee_42", "Élise")
 TITLES = ("Which oil for <old> engines & bikes?", "周末去哪里骑车", 'A "quoted" title', "Plain words about chains")
 PICTURE = "shows-a-picture"
 """The line of a post that is a picture. A host serves the picture in its place, and its text is empty."""
-WORDLESS: dict[tuple[int, int], tuple[str, ...]] = {(10, 0): (PICTURE,), (13, 1): (PICTURE,), (3, 6): ()}
-"""The lines of posts without words, by topic and reply: two pictures, and one that shows its quote at most."""
+WORDLESS: dict[tuple[int, int], tuple[str, ...]] = {(10, 0): (PICTURE,), (13, 1): (PICTURE,), (3, 6): (), (14, 0): ()}
+"""The lines of posts without words, by topic and reply: two pictures, one that shows its quote at most, and a poll."""
 LINES = ("First we try the simple thing.", "下雨的时候刹车会响吗？", "2 < 3 & 5 > 4, as ever.", "It works — mostly 😀")
 
 

@@ -159,7 +159,9 @@ def stored(items: list[Items], case: Case) -> tuple[dict[tuple[int, int], Row], 
     """Return what came to be stored, as the truth has it, and how often each came."""
     rows: dict[tuple[int, int], Row] = {}
     count: Counter[tuple[int, int]] = Counter()
-    posts = [one for page in items for one in page.posts if one.body is not None or one.state == "deleted"]
+    posts = [
+        one for page in items for one in page.posts if one.is_page or one.body is not None or one.state == "deleted"
+    ]
     comments = [one for page in items for one in page.comments]
     for post in posts:
         rows[int(post.post_id), 0] = row_of(post, case)

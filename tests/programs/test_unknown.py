@@ -70,9 +70,9 @@ def stored(crawl: SmallCrawl, content: Content) -> dict[tuple[int, int], Row]:
     boards = {post.post_id: numbers[post.forum_id or ""] for post in rows}
     rows = {
         (int(post.post_id), 0): Row(
-            post.author or "", post.created_at or 0, post.body, post.title or "", boards[post.post_id]
+            post.author or "", post.created_at or 0, post.body or "", post.title or "", boards[post.post_id]
         )
-        for page in items for post in page.posts if post.body is not None
+        for page in items for post in page.posts if post.is_page
     }  # fmt: skip
     return rows | {
         (int(one.post_id), int(one.comment_id)): Row(one.author or "", one.created_at or 0, one.body or "")
@@ -182,6 +182,6 @@ def test_two_boards_with_a_thread_of_one_number_keep_both(
         publish_site(frontier, site.model_copy(update={"gate": QUICK}), contact=None)
         crawl.scan()
 
-    texts = {post.post_id: post.body for page in crawl.items() for post in page.posts if post.body is not None}
-    assert sorted(texts.values()) == sorted(one.said[0].text for one in content.visible.values())
+    texts = {post.post_id: post.body for page in crawl.items() for post in page.posts if post.is_page}
+    assert sorted(text or "" for text in texts.values()) == sorted(one.said[0].text for one in content.visible.values())
     assert {"general&wr_id=1", "talk&wr_id=1"} <= texts.keys()

@@ -41,7 +41,10 @@ def test_vbulletin_5_topics_are_reached_by_their_links() -> None:
 
 
 def test_vbulletin_5_comments_hang_below_their_posts() -> None:
-    comment = "<ul><li class=b-comment data-node-id=300><div class=js-comment__content-text>aside</div></li></ul>"
+    comment = """<ul><li class="b-post b-comment js-comment" data-node-id=300><a class=b-comment__author
+      data-vbnamecard=9>zoe</a><div class=b-post__timestamp>06-19-2024, 10:17 AM</div><div class=js-post__content
+      itemprop=commentText>aside</div></li><li class=b-comment data-node-id=301><div
+      class=js-comment__content-text>older</div></li></ul>"""
     posts = [VB5_POST.replace("ID", number).replace("COMMENT", "") for number in ("12", "101")]
     answered = VB5_POST.replace("ID", "102").replace("COMMENT", comment)
     body = f"<link rel=next href='12-title/page2'><h1 class=main-title>A title</h1><ul>{''.join(posts)}{answered}</ul>"
@@ -51,8 +54,10 @@ def test_vbulletin_5_comments_hang_below_their_posts() -> None:
     (post,) = parsed.items.posts
     assert (post.title, post.author, post.body, post.created_at) == ("A title", "user12", "say 12", MOMENT)
     assert [(one.comment_id, one.parent_id, one.body) for one in parsed.items.comments] == [
-        ("101", None, "say 101"), ("102", None, "say 102"), ("300", "102", "aside"),
+        ("101", None, "say 101"), ("102", None, "say 102"), ("300", "102", "aside"), ("301", "102", "older"),
     ]  # fmt: skip
+    said = parsed.items.comments[2]
+    assert (said.author, said.author_id, said.created_at is not None) == ("zoe", "9", True)
     assert [child.address for child in parsed.children] == ["https://forum.example/forum/general/12-title/page2"]
 
 

@@ -348,6 +348,18 @@ def test_a_file_below_an_empty_text_is_a_post_and_an_empty_element_alone_is_none
             reader.parse(request, answer(request, text), 0)
 
 
+def test_a_poll_without_a_word_is_a_post_and_a_shell_that_a_script_has_yet_to_fill_is_none() -> None:
+    rules = "body: {first_of: [.none, .body]}, author: .who, created_at: .when"
+    request, shell = ask(Stage.POST), "<h1>x</h1><div class=body></div>"
+    parser = site_parser(stages=(LIST, POST.replace("body: .body", rules), COMMENT))
+
+    for shown in ("<b class=who>ann</b>", "<i class=when>2024-06-19 10:00</i>"):
+        assert parser.parse(request, answer(request, shell + shown), 0).items.posts[0].body is None
+    for page in (shell, "<h1>x</h1><b class=who>ann</b>"):
+        with pytest.raises(ParseError, match="post: body found nothing"):
+            parser.parse(request, answer(request, page), 0)
+
+
 def test_a_post_without_body_is_fine_where_the_site_file_says_so() -> None:
     stages = (LIST, POST.replace("body: .body", "body: {css: .body, required: false}"), COMMENT)
     request = ask(Stage.POST)

@@ -61,7 +61,9 @@ def compile_rule(rule: Rule, want: Want, *, at_page: bool) -> CompiledRule:
         return _beside(rule, want, rule.beside)
     shape = shape_of(rule, want)
     if rule.json_path is not None:
-        return CompiledRule(_by_json(rule, shape, _in_html(rule, want)))
+        return CompiledRule(
+            _by_json(rule, shape, _in_html(rule, want), "" if keeps_blank(rule, want) else rule.default)
+        )
     if rule.header is not None:
         return CompiledRule(partial(_by_header, rule.header.lower(), shape, rule.default))
     take, default, blank = take_of(rule, want), rule.default, "" if keeps_blank(rule, want) else None
@@ -229,7 +231,8 @@ def _in_html(rule: Rule, want: Want) -> Reader | None:
     return compile_rule(rest, want, at_page=False).read
 
 
-def _by_json(rule: Rule, shape: Convert, in_html: Reader | None) -> Reader:
+def _by_json(rule: Rule, shape: Convert, in_html: Reader | None, blank: Plain) -> Reader:
+    """Return a reader of a JSON value. `blank` stands for HTML without words, which is there all the same."""
     path, default = jmespath.compile(rule.json_path or ""), rule.default
     mode = rule.text
     look_up = _lookup(rule.lookup) if rule.lookup else None
@@ -246,7 +249,7 @@ def _by_json(rule: Rule, shape: Convert, in_html: Reader | None) -> Reader:
         raw = ("true" if raw else "false") if isinstance(raw, bool) else str(raw)
         if in_html is not None:
             value = in_html(html_in(raw), document)
-            return default if value is None else value
+            return blank if value is None else value
         value = shape(texts.lines(reserialised(raw)) if mode is TextMode.LINES else raw, document)
         return default if value is None else value
 
