@@ -314,6 +314,20 @@ def test_a_comment_that_became_a_picture_loses_its_text_and_one_without_an_eleme
     assert [one.body for one in found] == ["", "", "", None, "words", None]
 
 
+@pytest.mark.parametrize("unclosed", ["<em>", "<b><i>", "<font color=red>"])
+def test_a_tag_that_a_post_leaves_open_hides_no_post_behind_it(unclosed: str) -> None:
+    record = "article[id]"
+    rules = f"record: '{record} ~ {record}', fields: {{comment_id: {{attr: id}}, body: p}}"
+    own = f"  pages: .pages\n  comments: {{{rules}}}"
+    texts = ["first", f"second {unclosed} open", "third <aside><article id=quoted><p>old</article></aside>", "fourth"]
+    said = "".join(f"<article id={at}><p>{text}</p></article>" for at, text in enumerate(texts))
+    request = ask(Stage.POST)
+
+    found = site_parser(post=own).parse(request, answer(request, post(f"<main>{said}</main>")), 0).items.comments
+
+    assert [one.comment_id for one in found] == ["1", "2", "3"]
+
+
 def test_a_page_of_comments_without_a_word_is_told() -> None:
     request = ask(Stage.COMMENT, page=2)
     page = "".join(f"<div class=c data-id={at}><b class=who>ann</b><p class=say><img></div>" for at in range(3))

@@ -25,6 +25,7 @@ Column = list[Plain]
 _MAX_MATCHES = 4
 MAX_RECORDS = 5_000
 _NOWHERE = -1
+_LATER = " ~ "
 # No forum nests deeper. A page that does would cost time for each match.
 _ANCESTOR_STEPS = range(1_100)
 
@@ -159,10 +160,32 @@ def _around(first: LexborNode, last: LexborNode) -> LexborNode | None:
     return node
 
 
+def _all_but_first(where: LexborNode, css: str, one: str) -> list[Where]:
+    """Return the matches of `one` but the first. `css` is `one ~ one`, which means them and lacks some on a bad page.
+
+    A post with an unclosed <em> puts an element around all posts behind it: these are no siblings of those before.
+    """
+    later, every = find_all(where, css), find_all(where, one)
+    if len(later) >= len(every) - 1:
+        return list(later)
+    known, found = {every[0].mem_id}, list[Where]()
+    for node in every[1:]:
+        above = node.parent
+        while above is not None and above.mem_id not in known:
+            above = above.parent
+        known.add(node.mem_id)
+        if above is None:
+            found.append(node)
+    return found
+
+
 def finder_of(rule: Rule) -> Callable[[Where, Document], list[Where]]:
     """Return a compiled rule that finds records."""
     if rule.css is not None:
         css = rule.css
+        one = css[: (len(css) - len(_LATER)) // 2]
+        if css == f"{one}{_LATER}{one}":
+            return lambda where, _: _all_but_first(where, css, one) if isinstance(where, LexborNode) else []
         return lambda where, _: list(find_all(where, css)) if isinstance(where, LexborNode) else []
     if rule.xpath is not None:
         find = etree.XPath(rule.xpath)
