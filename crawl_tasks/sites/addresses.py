@@ -143,7 +143,7 @@ class Addresses:
         if known is None:
             return None
         for pattern in known.patterns:
-            found = pattern.search(href)
+            found = pattern.search(href) or pattern.search(_path_in(href))
             if found:
                 return unquote(found[key_name(stage)])
         return None

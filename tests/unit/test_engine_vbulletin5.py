@@ -61,6 +61,16 @@ def test_vbulletin_5_comments_hang_below_their_posts() -> None:
     assert [child.address for child in parsed.children] == ["https://forum.example/forum/general/12-title/page2"]
 
 
+def test_vbulletin_5_names_a_guest_without_a_link() -> None:
+    head = "<li class=b-post data-node-id=ID><div class=author><strong>Guest</strong></div>"
+    guest = f"{head}<div class=js-post__content-text>x</div></li>"
+    posts = f"<ul>{guest.replace('ID', '12')}{guest.replace('ID', '101')}</ul>"
+
+    items = VB5.parse(Stage.POST, "12", f"<h1 class=main-title>A title</h1>{posts}").items
+
+    assert (items.posts[0].author, items.comments[0].author) == ("Guest", "Guest")
+
+
 def test_vbulletin_5_pictures_and_files_are_named() -> None:
     file = '<img src="/p.png"></div><div class=b-post-attachments><a href="filedata/fetch?id=4&amp;d=15">a.zip</a>'
     first = VB5_POST.replace("ID", "12").replace("COMMENT", "")

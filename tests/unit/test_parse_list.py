@@ -7,7 +7,7 @@ import pytest
 from crawl_tasks.errors import AccessDenied, Gone, ParseError
 from crawl_tasks.model import Forum, Stage
 from crawl_tasks.parse.context import tidy
-from tests.unit.pages import COMMENT, LIST, POST, answer, ask, site_parser
+from tests.unit.pages import BASE, COMMENT, LIST, POST, answer, ask, site_parser
 
 POST_BY_QUERY = POST.replace("/post/{post}\n", "/view?tid={post}\n  identity: '^/view\\?(?:.*&)?tid=(?P<post>\\d+)'\n")
 
@@ -486,3 +486,27 @@ def test_entries_without_addresses_lead_on_until_a_page_shows_what_it_showed_bef
 
     assert [(one.stage, one.page, one.only_if_new) for one in first] == [(Stage.LIST, 2, False)]
     assert first[0].revision == again[0].revision != other[0].revision
+
+
+@pytest.mark.parametrize(
+    "href",
+    [
+        "/post/7",
+        f"{BASE}/post/7",
+        "//forum.example/post/7",
+        "../../post/7",
+        "/post/7#c3",
+        "/post/7?sid=abc",
+        "/post/7?utm_x=1",
+    ],
+)
+def test_an_id_is_read_from_a_link_however_it_is_written(href: str) -> None:
+    listing = LIST.replace("{attr: data-id}", "{css: a, attr: href, as: id}")
+    parser = site_parser(head="drop_params: [sid, utm_*]", stages=(listing, POST, COMMENT))
+    request = ask(Stage.LIST)
+
+    posts = parser.parse(
+        request, answer(request, f"<div class=row><a class=t href='{href}'>x</a></div>"), 0
+    ).items.posts
+
+    assert [post.post_id for post in posts] == ["7"]

@@ -223,7 +223,7 @@ def _convert(kind: As, rule: Rule, want: Want) -> Convert:
         As.DATE: _as_written(_date_reader(rule, want.clock)) if want.as_written else _date_reader(rule, want.clock),
         As.URL: lambda raw, document: document.absolute(raw),
         As.BOOL: lambda raw, _: raw.strip().lower() not in FALSE,
-        As.ID: lambda raw, _: key_in(raw),
+        As.ID: lambda raw, document: key_in(raw) or key_in(document.absolute(raw) or ""),
     }
     return table[kind]
 
