@@ -30,7 +30,7 @@ _NOT_OF_API = re.compile(r"accept|user-agent|referer|origin|content-|sec-|if-|co
 
 # A session id in a link, as programs write it for visitors without cookies, and the signs around.
 _SESSION = re.compile(
-    rb"(\?|;|&(?:amp;)?)([A-Za-z_]\w*)=([0-9a-f]{32}|(?<=SESSID=)[0-9A-Za-z,-]{16,})(?![\w,-])(&(?:amp;)?|;(?=\w))?"
+    rb"(\?|;|&(?:amp;)?)([A-Za-z_]\w*)=([0-9A-Fa-f]{32}|(?<=SESSID=)[0-9A-Za-z,-]{16,})(?![\w,-])(&(?:amp;)?|;(?=\w))?"
 )
 _LEAST_LINKS = 3
 

@@ -70,6 +70,12 @@ def test_a_session_of_php_is_known_by_its_name() -> None:
     assert probed(body) == (3 * "<a href='/t?topic=1.0'>", {"PHPSESSID"})
 
 
+def test_a_session_of_java_stands_in_the_path() -> None:
+    body = "".join(f"<a href='/posts/{at}.page;jsessionid={ID.upper()}?order=1'>" for at in range(3))
+
+    assert probed(body) == ("".join(f"<a href='/posts/{at}.page?order=1'>" for at in range(3)), {"jsessionid"})
+
+
 @pytest.mark.parametrize(
     "body",
     [

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from crawl_tasks.errors import ParseError
@@ -335,6 +337,19 @@ def test_a_page_of_comments_without_a_word_is_told() -> None:
     notes = site_parser().parse(request, answer(request, page), 0).notes
 
     assert notes == ("comment.body: found in none of 3 records",)
+
+
+@pytest.mark.parametrize(
+    ("rule", "text"), [("json: said, drop: blockquote", ""), ("json: said, css: .words", None), ("json: told", None)]
+)
+def test_an_empty_text_in_json_is_there_and_an_element_that_its_html_lacks_is_not(rule: str, text: str | None) -> None:
+    fields = f"{{title: {{json: title}}, body: {{{rule}, required: false}}}}"
+    rules = f"\n  address: /post/{{post}}\n  format: json\n  fields: {fields}\n  pages: {{json: pages}}"
+    parser, request = site_parser(stages=(LIST, rules, COMMENT), post=""), ask(Stage.POST)
+
+    for said in ("", "<blockquote>old</blockquote>"):
+        page = answer(request, json.dumps({"title": "x", "said": said}))
+        assert parser.parse(request, page, 0).items.posts[0].body == text
 
 
 def test_the_text_of_the_next_rule_stands_before_an_empty_one() -> None:

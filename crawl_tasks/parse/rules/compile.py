@@ -61,9 +61,8 @@ def compile_rule(rule: Rule, want: Want, *, at_page: bool) -> CompiledRule:
         return _beside(rule, want, rule.beside)
     shape = shape_of(rule, want)
     if rule.json_path is not None:
-        return CompiledRule(
-            _by_json(rule, shape, _in_html(rule, want), "" if keeps_blank(rule, want) else rule.default)
-        )
+        is_blank_kept = keeps_blank(rule, want) and rule.css is None
+        return CompiledRule(_by_json(rule, shape, _in_html(rule, want), "" if is_blank_kept else rule.default))
     if rule.header is not None:
         return CompiledRule(partial(_by_header, rule.header.lower(), shape, rule.default))
     take, default, blank = take_of(rule, want), rule.default, "" if keeps_blank(rule, want) else None
