@@ -22,14 +22,17 @@ class PageEnd:
     def __init__(self) -> None:
         self._has_end = False
 
+    def learn(self) -> None:
+        """Remember that a page which could be read has an end."""
+        self._has_end = True
+
     def note(self, body: bytes) -> tuple[str, bool]:
         """Return a note on a page that broke off, else an empty text, and whether other pages of the stage had an end.
 
-        Where none was seen so far, elements that are open at the end of the page are worth a note: the forum may always
+        Where none was learned so far, elements that are open at the end of the page are worth a note: the forum may always
         write its pages so.
         """
         if _END in body[-_END_WITHIN:].lower() or _END in body.lower():
-            self._has_end = True
             return "", True
         if self._has_end:
             return _NO_END.format(", which others of this site have"), True

@@ -72,7 +72,11 @@ class SiteParser:
         ends = None if page.is_rendered else self._ends.get(request.stage)
         note, is_sure = ends.note(page.body) if ends is not None else ("", False)
         if not note:
-            return read(request, document, tail)
+            parsed = read(request, document, tail)
+            # The frame that scripts have yet to fill cannot be read, and is no example either.
+            if ends is not None and is_sure:
+                ends.learn()
+            return parsed
         # For the readers too: a page with a note proves no comment deleted.
         document.notes = (note,)
         parsed = read(request, document, tail)

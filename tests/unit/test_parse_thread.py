@@ -484,6 +484,15 @@ def test_a_page_that_broke_off_is_told_where_others_of_its_site_have_an_end(end:
     assert (broke_off(cut), broke_off(whole)) == (bool(end), False)
 
 
+def test_a_frame_that_scripts_have_yet_to_fill_teaches_no_end() -> None:
+    parser, request = site_parser(), ask(Stage.POST)
+
+    with pytest.raises(ParseError):
+        parser.parse(request, answer(request, "<html><body><div id=app></div></body></html>"), 0)
+
+    assert parser.parse(request, answer(request, post(comment(1))), 0).broke_off == ""
+
+
 @pytest.mark.parametrize(
     ("page", "is_doubted"),
     [
