@@ -29,8 +29,8 @@ class PageEnd:
     def note(self, body: bytes) -> tuple[str, bool]:
         """Return a note on a page that broke off, else an empty text, and whether other pages of the stage had an end.
 
-        Where none was learned so far, elements that are open at the end of the page are worth a note: the forum may always
-        write its pages so.
+        Where none was learned so far, elements that are open at the end of the page are worth a note: the forum may
+        always write its pages so.
         """
         if _END in body[-_END_WITHIN:].lower() or _END in body.lower():
             return "", True
