@@ -322,7 +322,8 @@ def test_a_tag_that_a_post_leaves_open_hides_no_post_behind_it(unclosed: str) ->
     rules = f"record: '{record} ~ {record}', fields: {{comment_id: {{attr: id}}, body: p}}"
     own = f"  pages: .pages\n  comments: {{{rules}}}"
     texts = ["first", f"second {unclosed} open", "third <aside><article id=quoted><p>old</article></aside>", "fourth"]
-    said = "".join(f"<article id={at}><p>{text}</p></article>" for at, text in enumerate(texts))
+    # The blanks between the posts make the parser open the tag again, around all that follows.
+    said = "\n".join(f"<article id={at}><p>{text}</p></article>" for at, text in enumerate(texts))
     request = ask(Stage.POST)
 
     found = site_parser(post=own).parse(request, answer(request, post(f"<main>{said}</main>")), 0).items.comments
@@ -482,6 +483,27 @@ def test_a_page_that_broke_off_is_told_where_others_of_its_site_have_an_end(end:
 
     assert (broke_off(cut), broke_off(whole)) == (False, False)
     assert (broke_off(cut), broke_off(whole)) == (bool(end), False)
+
+
+@pytest.mark.parametrize(
+    "rule", ["{css: .body, regex: 'said: (.+)'}", "{first_of: [{css: .body, regex: 'said: (.+)'}]}"]
+)
+def test_a_regex_that_no_longer_fits_a_text_is_no_empty_element(rule: str) -> None:
+    parser = site_parser(stages=(LIST, POST.replace("body: .body", f"body: {rule}, author: .who"), COMMENT))
+    request, shown = ask(Stage.POST), "<h1>x</h1><b class=who>ann</b><div class=body>other words</div>"
+
+    with pytest.raises(ParseError, match="post: body found nothing"):
+        parser.parse(request, answer(request, shown), 0)
+
+
+@pytest.mark.parametrize("rule", ["{css: .body, default: none}", "{first_of: [.body], default: none}"])
+def test_a_default_stands_in_place_of_an_empty_text(rule: str) -> None:
+    parser = site_parser(stages=(LIST, POST.replace("body: .body", f"body: {rule}"), COMMENT.replace(".say", rule)))
+    request, shown = ask(Stage.POST), "<div class=body><img></div>"
+
+    items = parser.parse(request, answer(request, f"<h1>x</h1>{shown}<div class=c data-id=1>{shown}</div>"), 0).items
+
+    assert (items.posts[0].body, items.comments[0].body) == ("none", "none")
 
 
 def test_a_frame_that_scripts_have_yet_to_fill_teaches_no_end() -> None:

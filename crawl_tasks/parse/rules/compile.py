@@ -274,7 +274,8 @@ def _lookup(lookup: Lookup) -> Callable[[str, Document], Json]:
 
 
 def _first_of(rule: Rule, want: Want, *, at_page: bool) -> CompiledRule:
-    inner = replace(want, kind=rule.as_ or want.kind, mode=rule.text or want.mode)
+    blank = want.keeps_blank and rule.default is None
+    inner = replace(want, kind=rule.as_ or want.kind, mode=rule.text or want.mode, keeps_blank=blank)
     alternatives = tuple(compile_rule(one, inner, at_page=at_page) for one in rule.first_of)
     default = rule.default
 
