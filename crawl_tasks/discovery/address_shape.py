@@ -6,6 +6,8 @@ import re
 from collections.abc import Collection
 from urllib.parse import urlsplit
 
+from crawl_tasks.discovery.yaml_rules import literal
+
 _NUMBERS = re.compile(r"(\d+)")
 _WORDS = re.compile(r"[^\W\d_]{2,}")
 UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{24,}")
@@ -133,7 +135,7 @@ def identity_of(shape: str, group: str, place: int = 0, *, is_whole: bool = Fals
             written.append(f"(?P<{group}>" * start + inner + ")" * end)
             seen += 1
         else:
-            written.append({"~": "[^/?]*", "~-": "[^/?]*[-._]"}.get(part) or re.escape(part).replace(r"\-", "-"))
+            written.append({"~": "[^/?]*", "~-": "[^/?]*[-._]"}.get(part) or literal(part))
     return f"^{''.join(written)}$"
 
 

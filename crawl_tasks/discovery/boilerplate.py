@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import takewhile
 from zoneinfo import ZoneInfo
 
 from selectolax.lexbor import LexborNode
 
+from crawl_tasks.discovery.links import kind_of
 from crawl_tasks.discovery.record_queries import selector_in
 from crawl_tasks.discovery.repeated_records import highest, upwards
 from crawl_tasks.discovery.timestamps import times_in
@@ -34,14 +36,22 @@ def edited_in(records: Sequence[LexborNode]) -> str | None:
     """Return the selector of the edit notes, None if there is none or a post without note has a match too."""
     # Authors who speak of edits do so before the note.
     notes = [(record, _whole(found[-1])) for record in records if (found := notes_in(record))]
-    css = selector_in([record for record, _ in notes], [note for _, note in notes]) if notes else None
-    # A selector of a tag alone may match anything in a post that this page does not show.
-    if css is None or not any(mark in css.rpartition(" ")[2] for mark in ".["):
+    kinds = Counter(kind_of(note) for _, note in notes)
+    # A short post of a word like `updated`, with its date, looks like a note too.
+    usual = [pair for pair in notes if kind_of(pair[1]) == kinds.most_common(1)[0][0]]
+    css = _selector(notes) or _selector(usual)
+    if css is None:
         return None
     noted = {record.mem_id for record, _ in notes}
     others = [one.css_first(css) for one in records if one.mem_id not in noted]
     # Some programs write the element of the note below every post.
     return css if not any(node.text().strip() for node in others if node is not None) else None
+
+
+def _selector(notes: Sequence[tuple[LexborNode, LexborNode]]) -> str | None:
+    """Return the selector of notes, none of a tag alone: it may match anything in a post that this page lacks."""
+    css = selector_in([record for record, _ in notes], [note for _, note in notes]) if notes else None
+    return css if css and any(mark in css.rpartition(" ")[2] for mark in ".[") else None
 
 
 def _whole(note: LexborNode) -> LexborNode:
@@ -52,7 +62,8 @@ def _whole(note: LexborNode) -> LexborNode:
 
 def notes_in(record: LexborNode) -> list[LexborNode]:
     """Return the innermost elements that say that a post was edited, and when."""
-    said = [node for node in record.css("*") if is_edit_note(" ".join(node.text().split())) and not _is_quoted(node)]
+    inner = (node for node in record.css("*") if node.mem_id != record.mem_id)
+    said = [node for node in inner if is_edit_note(" ".join(node.text().split())) and not _is_quoted(node)]
     outer = {above.mem_id for node in said for above in upwards(node.parent)}
     return [node for node in said if node.mem_id not in outer]
 
@@ -90,10 +101,20 @@ def quotes_in(records: Sequence[LexborNode], authors: Mapping[int, str]) -> list
     return found
 
 
-def quotes_of(records: Sequence[LexborNode], authors: Mapping[int, str]) -> str | None:
-    """Return the selector of quotes that no usual rule finds, None without such quotes or without a telling one."""
+def quotes_of(
+    records: Sequence[LexborNode], authors: Mapping[int, str], bodies: Mapping[int, LexborNode] | None = None
+) -> str | None:
+    """Return the selector of quotes that no usual rule finds, None without such quotes or without a telling one.
+
+    An element with all words of its record's body is none: authors also quote within their own text.
+    """
     usual = usual_css("usual-quotes")
-    found = [(record, box) for record, box in quotes_in(records, authors) if not is_dropped(box, usual)]
+    whole = {record.mem_id: letters((bodies or {}).get(at, record).text()) for at, record in enumerate(records)}
+    found = [
+        (record, box)
+        for record, box in quotes_in(records, authors)
+        if not is_dropped(box, usual) and len(letters(box.text())) < len(whole[record.mem_id])
+    ]
     css = selector_in([record for record, _ in found], [box for _, box in found]) if found else None
     last = (css or "").rpartition(" ")[2]
     return css if css and (any(mark in last for mark in ".[") or last in _BOXES) else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
+from dataclasses import replace
 from functools import partial
 from itertools import dropwhile
 
@@ -171,6 +172,7 @@ def _of_slots(
 ) -> FoundFields:
     """Find the fields of posts at the paths that they have in comments, with selectors from the top of the page."""
     author = slots.at(paths[0]) if paths[0] is not None else None
+    author = replace(author, regex=like.regex) if author is not None else None
     moment = next((one for one in slots.moments(0.5, like.form) if one.slot.path == paths[1]), None)
     authors = author.texts() if author else {}
     scope = selector_in(pages, slots.records, misses=0)

@@ -14,14 +14,14 @@ from crawl_tasks.discovery.address_template import paged_template, template_of
 from crawl_tasks.discovery.board_scan import BoardScan
 from crawl_tasks.discovery.links import PageLink
 from crawl_tasks.discovery.next_page import GUESS, Step
-from crawl_tasks.discovery.record_fields import moment_text
+from crawl_tasks.discovery.record_fields import author_text, moment_text
 from crawl_tasks.discovery.record_queries import selector_in, selector_of
 from crawl_tasks.discovery.repeated_records import Rows, upwards
 from crawl_tasks.discovery.reply_counts import count_rules, words_of
 from crawl_tasks.discovery.slots import MomentSlot, Slots
 from crawl_tasks.discovery.thread_rules import FirstPost
 from crawl_tasks.discovery.vocabulary import EMPTY, LATEST
-from crawl_tasks.discovery.yaml_rules import CHECK, fields_text, scalar
+from crawl_tasks.discovery.yaml_rules import CHECK, fields_text, literal, scalar
 from crawl_tasks.parse.document import Document
 from crawl_tasks.parse.values.dates import is_stable
 from crawl_tasks.parse.values.text import lines as lines_of
@@ -162,7 +162,7 @@ def _author(slots: Slots, titles: Sequence[LexborNode], first: Mapping[int, Firs
     css = selector_in(slots.records, best[2].targets(count))
     if css is None:
         return None
-    return f"{{css: {scalar(css)}, regex: {scalar(f'^{re.escape(best[3])} *(.+)$')}}}" if best[3] else scalar(css)
+    return author_text(css, f"^{literal(best[3])} *(.+)$" if best[3] else "")
 
 
 def _moments(slots: Slots, first: Mapping[int, FirstPost]) -> tuple[dict[str, str], bool]:

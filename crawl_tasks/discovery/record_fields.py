@@ -8,6 +8,7 @@ from functools import partial
 
 from selectolax.lexbor import LexborNode
 
+from crawl_tasks.discovery.author_text import byline_in
 from crawl_tasks.discovery.boilerplate import edited_in, is_subject, notes_in, quotes_of
 from crawl_tasks.discovery.record_queries import selector_in
 from crawl_tasks.discovery.slots import MomentSlot, Path, Slot, Slots, is_of_author
@@ -15,6 +16,7 @@ from crawl_tasks.discovery.timestamps import UNTIL_TIME, moment_of
 from crawl_tasks.discovery.yaml_rules import scalar
 from crawl_tasks.parse.values.dates import is_fixed
 
+_OFTEN = 0.8
 Select = Callable[[Slots, Slot], str | None]
 
 
@@ -41,6 +43,9 @@ class FoundFields:
     foreign: tuple[str, ...] = ()
     """Selectors of what is no author's own text: notes of edits and quotes."""
 
+    regex: str = ""
+    """The regex of the author where the slot's text has other parts too."""
+
     is_moving: bool = False
     """Whether moments count from now: `2 hours ago` is another one a minute later."""
 
@@ -59,7 +64,7 @@ def fields_of(named: Sequence[tuple[str, LexborNode]]) -> FoundFields:
     apart |= {note.mem_id for record in records for note in notes_in(record)}
     slots = Slots(records, apart, pages)
     names = slots.names()
-    author = names[0] if names else None
+    author = names[0] if names else byline_in(slots)
     authors = author.texts() if author else {}
     moments = [one for one in slots.moments() if not is_of_author(one.at, authors)]
     moment = moments[0] if moments else None
@@ -67,12 +72,13 @@ def fields_of(named: Sequence[tuple[str, LexborNode]]) -> FoundFields:
     people = set(authors.values())
     path = slots.body(authors, known, people.__contains__)
     edited = edited_in(records)
-    foreign = tuple(filter(None, (edited, quotes_of(records, authors))))
+    body = slots.at(path) if path is not None else None
+    foreign = tuple(filter(None, (edited, quotes_of(records, authors, body.nodes if body else None))))
     again = partial(rules_of, slots, author, moment, path, authors, foreign=foreign)
     paths = (author.path if author else None, moment.slot.path if moment else None, path)
     return FoundFields(
         again(in_records), authors, moment.at if moment else {}, again, slots, paths, moment.form if moment else "",
-        edited, foreign, moment is not None and not all(map(is_fixed, moment.texts())),
+        edited, foreign, author.regex if author else "", moment is not None and not all(map(is_fixed, moment.texts())),
     )  # fmt: skip
 
 
@@ -87,7 +93,7 @@ def rules_of(
 ) -> dict[str, str]:  # fmt: skip
     """Return the rules of author, body and moment, with selectors that `select` finds. A body is without `foreign`."""
     css = select(slots, author) if author else None
-    rules = {"author": scalar(css)} if css else {}
+    rules = {"author": author_text(css, author.regex)} if author and css else {}
     body = slots.at(path) if path is not None else None
     if body is not None and path is not None:
         css = select(slots, body) if path else ""
@@ -95,7 +101,7 @@ def rules_of(
             inside = [one for one in (author, moment.slot if moment else None) if one and one.path[: len(path)] == path]
             parts = [*inside, *slots.chrome(path, authors)]
             among = {node.mem_id for slot in parts for part in slot.nodes.values() for node in part.css("*")}
-            chrome = [one for slot in parts if (one := in_records(slots, slot, among) or in_records(slots, slot))]
+            chrome = [one for slot in parts if (one := _chrome_css(slots, slot, among))]
             start = f"css: {scalar(css)}, " if css else ""
             others = [one for one in foreign if one != css]
             dropped = scalar(", ".join(("usual-quotes", *dict.fromkeys([*chrome, *others]))))
@@ -105,6 +111,19 @@ def rules_of(
     if moment is not None:
         rules |= moment_text(moment, select(slots, moment.slot))
     return rules
+
+
+def _chrome_css(slots: Slots, slot: Slot, among: Set[int]) -> str | None:
+    """Return the selector of a part that is no author's own text, None if it may find own texts elsewhere."""
+    css = in_records(slots, slot, among)
+    # The second link in a text may be part of a signature here, and of the text in the next post.
+    is_everywhere = len(slot.nodes) >= _OFTEN * len(slots.records)
+    return css if css and (is_everywhere or any(mark in css.rpartition(" ")[2] for mark in ".[")) else None
+
+
+def author_text(css: str, regex: str) -> str:
+    """Return the rule of an author: a selector, and the regex of a part of the text."""
+    return f"{{css: {scalar(css)}, regex: {scalar(regex)}}}" if regex else scalar(css)
 
 
 def moment_text(moment: MomentSlot, css: str | None, name: str = "created_at") -> dict[str, str]:

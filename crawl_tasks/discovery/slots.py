@@ -37,14 +37,18 @@ _EPOCH = re.compile(r"^data-.*(?:time|date|stamp|epoch|created|posted)", re.IGNO
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """One place in records: the element there by the number of the record."""
+    """One place in records: the element there by the number of the record. Its text is the group of `regex`."""
 
     path: Path
     nodes: Mapping[int, LexborNode]
+    regex: str = ""
 
     def texts(self) -> dict[int, str]:
         """Return the texts by record, on one line each."""
-        return {at: " ".join(node.text().split()) for at, node in self.nodes.items()}
+        texts = {at: " ".join(node.text().split()) for at, node in self.nodes.items()}
+        if not self.regex:
+            return texts
+        return {at: found[1] for at, text in texts.items() if (found := re.search(self.regex, text)) is not None}
 
     def own_texts(self) -> dict[int, str]:
         """Return the texts outside of inner elements."""
@@ -108,7 +112,7 @@ class Slots:
             # An initial stands for a picture.
             if 2 * sum(len(text) <= 1 + text.isupper() for text in texts.values()) > len(texts):
                 continue
-            if all(REPLIES.search(text) or VIEWS.search(text) for text in kinds) or _are_moments(texts.values()):
+            if all(REPLIES.search(text) or VIEWS.search(text) for text in kinds) or are_moments(texts.values()):
                 continue
             node = next(iter(slot.nodes.values()))
             above = node.parent
@@ -190,7 +194,7 @@ class Slots:
         plain = {re.sub(r"[A-Za-z]*\d[A-Za-z\d]*|\W+", "", text) for text in texts}
         if len(plain) < min(len(texts), _FEWEST_TEXTS):
             return False
-        return not _are_moments(texts) and not is_of_author(said, authors) and not self._is_subject(said)
+        return not are_moments(texts) and not is_of_author(said, authors) and not self._is_subject(said)
 
     def _is_subject(self, said: Mapping[int, str]) -> bool:
         """Return whether texts are a function of the page: `An old lamp`, and `Re: An old lamp` above each reply."""
@@ -218,12 +222,10 @@ class Slots:
             is_below = len(slot.path) > len(path) and slot.path[: len(path)] == path
             if not is_below or any(slot.path[: len(one.path)] == one.path for one in found):
                 continue
-            texts = slot.texts()
+            texts = {at: text for at, text in slot.texts().items() if text}
             plain = {re.sub(r"\d+", "", text) for text in texts.values()}
             often = len(texts) >= max(3, 0.8 * len(self.records))
             is_text = any(step.partition(" ")[0] in _IN_TEXTS for step in slot.path[len(path) :])
-            if not any(texts.values()):
-                continue
             if (often and len(plain) == 1) or (
                 len(texts) >= _FEWEST_OF_AUTHORS
                 and ((not is_text and is_of_author(texts, authors)) or (often and self._is_subject(texts)))
@@ -232,7 +234,8 @@ class Slots:
         return found
 
 
-def _are_moments(texts: Collection[str]) -> bool:
+def are_moments(texts: Collection[str]) -> bool:
+    """Return whether most texts are moments."""
     return sum(len(text) <= _LONGEST_DATE and moment_of(text) is not None for text in texts) * 2 > len(texts)
 
 

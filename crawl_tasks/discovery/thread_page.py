@@ -16,7 +16,7 @@ from crawl_tasks.discovery.post_ids import PostIds, marked_in
 from crawl_tasks.discovery.record_queries import selector_in, selector_of
 from crawl_tasks.discovery.repeated_records import goes_on, upwards
 from crawl_tasks.discovery.timestamps import times_in
-from crawl_tasks.discovery.yaml_rules import scalar
+from crawl_tasks.discovery.yaml_rules import literal, scalar
 from crawl_tasks.parse.document import Document, find_all
 from crawl_tasks.parse.pagination_links import is_in
 from crawl_tasks.parse.rules.siblings import followers, joined
@@ -216,7 +216,7 @@ def _key_rule(marked: PostIds, place: str) -> str:
     if not marked.attr:
         return ""
     number = r"\d+" if marked.keys[0].isdigit() else "[0-9a-f-]{36}"
-    before = "#" * (marked.attr == "href") + re.escape(marked.prefix).replace(r"\-", "-")
+    before = "#" * (marked.attr == "href") + literal(marked.prefix)
     parts = [f"css: {scalar(place)}"] if place else []
     parts += [f"attr: {marked.attr}", *([f"regex: {scalar(f'{before}({number})')}"] if before else [])]
     return f"{{{', '.join(parts)}}}"

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field, replace
 
 from selectolax.lexbor import LexborNode
 
-from crawl_tasks.discovery.address_shape import identity_of
+from crawl_tasks.discovery.address_shape import identity_of, shared_start
 from crawl_tasks.discovery.address_template import paged_template, template_of
+from crawl_tasks.discovery.author_text import number_in
 from crawl_tasks.discovery.first_post import fields_apart, on_pages
 from crawl_tasks.discovery.json_ld_rules import linked_rules, posting_in
 from crawl_tasks.discovery.links import PageLink
@@ -18,9 +19,11 @@ from crawl_tasks.discovery.record_fields import FoundFields, fields_of, in_recor
 from crawl_tasks.discovery.record_queries import selector_in
 from crawl_tasks.discovery.thread_board import board_rule
 from crawl_tasks.discovery.thread_page import FetchedThread, ThreadRecords
-from crawl_tasks.discovery.yaml_rules import CHECK, fields_text, indented, scalar
+from crawl_tasks.discovery.yaml_rules import CHECK, fields_text, indented, literal, scalar
 from crawl_tasks.parse.document import Document, matches
 
+_LABEL_END = re.compile(r"\s?[^\w\s]+\s$")
+"""The end of a label: `Board: ` or `Board > `."""
 _HEADINGS = ("h1", "h2", "h3", "[class*=title]", "[class*=subject]")
 _LEAST = 0.8
 _FIRST = re.compile(r"^[^\s:,]+ (?:> )?")
@@ -71,6 +74,8 @@ def thread_rules(
     nodes = [records.nodes(one.document) if records is not None else [] for one in samples]
     found = fields_of([(one.link.text, node) for one, there in zip(samples, nodes, strict=True) for node in there])
     every = [node for there in nodes for node in there]
+    if records is not None and not records.key:
+        records = replace(records, key=_number(found))
     narrower = _with_moments(records, every, found) if records else None
     if narrower is not None:
         return thread_rules(
@@ -166,13 +171,36 @@ def _title(samples: Sequence[FetchedThread], *, is_titled: bool) -> str | None:
     if css is not None:
         there = [(one.link.text, target) for one, target in zip(samples, targets, strict=True) if target is not None]
         is_own = any(node.text().split() != text.split() == node.text(deep=False).split() for text, node in there)
-        return f"{{css: {scalar(css)}, text: own}}" if is_own else scalar(css)
+        regex = "" if is_own else _label(there)
+        parts = [f"css: {scalar(css)}", *["text: own"] * is_own, *[f"regex: {scalar(regex)}"] * bool(regex)]
+        return scalar(css) if len(parts) == 1 else f"{{{', '.join(parts)}}}"
     if is_titled:
         return next((css for css in _HEADINGS[:3] if samples[0].document.root.css_first(css) is not None), None)
     # Without titles in lists, a heading is one where it differs from thread to thread.
     said = {css: [one.document.root.css_first(css) for one in samples] for css in _HEADINGS[:3]}
     texts = {css: {node.text().strip() for node in found if node is not None} for css, found in said.items()}
     return next((css for css, those in texts.items() if len(those) == len(samples)), None)
+
+
+def _number(found: FoundFields) -> str:
+    """Return the rule of the ids in bylines, empty without such."""
+    slot = found.slots.at(found.paths[0]) if found.paths[0] is not None and found.regex else None
+    css = in_records(found.slots, slot) if slot is not None else None
+    number = number_in(found.slots, slot.path) if slot is not None else ""
+    return f"{{css: {scalar(css)}, regex: {scalar(number)}}}" if css and number else ""
+
+
+def _label(there: Sequence[tuple[str, LexborNode]]) -> str:
+    """Return the regex of titles behind a label: the same on all pages, or one that ends alike, as the board's name."""
+    pairs = [(" ".join(text.split()), " ".join(node.text().split())) for text, node in there]
+    labels = [said.removesuffix(text) for text, said in pairs if said.endswith(text)]
+    if len(labels) < len(pairs) or not all(labels):
+        return ""
+    if len(set(labels)) == 1:
+        return f"^{literal(labels[0])}(.+)$"
+    mark = _LABEL_END.search(shared_start([label[::-1] for label in labels])[::-1])
+    counts = {label.count(mark[0]) for label in labels} if mark else set()
+    return "^" + f"(?:.*?{literal(mark[0])})" * counts.pop() + "(.+)$" if mark and len(counts) == 1 else ""
 
 
 def _heading(document: Document, text: str) -> LexborNode | None:

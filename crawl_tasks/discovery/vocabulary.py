@@ -23,6 +23,11 @@ EDITED = re.compile(
     r"|edytowan|отредактир|измен[её]н|编辑|編輯|修改|編集|수정",
     re.IGNORECASE,
 )
+BYLINE = (
+    r"(?i)(?:^|\W)(?:by|von|par|por|door|przez|автор|от|作者|投稿者)(?: ?[:：] ?| )(.+?)"
+    r"(?: *[,|·•»(\[，（].*| [-–—] .*| (?:on|at|wrote|am|um|le|à|el|op) .*)?$"
+)
+"""The author of `Posted by Mary on Friday`, of `von Mary » 3. Mai` and their like."""
 EMPTY = (
     r"(?i)\bno (?:\w+ )?(?:topics|threads|posts|discussions|questions)\b|nothing here"
     r"|keine (?:themen|beiträge)|aucun (?:sujet|message)|no hay|nessun|нет (?:тем|сообщ)"

@@ -21,6 +21,11 @@ def scalar(text: str) -> str:
     return text if _PLAIN.fullmatch(text) else "'" + text.replace("'", "''") + "'"
 
 
+def literal(text: str) -> str:
+    """Return a regex of a text, in which spaces and hyphens stay as they are."""
+    return re.sub(r"\\([ \-])", r"\1", re.escape(text))
+
+
 def indented(lines: Iterable[str], by: int = 2) -> list[str]:
     """Return lines with indentation."""
     return [" " * by + line for line in lines]

@@ -17,6 +17,7 @@ from crawl_tasks.sites.crawl_policy import Gate, Interval
 from crawl_tasks.sites.loader import load_site
 from crawl_tasks.sites.schema import Site
 from tests.frontier.small_crawl import SmallCrawl
+from tests.programs.bylines import BYLINES
 from tests.programs.classic import CLASSIC
 from tests.programs.content import Content, Row, expected, small_forum
 from tests.programs.gnuboard import ACTS as GNUBOARD_ACTS
@@ -47,6 +48,7 @@ ALL = LAYOUTS | {
     "last posts at addresses as of threads": UBB,
     "a session in each link": SUBSILVER,
     "a thread's head with the moment of its post": INVISION,
+    "an author beside number and moment": BYLINES,
 }
 ACTING = re.compile(rf"{GNUBOARD_ACTS}|{VANILLA_ACTS}|act=|/(?:signin|signup|login|anmelden)")
 """Addresses of these programs that change something, or ask a guest for a name."""
