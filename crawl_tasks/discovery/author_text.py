@@ -1,4 +1,4 @@
-"""Author texts (bylines): an author beside other parts, as `#572 - Vortex - Wed Jan 08` or `Posted by Vortex on Friday`.
+"""Author texts (bylines): an author beside other parts, as `#572 - Mary - Wed Jan 08` or `Posted by Mary on Friday`.
 
 Read where no element has a name alone. The words or separators around the name tell where it begins and ends.
 """
