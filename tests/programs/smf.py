@@ -136,7 +136,8 @@ class Smf:
             return moved(f"{ask.base}/index.php?topic={number - NOTICE}.0")
         topic = self._content.visible.get(number)
         if topic is None:
-            return self._error(ask, 404)
+            text = "The topic or board you are looking for appears to be either missing or off limits to you."
+            return self._page(ask, f'<form id="frmLogin"><p class="information centertext">{text}</p></form>')
         start = min(start, len(topic.said) - 1)
         start -= start % self._per_page
         shown = topic.said[start : start + self._per_page]

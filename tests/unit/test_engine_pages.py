@@ -288,7 +288,7 @@ WALLS = [
     ("vbulletin4", "<div class=standard_error>Invalid Thread</div>", Gone),
     ("vbulletin4", "<div class=standard_error><form><input name=vb_login_username></form></div>", AccessDenied),
     ("smf", "<div id=fatal_error>missing</div>", Gone),
-    ("smf", "<form id=frmLogin></form>", AccessDenied),
+    ("smf", "<form id=frmLogin></form>", Gone),
     ("punbb", "<div id=brd-message>Bad request</div>", Gone),
     ("hackernews", "No such item.", Gone),
 ]
