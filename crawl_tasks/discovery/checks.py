@@ -32,6 +32,9 @@ from crawl_tasks.sites.board import LISTS
 from crawl_tasks.sites.schema import Site
 from crawl_tasks.sites.stages import Format
 
+_FULL = 10
+"""The fewest rows of a page that may be the first of several."""
+
 
 def check_trials(site: Site, trials: Sequence[DryRun]) -> list[SiteCheck]:
     """Return the checks for which the pages that were tried hold enough."""
@@ -105,6 +108,11 @@ def _of_lists(site: Site, lists: Sequence[DryRun]) -> Iterator[SiteCheck | None]
     leads = [one for one in begun if one.parsed and any(child.page > 1 for child in one.parsed.children)]
     if strays and (len(strays) == len(begun) or (site.engine is None and not leads)):
         yield SiteCheck("the pager of lists leads on", False, strays[0])
+    size, often = Counter(len(found) for found in first.values()).most_common(1)[0] if first else (0, 0)
+    if site.engine is None and not leads and often > 1 and size >= _FULL:
+        text = f"{often} of {len(first)} show {size} threads and no next page: these may be the newest alone"
+        # Two boards may have as many threads by chance.
+        yield SiteCheck("boards end where their first pages do", often < FEW, text)
     met = [(one, other, len(first[one] & first[other])) for one, other in combinations(first, 2)]
     many = next((f"{n} in {one} and {other}" for one, other, n in met if n >= FEW), "")
     if met and not same and site.engine is None:

@@ -260,7 +260,8 @@ def _titled_keys(group: set[str], paths: Set[str]) -> Iterator[str]:
             families.setdefault("{}~{}#{}".format(*found.group(1, 3, 5)), set()).add((found[2], found[4]))
     for shape, pairs in families.items():
         titles, keys = ({pair[at] for pair in pairs} for at in (0, 1))
-        is_told = "*" not in shape or any(re.search(r"\d", key) for key in keys)
+        # Numbers alone have a shape of their own, which no `/user/mary` fits.
+        is_told = "*" not in shape or (any(re.search(r"\d", key) for key in keys) and not all(map(str.isdigit, keys)))
         if is_told and len(titles) > 1 and len(keys) == len(pairs) and 2 * len(titles) > len(keys):
             yield shape
 

@@ -16,6 +16,7 @@ from crawl_tasks.discovery.feed_list import feed_list
 from crawl_tasks.discovery.file_score import INVALID, score_of
 from crawl_tasks.discovery.findings import Findings, site_file
 from crawl_tasks.discovery.front_page import heading_of
+from crawl_tasks.discovery.full_lists import full_lists
 from crawl_tasks.discovery.http_probe import HttpProbe
 from crawl_tasks.discovery.json_ld_rules import posting_in
 from crawl_tasks.discovery.links import PageLink, links_of, place_in
@@ -35,6 +36,10 @@ from crawl_tasks.parse.board_index import FoundBoard
 from crawl_tasks.parse.document import Document
 from crawl_tasks.sites.board import BoardKind
 
+_WHOLE = (
+    "boards' own pages show the newest threads alone, so their whole lists are read; if these are in the order of first"
+    " posts, a board of kind news, or full passes, find replies to older threads"
+)
 _NO_LIST = "no list of threads was found: only threads that the feed or the sitemap names are read"
 _MOST_BOARDS = 3
 _MOST_SHOWN = 6
@@ -52,13 +57,15 @@ def propose(probe: HttpProbe, front: Document, found: Findings, language: str = 
     listing = listing or (feed.listing if feed else None)
     if listing is None:
         return propose_entries(probe, front, found) or found
-    following = _next_page(probe, listing)
+    following, linked = _next_page(probe, listing), listing.boards
+    if following is None and (whole := full_lists(probe, listing)) is not None:
+        listing, following = whole, _next_page(probe, whole)
     listing = _with_more_rows(probe, listing, following)
     samples = _threads(probe, listing)
     seen = scan_boards(probe, listing.boards, front, listing.titles)
     pages = [listing.document, *(one.document for one in samples)]
     remark = "no preset knows this program: the rules below are proposals. Run `crawl-tasks try`, then correct them"
-    strays = beside_boards(front, listing.boards)[:1]
+    strays = beside_boards(front, linked)[:1]
     doubts = [f"links beside boards are boards: {url} is none" for url in strays]
     if feed is None and len(unlisted := _unlisted(probe, listing, following)) >= FEW:
         doubts.append(
@@ -74,7 +81,7 @@ def propose(probe: HttpProbe, front: Document, found: Findings, language: str = 
         boards=feed.boards if feed else seen.boards or (FoundBoard("front", None, path_of(front.page.url)),),
         left_out=seen.left_out,
         has_board_addresses=not listing.boards or listing.boards[0].has_slug,
-        remarks=(*found.remarks, remark, *([_NO_LIST] if feed else [])),
+        remarks=(*found.remarks, remark, *[_NO_LIST] * (feed is not None), *[_WHOLE] * (linked != listing.boards)),
         doubts=tuple(doubts),
     )
     best = _best_of(probe, listing, following, samples, found, seen)

@@ -19,7 +19,9 @@ from crawl_tasks.discovery.timestamps import form_by_age, form_of, moment_of, un
 from crawl_tasks.discovery.vocabulary import REPLIES, VIEWS
 
 Path = tuple[str, ...]
-_UNSEEN = frozenset(("script", "style", "template", "form", "select", "button", "textarea", "noscript", "svg"))
+_UNSEEN = frozenset(("script", "style", "template", "select", "button", "textarea", "noscript", "svg"))
+# A form without these has the buttons of a post, and the post: Question2Answer.
+_ENTRIES = "textarea, select, input:is(:not([type]), [type=text], [type=password], [type=email], [type=search])"
 _LABEL = 12  # letters that may stand behind a time of day: `Uhr`
 _LONGEST_NAME, _MOST_WORDS, _LONGEST_DATE = 40, 4, 70
 # The least share of a record's words that its body has: a label or two may stand beside.
@@ -287,7 +289,7 @@ def _walk(record: LexborNode, apart: Set[int]) -> Iterator[tuple[Path, LexborNod
         seen: Counter[str] = Counter()
         inner = []
         for child in node.iter(include_text=False):
-            if child.tag in _UNSEEN or child.mem_id in apart:
+            if child.tag in _UNSEEN or child.mem_id in apart or (child.tag == "form" and child.css_first(_ENTRIES)):
                 continue
             kind = step_of(child)
             inner.append(((*path, f"{kind} {seen[kind]}"), child))

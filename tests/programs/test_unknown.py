@@ -27,6 +27,7 @@ from tests.programs.invision import INVISION
 from tests.programs.jforum import JFORUM
 from tests.programs.layouts import LAYOUTS, Layout
 from tests.programs.phorum import PHORUM
+from tests.programs.questions import QUESTIONS
 from tests.programs.rhymix import RHYMIX
 from tests.programs.subsilver import SUBSILVER
 from tests.programs.ubb import UBB
@@ -49,6 +50,7 @@ ALL = LAYOUTS | {
     "a session in each link": SUBSILVER,
     "a thread's head with the moment of its post": INVISION,
     "an author beside number and moment": BYLINES,
+    "answers in forms, and pages of the newest alone": QUESTIONS,
 }
 ACTING = re.compile(rf"{GNUBOARD_ACTS}|{VANILLA_ACTS}|act=|/(?:signin|signup|login|anmelden)")
 """Addresses of these programs that change something, or ask a guest for a name."""
@@ -65,7 +67,9 @@ def with_full_passes(site: Site) -> Interval:
 
 def stored(crawl: SmallCrawl, content: Content) -> dict[tuple[int, int], Row]:
     """Return what came to be stored, as the truth has it; which board a post is in only the lists say."""
-    numbers = {key: board.number for board in content.boards for key in (str(board.number), board.slug)}
+    numbers = {
+        key: board.number for board in content.boards for key in (str(board.number), board.slug, f"cat{board.number}")
+    }
     items = crawl.items()
     # A thread's own page decides.
     rows = sorted((post for page in items for post in page.posts if post.forum_id), key=lambda post: post.is_page)
