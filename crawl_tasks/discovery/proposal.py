@@ -16,7 +16,7 @@ from crawl_tasks.discovery.feed_list import feed_list
 from crawl_tasks.discovery.file_score import INVALID, score_of
 from crawl_tasks.discovery.findings import Findings, site_file
 from crawl_tasks.discovery.front_page import heading_of
-from crawl_tasks.discovery.full_lists import full_lists
+from crawl_tasks.discovery.full_list import full_lists
 from crawl_tasks.discovery.http_probe import HttpProbe
 from crawl_tasks.discovery.json_ld_rules import posting_in
 from crawl_tasks.discovery.links import PageLink, links_of, place_in

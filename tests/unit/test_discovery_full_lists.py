@@ -52,7 +52,7 @@ def test_boards_that_all_end_after_as_many_threads_are_refuted(
         said = run("new", host.url, "--name", "demo", home=tmp_path_factory.mktemp("home")).stderr
 
     assert "boards    3" in said
-    assert ("refuted   boards end where their first pages do: 3 of 3 show 12 threads" in said) is is_refuted, said
+    assert ("refuted   boards end where their first pages do: " in said) is is_refuted, said
 
 
 def test_numbers_before_titles_have_another_shape_than_names_of_people() -> None:
