@@ -45,6 +45,8 @@ NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
 _RESOLVED_WITHIN_S = 10.0
 WIDTH = 110
 """Characters of a line of the summary."""
+_MOST_MISSING = 3
+"""The most errors of pages that are told one by one."""
 MOST_HOSTS = 8
 """Hosts of a list that are looked at together."""
 
@@ -154,7 +156,7 @@ def _look_at(options: _NewOptions, settings: Settings) -> _NewResult:
         site = parse_site(site_file(found), str(path))
         trials = list(try_site(probe, compile_site(site, settings.contact)))
     checks = check_trials(site, trials)
-    refuted = [*found.doubts, *missing_in(trials), *(str(check) for check in checks if not check.holds)]
+    refuted = [*found.doubts, *shortened(missing_in(trials)), *(str(check) for check in checks if not check.holds)]
     weak = [*thin_fields(trials), *(str(check) for check in checks if check.holds and check.evidence)]
     remarks = [f"refuted: {one}" for one in refuted] + [f"weak: {one}" for one in weak if found.rules]
     rules = found.rules if refuted else settled(found.rules)
@@ -231,6 +233,12 @@ def open_probe(place: SiteAddress, settings: Settings) -> HttpProbe:
     return HttpProbe(one_fetcher(settings), place.policy(agent), pace_s=pace_s, drops_sessions=True)
 
 
+def shortened(errors: Sequence[str]) -> list[str]:
+    """Return the first errors of pages, and the number of the others: a forum may answer 404 for each thread."""
+    more = len(errors) - _MOST_MISSING
+    return [*errors] if more < 2 else [*errors[:_MOST_MISSING], f"{more} more errors like these"]
+
+
 def summary(found: Findings, asked: int) -> list[str]:
     """Return the findings, one line each."""
     program = str(found.suspect) if found.suspect else "unknown: the rules are proposals; check them"
@@ -248,4 +256,6 @@ def summary(found: Findings, asked: int) -> list[str]:
     if found.place.private:
         lines.append(f"private   {found.place.private} is named in private_hosts, so that it may be fetched")
     known = str(found.suspect)
-    return lines + [f"remark    {remark}" for remark in found.remarks if remark != known]
+    # What refutes the file is told at the end.
+    told = [remark for remark in found.remarks if remark != known and not remark.startswith("refuted: ")]
+    return lines + [f"remark    {remark}" for remark in told]

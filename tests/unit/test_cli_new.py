@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from crawl_tasks.cli.exits import Exit
+from crawl_tasks.cli.new import shortened
 from crawl_tasks.cli.new import WIDTH
 from crawl_tasks.fetch.browser import missing
 from crawl_tasks.model import Stage
@@ -49,11 +50,19 @@ def forum() -> Iterator[HostileServer]:
     server.stop()
 
 
+@pytest.mark.parametrize(("count", "last"), [(4, "d"), (5, "2 more errors like these")])
+def test_many_errors_of_pages_are_told_in_few_lines(count: int, last: str) -> None:
+    told = shortened("abcde"[:count])
+
+    assert (len(told), told[-1]) == (4, last)
+
+
 def test_the_file_names_program_boards_zone_and_pace_and_loads(tmp_path: Path, forum: HostileServer) -> None:
     result = run("new", f"{forum.base}/forum/", "--name", "ours", home=tmp_path)
 
     assert result.exit_code == Exit.FAILURES, result.output  # the forum has no page of its thread
     assert f"refuted   {forum.base}/forum/viewtopic.php?t=7 answered 404" in result.stderr
+    assert "remark    refuted" not in result.stderr
     assert "# refuted: " in (tmp_path / "sites" / "ours.yaml").read_text("utf-8")
     site = load_site(tmp_path / "sites" / "ours.yaml")
     assert (site.engine, site.timezone, site.title) == ("phpbb", "Etc/GMT-1", 'Our ☃ "forum": yes')
