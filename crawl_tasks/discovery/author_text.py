@@ -64,7 +64,7 @@ def _regexes(texts: list[str]) -> Iterator[str]:
             before = f"(?:.*?{between})" + (f"{{{place}}}" if place > 1 else "")
             behind = f"(?:{between}.*?)" + (f"{{{count - place - 1}}}" if count - place > 2 else "")
             # A name may hold the separator: the parts around are counted.
-            yield f"^{before * (place > 0)}(.+){behind * (place < count - 1)}$"
+            yield f"(?s)^{before * (place > 0)}(.+){behind * (place < count - 1)}$"
 
 
 def _are_people(said: Mapping[int, str], count: int, slots: Slots) -> bool:

@@ -162,7 +162,7 @@ def _author(slots: Slots, titles: Sequence[LexborNode], first: Mapping[int, Firs
     css = selector_in(slots.records, best[2].targets(count))
     if css is None:
         return None
-    return author_text(css, f"^{literal(best[3])} *(.+)$" if best[3] else "")
+    return author_text(css, rf"^\s*{literal(best[3])}\s*(.+)$" if best[3] else "")
 
 
 def _moments(slots: Slots, first: Mapping[int, FirstPost]) -> tuple[dict[str, str], bool]:

@@ -197,10 +197,10 @@ def _label(there: Sequence[tuple[str, LexborNode]]) -> str:
     if len(labels) < len(pairs) or not all(labels):
         return ""
     if len(set(labels)) == 1:
-        return f"^{literal(labels[0])}(.+)$"
+        return rf"(?s)^\s*{literal(labels[0])}(.+)$"
     mark = _LABEL_END.search(shared_start([label[::-1] for label in labels])[::-1])
     counts = {label.count(mark[0]) for label in labels} if mark else set()
-    return "^" + f"(?:.*?{literal(mark[0])})" * counts.pop() + "(.+)$" if mark and len(counts) == 1 else ""
+    return "(?s)^" + f"(?:.*?{literal(mark[0])})" * counts.pop() + "(.+)$" if mark and len(counts) == 1 else ""
 
 
 def _heading(document: Document, text: str) -> LexborNode | None:

@@ -24,8 +24,8 @@ EDITED = re.compile(
     re.IGNORECASE,
 )
 BYLINE = (
-    r"(?i)(?:^|\W)(?:by|von|par|por|door|przez|автор|от|作者|投稿者)(?: ?[:：] ?| )(.+?)"
-    r"(?: *[,|·•»(\[，（].*| [-–—] .*| (?:on|at|wrote|am|um|le|à|el|op) .*)?$"
+    r"(?is)(?:^|\W)(?:by|von|par|por|door|przez|автор|от|作者|投稿者)(?:\s*[:：]\s*|\s+)(.+?)"
+    r"(?:\s?[,|·•»(\[，（].*|\s[-–—]\s.*|\s(?:on|at|wrote|am|um|le|à|el|op)\s.*)?$"
 )
 """The author of `Posted by Mary on Friday`, of `von Mary » 3. Mai` and their like."""
 EMPTY = (

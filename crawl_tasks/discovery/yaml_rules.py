@@ -22,8 +22,11 @@ def scalar(text: str) -> str:
 
 
 def literal(text: str) -> str:
-    """Return a regex of a text, in which spaces and hyphens stay as they are."""
-    return re.sub(r"\\([ \-])", r"\1", re.escape(text))
+    """Return a regex of a text, in which a space matches any white space: texts on pages have line breaks.
+
+    It matches one character of it: with any number, a long text of blanks would take hours.
+    """
+    return re.escape(text).replace("\\-", "-").replace("\\ ", r"\s")
 
 
 def indented(lines: Iterable[str], by: int = 2) -> list[str]:

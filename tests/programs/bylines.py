@@ -39,7 +39,7 @@ def _list(board: Board, part: Part) -> str:
 
 def _thread(topic: Topic, part: Part) -> str:
     posts = "".join(map(_post, part.items))
-    return _frame(f"<h2>{escape(_BOARDS[topic.board])} &gt; {escape(topic.title)}</h2><div id=posts>{posts}</div>")
+    return _frame(f"<h2>{escape(_BOARDS[topic.board])} &gt;\n{escape(topic.title)}</h2><div id=posts>{posts}</div>")
 
 
 def _post(one: Said) -> str:
@@ -50,7 +50,9 @@ def _post(one: Said) -> str:
       class=quote>{one.quotes} said so</td></tr></table><span class=postbody>"""
     )
     edited = one.edited_at and f"Last edited by {escape(one.author)} on {_time(one.edited_at)}; edited 1 time in total"
-    return f"""<div class=post><h4>#{one.number} - {escape(one.author)} - {_time(one.at)}</h4><div class=postbody><span
+    return f"""<div class=post><h4>#{one.number} -
+      {escape(one.author)} -
+      {_time(one.at)}</h4><div class=postbody><span
       class=postbody>{quote}{lines(one)}</span><span class=gensmall>{"<br><br>" * bool(edited)}{edited or ""}</span></div></div>"""
 
 

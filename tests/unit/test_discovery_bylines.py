@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
@@ -29,6 +31,8 @@ def slots_of(texts: list[str], pages: int = 2) -> Slots:
         "Posted by: {name} (IP logged)",
         "{day} von {name}",
         "Re: lamps by {name} » {day}",
+        "\n  #{number} -\n  {name}\n  - {day}\n",
+        "\n  Posted by\n  {name}\n  on {day}",
     ],
 )
 def test_an_author_is_found_beside_other_parts(form: str) -> None:
@@ -41,6 +45,8 @@ def test_an_author_is_found_beside_other_parts(form: str) -> None:
 
     assert found is not None
     assert [*found.texts().values()] == NAMES
+    # Workers search the text as it stands on the page, with its line breaks.
+    assert [" ".join(re.search(found.regex, text)[1].split()) for text in texts] == NAMES
 
 
 @pytest.mark.parametrize(
