@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from crawl_tasks.discovery.slots import Path, Slot, Slots, are_moments, is_name
+from crawl_tasks.discovery.slots import Path, Slot, Slots, are_moments, is_name, matches_in
 from crawl_tasks.discovery.vocabulary import BYLINE
 from crawl_tasks.discovery.yaml_rules import literal
 
@@ -32,9 +32,8 @@ def byline_in(slots: Slots) -> Slot | None:
         if not enough or sum(len(text) <= _LONGEST for text in texts.values()) < _SHARE * len(texts):
             continue
         for regex in _regexes(list(texts.values())):
-            one = replace(slot, regex=regex)
-            if _are_people(one.texts(), len(texts), slots):
-                return one
+            if _are_people(matches_in(regex, texts), len(texts), slots):
+                return replace(slot, regex=regex)
     return None
 
 

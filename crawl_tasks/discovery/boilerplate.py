@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 from selectolax.lexbor import LexborNode
 
 from crawl_tasks.discovery.links import kind_of
-from crawl_tasks.discovery.record_queries import selector_in
+from crawl_tasks.discovery.record_queries import is_telling, selector_in
 from crawl_tasks.discovery.repeated_records import highest, upwards
 from crawl_tasks.discovery.timestamps import times_in
 from crawl_tasks.discovery.vocabulary import EDITED
@@ -51,7 +51,7 @@ def edited_in(records: Sequence[LexborNode]) -> str | None:
 def _selector(notes: Sequence[tuple[LexborNode, LexborNode]]) -> str | None:
     """Return the selector of notes, none of a tag alone: it may match anything in a post that this page lacks."""
     css = selector_in([record for record, _ in notes], [note for _, note in notes]) if notes else None
-    return css if css and any(mark in css.rpartition(" ")[2] for mark in ".[") else None
+    return css if css and is_telling(css) else None
 
 
 def _whole(note: LexborNode) -> LexborNode:
@@ -116,8 +116,7 @@ def quotes_of(
         if not is_dropped(box, usual) and len(letters(box.text())) < len(whole[record.mem_id])
     ]
     css = selector_in([record for record, _ in found], [box for _, box in found]) if found else None
-    last = (css or "").rpartition(" ")[2]
-    return css if css and (any(mark in last for mark in ".[") or last in _BOXES) else None
+    return css if css and (is_telling(css) or css.rpartition(" ")[2] in _BOXES) else None
 
 
 def is_dropped(box: LexborNode, css: str) -> bool:

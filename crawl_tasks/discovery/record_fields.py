@@ -10,7 +10,7 @@ from selectolax.lexbor import LexborNode
 
 from crawl_tasks.discovery.author_text import byline_in
 from crawl_tasks.discovery.boilerplate import edited_in, is_subject, notes_in, quotes_of
-from crawl_tasks.discovery.record_queries import selector_in
+from crawl_tasks.discovery.record_queries import is_telling, selector_in
 from crawl_tasks.discovery.slots import MomentSlot, Path, Slot, Slots, is_of_author
 from crawl_tasks.discovery.timestamps import UNTIL_TIME, moment_of
 from crawl_tasks.discovery.yaml_rules import scalar
@@ -118,7 +118,7 @@ def _chrome_css(slots: Slots, slot: Slot, among: Set[int]) -> str | None:
     css = in_records(slots, slot, among)
     # The second link in a text may be part of a signature here, and of the text in the next post.
     is_everywhere = len(slot.nodes) >= _OFTEN * len(slots.records)
-    return css if css and (is_everywhere or any(mark in css.rpartition(" ")[2] for mark in ".[")) else None
+    return css if css and (is_everywhere or is_telling(css)) else None
 
 
 def author_text(css: str, regex: str) -> str:

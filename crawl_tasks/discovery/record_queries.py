@@ -83,6 +83,11 @@ def selector_in(
     return best[1] if best is not None and best[0] <= misses * len(pairs) else None
 
 
+def is_telling(css: str) -> bool:
+    """Return whether a selector ends with a class or an attribute: a tag alone may match what other pages show."""
+    return any(mark in css.rpartition(" ")[2] for mark in ".[")
+
+
 def _structural(pairs: Sequence[tuple[LexborNode, LexborNode]]) -> Iterator[str]:
     """Yield selectors by positions of elements, as the way from the record to its target in a few records."""
     tags = dict.fromkeys(str(target.tag) for _, target in pairs)

@@ -48,9 +48,7 @@ class Slot:
     def texts(self) -> dict[int, str]:
         """Return the texts by record, on one line each."""
         texts = {at: " ".join(node.text().split()) for at, node in self.nodes.items()}
-        if not self.regex:
-            return texts
-        return {at: found[1] for at, text in texts.items() if (found := re.search(self.regex, text)) is not None}
+        return matches_in(self.regex, texts) if self.regex else texts
 
     def own_texts(self) -> dict[int, str]:
         """Return the texts outside of inner elements."""
@@ -234,6 +232,11 @@ class Slots:
             ):
                 found.append(slot)
         return found
+
+
+def matches_in(regex: str, texts: Mapping[int, str]) -> dict[int, str]:
+    """Return the first groups of a regex in texts, without the texts that it does not fit."""
+    return {at: found[1] for at, text in texts.items() if (found := re.search(regex, text)) is not None}
 
 
 def are_moments(texts: Collection[str]) -> bool:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from html import escape
 
 from tests.programs.content import Board, Said, Topic
-from tests.programs.layouts import Layout, Part, by_page, lines, moment
+from tests.programs.layouts import Layout, Part, by_page
+from tests.programs.subsilver import text_of, time_of
 
 _BOARDS = {1: "General", 2: "Talk & more"}
 
@@ -16,11 +17,6 @@ def _frame(body: str) -> str:
     )
 
 
-def _time(at: int) -> str:
-    there = moment(at)
-    return f"{there:%a %b %d, %Y} {there.hour % 12 or 12}:{there:%M} {'pm' if there.hour > 11 else 'am'}"
-
-
 def _front(boards: tuple[Board, ...]) -> str:
     rows = "".join(f'<li><a href="/category/{one.number}.html">{escape(one.title)}</a></li>' for one in boards)
     return _frame(f"<h2>Categories</h2><ul>{rows}</ul>")
@@ -28,7 +24,7 @@ def _front(boards: tuple[Board, ...]) -> str:
 
 def _list(board: Board, part: Part) -> str:
     rows = "".join(
-        f"""<tr><td><a href="/thread/{one.board}/{one.number}.html">{escape(one.title)}</a></td><td>{_time(one.said[0].at)}</td><td>
+        f"""<tr><td><a href="/thread/{one.board}/{one.number}.html">{escape(one.title)}</a></td><td>{time_of(one.said[0].at)}</td><td>
           {len(one.said) - 1}</td></tr>"""
         for one in part.items
     )
@@ -43,17 +39,9 @@ def _thread(topic: Topic, part: Part) -> str:
 
 
 def _post(one: Said) -> str:
-    quote = (
-        ""
-        if one.quotes is None
-        else f"""</span><table><tr><td><span class=genmed><b>Somebody wrote:</b></span></td></tr><tr><td
-      class=quote>{one.quotes} said so</td></tr></table><span class=postbody>"""
-    )
-    edited = one.edited_at and f"Last edited by {escape(one.author)} on {_time(one.edited_at)}; edited 1 time in total"
     return f"""<div class=post><h4>#{one.number} -
       {escape(one.author)} -
-      {_time(one.at)}</h4><div class=postbody><span
-      class=postbody>{quote}{lines(one)}</span><span class=gensmall>{"<br><br>" * bool(edited)}{edited or ""}</span></div></div>"""
+      {time_of(one.at)}</h4><div class=postbody>{text_of(one)}</div></div>"""
 
 
 BYLINES = Layout(

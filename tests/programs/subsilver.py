@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta, timezone
+from datetime import UTC, timedelta, timezone
 from html import escape
 from uuid import uuid4
 
@@ -21,9 +21,24 @@ def _frame(body: str, head: str = "") -> str:
     return text.replace("SID", f"sid={uuid4().hex}")
 
 
-def _time(at: int) -> str:
-    there = moment(at, _HERE)
+def time_of(at: int, zone: timezone = UTC) -> str:
+    there = moment(at, zone)
     return f"{there:%a %b} {there.day}, {there.year} {there.hour % 12 or 12}:{there:%M} {'pm' if there.hour > 11 else 'am'}"
+
+
+def text_of(one: Said, zone: timezone = UTC) -> str:
+    """Write the text of a post: quotes stand in tables between its parts, and below is an element for a note."""
+    quote = (
+        ""
+        if one.quotes is None
+        else f"""</span><table><tr><td><span class=genmed><b>Somebody wrote:</b></span></td></tr><tr><td
+      class=quote>{one.quotes} said so</td></tr></table><span class=postbody>"""
+    )
+    edited = (
+        one.edited_at
+        and f"Last edited by {escape(one.author)} on {time_of(one.edited_at, zone)}; edited 1 time in total"
+    )
+    return f"<span class=postbody>{quote}{lines(one)}</span><span class=gensmall>{'<br><br>' * bool(edited)}{edited or ''}</span>"
 
 
 def _front(boards: tuple[Board, ...]) -> str:
@@ -44,7 +59,7 @@ def _list(board: Board, part: Part) -> str:
           href="/viewtopic.php?t={one.number}&amp;SID">{escape(one.title)}</a></span><span class=gensmall><br></span></td><td
           class=row2><span class=postdetails>{len(one.said) - 1}</span></td><td class=row3><span class=name><a
           href="/profile.php?mode=viewprofile&amp;u=7&amp;SID">{escape(one.said[0].author)}</a></span></td><td class=row2><span
-          class=postdetails>1{one.number}7</span></td><td class=row3Right><span class=postdetails>{_time(one.last.at)}<br><a
+          class=postdetails>1{one.number}7</span></td><td class=row3Right><span class=postdetails>{time_of(one.last.at, _HERE)}<br><a
           href="/profile.php?mode=viewprofile&amp;u=8&amp;SID">{escape(one.last.author)}</a> <a
           href="/viewtopic.php?p={one.last.number}&amp;SID#{one.last.number}"><img alt="View latest post"></a></span></td></tr>"""
         for one in part.items
@@ -74,19 +89,11 @@ def _thread(topic: Topic, part: Part) -> str:
 
 
 def _post(one: Said) -> str:
-    quote = (
-        ""
-        if one.quotes is None
-        else f"""</span><table><tr><td><span class=genmed><b>Somebody wrote:</b></span></td></tr><tr><td
-      class=quote>{one.quotes} said so</td></tr></table><span class=postbody>"""
-    )
-    edited = one.edited_at and f"Last edited by {escape(one.author)} on {_time(one.edited_at)}; edited 1 time in total"
     return f"""<tr><td class=row1><span class=name><a name={one.number}></a><b>{escape(one.author)}</b></span><br><span
       class=postdetails>Joined: 13 May 2005<br>Posts: 67</span></td><td class=row1><table><tr><td><a
-      href="/viewtopic.php?p={one.number}&amp;SID#{one.number}"><img alt=Post></a><span class=postdetails>Posted: {_time(one.at)}<span
+      href="/viewtopic.php?p={one.number}&amp;SID#{one.number}"><img alt=Post></a><span class=postdetails>Posted: {time_of(one.at, _HERE)}<span
       class=gen>&nbsp;</span>&nbsp; Post subject: </span></td><td><a href="/posting.php?mode=quote&amp;p={one.number}&amp;SID"><img
-      alt="Reply with quote"></a></td></tr><tr><td colspan=2><hr></td></tr><tr><td colspan=2><span class=postbody>{quote}{lines(one)}</span><span
-      class=gensmall>{"<br><br>" * bool(edited)}{edited or ""}</span></td></tr></table></td></tr><tr><td class=row1><span class=nav><a
+      alt="Reply with quote"></a></td></tr><tr><td colspan=2><hr></td></tr><tr><td colspan=2>{text_of(one, _HERE)}</td></tr></table></td></tr><tr><td class=row1><span class=nav><a
       class=nav href="#top">Back to top</a></span></td><td class=row1><a href="/profile.php?mode=viewprofile&amp;u=3&amp;SID"><img
       alt="View user's profile"></a></td></tr><tr><td class=spaceRow colspan=2><img alt=""></td></tr>"""
 
