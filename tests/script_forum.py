@@ -156,11 +156,11 @@ class ScriptForum:
             case ["boards", "1"]:
                 rows = [one | {"id": key, "replies": len(one["comments"])} for key, one in self.threads.items()]
                 told = {"threads": _of(rows, page), "has_more": len(rows) > page * PER_PAGE}
-            case ["threads", key]:
+            case ["threads", key] if key in self.threads:
                 thread = self.threads[key]
                 pages = max(1, -(-len(thread["comments"]) // PER_PAGE))
                 told = {name: value for name, value in thread.items() if name != "comments"} | {"pages": pages}
-            case ["threads", key, "comments"]:
+            case ["threads", key, "comments"] if key in self.threads:
                 told = {"comments": _of(self.threads[key]["comments"], page)}
             case _:
                 visit.reply(b"{}", "404 Not Found", Content_Type="application/json")

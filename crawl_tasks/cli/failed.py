@@ -120,9 +120,11 @@ def list_(chosen: Chosen, *, kept: bool, most: int, as_json: bool) -> None:
     for kind in [kind for kind in chosen.kinds() if kind is FailedKind.PAGE or not kept]:
         parts = _parts(cells, settings, chosen, kind)
         found = _kept(cells, chosen) if kept else chain.from_iterable(part.list(those) for part, those in parts)
-        count = 0
+        count, states = 0, set[State]()
         for entry in islice(found, most):
             count += 1
+            if isinstance(entry, FailedRequest):
+                states.add(entry.state)
             if as_json:
                 echo_json(row_of(entry))
             else:
@@ -131,6 +133,8 @@ def list_(chosen: Chosen, *, kept: bool, most: int, as_json: bool) -> None:
             # One entry beyond the limit tells that there are more, without a count of perhaps millions.
             more = gettext("; more are not shown, --most {count} is the limit", count=most) if next(found, None) else ""
             step = "try SITE --kept" if kept else f"failed retry --kind {kind}{WORDINGS[kind].chosen_by}"
+            # Without the option, dead pages are retried.
+            step += " --state parked" if states == {State.PARKED} else ""
             click.echo(WORDINGS[kind].tell(count, "shown") + more + gettext("; next: crawl-tasks {step}", step=step))
         total += count
     if not total and not as_json:

@@ -26,6 +26,7 @@ from crawl_tasks.cli.terminal import examples, printable
 from crawl_tasks.discovery.checks import check_trials
 from crawl_tasks.discovery.dry_run import missing_in, thin_fields, try_site
 from crawl_tasks.discovery.findings import Findings, site_file
+from crawl_tasks.discovery.gone_thread import with_gone_rules
 from crawl_tasks.discovery.http_probe import PUBLIC_PACE_S, HttpProbe
 from crawl_tasks.discovery.news_page import find_linking_page
 from crawl_tasks.discovery.site_address import SiteAddress, place_of
@@ -155,6 +156,9 @@ def _look_at(options: _NewOptions, settings: Settings) -> _NewResult:
         found = replace(found, zone=zone)
         site = parse_site(site_file(found), str(path))
         trials = list(try_site(probe, compile_site(site, settings.contact)))
+    if found.rules:
+        rules, told = with_gone_rules(probe, compile_site(site, settings.contact), trials, found.rules)
+        found = replace(found, rules=rules, remarks=(*found.remarks, *([told] if told else [])))
     checks = check_trials(site, trials)
     refuted = [*found.doubts, *shortened(missing_in(trials)), *(str(check) for check in checks if not check.holds)]
     weak = [*thin_fields(trials), *(str(check) for check in checks if check.holds and check.evidence)]

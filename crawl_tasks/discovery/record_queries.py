@@ -217,6 +217,11 @@ def place_of(node: LexborNode) -> int:
     return place
 
 
+def names_of(node: LexborNode) -> Iterator[str]:
+    """Yield selectors of an element by its class, its id and its data attributes."""
+    return (f"{node.tag}{mark}" for mark in _marks([node]))
+
+
 def _marks(nodes: Sequence[LexborNode]) -> Iterator[str]:
     """Yield the common marks of these elements: classes of most, itemprop, data attributes."""
     classes = [set((node.attributes.get("class") or "").split()) for node in nodes]

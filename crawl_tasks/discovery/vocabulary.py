@@ -33,6 +33,18 @@ EMPTY = (
     r"|keine (?:themen|beiträge)|aucun (?:sujet|message)|no hay|nessun|нет (?:тем|сообщ)"
     r"|暂无|暫無|[还還][没沒]有|ありません|없습니다"
 )
+MISSING = re.compile(
+    r"\bno (?:such|longer)\b|\bno (?:topic|thread|post|message|discussion|question)\b"
+    r"|n[o'’]t (?:be )?(?:found|exist|valid)"
+    r"|\binvalid\b|\bmissing\b|\bdeleted\b|\bremoved\b|nowhere|nicht (?:mehr )?(?:gefunden|vorhanden|existier)"
+    r"|existiert nicht|gelöscht|ungültig|n.existe (?:pas|plus)|introuvable|supprimé|no existe|no se (?:ha )?encontr"
+    r"|eliminad|não (?:existe|encontr)|non esiste|non (?:è stat\w )?trovat|eliminat|bestaat niet|niet gevonden"
+    r"|verwijderd|nie istnieje|nie znalezion|usunięt|finns inte|не существ|не найден|удал[её]н|не існує"
+    r"|不存在|找不到|[没沒]有找到|删除|刪除|見つかりま|存在しま|削除|찾을 수 없|존재하지|삭제",
+    re.IGNORECASE,
+)
+"""Words that say that there is no such thread."""
+SENTENCE = re.compile(r"[^.!?。！？]+[.!?。！？]*")
 # A word alone or with a noun: `Next`, `next page`, `older posts`. Arrows may stand beside.
 _NEXT = (
     r"next|older|more|show more|load more|view more|weiter|nächste|ältere|mehr(?: laden| anzeigen)?|suivante?s?"

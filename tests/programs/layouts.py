@@ -67,6 +67,8 @@ class Layout:
     per_thread: int = PER_THREAD
     newest: Callable[[Content], str] | None = None
     has_notices: bool = False
+    gone: str = ""
+    """The page of a thread that does not exist, with status 200; without one the answer is 404."""
 
     def shown(self, content: Content) -> Shown:
         return Shown(self, content)
@@ -96,7 +98,7 @@ class Shown:
             whole = self._content.visible[int(topic["topic"])]
             part = cut(list(whole.said), layout.start_of(ask, layout.per_thread), layout.per_thread)
             return page(layout.thread(whole, part)) if part.items else page("none", 404)
-        return page("not here", 404)
+        return page(layout.gone) if topic is not None and layout.gone else page("not here", 404)
 
     def _board(self, key: str, boards: dict[int, Board]) -> Board | None:
         return next((one for one in boards.values() if key in (str(one.number), one.slug)), None)

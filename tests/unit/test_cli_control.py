@@ -231,6 +231,20 @@ def test_no_kind_is_hidden_behind_another(command: Command, frontier: Frontier, 
     assert "2 pages are shown; more are not shown, --most 2 is the limit; next: " in lines[2]
 
 
+@pytest.mark.parametrize(
+    ("states", "option"), [([State.PARKED], " --state parked"), ([State.PARKED, State.DEAD], ""), ([State.DEAD], "")]
+)
+def test_the_next_step_takes_the_pages_that_are_shown(
+    command: Command, frontier: Frontier, client: redis.Redis, states: list[State], option: str
+) -> None:
+    for state in states:
+        give_up(frontier, client, state, "parse")
+
+    shown = command("failed", "list").stdout.splitlines()[-1]
+
+    assert shown.endswith(f"; next: crawl-tasks failed retry --kind page --site SITE{option}")
+
+
 def test_what_failed_is_listed_where_no_site_is_published(
     client: redis.Redis, redis_server: RedisServer, tmp_path: Path
 ) -> None:

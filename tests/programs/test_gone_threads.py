@@ -1,0 +1,109 @@
+"""Unknown forums that answer with status 200 for a thread that is gone: the proposed file knows their page."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+import redis
+
+from crawl_tasks.cli.exits import Exit
+from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.registry.site_publisher import publish_site
+from crawl_tasks.sites.crawl_policy import Gate
+from crawl_tasks.sites.loader import load_site
+from crawl_tasks.store.upsert import Store
+from tests.frontier.small_crawl import SmallCrawl
+from tests.programs.classic import CLASSIC
+from tests.programs.content import Content, small_forum
+from tests.programs.host import Answer, Ask, served
+from tests.programs.layouts import Layout
+from tests.programs.phorum import PHORUM
+from tests.programs.subsilver import SUBSILVER
+from tests.unit.command_line import run
+
+CONTENT = small_forum(24)
+REMOVED = 12
+LOGIN = """<html><title>Log in</title><body><form id=login method=post><p class=information>We looked for this topic,
+  but it   is nowhere to be found. It is off limits to you.</p><input name=user><input name=password></form></body></html>"""
+GONE = {
+    "a box": "<html><body><div id=head>Our forum</div><div class=errorbox>Dieses Thema existiert nicht.</div></body></html>",
+    "a login form": LOGIN,
+    "no name at all": "<html><body><table><tr><td><b>指定的主题不存在或已被删除</b></td></tr></table></body></html>",
+    "an echo": "<html><body><p class=err>Error: there is no such topic (id {0}).</p></body></html>",
+}
+OTHER = {
+    "a login form that says no more": (LOGIN.replace("nowhere to be found", "for members"), "count as failed"),
+    "another thread": (SUBSILVER.shown(CONTENT).answer(Ask("/viewtopic.php", {"t": "3"}, "")).body, "pass for threads"),
+}
+
+
+@dataclass
+class Losing:
+    """A forum in a layout, some of whose threads are gone meanwhile."""
+
+    layout: Layout
+    content: Content = CONTENT
+
+    def answer(self, ask: Ask) -> Answer:
+        said = self.layout.shown(self.content).answer(ask)
+        return replace(said, body=said.body.replace("{0}", str(id(ask))))
+
+    def lose(self, number: int) -> None:
+        rest = tuple(one for one in self.content.topics if one.number != number)
+        self.content = replace(self.content, topics=rest)
+
+
+def crawled_before_and_after(forum: Losing, tmp_path: Path, client: redis.Redis, frontier: Frontier) -> dict[str, str]:
+    """Return the states of all posts after a proposed file crawled the forum, a thread went, and a full pass."""
+    with served(forum) as host, Store(f"sqlite:///{tmp_path}/crawl.db") as store:
+        new = run("new", host.url, "--name", "demo", home=tmp_path)
+        assert new.exit_code == Exit.OK, new.output
+        site = load_site(tmp_path / "sites" / "demo.yaml")
+        crawl = SmallCrawl(client, frontier, host)
+        interval = site.interval.model_copy(update={"full_pass_s": 86400.0})
+        gate = Gate(window=50, delay_s=0, retry_base_s=0.1)
+        publish_site(frontier, site.model_copy(update={"gate": gate, "interval": interval}), contact=None)
+        crawl.scan()
+        crawl.store_into(store)
+        forum.lose(REMOVED)
+        crawl.full_pass()
+        crawl.store_into(store)
+    with closing(sqlite3.connect(tmp_path / "crawl.db")) as connection, connection:
+        return dict(connection.execute("select post_id, state from posts"))
+
+
+@pytest.mark.parametrize("layout", [SUBSILVER, CLASSIC, PHORUM], ids=["subsilver", "classic", "phorum"])
+@pytest.mark.parametrize("shown", GONE.values(), ids=GONE)
+def test_a_thread_that_is_gone_with_status_200_is_stored_as_deleted(
+    shown: str, layout: Layout, client: redis.Redis, frontier: Frontier, tmp_path: Path
+) -> None:
+    states = crawled_before_and_after(Losing(replace(layout, gone=shown)), tmp_path, client, frontier)
+
+    assert states == {str(number): "normal" for number in CONTENT.visible} | {str(REMOVED): "deleted"}
+    text = (tmp_path / "sites" / "demo.yaml").read_text("utf-8")
+    assert text.count("gone_when") == 1 + ("\ncomment:" in text)
+
+
+@pytest.mark.parametrize(("shown", "told"), OTHER.values(), ids=OTHER)
+def test_a_page_that_may_be_shown_for_other_reasons_proves_no_deletion(shown: str, told: str, tmp_path: Path) -> None:
+    with served(Losing(replace(SUBSILVER, gone=shown))) as host:
+        new = run("new", host.url, "--name", "demo", home=tmp_path)
+
+    assert new.exit_code == Exit.OK, new.output
+    assert re.search(rf"t=1000027, a thread that does not exist, has status 200 and .* {told}", new.output)
+    assert "gone_when: " not in (tmp_path / "sites" / "demo.yaml").read_text("utf-8")
+
+
+def test_a_forum_that_answers_404_is_asked_for_one_thread_that_does_not_exist(tmp_path: Path) -> None:
+    with served(Losing(SUBSILVER)) as host:
+        new = run("new", host.url, "--name", "demo", home=tmp_path)
+        missed = [path for path in host.asked if "t=100" in path]
+
+    assert new.exit_code == Exit.OK, new.output
+    assert missed == ["/viewtopic.php?t=1000027"]
+    assert "gone_when" not in (tmp_path / "sites" / "demo.yaml").read_text("utf-8")
