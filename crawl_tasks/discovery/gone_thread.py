@@ -26,7 +26,6 @@ _BEYOND: Final = 1_000_003
 _WORDS: Final = 6
 _LONGEST: Final = 120
 _NUMBER: Final = re.compile(r"^\d{1,18}(?![\d,])|(?<!\d)\d{1,18}$")
-_RUN: Final = re.compile(r"\s\s+")
 _WITHOUT_TEXT: Final = frozenset(("script", "style", "noscript", "template", "option", "textarea"))
 
 
@@ -113,11 +112,11 @@ def _messages(root: LexborNode) -> Iterator[tuple[LexborNode, str]]:
         if node.tag in _WITHOUT_TEXT:
             continue
         for child in node.iter(include_text=True):
-            # A rule's words have one blank between two.
-            for part in _RUN.split(child.text()) if child.tag == "-text" else ():
-                for sentence in SENTENCE.findall(part):
-                    if found := MISSING.search(sentence):
-                        yield node, _around(found)
+            # A rule reads one blank between two words.
+            text = " ".join(child.text().split()) if child.tag == "-text" else ""
+            for sentence in SENTENCE.findall(text):
+                if found := MISSING.search(sentence):
+                    yield node, _around(found)
 
 
 def _around(found: re.Match[str]) -> str:

@@ -48,10 +48,15 @@ class Losing:
 
     layout: Layout
     content: Content = CONTENT
+    frame: str = ""
+    """Markup at the end of every page of the layout."""
 
     def answer(self, ask: Ask) -> Answer:
         said = self.layout.shown(self.content).answer(ask)
-        return replace(said, body=said.body.replace("{0}", str(id(ask))))
+        if said.body == self.layout.gone:
+            tip = "one" if ask.number("t", 0) % 2 else "two"
+            return replace(said, body=said.body.replace("{0}", str(id(ask))).replace("{1}", tip))
+        return replace(said, body=said.body.replace("</body>", f"{self.frame}</body>"))
 
     def lose(self, number: int) -> None:
         rest = tuple(one for one in self.content.topics if one.number != number)
@@ -87,6 +92,29 @@ def test_a_thread_that_is_gone_with_status_200_is_stored_as_deleted(
     assert states == {str(number): "normal" for number in CONTENT.visible} | {str(REMOVED): "deleted"}
     text = (tmp_path / "sites" / "demo.yaml").read_text("utf-8")
     assert text.count("gone_when") == 1 + ("\ncomment:" in text)
+
+
+NOTICE = "<p class=head>Posts that were deleted are not restored.</p>"
+BOX = "<html><body>{before}<div class={name}>Dieses Thema existiert nicht.</div></body></html>"
+RULES = {
+    "words of all pages": (BOX.format(before=NOTICE, name="box"), "div.box"),
+    "words of one page": (BOX.format(before="<p class=tip>Tip {1}: deleted posts count.</p>", name="box"), "div.box"),
+    "an element of all pages": (BOX.format(before="", name="foot"), "'body:not("),
+}
+
+
+@pytest.mark.parametrize(("shown", "css"), RULES.values(), ids=RULES)
+def test_only_words_of_gone_threads_in_elements_of_their_pages_become_the_rule(
+    shown: str, css: str, tmp_path: Path
+) -> None:
+    forum = Losing(replace(SUBSILVER, gone=shown), frame=NOTICE + "<div class=foot>the end</div>")
+    with served(forum) as host:
+        new = run("new", host.url, "--name", "demo", home=tmp_path)
+
+    assert new.exit_code == Exit.OK, new.output
+    text = (tmp_path / "sites" / "demo.yaml").read_text("utf-8")
+    [rule, _] = re.findall("gone_when: (.+)", text)
+    assert (rule.startswith(f"{{css: {css}"), "existiert" in rule) == (True, True), rule
 
 
 @pytest.mark.parametrize(("shown", "told"), OTHER.values(), ids=OTHER)
