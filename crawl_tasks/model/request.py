@@ -61,7 +61,7 @@ class Reach(NamedTuple):
     page that a cache made before `made_after` belongs to the reading before.
 
     `shown` identifies the records of the page before, where each page leads to the next. `meta` is a JSON object that
-    another program sent with its request.
+    another program sent with its request. `is_unlisted` marks a pass's request for a thread that no list showed.
     """
 
     pages: int = 0
@@ -74,6 +74,7 @@ class Reach(NamedTuple):
     made_after: float = 0
     meta: str = ""
     looked_from: float = 0
+    is_unlisted: bool = False
 
 
 FULL_REACH = Reach()

@@ -106,7 +106,8 @@ def _unlisted(connection: Connection, site: str, over: BoardPass) -> list[Reques
     query = query.where(*of_board, posts.c.seen_at < over.before, posts.c.url.is_not(None))
     query = query.order_by(func.coalesce(is_gone, False), posts.c.seen_at)
     rows = connection.execute(query.limit(max(LEAST_UNLISTED, seen // UNLISTED_SHARE)))
-    return [_request(site, *row, priority=over.priority, reach=Reach(whole=over.whole)) for row in rows]
+    reach = Reach(whole=over.whole, is_unlisted=True)
+    return [_request(site, *row, priority=over.priority, reach=reach) for row in rows]
 
 
 def _request(site: str, post: str, url: str, revision: str | None, *, priority: int, reach: Reach) -> Request:

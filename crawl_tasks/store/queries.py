@@ -71,7 +71,7 @@ def remembered(store: Store, site: str) -> Iterator[KnownRequests]:
         select(requests).where(requests.c.site == site).order_by(requests.c.wanted_at, requests.c.key, requests.c.page)
     )
     for row in store.database.stream(query):
-        reach = Reach(*json.loads(row.reach)) if row.reach else FULL_REACH
+        reach = Reach(*json.loads(row.reach)[: len(Reach._fields)]) if row.reach else FULL_REACH
         # Pages that beat or a person asked for have no `wanted`.
         revision = row.done if row.wanted is None else row.wanted
         request = Request(

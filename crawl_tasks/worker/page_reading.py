@@ -7,7 +7,7 @@ import operator
 import re
 from collections.abc import Callable
 
-from crawl_tasks.errors import AccessDenied, Challenged, PageError, ParseError, RedirectRefused
+from crawl_tasks.errors import AccessDenied, Challenged, Fate, PageError, ParseError, RedirectRefused
 from crawl_tasks.fetch.bot_walls import bot_wall_in
 from crawl_tasks.model import Comment, Fetched, Items, Lease, Parsed, Post, Request, Stage
 from crawl_tasks.model.own_counters import count
@@ -122,6 +122,16 @@ def page_before(request: Request, addresses: Addresses) -> tuple[Request, ...]:
         return ()
     address = addresses.of(Stage.COMMENT, request.key, request.page - 1)
     return () if address is None else (request._replace(address=address, page=request.page - 1, is_again=True),)
+
+
+def is_gone(request: Request, error: PageError) -> bool:
+    """Return whether a failed page is not there any more, or not for the public.
+
+    Forums hide what a moderator deletes: a thread that no list shows wants a login then, as some do for a thread that
+    moved to a board for members. A thread that is listed and wants a login may always have done so.
+    """
+    is_hidden = request.stage is Stage.POST and request.reach.is_unlisted and isinstance(error, AccessDenied)
+    return error.fate is Fate.GONE or is_hidden
 
 
 def ends_walk(request: Request, error: PageError) -> bool:

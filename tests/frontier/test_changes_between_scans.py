@@ -11,6 +11,9 @@ from typing import Any
 
 import pytest
 
+from crawl_tasks.frontier.admin.admin import Admin
+from crawl_tasks.frontier.admin.failed import Selection
+from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.model import Comment, Items, Sweep
 from crawl_tasks.store.upsert import Store
@@ -289,6 +292,37 @@ def test_a_full_pass_asks_for_threads_that_no_list_shows_within_its_share(
     assert len(first) == 2
     assert {*first, *second} >= {"/post/6", "/post/7", "/post/8"}
     assert states(rows) == {"5": "normal", "6": "deleted", "7": "normal", "8": "normal"}
+
+
+@pytest.mark.parametrize("said", [401, 403, "a form"])
+def test_a_thread_that_no_list_shows_and_that_wants_a_login_is_deleted_and_a_listed_one_is_parked(
+    crawl: SmallCrawl, store: Store, rows: Callable[[str], list[Any]], frontier: Frontier, said: int | str
+) -> None:
+    rules = RULES.replace("  address: /post/{post}\n", "  address: /post/{post}\n  login_when: .login\n")
+    crawl.publish("boards: [1]\n" + PASSES, rules)
+    for number in ("5", "6", "7"):
+        crawl.forum.thread(number)
+    crawl.forum.board("1", 1, "5 0", "6 0", "7 0")
+    crawl.scan()
+    crawl.store_into(store)
+
+    crawl.forum.board("1", 1, "5 0", "7 0")
+    for path in ("/post/6", "/post/7"):
+        if isinstance(said, int):
+            crawl.forum.statuses[path] = said
+        else:
+            crawl.forum.pages[path] = "<form class=login>"
+    crawl.full_pass()
+    crawl.store_into(store)
+
+    assert states(rows) == {"5": "normal", "6": "deleted", "7": "normal"}
+    assert [one.request.key for one in Admin(frontier).failed.requests.list(Selection("demo"))] == ["7"]
+    crawl.forum.statuses.clear()
+    crawl.forum.thread("6")
+    crawl.forum.board("1", 1, "5 0", "6 0", "7 0")
+    crawl.scan()
+    crawl.store_into(store)
+    assert states(rows)["6"] == "normal"
 
 
 def test_a_thread_that_vanished_from_the_lists_is_left_as_it_was_by_scans(

@@ -20,6 +20,8 @@ local RESULTS, MOST_TRIPPED, MOST_REFUSED = 20, 500, 100
 local MOST_WAITS = 4  -- times `probe_ms`, between two retries that fail
 local NEXT_RETRY = 10000  -- ms between two retries that are read well
 local GONE_STATUS = {['404'] = true, ['410'] = true}
+-- A page that says so itself, or a thread that is hidden. Of lists, the end of a walk has such a status too.
+local SAID_GONE = {['200'] = true, ['401'] = true, ['403'] = true, ['407'] = true, ['451'] = true}
 
 function tripped_key(site, stage) return site.key .. ':suspects:' .. stage end
 
@@ -139,13 +141,13 @@ function believe_gone(site, now)
   end
 end
 
--- Return whether an open page that a list shows answers 404 or 410 after nothing but such answers: then it is rather
--- the forum that is away. The last `breaker_after` attempts must have said so, and for a board's later page, which ends
+-- Return whether an open page that a list shows is gone after nothing but such answers: then it is rather the forum that
+-- is away, or closed, as `gone_when` may find a notice that is no thread's own. The last `breaker_after` attempts must have said so, and for a board's later page, which ends
 -- a walk, the last one. A board that says so for as long as between two probes is believed: only then is it scanned again.
 function is_gone_with_all(site, held, status, now)
-  if not GONE_STATUS[status] or now < tonumber(redis.call('HGET', site.key, 'gone_believed') or 0) then return false end
+  if now < tonumber(redis.call('HGET', site.key, 'gone_believed') or 0) then return false end
   local stage, payload = string.match(held, '^%d+ (%a+) %d %d+ %S+ (.*)$')
-  if not stage then return false end
+  if not stage or not (GONE_STATUS[status] or (SAID_GONE[status] and stage ~= 'list')) then return false end
   local _, page, revision = unpack(cjson.decode(payload))
   local is_board_doubted = stage == 'list' and refusal_of(site, stage) == 'all_gone'
   if is_board_doubted and now > site.probe + string.match(site.open_breakers.list, '^%d+') then return false end
@@ -154,7 +156,8 @@ function is_gone_with_all(site, held, status, now)
   local past = redis.call('LRANGE', site.key .. ':recent', 0, enough - 1)
   for _, text in ipairs(past) do
     local said, outcome = string.match(text, '^%d+ %a+ (%d+) %d+ (%S+)')
-    if not GONE_STATUS[said] or not (outcome == 'gone' or outcome == 'all_gone') then return false end
+    local is_gone = outcome == 'gone' or outcome == 'all_gone'
+    if not is_gone or not (GONE_STATUS[said] or SAID_GONE[said]) then return false end
   end
   return #past == enough
 end
