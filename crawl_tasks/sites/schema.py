@@ -83,7 +83,10 @@ class Site(Part):
         description="host:port of private or loopback addresses that may be fetched; no others are.",
     )
     timezone: Timezone = Field(default="UTC", description="IANA zone of dates on its pages that name none.")
-    languages: Languages = Field(default=("zh", "zh-Hant", "en", "ja"), description="Languages of dates in words.")
+    languages: Languages = Field(
+        default=("zh", "zh-Hant", "en", "ja"),
+        description="Languages of dates in words that `dateparser` is asked for; most need none.",
+    )
     encoding: Charset | None = optional("Charset of its pages, if they lie about it.")
     drop_params: tuple[Parameter, ...] = Field(
         default=(), max_length=50, description="Parameters left out of its addresses: session ids, utm_*."

@@ -40,6 +40,7 @@ def local(text: str, *, formats: tuple[str, ...] = (), languages: tuple[str, ...
         ("3 дн. назад", "2024-06-17 14:54:00"),
         ("17 май 2024, 10:05", "2024-05-17 10:05:00"),
         ("Сб июн 15, 2024 05:07", "2024-06-15 05:07:00"),
+        ("Mar 5, 2024 10:05", "2024-03-05 10:05:00"),
         ("il y a 2 heures", "2024-06-20 12:54:00"),
         ("5 дней назад", "2024-06-15 14:54:00"),
         ("2か月前", "2024-04-21 14:54:00"),
@@ -208,6 +209,148 @@ def test_hours_ago_are_counted_across_the_change_to_summer_time() -> None:
 )  # fmt: skip
 def test_words_that_count_from_now_are_known_as_such(text: str, stable: bool) -> None:
     assert is_stable(text) is stable
+
+
+DAY = "2024-05-12 17:24:00"
+TODAY, YESTERDAY = "2024-06-20 07:24:00", "2024-06-19 07:24:00"
+MINUTES, HOURS, WEEKS, YEARS = "14:49:00", "12:54:00", "2024-06-06 14:54:00", "2022-06-21 14:54:00"
+AROUND_THE_WORLD = {
+    "Belarusian": (
+        "12 мая 2024, 17:24", "сёння 07:24", "учора 07:24", "5 хвілін таму",
+        "2 гадзіны таму", "2 тыдні таму", "2 гады таму",
+    ),
+    "Bulgarian": (
+        "12 май 2024 17:24", "Днес, 07:24", "Вчера, 07:24", "преди 5 минути",
+        "преди 2 часа", "преди 2 седмици", "преди 2 години",
+    ),
+    "Catalan": (
+        "12 de maig de 2024 17:24", "avui 07:24", "ahir a les 07:24", "fa 5 minuts",
+        "fa 2 hores", "fa 2 setmanes", "fa 2 anys",
+    ),
+    "Czech": (
+        "12. května 2024 17:24", "Dnes v 07:24", "Včera v 07:24", "před 5 minutami",
+        "před 2 h", "před 2 týdny", "před 2 lety",
+    ),
+    "Danish": (
+        "søn 12. maj 2024 17:24", "I dag kl. 07:24", "I går 07:24", "5 min. siden",
+        "for 2 timer siden", "2 uger siden", "2 år siden",
+    ),
+    "Dutch": (
+        "12 mei 2024, 17:24", "Vandaag om 07:24", "Gisteren om 07:24", "5 minuten geleden",
+        "2 uur geleden", "2 weken geleden", "2 jaar geleden",
+    ),
+    "Estonian": (
+        "12. mai 2024 17:24", "Täna kell 07:24", "Eile kell 07:24", "5 minuti eest",
+        "2 tunni eest", "2 nädala eest", "2 aasta eest",
+    ),
+    "Finnish": (
+        "12. toukokuuta 2024 klo 17.24", "Tänään klo 07:24", "Eilen klo 07:24", "5 min sitten",
+        "2 tuntia sitten", "2 viikkoa sitten", "2 vuotta sitten",
+    ),
+    "Greek": (
+        "Κυρ Μάιος 12, 2024 5:24 pm", "Σήμερα στις 07:24", "Χθες στις 07:24", "πριν από 5 λεπτά",
+        "πριν 2 ώρες", "πριν από 2 εβδομάδες", "πριν 2 έτη",
+    ),
+    "Hebrew": (
+        "12 במאי 2024 17:24", "היום ב-07:24", "אתמול 07:24", "לפני 5 דקות",
+        "לפני שעתיים", "לפני שבועיים", "לפני שנתיים",
+    ),
+    "Hungarian": (
+        "2024. május 12., 17:24", "ma, 07:24", "Tegnap 07:24", "5 perccel ezelőtt",
+        "2 órával ezelőtt", "2 héttel ezelőtt", "2 évvel ezelőtt",
+    ),
+    "Indonesian": (
+        "12 Mei 2024 17:24", "Hari ini 07:24", "Kemarin 07:24", "5 menit yang lalu",
+        "2 jam lalu", "2 minggu lalu", "2 tahun yang lalu",
+    ),
+    "Italian": (
+        "12 maggio 2024 17:24", "Oggi alle 07:24", "Ieri alle 07:24", "5 minuti fa",
+        "2 ore fa", "2 settimane fa", "2 anni fa",
+    ),
+    "Korean": ("2024년 5월 12일 오후 5:24", "오늘 07:24", "어제 07:24", "5분 전", "2시간 전", "2주 전", "2년 전"),
+    "Latvian": (
+        "2024. gada 12. maijs 17:24", "šodien 07:24", "vakar 07:24", "pirms 5 minūtēm",
+        "pirms 2 stundām", "pirms 2 nedēļām", "pirms 2 gadiem",
+    ),
+    "Lithuanian": (
+        "2024 m. gegužės 12 d. 17:24", "Šiandien 07:24", "vakar 07:24", "prieš 5 minutes",
+        "prieš 2 val.", "prieš 2 savaites", "prieš 2 metus",
+    ),
+    "Norwegian": (
+        "12. mai 2024 17:24", "i dag 07:24", "I går 07:24", "for 5 minutter siden",
+        "2 t siden", "for 2 uker siden", "for 2 år siden",
+    ),
+    "Polish": (
+        "12 maj 2024, 17:24", "Dzisiaj o 07:24", "wczoraj, 07:24", "5 minut temu",
+        "2 godz. temu", "2 tygodnie temu", "2 lata temu",
+    ),
+    "Portuguese": (
+        "12 de maio de 2024 17:24", "Hoje às 07:24", "Ontem às 07:24", "há 5 minutos",
+        "2 horas atrás", "há 2 semanas", "2 anos atrás",
+    ),
+    "Romanian": (
+        "12 mai 2024 17:24", "Astăzi, 07:24", "Ieri, 07:24", "acum 5 minute",
+        "acum 2 ore", "acum 2 săptămâni", "acum 2 ani",
+    ),
+    "Serbian": (
+        "12. мај 2024. 17:24", "данас у 07:24", "јуче у 07:24", "пре 5 минута",
+        "pre 2 sata", "пре 2 недеље", "pre 2 godine",
+    ),
+    "Slovak": (
+        "12. 5. 2024 17:24", "Dnes o 07:24", "Včera 07:24", "pred 5 minútami",
+        "pred 2 hodinami", "pred 2 týždňami", "pred 2 rokmi",
+    ),
+    "Swedish": (
+        "12 maj 2024 kl. 17:24", "Idag 07:24", "Igår 07:24", "för 5 minuter sedan",
+        "2 tim sen", "för 2 veckor sedan", "för 2 år sedan",
+    ),
+    "Turkish": (
+        "12 Mayıs 2024, 17:24", "Bugün, 07:24", "Dün, 07:24", "5 dakika önce",
+        "2 saat önce", "2 hafta önce", "2 yıl önce",
+    ),
+    "Ukrainian": (
+        "12 травня 2024, 17:24", "Сьогодні, 07:24", "Вчора, 07:24", "5 хвилин тому",
+        "2 години тому", "2 тижні тому", "2 роки тому",
+    ),
+    "Vietnamese": (
+        "12 Tháng 5, 2024 17:24", "Hôm nay lúc 07:24", "Hôm qua lúc 07:24", "5 phút trước",
+        "2 giờ trước", "2 tuần trước", "2 năm trước",
+    ),
+    "Arabic": (
+        "12 مايو 2024 17:24", "اليوم في 07:24", "أمس في 07:24", "منذ 5 دقائق",
+        "قبل ساعتين", "قبل أسبوعين", "منذ سنتين",
+    ),
+    "English": (
+        "Sun May 12, 2024 5:24 pm", "Today, 07:24", "yesterday at 07:24", "5m ago",
+        "2 hr. ago", "2 wk. ago", "2y ago",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("language", AROUND_THE_WORLD)
+def test_dates_are_read_in_many_languages_without_a_setting(language: str) -> None:
+    said = AROUND_THE_WORLD[language]
+    moments = (DAY, TODAY, YESTERDAY, f"2024-06-20 {MINUTES}", f"2024-06-20 {HOURS}", WEEKS, YEARS)
+
+    assert {text: local(text) for text in said} == dict(zip(said, moments, strict=True))
+    assert [is_stable(text) for text in said] == [True, *[False] * 6]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "vor der Lampe",
+        "for 5 lamps",
+        "5 fa",
+        "ma che 5",
+        "5 dollar sedan",
+        "hier bin ich 10:02 Uhr",
+        "acum 5",
+        "5 dana",
+    ],
+)
+def test_words_alone_are_no_date(text: str) -> None:
+    assert local(text) is None
 
 
 @settings(deadline=None)

@@ -15,34 +15,10 @@ from functools import lru_cache
 from itertools import product
 from zoneinfo import ZoneInfo
 
-from crawl_tasks.parse.values.relative import DAYS, UNIT_S, around, is_relative, read_relative, time_of_day
+from crawl_tasks.parse.values.dates_by_language import DAYS, month_of
+from crawl_tasks.parse.values.relative import UNIT_S, around, is_relative, read_relative, time_of_day
 
-_NAMES = """
-january february march april may june july august september october november december
-januar februar märz april mai juni juli august september oktober november dezember
-janvier février mars avril mai juin juillet août septembre octobre novembre décembre
-enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre
-gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre
-janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro
-januari februari maart april mei juni juli augustus september oktober november december
-stycznia lutego marca kwietnia maja czerwca lipca sierpnia września października listopada grudnia
-января февраля марта апреля мая июня июля августа сентября октября ноября декабря
-январь февраль март апрель май июнь июль август сентябрь октябрь ноябрь декабрь
-"""
-_MONTHS = {name: month for line in _NAMES.split("\n") for month, name in enumerate(line.split(), 1)}
-_LEAST = 3
 _WEEKDAY = re.compile(r"^\D+")
-
-
-def month_of(word: str) -> int | None:
-    """Return the month, 1 to 12, that a lower-case word names or begins to name, None without a single match."""
-    if word in _MONTHS or len(word) < _LEAST:
-        return _MONTHS.get(word)
-    begun = {month for name, month in _MONTHS.items() if name.startswith(word)}
-    # `sept` and `fév` end early; `jui` could be two months, and is none.
-    return begun.pop() if len(begun) == 1 else None
-
-
 EARLIEST, LATEST = 0, 4_102_444_800  # 1970 and 2100
 _LONGEST = 120
 _DAY_S = 86_400
@@ -52,7 +28,7 @@ _TWO_DAYS = (1_709_300_000, 1_709_300_000 + _DAY_S)
 _NOON_S = 1_709_294_400
 # Direction marks and zero-width characters, which no reader sees and no pattern expects.
 _MARKS = re.compile("[\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
-_YMD = re.compile(r"(?<!\d)(\d{4})\s*[-/.年]\s*(\d{1,2})\s*[-/.月]\s*(\d{1,2})(?!\d)\s*[日号號]?")
+_YMD = re.compile(r"(?<!\d)(\d{4})\s*[-/.年년]\s*(\d{1,2})\s*[-/.月월]\s*(\d{1,2})(?!\d)\s*[日号號일]?")
 _USUAL_LENGTH = 32
 _USUAL_DAY = re.compile(r"(\d{4})[-/年](\d{1,2})[-/月](\d{1,2})日?").fullmatch
 _USUAL_TIME = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}))?").fullmatch
@@ -63,11 +39,20 @@ _USUAL_WORDS = re.compile(
 # A year of two figures or of an emperor's reign stands before 年, and is none that could be left out.
 _MD = re.compile(r"(?<![\d/.年-])(?<!年\s)(\d{1,2})(?:-|月)(\d{1,2})(?![\d-])日?(?=\s*\D{0,4}\d{1,2}:\d{2}|\s*$)")
 _DMY_WORDS = re.compile(
-    r"(?<!\d)(\d{1,2})(?:st|nd|rd|th|er|\.|º)?[\s-]+(?:de )?([^\W\d_]{3,10})\.?,?[\s-]+(?:de )?(\d{4})(?!\d)"
+    r"(?<!\d)(\d{1,2})(?:st|nd|rd|th|er|\.|º)?[\s-]+(?:de |d['’]|ב)?([^\W\d_]{3,12})[.׳]?,?[\s-]+"
+    r"(?:de |del )?(\d{4})(?!\d)"
 )
-_MDY_WORDS = re.compile(r"\b([^\W\d_]{3,9})\.?\s+(\d{1,2})(?:st|nd|rd|th)?,?\s+(\d{4})(?!\d)")
+_MDY_WORDS = re.compile(r"\b([^\W\d_]{3,12})[.׳]?\s+(\d{1,2})(?:st|nd|rd|th)?,?\s+(\d{4})(?!\d)")
+# `2025. december 12.`, `2025 m. gruodžio 12 d.`
+_YMD_WORDS = re.compile(r"(?<!\d)(\d{4})\.?(?: m\.)? ([^\W\d_]{3,12})\.? (\d{1,2})\b")
+# `2025. gada 12. decembris`
+_YDM_WORDS = re.compile(r"(?<!\d)(\d{4})\. gada (\d{1,2})\. ([^\W\d_]{3,12})")
+# With the places of year, month and day.
+_IN_WORDS = ((_DMY_WORDS, 3, 2, 1), (_MDY_WORDS, 3, 1, 2), (_YMD_WORDS, 1, 2, 3), (_YDM_WORDS, 1, 3, 2))
+# `12 tháng 12, 2025`
+_DMY_MONTH = re.compile(r"(?<!\d)(\d{1,2}) (?:tháng|thg) (\d{1,2})(?:,| năm)? (\d{4})(?!\d)")
 # With dots the day stands first everywhere. Strokes say nothing of the order.
-_DMY = re.compile(r"(?<![\d.])(\d{1,2})\.(\d{1,2})\.(\d{4}|\d{2}(?=\D))(?!\.?\d)")
+_DMY = re.compile(r"(?<![\d.])(\d{1,2})\. ?(\d{1,2})\. ?(\d{4}|\d{2}(?=\D))(?!\.?\d)")
 # `GMT+8` is an offset. Without the letters it takes four figures, as `10:05 - 12 replies` has none.
 _OFFSET = re.compile(
     r"\d\s*(?:[ap]\.? ?m\b\.?\s*)?\(?"
@@ -229,15 +214,18 @@ def _day(plain: str, now: datetime) -> tuple[tuple[int, int, int], str] | None:
     found = _YMD.search(plain)
     if found:
         return (int(found[1]), int(found[2]), int(found[3])), around(found)
-    for pattern, word, date in ((_DMY_WORDS, 2, 1), (_MDY_WORDS, 1, 2)):
+    for pattern, year, word, date in _IN_WORDS:
         found = pattern.search(plain)
         month = month_of(found[word]) if found else None
         if found and month is not None:
-            return (int(found[3]), month, int(found[date])), around(found)
+            return (int(found[year]), month, int(found[date])), around(found)
+    found = _DMY_MONTH.search(plain)
+    if found:
+        return (int(found[3]), int(found[2]), int(found[1])), around(found)
     found = _DMY.search(plain)
     if found:
-        year = int(found[3])
-        return (year + 2000 * (year < 70) + 1900 * (70 <= year < 100), int(found[2]), int(found[1])), around(found)
+        years = int(found[3])
+        return (years + 2000 * (years < 70) + 1900 * (70 <= years < 100), int(found[2]), int(found[1])), around(found)
     found = _MD.search(plain)
     if found:
         month, date = int(found[1]), int(found[2])

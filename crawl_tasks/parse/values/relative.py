@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from datetime import datetime, timedelta
 
+from crawl_tasks.parse.values.dates_by_language import AGO, DAY, DAYS, seconds_ago
+
 UNIT_S = {
     "秒": 1, "分": 60, "小时": 3600, "小時": 3600, "时": 3600, "時": 3600, "钟头": 3600, "鐘頭": 3600, "天": 86400,
     "日": 86400, "周": 604800, "週": 604800, "星期": 604800, "礼拜": 604800, "月": 2592000, "年": 31536000,
     "second": 1, "sec": 1, "minute": 60, "min": 60, "hour": 3600, "hr": 3600, "day": 86400, "week": 604800,
-    "month": 2592000, "year": 31536000,
+    "month": 2592000, "year": 31536000, "wk": 604800, "mo": 2592000, "yr": 31536000, "s": 1, "m": 60, "h": 3600,
+    "d": 86400, "w": 604800, "y": 31536000,
 }  # fmt: skip
 # `几` (a few) names no number, and three is as near as that text comes.
 _FIGURES = {figure: float(number) for number, figure in enumerate("一二三四五六七八九十", 1)} | {
@@ -21,30 +24,8 @@ _CHINESE_AGO = re.compile(
     r"(?P<unit>秒|分|小时|小時|时|時|钟头|鐘頭|天|日|周|週|星期|礼拜|月|年)(?:钟|鐘|間)?(?P<halved>半)?\s*(?:之|以)?前"
 )
 _ENGLISH_AGO = re.compile(
-    r"\b(?P<number>\d{1,5}|half an?|an?|one)\s*(?P<unit>second|sec|minute|min|hour|hr|day|week|month|year)s?\.?\s+ago\b"
-)
-# `vor 3 Tagen`, `il y a 3 jours`, `hace 3 días`, `3 дня назад`: the stems of the units, which decline.
-_STEMS = {
-    "sekund": 1, "second": 1, "секунд": 1, "minut": 60, "минут": 60, "stunde": 3600, "heure": 3600, "час": 3600,
-    "tag": 86400, "jour": 86400, "день": 86400, "дня": 86400, "дней": 86400, "woche": 604800, "semaine": 604800,
-    "недел": 604800, "monat": 2592000, "mois": 2592000, "месяц": 2592000, "jahr": 31536000, "an": 31536000,
-    "год": 31536000, "лет": 31536000, "мин": 60, "ч": 3600, "дн": 86400, "мес": 2592000, "г": 31536000,
-    "hora": 3600, "día": 86400, "dia": 86400, "semana": 604800, "mes": 2592000, "año": 31536000,
-}  # fmt: skip
-_STEM = "|".join(_STEMS)
-_ELSEWHERE_AGO = re.compile(
-    rf"\b(?:vor|il y a|hace) (?P<number>\d{{1,5}}|einem|einer|une?|una) (?P<unit>{_STEM})[a-zé]{{0,2}}\b"
-    rf"|\b(?P<count>\d{{1,5}}) (?P<stem>{_STEM})[а-я]{{0,2}}\.? назад\b"
-)
-DAYS = {
-    "今天": 0, "今日": 0, "today": 0, "昨天": 1, "昨日": 1, "yesterday": 1, "前天": 2, "前日": 2, "大前天": 3,
-    "heute": 0, "gestern": 1, "vorgestern": 2, "aujourd'hui": 0, "aujourd’hui": 0, "hier": 1, "avant-hier": 2,
-    "сегодня": 0, "вчера": 1, "позавчера": 2, "hoy": 0, "ayer": 1, "oggi": 0, "ieri": 1, "hoje": 0, "ontem": 1,
-}  # fmt: skip
-# `hier` is German for here.
-_DAY = re.compile(
-    "今天|今日|昨天|昨日|大前天|前天|前日|"
-    + "|".join(rf"\b{word}\b{'(?= à|,? [0-9])' * word.endswith('hier')}" for word in DAYS if word[0] < "一")
+    r"\b(?P<number>\d{1,5}|half an?|an?|one)\s*"
+    r"(?P<unit>second|sec|minute|min|hour|hr|day|week|wk|month|mo|year|yr|[smhdwy])s?\.?\s+ago\b"
 )
 _WEEKDAY = re.compile(r"(上)?(?:个|個)?(?:周|週|星期|礼拜)([一二三四五六日天])")
 _ENGLISH_WEEKDAY = re.compile(r"\b(?:last )?(mon|tue|wed|thu|fri|sat|sun)[a-z]*\b")
@@ -61,7 +42,7 @@ _MORNING = ("上午", "凌晨", "清晨", "早上", "早晨", "午前", "오전"
 
 def is_relative(plain: str) -> bool:
     """Return whether a cleaned text counts from now."""
-    return any(form.search(plain) for form in (_NOW, _CHINESE_AGO, _ENGLISH_AGO, _ELSEWHERE_AGO, _DAY, _WEEKDAY)) or (
+    return any(form.search(plain) for form in (_NOW, _CHINESE_AGO, _ENGLISH_AGO, AGO, DAY, _WEEKDAY)) or (
         _ENGLISH_WEEKDAY.search(plain) is not None and re.search(r"\d{4}", plain) is None
     )
 
@@ -79,11 +60,11 @@ def read_relative(plain: str, now: datetime) -> datetime | None:
         if found.re is _CHINESE_AGO and (found["half"] or found["halved"]):
             number += 0.5
         return _ago(now, number * UNIT_S[found["unit"]])
-    found = _ELSEWHERE_AGO.search(plain)
-    if found:
-        text = found["number"] or found["count"]
-        return _ago(now, (int(text) if text.isdigit() else 1) * _STEMS[found["unit"] or found["stem"]])
-    found = _DAY.search(plain)
+    found = AGO.search(plain)
+    ago_s = seconds_ago(found) if found else None
+    if ago_s is not None:
+        return _ago(now, ago_s)
+    found = DAY.search(plain)
     if found:
         return _at(now - timedelta(days=DAYS[found[0]]), around(found))
     return _weekday(plain, now)
