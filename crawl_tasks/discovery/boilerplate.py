@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import re
-import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import takewhile
-from zoneinfo import ZoneInfo
 
 from selectolax.lexbor import LexborNode
 
 from crawl_tasks.discovery.links import kind_of
 from crawl_tasks.discovery.record_queries import is_telling, selector_in
 from crawl_tasks.discovery.repeated_records import highest, upwards
-from crawl_tasks.discovery.timestamps import times_in
+from crawl_tasks.discovery.timestamps import names_moment, times_in
 from crawl_tasks.discovery.vocabulary import EDITED
 from crawl_tasks.parse.document import matches
-from crawl_tasks.parse.values.dates import read_date
 from crawl_tasks.parse.values.text import letters
 from crawl_tasks.sites.rule_presets import usual_css
 
 # A longer text with the word "edited" is a post that speaks of edits.
 _LONGEST = 120
-_UTC = ZoneInfo("UTC")
 _SHARE = re.compile(r"\d\W*$")
 _BEGINNING = 24
 """Letters by which a line is known again: quotes are cut."""
@@ -70,8 +66,7 @@ def notes_in(record: LexborNode) -> list[LexborNode]:
 
 def is_edit_note(text: str) -> bool:
     """Return whether a text says that a post was edited, and when."""
-    is_said = len(text) <= _LONGEST and EDITED.search(text) is not None
-    return is_said and read_date(text, time.time(), _UTC) is not None
+    return len(text) <= _LONGEST and EDITED.search(text) is not None and names_moment(text)
 
 
 def _is_quoted(node: LexborNode) -> bool:

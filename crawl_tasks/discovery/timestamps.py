@@ -10,15 +10,12 @@ from zoneinfo import ZoneInfo
 from selectolax.lexbor import LexborNode
 
 from crawl_tasks.parse.document import find_all
-from crawl_tasks.parse.values.dates import read_date
+from crawl_tasks.parse.values.dates import clean, read_date
+from crawl_tasks.parse.values.relative import is_relative
 
 _MARKED = "time, [datetime], [itemprop=dateCreated]"
 _NAMED = "[class*=time], [class*=date], [class*=created], [class*=posted]"
 _ABSOLUTE = re.compile(r"\d{1,2}:\d{2}|(?<!\d)(?:19|20)\d{2}(?!\d)")
-_RELATIVE = re.compile(
-    r"\d.*(?:\bago\b|前|\bназад)|\b(?:yesterday|today|just now|(?:il y a|vor|hace) \w+)\b|[昨今]天|刚刚|剛剛",
-    re.IGNORECASE,
-)
 # Whether the day comes first only several dates tell.
 _STROKES = re.compile(r"(?<!\d)(\d{1,2})(?:/(\d{1,2})/(\d{4}|\d\d)|-(\d{1,2})-(\d{4}))(?!\d)")
 # Korean programs leave the century out: 24-07-01 12:00.
@@ -60,9 +57,14 @@ def until_time(text: str) -> str:
 def is_moment(text: str) -> bool:
     """Return whether a text is a moment, whatever the order of its day and month."""
     plain = " ".join(text.split())
-    is_short = len(plain) <= _LONGEST_RELATIVE and _RELATIVE.search(plain)
-    if not (is_short or (len(plain) <= _LONGEST and _ABSOLUTE.search(plain))):
+    is_absolute = len(plain) <= _LONGEST and _ABSOLUTE.search(plain)
+    if not is_absolute and (len(plain) > _LONGEST_RELATIVE or not is_relative(clean(plain))):
         return False
+    return names_moment(plain)
+
+
+def names_moment(plain: str) -> bool:
+    """Return whether a text on one line holds a moment, perhaps among other words."""
     return (
         bool(_STROKES.search(plain) or _SHORT_YEAR.fullmatch(plain)) or read_date(plain, time.time(), _UTC) is not None
     )

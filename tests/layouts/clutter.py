@@ -11,15 +11,6 @@ from tests.layouts.drawing import Content, Drawn, Reply, Thread
 
 REMOVED: Final = "This message was removed."
 SPOILER: Final = "Spoiler"
-_NEAR = {
-    "en": ("Today at", "Yesterday at"), "de": ("Heute um", "Gestern um"), "fr": ("Aujourd'hui à", "Hier à"),
-    "zh": ("今天", "昨天"), "ja": ("今日", "昨日"), "ru": ("Сегодня в", "Вчера в"),
-}  # fmt: skip
-_WEEKDAYS = {
-    "en": "Mon Tue Wed Thu Fri Sat Sun", "de": "Mo Di Mi Do Fr Sa So", "fr": "lun. mar. mer. jeu. ven. sam. dim.",
-    "zh": "周一 周二 周三 周四 周五 周六 周日",
-    "ja": "月曜 火曜 水曜 木曜 金曜 土曜 日曜", "ru": "Пн Вт Ср Чт Пт Сб Вс",
-}  # fmt: skip
 
 
 class Clutter:
@@ -105,7 +96,7 @@ class Clutter:
     def near(self, moment: datetime, now: datetime) -> str:
         """Return `Today at 10:03` for a moment of today or yesterday, else nothing."""
         days = (now.date() - moment.date()) // timedelta(days=1)
-        return f"{_NEAR[self._layout.language.code][days]} {moment:%H:%M}" if 0 <= days < 2 else ""
+        return f"{self._layout.language.near[days]} {moment:%H:%M}" if 0 <= days < 2 else ""
 
     def moved_stub(self, thread: Thread, tag: str, place: int) -> str:
         """Return the row of a thread that was moved to another board, on some lists."""
@@ -186,7 +177,7 @@ class Clutter:
 
     def weekday(self, moment: datetime) -> str:
         """Return the short name of the day, before a date."""
-        names = _WEEKDAYS[self._layout.language.code].split() if self._layout.has("weekdays") else []
+        names = self._layout.language.weekdays.split() if self._layout.has("weekdays") else []
         return f"{names[moment.weekday()]}, " if names else ""
 
     def ratings(self, one: Reply) -> str:

@@ -7,6 +7,7 @@ import uuid
 from dataclasses import dataclass, field
 from random import Random
 
+from tests.layouts.further_languages import FURTHER_LANGUAGES
 from tests.layouts.languages import LANGUAGES, Language
 
 _SLUGS = (
@@ -141,6 +142,9 @@ VARIED = {
 VARIED_FROM = 4000
 """Forums from this seed on vary further, and are half as packed."""
 
+FURTHER_FROM = 10_000
+"""Forums from this seed on are in further languages."""
+
 DELETED = "Deleted user"
 
 
@@ -148,7 +152,8 @@ def drawn(seed: int) -> Drawn:
     """Return the layout of a seed."""
     random = Random(f"layout {seed}")
     pick = random.choice
-    language = LANGUAGES[seed // 2 % len(LANGUAGES)]
+    languages = FURTHER_LANGUAGES if seed >= FURTHER_FROM else LANGUAGES
+    language = languages[seed // 2 % len(languages)]
     flags = frozenset(name for name, chance in _FLAGS.items() if random.random() < chance)
     if seed >= CLUTTERED_FROM:
         share = 0.5 if seed >= CROWDED_FROM else 1

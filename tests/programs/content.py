@@ -8,7 +8,7 @@ from functools import cached_property
 
 BEGAN = 1_719_400_020
 """The first moment, on a full minute, as some programs show no seconds."""
-AUTHORS = ("ann", "Bob & Stone", "王小明", "dee_42", "Élise")
+AUTHORS = ("ann", "Bob Stone", "王小明", "dee_42", "Élise")
 TITLES = ("Which oil for <old> engines & bikes?", "周末去哪里骑车", 'A "quoted" title', "Plain words about chains")
 PICTURE = "shows-a-picture"
 """The line of a post that is a picture. A host serves the picture in its place, and its text is empty."""

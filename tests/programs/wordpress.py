@@ -18,6 +18,10 @@ def when(at: int) -> str:
     return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%dT%H:%M:%S}"
 
 
+def _html(name: str) -> str:
+    return escape(name).replace("_", "&#95;")
+
+
 class WordPress:
     """Topics are articles, replies their comments."""
 
@@ -58,13 +62,13 @@ class WordPress:
             "modified_gmt": when(first.edited_at or first.at), "link": f"https://blog.example/{topic.slug}/",
             "status": "publish", "type": "post", "title": {"rendered": escape(topic.title)},
             "content": {"rendered": self._html(first), "protected": False}, "author": 1, "comment_status": "open",
-            "_embedded": {"author": [{"id": 1, "name": escape(first.author)}]},
+            "_embedded": {"author": [{"id": 1, "name": _html(first.author)}]},
         }  # fmt: skip
 
     def _comment(self, topic: Topic, said: Said) -> dict[str, object]:
         parent = 0 if said.quotes in (None, topic.said[0].number) else said.quotes
         return {
-            "id": said.number, "post": topic.number, "parent": parent, "author": 0, "author_name": escape(said.author),
+            "id": said.number, "post": topic.number, "parent": parent, "author": 0, "author_name": _html(said.author),
             "date": when(said.at + 9 * 3600), "date_gmt": when(said.at), "content": {"rendered": self._html(said)},
             "status": "approved", "type": "comment",
         }  # fmt: skip
