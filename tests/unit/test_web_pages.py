@@ -217,7 +217,7 @@ def test_failed_requests_are_searched_and_sorted(base: str, client: redis.Redis)
     since, rest = entry.split(b" ", 1)
     for number, (age, reason) in enumerate([(1, b"gone"), (3, b"attempts"), (2, b"zeal")]):
         text = b"%d %b %b" % (int(since) - age * 1000, reason, rest.split(b" ", 1)[1])
-        client.hset("test:s:busy-forum:dead", f"{7000 + number}", text.replace(b"418", b"4%d" % number))
+        client.hset("test:s:busy-forum:dead", f"{7000 + number}", text.replace(b">418<", b">4%d<" % number))
 
     def shown(query: str) -> list[str]:
         page = ask(f"{base}/site/busy-forum/failed?state=dead&{query}")[1]

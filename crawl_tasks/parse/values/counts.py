@@ -7,10 +7,20 @@ import unicodedata
 
 LARGEST = 10**12
 _LONGEST_TEXT = 200
-# No letter may follow a Latin unit: `3 km` is no 3,000 and `5 min` no 5,000,000.
-_NUMBER = re.compile(r"(-?)(\d[\d,']*(?: \d{3})*)(?:\.(\d+))?\s*(万|萬|千|亿|億|百万|[kKmMwW](?![A-Za-z]))?")
-_UNITS = {"万": 10**4, "萬": 10**4, "w": 10**4, "千": 10**3, "k": 10**3, "m": 10**6, "百万": 10**6}
-_UNITS |= {"亿": 10**8, "億": 10**8}
+_UNITS = {"万": 10**4, "萬": 10**4, "만": 10**4, "w": 10**4, "百万": 10**6, "亿": 10**8, "億": 10**8, "억": 10**8} | {
+    word: 10**power
+    for power, words in (
+        (3, "千 천 k tys tis tsd tuh tūkst tūks thd тыс тис хил χιλ rb ribu mil bin ألف אלף"),
+        (6, "m mio mln млн εκ jt juta"),
+    )
+    for word in words.split()
+}  # fmt: skip
+# No letter may follow a unit in letters: `3 km` is no 3,000 and `5 min` no 5,000,000.
+_UNIT = rf"({'|'.join(sorted(_UNITS, key=len, reverse=True))})"
+_ENDS = r"(?:(?<=[万萬千亿億만천억])|(?![^\W\d_]))"
+_NUMBER = re.compile(rf"(-?)(\d[\d,'’]*(?: \d{{3}})*)(?:\.(\d+))?\s*(?:{_UNIT}{_ENDS})?", re.IGNORECASE)
+# `1,2k` and `1,2 tys.`: with a unit, a comma before one or two figures parts a fraction.
+_FRACTION = re.compile(rf"(?<=\d),(?=\d\d?\s*{_UNIT}{_ENDS})", re.IGNORECASE)
 
 
 def read_count(text: str) -> int | None:
@@ -36,7 +46,7 @@ def _read(text: str) -> int | None:
         return None
     # NFKC leaves the minus sign (U+2212) as it is.
     plain = unicodedata.normalize("NFKC", text).replace("−", "-")
-    found = _NUMBER.search(plain)
+    found = _NUMBER.search(_FRACTION.sub(".", plain))
     if found is None:
         return None
     sign, whole, fraction, unit = found.groups()
