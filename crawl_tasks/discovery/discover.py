@@ -224,7 +224,10 @@ class Discovery:
         if found.suspect is not None and sessions:
             known = parse_site(preset_site_text(self.name, self.place, found.suspect.name), self.name).drop_params
             sessions = [*known, *new] if (new := [one for one in sessions if one not in known]) else []
-        return replace(found, delay_s=delay, zone=zone, remarks=tuple(self._remarks), sessions=tuple(sessions))
+        return replace(
+            found, delay_s=delay, zone=zone, remarks=tuple(self._remarks), sessions=tuple(sessions),
+            language=language_of(self.front).partition("-")[0].lower(),
+        )  # fmt: skip
 
 
 def _is_linked(site: Site) -> bool:

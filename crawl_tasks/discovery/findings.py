@@ -12,6 +12,7 @@ from crawl_tasks.discovery.news_page import NewsPage
 from crawl_tasks.discovery.site_address import SiteAddress
 from crawl_tasks.discovery.timezone import Zone
 from crawl_tasks.parse.board_index import FoundBoard
+from crawl_tasks.parse.values.dates_by_language import KNOWN
 from crawl_tasks.sites.board import BoardKind
 
 
@@ -21,7 +22,7 @@ class Findings:
 
     With `has_board_addresses` no template produces the boards' addresses, and the file names each. `news` is a page
     that tells of all boards. `doubts` are what the front page says against the boards. `sessions` are parameters that
-    are left out of addresses.
+    are left out of addresses. `language` is that of the pages.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Findings:
     remarks: tuple[str, ...] = field(default=())
     doubts: tuple[str, ...] = ()
     sessions: tuple[str, ...] = ()
+    language: str = ""
 
 
 def site_file(found: Findings) -> str:
@@ -62,6 +64,8 @@ def site_file(found: Findings) -> str:
         lines.append(f"timezone: {found.zone.name}  # {_plain(found.zone.why)}")
     else:
         lines.append("timezone: UTC  # the pages do not name it: check this, unless their dates do")
+    if found.language and found.language not in KNOWN:
+        lines.append(f"languages: [{found.language}, en]  # the pages say so; their dates may be in words")
     if found.sessions:
         lines.append(f"drop_params: [{', '.join(found.sessions)}]  # links name the session, another one at each visit")
     if found.delay_s:

@@ -154,6 +154,27 @@ def test_a_thread_that_no_parser_takes_does_not_stop_new(tmp_path: Path) -> None
     assert "nested deeper" not in result.output.splitlines()[0], result.output
 
 
+@dataclass(frozen=True)
+class Spoken:
+    """A forum in the layout of phpBB 2 whose pages name a language."""
+
+    language: str
+
+    def answer(self, ask: Ask) -> Answer:
+        said = SUBSILVER.shown(CONTENT).answer(ask)
+        return replace(said, body=said.body.replace("<html", f'<html lang="{self.language}"', 1))
+
+
+@pytest.mark.parametrize(("language", "written"), [("hr-HR", ("hr", "en")), ("pl", ("zh", "zh-Hant", "en", "ja"))])
+def test_a_file_names_the_language_whose_dates_are_not_known(
+    language: str, written: tuple[str, ...], tmp_path: Path
+) -> None:
+    with served(Spoken(language)) as host:
+        run("new", host.url, "--name", "demo", home=tmp_path)
+
+    assert load_site(tmp_path / "sites" / "demo.yaml").languages == written
+
+
 @pytest.mark.parametrize("size", [5, 12])
 @pytest.mark.parametrize("layout", [one for one in ALL.values() if one.per_thread < ALL_REPLIES])
 def test_a_full_pass_reads_all_of_a_forum_whose_pages_hold_another_number_by_now(

@@ -74,7 +74,7 @@ def read_date(
         at_s: the moment of the response in seconds since the epoch, from which relative texts and missing years count.
         zone: the time zone of the forum's clock. A zone in the text outranks it.
         formats: strptime formats, tried first.
-        languages: for `dateparser`, the slow last resort. Without languages it is not used.
+        languages: for `dateparser`, the slow last resort. Without languages it is not used. `hr` also names months.
     """
     moment = None
     if not formats:
@@ -195,7 +195,7 @@ def _read(plain: str, at_s: float, zone: ZoneInfo, languages: tuple[str, ...]) -
     if quick is not None:
         return quick
     now = datetime.fromtimestamp(at_s, zone)
-    day = _day(plain, now)
+    day = _day(plain, now, languages)
     if day is not None:
         (year, month, date), rest = day
         try:
@@ -209,14 +209,14 @@ def _read(plain: str, at_s: float, zone: ZoneInfo, languages: tuple[str, ...]) -
     return _by_dateparser(plain, now, zone, languages) if languages else None
 
 
-def _day(plain: str, now: datetime) -> tuple[tuple[int, int, int], str] | None:
+def _day(plain: str, now: datetime, languages: tuple[str, ...]) -> tuple[tuple[int, int, int], str] | None:
     """Return year, month and date of a text, and its rest, where the time is looked for."""
     found = _YMD.search(plain)
     if found:
         return (int(found[1]), int(found[2]), int(found[3])), around(found)
     for pattern, year, word, date in _IN_WORDS:
         found = pattern.search(plain)
-        month = month_of(found[word]) if found else None
+        month = month_of(found[word], languages) if found else None
         if found and month is not None:
             return (int(found[year]), month, int(found[date])), around(found)
     found = _DMY_MONTH.search(plain)

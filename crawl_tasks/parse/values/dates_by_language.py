@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from typing import Final
 
 _NAMES: Final = """
@@ -17,7 +18,7 @@ stycznia lutego marca kwietnia maja czerwca lipca sierpnia września październi
 января февраля марта апреля мая июня июля августа сентября октября ноября декабря
 январь февраль март апрель май июнь июль август сентябрь октябрь ноябрь декабрь
 """
-# Those above come first: `mar` begins two Finnish months. Left out is Croatian, whose listopad is October.
+# Those above come first: `mar` begins two Finnish months.
 _FURTHER_NAMES: Final = """
 styczeń luty marzec kwiecień maj czerwiec lipiec sierpień wrzesień październik listopad grudzień
 januari februari mars april maj juni juli augusti september oktober november december
@@ -54,6 +55,17 @@ januar februar mart april maj jun jul avgust septembar oktobar novembar decembar
 ינואר פברואר מרץ אפריל מאי יוני יולי אוגוסט ספטמבר אוקטובר נובמבר דצמבר
 يناير فبراير مارس أبريل مايو يونيو يوليو أغسطس سبتمبر أكتوبر نوفمبر ديسمبر
 """
+# Polish, Czech and Belarusian have some of these names for other months.
+_CROATIAN_NAMES: Final = """
+siječnja veljače ožujka travnja svibnja lipnja srpnja kolovoza rujna listopada studenoga prosinca
+siječanj veljača ožujak travanj svibanj lipanj srpanj kolovoz rujan listopad studeni prosinac
+"""
+KNOWN: Final = frozenset((
+    "ar", "be", "bg", "bs", "ca", "cs", "da", "de", "el", "en", "es", "et", "fi", "fr", "gl", "he",
+    "hu", "id", "is", "it", "ja", "ko", "lt", "lv", "mk", "ms", "nb", "nl", "nn", "no", "pl", "pt",
+    "ro", "ru", "sk", "sl", "sr", "sv", "tr", "uk", "vi", "zh",
+))  # fmt: skip
+"""The languages whose dates are read without being named."""
 _LEAST: Final = 3
 
 
@@ -62,12 +74,16 @@ def _table(names: str) -> dict[str, int]:
 
 
 _TABLES: Final = (_table(_NAMES), _table(_FURTHER_NAMES))
+_CROATIAN: Final = (_table(_CROATIAN_NAMES),)
 
 
-def month_of(word: str) -> int | None:
-    """Return the month, 1 to 12, that a lower-case word names or begins to name, None without a single match."""
+def month_of(word: str, languages: Collection[str] = ()) -> int | None:
+    """Return the month, 1 to 12, that a lower-case word names or begins to name, None without a single match.
+
+    With `hr` among the languages, names are Croatian first.
+    """
     word = word.removesuffix("ta") if word.endswith("kuuta") else word  # the Finnish partitive
-    for table in _TABLES:
+    for table in (*_CROATIAN, *_TABLES) if "hr" in languages else _TABLES:
         if word in table:
             return table[word]
         begun = {month for name, month in table.items() if name.startswith(word)} if len(word) >= _LEAST else set()
