@@ -20,11 +20,12 @@ from crawl_tasks.discovery.repeated_records import Rows, upwards
 from crawl_tasks.discovery.reply_counts import count_rules, words_of
 from crawl_tasks.discovery.slots import MomentSlot, Slots
 from crawl_tasks.discovery.thread_rules import FirstPost
-from crawl_tasks.discovery.vocabulary import EMPTY, LATEST
+from crawl_tasks.discovery.vocabulary import LATEST
 from crawl_tasks.discovery.yaml_rules import CHECK, fields_text, literal, scalar
 from crawl_tasks.parse.document import Document
 from crawl_tasks.parse.values.dates import is_stable
 from crawl_tasks.parse.values.text import lines as lines_of
+from crawl_tasks.sites.rule_presets import EMPTY
 
 _DAY_S = 86_400
 _ENOUGH = 4
@@ -223,7 +224,7 @@ def _addresses(listing: Listing, following: Following | None) -> tuple[list[str]
 def _records(listing: Listing, link: str, bare: Document | None) -> list[str]:
     root, rows = listing.document.root, listing.rows
     record = _record_selector(listing, link)
-    empty = f"{{css: body, text: lines, regex: {scalar(EMPTY)}}}"
+    empty = "usual-empty"
     if _strays(listing, record) or (bare is not None and bare.root.css_first(record) is not None):
         # An empty board may show elements like the rows: a heading, or a row that says that there is none.
         # An advertisement among them has a link to another host.

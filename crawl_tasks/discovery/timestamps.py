@@ -11,11 +11,13 @@ from selectolax.lexbor import LexborNode
 
 from crawl_tasks.parse.document import find_all
 from crawl_tasks.parse.values.dates import clean, read_date
+from crawl_tasks.parse.values.dates_by_language import DAY
 from crawl_tasks.parse.values.relative import is_relative
 
 _MARKED = "time, [datetime], [itemprop=dateCreated]"
 _NAMED = "[class*=time], [class*=date], [class*=created], [class*=posted]"
 _ABSOLUTE = re.compile(r"\d{1,2}:\d{2}|(?<!\d)(?:19|20)\d{2}(?!\d)")
+_BARE_DAYS = frozenset(("today", "yesterday", "今天", "昨天"))
 # Whether the day comes first only several dates tell.
 _STROKES = re.compile(r"(?<!\d)(\d{1,2})(?:/(\d{1,2})/(\d{4}|\d\d)|-(\d{1,2})-(\d{4}))(?!\d)")
 # Korean programs leave the century out: 24-07-01 12:00.
@@ -58,9 +60,15 @@ def is_moment(text: str) -> bool:
     """Return whether a text is a moment, whatever the order of its day and month."""
     plain = " ".join(text.split())
     is_absolute = len(plain) <= _LONGEST and _ABSOLUTE.search(plain)
-    if not is_absolute and (len(plain) > _LONGEST_RELATIVE or not is_relative(clean(plain))):
+    if not is_absolute and (len(plain) > _LONGEST_RELATIVE or not _is_relative(clean(plain))):
         return False
     return names_moment(plain)
+
+
+def _is_relative(plain: str) -> bool:
+    # In some language a word for a day is a name.
+    is_name = DAY.fullmatch(plain) is not None and plain not in _BARE_DAYS
+    return is_relative(plain) and not is_name
 
 
 def names_moment(plain: str) -> bool:

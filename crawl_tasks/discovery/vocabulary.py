@@ -41,13 +41,6 @@ BYLINE = (
     r"(?:\s?[,|·•»(\[，（].*|\s[-–—]\s.*|\s(?:on|at|wrote|am|um|le|à|el|op)\s.*)?$"
 )
 """The author of `Posted by Mary on Friday`, of `von Mary » 3. Mai` and their like."""
-EMPTY = (
-    r"(?i)\bno (?:\w+ )?(?:topics|threads|posts|discussions|questions)\b|nothing here"
-    r"|keine (?:themen|beiträge)|aucun (?:sujet|message)|no hay|nessun|não há|nenhum|geen (?:onderwerpen|berichten)"
-    r"|brak (?:tematów|postów|wątków)|žádn[áé] (?:témata|příspěvky)|konu yok|inga (?:ämnen|inlägg|trådar)|ingen emner"
-    r"|δεν υπάρχουν|ei (?:aiheita|viestejä)|nincs(?:enek)? (?:téma|hozzá)|нет (?:тем|сообщ)|немає (?:тем|повідом)"
-    r"|暂无|暫無|[还還][没沒]有|ありません|없습니다"
-)
 MISSING = re.compile(
     r"\bno (?:such|longer)\b|\bno (?:topic|thread|post|message|discussion|question)\b"
     r"|n[o'’]t (?:be )?(?:found|exist|valid)"

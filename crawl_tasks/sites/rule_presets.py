@@ -1,6 +1,6 @@
 """Rule presets: names that a site file may write in place of long rules which fit most forums.
 
-`usual-quotes` and `usual-edits` stand in selectors, `usual-next` is a rule for `next`.
+`usual-quotes` and `usual-edits` stand in selectors, `usual-next` is a rule for `next`, `usual-empty` one for `empty`.
 """
 
 from __future__ import annotations
@@ -21,11 +21,21 @@ NEXT_LINKS: Final = (
 )
 """Selectors of links to the next page, likeliest first. In old programs rel=next leads to the next thread too."""
 
+EMPTY: Final = (
+    r"(?i)\bno (?:\w+ )?(?:topics|threads|posts|discussions|questions)\b|nothing here"
+    r"|keine (?:themen|beiträge)|aucun (?:sujet|message)|no hay|nessun|não há|nenhum|geen (?:onderwerpen|berichten)"
+    r"|brak (?:tematów|postów|wątków)|žádn[áé] (?:témata|příspěvky)|konu yok|inga (?:ämnen|inlägg|trådar)|ingen emner"
+    r"|δεν υπάρχουν|ei (?:aiheita|viestejä)|nincs(?:enek)? (?:téma|hozzá)|нет (?:тем|сообщ)|немає (?:тем|повідом)"
+    r"|暂无|暫無|[还還][没沒]有|ありません|없습니다"
+)
+"""What a board without threads says, in the languages of most forums."""
 # A word of a link alone may lead to the next thread: a page in the address has to show that it does not.
 _WORDS = (
     "Next|next|Older|Older posts|Load more|Show more|Weiter|Nächste|Mehr laden|Ältere Beiträge|Suivant|Suivante"
     "|Afficher plus|Voir plus|Messages plus anciens|Siguiente|Cargar más|Ver más|Mensajes anteriores|Successiva"
-    "|Следующая|Далее|Вперёд|Показать ещё|下一页|下一頁|下页|加载更多|次へ|もっと見る|다음"
+    "|Próxima|Seguinte|Avanti|Volgende|Meer laden|Następna|Dalej|Další|Ďalšia|Sonraki|İleri|Nästa|Neste|Næste|Seuraava"
+    "|Következő|Următoarea|Επόμενη|Επόμενο|Наступна|Далі|Следваща|Sljedeća|Sledeća|Berikutnya|Selanjutnya|Tiếp|Xem thêm"
+    "|Следующая|Далее|Вперёд|Показать ещё|下一页|下一頁|下页|加载更多|次へ|もっと見る|다음|더 보기|הבא|التالي"
 )
 _WORDED = (
     f"//a[contains('|{_WORDS}|', concat('|', normalize-space(translate(., '›»→>|', '')), '|'))]"
@@ -61,6 +71,11 @@ def usual_css(selector: str) -> str:
         return _CSS[found[1]]
 
     return _NAMED.sub(selectors, selector)
+
+
+def usual_rule(value: object) -> object:
+    """Return the rule of the usual words of a board without threads for its name, and any other value as it is."""
+    return {"css": "body", "text": "lines", "regex": EMPTY} if value == "usual-empty" else value
 
 
 def usual_next(value: object) -> object:

@@ -196,7 +196,9 @@ class ListSpec(StageSpec):
     record: Pattern | None = optional("Finds the rows.")
     siblings: bool = SIBLINGS
     title: Pattern | None = optional("The board's title on the page.")
-    empty: Pattern | None = optional("Found on a board without posts; without it no rows is an error.")
+    empty: Pattern | None = optional(
+        "Found on a board without posts; without it no rows is an error; usual-empty for the usual words."
+    )
     guest: Pattern | None = optional(
         "Found in a row that may belong to another board; the post's own page says to which."
     )

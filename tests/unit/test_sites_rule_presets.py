@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from crawl_tasks.errors import SiteError
+from crawl_tasks.errors import ParseError, SiteError
 from crawl_tasks.model import Fetched, Request, Stage
 from crawl_tasks.registry.site_registry import compile_site
 from crawl_tasks.sites.loader import parse_site
@@ -36,7 +36,7 @@ def parsed(site: Site, stage: Stage, body: str) -> tuple[str | None, list[str]]:
     return result.items.posts[0].body, [child.address for child in result.children if child.page > 1]
 
 
-@pytest.mark.parametrize("word", ["Next", "Weiter", "下一页", "Load more"])
+@pytest.mark.parametrize("word", ["Next", "Weiter", "下一页", "Load more", "Następna", "Sonraki", "Επόμενη"])
 def test_the_usual_link_to_a_next_page_is_known_by_its_word_and_a_page_in_its_address(word: str) -> None:
     rows = '<table><tr id="7"><td><a href="/t/7">boats</a></table>'
 
@@ -83,3 +83,22 @@ def test_a_class_may_have_such_a_name() -> None:
     site = parse_site(FILE.replace("usual-quotes, .badge", ".usual-quotes"), "small.yaml")
 
     assert site.post.fields["body"].drop == ".usual-quotes"
+
+
+@pytest.mark.parametrize("rule", ["usual-empty", "{first_of: [.none, usual-empty]}"])
+@pytest.mark.parametrize(
+    "words", ["There are no topics here.", "Keine Themen", "Brak tematów.", "Δεν υπάρχουν θέματα", "暂无主题"]
+)
+def test_a_board_without_threads_is_known_by_the_usual_words(rule: str, words: str) -> None:
+    site = parse_site(FILE.replace("next: usual-next", f"empty: {rule}"), "small.yaml")
+
+    request = Request("small", Stage.LIST, "1", "https://forum.example/b/1")
+    for body, is_empty in ((f"<p>{words}</p>", True), ("<p>We are closed.</p>", False)):
+        page = Fetched(request.address, 200, {"content-type": "text/html; charset=utf-8"}, body.encode(), 0.0)
+        for one in (site, read_site(dump_site(site))):
+            parser = compile_site(one, None).parser
+            if is_empty:
+                assert parser.parse(request, page, 0).items.posts == ()
+            else:
+                with pytest.raises(ParseError):
+                    parser.parse(request, page, 0)

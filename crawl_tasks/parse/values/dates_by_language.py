@@ -120,7 +120,7 @@ _FORMS: Final = """
 vor _            | sek | min | stunde/std | tag | woche | monat | jahr
 il y a _         | sec/s | min | heure/h | jour/j | sem | mois/m | an/a
 hace/hai _       | seg/s | min | hora/h | día/dia/d | sem | mes/m | año/ano/a
-há/atrás _       | seg | min | hora/h | dia | sem | mes/mês | ano
+há _             | seg | min | hora/h | dia | sem | mes/mês | ano
 fa _             | segon/s | min | hor/h | di | setm | mes | any
 acum _           | sec | min | or/h | zi | săpt | lun | an
 _ fa             | sec | min | or/h | giorn/gg | sett | mes | ann

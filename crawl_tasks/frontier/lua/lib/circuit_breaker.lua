@@ -142,8 +142,9 @@ function believe_gone(site, now)
 end
 
 -- Return whether an open page that a list shows is gone after nothing but such answers: then it is rather the forum that
--- is away, or closed, as `gone_when` may find a notice that is no thread's own. The last `breaker_after` attempts must have said so, and for a board's later page, which ends
--- a walk, the last one. A board that says so for as long as between two probes is believed: only then is it scanned again.
+-- is away, or closed, as `gone_when` may find a notice that is no thread's own. The last `breaker_after` attempts must have
+-- said so, and for a board's later page, which ends a walk, the last one. A board that says so for as long as between two
+-- probes is believed: only then is it scanned again.
 function is_gone_with_all(site, held, status, now)
   if now < tonumber(redis.call('HGET', site.key, 'gone_believed') or 0) then return false end
   local stage, payload = string.match(held, '^%d+ (%a+) %d %d+ %S+ (.*)$')
