@@ -35,7 +35,7 @@ def with_gone_rules(probe: HttpProbe, opened: CompiledSite, trials: Sequence[Dry
     Two threads are asked for that do not exist. Where their pages say so with status 200, in words that no other page
     has, these words become the rule. A forum that answers with an error status needs none.
     """
-    pages = list(_gone_pages(probe, opened, trials))
+    pages = _gone_pages(probe, opened, trials)
     if not pages:
         return rules, ""
     known = [one for one in trials if one.parsed is not None]
@@ -57,24 +57,24 @@ def with_gone_rules(probe: HttpProbe, opened: CompiledSite, trials: Sequence[Dry
     return "\n".join(lines), ""
 
 
-def _gone_pages(probe: HttpProbe, opened: CompiledSite, trials: Sequence[DryRun]) -> Iterator[DryRun]:
-    """Yield the answers for two threads that do not exist, none unless both come with status 200."""
+def _gone_pages(probe: HttpProbe, opened: CompiledSite, trials: Sequence[DryRun]) -> list[DryRun]:
+    """Return the answers for two threads that do not exist, none unless both come with status 200."""
     threads = [one.request for one in trials if one.request.stage is Stage.POST and one.parsed is not None]
     highest = max(threads, key=_number_of, default=None)
     if highest is None or opened.site.post.format is not Format.HTML:
-        return
+        return []
     base, number = opened.site.base, _number_of(highest)
     # The last one in the address: a board may have the same number.
     place = re.fullmatch(rf"(.*)(?<!\d){number}(?!\d)(.*)", highest.address.removeprefix(base))
     if not number or place is None:
-        return
+        return []
     answers = []
     for other in (number + _BEYOND, number + 2 * _BEYOND):
         asked = highest._replace(key=_NUMBER.sub(str(other), highest.key), address=f"{base}{place[1]}{other}{place[2]}")
         answers.append(attempt(probe, opened, asked))
         if answers[-1].page is None:
-            return
-    yield from answers
+            return []
+    return answers
 
 
 def _number_of(request: Request) -> int:

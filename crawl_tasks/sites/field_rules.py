@@ -13,7 +13,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from crawl_tasks.model import Comment, Post
 from crawl_tasks.sites import syntax
-from crawl_tasks.sites.rule_presets import usual_css, usual_rule
+from crawl_tasks.sites.rule_presets import usual_css, usual_empty
 
 
 class As(StrEnum):
@@ -162,7 +162,7 @@ class Rule(Part):
 
 
 def _from_text(value: object) -> object:
-    value = usual_rule(value)
+    value = usual_empty(value)
     return {"css": value} if isinstance(value, str) else value
 
 

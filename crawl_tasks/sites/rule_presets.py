@@ -73,7 +73,7 @@ def usual_css(selector: str) -> str:
     return _NAMED.sub(selectors, selector)
 
 
-def usual_rule(value: object) -> object:
+def usual_empty(value: object) -> object:
     """Return the rule of the usual words of a board without threads for its name, and any other value as it is."""
     return {"css": "body", "text": "lines", "regex": EMPTY} if value == "usual-empty" else value
 

@@ -7,7 +7,7 @@ import operator
 import re
 from collections.abc import Callable
 
-from crawl_tasks.errors import AccessDenied, Challenged, Fate, PageError, ParseError, RedirectRefused
+from crawl_tasks.errors import AccessDenied, Challenged, PageError, ParseError, RedirectRefused
 from crawl_tasks.fetch.bot_walls import bot_wall_in
 from crawl_tasks.model import Comment, Fetched, Items, Lease, Parsed, Post, Request, Stage
 from crawl_tasks.model.own_counters import count
@@ -124,14 +124,13 @@ def page_before(request: Request, addresses: Addresses) -> tuple[Request, ...]:
     return () if address is None else (request._replace(address=address, page=request.page - 1, is_again=True),)
 
 
-def is_gone(request: Request, error: PageError) -> bool:
-    """Return whether a failed page is not there any more, or not for the public.
+def is_hidden(request: Request, error: PageError) -> bool:
+    """Return whether a thread that no list shows wants a login, which says that it is not for the public any more.
 
-    Forums hide what a moderator deletes: a thread that no list shows wants a login then, as some do for a thread that
-    moved to a board for members. A thread that is listed and wants a login may always have done so.
+    Forums hide so what a moderator deletes or moves to a board for members. A thread that is listed and wants a login
+    may always have done so.
     """
-    is_hidden = request.stage is Stage.POST and request.reach.is_unlisted and isinstance(error, AccessDenied)
-    return error.fate is Fate.GONE or is_hidden
+    return request.stage is Stage.POST and request.reach.is_unlisted and isinstance(error, AccessDenied)
 
 
 def ends_walk(request: Request, error: PageError) -> bool:

@@ -40,7 +40,7 @@ from crawl_tasks.model import Comment, Effort, Fetched, Lease, Parsed, Post, Sta
 from crawl_tasks.registry.site_registry import CompiledSite, SiteRegistry
 from crawl_tasks.worker.hook_runner import HookRunner
 from crawl_tasks.worker.page_fetch import AttemptTimer, LeasedPage, PageFetch, now, seen_at
-from crawl_tasks.worker.page_reading import ends_walk, gone_items, is_gone, page_before, read_page
+from crawl_tasks.worker.page_reading import ends_walk, gone_items, is_hidden, page_before, read_page
 from crawl_tasks.worker.page_validation import PageValidation
 from crawl_tasks.worker.task_message import TaskMessage, request_of, validate
 from crawl_tasks.worker.task_result import Outcome, TaskResult
@@ -269,12 +269,14 @@ class PageTask:
     def fail(self, lease: Lease, error: PageError, timer: AttemptTimer) -> TaskResult:
         """End the lease of a page that failed, and return the outcome."""
         effort = timer.effort(error.status)
-        is_there_less = is_gone(lease.request, error)
-        if is_there_less or ends_walk(lease.request, error):
+        if is_hidden(lease.request, error):
+            # A firewall may refuse any one page: it takes a second look, later.
+            error.fate = Fate.RETRY if lease.attempt == 1 else Fate.GONE
+        if error.fate is Fate.GONE or ends_walk(lease.request, error):
             headers = error.headers if timer.page is None else timer.page.headers
             at = seen_at(headers, lease, timer)
             try:
-                return TaskResult(self._gone(lease, effort, at, is_there_less=is_there_less))
+                return TaskResult(self._gone(lease, effort, at, is_there_less=error.fate is Fate.GONE))
             except AllGone as doubt:
                 error = doubt
         # Only a retry needs the policy of the site. A site that cannot be compiled must still be able to park pages.

@@ -325,6 +325,26 @@ def test_a_thread_that_no_list_shows_and_that_wants_a_login_is_deleted_and_a_lis
     assert states(rows)["6"] == "normal"
 
 
+def test_a_thread_that_no_list_shows_is_not_deleted_for_one_refusal(
+    crawl: SmallCrawl, store: Store, rows: Callable[[str], list[Any]]
+) -> None:
+    crawl.publish("boards: [1]\n" + PASSES)
+    for number in ("5", "6"):
+        crawl.forum.thread(number)
+    crawl.forum.board("1", 1, "5 0", "6 0")
+    crawl.scan()
+    crawl.store_into(store)
+
+    crawl.forum.board("1", 1, "5 0")
+    crawl.forum.statuses["/post/6"] = 403
+    crawl.full_pass()
+    crawl.forum.then["/post/6"] = lambda: crawl.forum.then.update({"/post/6": crawl.forum.statuses.clear})
+    asked = crawl.store_into(store)
+
+    assert asked == ["/post/6", "/post/6"]
+    assert states(rows) == {"5": "normal", "6": "normal"}
+
+
 def test_a_thread_that_vanished_from_the_lists_is_left_as_it_was_by_scans(
     crawl: SmallCrawl, store: Store, rows: Callable[[str], list[Any]]
 ) -> None:
