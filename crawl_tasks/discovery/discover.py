@@ -18,6 +18,7 @@ from crawl_tasks.discovery.site_address import SiteAddress
 from crawl_tasks.discovery.sub_boards import MOST_LOOKED_INTO, with_boards_below
 from crawl_tasks.discovery.timezone import Zone, zone_by_clock, zone_by_words, zone_said
 from crawl_tasks.discovery.timezone_by_ages import FOOTER, words_of, zone_by_ages
+from crawl_tasks.discovery.yaml_rules import scalar
 from crawl_tasks.errors import ConfigError, PageError, RefusedAddress, SiteError
 from crawl_tasks.model import Stage
 from crawl_tasks.parse.board_index import FoundBoard, FrontPage, IndexReader
@@ -26,7 +27,7 @@ from crawl_tasks.registry.site_registry import compile_site
 from crawl_tasks.sites.addresses import Addresses
 from crawl_tasks.sites.board_index_spec import IndexSpec
 from crawl_tasks.sites.loader import parse_site
-from crawl_tasks.sites.presets import engine_names, load_engine
+from crawl_tasks.sites.presets import Engine, engine_names, load_engine
 from crawl_tasks.sites.schema import Board, Site
 from crawl_tasks.sites.stages import Format
 from crawl_tasks.urls import origin_of
@@ -121,8 +122,9 @@ class Discovery:
             self._remarks.append(f"{suspect.title}: no boards found on {', '.join(preset.index.address)}")
             return None
         site, front = met
-        prefix = _prefix(front.boards, site)
-        found = self._site(suspect.name, prefix)
+        rules = _other_addresses(preset, site, front.boards)
+        prefix = _prefix(front.boards, self._site(suspect.name, urlsplit(site.base).path, rules))
+        found = self._site(suspect.name, prefix, rules)
         trial = self._proof(found, front.boards)
         if trial is not None and trial.error:
             self._remarks.append(f"{suspect.title}: {trial.error}")
@@ -148,11 +150,12 @@ class Discovery:
             has_board_addresses=by_link,
             left_out=front.left_out,
             trial=trial,
+            rules=rules,
             news=self._news_pages(found, preset.index, trial) if len(boards) > 1 else (),
         )
 
-    def _site(self, engine: str, prefix: str) -> Site:
-        return parse_site(preset_site_text(self.name, self.place, engine, prefix), f"preset {engine}")
+    def _site(self, engine: str, prefix: str, rules: str = "") -> Site:
+        return parse_site(preset_site_text(self.name, self.place, engine, prefix) + rules, f"preset {engine}")
 
     def _first_front_page(self, engine: str, index: IndexSpec) -> tuple[Site, FrontPage] | None:
         """Return the front page below the likeliest path, else below the paths above, with the site for that path."""
@@ -248,9 +251,31 @@ def _prefix(boards: tuple[FoundBoard, ...], site: Site) -> str:
     origin, guessed = origin_of(site.base), urlsplit(site.base).path
     if template is None:
         return guessed
-    fixed = template.text.partition("{")[0].removeprefix(site.base)
+    fixed = _beginning(template.text.removeprefix(site.base))
     for board in boards:
         path = (board.url or "").removeprefix(origin)
         if fixed in path and path != board.url:
             return path[: path.index(fixed)].rstrip("/")
     return guessed
+
+
+def _other_addresses(preset: Engine, site: Site, boards: tuple[FoundBoard, ...]) -> str:
+    """Return the addresses that boards have in place of the preset's own, as lines of a site file."""
+
+    def is_linked(address: str) -> bool:
+        return any(_beginning(address) in (board.url or "") for board in boards)
+
+    usual = Addresses(site).template(Stage.LIST, 1)
+    if usual is None or is_linked(usual.text.removeprefix(site.base)):
+        return ""
+    for stages in preset.other_addresses:
+        if is_linked(stages["list"].get("first_address") or stages["list"]["address"]):
+            return "".join(
+                f"{stage}: {{{', '.join(f'{key}: {scalar(text)}' for key, text in addresses.items())}}}\n"
+                for stage, addresses in stages.items()
+            )
+    return ""
+
+
+def _beginning(template: str) -> str:
+    return template.partition("{")[0]

@@ -18,11 +18,11 @@ from crawl_tasks.sites.board import BoardKind
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """The results. `rules` is YAML for a program without preset. `prefix` is the path of the forum's directory.
+    """The results. `rules` is YAML for a program without preset, or for other addresses than the preset's.
 
-    With `has_board_addresses` no template produces the boards' addresses, and the file names each. `news` is a page
-    that tells of all boards. `doubts` are what the front page says against the boards. `sessions` are parameters that
-    are left out of addresses. `language` is that of the pages.
+    `prefix` is the path of the forum's directory. With `has_board_addresses` no template produces the boards'
+    addresses, and the file names each. `news` is a page that tells of all boards. `doubts` are what the front page says
+    against the boards. `sessions` are parameters that are left out of addresses. `language` is that of the pages.
     """
 
     name: str

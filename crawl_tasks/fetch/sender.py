@@ -137,8 +137,13 @@ class Sender:
 
 
 def _within(seen: list[str], target: str, hops: int, *, may_repeat: bool = False) -> str:
-    """Note a hop. A repeated address is a loop, unless a cookie or another method may change the answer."""
-    if target in seen and not may_repeat:
+    """Note a hop. A repeated address is a loop, unless a cookie or another method may change the answer.
+
+    One redirect of a page to itself is followed: Discuz! repairs a thread that lost posts, and sends its first visitor
+    to the same address.
+    """
+    is_sent_back = target == seen[-1] and seen.count(target) == 1
+    if target in seen and not is_sent_back and not may_repeat:
         raise BadRedirect(f"{seen[-1]} redirects to {target}, where this attempt has been: a loop")
     if len(seen) > hops:
         raise BadRedirect(f"{seen[0]} redirects more than {hops} times, at last to {target}")

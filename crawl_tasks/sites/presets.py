@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import pathlib
 from functools import lru_cache
+from typing import Literal
 
 from pydantic import Field, ValidationError, model_validator
 
@@ -33,12 +34,19 @@ class About(Part):
     notes: str | None = Field(default=None, max_length=2000, description="What it does not do, what was not tried.")
 
 
+StageAddresses = dict[Literal["list", "post", "comment"], dict[Literal["address", "first_address"], str]]
+
+
 class Engine(Part):
     """A preset."""
 
     name: str = Field(description="As a site file names it.")
     about: About = Field(description="What people should know of it.")
     index: IndexSpec | None = Field(default=None, description="How boards are found on the front page.")
+    other_addresses: tuple[StageAddresses, ...] = Field(
+        default=(),
+        description="Parts of `site` with other addresses, which operators choose. `new` takes those that boards have.",
+    )
     site: dict[str, object] = Field(description="What a site file says, without name, base and boards.")
 
     @model_validator(mode="after")

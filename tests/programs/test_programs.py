@@ -20,6 +20,7 @@ from crawl_tasks.sites.crawl_policy import Gate
 from crawl_tasks.sites.loader import load_site
 from crawl_tasks.sites.schema import Site
 from tests.frontier.small_crawl import SmallCrawl
+from tests.programs import plain_addresses
 from tests.programs.bbpress import BbPress
 from tests.programs.content import Row, expected, small_forum
 from tests.programs.discourse import Discourse
@@ -138,6 +139,14 @@ CASES = {
     "phpbb": Case("phpbb", PHPBB.shown, lists=r"^/viewforum\.php"),
     "mybb": Case("mybb", MYBB.shown, lists=r"^/forumdisplay\.php"),
     "discuz": Case("discuz", DISCUZ.shown, lists="^/forum-"),
+    "discuz, no addresses rewritten": Case("discuz", plain_addresses.discuz, lists="mod=forumdisplay"),
+    "xenforo, no addresses rewritten": Case(
+        "xenforo",
+        plain_addresses.xenforo,
+        lists="[?](forums|whats-new)/",
+        redirects=1,
+        news="/index.php?whats-new/posts/",
+    ),
     "nodebb": Case("nodebb", NODEBB.shown, lists="^/category/"),
     "fluxbb": Case("fluxbb", FLUXBB.shown, lists=r"^/viewforum\.php", shows_parents=False),
     "punbb": Case("punbb", PUNBB.shown, lists=r"^/viewforum\.php", shows_parents=False),

@@ -391,6 +391,25 @@ def test_loop_of_redirects_is_seen_at_once(server, fetch):
     assert server.paths() == ["/a", "/b"]
 
 
+def test_page_that_redirects_to_itself_once_is_read(server, fetch):
+    def repaired(visit):
+        visit.reply(PAGE) if len(server.paths()) > 1 else visit.reply(b"", "302 Found", Location="/t")
+
+    server.routes["/t"] = repaired
+
+    assert fetch("/t").body == PAGE
+    assert server.paths() == ["/t", "/t"]
+
+
+def test_page_that_redirects_to_itself_for_ever_is_asked_for_twice(server, fetch):
+    server.routes["/a"] = redirect("/a")
+
+    with pytest.raises(BadRedirect, match="loop"):
+        fetch("/a")
+
+    assert server.paths() == ["/a", "/a"]
+
+
 def test_redirects_share_one_deadline(server, fetch):
     def slowly(visit):
         server.stopped.wait(0.25)
