@@ -36,7 +36,8 @@ def paged_template(first: str, following: str, key: str, name: str) -> str | Non
         return None
     others = [place for place in numbers if place != at_key]
     changed = [place for place in others if place >= len(before) or before[place] != tokens[place]]
-    if not changed or int(tokens[changed[-1]]) < 2:
+    changed = [place for place in changed if int(tokens[place]) > 1]
+    if not changed:
         return None
     at_page = changed[-1]
     value, old = int(tokens[at_page]), int(before[at_page]) if at_page < len(before) else 0

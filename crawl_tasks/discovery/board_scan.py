@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -19,12 +20,14 @@ from crawl_tasks.errors import PageError, RefusedAddress
 from crawl_tasks.parse.board_index import FoundBoard
 from crawl_tasks.parse.document import Document
 from crawl_tasks.parse.pagination_links import is_numbered
+from crawl_tasks.parse.values.text import lines as lines_of
 from crawl_tasks.urls import origin_of
 
 MOST_VISITED = 20
 _LONGEST_TRAIL = 200
 NEAR = 2
 """Levels by which links to threads are compared: the link, and the element around it."""
+_FRONT = re.compile(r"[/?]index(?:\.\w+)?$")
 _TRAIL = "[class*=breadcrumb], [class*=crumbs], [aria-label=breadcrumb], [itemtype$=BreadcrumbList]"
 
 
@@ -49,7 +52,7 @@ def scan_boards(
     `titles` are the rows of one board: a board without links at such places has no threads, whatever a sidebar shows.
     """
     threads, places = titles[0].shape, {place_in(one.node)[:NEAR] for one in titles}
-    found = {link.key: FoundBoard(link.key, link.text, path_of(link.url)) for link in links}
+    found = {link.key: FoundBoard(link.key, _name_of(link), path_of(link.url)) for link in links}
     left_out: list[str] = []
     titled: list[tuple[LexborNode, LexborNode | None]] = []
     empty: Document | None = None
@@ -80,11 +83,17 @@ def scan_boards(
             if below.key in shown:
                 continue
             if below.key not in found and below.url not in left_out:
-                found[below.key] = FoundBoard(below.key, below.text, path_of(below.url), link.key)
+                found[below.key] = FoundBoard(below.key, _name_of(below), path_of(below.url), link.key)
                 waiting.append(below)
     # One page may have the title where it has anything else.
     title = selector_in(*zip(*titled, strict=True)) if len(titled) > 1 else None
     return BoardScan(tuple(found.values()), tuple(left_out), empty, title or "")
+
+
+def _name_of(link: PageLink) -> str:
+    """Return the text of a board's link, or its first line: below a break stands what the board is about."""
+    first = next(filter(None, lines_of(link.node.html or "").split("\n")), "") if link.node.css_first("br") else ""
+    return first or link.text
 
 
 def _title_in(document: Document, title: str) -> LexborNode | None:
@@ -106,7 +115,7 @@ def beside_boards(front: Document, boards: Sequence[PageLink]) -> list[str]:
         is_other = (
             alike.get(url) not in shapes and url != front.page.url and origin_of(url) == origin_of(front.page.url)
         )
-        if is_other and place_in(node) in places and not is_stranger(path_of(url)):
+        if is_other and place_in(node) in places and not (is_stranger(path_of(url)) or _FRONT.search(path_of(url))):
             found.append(url)
     return list(dict.fromkeys(found))
 

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import takewhile
 
 from selectolax.lexbor import LexborNode
 
+from crawl_tasks.discovery.address_shape import shared_start
 from crawl_tasks.discovery.links import kind_of
 from crawl_tasks.discovery.record_queries import is_telling, selector_in
 from crawl_tasks.discovery.repeated_records import highest, upwards
-from crawl_tasks.discovery.timestamps import names_moment, times_in
+from crawl_tasks.discovery.timestamps import form_of, names_moment, times_in
 from crawl_tasks.discovery.vocabulary import EDITED
+from crawl_tasks.discovery.yaml_rules import literal
 from crawl_tasks.parse.document import matches
 from crawl_tasks.parse.values.text import letters
+from crawl_tasks.parse.values.text import lines as lines_of
 from crawl_tasks.sites.rule_presets import usual_css
 
 # A longer text with the word "edited" is a post that speaks of edits.
@@ -24,8 +28,10 @@ _SHARE = re.compile(r"\d\W*$")
 _BEGINNING = 24
 """Letters by which a line is known again: quotes are cut."""
 _OPTIONS = "li, tr, label"
+_HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
 _BOXES = frozenset(("q", "aside", "details", "fieldset"))
 _PERCENT = re.compile(r"\d\s?%$")
+_DAY = r"\d+[-/.]\d+[-/.]\d+(?:,?\s(?:at\s)?\d+:[\d:]+(?:\s?[AaPp][Mm])?)?"
 
 
 def edited_in(records: Sequence[LexborNode]) -> str | None:
@@ -60,6 +66,8 @@ def notes_in(record: LexborNode) -> list[LexborNode]:
     """Return the innermost elements that say that a post was edited, and when."""
     inner = (node for node in record.css("*") if node.mem_id != record.mem_id)
     said = [node for node in inner if is_edit_note(" ".join(node.text().split())) and not _is_quoted(node)]
+    # A short text with its note in a line of its own is none.
+    said = [node for node in said if not any(map(is_edit_note, lines_of(node.html or "").split("\n")[1:]))]
     outer = {above.mem_id for node in said for above in upwards(node.parent)}
     return [node for node in said if node.mem_id not in outer]
 
@@ -67,6 +75,34 @@ def notes_in(record: LexborNode) -> list[LexborNode]:
 def is_edit_note(text: str) -> bool:
     """Return whether a text says that a post was edited, and when."""
     return len(text) <= _LONGEST and EDITED.search(text) is not None and names_moment(text)
+
+
+@dataclass(frozen=True, slots=True)
+class TextNote:
+    """Notes of edits that stand in a line of the text: `body` reads the text before, `edited` the moment if any."""
+
+    body: str
+    edited: str = ""
+    form: str = ""
+
+
+def text_note(texts: Iterable[str]) -> TextNote | None:
+    """Return the regexes of notes that are the last lines of some texts, None unless two begin alike."""
+    lines = [[line for line in text.split("\n") if is_edit_note(line)] for text in texts]
+    notes = [found[-1] for found in lines if found]
+    start = shared_start([re.sub(r"\d+", "#", note) for note in notes]) if len(notes) > 1 else ""
+    # What follows the last number may be the beginning of a name.
+    start = start[: start.rindex("#") + 1] if "#" in start else start
+    if EDITED.search(start) is None:
+        return None
+    begins = r"\d+".join(map(literal, start.split("#")))
+    body = rf"(?s)^(.*?)(?:(?:^|\n){begins}[^\n]{{0,{_LONGEST}}})?$"
+    days = [found[0] for note in notes if (found := re.search(_DAY, note))]
+    form = form_of(days)
+    if len(days) < len(notes) or not (form or all(re.match(r"\d{4}", day) for day in days)):
+        return TextNote(body)
+    before = literal(start.partition("#")[0])
+    return TextNote(body, rf"(?:^|\n){before}[^\n]{{0,{_LONGEST}}}?({_DAY})[^\n]{{0,{_LONGEST}}}$", form)
 
 
 def _is_quoted(node: LexborNode) -> bool:
@@ -135,7 +171,11 @@ def _holding(record: LexborNode, name: str, line: str) -> LexborNode | None:
 
 
 def is_subject(node: LexborNode, title: str) -> bool:
-    """Return whether an element is the line above a text, with the thread's title, or a poll."""
+    """Return whether an element is the line above a text, as a heading with the thread's title, or a poll."""
+    link = node.css_first("a[href*='#']") if node.tag in _HEADINGS else None
+    if link is not None and letters(link.text()) == letters(node.text()):
+        # A subject that leads to its own post.
+        return True
     # A row of a table may hold a whole list.
     options = [one for one in node.css(_OPTIONS) if len(one.css(_OPTIONS)) == 1]
     said = [one.text().strip() for one in options]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from crawl_tasks.discovery.checks import check_trials
 from crawl_tasks.discovery.dry_run import MOST_THREADS, missing_in, try_site
 from crawl_tasks.discovery.http_probe import HttpProbe
@@ -14,10 +16,11 @@ INVALID = -100
 """The first score of a file that cannot be loaded."""
 
 
-def score_of(probe: HttpProbe, text: str) -> tuple[int, int, int]:
+def score_of(probe: HttpProbe, text: str, pages: Collection[str] = ()) -> tuple[int, int, int]:
     """Return the number of checks that refute a file (negative), of records read, and of checks that hold.
 
-    Of records only those count that stand on pages which are tried with any rules.
+    Of records only those count that stand on pages which are tried with any rules: `pages`, where the rules to be
+    compared lead to different threads.
     """
     try:
         site = parse_site(text, "proposal")
@@ -28,7 +31,7 @@ def score_of(probe: HttpProbe, text: str) -> tuple[int, int, int]:
     checks = check_trials(site, trials)
     refuted = len(missing_in(trials)) + sum(not one.holds for one in checks)
     posts = [one for one in trials if one.request.stage is Stage.POST][: 3 * MOST_THREADS]
-    first = [one.parsed.items for one in trials if one.parsed and one.request.page == 1 and one.request.key in {
-        post.request.key for post in posts}]  # fmt: skip
+    tried = pages or {one.page.url for one in posts if one.page}
+    first = [one.parsed.items for one in trials if one.parsed and one.page and one.page.url in tried]
     read = sum(len(items.comments) + len(items.posts) for items in first)
     return -refuted, read, sum(one.holds for one in checks)

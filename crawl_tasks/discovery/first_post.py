@@ -138,7 +138,7 @@ def fields_apart(samples: Sequence[FetchedThread], inside: Set[int], like: Found
     path = slots.body(
         authors, [*apart, *trails], lambda text: any(one and one in text for one in titles) or text in authors.values()
     )
-    again = partial(rules_of, slots, author, moment, path, authors, foreign=like.foreign)
+    again = partial(rules_of, slots, author, moment, path, authors, foreign=like.foreign, note=like.note)
     rules = again(lambda _, slot: selector_in(pages, slot.targets(len(pages)), misses=0))
     return FoundFields(rules, authors, moment.at if moment else {}, again, slots)
 
@@ -190,7 +190,7 @@ def _of_slots(
                     return whole
         return selector_in(pages, targets, misses=0)
 
-    again = partial(rules_of, slots, author, moment, paths[2], authors, foreign=like.foreign)
+    again = partial(rules_of, slots, author, moment, paths[2], authors, foreign=like.foreign, note=like.note)
     return FoundFields(again(select), authors, moment.at if moment else {}, again, slots)
 
 

@@ -221,8 +221,12 @@ def _word_keys(group: set[str], shapes: dict[str, tuple[str, list[str]]]) -> Ite
         found = {shapes[url][0] for url in members.values()}
         head = re.sub(r"[^-._]*$", "", shared_start(members))
         # A name right below the root is a page of its own kind: /login beside /members, /reply/1 beside /report/1. So
-        # is a script: /bbs/faq.php beside /bbs/new.php.
-        is_page = not head and (at == 2 or all(_SCRIPT.search(text) for text in members))
+        # are a script, /bbs/faq.php beside /bbs/new.php, and a query that is a path: ?user-4.htm beside ?thread-9.htm.
+        start = "".join(family[:at])
+        is_query = family[at - 1 :] == ("?", "*") and any(
+            shape.startswith(start) and "=" not in shape and "#" in shape for shape, _ in shapes.values()
+        )
+        is_page = not head and (at == 2 or is_query or all(_SCRIPT.search(text) for text in members))
         # `board-1-old-cars.html`: three words are a key, but not with the word that all have.
         is_whole = at == 2 and found == {"".join((*family[:at], "*", *family[at + 1 :]))}
         if len(members) < 2 or is_page or (len(found) == 1 and re.search(r"[#*]", min(found)) and not is_whole):

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import takewhile
 
 from selectolax.lexbor import LexborNode
 
@@ -28,6 +30,7 @@ from crawl_tasks.parse.values.text import lines as lines_of
 from crawl_tasks.sites.rule_presets import EMPTY
 
 _DAY_S = 86_400
+_PART_OF_AGE = 0.1
 _ENOUGH = 4
 
 
@@ -197,11 +200,13 @@ def _is_last(found: MomentSlot, first: Mapping[int, FirstPost]) -> bool:
 
 
 def _nearest(found: Sequence[MomentSlot], known: Mapping[int, int | None]) -> MomentSlot | None:
-    """Return the moments that are those of the threads' own pages, to a day."""
+    """Return the moments that are those of the threads' own pages, to a day or, as `11 months ago`, to a part of it."""
     there = {row: at for row, at in known.items() if at is not None}
+    now = time.time()
     for one in found:
         pairs = [(one.at[row], at) for row, at in there.items() if row in one.at]
-        if pairs and all(abs(row - at) <= _DAY_S for row, at in pairs):
+        part = 0 if any(map(is_stable, one.texts())) else _PART_OF_AGE
+        if pairs and all(abs(row - at) <= max(_DAY_S, part * (now - at)) for row, at in pairs):
             return one
     return None
 
@@ -227,8 +232,8 @@ def _records(listing: Listing, link: str, bare: Document | None) -> list[str]:
     empty = "usual-empty"
     if _strays(listing, record) or (bare is not None and bare.root.css_first(record) is not None):
         # An empty board may show elements like the rows: a heading, or a row that says that there is none.
-        # An advertisement among them has a link to another host.
-        narrower = [_holding(record, css) for css in (link, f"{link}[href^='/']")]
+        # An advertisement among them has a link to another host, and rows of a table around hold all links.
+        narrower = [_holding(record, css) for css in (link, f"{link}[href^='/']", _way_to(rows, link))]
         record, empty = min(narrower, key=partial(_strays, listing)), f"{{first_of: [{empty}, {scalar(record)}]}}"
     if bare is not None and not re.search(EMPTY, lines_of(bare.root.html or "")):
         # The forum has its own words for an empty board, or none.
@@ -237,6 +242,14 @@ def _records(listing: Listing, link: str, bare: Document | None) -> list[str]:
         kept = [css for css in (box, "h1", "h2", "title") if css and bare.root.css_first(css) is not None]
         empty = scalar(kept[0]) if kept else empty
     return [f"  empty: {empty}{CHECK}", f"  record: {scalar(record)}"]
+
+
+def _way_to(rows: Rows, link: str) -> str:
+    """Return the way from rows down to their links, by the tags of the first and, at its end, the links' selector."""
+    mine = {one.mem_id for one in rows.whole}
+    way = [str(one.tag) for one in takewhile(lambda one: one.mem_id not in mine, upwards(rows.titles[0].node))]
+    steps = link.split(" > ")
+    return "> " + " > ".join((*reversed(way[len(steps) :]), *steps))
 
 
 def _holding(record: str, link: str) -> str:

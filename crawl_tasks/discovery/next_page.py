@@ -120,8 +120,8 @@ def is_further(here: str, url: str) -> bool:
     one, other = urlsplit(here), urlsplit(url)
     pairs, further = set(one.query.split("&")) - {""}, set(other.query.split("&")) - {""}
     if one.path == other.path:
-        # vBulletin's `?12-old-cars/page2`.
-        behind = other.query.removeprefix(one.query) if one.query else ""
+        # vBulletin's `?12-old-cars/page2`, and `?forum-1-2.htm` behind `?forum-1.htm`.
+        behind = other.query.removeprefix(re.sub(r"\.\w+$", "", one.query))
         return pairs < further or (behind != other.query and re.match(r"\W", behind) is not None)
     plain, there = (re.sub(r"\d+", "#", path) for path in (one.path, other.path))
     numbers = re.findall(r"\d+", one.path)

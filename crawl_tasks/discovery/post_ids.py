@@ -42,11 +42,15 @@ def marked_in(document: Document) -> Iterator[PostIds]:
             above = node.parent
             beside = (str(above.tag), above.attributes.get("class") or "") if attr in ("href", "name") and above else ()
             groups.setdefault((str(node.tag), attr, prefix, *beside), {}).setdefault(key, node)
+    marks = []
     for (_, attr, prefix, *_), found in groups.items():
         if len(found) > 1:
             nodes = list(found.values())
-            yield PostIds(_records(nodes), nodes, list(found), attr, prefix)
-    yield from _alike(document)
+            marks.append(PostIds(_records(nodes), nodes, list(found), attr, prefix))
+    yield from marks
+    for alike in _alike(document):
+        yield from (one for mark in marks if (one := _marked(alike, mark)))
+        yield alike
     moments = [node for node in times_in(document.root) if len(node.text()) < _FEW * 4]
     if len(moments) > 1:
         yield PostIds(_apart(moments), moments, [])
@@ -66,6 +70,21 @@ def _alike(document: Document) -> Iterator[PostIds]:
             yield PostIds(nodes, nodes, [])
 
 
+def _marked(alike: PostIds, mark: PostIds) -> PostIds | None:
+    """Return elements with the marks within them, None unless each has one of its own: replies may stand in boxes."""
+    mine = {node.mem_id for node in alike.records}
+    keys = {node.mem_id: key for node, key in zip(mark.nodes, mark.keys, strict=True)}
+    found: dict[int, LexborNode] = {}
+    for node in mark.nodes:
+        above = next((one for one in upwards(node) if one.mem_id in mine), None)
+        if above is not None:
+            found.setdefault(above.mem_id, node)
+    if found.keys() != mine or all(one.mem_id in mine for one in mark.records):
+        return None
+    nodes = [found[record.mem_id] for record in alike.records]
+    return PostIds(alike.records, nodes, [keys[node.mem_id] for node in nodes], mark.attr, mark.prefix)
+
+
 def _numbers_of(node: LexborNode, document: Document) -> Iterator[tuple[str, str, str]]:
     """Yield attribute, prefix and number of each attribute that may identify a post."""
     for attr, value in node.attributes.items():
@@ -73,7 +92,11 @@ def _numbers_of(node: LexborNode, document: Document) -> Iterator[tuple[str, str
         if attr == "href" and node.tag == "a":
             before, mark, text = text.rpartition("#")
             url = document.absolute(before) if before else document.page.url
-            if not mark or url is None or urlsplit(url).path != urlsplit(document.page.url).path:
+            # `/comment/17#comment-17` leads to the page with that comment.
+            is_named = text.rpartition("-")[2].isdigit() and text.rpartition("-")[2] in re.findall(r"\d+", before)
+            if not mark or url is None or (
+                urlsplit(url).path != urlsplit(document.page.url).path and not is_named
+            ):  # fmt: skip
                 continue
         elif attr != "id" and not attr.startswith("data-") and not (attr == "name" and node.tag == "a"):
             continue

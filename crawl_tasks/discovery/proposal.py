@@ -122,7 +122,7 @@ def _best_of(
         has_lists = any(board.kind is BoardKind.LIST for board in found.boards)
         lines = list_rules(listing, following, scan, threads.first, headings) if has_lists else []
         one = replace(found, rules="\n".join(aliased([*lines, *threads.lines])))
-        *most, held = score_of(probe, site_file(one))
+        *most, held = score_of(probe, site_file(one), {sample.document.page.url for sample in samples})
         # Ids tell a post that later pages repeat from its comments, and so does a post that stands apart.
         score = (*most, int(bool(records and records.key)), int(not threads.is_post_above), held)
         # Later pages may begin with the post again.

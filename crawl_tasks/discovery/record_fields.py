@@ -9,12 +9,13 @@ from functools import partial
 from selectolax.lexbor import LexborNode
 
 from crawl_tasks.discovery.author_text import byline_in
-from crawl_tasks.discovery.boilerplate import edited_in, is_subject, notes_in, quotes_of
+from crawl_tasks.discovery.boilerplate import TextNote, edited_in, is_subject, notes_in, quotes_of, text_note
 from crawl_tasks.discovery.record_queries import is_telling, selector_in
 from crawl_tasks.discovery.slots import MomentSlot, Path, Slot, Slots, is_of_author
 from crawl_tasks.discovery.timestamps import UNTIL_TIME, moment_of
 from crawl_tasks.discovery.yaml_rules import scalar
 from crawl_tasks.parse.values.dates import is_fixed
+from crawl_tasks.parse.values.text import lines as lines_of
 
 _OFTEN = 0.8
 Select = Callable[[Slots, Slot], str | None]
@@ -46,6 +47,9 @@ class FoundFields:
     regex: str = ""
     """The regex of the author where the slot's text has other parts too."""
 
+    note: TextNote | None = None
+    """Notes of edits that are lines of a body."""
+
     is_moving: bool = False
     """Whether moments count from now: `2 hours ago` is another one a minute later."""
 
@@ -74,11 +78,14 @@ def fields_of(named: Sequence[tuple[str, LexborNode]]) -> FoundFields:
     edited = edited_in(records)
     body = slots.at(path) if path is not None else None
     foreign = tuple(filter(None, (edited, quotes_of(records, authors, body.nodes if body else None))))
-    again = partial(rules_of, slots, author, moment, path, authors, foreign=foreign)
+    texts = [lines_of(node.html or "") for node in body.nodes.values()] if body and edited is None else []
+    note = text_note(texts)
+    again = partial(rules_of, slots, author, moment, path, authors, foreign=foreign, note=note)
     paths = (author.path if author else None, moment.slot.path if moment else None, path)
     return FoundFields(
         again(in_records), authors, moment.at if moment else {}, again, slots, paths, moment.form if moment else "",
-        edited, foreign, author.regex if author else "", moment is not None and not all(map(is_fixed, moment.texts())),
+        edited, foreign, author.regex if author else "", note,
+        moment is not None and not all(map(is_fixed, moment.texts())),
     )  # fmt: skip
 
 
@@ -89,9 +96,12 @@ def in_records(slots: Slots, slot: Slot, among: Set[int] | None = None) -> str |
 
 def rules_of(
     slots: Slots, author: Slot | None, moment: MomentSlot | None, path: Path | None, authors: Mapping[int, str],
-    select: Select, *, foreign: Sequence[str],
+    select: Select, *, foreign: Sequence[str], note: TextNote | None,
 ) -> dict[str, str]:  # fmt: skip
-    """Return the rules of author, body and moment, with selectors that `select` finds. A body is without `foreign`."""
+    """Return the rules of author, body and moment, with selectors that `select` finds. A body is without `foreign`.
+
+    `note` reads notes of edits that are lines of a body.
+    """
     css = select(slots, author) if author else None
     rules = {"author": author_text(css, author.regex)} if author and css else {}
     body = slots.at(path) if path is not None else None
@@ -105,7 +115,10 @@ def rules_of(
             start = f"css: {scalar(css)}, " if css else ""
             others = [one for one in foreign if one != css]
             dropped = scalar(", ".join(("usual-quotes", *dict.fromkeys([*chrome, *others]))))
-            rules["body"] = f"{{{start}drop: {dropped}}}"
+            rules["body"] = f"{{{start}drop: {dropped}{f', regex: {scalar(note.body)}' if note else ''}}}"
+            if note is not None and note.edited:
+                form = f", format: {scalar(note.form)}" if note.form else ""
+                rules["edited_at"] = f"{{{start}drop: {dropped}, text: lines, regex: {scalar(note.edited)}{form}}}"
             whole = f"{{{start}drop: {scalar(', '.join(dict.fromkeys(chrome)))}}}" if chrome else scalar(css)
             rules |= {"body_html": whole} if css else {}
     if moment is not None:

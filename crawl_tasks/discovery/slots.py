@@ -33,7 +33,7 @@ _FEWEST_TEXTS = 3
 # Two authors may each have said the same twice.
 _FEWEST_OF_AUTHORS = 5
 _PERSON = re.compile(r"author|user|poster|nick|member|byline|person|fn\b", re.IGNORECASE)
-_TIMES = ("datetime", "title", "")
+_TIMES = ("datetime", "content", "title", "")
 _EPOCH = re.compile(r"^data-.*(?:time|date|stamp|epoch|created|posted)", re.IGNORECASE)
 
 
@@ -52,7 +52,11 @@ class Slot:
 
     def own_texts(self) -> dict[int, str]:
         """Return the texts outside of inner elements."""
-        return {at: said for at, node in self.nodes.items() if (said := " ".join(node.text(deep=False).split()))}
+        return {
+            at: said
+            for at, node in self.nodes.items()
+            if (said := " ".join(node.text(deep=False, separator=" ").split()))
+        }
 
     def targets(self, count: int) -> list[LexborNode | None]:
         """Return the element of each of `count` records."""

@@ -24,7 +24,7 @@ from crawl_tasks.parse.document import Document, matches
 
 _LABEL_END = re.compile(r"\s?[^\w\s]+\s$")
 """The end of a label: `Board: ` or `Board > `."""
-_HEADINGS = ("h1", "h2", "h3", "[class*=title]", "[class*=subject]")
+_HEADINGS = ("h1", "h2", "h3", "[class*=title]", "[class*=subject]", "h4, h5, h6")
 _LEAST = 0.8
 _FIRST = re.compile(r"^[^\s:,]+ (?:> )?")
 _PARENTS = ("data-parent", "data-parent-id", "data-parentid", "data-parent-pid")
@@ -87,11 +87,11 @@ def thread_rules(
         post = found.again(on_pages(samples, records, nodes))
         if not records.siblings:
             # Not every post was edited: the first note on the page may be another post's.
-            post["edited_at"] = scalar(f"{records.css}:not({later}) {found.edited or ':is(usual-edits)'}")
+            post.setdefault("edited_at", scalar(f"{records.css}:not({later}) {found.edited or ':is(usual-edits)'}"))
         whole, starts = found, [sum(map(len, nodes[:at])) for at in range(len(nodes))]
     else:
         whole, starts = fields_apart(samples, inside, found), list(range(len(samples)))
-        post = whole.rules | {"edited_at": scalar(found.edited or "usual-edits")}
+        post = {"edited_at": scalar(found.edited or "usual-edits")} | whole.rules
     began = [(whole.authors.get(at) or "", whole.at.get(at)) for at in starts]
     first = _first_posts(samples, [one for one, _ in steps], nodes, found, began, is_post_inside=is_post_inside)
     title = _title(samples, is_titled=is_titled)
@@ -228,4 +228,4 @@ def _reply(records: ThreadRecords, nodes: Sequence[LexborNode], found: FoundFiel
     names = {name for node in nodes for name in node.attributes}
     parents = [{"parent_id": f"{{attr: {name}}}"} for name in _PARENTS if name in names]
     key = {"comment_id": records.key} if records.key else {}
-    return {**key, **(parents[0] if parents else {}), **found.rules, "edited_at": scalar(found.edited or "usual-edits")}
+    return {**key, **(parents[0] if parents else {}), "edited_at": scalar(found.edited or "usual-edits"), **found.rules}

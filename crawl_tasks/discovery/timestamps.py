@@ -14,7 +14,7 @@ from crawl_tasks.parse.values.dates import clean, read_date
 from crawl_tasks.parse.values.dates_by_language import DAY
 from crawl_tasks.parse.values.relative import is_relative
 
-_MARKED = "time, [datetime], [itemprop=dateCreated]"
+_MARKED = "time, [datetime], [itemprop=dateCreated], [property*='dc:created']"
 _NAMED = "[class*=time], [class*=date], [class*=created], [class*=posted]"
 _ABSOLUTE = re.compile(r"\d{1,2}:\d{2}|(?<!\d)(?:19|20)\d{2}(?!\d)")
 _BARE_DAYS = frozenset(("today", "yesterday", "今天", "昨天"))
@@ -45,7 +45,7 @@ def attribute_of(node: LexborNode) -> str | None:
     """Return the attribute with a moment, "" for a moment in the text, None without one."""
     if is_moment(node.attributes.get("title") or ""):
         return "title"
-    own = node.text(deep=False) if len(node.text()) > _LONGEST else node.text()
+    own = node.text(deep=False, separator=" ") if len(node.text()) > _LONGEST else node.text(separator=" ")
     is_long = _LONGEST < len(own) <= _LONGEST_LINE and node.css_first("span, a, b") is not None
     return "" if is_moment(until_time(own) if is_long else own) else None
 

@@ -76,4 +76,4 @@ _EAST = (
     "|다음|다음 페이지|더 ?보기|더 불러오기"
 )
 NEXT = re.compile(rf"\W*(?:(?:p[aá]gina? |page )?(?:{_NEXT})(?: (?:{_OF}))?|{_EAST})\W*", re.IGNORECASE)
-ARROWS = re.compile(r"[›»>→]+")
+ARROWS = re.compile(r"[›»>→▶►❯⟩⇨]+")

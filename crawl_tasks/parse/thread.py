@@ -12,7 +12,7 @@ from crawl_tasks.parse.document import Document
 from crawl_tasks.parse.full_scan import first_page_read, next_page_read
 from crawl_tasks.parse.pager import Pager, Pages
 from crawl_tasks.parse.pagination import named
-from crawl_tasks.parse.rules.compile import Where, compile_test
+from crawl_tasks.parse.rules.compile import Where, compile_rule, compile_test
 from crawl_tasks.parse.rules.table import first_of
 from crawl_tasks.sites.crawl_policy import GuardMode
 from crawl_tasks.sites.field_rules import POST_FIELDS, Plain, Rule, extra_fields
@@ -139,9 +139,18 @@ def _tests_of_body(context: ParseContext, spec: PostSpec) -> tuple[Callable[[Whe
     body = spec.fields.get("body")
     if body is None or body.required:
         return ()
+    rules = [one for one in body.first_of or (body,) if one.css and not (one.attr or one.map)]
+    return tuple(_is_there_without_words(context, one) for one in rules)
+
+
+def _is_there_without_words(context: ParseContext, rule: Rule) -> Callable[[Where, Document], bool]:
+    """Return a test whether the element of a rule without value is there, and empty."""
+    is_there = compile_test(Rule(css=rule.css), context.want())
+    if rule.regex is None:
+        return is_there
     # A regex that no longer fits a text is a rule to mend, and no empty element.
-    rules = [one for one in body.first_of or (body,) if one.css and not (one.attr or one.regex or one.map)]
-    return tuple(compile_test(Rule(css=one.css), context.want()) for one in rules)
+    text = compile_rule(rule.model_copy(update={"regex": None}), context.want(), at_page=True).read
+    return lambda where, document: is_there(where, document) and not text(where, document)
 
 
 class CommentPageReader:

@@ -86,7 +86,7 @@ class Shown:
         board, topic = re.match(layout.board_path, address), re.match(layout.topic_path, address)
         if board is not None and board["board"] == ELSEWHERE:
             return moved("http://127.0.0.1:1/", 302)
-        if ask.path == "/":
+        if ask.path == "/" and not (board or topic):
             return page(layout.newest(self._content) if layout.newest else layout.front(self._content.boards))
         if board is not None and (found := self._board(board["board"], boards)) is not None:
             there = [

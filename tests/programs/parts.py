@@ -35,9 +35,9 @@ def plain(at: int) -> str:
     return f"{moment(at):%Y-%m-%d %H:%M:%S}"
 
 
-def by_parameter(name: str) -> Callable[[Ask, int], int]:
+def by_parameter(name: str, first: int = 1) -> Callable[[Ask, int], int]:
     """Read the number of a page."""
-    return lambda ask, size: (ask.number(name, 1) - 1) * size
+    return lambda ask, size: (ask.number(name, first) - first) * size
 
 
 def by_offset(name: str) -> Callable[[Ask, int], int]:

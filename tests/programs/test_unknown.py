@@ -20,6 +20,7 @@ from tests.frontier.small_crawl import SmallCrawl
 from tests.programs.bylines import BYLINES
 from tests.programs.classic import CLASSIC
 from tests.programs.content import Content, Row, expected, small_forum
+from tests.programs.drupal import DRUPAL
 from tests.programs.gnuboard import ACTS as GNUBOARD_ACTS
 from tests.programs.gnuboard import GNUBOARD, NumberedByBoard
 from tests.programs.host import Answer, Ask, page, served
@@ -27,6 +28,7 @@ from tests.programs.invision import INVISION
 from tests.programs.jforum import JFORUM
 from tests.programs.layouts import LAYOUTS, Layout
 from tests.programs.phorum import PHORUM
+from tests.programs.query_paths import QUERY_PATHS
 from tests.programs.questions import QUESTIONS
 from tests.programs.rhymix import RHYMIX
 from tests.programs.subsilver import SUBSILVER
@@ -35,6 +37,7 @@ from tests.programs.v2ex import V2EX
 from tests.programs.vanilla import ACTS as VANILLA_ACTS
 from tests.programs.vanilla import VANILLA
 from tests.programs.woltlab import WOLTLAB
+from tests.programs.xmb import XMB
 from tests.unit.command_line import run
 
 ALL = LAYOUTS | {
@@ -51,11 +54,14 @@ ALL = LAYOUTS | {
     "a thread's head with the moment of its post": INVISION,
     "an author beside number and moment": BYLINES,
     "answers in forms, and pages of the newest alone": QUESTIONS,
+    "addresses that are queries without names": QUERY_PATHS,
+    "posts over three rows, and notes of edits as text": XMB,
+    "links to replies at other addresses, and ages of two parts": DRUPAL,
 }
 ACTING = re.compile(rf"{GNUBOARD_ACTS}|{VANILLA_ACTS}|act=|/(?:signin|signup|login|anmelden)")
 """Addresses of these programs that change something, or ask a guest for a name."""
 CONTENT = small_forum(24)
-MOST_LINES = 48
+MOST_LINES = 50
 ALL_REPLIES = 1000
 """Replies on a page of a program whose threads have a single page."""
 QUICK = Gate(window=50, delay_s=0, retry_base_s=0.1)

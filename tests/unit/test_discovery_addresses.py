@@ -178,6 +178,7 @@ def test_the_newest_threads_in_a_sidebar_are_no_rows_of_another_board() -> None:
         ("/showthread.php?12-old-lamp", "<a href='/showthread.php?12-old-lamp/page2'>Next</a>"),
         ("/d/akw87d", "<a href='/d/akw87d/2'>更早的帖子</a>"),
         ("/t/old-lamp/12", "<a href='/t/old-lamp/12?page=2'>Vorwärts</a>"),
+        ("/?thread-12.htm", "<a href='/?thread-12-2.htm'>▶</a>"),
     ],
 )
 def test_the_next_page_is_known_by_its_address_too(path: str, link: str) -> None:

@@ -39,6 +39,7 @@ def value_of(rule: str, body: str = PAGE, form: str = "html") -> str | None:
         (".a", "one two"),
         ("p", "one two"),
         ("{css: .a, text: own}", "one"),
+        ("{css: .body, text: own}", "said more"),
         ("{css: .body, text: lines}", "said\nquoted\nmore"),
         ("{css: .body, text: lines, drop: blockquote}", "said\nmore"),
         ("{css: .body, text: lines, drop: 'blockquote, .none'}", "said\nmore"),

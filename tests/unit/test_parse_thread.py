@@ -289,6 +289,7 @@ WORDLESS = ("<img src=/cat.jpg>", "<blockquote>said before</blockquote>", "<p><i
         "{first_of: [.none, {css: .body, drop: blockquote}]}",
         "{css: .body, drop: blockquote, all: true}",
         "{xpath: '//*[@class=\"body\"]', drop: blockquote}",
+        "{css: .body, drop: blockquote, regex: '^(.*?)(?:Edited)?$'}",
     ],
 )
 def test_a_post_that_is_a_picture_or_a_quote_has_an_empty_text(rule: str, shown: str) -> None:
@@ -314,6 +315,22 @@ def test_a_comment_that_became_a_picture_loses_its_text_and_one_without_an_eleme
     found = parser.parse(request, answer(request, page), 0).items.comments
 
     assert [one.body for one in found] == ["", "", "", None, "words", None]
+
+
+@pytest.mark.parametrize(
+    ("said", "body"),
+    [("words<br>Edited by ann", "words"), ("Edited by ann", ""), ("words<br>Edited by ann<br>more", None)],
+)
+def test_a_regex_that_keeps_nothing_of_a_text_empties_it_and_one_that_does_not_match_misses_it(
+    said: str, body: str | None
+) -> None:
+    rule = r"body: {css: .say, regex: '(?s)^(.*?)(?:^|\n)Edited by \w+$'}"
+    parser = site_parser(stages=(LIST, POST, COMMENT.replace("body: .say", rule)))
+    request = ask(Stage.COMMENT, page=2)
+
+    found = parser.parse(request, answer(request, f"<div class=c data-id=1><p class=say>{said}</p></div>"), 0)
+
+    assert [one.body for one in found.items.comments] == [body]
 
 
 @pytest.mark.parametrize("unclosed", ["<em>", "<b><i>", "<font color=red>"])

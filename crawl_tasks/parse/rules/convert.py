@@ -66,7 +66,7 @@ def take_of(rule: Rule, want: Want) -> Take:
 
 def keeps_blank(rule: Rule, want: Want) -> bool:
     """Return whether the rule reads an element without words as an empty text."""
-    return want.keeps_blank and not (rule.attr or rule.regex or rule.map) and rule.default is None
+    return want.keeps_blank and not (rule.attr or rule.map) and rule.default is None
 
 
 def _or_blank(take: Take, rule: Rule) -> Take:
@@ -172,7 +172,7 @@ def _take_whole(rule: Rule, want: Want) -> Take:
         return lambda node: texts.lines(node.html or "") or None
     if mode is TextMode.ALL:
         return lambda node: texts.one_line(node.text()) or None
-    return lambda node: texts.one_line(node.text(deep=False)) or None
+    return lambda node: texts.one_line(node.text(deep=False, separator=" ")) or None
 
 
 def _moment_of(node: LexborNode) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Final
 
 _NAMES: Final = """
@@ -110,7 +110,12 @@ DAYS: Final = {
 _SHORT: Final = {"hier": r"(?= à|,? [0-9])", "avant-hier": r"(?= à|,? [0-9])", "ma": r"(?=,? [0-9])"}
 DAY: Final = re.compile(
     "大前天|今天|今日|昨天|昨日|前天|前日|오늘|어제|"
-    + "|".join(rf"\b{word}\b{_SHORT.get(word, '')}" for word in sorted(DAYS, key=len, reverse=True) if word[0] < "一")
+    + "|".join(
+        # `Today's posts` is the name of a page.
+        rf"\b{word}\b(?!['’]s\b){_SHORT.get(word, '')}"
+        for word in sorted(DAYS, key=len, reverse=True)
+        if word[0] < "一"
+    )
 )
 
 _UNITS_S: Final = (1, 60, 3600, 86_400, 604_800, 2_592_000, 31_536_000)
@@ -189,13 +194,51 @@ AGO: Final = re.compile(
 """How long ago something was, in languages other than English, Chinese and Japanese."""
 
 
+# Parts of an age stand side by side, each unit smaller: `2 Tagen und 3 Stunden`, `1 год 2 месяца`, `1年2个月`.
+_AND: Final = r"[\s,，、]*(?:(?:and|und|et|y|e|i|en|og|och|ja|ve|и|і|και)\s+)?"
+_PART: Final = rf"(?P<number>\d{{1,5}}|an?|one|{_ONE})\s*(?:个|個)?(?P<unit>{_UNIT}?)(?:钟|鐘|間)?\.?"
+_PART_BEFORE: Final = re.compile(rf"(?<![A-Za-z\d.:]){_PART}{_AND}$")
+_PART_BEHIND: Final = re.compile(rf"{_AND}{_PART}(?!\w)")
+_UnitSeconds = Callable[[str], int | None]
+
+
 def seconds_ago(found: re.Match[str]) -> int | None:
     """Return the seconds of a match of AGO, None where its unit is none. Months are 30 days and years 365 days."""
     if found["alone"]:
         return _ALONE_S[found["alone"]]
     stems = _BEFORE[found["before"]] if found["before"] else _BEHIND[found["behind"]]
-    unit, number = found["unit"] or found["stem"], found["number"] or found["count"]
-    begun = [stem for stem in stems if stem == unit or (len(stem) > 1 and unit.startswith(stem))]
-    if not begun:
+
+    def unit_s(unit: str) -> int | None:
+        begun = [stem for stem in stems if stem == unit or (len(stem) > 1 and unit.startswith(stem))]
+        return stems[max(begun, key=len)] if begun else None
+
+    one_s, number = unit_s(found["unit"] or found["stem"]), found["number"] or found["count"]
+    if one_s is None:
         return None
-    return (int(number) if number.isdecimal() else 1) * stems[max(begun, key=len)]
+    if found["before"]:
+        more_s = _seconds_behind(found.string[found.end() :], one_s, unit_s)
+    else:
+        more_s = seconds_before(found.string[: found.start()], one_s, unit_s)
+    return _number(number) * one_s + more_s
+
+
+def seconds_before(said: str, one_s: int, unit_s: _UnitSeconds) -> int:
+    """Return the seconds of an age's larger parts, which stand at the end of a text. `one_s` are those of one unit."""
+    more_s = 0
+    while (found := _PART_BEFORE.search(said)) and (larger_s := unit_s(found["unit"]) or 0) > one_s:
+        more_s += _number(found["number"]) * larger_s
+        said, one_s = said[: found.start()], larger_s
+    return more_s
+
+
+def _seconds_behind(said: str, one_s: int, unit_s: _UnitSeconds) -> int:
+    """Return the seconds of an age's smaller parts, with which a text begins."""
+    more_s = 0
+    while (found := _PART_BEHIND.match(said)) and 0 < (smaller_s := unit_s(found["unit"]) or 0) < one_s:
+        more_s += _number(found["number"]) * smaller_s
+        said, one_s = said[found.end() :], smaller_s
+    return more_s
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isdecimal() else 1

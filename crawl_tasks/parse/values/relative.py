@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import datetime, timedelta
 
-from crawl_tasks.parse.values.dates_by_language import AGO, DAY, DAYS, seconds_ago
+from crawl_tasks.parse.values.dates_by_language import AGO, DAY, DAYS, seconds_ago, seconds_before
 
 UNIT_S = {
     "秒": 1, "分": 60, "小时": 3600, "小時": 3600, "时": 3600, "時": 3600, "钟头": 3600, "鐘頭": 3600, "天": 86400,
@@ -59,7 +59,8 @@ def read_relative(plain: str, now: datetime) -> datetime | None:
         number = _FIGURES[found["number"]] if found["number"] in _FIGURES else float(found["number"])
         if found.re is _CHINESE_AGO and (found["half"] or found["halved"]):
             number += 0.5
-        return _ago(now, number * UNIT_S[found["unit"]])
+        one_s = UNIT_S[found["unit"]]
+        return _ago(now, number * one_s + seconds_before(plain[: found.start()], one_s, _unit_s))
     found = AGO.search(plain)
     ago_s = seconds_ago(found) if found else None
     if ago_s is not None:
@@ -68,6 +69,10 @@ def read_relative(plain: str, now: datetime) -> datetime | None:
     if found:
         return _at(now - timedelta(days=DAYS[found[0]]), around(found))
     return _weekday(plain, now)
+
+
+def _unit_s(unit: str) -> int | None:
+    return UNIT_S.get(unit) or UNIT_S.get(unit.removesuffix("s"))
 
 
 def around(found: re.Match[str]) -> str:
