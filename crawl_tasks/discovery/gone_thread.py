@@ -26,6 +26,7 @@ _BEYOND: Final = 1_000_003
 _WORDS: Final = 6
 _LONGEST: Final = 120
 _NUMBER: Final = re.compile(r"^\d{1,18}(?![\d,])|(?<!\d)\d{1,18}$")
+_HAN: Final = re.compile("[一-龥]")
 _WITHOUT_TEXT: Final = frozenset(("script", "style", "noscript", "template", "option", "textarea"))
 
 
@@ -97,8 +98,14 @@ def _rule(gone: Sequence[Document], said: str, threads: Sequence[Document], no_p
             continue
         for css in filter(None, (*_selectors(node), no_post)):
             if not any(one.root.css_first(css) for one in threads) and all(_says(one, css, words) for one in gone):
-                return f"{{css: {scalar(css)}, regex: {scalar(literal(words))}}}"
+                return f"{{css: {scalar(css)}, regex: {scalar(_regex(words, is_message=css != no_post))}}}"
     return None
+
+
+def _regex(words: str, *, is_message: bool) -> str:
+    """Return the regex of a message. Chinese says `不存在或已被删除` of one thread and `已被删除` of another."""
+    found = dict.fromkeys(one[0] for one in MISSING.finditer(words))
+    return "|".join(map(literal, found)) if is_message and _HAN.search(words) else literal(words)
 
 
 def _says(page: Document, css: str, words: str) -> bool:

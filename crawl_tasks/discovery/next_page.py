@@ -25,6 +25,7 @@ GUESS = "next: usual-next"
 # The number after the current page, which is the one that is no link.
 _FOLLOWS = "//a[preceding-sibling::*[1][not(self::a)] and number(.) = number(preceding-sibling::*[1]) + 1]"
 _SECOND = re.compile(r"[-/_.,]?(?:p|pg|page|pagina|seite)?[-/_.,=]?2(?:\.\w+)?/?", re.IGNORECASE)
+_PAGED = re.compile(r"(?:p|pg|page|start|offset)=\d+", re.IGNORECASE)
 _QUERY = re.compile(r"[?&;]([A-Za-z_][\w-]*=)\d+$")
 
 
@@ -122,7 +123,9 @@ def is_further(here: str, url: str) -> bool:
     if one.path == other.path:
         # vBulletin's `?12-old-cars/page2`, and `?forum-1-2.htm` behind `?forum-1.htm`.
         behind = other.query.removeprefix(re.sub(r"\.\w+$", "", one.query))
-        return pairs < further or (behind != other.query and re.match(r"\W", behind) is not None)
+        # `index.php?page=2` behind the front page at `index.php?m=bbs`.
+        is_paged = bool(further) and all(map(_PAGED.fullmatch, further)) and not re.search(r"\d", one.query)
+        return is_paged or pairs < further or (behind != other.query and re.match(r"\W", behind) is not None)
     plain, there = (re.sub(r"\d+", "#", path) for path in (one.path, other.path))
     numbers = re.findall(r"\d+", one.path)
     is_same = numbers[:1] == re.findall(r"\d+", other.path)[:1]

@@ -20,7 +20,8 @@ from crawl_tasks.sites.schema import Site
 _PLACE = re.compile(r"page|start|offset|from|skip", re.IGNORECASE)
 # Parameters that show the same page in another order or form, or another page.
 _OTHERWISE = re.compile(
-    r"sort|order|dir|view|filter|tab|mode|action|reply|quote|print|lang|sid|theme|style|highlight|do|q|search|day|prefix",
+    r"sort|order|dir|view|filter|tab|mode|action|reply|quote|print|lang|sid|theme|style|highlight|do|q|search|day|prefix"
+    r"|uid|author|user|desc|asc",
     re.IGNORECASE,
 )
 _CURSOR = 8
@@ -96,9 +97,9 @@ def by_parameter(document: Document) -> Iterator[PaginationLink]:
         fragment = (link.node.attributes.get("href") or "").partition("#")[2]
         is_reply = fragment.endswith(value) and not _PLACE.search(name)
         is_first = value in {"0", "1"} and _PLACE.search(name) is not None
-        # The name of a heading spells its text. `go=next` leads to the next thread.
+        # The name of a heading spells its text. `go=next` leads to the next thread, `c=forumlist` to another page.
         is_key = (
-            letters(unquote(value)) != letters(link.node.text())
+            letters(unquote(value)) != letters(link.node.text()) and re.search(r"[^a-z_-]", value) is not None
             if len(value) >= _CURSOR
             else re.search(r"\d", value) is not None
         )

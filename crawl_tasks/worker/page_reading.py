@@ -19,6 +19,7 @@ log = logging.getLogger(__name__)
 
 _PARTICULAR = re.compile(r"'(?:[^'\\]|\\.)*'|\"[^\"]*\"|\d+")
 _MOST_REMARKS = 100
+_CUT = ("...", "…", "...]", "…]", "...)", "…)")
 
 BEHIND_LOGIN = "behind_login"
 """The name of that mark in `extra`."""
@@ -43,11 +44,21 @@ def read_page(
         watch.check(site, lease.request, page, parsed)
     for note in parsed.notes:
         _remark(site, lease, note)
+    if lease.request.stage is Stage.LIST and "title" in site.site.post.fields:
+        parsed = parsed._replace(items=_without_cut_titles(parsed.items))
     if page.is_behind_login:
         parsed = parsed._replace(items=_marked(parsed.items))
     if site.priority_of is not None:
         parsed = _prioritized(site, lease, parsed)
     return parsed if site.pipeline is None else site.pipeline.process(lease.request, parsed, tell_drop)
+
+
+def _without_cut_titles(items: Items) -> Items:
+    """Return rows of a list without titles that it cuts: each scan would put these over those of the threads' pages."""
+    if not any(one.title and one.title.endswith(_CUT) for one in items.posts):
+        return items
+    posts = (one._replace(title=None) if one.title and one.title.endswith(_CUT) else one for one in items.posts)
+    return items._replace(posts=tuple(posts))
 
 
 def _marked(items: Items) -> Items:

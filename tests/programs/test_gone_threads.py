@@ -34,6 +34,7 @@ GONE = {
     "a box": "<html><body><div id=head>Our forum</div><div class=errorbox>Dieses Thema existiert nicht.</div></body></html>",
     "a login form": LOGIN,
     "no name at all": "<html><body><table><tr><td><b>指定的主题不存在或已被删除</b></td></tr></table></body></html>",
+    "two messages": "<html><body><div class=errorbox>{2}</div></body></html>",
     "an echo": "<html><body><p class=err>Error: there is no such topic (id {0}).</p></body></html>",
 }
 OTHER = {
@@ -55,7 +56,10 @@ class Losing:
         said = self.layout.shown(self.content).answer(ask)
         if said.body == self.layout.gone:
             tip = "one" if ask.number("t", 0) % 2 else "two"
-            return replace(said, body=said.body.replace("{0}", str(id(ask))).replace("{1}", tip))
+            was_there = re.search(rf"\b{REMOVED}\b", f"{ask.path} {ask.query}") is not None
+            told = "该帖子已被删除" if was_there else "该帖子不存在或已被删除"
+            body = said.body.replace("{0}", str(id(ask))).replace("{1}", tip).replace("{2}", told)
+            return replace(said, body=body)
         return replace(said, body=said.body.replace("</body>", f"{self.frame}</body>"))
 
     def lose(self, number: int) -> None:

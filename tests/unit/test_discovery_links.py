@@ -26,6 +26,10 @@ HERE = "http://a.example/topics/7"
         (f"/topics/7?s={'0a1b' * 8}", False),
         ("/topics/7?p=5#p5", False),
         ("/topics/7?go=next", False),
+        ("/topics/7?c=forumlist", False),
+        ("/topics/7?after=cm93Ojg", True),
+        ("/topics/7?uid=4", False),
+        ("/topics/7?desc=1", False),
         ("/topics/8?page=2", False),
     ],
 )

@@ -42,3 +42,26 @@ def test_a_new_version_of_a_site_is_remarked_upon_anew(caplog: pytest.LogCapture
         read(site, row(7) + row("a b"))
 
     assert len(caplog.records) == 2
+
+
+@pytest.mark.parametrize("cut", ["T7 and...", "T7 and…", "T7 [...]"])
+def test_a_title_that_a_list_cuts_is_left_to_the_thread(cut: str) -> None:
+    site, request = opened(), ask(Stage.LIST)
+    body = row(7).replace(">T7<", f">{cut}<") + row(8)
+
+    posts = read_page(site, Lease(1, 1, 1, request, "v", 0, 0), answer(request, body)).items.posts
+
+    assert [one.title for one in posts] == [None, "T8"]
+
+
+def test_a_title_that_lists_alone_tell_is_kept_although_it_is_cut() -> None:
+    site, request = opened().site, ask(Stage.LIST)
+    without = site.post.model_copy(
+        update={"fields": {name: one for name, one in site.post.fields.items() if name != "title"}}
+    )
+    alone = compile_site(site.model_copy(update={"post": without}), "https://me.example")
+    body = row(7).replace(">T7<", ">T7 and...<")
+
+    posts = read_page(alone, Lease(1, 1, 1, request, "v", 0, 0), answer(request, body)).items.posts
+
+    assert [one.title for one in posts] == ["T7 and..."]
