@@ -31,7 +31,7 @@ _OPTIONS = "li, tr, label"
 _HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
 _BOXES = frozenset(("q", "aside", "details", "fieldset"))
 _PERCENT = re.compile(r"\d\s?%$")
-_DAY = r"\d+[-/.]\d+[-/.]\d+(?:,?\s(?:at\s)?\d+:[\d:]+(?:\s?[AaPp][Mm])?)?"
+_DAY = r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}(?:,?\s(?:at\s)?\d{1,2}:\d\d(?::\d\d)?(?:\s?[AaPp][Mm])?)?"
 
 
 def edited_in(records: Sequence[LexborNode]) -> str | None:
@@ -87,22 +87,22 @@ class TextNote:
 
 
 def text_note(texts: Iterable[str]) -> TextNote | None:
-    """Return the regexes of notes that are the last lines of some texts, None unless two begin alike."""
+    """Return the regexes of notes that are the last lines of some texts, None unless two begin alike and have a day.
+
+    Authors write `Edited:` too, and rarely with a day.
+    """
     lines = [[line for line in text.split("\n") if is_edit_note(line)] for text in texts]
     notes = [found[-1] for found in lines if found]
     start = shared_start([re.sub(r"\d+", "#", note) for note in notes]) if len(notes) > 1 else ""
-    # What follows the last number may be the beginning of a name.
-    start = start[: start.rindex("#") + 1] if "#" in start else start
-    if EDITED.search(start) is None:
-        return None
-    begins = r"\d+".join(map(literal, start.split("#")))
-    body = rf"(?s)^(.*?)(?:(?:^|\n){begins}[^\n]{{0,{_LONGEST}}})?$"
     days = [found[0] for note in notes if (found := re.search(_DAY, note))]
+    # What follows the first number may be the beginning of a name.
+    before = start.partition("#")[0]
+    if len(days) < len(notes) or EDITED.search(before) is None:
+        return None
+    note = rf"(?:^|\n){literal(before)}[^\n]{{0,{_LONGEST}}}?({_DAY})[^\n]{{0,{_LONGEST}}}"
     form = form_of(days)
-    if len(days) < len(notes) or not (form or all(re.match(r"\d{4}", day) for day in days)):
-        return TextNote(body)
-    before = literal(start.partition("#")[0])
-    return TextNote(body, rf"(?:^|\n){before}[^\n]{{0,{_LONGEST}}}?({_DAY})[^\n]{{0,{_LONGEST}}}$", form)
+    is_read = bool(form) or all(re.match(r"\d{4}", day) for day in days)
+    return TextNote(rf"(?s)^(.*?)(?:{note.replace(f'({_DAY})', _DAY)})?$", rf"{note}$" if is_read else "", form)
 
 
 def _is_quoted(node: LexborNode) -> bool:

@@ -25,6 +25,7 @@ GUESS = "next: usual-next"
 # The number after the current page, which is the one that is no link.
 _FOLLOWS = "//a[preceding-sibling::*[1][not(self::a)] and number(.) = number(preceding-sibling::*[1]) + 1]"
 _SECOND = re.compile(r"[-/_.,]?(?:p|pg|page|pagina|seite)?[-/_.,=]?2(?:\.\w+)?/?", re.IGNORECASE)
+_FRONT = re.compile(r"/(?:index\.\w+)?$")
 _PAGED = re.compile(r"(?:p|pg|page|start|offset)=\d+", re.IGNORECASE)
 _QUERY = re.compile(r"[?&;]([A-Za-z_][\w-]*=)\d+$")
 
@@ -124,7 +125,8 @@ def is_further(here: str, url: str) -> bool:
         # vBulletin's `?12-old-cars/page2`, and `?forum-1-2.htm` behind `?forum-1.htm`.
         behind = other.query.removeprefix(re.sub(r"\.\w+$", "", one.query))
         # `index.php?page=2` behind the front page at `index.php?m=bbs`.
-        is_paged = bool(further) and all(map(_PAGED.fullmatch, further)) and not re.search(r"\d", one.query)
+        is_paged = bool(further) and all(map(_PAGED.fullmatch, further)) and _FRONT.search(one.path) is not None
+        is_paged = is_paged and len(pairs) < 2 and not re.search(r"\d", one.query)
         return is_paged or pairs < further or (behind != other.query and re.match(r"\W", behind) is not None)
     plain, there = (re.sub(r"\d+", "#", path) for path in (one.path, other.path))
     numbers = re.findall(r"\d+", one.path)

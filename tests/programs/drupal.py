@@ -6,7 +6,7 @@ import time
 from html import escape
 
 from tests.programs.content import Board, Said, Topic
-from tests.programs.layouts import Layout, Part, lines, moment
+from tests.programs.layouts import BERLIN, Layout, Part, lines, moment
 from tests.programs.parts import by_parameter
 
 _UNITS = (("year", 31_536_000), ("month", 2_592_000), ("week", 604_800), ("day", 86_400), ("hour", 3600), ("min", 60))
@@ -81,7 +81,7 @@ def _iso(one: Said) -> str:
 
 
 def _said(one: Said) -> str:
-    return f"{moment(one.at):%a, %m/%d/%Y - %H:%M}"
+    return f"{moment(one.at, BERLIN):%a, %m/%d/%Y - %H:%M}"
 
 
 def _pager(where: str, part: Part) -> str:

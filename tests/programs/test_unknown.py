@@ -13,6 +13,7 @@ import redis
 from crawl_tasks.cli.exits import Exit
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.registry.site_publisher import publish_site
+from crawl_tasks.sites.board import BoardKind
 from crawl_tasks.sites.crawl_policy import Gate, Interval
 from crawl_tasks.sites.loader import load_site
 from crawl_tasks.sites.schema import Site
@@ -124,6 +125,16 @@ def test_a_proposed_file_gets_a_forum_whole_unedited(
     assert any(row.revision for page in later for row in page.posts) or layout is LAYOUTS["JSON-LD alone"]
     assert max(Counter(one.path for one in first).values()) == 1
     assert not [one for one in second if re.match(layout.topic_path, one.path)]
+
+
+def test_a_board_is_called_by_the_first_line_of_a_link_that_tells_what_it_is_about(tmp_path: Path) -> None:
+    with served(XMB.shown(CONTENT)) as host:
+        new = run("new", host.url, "--name", "demo", home=tmp_path)
+
+    boards = load_site(tmp_path / "sites" / "demo.yaml").boards
+    assert {one.title for one in boards if one.kind is BoardKind.LIST} == {one.title for one in CONTENT.boards}, (
+        new.output
+    )
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,55 @@
+"""Notes of edits of an unknown forum that are lines of the text, without an element of their own."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from crawl_tasks.discovery.boilerplate import text_note
+
+
+@pytest.mark.parametrize(
+    ("notes", "moments", "form"),
+    [
+        (("[Edited on 12-8-2025 by ann]", "[Edited on 1-20-2025 by bob]"), ("12-8-2025", "1-20-2025"), "%m-%d-%Y"),
+        (
+            (
+                "Edited 1 time(s). Last edit at 01/28/2025 11:03AM by ann.",
+                "Edited 2 time(s). Last edit at 01/02/2025 9:03PM by bob.",
+            ),
+            ("01/28/2025 11:03AM", "01/02/2025 9:03PM"),
+            "%m/%d/%Y %I:%M%p",
+        ),
+        (
+            ("Last edited by ann, 2025-01-02 10:05", "Last edited by bob, 2025-01-03"),
+            ("2025-01-02 10:05", "2025-01-03"),
+            "",
+        ),
+    ],
+)  # fmt: skip
+def test_a_note_in_the_last_line_is_cut_off_and_read(
+    notes: tuple[str, str], moments: tuple[str, str], form: str
+) -> None:
+    found = text_note([f"First line.\nIt was edited by me.\n{notes[0]}", "Plain.", notes[1]])
+
+    assert found is not None
+    body, edited = re.compile(found.body), re.compile(found.edited)
+    own = ["Edited to add: it works.", "words\nEdited to add: 2"]
+    texts = [f"First line.\nIt was edited by me.\n{notes[0]}", notes[1], *own]
+    assert [one[1] for text in texts if (one := body.search(text))] == [
+        "First line.\nIt was edited by me.", "", *own
+    ]  # fmt: skip
+    assert ([one[1] for text in texts if (one := edited.search(text))], found.form) == ([*moments], form)
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ("words\nEdited on 12-8-2025 by ann", "words"),
+        ("words\nEdited to add: 2 days ago", "words\nEdited to say: 3 days ago"),
+        ("On 12-8-2025 it was edited", "Yesterday 10:02 I edited that"),
+    ],
+)
+def test_one_note_and_notes_of_authors_cut_off_nothing(texts: tuple[str, str]) -> None:
+    assert text_note(texts) is None
