@@ -118,6 +118,8 @@ def test_a_proposed_file_gets_a_forum_whole_unedited(
         again = stored(crawl, CONTENT)
 
     assert len([line for line in text.splitlines() if not line.startswith("#")]) <= MOST_LINES, text
+    # Others have elements for notes of edits.
+    assert ("(?s)^(.*?)(?:" in text) == (layout is XMB)
     assert rows == {place: replace(row, parent=None) for place, row in expected(CONTENT).items()}
     assert again.keys() == rows.keys()
     assert not [one for one in (*first, *second) if one.status >= 300]
@@ -135,6 +137,22 @@ def test_a_board_is_called_by_the_first_line_of_a_link_that_tells_what_it_is_abo
     assert {one.title for one in boards if one.kind is BoardKind.LIST} == {one.title for one in CONTENT.boards}, (
         new.output
     )
+
+
+def test_ages_of_months_tell_when_a_thread_began_and_when_its_last_reply_came(tmp_path: Path) -> None:
+    topics = (
+        replace(
+            one,
+            said=tuple(replace(said, at=said.at - (5 * one.number + said.number % 9) * 864_000) for said in one.said),
+        )
+        for one in CONTENT.topics
+    )
+    with served(DRUPAL.shown(replace(CONTENT, topics=tuple(topics)))) as host:
+        new = run("new", host.url, "--name", "demo", home=tmp_path)
+
+    fields = load_site(tmp_path / "sites" / "demo.yaml").list.fields
+    found = {name: fields[name].css for name in ("created_at", "last_reply_at") if name in fields}
+    assert found == {"created_at": "span.submitted", "last_reply_at": "td.last-reply > span.submitted"}, new.output
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 from crawl_tasks.discovery.address_shape import acts, identity_of
+from crawl_tasks.discovery.address_template import paged_template
 from crawl_tasks.discovery.board_scan import BoardScan, beside_boards
 from crawl_tasks.discovery.links import links_of
 from crawl_tasks.discovery.list_rules import Listing, list_rules
@@ -179,6 +180,7 @@ def test_the_newest_threads_in_a_sidebar_are_no_rows_of_another_board() -> None:
         ("/d/akw87d", "<a href='/d/akw87d/2'>更早的帖子</a>"),
         ("/t/old-lamp/12", "<a href='/t/old-lamp/12?page=2'>Vorwärts</a>"),
         ("/?thread-12.htm", "<a href='/?thread-12-2.htm'>▶</a>"),
+        ("/index.php?m=bbs", "<a href='/index.php?page=2'>下一页</a>"),
     ],
 )
 def test_the_next_page_is_known_by_its_address_too(path: str, link: str) -> None:
@@ -222,3 +224,9 @@ def test_a_link_to_itself_or_to_a_form_is_no_next_page() -> None:
     document = page("<a href='/d/akw87d'>here</a><a href='/d/akw87d/reply'>Reply</a>", "/d/akw87d")
 
     assert next_of(document, "akw87d") is None
+
+
+def test_a_parameter_of_the_second_page_that_counts_nothing_is_no_page_number() -> None:
+    template = paged_template("/?forum-1.htm", "/?forum-1-2.htm&orderby=lastpid&digest=0", "1", "board")
+
+    assert template == "/?forum-{board}-{page}.htm&orderby=lastpid&digest=0"

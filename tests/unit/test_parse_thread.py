@@ -395,8 +395,9 @@ def test_a_file_below_an_empty_text_is_a_post_and_an_empty_element_alone_is_none
             reader.parse(request, answer(request, text), 0)
 
 
-def test_a_poll_without_a_word_is_a_post_and_a_shell_that_a_script_has_yet_to_fill_is_none() -> None:
-    rules = "body: {first_of: [.none, .body]}, author: .who, created_at: .when"
+@pytest.mark.parametrize("body", ["{first_of: [.none, .body]}", "{css: .body, regex: '^(.*?)(?:Edited)?$'}"])
+def test_a_poll_without_a_word_is_a_post_and_a_shell_that_a_script_has_yet_to_fill_is_none(body: str) -> None:
+    rules = f"body: {body}, author: .who, created_at: .when"
     request, shell = ask(Stage.POST), "<h1>x</h1><div class=body></div>"
     parser = site_parser(stages=(LIST, POST.replace("body: .body", rules), COMMENT))
 
