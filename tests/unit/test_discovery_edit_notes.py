@@ -61,8 +61,8 @@ def test_one_note_and_notes_of_authors_cut_off_nothing(texts: tuple[str, str]) -
 @pytest.mark.parametrize(("note", "is_line"), [("<em class=note>{}</em>", False), ("{}", True)])
 def test_a_note_with_an_element_is_dropped_and_needs_no_regex(note: str, is_line: bool) -> None:
     said = "".join(
-        f"<div class=post><b class=author>{who}</b> <time>2025-01-0{at} 10:00</time><div class=body>Words of {who} about"
-        f" {at} things that are long enough.<br>{note.format(f'Edited on 1{at}-20-2025 by {who}')}</div></div>"
+        f"<div class=post><b class=author>{who}</b> <time>2025-01-0{at} 10:00</time><div class=body>Words of {who}"
+        f" about {at} things that are long enough.<br>{note.format(f'Edited on 1{at}-20-2025 by {who}')}</div></div>"
         for at, who in enumerate(("ann", "bob", "cid"))
     )
     page = Document(Fetched("http://forum.example/t/1", 200, {}, said.encode(), 1_700_000_000.0))
