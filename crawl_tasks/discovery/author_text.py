@@ -10,7 +10,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from crawl_tasks.discovery.slots import Path, Slot, Slots, are_moments, is_name, matches_in
+from crawl_tasks.discovery.slot_texts import are_moments, is_name, matches_in
+from crawl_tasks.discovery.slots import Path, Slot, Slots
 from crawl_tasks.discovery.vocabulary import BYLINE
 from crawl_tasks.discovery.yaml_rules import literal
 

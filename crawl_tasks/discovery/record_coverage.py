@@ -15,7 +15,8 @@ from crawl_tasks.discovery.links import place_in
 from crawl_tasks.discovery.record_queries import element_beside
 from crawl_tasks.discovery.repeated_records import upwards
 from crawl_tasks.discovery.site_check import FEW, SiteCheck
-from crawl_tasks.discovery.slots import is_name, step_of
+from crawl_tasks.discovery.slot_texts import is_name
+from crawl_tasks.discovery.slots import step_of
 from crawl_tasks.discovery.thread_page import ThreadRecords
 from crawl_tasks.discovery.timestamps import attribute_of, times_in
 from crawl_tasks.discovery.vocabulary import REPLIES

@@ -11,7 +11,8 @@ from selectolax.lexbor import LexborNode
 from crawl_tasks.discovery.author_text import byline_in
 from crawl_tasks.discovery.boilerplate import TextNote, edited_in, is_subject, notes_in, quotes_of, text_note
 from crawl_tasks.discovery.record_queries import is_telling, selector_in
-from crawl_tasks.discovery.slots import MomentSlot, Path, Slot, Slots, is_of_author
+from crawl_tasks.discovery.slot_texts import is_of_author
+from crawl_tasks.discovery.slots import MomentSlot, Path, Slot, Slots
 from crawl_tasks.discovery.timestamps import UNTIL_TIME, moment_of
 from crawl_tasks.discovery.yaml_rules import scalar
 from crawl_tasks.parse.values.dates import is_fixed

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from selectolax.lexbor import LexborNode
 
 from crawl_tasks.discovery.address_shape import PEOPLE
 from crawl_tasks.discovery.links import kind_of
+from crawl_tasks.discovery.slot_texts import LONGEST_DATE, are_moments, is_name, is_of_author, matches_in
 from crawl_tasks.discovery.timestamps import form_by_age, form_of, moment_of, until_time
 from crawl_tasks.discovery.vocabulary import REPLIES, VIEWS
 
@@ -23,7 +24,6 @@ _UNSEEN = frozenset(("script", "style", "template", "select", "button", "textare
 # A form without these has the buttons of a post, and the post: Question2Answer.
 _ENTRIES = "textarea, select, input:is(:not([type]), [type=text], [type=password], [type=email], [type=search])"
 _LABEL = 12  # letters that may stand behind a time of day: `Uhr`
-_LONGEST_NAME, _MOST_WORDS, _LONGEST_DATE = 40, 4, 70
 # The least share of a record's words that its body has: a label or two may stand beside.
 _MOST_OF_IT = 0.9
 _PARAGRAPHS = frozenset(("p", "ul", "ol", "pre", "h2", "h3", "h4", "b", "strong", "em", "i", "a"))
@@ -145,7 +145,7 @@ class Slots:
                 said = slot.own_texts() if is_own else said
                 is_begun = is_own and any(len(text) > len(until_time(text)) + _LABEL for text in said.values())
                 said = {at: until_time(text) for at, text in said.items()} if is_begun else said
-                said = {at: text for at, text in said.items() if len(text) <= _LONGEST_DATE}
+                said = {at: text for at, text in said.items() if len(text) <= LONGEST_DATE}
                 if len(said) < share * len(self.records):
                     continue
                 form = form_of(list(said.values())) or known or form_by_age(said, slot.texts())
@@ -236,41 +236,6 @@ class Slots:
             ):
                 found.append(slot)
         return found
-
-
-def matches_in(regex: str, texts: Mapping[int, str]) -> dict[int, str]:
-    """Return the first groups of a regex in texts, without the texts that it does not fit."""
-    return {at: found[1] for at, text in texts.items() if (found := re.search(regex, text)) is not None}
-
-
-def are_moments(texts: Collection[str]) -> bool:
-    """Return whether most texts are moments."""
-    return sum(len(text) <= _LONGEST_DATE and moment_of(text) is not None for text in texts) * 2 > len(texts)
-
-
-def is_of_author(said: Mapping[int, str | int], authors: Mapping[int, str]) -> bool:
-    """Return whether each author has one text in all records: a signature, a rank, the day of joining."""
-    groups: dict[str, list[str | int]] = defaultdict(list)
-    for at, text in said.items():
-        if at in authors:
-            groups[authors[at]].append(text)
-    several = [texts for texts in groups.values() if len(texts) > 1]
-    # One author may have said the same thrice.
-    is_shown = len(several) > 1 or len(groups) == 1
-    return is_shown and sum(map(len, several)) > 2 and all(len(set(one)) == 1 for one in several)
-
-
-def is_name(text: str) -> bool:
-    """Return whether a text may be the name of a person."""
-    return (
-        0 < len(text) <= _LONGEST_NAME
-        and len(text.split()) <= _MOST_WORDS
-        and any(char.isalpha() for char in text)
-        # `[source]` is a button.
-        and not (text[0] == "[" and text[-1] == "]")
-        and not any(char in text for char in "?!:;，。？！：")
-        and not (any(char.isdigit() for char in text) and (REPLIES.search(text) or VIEWS.search(text)))
-    )
 
 
 def node_at(record: LexborNode, path: Path) -> LexborNode | None:

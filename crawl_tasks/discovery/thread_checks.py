@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from crawl_tasks.discovery.boilerplate import is_edit_note
 from crawl_tasks.discovery.dry_run import DryRun
 from crawl_tasks.discovery.site_check import FEW, FUTURE_S, SiteCheck, mostly, names_check
-from crawl_tasks.discovery.slots import is_of_author
+from crawl_tasks.discovery.slot_texts import is_of_author
 from crawl_tasks.discovery.timestamps import moment_of
 from crawl_tasks.model import UNREADABLE, Comment, Post, Stage
 from crawl_tasks.parse.values.text import letters
