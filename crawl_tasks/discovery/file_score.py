@@ -30,8 +30,9 @@ def score_of(probe: HttpProbe, text: str, pages: Collection[str] = ()) -> tuple[
     trials = list(try_site(probe, opened))
     checks = check_trials(site, trials)
     refuted = len(missing_in(trials)) + sum(not one.holds for one in checks)
-    posts = [one for one in trials if one.request.stage is Stage.POST][: 3 * MOST_THREADS]
-    tried = pages or {one.page.url for one in posts if one.page}
-    first = [one.parsed.items for one in trials if one.parsed and one.page and one.page.url in tried]
+    posts = [one for one in trials if one.request.stage is Stage.POST]
+    tried = [one for one in posts if one.page and one.page.url in pages] if pages else posts[: 3 * MOST_THREADS]
+    keys = {one.request.key for one in tried}
+    first = [one.parsed.items for one in trials if one.parsed and one.request.page == 1 and one.request.key in keys]
     read = sum(len(items.comments) + len(items.posts) for items in first)
     return -refuted, read, sum(one.holds for one in checks)
