@@ -93,10 +93,9 @@ def _numbers_of(node: LexborNode, document: Document) -> Iterator[tuple[str, str
             before, mark, text = text.rpartition("#")
             url = document.absolute(before) if before else document.page.url
             # `/comment/17#comment-17` leads to the page with that comment.
-            is_named = text.rpartition("-")[2].isdigit() and text.rpartition("-")[2] in re.findall(r"\d+", before)
-            if not mark or url is None or (
-                urlsplit(url).path != urlsplit(document.page.url).path and not is_named
-            ):  # fmt: skip
+            is_named = text.rpartition("-")[2] in re.findall(r"\d+", before)
+            is_here = url is not None and urlsplit(url).path == urlsplit(document.page.url).path
+            if not mark or url is None or not (is_here or is_named):
                 continue
         elif attr != "id" and not attr.startswith("data-") and not (attr == "name" and node.tag == "a"):
             continue
