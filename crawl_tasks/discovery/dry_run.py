@@ -140,7 +140,7 @@ def try_site(probe: HttpProbe, opened: CompiledSite) -> Iterator[DryRun]:
     for post in dict.fromkeys((*posts, *further)):
         if post not in posts and (has_comments and not is_by_place):
             return
-        if post not in posts and len(probe.asked) >= MOST_PAGES and not probe.has(post.address):
+        if len(probe.asked) >= MOST_PAGES and not probe.has(post.address):
             continue
         tried = attempt(probe, opened, post)
         yield tried
@@ -169,7 +169,7 @@ def _longest_behind(probe: HttpProbe, opened: CompiledSite, lists: Sequence[DryR
         yield last
     longest, _ = _various(found, 1)
     for post in longest:
-        if post not in known:
+        if post not in known and len(probe.asked) < MOST_PAGES:
             tried = attempt(probe, opened, post)
             yield tried
             comments = _comments_of(tried)

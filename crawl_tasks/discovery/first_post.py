@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 from dataclasses import replace
 from functools import partial
-from itertools import dropwhile
+from itertools import dropwhile, takewhile
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
@@ -108,7 +108,11 @@ def fields_apart(samples: Sequence[FetchedThread], inside: Set[int], like: Found
     """Find the fields of posts that stand apart from the comments, one on each page."""
     pages = [root for one in samples if (root := one.document.root.css_first("body")) is not None]
     # Behind the comments stand the newest posts, and threads like this one.
-    inside = {node.mem_id for root in pages for node in dropwhile(lambda one: one.mem_id not in inside, root.css("*"))}
+    ends = [[*dropwhile(lambda one: one.mem_id not in inside, root.css("*"))] for root in pages]
+    # The end of a page without comments is what other pages have behind theirs.
+    longest = max(ends, key=len, default=[])
+    ends += [_common_end(root, longest) for root, end in zip(pages, ends, strict=True) if not end]
+    inside = {node.mem_id for end in ends for node in end}
     # A post mostly looks like its comments, but for the cells or terms in which a comment's parts stand.
     alike = [(like, cut) for cut in range(_MOST_CUT)] + [(flat, 0) for flat in filter(None, [_without_cells(like)])]
     for like, cut in alike:
@@ -141,6 +145,13 @@ def fields_apart(samples: Sequence[FetchedThread], inside: Set[int], like: Found
     again = partial(rules_of, slots, author, moment, path, authors, foreign=like.foreign, note=like.note)
     rules = again(lambda _, slot: selector_in(pages, slot.targets(len(pages)), misses=0))
     return FoundFields(rules, authors, moment.at if moment else {}, again, slots)
+
+
+def _common_end(root: LexborNode, other: Sequence[LexborNode]) -> list[LexborNode]:
+    """Return the last elements with words of a page that have the words of another page's last ones."""
+    mine, theirs = ([one for one in nodes if one.text(deep=False).strip()] for nodes in (root.css("*"), other))
+    pairs = zip(reversed(mine), reversed(theirs), strict=False)
+    return [one for one, _ in takewhile(lambda pair: pair[0].text(deep=False) == pair[1].text(deep=False), pairs)]
 
 
 def _without_cells(like: FoundFields) -> FoundFields | None:

@@ -23,7 +23,8 @@ _LEADS = "attr: href, regex: '^[^#]+', as: url"
 # The rule for a program whose sample pages had no next page.
 GUESS = "next: usual-next"
 # The number after the current page, which is the one that is no link.
-_FOLLOWS = "//a[preceding-sibling::*[1][not(self::a)] and number(.) = number(preceding-sibling::*[1]) + 1]"
+_FOLLOWS = "//a[.//text() > 1][.//text() = preceding-sibling::*[not(self::a)][. > 0][1] + 1]"
+_NUMBER = re.compile(r"\W*\d{1,5}\W*")
 _SECOND = re.compile(r"[-/_.,]?(?:p|pg|page|pagina|seite)?[-/_.,=]?2(?:\.\w+)?/?", re.IGNORECASE)
 _FRONT = re.compile(r"/(?:index\.\w+)?$")
 _PAGED = re.compile(r"(?:p|pg|page|start|offset)=\d+", re.IGNORECASE)
@@ -52,9 +53,9 @@ def next_of(document: Document, key: str = "", inside: Set[int] = frozenset()) -
     for css in NEXT_LINKS:
         node = document.root.css_first(css)
         url = document.absolute(node.attributes.get("href") or "") if node is not None else None
-        if node is not None and url is not None and not is_in(node, inside) and _leads(document, url) and (
-            is_further(document.page.url, url) or (key.isdigit() and key in re.findall(r"\d+", url))
-        ):  # fmt: skip
+        if node is None or url is None or is_in(node, inside) or not _leads(document, url) or skipped(document, url):
+            continue
+        if is_further(document.page.url, url) or (key.isdigit() and key in re.findall(r"\d+", url)):
             return Step(url, f"next: {{css: {scalar(css)}, {_LEADS}}}")
     return _by_word(document, key, inside) or _by_numbers(document, inside) or _by_address(document, inside)
 
@@ -66,8 +67,11 @@ def _by_address(document: Document, inside: Set[int]) -> Step | None:
         return _second(document, inside)
     mark = _mark_of(document.page.url, found[0])
     # On later pages the links of posts to themselves have the parameter too.
-    css = scalar(f"a[href*='{mark}']:not([href*='#'])")
-    return Step(found[0], f"next: {{css: {css}, {_LEADS}}}") if mark else None
+    css = f"a[href*='{mark}']:not([href*='#'])"
+    first = document.root.css_first(css) if mark else None
+    # Links that sort the list may have the parameter too.
+    is_told = first is not None and document.absolute(first.attributes.get("href") or "") == found[0]
+    return Step(found[0], f"next: {{css: {scalar(css)}, {_LEADS}}}") if is_told else None
 
 
 def _second(document: Document, inside: Set[int]) -> Step | None:
@@ -146,18 +150,25 @@ def _by_numbers(document: Document, inside: Set[int]) -> Step | None:
     """Find `1 2 3`: links of one shape to this page with other numbers, with page numbers as texts."""
     pagers: dict[str, list[tuple[LexborNode, str]]] = {}
     for node, url in links_of(document):
-        if re.fullmatch(r"\W*\d{1,5}\W*", node.text().strip()) and not is_in(node, inside):
+        if _NUMBER.fullmatch(_number(node)) and not is_in(node, inside):
             pagers.setdefault(shape_of(url)[0], []).append((node, url))
     for links in pagers.values():
-        second = next((url for node, url in links if node.text().strip(" []()") == "2"), None)
+        second = next((url for node, url in links if _number(node).strip(" []()") == "2"), None)
         css = _pager_css(document, [node for node, _ in links])
         if second is None or not is_further(document.page.url, second):
             continue
         link = f"next: {{xpath: {scalar(_FOLLOWS)}, {_LEADS}}}" if document.xml.xpath(_FOLLOWS) else ""
-        pages = f"pages: {{css: {scalar(css)}, all: true}}" if css else ""
+        own = ", text: own" if any(_number(node) != node.text().strip() for node, _ in links) else ""
+        pages = f"pages: {{css: {scalar(css)}{own}, all: true}}" if css else ""
         if link or pages:
             return Step(second, link, pages)
     return None
+
+
+def _number(node: LexborNode) -> str:
+    """Return a link's own text where it is a number, else its whole text: `2<span>페이지</span>` is page 2."""
+    own = node.text(deep=False).strip()
+    return own if _NUMBER.fullmatch(own) else node.text().strip()
 
 
 def _pager_css(document: Document, nodes: list[LexborNode]) -> str | None:
@@ -167,7 +178,7 @@ def _pager_css(document: Document, nodes: list[LexborNode]) -> str | None:
     own = re.sub(r"\.\w+$", "", urlsplit(document.page.url).path.rstrip("/").rpartition("/")[2])
     for css in filter(None, (selector_of(document.root, nodes, own), named)):
         shown = find_all(document.root, css)
-        if shown and all(re.fullmatch(r"\W*\d{1,5}\W*", node.text().strip()) for node in shown):
+        if shown and all(_NUMBER.fullmatch(_number(node)) for node in shown):
             return css
     return None
 

@@ -166,8 +166,13 @@ def _address(link: PageLink) -> str:
 
 def _title(samples: Sequence[FetchedThread], *, is_titled: bool) -> str | None:
     """Return the selector of the heading with the text of the thread's link, else of any heading."""
-    targets = [_heading(one.document, one.link.text) for one in samples]
-    css = selector_in([one.document.root for one in samples], targets)
+    found = [_headings(one.document, one.link.text) for one in samples]
+    roots = [one.document.root for one in samples]
+    # A heading with the title alone is the better one: of `Old lamp > General` only a part is the title.
+    exact = [next((node for node in nodes if _is_said(node, text)), None) for text, nodes in found]
+    css = selector_in(roots, exact) if None not in exact else None
+    targets = exact if css else [next(iter(nodes), None) for _, nodes in found]
+    css = css or selector_in(roots, targets)
     if css is not None:
         there = [(one.link.text, target) for one, target in zip(samples, targets, strict=True) if target is not None]
         is_own = any(node.text().split() != text.split() == node.text(deep=False).split() for text, node in there)
@@ -203,16 +208,18 @@ def _label(there: Sequence[tuple[str, LexborNode]]) -> str:
     return "(?s)^" + f"(?:.*?{literal(mark[0])})" * counts.pop() + "(.+)$" if mark and len(counts) == 1 else ""
 
 
-def _heading(document: Document, text: str) -> LexborNode | None:
+def _headings(document: Document, text: str) -> tuple[str, list[LexborNode]]:
+    """Return a title as pages say it, and the headings with it, or the elements in them with nothing else."""
     # Lists cut long titles.
     said = " ".join(text.removesuffix("...").removesuffix("…").split())
-    for css in _HEADINGS:
-        for node in document.root.css(css):
-            if said in " ".join(node.text().split()):
-                # The heading may also hold `(page 1 of 5)` or `[closed]`, outside of the link within.
-                inner = [one for one in (node, *node.css("*")) if " ".join(one.text().split()) == said]
-                return inner[-1] if inner else node
-    return None
+    around = [node for css in _HEADINGS for node in document.root.css(css) if said in " ".join(node.text().split())]
+    # The heading may also hold `(page 1 of 5)` or `[closed]`, outside of the link within.
+    inner = [[one for one in (node, *node.css("*")) if _is_said(one, said)] for node in around]
+    return said, [exact[-1] if exact else node for node, exact in zip(around, inner, strict=True)]
+
+
+def _is_said(node: LexborNode, text: str) -> bool:
+    return " ".join(node.text().split()) == text
 
 
 def _records(records: ThreadRecords, css: str, nodes: Sequence[LexborNode], found: FoundFields, by: int) -> list[str]:

@@ -14,7 +14,7 @@ from crawl_tasks.errors import ParseError, RefusedAddress
 from crawl_tasks.model import Extra, Priority, Request, Stage
 from crawl_tasks.parse.document import Document
 from crawl_tasks.parse.pager import Pages
-from crawl_tasks.parse.pagination_links import is_page_of_key
+from crawl_tasks.parse.pagination_links import is_linked, is_page_of_key
 from crawl_tasks.parse.rules.compile import CompiledRule, compile_rule
 from crawl_tasks.parse.rules.convert import PageClock, Want
 from crawl_tasks.parse.rules.table import Column, Table
@@ -22,6 +22,7 @@ from crawl_tasks.sites.addresses import Addresses, Target
 from crawl_tasks.sites.board import BoardKind
 from crawl_tasks.sites.field_rules import As, Plain, Rule, TextMode, kind_of, text_mode_of
 from crawl_tasks.sites.schema import Site
+from crawl_tasks.sites.stages import Format, StageSpec
 
 _IS_TIDY = re.compile(r"[A-Za-z0-9_.:|+-]{0,60}").fullmatch
 _HAS_CONTROL = re.compile(r"[\x00-\x1f\x7f]").search
@@ -41,6 +42,7 @@ class ParseContext:
         """The boards that list the newest replies over all boards."""
         self._clock = PageClock(ZoneInfo(site.timezone), site.languages)
         ranks = site.priority
+        self._paged = {stage: spec.max_pages for stage, spec in site.stages.items() if self._finds_pages(stage, spec)}
         self._ranks = {Stage.LIST: ranks.list, Stage.POST: ranks.post, Stage.COMMENT: ranks.comment}
 
     def want(self, kind: As = As.TEXT, mode: TextMode = TextMode.ALL, stage: Stage = Stage.POST) -> Want:
@@ -91,6 +93,12 @@ class ParseContext:
                 return target.key
         return request.key
 
+    def _finds_pages(self, stage: Stage, spec: StageSpec) -> bool:
+        """Return whether further pages are found on pages of HTML, and have addresses by a template."""
+        specs = (spec, self.site.post) if stage is Stage.COMMENT else (spec,)
+        is_ruled = any(one.next or one.pages or one.total for one in specs)
+        return is_ruled and spec.format is Format.HTML and spec.embedded is None and self.has_pages(stage)
+
     def has_pages(self, stage: Stage) -> bool:
         """Return whether a template makes the address of any page of a stage. Otherwise links lead to further pages."""
         template = self.addresses.template(stage, 2)
@@ -120,18 +128,25 @@ class ParseContext:
         first = self.addresses.of(stage, key, 1) if stage is Stage.LIST else None
         return first is not None and link.rstrip("/") == f"{first.rstrip('/')}/{page}"
 
-    def sized(self, shown: Pages, stage: Stage, page: int, address: str = "") -> Pages:
-        """Return the pager data of a page with the page size.
+    def completed(self, shown: Pages, request: Request, document: Document, stage: Stage, page: int) -> Pages:
+        """Return the pager data of a page with the page size, and with the next page that the rules did not find.
 
         Where only offsets tell the size, it is taken from the one in the next-page link, or from that of the page's own
-        `address`.
+        address.
         """
         size = shown.size
         if size is None and shown.link is not None:
             size = self.addresses.size_told(stage, shown.link, page)
         if size is None and page > 1:
-            size = self.addresses.size_told(stage, address, page - 1)
-        return shown if size == shown.size else replace(shown, size=size)
+            size = self.addresses.size_told(stage, request.address, page - 1)
+        shown = shown if size == shown.size else replace(shown, size=size)
+        is_over = shown.has_next or shown.is_cut or stage not in self._paged or request.key in self.news
+        with suppress(RefusedAddress):
+            # The numbers of a pager may end at 10, with an arrow to 11.
+            link = None if is_over else self.addresses.plain(stage, request.key, page + 1, size)
+            if link is not None and is_linked(document, link):
+                return shown.going_on(page, link, self._paged[stage])
+        return shown
 
     def address_beside(
         self, request: Request, document: Document, stage: Stage, page: int, shown: Pages | None

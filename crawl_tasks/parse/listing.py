@@ -8,6 +8,8 @@ from functools import partial
 from itertools import repeat
 from typing import NamedTuple
 
+from selectolax.lexbor import LexborNode
+
 from crawl_tasks.errors import ParseError, RefusedAddress
 from crawl_tasks.model import FULL_REACH, UNREADABLE, BoardPass, Forum, Items, Parsed, Post, Request, Stage
 from crawl_tasks.parse.context import (
@@ -93,11 +95,15 @@ class ListReader:
         if request.reach.whole and request.page == 1:
             request = request._replace(reach=request.reach._replace(read_from=document.page.seen_at))
         table = self._table.read(where, document)
-        pages = self._context.sized(self._pager.read(where, document, request.page), Stage.LIST, request.page)
+        pages = self._pager.read(where, document, request.page)
+        pages = self._context.completed(pages, request, document, Stage.LIST, request.page)
         # An empty board and a rule that no longer matches look alike. Only a pager or the `empty` rule tells them
         # apart.
-        if not table.records and not pages.is_shown and not (self._empty and self._empty(where, document)):
+        is_empty = self._empty is not None and len(table.records) < 2 and self._empty(where, document)
+        if not table.records and not pages.is_shown and not is_empty:
             raise self._fail(request, "no rows, no pager and not marked as empty; mend record, or add an `empty` rule")
+        if is_empty and _is_notice(table):
+            table = Table([], [], {name: [] for name in table.columns})
         kept, notes = places(table, "post_id", lambda what: self._fail(request, what))
         check_required(self._required, table, kept, lambda what: self._fail(request, what))
         revisions, unsigned = self._revisions(table, kept)
@@ -233,6 +239,12 @@ class ListReader:
 
     def _fail(self, request: Request, what: str) -> ParseError:
         return ParseError(f"{request.site}: list: {what}; {request.address}")
+
+
+def _is_notice(table: Table) -> bool:
+    """Return whether the only record has neither id nor link: the row that says that there are no threads."""
+    nodes = [one for one in table.records if isinstance(one, LexborNode)]
+    return len(nodes) == 1 and table.columns["post_id"][0] in (None, "") and nodes[0].css_first("a[href]") is None
 
 
 def _out_of_reach(posts: tuple[Post, ...]) -> tuple[str, ...]:

@@ -35,6 +35,13 @@ class Pages:
     is_over: bool = False
     is_cut: bool = False
 
+    def going_on(self, page: int, link: str, most: int) -> Pages:
+        """Return the data of a page that links the next one, of at most `most` pages."""
+        if page >= most:
+            return replace(self, is_shown=True, is_cut=True)
+        count = None if self.count is None else page + 1
+        return replace(self, count=count, has_next=True, link=link, is_shown=True)
+
 
 class Pager:
     """Reader of the pager of a stage."""

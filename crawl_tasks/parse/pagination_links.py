@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Set
 from contextlib import suppress
+from html import unescape
 from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
@@ -28,6 +29,8 @@ _CURSOR = 8
 # vBulletin writes one into the links of a page for visitors without cookies.
 _SESSION = re.compile(r"[0-9a-f]{32}")
 _NUMBERED = re.compile(r"(?:[-/_.,](?:p|pg|page|pagina|seite)?|(?:pg|page))[-/_.,=]?(\d+)(?:\.\w+)?/?", re.IGNORECASE)
+_HREF_ENDS = frozenset("\"'#")
+_LONGEST_START = 300
 _PAGER_NUMBER = re.compile(r"[\s\[(]*(\d{1,5})[\s\])]*")
 
 
@@ -63,6 +66,22 @@ def _further(site: Site, request: Request, document: Document) -> Iterator[Pagin
     records = find_all(document.root, record.css) if found and record is not None and record.css else []
     inside = {node.mem_id for node in records}
     yield from (link for link in found if not is_in(link.node, inside))
+
+
+def is_linked(document: Document, address: str) -> bool:
+    """Return whether a link of the page leads to an address, by its markup alone: most pages that end have no such."""
+    where, source = urlsplit(address), document.source
+    tail = f"?{where.query}" if where.query else where.path
+    for said in {tail, tail.replace("&", "&amp;")}:
+        end = 0
+        while (at := source.find(said, end)) >= 0:
+            end = at + len(said)
+            if source[end : end + 1] in _HREF_ENDS:
+                start = 1 + max(source.rfind(quote, max(0, at - _LONGEST_START), at) for quote in "\"'")
+                is_link = source[max(0, start - 6) : start - 1].lower() == "href="
+                if is_link and document.absolute(unescape(source[start:end])) == address:
+                    return True
+    return False
 
 
 def is_in(node: LexborNode | None, others: Set[int]) -> bool:

@@ -52,7 +52,8 @@ class PostReader:
         if self._inside is not None:
             comments, found, is_cut = self._inside.read(request, where, document, page=1)
             notes += found
-        pages = self._context.sized(self._pager.read(where, document, 1), Stage.COMMENT, 1) if self._pager else None
+        pages = self._pager.read(where, document, 1) if self._pager else None
+        pages = self._context.completed(pages, request, document, Stage.COMMENT, 1) if pages else None
         # A full pass reads every comment page, also those before the tail.
         children = self._children(request, document, values, pages, tail=0 if request.reach.whole else tail)
         items = Items(request.site, (), (self._post(request, document, values),), comments)
@@ -171,7 +172,8 @@ class CommentPageReader:
         shown = self._context.page_shown(request, document)
         comments, notes, is_cut = self._comments.read(request, where, document, page=shown)
         notes += document.notes
-        pages = self._context.sized(self._pager.read(where, document, shown), Stage.COMMENT, shown, request.address)
+        pages = self._pager.read(where, document, shown)
+        pages = self._context.completed(pages, request, document, Stage.COMMENT, shown)
         # An empty page and a rule that no longer matches look alike. Only a pager or the `empty` rule tells them apart.
         if not comments and not pages.is_shown and not (self._empty and self._empty(where, document)):
             raise ParseError(

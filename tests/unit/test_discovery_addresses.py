@@ -220,6 +220,28 @@ def test_links_of_posts_to_their_own_page_are_no_next_page() -> None:
     assert [node.attributes["href"] for node in later.root.css(css)] == ["/t/old?page=3"]
 
 
+def test_links_that_sort_a_list_are_no_next_page() -> None:
+    hits, more = "<a href='/t/old?by=hits&page=1'>Hits</a>", "<a href='/t/old?page=2'>Vorwärts</a>"
+
+    found = [next_of(page(html, "/t/old"), "old") for html in (hits + more, more + hits)]
+
+    assert [one is not None for one in found] == [False, True]
+
+
+@pytest.mark.parametrize("label", ["<i>페이지</i>", ""])
+def test_numbers_of_a_pager_may_have_words_for_screen_readers(label: str) -> None:
+    cells = "".join(f"<a href='/t/old?page={at}'>{at}{label}</a> " for at in (2, 3))
+    arrow = "<a class=pg_next href='/t/old?page=4'>다음</a>"
+    document = page(f"<nav><i>열린</i><b>1</b>{label}{cells}{arrow}</nav>", "/t/old")
+
+    found = next_of(document, "old")
+
+    assert found is not None
+    assert found.url == document.absolute("/t/old?page=2")
+    path = yaml.safe_load(found.next)["next"]["xpath"]
+    assert document.xml.xpath(f"string({path}/@href)") == "/t/old?page=2"
+
+
 def test_a_link_to_itself_or_to_a_form_is_no_next_page() -> None:
     document = page("<a href='/d/akw87d'>here</a><a href='/d/akw87d/reply'>Reply</a>", "/d/akw87d")
 

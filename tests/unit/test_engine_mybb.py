@@ -27,7 +27,9 @@ def row(thread: int, *, icon: str = "newfolder", cell: str = "forumdisplay_regul
 
 
 def listing(*rows: str, pager: str = "") -> str:
-    return f"""<div id="content">{TRAIL}<div class="float_left"><div class="pagination">{pager}</div></div>
+    # The pages that a trail offers are those of the board above.
+    trail = TRAIL.replace("fid=4&amp;page", "fid=3&amp;page")
+    return f"""<div id="content">{trail}<div class="float_left"><div class="pagination">{pager}</div></div>
     <table class="tborder clear"><tr><td class="thead"><div><strong>Board</strong></div></td></tr>
     {"".join(rows) or '<tr><td colspan="7" class="trow1">No threads.</td></tr>'}</table></div>"""
 

@@ -161,6 +161,13 @@ def test_a_row_may_name_a_board_of_its_own() -> None:
         ("  total: .sum\n  per_page: 20\n  walk: fan", 1, "<b class=sum>40", [(2, False)]),
         ("  total: .sum\n  per_page: 20\n  walk: fan", 1, "<b class=sum>0", []),
         ("", 1, "", []),
+        # A pager of ten numbers has an arrow to the eleventh page.
+        ("  next: .next", 5, "<a href='/list/1/6'>>>", [(6, True)]),
+        ("  pages: .pages", 5, '<b class=pages>5</b><a href="https://forum.example/list/1/6#top">on', [(6, True)]),
+        ("  next: .next", 5, "<a href='/list/1/60'>last</a> <a href='/list/1/4'>back</a>", []),
+        ("  next: .next", 5, "<a href='/list/2/6'>next board</a> <p title='/list/1/6'>", []),
+        ("  next: .next\n  max_pages: 5", 5, "<a href='/list/1/6'>>>", []),
+        ("", 1, "<a href='/list/1/2'>>>", []),
     ],
 )
 def test_the_next_pages_are_those_the_page_tells_of(
@@ -171,6 +178,26 @@ def test_the_next_pages_are_those_the_page_tells_of(
     children = site_parser(listing=listing).parse(request, answer(request, rows(7) + more), 0).children
 
     assert [(one.page, one.only_if_new) for one in children if one.stage is Stage.LIST] == follows
+
+
+def test_a_further_page_beyond_the_most_is_told() -> None:
+    request = ask(Stage.LIST, page=5)
+    page = answer(request, rows(7, more="<a href='/list/1/6'>>>"))
+
+    cut = [site_parser(listing=f"  next: .next\n  max_pages: {most}").parse(request, page, 0).is_cut for most in (5, 6)]
+
+    assert cut == [True, False]
+
+
+@pytest.mark.parametrize("href", ["?f=1&amp;start=50", "./list.php?f=1&start=50", "/list.php?f=1&amp;start=50"])
+def test_a_link_to_the_next_page_is_found_however_it_is_written(href: str) -> None:
+    lists = LIST.replace("address: /list/{board}/{page}", "address: '/list.php?f={board}&start={offset:25}'")
+    request = ask(Stage.LIST, page=2)._replace(address=f"{BASE}/list.php?f=1&start=25")
+    parser = site_parser(listing="  next: .next", stages=(lists, POST, COMMENT))
+
+    parsed = parser.parse(request, answer(request, rows(7, more=f'<a href="{href}">on</a>')), 0)
+
+    assert [one.page for one in parsed.children if one.stage is Stage.LIST] == [3]
 
 
 def test_the_next_page_keeps_the_scan_it_belongs_to_and_comes_last() -> None:
@@ -209,6 +236,7 @@ def test_a_redirect_to_another_page_ends_the_walk() -> None:
         ("<p class=none>No posts", "  empty: .none"),
         ("<a class=next>", "  next: .next"),
         ("<b class=pages>3", "  pages: .pages"),
+        ("<li class='row none'>No posts", "  empty: .none"),
     ],
 )
 def test_no_rows_are_fine_where_the_page_shows_that_it_is_a_list(body: str, listing: str) -> None:
@@ -223,6 +251,9 @@ def test_no_rows_are_fine_where_the_page_shows_that_it_is_a_list(body: str, list
         ("<p>another page", "no rows, no pager and not marked as empty"),
         ("", "no rows"),
         ("<li class=row><li class=row>", "post_id found in none of 2 records"),
+        ("<li class='row none'><li class=row>", "post_id found in none of 2 records"),
+        ("<li class='row none'><a href=/post/7>Old lamp</a>", "post_id found in none of 1 records"),
+        ("<li class=row>No posts", "post_id found in none of 1 records"),
     ],
 )
 def test_a_page_that_is_no_list_is_a_parse_error_with_site_stage_and_address(body: str, said: str) -> None:
