@@ -148,7 +148,8 @@ def _look_at(options: _NewOptions, settings: Settings) -> _NewResult:
     probe = open_probe(place, settings)
     found = discover(probe, place, name, options.engine, contact=settings.contact)
     site = parse_site(site_file(found), str(path))
-    if site.front is None and (linking := find_linking_page(probe, site, found.place.url, settings.contact)):
+    starts = (found.place.url, place.url)
+    if site.front is None and (linking := find_linking_page(probe, site, starts, settings.contact)):
         found = replace(found, news=(*found.news, linking))
         site = parse_site(site_file(found), str(path))
     trials = list(try_site(probe, compile_site(site, settings.contact)))

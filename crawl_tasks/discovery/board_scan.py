@@ -12,7 +12,7 @@ from selectolax.lexbor import LexborNode
 from crawl_tasks.discovery.address_shape import is_stranger, path_of
 from crawl_tasks.discovery.front_page import heading_of
 from crawl_tasks.discovery.http_probe import HttpProbe
-from crawl_tasks.discovery.links import PageLink, links_of, place_in
+from crawl_tasks.discovery.links import PageLink, kind_of, links_of, place_in
 from crawl_tasks.discovery.record_queries import selector_in
 from crawl_tasks.discovery.repeated_records import are_pages, upwards
 from crawl_tasks.discovery.vocabulary import ARROWS, NEXT
@@ -61,6 +61,7 @@ def scan_boards(
     is_root = links[0].shape.strip("/") == "*" if links else False
     beside = links_of(front, links[0].shape).get(links[0].shape, []) if is_root else []
     shown = {link.key for link in beside} - found.keys()
+    frame = _frame_of(titles) if is_root else ""
     # `waiting` grows meanwhile, by sub-boards.
     for link in islice(waiting, MOST_VISITED):
         try:
@@ -71,13 +72,23 @@ def scan_boards(
             continue
         except PageError:
             continue
+        there = links_of(document, threads).get(threads, [])
+        is_empty = not any(place_in(one.node)[:NEAR] in places for one in there)
+        if (
+            is_empty
+            and frame
+            and not any(kind_of(node) == frame for node in document.root.css(frame.partition(".")[0]))
+        ):
+            # Beside boards right below the root stand pages of other kinds.
+            left_out.append(link.url)
+            del found[link.key]
+            continue
         heading = heading_of(document)
         if heading and heading != link.text and heading in link.text:
             # A link around a card has more than the board's name.
             found[link.key] = replace(found[link.key], title=heading)
         titled.append((document.root, _title_in(document, found[link.key].title or "")))
-        there = links_of(document, threads).get(threads, [])
-        if not any(place_in(one.node)[:NEAR] in places for one in there):
+        if is_empty:
             empty = empty or document
         for below in _boards_below(document, link, front.page.url):
             if below.key in shown:
@@ -88,6 +99,23 @@ def scan_boards(
     # One page may have the title where it has anything else.
     title = selector_in(*zip(*titled, strict=True)) if len(titled) > 1 else None
     return BoardScan(tuple(found.values()), tuple(left_out), empty, title or "")
+
+
+def _frame_of(titles: Sequence[PageLink]) -> str:
+    """Return tag and classes of the innermost element with classes around the threads of a board, empty without one."""
+    others = {one.node.mem_id for one in titles[1:]}
+    return (
+        next(
+            (
+                kind_of(above)
+                for above in upwards(titles[0].node)
+                if above.attributes.get("class") and others & {node.mem_id for node in above.css("a")}
+            ),
+            "",
+        )
+        if others
+        else ""
+    )
 
 
 def _name_of(link: PageLink) -> str:

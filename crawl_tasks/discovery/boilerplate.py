@@ -174,8 +174,8 @@ def is_subject(node: LexborNode, title: str) -> bool:
     """Return whether an element is the line above a text, as a heading with the thread's title, or a poll."""
     link = node.css_first("a[href*='#']") if node.tag in _HEADINGS else None
     if link is not None and letters(link.text()) == letters(node.text()):
-        # A subject that leads to its own post.
-        return True
+        # A subject that leads to its own post, by the number of that; an author's menu has none.
+        return re.search(r"#.*\d", link.attributes.get("href") or "") is not None
     # A row of a table may hold a whole list.
     options = [one for one in node.css(_OPTIONS) if len(one.css(_OPTIONS)) == 1]
     said = [one.text().strip() for one in options]

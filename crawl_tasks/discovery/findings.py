@@ -76,7 +76,7 @@ def site_file(found: Findings) -> str:
         if found.boards
         else ["boards: []  # none was found: add some"]
     )
-    lines += [f"# left out, it leads elsewhere: {_plain(url)}" for url in found.left_out[:20]]
+    lines += [f"# left out, it leads elsewhere or lists no threads: {_plain(url)}" for url in found.left_out[:20]]
     return "\n".join([*lines, *([found.rules.rstrip()] if found.rules else [])]) + "\n"
 
 

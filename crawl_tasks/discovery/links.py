@@ -25,6 +25,7 @@ _NUMBERS = re.compile(r"(\d+)")
 _ID_BEFORE_TITLE = re.compile(rf"[0-9a-z]{{4,12}}|{UUID.pattern}")
 _LETTER_AND_NUMBER = re.compile(r"(.*/)([^/?]+)([-._][a-z]{1,2})(\d+)((?:\.[a-z]{2,5})?/?)")
 _SCRIPT = re.compile(r"\.(?:php|cgi|aspx?|jsp|pl)$")
+PAGED = re.compile(r"(?:p|pg|page|start|offset)=\d+", re.IGNORECASE)
 _PARTS = re.compile(r"([/?&=])")
 # Levels of elements that tell the place of a link: more would tell the rows of a table apart.
 _LEVELS = 6
@@ -98,7 +99,8 @@ def links_of(document: Document, known: str = "") -> dict[str, list[PageLink]]:
         text = " ".join(node.text().split())
         if url is not None and text and urlsplit(url).netloc == host and not acts(path_of(url)):
             # The name of a reply, behind #, is no part of the page's address.
-            there.append((node, url.partition("#")[0], text))
+            url = url.partition("#")[0]
+            there.append((node, _without_page(url, document.page.url) if known else url, text))
     reshaped = _reshaped([(node, url) for node, url, _ in there])
     if known:
         pattern = re.compile(keys_pattern(known))
@@ -114,6 +116,13 @@ def links_of(document: Document, known: str = "") -> dict[str, list[PageLink]]:
     return {shape: _placed(links) for shape, links in found.items()}
 
 
+def _without_page(url: str, page: str) -> str:
+    """Return an address without the number of the list's page, if that is the page which has the link."""
+    where, own = urlsplit(url), urlsplit(page).query.split("&")
+    pairs = [pair for pair in where.query.split("&") if pair not in own or not PAGED.fullmatch(pair)]
+    return where._replace(query="&".join(pairs)).geturl() if where.path != urlsplit(page).path else url
+
+
 def _may_be(shape: str, known: str, page: str) -> bool:
     """Return whether words above the last part of an address, which a known shape has for a key, are the page's own."""
     own = [*urlsplit(page).path.split("/"), *known.split("/")]
@@ -124,8 +133,10 @@ def _may_be(shape: str, known: str, page: str) -> bool:
 def root_links(document: Document) -> list[PageLink]:
     """Return links at one place to pages right below the root, as `/hardware/` beside `/garden/`: the most of them.
 
-    Names of people's pages and page chrome do not count, nor do menus, but for one with names that pages stand below.
+    Names of people's pages and page chrome do not count, nor do menus, but for one with names that pages stand below:
+    several, or that of this page.
     """
+    own = path_of(document.page.url).rstrip("/")
     paths = [path_of(link.url) for links in links_of(document).values() for link in links]
     above = {start for path in paths for start, _, last in (path.rpartition("/"),) if last.isdigit()}
     groups: dict[tuple[str, tuple[str, ...]], dict[str, PageLink]] = {}
@@ -137,7 +148,10 @@ def root_links(document: Document) -> list[PageLink]:
         (
             group
             for (_, place), group in groups.items()
-            if len({path_of(one.url).rstrip("/") for one in group.values()} & above) > 1
+            if (
+                (named := {path_of(one.url).rstrip("/") for one in group.values()} & above)
+                and (len(named) > 1 or own in named)
+            )
             or not any(map(_CHROME.search, place))
         ),
         key=len,

@@ -129,7 +129,9 @@ def list_rules(
 def _address_regex(shape: str) -> str:
     """Return a regex for a thread's address: without #reply, and without the list's page behind the thread's key."""
     name, _, mark = re.split("[?&]", shape)[-1].partition("=")
-    if "?" not in shape or mark not in ("#", "*"):
+    if "?" not in shape:
+        return "^[^#?]+"
+    if mark not in ("#", "*"):
         return "^[^#]+"
     return f"^[^#]*[?&]{re.escape(name)}=" + (r"\d+" if mark == "#" else "[^&#]+")
 

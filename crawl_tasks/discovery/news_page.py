@@ -65,18 +65,23 @@ def find_news_pages(
     return tuple(found)
 
 
-def find_linking_page(probe: HttpProbe, site: Site, url: str, contact: str | None) -> NewsPage | None:
-    """Return a page if its links lead to the boards of a site, and hardly to others: it will show new ones."""
+def find_linking_page(probe: HttpProbe, site: Site, urls: Sequence[str], contact: str | None) -> NewsPage | None:
+    """Return the first page whose links lead to the boards of a site, and hardly to others: it will show new ones.
+
+    A board's own page is read anyway.
+    """
     boards = {board.id for board in site.boards if board.kind is BoardKind.LIST}
-    path = url.removeprefix(site.base)
-    if BoardKind.FRONT in boards or not path.startswith("/") or not probe.has(url):
-        return None
-    pings = _pings(_tried(probe, site, BoardKind.FRONT, path, contact))
-    linked = {ping.key for ping in pings}
-    ours = len(linked & boards)
-    if ours < LEAST_LINKED or ours < OURS * len(linked):
-        return None
-    return NewsPage(BoardKind.FRONT, path, f"it links {ours} boards", SELDOM_S)
+    opened = compile_site(site, contact)
+    lists = {opened.address(Stage.LIST, board, 1) for board in boards}
+    for url in urls:
+        path = url.removeprefix(site.base)
+        if BoardKind.FRONT in boards or not path.startswith("/") or not probe.has(url) or url in lists:
+            continue
+        linked = {ping.key for ping in _pings(_tried(probe, site, BoardKind.FRONT, path, contact))}
+        ours = len(linked & boards)
+        if ours >= max(LEAST_LINKED, OURS * len(linked)):
+            return NewsPage(BoardKind.FRONT, path, f"it links {ours} boards", SELDOM_S)
+    return None
 
 
 def _tried(probe: HttpProbe, site: Site, kind: BoardKind, path: str, contact: str | None) -> DryRun:

@@ -11,11 +11,12 @@ from urllib.parse import urlsplit
 from selectolax.lexbor import LexborNode
 
 from crawl_tasks.discovery.address_shape import shape_of
+from crawl_tasks.discovery.links import PAGED
 from crawl_tasks.discovery.record_queries import selector_of
 from crawl_tasks.discovery.vocabulary import ARROWS, NEXT
 from crawl_tasks.discovery.yaml_rules import CHECK, scalar
 from crawl_tasks.parse.document import Document, find_all
-from crawl_tasks.parse.pagination_links import by_parameter, is_in, links_of
+from crawl_tasks.parse.pagination_links import by_earlier_number, by_parameter, is_in, links_of
 from crawl_tasks.sites.rule_presets import NEXT_LINKS
 
 # On the last page some programs keep the link, without a target: href="#" or "".
@@ -24,10 +25,11 @@ _LEADS = "attr: href, regex: '^[^#]+', as: url"
 GUESS = "next: usual-next"
 # The number after the current page, which is the one that is no link.
 _FOLLOWS = "//a[.//text() > 1][.//text() = preceding-sibling::*[not(self::a)][. > 0][1] + 1]"
+# The number before the current page, for threads that open at their last one.
+_PRECEDES = "//a[.//text() > 0][.//text() = following-sibling::*[1][not(self::a)][. > 1] - 1]"
 _NUMBER = re.compile(r"\W*\d{1,5}\W*")
 _SECOND = re.compile(r"[-/_.,]?(?:p|pg|page|pagina|seite)?[-/_.,=]?2(?:\.\w+)?/?", re.IGNORECASE)
 _FRONT = re.compile(r"/(?:index\.\w+)?$")
-_PAGED = re.compile(r"(?:p|pg|page|start|offset)=\d+", re.IGNORECASE)
 _QUERY = re.compile(r"[?&;]([A-Za-z_][\w-]*=)\d+$")
 
 
@@ -38,6 +40,8 @@ class Step:
     url: str
     next: str = ""
     pages: str = ""
+    is_back: bool = False
+    """Whether pages are read from the last one back."""
 
     def line(self, *, has_template: bool) -> str:
         """Return the rule. Counted pages need addresses that a template can make."""
@@ -58,6 +62,14 @@ def next_of(document: Document, key: str = "", inside: Set[int] = frozenset()) -
         if is_further(document.page.url, url) or (key.isdigit() and key in re.findall(r"\d+", url)):
             return Step(url, f"next: {{css: {scalar(css)}, {_LEADS}}}")
     return _by_word(document, key, inside) or _by_numbers(document, inside) or _by_address(document, inside)
+
+
+def back_of(document: Document, inside: Set[int]) -> Step | None:
+    """Return the way back to earlier pages, where a thread opens at its last page."""
+    link = next((one for one in by_earlier_number(document) if not is_in(one.node, inside)), None)
+    mark = _mark_of(document.page.url, link.url) if link is not None else ""
+    path = f"{_PRECEDES}[contains(@href, {json.dumps(mark)})]"
+    return Step(link.url, f"next: {{xpath: {scalar(path)}, {_LEADS}}}", is_back=True) if link and mark else None
 
 
 def _by_address(document: Document, inside: Set[int]) -> Step | None:
@@ -129,7 +141,7 @@ def is_further(here: str, url: str) -> bool:
         # vBulletin's `?12-old-cars/page2`, and `?forum-1-2.htm` behind `?forum-1.htm`.
         behind = other.query.removeprefix(re.sub(r"\.\w+$", "", one.query))
         # `index.php?page=2` behind the front page at `index.php?m=bbs`.
-        is_paged = bool(further) and all(map(_PAGED.fullmatch, further)) and _FRONT.search(one.path) is not None
+        is_paged = bool(further) and all(map(PAGED.fullmatch, further)) and _FRONT.search(one.path) is not None
         is_paged = is_paged and len(pairs) < 2 and not re.search(r"\d", one.query)
         return is_paged or pairs < further or (behind != other.query and re.match(r"\W", behind) is not None)
     plain, there = (re.sub(r"\d+", "#", path) for path in (one.path, other.path))

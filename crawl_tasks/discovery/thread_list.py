@@ -21,6 +21,8 @@ _ENOUGH = 5
 _MANY = 10
 _BOARD_WORDS = re.compile(r"board|forum|list|categor|node|bbs|section|fid=|/c/|/f/", re.IGNORECASE)
 _THREAD_WORDS = re.compile(r"thread|topic|post|showthread|/t/|/d/|[?&](?:tid|t)=", re.IGNORECASE)
+_SAME_LIST = re.compile(r"[?&]\w*(?:sort|order)\w*=|^[^#*]*[?&](?:page|start|offset)=#$", re.IGNORECASE)
+"""In addresses of a list in another order, and of its further pages."""
 _MOST_BOARDS = 3
 
 
@@ -29,9 +31,15 @@ def find_list(probe: HttpProbe, front: Document) -> Listing | None:
     kinds = _board_kinds(front)
     boards = {links[0].shape for links in kinds if _names_boards(links[0], front)}
     # A portal has its sections right below the root, and a link that is called a forum.
-    if not boards and not doors_of(front) and (names := root_links(front)):
-        kinds.insert(0, names)
-        boards = {names[0].shape}
+    names = [] if doors_of(front) else root_links(front)
+    if not boards and names:
+        return _find(probe, front, [names, *kinds], {names[0].shape})
+    found = _find(probe, front, kinds, boards)
+    # Threads below `/board` may sound like boards.
+    return found or (_best_list(probe, front, [names], {names[0].shape}, set()) if names else None)
+
+
+def _find(probe: HttpProbe, front: Document, kinds: list[list[PageLink]], boards: set[str]) -> Listing | None:
     # Threads may have addresses below those of boards.
     stems = [(other, (f"{other.rstrip('/')}/", f"{other}&")) for other in boards]
     below = {one for one in boards for other, stem in stems if one != other and one.startswith(stem)}
@@ -124,7 +132,11 @@ def _board_kinds(front: Document) -> list[list[PageLink]]:
         first = {link.key: link for link in reversed(links)}
         kinds.append([link for key in dict.fromkeys(one.key for one in links) if (link := first[key])])
     return sorted(
-        (links for links in kinds if not links[0].is_stranger and not are_pages(links)),
+        (
+            links
+            for links in kinds
+            if not (links[0].is_stranger or _SAME_LIST.search(links[0].shape) or are_pages(links))
+        ),
         key=lambda links: (-_names_boards(links[0], front), -len(links)),
     )
 

@@ -14,7 +14,7 @@ from crawl_tasks.discovery.author_text import number_in
 from crawl_tasks.discovery.first_post import fields_apart, on_pages
 from crawl_tasks.discovery.json_ld_rules import linked_rules, posting_in
 from crawl_tasks.discovery.links import PageLink
-from crawl_tasks.discovery.next_page import GUESS, Step, next_of
+from crawl_tasks.discovery.next_page import GUESS, Step, back_of, next_of
 from crawl_tasks.discovery.record_fields import FoundFields, fields_of, in_records
 from crawl_tasks.discovery.record_queries import selector_in
 from crawl_tasks.discovery.thread_board import board_rule
@@ -65,8 +65,12 @@ def thread_rules(
         return ThreadReading([*lines, f"  fields: {{title: h1, body: article}}{CHECK}: no thread could be read"])
     largest = max(samples, key=lambda one: len(one.document.page.body))
     inside = {node.mem_id for one in samples for node in (records.parts(one.document) if records else ())}
-    steps = [(one, step) for one in samples if (step := next_of(one.document, one.link.key, inside)) is not None]
-    shown, following = next((pair for pair in steps if pair[0] is largest), steps[0] if steps else (largest, None))
+    steps = [
+        (one, step) for one in samples
+        if (step := back_of(one.document, inside) or next_of(one.document, one.link.key, inside)) is not None
+    ]  # fmt: skip
+    steps.sort(key=lambda pair: (not pair[1].is_back, pair[0] is not largest))
+    shown, following = steps[0] if steps else (largest, None)
     known = (of_lists.next if of_lists else "") or GUESS
     posting = posting_in(shown.document)
     if posting is not None and records is None:
@@ -117,7 +121,7 @@ def _pager(shown: FetchedThread, following: Step | None, known: str) -> tuple[st
     if following is None:
         return f"{known}{CHECK}: these threads had a single page", []
     link, url = shown.link, shown.document.page.url
-    paged = None if link.has_slug else paged_template(url, following.url, link.key, "post")
+    paged = None if link.has_slug or following.is_back else paged_template(url, following.url, link.key, "post")
     return following.line(has_template=bool(paged)), [f"  address: {scalar(paged)}{CHECK}"] if paged else []
 
 

@@ -74,6 +74,8 @@ class Pager:
             has_next = self._test(where, document)
             found = self._link(where, document) if self._link and has_next else None
             link = None if found is None else str(found)
+            # An arrow to the last page stands there too.
+            has_next = has_next and (link is None or link != document.page.url)
         is_shown = count is not None or has_next
         if self.counts and count is None:
             # Forums show no pager where one page holds everything.

@@ -62,7 +62,7 @@ def _further(site: Site, request: Request, document: Document) -> Iterator[Pagin
     yield from by_parameter(document)
     spec = site.list if request.stage is Stage.LIST else site.post.comments or site.comment
     record = spec.record if spec is not None else None
-    found = list(by_number(document))
+    found = [*by_number(document), *by_earlier_number(document)]
     records = find_all(document.root, record.css) if found and record is not None and record.css else []
     inside = {node.mem_id for node in records}
     yield from (link for link in found if not is_in(link.node, inside))
@@ -138,6 +138,32 @@ def by_number(document: Document) -> Iterator[PaginationLink]:
         # An offset is no page number: the second page may begin at 20.
         if is_numbered(here, url) or _is_beside(here, url, shown[1]):
             yield link
+
+
+def by_earlier_number(document: Document) -> Iterator[PaginationLink]:
+    """Yield links to earlier pages on a page without a number in its address: some threads open at their last page.
+
+    In `1 <b>2</b>` the first number is a link, and the second one is the page itself.
+    """
+    here = urlsplit(document.page.url)
+    pairs = set(here.query.split("&")) - {""}
+    for link in links_of(document):
+        shown, there = _PAGER_NUMBER.fullmatch(link.node.text()), urlsplit(link.url)
+        if shown is None or (there.path, there.netloc) != (here.path, here.netloc):
+            continue
+        following = next((one for one in _behind(link.node) if one.tag != "-text"), None)
+        current = _PAGER_NUMBER.fullmatch(following.text()) if following is not None and following.tag != "a" else None
+        is_beside = current is not None and int(current[1]) == int(shown[1]) + 1
+        # The page of the list from which the link came may stand in the address, and not in the links of the pager.
+        if is_beside and len(set(there.query.split("&")) - {""} - pairs) == 1:
+            yield link
+
+
+def _behind(node: LexborNode) -> Iterator[LexborNode]:
+    following = node.next
+    while following is not None:
+        yield following
+        following = following.next
 
 
 def is_numbered(here: str, url: str) -> bool:

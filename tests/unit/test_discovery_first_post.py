@@ -12,14 +12,15 @@ CHROME = "Our club, Harbour street 12, phone 02-123-4567, registered at the cour
 """The end of each page, which is said on the only page without comments too."""
 
 
-def thread(number: int, replies: int) -> FetchedThread:
+def thread(number: int, replies: int, pager: str = "") -> FetchedThread:
     comments = "".join(
         f"<li id=c{number}{at}><b>Ann</b> <time>2026-05-0{1 + at} 10:00</time><p>Reply {number}{at} of words</p></li>"
         for at in range(replies)
     )
     html = f"""<h1>Lamp {number} &gt; Club</h1><div><a href=/t/{number}>Lamp {number}</a></div><h2>Lamp {number}</h2>
         <div class=top><i>{("Bob", "Carl", "Dora")[number % 3]}</i> <em>2026-04-1{number} 09:00</em></div>
-        <div class=text>The {number} text that begins a thread</div><ul>{comments}</ul><div><p>{CHROME}</p></div>"""
+        <div class=text>The {number} text that begins a thread</div><ul>{comments}</ul>{pager}
+        <div><p>{CHROME}</p></div>"""
     document = Document(Fetched(f"http://forum.example/t/{number}", 200, {}, html.encode(), 1_780_000_000.0))
     return FetchedThread(links_of(document)["/t/#"][0], number, document)
 
@@ -32,3 +33,17 @@ def test_the_end_of_a_page_without_comments_is_no_text_and_a_heading_with_more_n
     lines = "\n".join(found.lines)
     assert "body: {css: div.text" in lines, lines
     assert "title: h2," in lines, lines
+
+
+def test_a_thread_that_opens_at_its_last_page_is_read_back() -> None:
+    pager = "<nav><a href='/t/1?c=1#list'>1</a> <b>2</b> <a class=next href='/t/1?c=2'>Last</a></nav>"
+    samples = [thread(1, 3, pager), thread(2, 2)]
+
+    found = thread_rules(samples, ThreadRecords("li", ""), samples[0].link, None, is_post_inside=False)
+
+    lines = "\n".join(found.lines)
+    assert "following-sibling" in lines
+    assert "c={page}" not in lines
+    assert (
+        samples[0].document.xml.xpath(lines.split("xpath: '")[1].split("', attr")[0])[0].get("href") == "/t/1?c=1#list"
+    )

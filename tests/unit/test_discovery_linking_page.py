@@ -31,7 +31,7 @@ def found(forum: HostileServer, more: str, *links: str, address: str = "/list/{b
     site = site_of(forum, more, address)
     probe = HttpProbe(Fetcher(build_client("requests")), place_of(f"{forum.base}/", private=True).policy("x"), pace_s=0)
     probe.page(f"{forum.base}/")
-    return find_linking_page(probe, site, f"{forum.base}/", None)
+    return find_linking_page(probe, site, (f"{forum.base}/",), None)
 
 
 def site_of(forum: HostileServer, more: str, address: str) -> Site:

@@ -7,6 +7,7 @@ from urllib.parse import urljoin
 import pytest
 
 from crawl_tasks.discovery.front_page import remedy_for
+from crawl_tasks.discovery.thread_list import _board_kinds
 from crawl_tasks.model import Fetched, Request, Stage
 from crawl_tasks.parse.document import Document
 from crawl_tasks.parse.pagination_links import by_number, by_parameter, unread_page
@@ -97,3 +98,42 @@ def test_the_address_of_a_thread_is_no_further_page_of_its_board(link: str, unre
     document = _page(html, request.address)
 
     assert (unread_page(site, request, document) is not None) is unread
+
+
+@pytest.mark.parametrize(
+    ("pager", "unread"),
+    [
+        ("<a href='/t/12?cpage=1#c'>1</a> <b>2</b>", True),
+        ("<a href='/t/12?cpage=1'>1</a> <a href='/t/12?cpage=2'>2</a> <b>3</b>", True),
+        ("<a href='/t/12?cpage=1'>1</a> <b>7</b>", False),
+        ("<a href='/t/13?cpage=1'>1</a> <b>2</b>", False),
+        ("<a href='/t/12?cpage=1'>1</a> <a>2</a>", False),
+        ("<a href='/t/12?cpage=1'>first</a> <b>1</b>", False),
+    ],
+)
+def test_a_thread_that_opens_at_its_last_page_has_earlier_ones(pager: str, unread: bool) -> None:
+    site = parse_site(
+        """
+        name: back
+        base: http://a.example
+        boards: [qa]
+        list: {address: "/{board}", record: li, fields: {post_id: a}}
+        post: {identity: '^/t/(?P<post>\\d+)$', fields: {title: h1}, next: {css: a.next, attr: href, as: url}}
+        comment: {record: p, first_page: 2, fields: {comment_id: i}, next: {css: a.next, attr: href, as: url}}
+        """,
+        "back.yaml",
+    )
+    request = Request("back", Stage.POST, "12", "http://a.example/t/12")
+
+    assert (unread_page(site, request, _page(f"<div>{pager}</div>", request.address)) is not None) is unread
+
+
+def test_links_that_sort_or_turn_the_pages_of_a_list_are_no_boards() -> None:
+    links = [
+        *(f"/board?sort_index={name}&order=desc" for name in ("date", "hits")),
+        *(f"/forum?page={at}" for at in (2, 3)),
+        *(f"/list?id={at}&page=1" for at in (4, 5)),
+    ]
+    document = _page("".join(f"<p><a href='{link}'>Old lamps</a></p>" for link in links))
+
+    assert [kind[0].shape for kind in _board_kinds(document)] == ["/list?id=#&page=#"]

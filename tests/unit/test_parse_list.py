@@ -180,6 +180,16 @@ def test_the_next_pages_are_those_the_page_tells_of(
     assert [(one.page, one.only_if_new) for one in children if one.stage is Stage.LIST] == follows
 
 
+@pytest.mark.parametrize(("page", "follows"), [(1, [2]), (9, [])])
+def test_an_arrow_to_the_last_page_leads_nowhere_from_there(page: int, follows: list[int]) -> None:
+    parser = site_parser(listing="  next: {css: .next, attr: href, as: url}")
+    request = ask(Stage.LIST, page=page)
+
+    parsed = parser.parse(request, answer(request, rows(7, more="<a class=next href=/list/1/9>last</a>")), 0)
+
+    assert [one.page for one in parsed.children if one.stage is Stage.LIST] == follows
+
+
 def test_a_further_page_beyond_the_most_is_told() -> None:
     request = ask(Stage.LIST, page=5)
     page = answer(request, rows(7, more="<a href='/list/1/6'>>>"))
