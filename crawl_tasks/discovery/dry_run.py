@@ -192,8 +192,11 @@ def try_boards(probe: HttpProbe, opened: CompiledSite) -> Iterator[DryRun]:
 def missing_in(trials: Sequence[DryRun]) -> list[str]:
     """Return the errors, and the indispensable fields that no page of their kind has."""
     lists = [one for one in trials if one.request.stage is Stage.LIST and one.parsed is not None]
-    # A hub has no rows, and leads to other boards.
-    shown = [one for one in lists if one.rows or any(child.key != one.request.key for child in _children(one))]
+    # A hub has no rows, and leads to other boards. A front page tells of boards, and shows no threads.
+    shown = [
+        one for one in lists
+        if one.rows or any(child.key != one.request.key and not child.is_ping for child in _children(one))
+    ]  # fmt: skip
     found = [] if shown or not lists else [f"list: no record was found on {lists[0].request.address}"]
     for one in trials:
         like = [other for other in trials if other.request.stage is one.request.stage and other.rows]

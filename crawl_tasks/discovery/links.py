@@ -125,9 +125,11 @@ def _without_page(url: str, page: str) -> str:
 
 def _may_be(shape: str, known: str, page: str) -> bool:
     """Return whether words above the last part of an address, which a known shape has for a key, are the page's own."""
-    own = [*urlsplit(page).path.split("/"), *known.split("/")]
-    parts = zip(shape.split("/"), known.rstrip("/").split("/")[:-1], own, strict=False)
-    return not any(mark == "*" and part != mine and not re.search(r"[#*~]", part) for part, mark, mine in parts)
+    above = urlsplit(page).path.split("/")
+    parts = zip(shape.split("/"), known.rstrip("/").split("/")[:-1], [*above, *known.split("/")], strict=False)
+    return not any(
+        mark == "*" and part not in (mine, *above) and not re.search(r"[#*~]", part) for part, mark, mine in parts
+    )
 
 
 def root_links(document: Document) -> list[PageLink]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import takewhile
@@ -14,6 +14,7 @@ from selectolax.lexbor import LexborNode
 from crawl_tasks.discovery.address_shape import identity_of
 from crawl_tasks.discovery.address_template import paged_template, template_of
 from crawl_tasks.discovery.board_scan import BoardScan
+from crawl_tasks.discovery.link_text import link_text_of, title_of
 from crawl_tasks.discovery.links import PageLink
 from crawl_tasks.discovery.next_page import GUESS, Step
 from crawl_tasks.discovery.record_fields import author_text, moment_text
@@ -61,12 +62,9 @@ class Listing:
         """Whether links to threads differ in their texts: where they do not, `Reply` or `Read more` leads to each."""
         return len({link.text for link in self.titles}) > 1 or len(self.titles) < _ENOUGH
 
-    def marked(self, *, is_mixed: bool, has_board: bool) -> Listing:
-        """Return the listing with these marks on its titles."""
-        rows, *further = (
-            replace(one, titles=[replace(link, is_mixed=is_mixed, has_board=has_board) for link in one.titles])
-            for one in (self.rows, *self.further)
-        )
+    def mapped(self, change: Callable[[PageLink], PageLink]) -> Listing:
+        """Return the listing with other links to threads."""
+        rows, *further = (replace(one, titles=[*map(change, one.titles)]) for one in (self.rows, *self.further))
         return replace(self, rows=rows, further=tuple(further))
 
 
@@ -96,7 +94,7 @@ def list_rules(
         records,
         [one.node if one.node.mem_id != record.mem_id else None for one, record in zip(links, records, strict=True)],
     )
-    title = _title(records, links, headings) or link or "a"
+    title = title_of(records, links, headings) or link or "a"
     addresses, has_template = _addresses(listing, following)
     lines = [
         "list:",
@@ -111,9 +109,11 @@ def list_rules(
         fields["url"] = f"{{{start}attr: href, regex: {scalar(_address_regex(links[0].shape))}, as: url}}"
     slots = Slots(records)
     author = _author(slots, [one.node for one in links], first)
-    fields |= {"title": scalar(title)} if listing.is_titled else {}
+    said = link_text_of(links, headings)
+    fields |= {"title": said.rule(title) if said else scalar(title)} if listing.is_titled else {}
     fields |= {"author": author} if author else {}
-    fields |= count_rules(records, {row: one.replies for row, one in first.items() if one.replies is not None})
+    replies = {row: one.replies for row, one in first.items() if one.replies is not None}
+    fields |= count_rules(records, replies) or (said.count_rule(title, links, replies) if said else {})
     moments, is_stable_last = _moments(slots, first)
     fields |= moments
     lines += fields_text(fields, 2)
@@ -127,25 +127,13 @@ def list_rules(
 
 
 def _address_regex(shape: str) -> str:
-    """Return a regex for a thread's address: without #reply, and without the list's page behind the thread's key."""
+    """Return a regex for a thread's address: without #reply, and without the list's page, or more, behind its key."""
     name, _, mark = re.split("[?&]", shape)[-1].partition("=")
     if "?" not in shape:
-        return "^[^#?]+"
+        return "^[^#?]*/" if shape.endswith("/") else "^[^#?]+"
     if mark not in ("#", "*"):
         return "^[^#]+"
     return f"^[^#]*[?&]{re.escape(name)}=" + (r"\d+" if mark == "#" else "[^&#]+")
-
-
-def _title(records: Sequence[LexborNode], links: Sequence[PageLink], headings: Mapping[int, str]) -> str | None:
-    """Return the selector of titles where a link holds more than its title, as a linked card does."""
-    targets: list[LexborNode | None] = [None] * len(records)
-    for row, heading in headings.items():
-        if links[row].text == heading or not heading:
-            return None
-        inner = [one for one in links[row].node.css("*") if " ".join(one.text().split()) == heading]
-        targets[row] = inner[-1] if inner else None
-    rows = [row for row, target in enumerate(targets) if target is not None]
-    return selector_in([records[row] for row in rows], [targets[row] for row in rows]) if rows else None
 
 
 def _author(slots: Slots, titles: Sequence[LexborNode], first: Mapping[int, FirstPost]) -> str | None:
@@ -255,7 +243,12 @@ def _way_to(rows: Rows, link: str) -> str:
 
 
 def _holding(record: str, link: str) -> str:
-    """Return the selector of records with a link, whose own selector may begin with that of the record."""
+    """Return the selector of records with a link, whose own selector may begin with that of the record.
+
+    Records that are links themselves, as `a` alone says, hold none.
+    """
+    if link.startswith("a") and record.rpartition(" ")[2] == "a":
+        return f"{record}{link.removeprefix('a')}"
     return f"{record}:has({link.removeprefix(f'{record} ')})"
 
 

@@ -60,7 +60,7 @@ def propose(probe: HttpProbe, front: Document, found: Findings, language: str = 
     following, linked = _next_page(probe, listing), listing.boards
     if following is None and (whole := full_lists(probe, listing)) is not None:
         listing, following = whole, _next_page(probe, whole)
-    listing = _with_more_rows(probe, listing, following)
+    listing = _with_whole_threads(probe, _with_more_rows(probe, listing, following))
     samples = _threads(probe, listing)
     seen = scan_boards(probe, listing.boards, front, listing.titles)
     pages = [listing.document, *(one.document for one in samples)]
@@ -188,7 +188,22 @@ def _with_more_rows(probe: HttpProbe, listing: Listing, following: Following | N
     # `topic.asp?id=12&forum=3`
     is_mixed = len(others) > 1
     has_board = not listing.is_titled or (is_mixed and are_numbered_by_board(probe, listing.titles))
-    return listing.marked(is_mixed=is_mixed, has_board=has_board)
+    return listing.mapped(lambda link: replace(link, is_mixed=is_mixed, has_board=has_board))
+
+
+def _with_whole_threads(probe: HttpProbe, listing: Listing) -> Listing:
+    """Return the listing with addresses of whole threads, where its links lead to the last replies: `/12/l50`."""
+    link = listing.titles[0]
+    whole = f"{link.url.rpartition('/')[0]}/"
+    if not link.shape.endswith("#/~"):
+        return listing
+    with suppress(PageError):
+        page = Document(probe.page(link.url))
+        if whole in _urls_in(page, page.root) and probe.page(whole).url == whole:
+            return listing.mapped(
+                lambda one: replace(one, url=f"{one.url.rpartition('/')[0]}/", shape=one.shape.removesuffix("~"))
+            )
+    return listing
 
 
 def _listed_by(board: PageLink | None, rows: Rows) -> Rows:

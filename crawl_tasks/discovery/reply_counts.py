@@ -50,18 +50,25 @@ def count_rules(records: Sequence[LexborNode], known: Mapping[int, int]) -> dict
         named["reply_count"] = selector_in(records, unnamed) if is_usual else None
     rules = {name: rule for name, rule in worded.items() if rule}
     rules |= {name: scalar(css) for name, css in named.items() if css}
-    css = named["reply_count"]
-    if css and _counts_the_post([record.css_first(css) for record in records]):
-        rules["reply_count"] = f"{{css: {scalar(css)}, plus: -1}}"
-    if counted:
-        rules["reply_count"] = counted
-        if rules.get("view_count") == counted:
-            del rules["view_count"]
+    css, more = counted or (named["reply_count"], False)
+    if css:
+        nodes = [record.css_first(css) for record in records]
+        rules["reply_count"] = _count_rule(css, nodes, known, is_more=more or (not counted and _counts_the_post(nodes)))
+    if counted and rules.get("view_count") == scalar(counted[0]):
+        del rules["view_count"]
     return rules
 
 
-def _agreeing(records: Sequence[LexborNode], known: Mapping[int, int]) -> str | None:
-    """Return the rule of a number that agrees with the replies of all known threads, or is by one more in all."""
+def _count_rule(css: str, nodes: Sequence[LexborNode | None], known: Mapping[int, int], *, is_more: bool) -> str:
+    """Return the rule of a number in rows. Where it is left out, there are no replies, and perhaps no longer any."""
+    counts = {at: read_count(node.text()) for at, node in enumerate(nodes) if node is not None}
+    if is_more:
+        return f"{{css: {scalar(css)}, plus: -1}}"
+    return f"{{css: {scalar(css)}, default: 0}}" if _are_left_out_at_0(counts, known) else scalar(css)
+
+
+def _agreeing(records: Sequence[LexborNode], known: Mapping[int, int]) -> tuple[str, bool] | None:
+    """Return the selector of a number that agrees with the replies of all known threads, or is by one more in all."""
     if not any(known.values()):
         return None
     for more in (0, 1):
@@ -78,7 +85,7 @@ def _agreeing(records: Sequence[LexborNode], known: Mapping[int, int]) -> str | 
                 continue
             css = selector_in(records, slot.targets(len(records)))
             if css is not None:
-                return f"{{css: {scalar(css)}, plus: -1}}" if more else scalar(css)
+                return css, bool(more)
     return None
 
 

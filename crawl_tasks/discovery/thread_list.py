@@ -120,6 +120,8 @@ def _below_board(document: Document, board: PageLink, rows: Rows, chrome: Set[Pl
     own, shape = path_of(board.url), rows.titles[0].shape
     if not board.shape.endswith("#/") and len(own) > 2 and shape.startswith(own):
         return find_rows(document, board.shape + shape.removeprefix(own), ignoring=chrome) or rows
+    if (part := f"/{board.key}/") in shape:
+        return find_rows(document, shape.replace(part, "/*/", 1), ignoring=chrome) or rows
     # `id=1-old-cars` has the shape `id=#-old-cars`.
     named = (f"={one.rpartition('=')[2]}&" for one in (own, shape_of(own)[0]))
     known = next((one for one in named if one in shape), "")

@@ -33,6 +33,7 @@ from tests.programs.query_paths import QUERY_PATHS
 from tests.programs.questions import QUESTIONS
 from tests.programs.rhymix import RHYMIX
 from tests.programs.subsilver import SUBSILVER
+from tests.programs.textboard import TEXTBOARD
 from tests.programs.ubb import UBB
 from tests.programs.v2ex import V2EX
 from tests.programs.vanilla import ACTS as VANILLA_ACTS
@@ -58,6 +59,7 @@ ALL = LAYOUTS | {
     "addresses that are queries without names": QUERY_PATHS,
     "posts over three rows, and notes of edits as text": XMB,
     "links to replies at other addresses, and ages of two parts": DRUPAL,
+    "numbers around titles, and links to the last replies": TEXTBOARD,
 }
 ACTING = re.compile(rf"{GNUBOARD_ACTS}|{VANILLA_ACTS}|act=|/(?:signin|signup|login|anmelden)")
 """Addresses of these programs that change something, or ask a guest for a name."""
@@ -87,8 +89,13 @@ def stored(crawl: SmallCrawl, content: Content) -> dict[tuple[int, int], Row]:
         )
         for page in items for post in page.posts if post.is_page
     }  # fmt: skip
+    # Without a number on the page an id is made of the fields.
+    made = {(topic.number, said.at): said.number for topic in content.topics for said in topic.said}
     return rows | {
-        (int(one.post_id), int(one.comment_id)): Row(one.author or "", one.created_at or 0, one.body or "")
+        (
+            int(one.post_id),
+            int(one.comment_id) if one.comment_id.isdecimal() else made[int(one.post_id), one.created_at or 0],
+        ): Row(one.author or "", one.created_at or 0, one.body or "")
         for page in items for one in page.comments
     }  # fmt: skip
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 import yaml
@@ -109,7 +110,7 @@ def test_a_key_that_differs_on_another_board_makes_no_template() -> None:
     ]
     first, second = (one for one in rows if one is not None)
 
-    listing = Listing(page(""), first, further=(second,)).marked(is_mixed=True, has_board=False)
+    listing = Listing(page(""), first, further=(second,)).mapped(lambda link: replace(link, is_mixed=True))
 
     assert not first.titles[0].has_slug
     assert all(link.has_slug for link in listing.titles)

@@ -301,6 +301,23 @@ def test_a_subject_or_a_poll_is_no_part_of_a_text(before: str) -> None:
     assert body.texts() == dict(enumerate(TEXTS))
 
 
+@pytest.mark.parametrize(
+    ("known", "rule"),
+    [
+        ({0: 0, 1: 1, 2: 2}, "{css: b.replies, default: 0}"),
+        ({1: 1, 2: 2}, "b.replies"),
+        ({0: 4, 1: 1, 2: 2}, "b.replies"),
+    ],
+)
+def test_a_count_that_is_left_out_is_0_where_a_thread_proves_it(known: dict[int, int], rule: str) -> None:
+    rows = "".join(
+        f"<li><a href=/t/{at}>Words {at + 20}</a>{f'<b class=replies>{at % 4}</b>' * (at % 4 > 0)}</li>"
+        for at in range(12)
+    )
+
+    assert count_rules(page(f"<ul>{rows}</ul>").root.css("li"), known)["reply_count"] == rule
+
+
 def test_a_number_in_few_rows_is_no_count_of_replies() -> None:
     row = "<li><a href=/read/{0}>Words {0}</a>{1}</li>"
     rows = "".join(row.format(at, "<small><a href=?p=2>2</a></small>" if at < 2 else "") for at in range(12))
