@@ -161,20 +161,28 @@ def _mark_of(here: str, url: str) -> str:
 def _by_numbers(document: Document, inside: Set[int]) -> Step | None:
     """Find `1 2 3`: links of one shape to this page with other numbers, with page numbers as texts."""
     pagers: dict[str, list[tuple[LexborNode, str]]] = {}
+    furthest: dict[str, int] = {}
     for node, url in links_of(document):
+        furthest[shape_of(url)[0]] = max(furthest.get(shape_of(url)[0], 0), _last_number(url))
         if _NUMBER.fullmatch(_number(node)) and not is_in(node, inside):
             pagers.setdefault(shape_of(url)[0], []).append((node, url))
-    for links in pagers.values():
+    for shape, links in pagers.items():
         second = next((url for node, url in links if _number(node).strip(" []()") == "2"), None)
         css = _pager_css(document, [node for node, _ in links])
         if second is None or not is_further(document.page.url, second):
             continue
         link = f"next: {{xpath: {scalar(_FOLLOWS)}, {_LEADS}}}" if document.xml.xpath(_FOLLOWS) else ""
         own = ", text: own" if any(_number(node) != node.text().strip() for node, _ in links) else ""
-        pages = f"pages: {{css: {scalar(css)}{own}, all: true}}" if css else ""
+        # An arrow may lead beyond the numbers.
+        is_whole = furthest[shape] <= max(_last_number(url) for _, url in links)
+        pages = f"pages: {{css: {scalar(css)}{own}, all: true}}" if css and is_whole else ""
         if link or pages:
             return Step(second, link, pages)
     return None
+
+
+def _last_number(url: str) -> int:
+    return int(([0, *re.findall(r"\d{1,9}", url)])[-1])
 
 
 def _number(node: LexborNode) -> str:

@@ -128,8 +128,12 @@ class ParseContext:
         first = self.addresses.of(stage, key, 1) if stage is Stage.LIST else None
         return first is not None and link.rstrip("/") == f"{first.rstrip('/')}/{page}"
 
-    def completed(self, shown: Pages, request: Request, document: Document, stage: Stage, page: int) -> Pages:
+    def completed(
+        self, shown: Pages, request: Request, document: Document, stage: Stage, page: int, *, leads_on: bool = True
+    ) -> Pages:
         """Return the pager data of a page with the page size, and with the next page that the rules did not find.
+
+        The next page does not matter where the first one of the thread has entered all, without `leads_on`.
 
         Where only offsets tell the size, it is taken from the one in the next-page link, or from that of the page's own
         address.
@@ -140,7 +144,7 @@ class ParseContext:
         if size is None and page > 1:
             size = self.addresses.size_told(stage, request.address, page - 1)
         shown = shown if size == shown.size else replace(shown, size=size)
-        is_over = shown.has_next or shown.is_cut or stage not in self._paged or request.key in self.news
+        is_over = not leads_on or shown.has_next or shown.is_cut or stage not in self._paged or request.key in self.news
         with suppress(RefusedAddress):
             # The numbers of a pager may end at 10, with an arrow to 11.
             link = None if is_over else self.addresses.plain(stage, request.key, page + 1, size)

@@ -29,8 +29,7 @@ _CURSOR = 8
 # vBulletin writes one into the links of a page for visitors without cookies.
 _SESSION = re.compile(r"[0-9a-f]{32}")
 _NUMBERED = re.compile(r"(?:[-/_.,](?:p|pg|page|pagina|seite)?|(?:pg|page))[-/_.,=]?(\d+)(?:\.\w+)?/?", re.IGNORECASE)
-_HREF_ENDS = frozenset("\"'#")
-_LONGEST_START = 300
+_LONGEST_HREF = 300
 _PAGER_NUMBER = re.compile(r"[\s\[(]*(\d{1,5})[\s\])]*")
 
 
@@ -71,16 +70,17 @@ def _further(site: Site, request: Request, document: Document) -> Iterator[Pagin
 def is_linked(document: Document, address: str) -> bool:
     """Return whether a link of the page leads to an address, by its markup alone: most pages that end have no such."""
     where, source = urlsplit(address), document.source
-    tail = f"?{where.query}" if where.query else where.path
-    for said in {tail, tail.replace("&", "&amp;")}:
-        end = 0
-        while (at := source.find(said, end)) >= 0:
-            end = at + len(said)
-            if source[end : end + 1] in _HREF_ENDS:
-                start = 1 + max(source.rfind(quote, max(0, at - _LONGEST_START), at) for quote in "\"'")
-                is_link = source[max(0, start - 6) : start - 1].lower() == "href="
-                if is_link and document.absolute(unescape(source[start:end])) == address:
-                    return True
+    own = urlsplit(document.page.url).query.split("&") if where.query else []
+    # A look for the parameter that this page has not costs 10 us, and one at each link a millisecond.
+    said = next((pair for pair in where.query.split("&") if pair not in own), "") or where.path
+    end = 0
+    while (at := source.find(said, end)) >= 0:
+        end = at + len(said)
+        begin = 1 + max(source.rfind(quote, max(0, at - _LONGEST_HREF), at) for quote in "\"'")
+        if source[max(0, begin - 6) : begin - 1].lower() == "href=":
+            href = source[begin : source.find(source[begin - 1], end, end + _LONGEST_HREF)]
+            if document.absolute(unescape(href).partition("#")[0]) == address:
+                return True
     return False
 
 

@@ -173,7 +173,7 @@ class CommentPageReader:
         comments, notes, is_cut = self._comments.read(request, where, document, page=shown)
         notes += document.notes
         pages = self._pager.read(where, document, shown)
-        pages = self._context.completed(pages, request, document, Stage.COMMENT, shown)
+        pages = self._context.completed(pages, request, document, Stage.COMMENT, shown, leads_on=self._is_chain)
         # An empty page and a rule that no longer matches look alike. Only a pager or the `empty` rule tells them apart.
         if not comments and not pages.is_shown and not (self._empty and self._empty(where, document)):
             raise ParseError(

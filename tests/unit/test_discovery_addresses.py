@@ -243,6 +243,20 @@ def test_numbers_of_a_pager_may_have_words_for_screen_readers(label: str) -> Non
     assert document.xml.xpath(f"string({path}/@href)") == "/t/old?page=2"
 
 
+@pytest.mark.parametrize(
+    ("arrow", "is_counted"),
+    [("", True), ("<a href='/t/12?page=3'>&gt;</a>", True), ("<a href='/t/12?page=4'>다음</a>", False)],
+)
+def test_numbers_before_an_arrow_to_further_ones_are_no_count_of_pages(arrow: str, is_counted: bool) -> None:
+    cells = "".join(f"<a class=n href='/t/12?page={at}'>{at}</a> " for at in (2, 3))
+    document = page(f"<nav><b>1</b> {cells}{arrow}</nav>", "/t/12")
+
+    found = next_of(document, "12")
+
+    assert found is not None
+    assert (found.line(has_template=True)[:6] == "pages:") is is_counted
+
+
 def test_a_link_to_itself_or_to_a_form_is_no_next_page() -> None:
     document = page("<a href='/d/akw87d'>here</a><a href='/d/akw87d/reply'>Reply</a>", "/d/akw87d")
 
