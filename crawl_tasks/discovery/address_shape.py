@@ -9,6 +9,9 @@ from urllib.parse import urlsplit
 from crawl_tasks.discovery.yaml_rules import literal
 
 _NUMBERS = re.compile(r"(\d+)")
+SCRIPT = re.compile(r"\.(?:php|cgi|aspx?|jsp|pl)$")
+# A directory: `e107_plugins`.
+_NUMBERED_NAME = re.compile(r"[A-Za-z]+\d+_?[A-Za-z][\w.]*")
 _WORDS = re.compile(r"[^\W\d_]{2,}")
 UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{24,}")
 _MARKS = re.compile(r"(#|\*|~-(?=#)|~)")
@@ -80,7 +83,13 @@ def shape_of(url: str, *, loosely: bool = False) -> tuple[str, list[str]]:
     for at, text in enumerate(segments):
         # /topic/12/how-i-lost-91: a number alone is the key, and the end of the path is a title then.
         is_title = at == last and segments[at - 1].isdigit() and "." not in text and bool(text) and not text.isdigit()
-        shaped.append("~" if is_title else _segment(text, keys, loosely=loosely))
+        if at < last and _NUMBERED_NAME.fullmatch(text):
+            shaped.append(text)
+        elif at == last and where.query and SCRIPT.search(text):
+            # The words of `forum_viewtopic.php?id=9` are no title.
+            shaped.append(_numbers_out(text, keys))
+        else:
+            shaped.append("~" if is_title else _segment(text, keys, loosely=loosely))
     if "~" in shaped[last]:
         # Titles at the end of an address mean titles in the middle too: /forum/bikes-3/topic/a-flat-tyre-91
         shaped[:last] = [re.sub(r"^[^#*~]+[-._]#$", "~#", text) for text in shaped[:last]]

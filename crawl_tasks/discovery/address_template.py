@@ -27,20 +27,28 @@ def template_of(url: str, key: str, name: str) -> str:
     return "".join(written)
 
 
+def _lead(text: str) -> str:
+    """Return the text before a number from its parameter's name on."""
+    return re.split("[?&;]", text)[-1]
+
+
 def paged_template(first: str, following: str, key: str, name: str) -> str | None:
     """Return the template for addresses like page 2, `following`, None without a page number in them."""
     tokens, before = _COUNTED.split(path_of(following)), _COUNTED.split(path_of(first))
     numbers = range(1, len(tokens), 2)
-    at_key = next((place for place in numbers if tokens[place] == key), None)
+    known = {_lead(before[place - 1]): before[place] for place in range(1, len(before), 2)}
+    # Of `?p=2&id=2` the number with the name that the first page has is the key.
+    equal = [place for place in numbers if tokens[place] == key]
+    at_key = next((place for place in equal if known.get(_lead(tokens[place - 1])) == key), next(iter(equal), None))
     if at_key is None and key.isdigit():
         return None
     others = [place for place in numbers if place != at_key]
-    changed = [place for place in others if place >= len(before) or before[place] != tokens[place]]
+    changed = [place for place in others if known.get(_lead(tokens[place - 1])) != tokens[place]]
     changed = [place for place in changed if int(tokens[place]) > 1]
     if not changed:
         return None
     at_page = changed[-1]
-    value, old = int(tokens[at_page]), int(before[at_page]) if at_page < len(before) else 0
+    value, old = int(tokens[at_page]), int(known.get(_lead(tokens[at_page - 1]), 0))
     is_page = value == 2 and old in (0, 1)
     step = value - old if len(tokens) == len(before) else value
     if not is_page and (step > _MOST_A_PAGE or _CURSOR.search(tokens[at_page - 1])):

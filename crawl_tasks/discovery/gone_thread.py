@@ -73,7 +73,10 @@ def _gone_pages(probe: HttpProbe, opened: CompiledSite, trials: Sequence[DryRun]
     for other in (number + _BEYOND, number + 2 * _BEYOND):
         asked = highest._replace(key=_NUMBER.sub(str(other), highest.key), address=f"{base}{place[1]}{other}{place[2]}")
         answers.append(attempt(probe, opened, asked))
-        if answers[-1].page is None:
+        page = answers[-1].page
+        # A redirect to a board says it too.
+        target = opened.addresses.read(page.url) if page is not None and page.url != asked.address else None
+        if page is None or (target is not None and target.stage is Stage.LIST):
             return []
     return answers
 

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from selectolax.lexbor import LexborNode
 
 from crawl_tasks.discovery.address_shape import (
+    SCRIPT,
     UUID,
     acts,
     identity_of,
@@ -24,7 +25,6 @@ from crawl_tasks.parse.document import Document
 _NUMBERS = re.compile(r"(\d+)")
 _ID_BEFORE_TITLE = re.compile(rf"[0-9a-z]{{4,12}}|{UUID.pattern}")
 _LETTER_AND_NUMBER = re.compile(r"(.*/)([^/?]+)([-._][a-z]{1,2})(\d+)((?:\.[a-z]{2,5})?/?)")
-_SCRIPT = re.compile(r"\.(?:php|cgi|aspx?|jsp|pl)$")
 PAGED = re.compile(r"(?:p|pg|page|start|offset)=\d+", re.IGNORECASE)
 _PARTS = re.compile(r"([/?&=])")
 # Levels of elements that tell the place of a link: more would tell the rows of a table apart.
@@ -242,7 +242,9 @@ def _word_keys(group: set[str], shapes: dict[str, tuple[str, list[str]]]) -> Ite
         is_query = family[at - 1 :] == ("?", "*") and any(
             shape.startswith(start) and "=" not in shape and "#" in shape for shape, _ in shapes.values()
         )
-        is_page = not head and (at == 2 or is_query or all(_SCRIPT.search(text) for text in members))
+        # So is one with a query, whatever its name begins with: forum_viewforum.php?id=2, forum_viewtopic.php?id=9.
+        are_scripts = all(SCRIPT.search(text) for text in members)
+        is_page = (not head and (at == 2 or is_query or are_scripts)) or (are_scripts and "?" in family[at + 1 :])
         # `board-1-old-cars.html`: three words are a key, but not with the word that all have.
         is_whole = at == 2 and found == {"".join((*family[:at], "*", *family[at + 1 :]))}
         if len(members) < 2 or is_page or (len(found) == 1 and re.search(r"[#*]", min(found)) and not is_whole):

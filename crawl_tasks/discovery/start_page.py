@@ -19,6 +19,7 @@ from crawl_tasks.discovery.named_api import by_names
 from crawl_tasks.discovery.page_rendering import discover_drawn, has_comments, is_script_frame, with_drawn_comments
 from crawl_tasks.discovery.repeated_records import find_rows
 from crawl_tasks.discovery.site_address import SiteAddress
+from crawl_tasks.discovery.thread_list import names_board
 from crawl_tasks.errors import AccessDenied, ConfigError, PageError, ParseError, RefusedAddress
 from crawl_tasks.fetch.browser import missing
 from crawl_tasks.model import Stage
@@ -65,6 +66,9 @@ def discover(probe: HttpProbe, place: SiteAddress, name: str, engine: str | None
                 return _from(behind, discovery)
     proposed = discovery.by_proposal() if any(doors) else None
     own_boards = [board.url for board in proposed.boards] if proposed is not None else []
+    if sum(names_board(url or "", discovery.front) for url in own_boards) > 1:
+        # A page with several boards is no portal: `Forum statistics` is a page beside.
+        doors = []
     for other in filter(None, (*above, *doors)):
         is_same = other.front.page.url == discovery.front.page.url
         # A board may be called a forum: the given page lists it with others.

@@ -144,6 +144,10 @@ def _board_kinds(front: Document) -> list[list[PageLink]]:
 
 
 def _names_boards(link: PageLink, front: Document) -> bool:
-    """Return whether the address sounds like a board's. The directory of the whole forum does not count."""
-    below = link.shape.removeprefix(urlsplit(front.page.url).path.rpartition("/")[0])
+    return names_board(link.shape, front)
+
+
+def names_board(path: str, front: Document) -> bool:
+    """Return whether an address sounds like a board's. The directory of the whole forum does not count."""
+    below = path.removeprefix(urlsplit(front.page.url).path.rpartition("/")[0])
     return bool(_BOARD_WORDS.search(below)) and not _THREAD_WORDS.search(below)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 
-from crawl_tasks.errors import ParseError, RefusedAddress
+from crawl_tasks.errors import Gone, ParseError, RefusedAddress
 from crawl_tasks.model import Comment, Extra, Items, Parsed, Post, Request, Stage
 from crawl_tasks.parse.comment_reader import NORMAL, CommentReader
 from crawl_tasks.parse.context import ParseContext, is_key, tidy, with_blanks
@@ -43,7 +44,10 @@ class PostReader:
 
     def read(self, request: Request, where: Where, document: Document, tail: int) -> Parsed:
         """Return one parsed post page. `tail` is the highest comment page of this thread ever admitted."""
-        values = self._values(request, where, document)
+        try:
+            values = self._values(request, where, document)
+        except ParseError as error:
+            raise _gone_to_list(self._context, request, document) or error from None
         elsewhere = _redirected_post(self._context, request, document, values.get("post_id"))
         if elsewhere is not None:
             return elsewhere
@@ -176,7 +180,7 @@ class CommentPageReader:
         pages = self._context.completed(pages, request, document, Stage.COMMENT, shown, leads_on=self._is_chain)
         # An empty page and a rule that no longer matches look alike. Only a pager or the `empty` rule tells them apart.
         if not comments and not pages.is_shown and not (self._empty and self._empty(where, document)):
-            raise ParseError(
+            raise _gone_to_list(self._context, request, document) or ParseError(
                 f"{request.site}: comment: no comments, no pager and not marked as empty; mend record, or add an "
                 f"`empty` rule; {request.address}"
             )
@@ -239,6 +243,16 @@ def _redirected_post(context: ParseContext, request: Request, document: Document
         return Parsed(Items(request.site), notes=(note,))
     child = Request(request.site, Stage.POST, key, address, 1, request.revision, context.rank(request, Stage.POST))
     return Parsed(Items(request.site), (child,), notes=(note,))
+
+
+def _gone_to_list(context: ParseContext, request: Request, document: Document) -> Gone | None:
+    """Return the error of a page that a redirect led to a list: so some forums answer for a thread that is gone."""
+    url = document.page.url
+    with suppress(RefusedAddress):
+        target = context.addresses.read(url) if url != request.address else None
+        if target is not None and target.stage is Stage.LIST:
+            return Gone(f"{request.site}: {request.stage}: the forum answers with a list, {url}; {request.address}")
+    return None
 
 
 def _redirected_key(context: ParseContext, request: Request, document: Document) -> str | None:

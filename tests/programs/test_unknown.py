@@ -22,6 +22,7 @@ from tests.programs.bylines import BYLINES
 from tests.programs.classic import CLASSIC
 from tests.programs.content import Content, Row, expected, small_forum
 from tests.programs.drupal import DRUPAL
+from tests.programs.e107 import E107
 from tests.programs.gnuboard import ACTS as GNUBOARD_ACTS
 from tests.programs.gnuboard import GNUBOARD, NumberedByBoard
 from tests.programs.host import Answer, Ask, page, served
@@ -60,6 +61,7 @@ ALL = LAYOUTS | {
     "posts over three rows, and notes of edits as text": XMB,
     "links to replies at other addresses, and ages of two parts": DRUPAL,
     "numbers around titles, and links to the last replies": TEXTBOARD,
+    "a forum behind a link, in a directory with a number": E107,
 }
 ACTING = re.compile(rf"{GNUBOARD_ACTS}|{VANILLA_ACTS}|act=|/(?:signin|signup|login|anmelden)")
 """Addresses of these programs that change something, or ask a guest for a name."""

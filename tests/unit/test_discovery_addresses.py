@@ -263,6 +263,27 @@ def test_a_link_to_itself_or_to_a_form_is_no_next_page() -> None:
     assert next_of(document, "akw87d") is None
 
 
+@pytest.mark.parametrize(
+    ("first", "following", "template"),
+    [
+        ("/forum.php?id=2", "/forum.php?p=2&id=2", "/forum.php?p={page}&id={board}"),
+        ("/forum.php?id=2", "/forum.php?id=2&p=2", "/forum.php?id={board}&p={page}"),
+        ("/forum-2-1.html", "/forum-2-2.html", "/forum-{board}-{page}.html"),
+        ("/forum.php?id=2", "/forum.php?start=20&id=2", "/forum.php?start={offset:20}&id={board}"),
+    ],
+)
+def test_the_number_of_page_2_is_not_that_of_board_2(first: str, following: str, template: str) -> None:
+    assert paged_template(first, following, "2", "board") == template
+
+
+def test_scripts_with_a_query_are_kinds_of_pages() -> None:
+    html = "".join(
+        f"<p><a href='/a1b_c/forum_view{kind}.php?id={at}'>x</a></p>" for kind in ("forum", "topic") for at in (1, 2)
+    )
+
+    assert sorted(links_of(page(html))) == [f"/a1b_c/forum_view{kind}.php?id=#" for kind in ("forum", "topic")]
+
+
 def test_a_parameter_of_the_second_page_that_counts_nothing_is_no_page_number() -> None:
     template = paged_template("/?forum-1.htm", "/?forum-1-2.htm&orderby=lastpid&digest=0", "1", "board")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from crawl_tasks.errors import Gone, ParseError
 from crawl_tasks.model import Stage
 from tests.unit.pages import COMMENT, LIST, POST, answer, ask, site_parser
 
@@ -70,3 +71,21 @@ def test_a_redirect_to_another_post_is_seen_whatever_title_stands_in_its_address
     )
 
     assert [(child.key, child.address) for child in parsed.children] == [("8", "https://forum.example/post/8")]
+
+
+@pytest.mark.parametrize(
+    ("url", "fate"),
+    [
+        ("https://forum.example/list/8/1", Gone),
+        ("https://forum.example/index", Gone),
+        ("https://forum.example/login", ParseError),
+        ("https://forum.example/post/7", ParseError),
+    ],
+)
+@pytest.mark.parametrize("stage", [Stage.POST, Stage.COMMENT])
+def test_a_thread_is_gone_where_the_forum_answers_with_a_list(stage: Stage, url: str, fate: type[Exception]) -> None:
+    parser = site_parser(head="boards: [8, {id: front, kind: front, address: /index}]")
+    request = ask(stage, "7", page=1 if stage is Stage.POST else 2)
+
+    with pytest.raises(fate):
+        parser.parse(request, answer(request, "<p>All boards</p>", url=url), 0)
