@@ -79,6 +79,10 @@ def _best_list(
         # The page of a category has boards where the front page has them: those are rows, and no page chrome.
         chrome = {placed(link) for shape, there in shown.items() if shape not in others for link in there} - newest
         listing = _listing_of(probe, links, boards, chrome)
+        is_named = best is not None and best.boards[0].shape in boards and links[0].shape not in boards
+        if is_named and _shape_of(listing) == _shape_of(best):
+            # A page of the longest threads beside boards lists those of the boards.
+            continue
         if listing is not None and (best is None or listing.rows.score > best.rows.score):
             best = listing
     return best

@@ -23,7 +23,16 @@ def _frame(body: str, title: str = "Our club") -> str:
 
 
 HOME = _frame("<h2>Welcome</h2><p>This is the home of our club.</p>")
-STATISTICS = _frame("<h2>Forum Stats</h2><table><tr><td>Opened</td><td>2024</td></tr></table>")
+
+
+def _statistics(content: Content) -> str:
+    longest = sorted(content.visible.values(), key=lambda one: -len(one.said))[:10]
+    rows = "".join(
+        f"""<tr><td><a href="{HERE}/forum_viewtopic.php?id={one.number}">{escape(one.title)}</a></td><td>{len(one.said) - 1}</td><td><a
+          href="/user.php?id.{one.said[0].number}">{escape(one.said[0].author)}</a></td><td>{_time(one.said[0])}</td></tr>"""
+        for one in longest
+    )
+    return _frame(f"<h2>Forum statistics</h2><table><tr><th>Topic<th>Replies<th>By<th>Date</tr>{rows}</table>")
 
 
 def _front(boards: tuple[Board, ...]) -> str:
@@ -81,7 +90,8 @@ class _Forum(Shown):
         """Answer with the home page of the site at the root, and with the forum's own for a thread that is gone."""
         if ask.path in ("/", f"{HERE}/forum.php", f"{HERE}/forum_stats.php"):
             return page(
-                {"/": HOME, f"{HERE}/forum_stats.php": STATISTICS}.get(ask.path) or _front(self._content.boards)
+                {"/": HOME, f"{HERE}/forum_stats.php": _statistics(self._content)}.get(ask.path)
+                or _front(self._content.boards)
             )
         is_there = int(ask.query.get("id", "0")) in self._content.visible
         if ask.path == f"{HERE}/forum_viewtopic.php" and not is_there:

@@ -20,6 +20,7 @@ from crawl_tasks.store.upsert import Store
 from tests.frontier.small_crawl import SmallCrawl
 from tests.programs.classic import CLASSIC
 from tests.programs.content import Content, small_forum
+from tests.programs.e107 import E107, HERE
 from tests.programs.host import Answer, Ask, served
 from tests.programs.layouts import Layout
 from tests.programs.phorum import PHORUM
@@ -139,3 +140,15 @@ def test_a_forum_that_answers_404_is_asked_for_one_thread_that_does_not_exist(tm
     assert new.exit_code == Exit.OK, new.output
     assert missed == ["/viewtopic.php?t=1000027"]
     assert "gone_when" not in (tmp_path / "sites" / "demo.yaml").read_text("utf-8")
+
+
+def test_a_forum_that_redirects_to_its_front_page_needs_no_rule(tmp_path: Path) -> None:
+    with served(E107.shown(CONTENT)) as host:
+        new = run("new", f"{host.url}{HERE}/forum.php", "--name", "demo", home=tmp_path)
+
+    assert new.exit_code == Exit.OK, new.output
+    assert "does not exist" not in new.output
+    text = (tmp_path / "sites" / "demo.yaml").read_text("utf-8")
+    assert "gone_when" not in text
+    # A page of statistics is called a forum too, and is no better one.
+    assert "forum_stats" not in new.output + text
