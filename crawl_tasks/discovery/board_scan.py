@@ -74,11 +74,7 @@ def scan_boards(
             continue
         there = links_of(document, threads).get(threads, [])
         is_empty = not any(place_in(one.node)[:NEAR] in places for one in there)
-        if (
-            is_empty
-            and frame
-            and not any(kind_of(node) == frame for node in document.root.css(frame.partition(".")[0]))
-        ):
+        if is_empty and frame and frame not in map(kind_of, document.root.css(frame.partition(".")[0])):
             # Beside boards right below the root stand pages of other kinds.
             left_out.append(link.url)
             del found[link.key]
@@ -104,18 +100,8 @@ def scan_boards(
 def _frame_of(titles: Sequence[PageLink]) -> str:
     """Return tag and classes of the innermost element with classes around the threads of a board, empty without one."""
     others = {one.node.mem_id for one in titles[1:]}
-    return (
-        next(
-            (
-                kind_of(above)
-                for above in upwards(titles[0].node)
-                if above.attributes.get("class") and others & {node.mem_id for node in above.css("a")}
-            ),
-            "",
-        )
-        if others
-        else ""
-    )
+    around = (above for above in upwards(titles[0].node) if others & {node.mem_id for node in above.css("a")})
+    return next((kind_of(above) for above in around if above.attributes.get("class")), "") if others else ""
 
 
 def _name_of(link: PageLink) -> str:

@@ -30,6 +30,9 @@ _CURSOR = 8
 _SESSION = re.compile(r"[0-9a-f]{32}")
 _NUMBERED = re.compile(r"(?:[-/_.,](?:p|pg|page|pagina|seite)?|(?:pg|page))[-/_.,=]?(\d+)(?:\.\w+)?/?", re.IGNORECASE)
 _LONGEST_HREF = 300
+_MOST_LOOKS = 200
+_NEAR = 80
+"""Characters before a link in which its box begins."""
 _PAGER_NUMBER = re.compile(r"[\s\[(]*(\d{1,5})[\s\])]*")
 
 
@@ -74,12 +77,17 @@ def is_linked(document: Document, address: str) -> bool:
     # A look for the parameter that this page has not costs 10 us, and one at each link a millisecond.
     said = next((pair for pair in where.query.split("&") if pair not in own), "") or where.path
     end = 0
-    while (at := source.find(said, end)) >= 0:
+    for _ in range(_MOST_LOOKS):
+        at = source.find(said, end)
+        if at < 0:
+            break
         end = at + len(said)
         begin = 1 + max(source.rfind(quote, max(0, at - _LONGEST_HREF), at) for quote in "\"'")
-        if source[max(0, begin - 6) : begin - 1].lower() == "href=":
-            href = source[begin : source.find(source[begin - 1], end, end + _LONGEST_HREF)]
-            if document.absolute(unescape(href).partition("#")[0]) == address:
+        close = source.find(source[begin - 1], end, end + _LONGEST_HREF) if begin else -1
+        if close > 0 and source[max(0, begin - 6) : begin - 1].lower() == "href=":
+            # Some forums keep the arrow on the last page: <li class="disabled"><a href="?page=10">
+            is_off = "disabled" in source[max(0, begin - _NEAR) : source.find(">", close)]
+            if not is_off and document.absolute(unescape(source[begin:close]).partition("#")[0]) == address:
                 return True
     return False
 

@@ -167,6 +167,9 @@ def test_a_row_may_name_a_board_of_its_own() -> None:
         ("  next: .next", 5, "<a href='/list/1/60'>last</a> <a href='/list/1/4'>back</a>", []),
         ("  next: .next", 5, "<a href='/list/2/6'>next board</a> <p title='/list/1/6'>", []),
         ("  next: .next\n  max_pages: 5", 5, "<a href='/list/1/6'>>>", []),
+        ("  next: .next", 5, "<li class=disabled><a href='/list/1/6'>>></a>", []),
+        ("  next: .next", 5, "<a href='/list/1/6' aria-disabled=true>>></a>", []),
+        ("  next: .next", 5, "/list/1/6" * 300 + "<a href='/list/1/6'>>></a>", []),
         ("", 1, "<a href='/list/1/2'>>>", []),
     ],
 )
