@@ -54,6 +54,7 @@ class Pager:
         self._size = _count_reader(spec.page_size, want) if spec.page_size else None
         self._test = compile_test(spec.next, want) if spec.next else None
         link = _link_rule(spec.next) if spec.next else None
+        self._is_address = link is not None and link is spec.next
         self._link = compile_rule(link, want, at_page=True).read if link else None
 
     @property
@@ -74,8 +75,8 @@ class Pager:
             has_next = self._test(where, document)
             found = self._link(where, document) if self._link and has_next else None
             link = None if found is None else str(found)
-            # An arrow to the last page stands there too.
-            has_next = has_next and (link is None or link != document.page.url)
+            # An arrow to the last page stands there too. A script leads on by `#`, which a bare selector finds.
+            has_next = has_next and not (self._is_address and link == document.page.url)
         is_shown = count is not None or has_next
         if self.counts and count is None:
             # Forums show no pager where one page holds everything.
