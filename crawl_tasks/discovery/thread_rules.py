@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 
 from selectolax.lexbor import LexborNode
@@ -65,11 +65,7 @@ def thread_rules(
         return ThreadReading([*lines, f"  fields: {{title: h1, body: article}}{CHECK}: no thread could be read"])
     largest = max(samples, key=lambda one: len(one.document.page.body))
     inside = {node.mem_id for one in samples for node in (records.parts(one.document) if records else ())}
-    steps = [
-        (one, step) for one in samples
-        if (step := back_of(one.document, inside) or next_of(one.document, one.link.key, inside)) is not None
-    ]  # fmt: skip
-    steps.sort(key=lambda pair: (not pair[1].is_back, pair[0] is not largest))
+    steps = _steps(samples, inside, largest)
     shown, following = steps[0] if steps else (largest, None)
     known = (of_lists.next if of_lists else "") or GUESS
     posting = posting_in(shown.document)
@@ -114,6 +110,17 @@ def thread_rules(
     lines += ["  fields: *reply"] if is_post_inside else fields_text(reply, 2)
     is_above = is_post_inside and " ~ * " in later
     return ThreadReading(lines if more.startswith("pages") else [*lines, f"  {more}"], first, is_above)
+
+
+def _steps(
+    samples: Sequence[FetchedThread], inside: Set[int], largest: FetchedThread
+) -> list[tuple[FetchedThread, Step]]:
+    """Return the threads with further pages, and the way there: one that is read back first, then the largest."""
+    steps = [
+        (one, step) for one in samples
+        if (step := back_of(one.document, inside) or next_of(one.document, one.link.key, inside)) is not None
+    ]  # fmt: skip
+    return sorted(steps, key=lambda pair: (not pair[1].is_back, pair[0] is not largest))
 
 
 def _pager(shown: FetchedThread, following: Step | None, known: str) -> tuple[str, list[str]]:

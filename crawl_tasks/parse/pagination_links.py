@@ -155,6 +155,7 @@ def by_earlier_number(document: Document) -> Iterator[PaginationLink]:
     """
     here = urlsplit(document.page.url)
     pairs = set(here.query.split("&")) - {""}
+    names = {pair.partition("=")[0] for pair in pairs}
     for link in links_of(document):
         shown, there = _PAGER_NUMBER.fullmatch(link.node.text()), urlsplit(link.url)
         if shown is None or (there.path, there.netloc) != (here.path, here.netloc):
@@ -162,8 +163,9 @@ def by_earlier_number(document: Document) -> Iterator[PaginationLink]:
         following = next((one for one in _behind(link.node) if one.tag != "-text"), None)
         current = _PAGER_NUMBER.fullmatch(following.text()) if following is not None and following.tag != "a" else None
         is_beside = current is not None and int(current[1]) == int(shown[1]) + 1
+        more = set(there.query.split("&")) - {""} - pairs
         # The page of the list from which the link came may stand in the address, and not in the links of the pager.
-        if is_beside and len(set(there.query.split("&")) - {""} - pairs) == 1:
+        if is_beside and len(more) == 1 and more.pop().partition("=")[0] not in names:
             yield link
 
 

@@ -109,6 +109,8 @@ def test_the_address_of_a_thread_is_no_further_page_of_its_board(link: str, unre
         ("<a href='/t/13?cpage=1'>1</a> <b>2</b>", False),
         ("<a href='/t/12?cpage=1'>1</a> <a>2</a>", False),
         ("<a href='/t/12?cpage=1'>first</a> <b>1</b>", False),
+        # The pager of the list below, at the page from which the link to the thread came.
+        ("<a href='/t/12?list=1'>1</a> <b>2</b>", False),
     ],
 )
 def test_a_thread_that_opens_at_its_last_page_has_earlier_ones(pager: str, unread: bool) -> None:
@@ -123,7 +125,7 @@ def test_a_thread_that_opens_at_its_last_page_has_earlier_ones(pager: str, unrea
         """,
         "back.yaml",
     )
-    request = Request("back", Stage.POST, "12", "http://a.example/t/12")
+    request = Request("back", Stage.POST, "12", "http://a.example/t/12?list=2")
 
     assert (unread_page(site, request, _page(f"<div>{pager}</div>", request.address)) is not None) is unread
 
