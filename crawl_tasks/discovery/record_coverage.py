@@ -25,7 +25,7 @@ from crawl_tasks.parse.document import Document, find_all, matches
 from crawl_tasks.parse.pagination_links import is_in
 from crawl_tasks.sites.field_rules import Rule
 from crawl_tasks.sites.schema import Site
-from crawl_tasks.sites.stages import Format
+from crawl_tasks.sites.stages import CommentSpec, Format, ListSpec, Records
 
 _FOLDED = re.compile(r"(?:\D{0,16} )?\d{1,4}\D{1,24}")
 _LINKED = re.compile(r"\ba\[[^ ]*$")
@@ -67,17 +67,8 @@ def coverage_checks(site: Site, trials: Sequence[DryRun]) -> Iterator[SiteCheck]
         if _is_uneven(nodes, rules.fields.get("body"), mark):
             yield SiteCheck("texts of all comments stand at one place", False, f"not those of {where}")
             return
-        if not rules.siblings and (inner := _within(nodes, rules.fields, mark.css)):
-            yield SiteCheck("replies within a comment are read", False, f"{inner} of a comment are not on {where}")
-            return
-        if folded := _folded(document, nodes):
-            yield SiteCheck("all replies stand on the page", False, f"{folded!r} leads to some on {where}")
-            return
-        if guest := _guest(nodes, rules.fields.get("author"), site.post.fields.get("author")):
-            yield SiteCheck("authors of posts need no page of their own", False, f"{guest!r} has none on {where}")
-            return
-        if quote := _quote(nodes, rules.fields.get("body"), rules.fields.get("author")):
-            yield SiteCheck("texts of comments are without quotes", False, f"not without {quote!r:.80} on {where}")
+        if lack := next(_lacks(site, rules, document, nodes, mark.css), None):
+            yield SiteCheck(lack[0], False, f"{lack[1]} on {where}")
             return
         labels.update(_labels(one.parsed, nodes, rules.fields.get("body")))
         if label := next((name for name, times in labels.items() if times > 1), None):
@@ -88,6 +79,24 @@ def coverage_checks(site: Site, trials: Sequence[DryRun]) -> Iterator[SiteCheck]
         if lost := _nameless(timed, rules.fields.get("author")):
             yield SiteCheck("every author is read", False, f"not {lost!r} on {where}")
             return
+
+
+def _lacks(
+    site: Site, rules: ListSpec | CommentSpec | Records, document: Document, nodes: Sequence[LexborNode], mark: str
+) -> Iterator[tuple[str, str]]:
+    """Yield what the records of a thread's page lack, each as the name of a check and its details.
+
+    `mark` finds the time of a record.
+    """
+    body, author = rules.fields.get("body"), rules.fields.get("author")
+    if not rules.siblings and (inner := _within(nodes, rules.fields, mark)):
+        yield "replies within a comment are read", f"{inner} of a comment are not"
+    if folded := _folded(document, nodes):
+        yield "all replies stand on the page", f"{folded!r} leads to some"
+    if guest := _guest(nodes, author, site.post.fields.get("author")):
+        yield "authors of posts need no page of their own", f"{guest!r} has none"
+    if quote := _quote(nodes, body, author):
+        yield "texts of comments are without quotes", f"not without {quote!r:.80}"
 
 
 def gaps_in(site: Site, trial: DryRun) -> int:

@@ -78,21 +78,25 @@ def discover(probe: HttpProbe, place: SiteAddress, name: str, engine: str | None
             continue
         if behind is not None and behind.boards and (other in doors or kind_of_start(behind, discovery.front)):
             return _from(behind, discovery)
-    proposed = proposed or discovery.by_proposal()
-    if not proposed.boards and is_script_frame(discovery.front):
-        if lack := missing():
-            proposed = _undrawn(probe, discovery, proposed, lack)
-        else:
-            drawn = discover_drawn(probe, discovery.place, name, contact)
-            proposed = replace(drawn, remarks=(*proposed.remarks, *drawn.remarks))
-    elif proposed.boards and not has_comments(proposed) and b"<script" in discovery.front.page.body:
-        proposed = with_drawn_comments(probe, proposed, contact)
+    proposed = _with_drawn(probe, discovery, proposed or discovery.by_proposal(), name, contact)
     url = discovery.place.url
     if [board.url for board in proposed.boards] == [path_of(url)] and _MONTH.search(urlsplit(url).path):
         raise ParseError(f"{url}: lists the threads of one month or year; give the address of a list of all threads")
     if proposed.boards:
         return proposed
     raise _no_forum(discovery, proposed, links)
+
+
+def _with_drawn(probe: HttpProbe, discovery: Discovery, proposed: Findings, name: str, contact: str | None) -> Findings:
+    """Return proposed findings with those of drawn pages, where a script draws the boards or the comments."""
+    if not proposed.boards and is_script_frame(discovery.front):
+        if lack := missing():
+            return _undrawn(probe, discovery, proposed, lack)
+        drawn = discover_drawn(probe, discovery.place, name, contact)
+        return replace(drawn, remarks=(*proposed.remarks, *drawn.remarks))
+    if proposed.boards and not has_comments(proposed) and b"<script" in discovery.front.page.body:
+        return with_drawn_comments(probe, proposed, contact)
+    return proposed
 
 
 def _no_forum(discovery: Discovery, proposed: Findings, links: Sequence[str]) -> PageError:

@@ -83,15 +83,7 @@ def thread_rules(
             is_titled=is_titled, is_post_inside=is_post_inside, is_post_repeated=is_post_repeated, board=board,
         )  # fmt: skip
     later = records.later([one.document for one, there in zip(samples, nodes, strict=True) if there]) if records else ""
-    if is_post_inside and records is not None:
-        post = found.again(on_pages(samples, records, nodes))
-        if not records.siblings:
-            # Not every post was edited: the first note on the page may be another post's.
-            post.setdefault("edited_at", scalar(f"{records.css}:not({later}) {found.edited or ':is(usual-edits)'}"))
-        whole, starts = found, [sum(map(len, nodes[:at])) for at in range(len(nodes))]
-    else:
-        whole, starts = fields_apart(samples, inside, found), list(range(len(samples)))
-        post = {"edited_at": scalar(found.edited or "usual-edits")} | whole.rules
+    post, whole, starts = _post(samples, records, nodes, found, later, inside, is_post_inside=is_post_inside)
     began = [(whole.authors.get(at) or "", whole.at.get(at)) for at in starts]
     first = _first_posts(samples, [one for one, _ in steps], nodes, found, began, is_post_inside=is_post_inside)
     title = _title(samples, is_titled=is_titled)
@@ -110,6 +102,21 @@ def thread_rules(
     lines += ["  fields: *reply"] if is_post_inside else fields_text(reply, 2)
     is_above = is_post_inside and " ~ * " in later
     return ThreadReading(lines if more.startswith("pages") else [*lines, f"  {more}"], first, is_above)
+
+
+def _post(
+    samples: Sequence[FetchedThread], records: ThreadRecords | None, nodes: Sequence[Sequence[LexborNode]],
+    found: FoundFields, later: str, inside: Set[int], *, is_post_inside: bool,
+) -> tuple[dict[str, str], FoundFields, list[int]]:  # fmt: skip
+    """Return the fields of the post, what they find, and the places of the first posts therein."""
+    if not is_post_inside or records is None:
+        whole = fields_apart(samples, inside, found)
+        return {"edited_at": scalar(found.edited or "usual-edits")} | whole.rules, whole, list(range(len(samples)))
+    post = found.again(on_pages(samples, records, nodes))
+    if not records.siblings:
+        # Not every post was edited: the first note on the page may be another post's.
+        post.setdefault("edited_at", scalar(f"{records.css}:not({later}) {found.edited or ':is(usual-edits)'}"))
+    return post, found, [sum(map(len, nodes[:at])) for at in range(len(nodes))]
 
 
 def _steps(

@@ -125,7 +125,7 @@ def _begin_chains(consumer: Consumer, pool: ChainPool) -> None:
     QoS.refill, QoS.elsewhere = pool.limit, staticmethod(lambda: pool.busy)
     if _FETCHING.intersection(consumer.app.amqp.queues.consume_from):
         page_task = runtime().page_task
-        pool.serve(consumer, runtime().settings.chain, page_task.give_back)
+        pool.serve(consumer, runtime().settings.chain, page_task.commits.give_back)
         page_task.chain = pool
 
 

@@ -127,7 +127,7 @@ class HangWatch:
             # Before the ledger decides: a thread that returns at the same moment finds its lease lost, and the page
             # does not come again.
             page.late = TaskResult(Outcome.PARKED, f"{error.reason}: {error}")
-            result = self._pages.fail(page.lease, error, page.timer)
+            result = self._pages.commits.fail(page.lease, error, page.timer)
             if result.outcome == Outcome.LEASE_LOST:
                 page.late = None
             elif self._tell is not None:

@@ -208,7 +208,7 @@ def test_filtered_requests_are_logged_for_debugging(crawl: SmallCrawl, caplog: p
     board_of_three(crawl, "")
     crawl.scan()
 
-    with caplog.at_level(logging.DEBUG, "crawl_tasks.worker.page_task"):
+    with caplog.at_level(logging.DEBUG, "crawl_tasks.worker.page_commit"):
         crawl.scan()
 
     filtered = [record.filtered for record in caplog.records if "guard knows" in record.message]
