@@ -161,7 +161,7 @@ def _start_forum(plan: BenchPlan, crew: Supervisor) -> str:
     command += ["--size", plan.size, "--seed", str(plan.seed), "--latency-ms", str(plan.latency_ms)]
     command += ["--truth", str(plan.directory / "truth.json"), "--log", str(plan.directory / "forum.log")]
     crew.start(Job("forum", command, is_restarted=False, rank=0))
-    _wait_for(lambda: port_file.exists() and port_file.read_text().strip(), "the forum to start", crew)
+    _wait_for(lambda: port_file.exists() and port_file.read_text().strip(), "the forum to start", crew, within_s=600.0)
     return f"http://127.0.0.1:{int(port_file.read_text())}"
 
 

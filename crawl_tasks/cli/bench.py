@@ -22,7 +22,9 @@ from crawl_tasks.cli.terminal import examples
 @click.option(
     "--latency-ms", metavar="MS", type=click.IntRange(0, 10_000), default=0, show_default=True, help="Of the forum."
 )
-@click.option("--size", type=click.Choice(["bench", "demo"]), default="bench", show_default=True, help="Of the forum.")
+@click.option(
+    "--size", type=click.Choice(["demo", "bench", "long"]), default="bench", show_default=True, help="Of the forum."
+)
 @click.option("--pin/--no-pin", default=True, show_default=True, help="Keep each fetching process on one CPU.")
 @click.option("--footprint", metavar="N", type=click.IntRange(0, 50_000_000), default=200_000, show_default=True,
               help="Requests to weigh in Redis; 0 for none.")  # fmt: skip

@@ -73,7 +73,12 @@ def build_parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("--port", type=_port, default=8765, help="port on 127.0.0.1; 0 takes a free one (default: %(default)s)")
     add("--seed", type=int, default=1, help="what all content grows from (default: %(default)s)")
-    add("--size", choices=sorted(SIZES), default="demo", help="demo: some 330 pages; bench: some 5,500 of 45 KB")
+    add(
+        "--size",
+        choices=sorted(SIZES),
+        default="demo",
+        help="demo: some 330 pages; bench: some 5,500 of 45 KB; long: 50,000",
+    )
     add("--generation", type=int, default=1, help="2 and up: with so many rounds of news (default: %(default)s)")
     add("--latency-ms", type=float, default=0.0, help="added to every response (default: %(default)s)")
     add("--crawl-delay", type=float, help="seconds, written into robots.txt (default: none)")

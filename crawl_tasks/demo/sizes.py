@@ -1,8 +1,8 @@
-"""Sizes of a demo forum: the small one for people and tests, the large one for measurements."""
+"""Sizes of a demo forum: the small one for people and tests, the large ones for measurements."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 COMMENTS_PER_PAGE = 13
 
@@ -46,4 +46,5 @@ BENCH = Size(
     name="bench", boards=10, rows_per_page=20, min_rows=240, max_rows=240, duplicate_share=0.15, paged_share=0.635,
     tail=1.36, longest_extra=29, days=120, users=500, heavy=True,
 )  # fmt: skip
-SIZES = {size.name: size for size in (DEMO, BENCH)}
+LONG = replace(BENCH, name="long", boards=91)
+SIZES = {size.name: size for size in (DEMO, BENCH, LONG)}

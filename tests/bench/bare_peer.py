@@ -1,7 +1,8 @@
 """The bench forum crawled by a bare loop of libcurl, selectolax and SQLite: nothing shared, nothing durable. The floor.
 
     python -m crawl_tasks.demo --prerender --size bench --port 8766 &
-    python tests/bench/bare_peer.py http://127.0.0.1:8766 /tmp/peer.db
+    python tests/bench/bare_peer.py http://127.0.0.1:8766 /tmp/peer.db [BOARDS]
+A forum of `--size long` has 91 boards.
 Prints the rows stored and the CPU seconds of the process, imports included.
 """
 
@@ -18,7 +19,6 @@ import pycurl
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 CONNECTIONS = 32
-BOARDS = range(1, 11)
 TABLES = ("posts", "comments")
 
 
@@ -62,9 +62,9 @@ class Store:
 
 
 class Crawl:
-    def __init__(self, base: str, store: Store) -> None:
+    def __init__(self, base: str, store: Store, boards: int) -> None:
         self.base, self.store = base, store
-        self.waiting = deque(f"/list/{board}/1" for board in BOARDS)
+        self.waiting = deque(f"/list/{board}/1" for board in range(1, boards + 1))
         self.seen = set(self.waiting)
 
     def enter(self, path: str) -> None:
@@ -160,7 +160,7 @@ class Crawl:
 
 if __name__ == "__main__":
     store = Store(sys.argv[2])
-    Crawl(sys.argv[1], store).run()
+    Crawl(sys.argv[1], store, int(sys.argv[3]) if sys.argv[3:] else 10).run()
     store.flush()
     print(store.count())
     times = os.times()

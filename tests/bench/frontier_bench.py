@@ -80,32 +80,45 @@ def run(lists: int) -> Iterator[tuple[str, Cost]]:
 
 
 def chain(lists: int) -> tuple[int, Cost]:
-    """Crawl list pages and all below them by chains of 8 threads; return pages and the cost of one."""
+    """Crawl list pages and all below them by chains; return pages and the cost of one."""
     with tempfile.TemporaryDirectory() as directory:
         server = RedisServer(Path(directory))
         server.start()
         client = redis.Redis.from_url(server.url)
-        frontier = Frontier(client, "bench", store_at=250, outbox_max=10**6)
-        site = parse_site(RULES.replace("window: 50", "window: 32, max_backlog: 1000000"), "demo.yaml")
-        publish_site(frontier, site, "bench@example.org")
-        frontier.admit("demo", [ask(Stage.LIST, f"f{number}") for number in range(lists)])
-        frontier.tick("bench", leader_ms=1)
-        got = [frontier.lease("demo", rid) for rid in released_of(client, Stage.LIST)[:8]]
-        held, pages = [lease for lease in got if isinstance(lease, Lease)], 0
+        frontier, leases = begin_chains(client, lists)
+        pages = 0
 
         def work() -> None:
             nonlocal pages
-            while held:
-                lease, pages = held.pop(0), pages + 1
-                result = frontier.commit(lease, page_of(lease), effort=EFFORT, queues=("comment", "post", "list"))
-                if result and result.next:
-                    held.append(result.next.lease)
-                if pages % 100 == 0:
-                    list(draw_all(frontier))
+            pages = follow_chains(frontier, leases)
 
         cost = measure(client, work)
         server.stop()
         return pages, per_call(cost, pages)
+
+
+def begin_chains(client: redis.Redis, lists: int) -> tuple[Frontier, list[Lease]]:
+    """Admit list pages of a site, and lease the first 8."""
+    frontier = Frontier(client, "bench", store_at=250, outbox_max=10**6)
+    site = parse_site(RULES.replace("window: 50", "window: 32, max_backlog: 1000000"), "demo.yaml")
+    publish_site(frontier, site, "bench@example.org")
+    frontier.admit("demo", [ask(Stage.LIST, f"f{number}") for number in range(lists)])
+    frontier.tick("bench", leader_ms=1)
+    got = [frontier.lease("demo", rid) for rid in released_of(client, Stage.LIST)[:8]]
+    return frontier, [lease for lease in got if isinstance(lease, Lease)]
+
+
+def follow_chains(frontier: Frontier, held: list[Lease]) -> int:
+    """Commit each page and lease the next one with it, until none is left; return the number of pages."""
+    pages = 0
+    while held:
+        lease, pages = held.pop(0), pages + 1
+        result = frontier.commit(lease, page_of(lease), effort=EFFORT, queues=("comment", "post", "list"))
+        if result and result.next:
+            held.append(result.next.lease)
+        if pages % 100 == 0:
+            list(draw_all(frontier))
+    return pages
 
 
 def scan(frontier: Frontier, client: redis.Redis, boards: int, schedule: str) -> Iterator[tuple[str, Cost]]:
