@@ -252,7 +252,8 @@ class Parsed(NamedTuple):
     `tail` is the highest comment page among the children, 0 without one. `dropped` counts the items that the site's
     steps dropped, by reason. With `is_cut`, the forum has more pages, or the page more records, than are taken.
     `oldest_at` is the last reply of a list page's last row, 0 where the rows stand in no such order. `broke_off` tells
-    that the page ends in its middle, where it does.
+    that the page ends in its middle, where it does. `is_newest` marks a page of the newest threads that leads to no
+    older ones.
     """
 
     items: Items
@@ -263,3 +264,4 @@ class Parsed(NamedTuple):
     is_cut: bool = False
     oldest_at: int = 0
     broke_off: str = ""
+    is_newest: bool = False

@@ -91,7 +91,9 @@ class HubReader:
             for child in children
             if self._context.addresses.is_own_key(Stage.POST, child.key)
         )
-        return Parsed(Items(request.site, (), posts), children, notes=note, is_cut=bool(note))
+        # Lists and sitemaps name all threads: beside them, nothing is missed.
+        is_newest = self._has_revisions and BoardKind.SITEMAP not in self.kinds.values()
+        return Parsed(Items(request.site, (), posts), children, notes=note, is_cut=bool(note), is_newest=is_newest)
 
     def _address(self, key: str, seen_as: str | None) -> str | None:
         """Return the address of a post. A link to a reply, which does not name the post, is followed unchanged."""

@@ -90,6 +90,13 @@ def boards_new(site: SiteSnapshot) -> Fields | None:
     return {"count": len(boards), "boards": named} if boards else None
 
 
+def feed_gaps(window: Window) -> Iterator[tuple[str, Fields]]:
+    """Return the sites of which a feed showed nothing but news lately, how often, and which one."""
+    for site in window.active:
+        if found := site.feed_gap(window.snapshot.at_ms):
+            yield site.name, {"count": found[0], "board": found[1]}
+
+
 def no_progress(window: Window) -> Iterator[tuple[str, Fields]]:
     """Return the sites where requests wait and no page was done within the window."""
     for site, grown in window.growth:

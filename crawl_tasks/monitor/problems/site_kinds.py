@@ -86,6 +86,17 @@ BOARDS_NEW = Kind(
     one="1 board is new at the forum, and not in its site file: {boards}",
 )  # fmt: skip
 
+FEED_GAP = Kind(
+    "CrawlFeedGap", Severity.WARNING,
+    "{count} looks at feeds within a day showed nothing but new threads, and some before them may be missing: {board}",
+    "crawl-tasks schedule set {subject}/BOARD --interval 5m looks more often; better, name boards with lists in the"
+    " site file", "site", conditions.feed_gaps,
+    rule=AlertRule(
+        "crawl_site_feed_gap > 0", "5m", {"count": "{{ $value }}", "board": "crawl-tasks status {{ $labels.site }}"}
+    ),
+    one="1 look at a feed within a day showed nothing but new threads, and some before them may be missing: {board}",
+)  # fmt: skip
+
 SITE_KINDS = (
     LEDGER_UNBALANCED,
     Kind("CrawlBacklogFull", Severity.WARNING, "{count} requests are open, new scans are held back",
@@ -98,6 +109,7 @@ SITE_KINDS = (
          rule=AlertRule(_LATE, "10m")),
     BOARDS_GONE,
     BOARDS_NEW,
+    FEED_GAP,
     Kind("CrawlNoProgress", Severity.CRITICAL, "{count} requests wait and no page was fetched for 15 minutes",
          "crawl-tasks check; are workers alive, does the forum answer (crawl-tasks try {subject})?", "site",
          conditions.no_progress, takes_window=True,

@@ -177,6 +177,8 @@ FAMILIES = (
     Family("crawl_site_rest_seconds", G, ("site",),
            "Cooldown left before the next request: Retry-After, quiet hours, a spent budget.",
            lambda snap: [(f'site="{site.name}"', site.rests_s(snap.at_ms)) for site in snap.sites]),
+    Family("crawl_site_feed_gap", G, ("site",), "Looks at feeds within a day that showed nothing but new threads.",
+           lambda snap: [(f'site="{site.name}"', (site.feed_gap(snap.at_ms) or (0, ""))[0]) for site in snap.sites]),
     Family("crawl_site_mismatch", G, ("site",), "1 if half of the site's last pages contradict their lists.",
            lambda snap: [(f'site="{site.name}"', int(bool(site.mismatch(snap.at_ms)))) for site in snap.sites]),
     Family("crawl_breaker_open", G, ("site", "stage"), "1 if the stage's circuit breaker is open.",

@@ -1,0 +1,115 @@
+"""A feed shows the newest threads alone: where a look finds nothing that the one before saw, some may be missing."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from crawl_tasks.monitor.problems.registry import find_problems
+from crawl_tasks.monitor.snapshot import take_snapshot
+from tests.frontier.small_crawl import SmallCrawl
+
+FEED = "boards: [{id: news, kind: feed, address: /feed.xml}]\n"
+HUB = "boards: [{id: news, kind: hub, address: /feed.xml}]\n"
+GAP = "1 look at a feed within a day showed nothing but new threads, and some before them may be missing: news"
+
+
+def show(crawl: SmallCrawl, *threads: int, changed: int = 0) -> None:
+    date = f"<pubDate>Sat, 28 Nov 2026 10:00:{changed:02} GMT</pubDate>"
+    items = "".join(f"<item><link>{crawl.forum.url}/post/{one}</link>{date}</item>" for one in threads)
+    crawl.forum.pages["/feed.xml"] = f"<rss><channel>{items}</channel></rss>"
+    for one in threads:
+        crawl.forum.thread(str(one))
+
+
+def told(crawl: SmallCrawl) -> list[str]:
+    return [one.text for one in find_problems(take_snapshot(crawl.frontier)) if one.name == "CrawlFeedGap"]
+
+
+@pytest.fixture
+def watched(crawl: SmallCrawl) -> SmallCrawl:
+    """Return a crawl of a feed that was looked at once, and shows threads 1 to 6."""
+    crawl.publish(FEED)
+    show(crawl, *range(1, 7))
+    crawl.scan()
+    return crawl
+
+
+def test_a_feed_of_nothing_but_news_is_told_for_a_day(watched: SmallCrawl) -> None:
+    assert told(watched) == []  # the first look
+
+    show(watched, *range(7, 13))
+    watched.scan()
+    assert told(watched) == [GAP]
+
+    show(watched, *range(13, 19))
+    watched.scan()
+    [text] = told(watched)
+    assert text.startswith("2 looks at feeds")
+
+    before = round(time.time() * 1000) - 86_500_000
+    watched.client.hset("test:s:demo", "feed_gap", f"{before} 2 news")
+    assert told(watched) == []
+    show(watched, *range(19, 25))
+    watched.scan()
+    assert told(watched) == [GAP]
+
+
+def test_a_feed_with_one_known_thread_has_no_gap(watched: SmallCrawl) -> None:
+    show(watched, *range(6, 12))
+    watched.scan()
+    watched.scan()
+
+    assert told(watched) == []
+
+
+def test_a_feed_that_is_not_full_yet_has_no_gap_where_all_its_threads_changed(watched: SmallCrawl) -> None:
+    show(watched, *range(1, 8), changed=1)
+    watched.scan()
+    assert told(watched) == []
+
+    show(watched, *range(1, 8), changed=2)
+    watched.scan()
+    assert told(watched) == [GAP]
+
+
+def test_a_feed_of_a_few_threads_may_be_all_that_there_is(crawl: SmallCrawl) -> None:
+    crawl.publish(FEED)
+    for changed in range(3):
+        show(crawl, 1, 2, 3, 4, changed=changed)
+        crawl.scan()
+
+    assert told(crawl) == []
+
+
+def test_a_flush_of_the_guard_is_no_gap(watched: SmallCrawl) -> None:
+    watched.frontier.sites.flush_guard("demo")
+    watched.scan()
+    assert told(watched) == []
+
+    show(watched, *range(7, 13))
+    watched.scan()
+    assert told(watched) == [GAP]
+
+
+@pytest.mark.parametrize("other", ["1", "{id: all, kind: sitemap, address: /sitemap.xml}"])
+def test_beside_boards_with_all_threads_a_feed_misses_nothing(crawl: SmallCrawl, other: str) -> None:
+    crawl.forum.board("1", 1)
+    crawl.forum.pages["/sitemap.xml"] = "<urlset></urlset>"
+    crawl.publish(FEED.replace("[{", f"[{other}, {{"))
+    for first in (1, 7):
+        show(crawl, *range(first, first + 6))
+        crawl.scan()
+
+    assert told(crawl) == []
+
+
+def test_a_page_of_links_is_like_a_feed(crawl: SmallCrawl) -> None:
+    crawl.publish(HUB)
+    for first in (1, 7):
+        show(crawl, *range(first, first + 6))
+        crawl.forum.pages["/feed.xml"] = "".join(f"<a href=/post/{first + one}>t</a>" for one in range(6))
+        crawl.scan()
+
+    assert told(crawl) == [GAP]
