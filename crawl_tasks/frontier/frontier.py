@@ -302,11 +302,10 @@ class Frontier:
 def _last_replies(parsed: Parsed) -> str:
     """Return the last reply of each child's thread, in seconds since the epoch, 0 where no row shows one.
 
-    A list's next page has that of the last row of this one. Of a page of the newest threads alone the word is "newest".
+    A list's next page has that of the last row of this one. Before them stands the extent of the page, if any.
     """
-    if parsed.is_newest:
-        return "newest"
     times = {post.post_id: post.last_reply_at or post.created_at or 0 for post in parsed.items.posts}
-    return " ".join(
+    told = [
         str(parsed.oldest_at if child.stage is Stage.LIST else times.get(child.key, 0)) for child in parsed.children
-    )
+    ]
+    return " ".join([parsed.extent, *told] if parsed.extent else told)

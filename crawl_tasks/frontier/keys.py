@@ -44,7 +44,7 @@ P is the prefix (setting `redis_prefix`), S a site's name, G one of list, post, 
 |                      |        | withdrawn: 1 while that directory has no such file, flushes of the guard,          |
 |                      |        | old_addresses: those of earlier versions of the file, as JSON, failed_in_a_row:    |
 |                      |        | failures since a page, gone_boards: boards with gone_at, new_boards: news.lua,     |
-|                      |        | feed_gap: news.lua,                                                                |
+|                      |        | scan_gap: news.lua,                                                                |
 |                      |        | login: since and reason, while no login succeeds, mismatch: time and text,         |
 |                      |        | publications, signature and board_count: of the last one (boards.lua), encoding: a |
 |                      |        | long text, which makes Redis keep the hash as a table                              |

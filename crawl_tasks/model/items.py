@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from itertools import repeat
 from types import MappingProxyType
-from typing import Final, NamedTuple, TypeAlias, TypeVar
+from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 from crawl_tasks.model.request import Reach, Request
 
@@ -252,8 +252,8 @@ class Parsed(NamedTuple):
     `tail` is the highest comment page among the children, 0 without one. `dropped` counts the items that the site's
     steps dropped, by reason. With `is_cut`, the forum has more pages, or the page more records, than are taken.
     `oldest_at` is the last reply of a list page's last row, 0 where the rows stand in no such order. `broke_off` tells
-    that the page ends in its middle, where it does. `is_newest` marks a page of the newest threads that leads to no
-    older ones.
+    that the page ends in its middle, where it does. `extent` is `newest` for a page of the threads with the last
+    news alone, and `single` for a list that has no other page.
     """
 
     items: Items
@@ -264,4 +264,4 @@ class Parsed(NamedTuple):
     is_cut: bool = False
     oldest_at: int = 0
     broke_off: str = ""
-    is_newest: bool = False
+    extent: Literal["", "newest", "single"] = ""

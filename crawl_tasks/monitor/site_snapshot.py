@@ -31,7 +31,7 @@ class OpenBreaker:
 
 
 MISMATCH_MS = 900_000
-FEED_GAP_MS = 86_400_000
+SCAN_GAP_MS = 86_400_000
 """Time after which a contradiction that no worker has noted again counts as ended, in milliseconds."""
 
 
@@ -88,12 +88,12 @@ class SiteSnapshot:
         at, _, text = self.counts.fields.get("mismatch", "0 ").partition(" ")
         return text if now_ms - int(at) < MISMATCH_MS else ""
 
-    def feed_gap(self, now_ms: int) -> tuple[int, str] | None:
+    def scan_gap(self, now_ms: int) -> tuple[int, str] | None:
         """Return how often lately a feed showed nothing but news, and which one. None where none did for a day."""
         # "<time of the last one, ms> <number> <board>" (news.lua)
-        at, _, text = self.counts.fields.get("feed_gap", "0 ").partition(" ")
+        at, _, text = self.counts.fields.get("scan_gap", "0 ").partition(" ")
         times, _, board = text.partition(" ")
-        return (int(times), board) if now_ms - int(at) < FEED_GAP_MS else None
+        return (int(times), board) if now_ms - int(at) < SCAN_GAP_MS else None
 
     @property
     def moving(self) -> int:

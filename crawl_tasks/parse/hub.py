@@ -92,8 +92,9 @@ class HubReader:
             if self._context.addresses.is_own_key(Stage.POST, child.key)
         )
         # Lists and sitemaps name all threads: beside them, nothing is missed.
-        is_newest = self._has_revisions and BoardKind.SITEMAP not in self.kinds.values()
-        return Parsed(Items(request.site, (), posts), children, notes=note, is_cut=bool(note), is_newest=is_newest)
+        is_alone = self._has_revisions and BoardKind.SITEMAP not in self.kinds.values()
+        items = Items(request.site, (), posts)
+        return Parsed(items, children, notes=note, is_cut=bool(note), extent="newest" if is_alone else "")
 
     def _address(self, key: str, seen_as: str | None) -> str | None:
         """Return the address of a post. A link to a reply, which does not name the post, is followed unchanged."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 from itertools import repeat
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from selectolax.lexbor import LexborNode
 
@@ -141,7 +141,9 @@ class ListReader:
         ordered = (*(one for one in children if one.key not in last), *further)
         ordered += tuple(one for one in children if one.key in last)
         is_cut = pages.is_cut or bool(table.notes)
-        return Parsed(items, ordered, 0, notes, is_cut=is_cut, oldest_at=oldest_reply(posts))
+        is_single = request.page == 1 and not further and not request.reach.whole and bool(forums)
+        extent: Literal["", "single"] = "single" if is_single else ""
+        return Parsed(items, ordered, 0, notes, is_cut=is_cut, oldest_at=oldest_reply(posts), extent=extent)
 
     def _with_echoes(
         self, request: Request, document: Document, rows: list[Where], posts: tuple[Post, ...], children: list[Request]

@@ -178,9 +178,10 @@ def test_the_next_pages_are_those_the_page_tells_of(
 ) -> None:
     request = ask(Stage.LIST, page=page)
 
-    children = site_parser(listing=listing).parse(request, answer(request, rows(7) + more), 0).children
+    parsed = site_parser(listing=listing).parse(request, answer(request, rows(7) + more), 0)
 
-    assert [(one.page, one.only_if_new) for one in children if one.stage is Stage.LIST] == follows
+    assert [(one.page, one.only_if_new) for one in parsed.children if one.stage is Stage.LIST] == follows
+    assert parsed.extent == ("single" if page == 1 and not follows else "")
 
 
 @pytest.mark.parametrize(("page", "follows"), [(1, [2]), (9, [])])

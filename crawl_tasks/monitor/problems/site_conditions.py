@@ -90,10 +90,10 @@ def boards_new(site: SiteSnapshot) -> Fields | None:
     return {"count": len(boards), "boards": named} if boards else None
 
 
-def feed_gaps(window: Window) -> Iterator[tuple[str, Fields]]:
+def scan_gaps(window: Window) -> Iterator[tuple[str, Fields]]:
     """Return the sites of which a feed showed nothing but news lately, how often, and which one."""
     for site in window.active:
-        if found := site.feed_gap(window.snapshot.at_ms):
+        if found := site.scan_gap(window.snapshot.at_ms):
             yield site.name, {"count": found[0], "board": found[1]}
 
 

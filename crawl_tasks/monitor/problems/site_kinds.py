@@ -86,15 +86,15 @@ BOARDS_NEW = Kind(
     one="1 board is new at the forum, and not in its site file: {boards}",
 )  # fmt: skip
 
-FEED_GAP = Kind(
-    "CrawlFeedGap", Severity.WARNING,
-    "{count} looks at feeds within a day showed nothing but new threads, and some before them may be missing: {board}",
-    "crawl-tasks schedule set {subject}/BOARD --interval 5m looks more often; better, name boards with lists in the"
-    " site file", "site", conditions.feed_gaps,
+SCAN_GAP = Kind(
+    "CrawlScanGap", Severity.WARNING,
+    "{count} scans within a day showed nothing but new threads, and some before them may be missing: {board}",
+    "crawl-tasks schedule set {subject}/BOARD --interval 5m looks more often; better, name boards in the site file"
+    " that lead to all threads", "site", conditions.scan_gaps,
     rule=AlertRule(
-        "crawl_site_feed_gap > 0", "5m", {"count": "{{ $value }}", "board": "crawl-tasks status {{ $labels.site }}"}
+        "crawl_site_scan_gap > 0", "5m", {"count": "{{ $value }}", "board": "crawl-tasks status {{ $labels.site }}"}
     ),
-    one="1 look at a feed within a day showed nothing but new threads, and some before them may be missing: {board}",
+    one="1 scan within a day showed nothing but new threads, and some before them may be missing: {board}",
 )  # fmt: skip
 
 SITE_KINDS = (
@@ -109,7 +109,7 @@ SITE_KINDS = (
          rule=AlertRule(_LATE, "10m")),
     BOARDS_GONE,
     BOARDS_NEW,
-    FEED_GAP,
+    SCAN_GAP,
     Kind("CrawlNoProgress", Severity.CRITICAL, "{count} requests wait and no page was fetched for 15 minutes",
          "crawl-tasks check; are workers alive, does the forum answer (crawl-tasks try {subject})?", "site",
          conditions.no_progress, takes_window=True,

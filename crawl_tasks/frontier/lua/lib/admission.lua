@@ -178,9 +178,10 @@ function admit_line(site, line, now, unguarded)
     if redis.call('HEXISTS', key, 'full_line') == 1 then redis.call('HSET', key, 'full_next', line) end
     return false
   end
-  local is_new, was_named = true, true
+  local is_new, was_named, is_unseen = true, true, false
   if not unguarded then
-    is_new, was_named = guard_admits(site, stage, line, now, flag)
+    is_new, was_named, is_unseen = guard_admits(site, stage, line, now, flag)
+    if is_unseen then site.unseen = site.unseen + 1 end
     if not is_new and flag ~= '+' then
       site.known = site.known + 1
       if flag == '=' then site.echoes.known = site.echoes.known + 1 end

@@ -286,8 +286,9 @@ local function is_hit_enough(site, t, older, high, low)
   return hits >= site.hits and 'again'
 end
 
--- Pass a request through the guard. Return whether to make it, and whether its thread was named before. A request is made
--- for a new address, or for another revision than that of the last request. A page that was gone is 'again' and no news.
+-- Pass a request through the guard. Return whether to make it, for an echo whether its thread was named before, and whether an
+-- exact or rolling guard met it for the first time. A request is made for a new address, or for another revision than that of the
+-- last request. A page that was gone is 'again' and no news.
 -- Flag "-" means that its list calls the page deleted: of a known page only the revision is noted. Flag "*" means that the
 -- database, where it is the guard, has the page with that revision.
 -- Where two boards list one thread, the mark of each is compared with the last mark of the same board. Otherwise a board
@@ -304,7 +305,8 @@ function guard_admits(site, stage, word, now, flag)
   if flag == '=' then return admits_echo(t, older, known, high, low, mark) end
   if not known then
     write_mark(t, mark, tag, key, text)
-    return is_full or not was_seen_before(site, stage, word), true
+    local is_new = not was_seen_before(site, stage, word)
+    return is_full or is_new, true, is_new
   end
   local last, revision, source, listed_by = revision_of(known), revision_of(mark), mark % SOURCES, known % SOURCES
   if last >= GONE and flag ~= '-' then

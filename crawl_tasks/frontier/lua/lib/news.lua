@@ -8,14 +8,14 @@
 -- `pinged` holds "<items> <wait> <deviation>": those that scans for pings found since the last look, and mean and standard
 -- deviation of the time in ms that these scans were waited for. `new_boards` holds "<front page> <board>", separated by blanks: boards
 -- that front pages show since a later look than their first, and the site file does not name.
--- EXPORTS: HOUR budget_of has_news is_news note_news_gap note_feed_gap may_hide_news check_news note_pinged take_pinged ping_boards ping_at_of
+-- EXPORTS: HOUR budget_of has_news is_news note_news_gap note_scan_gap may_hide_news check_news note_pinged take_pinged ping_boards ping_at_of
 -- EXPORTS: reserve_ping keep_new_boards
 
 HOUR = 3600000
 local MOST_NEWS = 500
 local RARE = 0.05  -- the weight of the last wait in their variance: a few long ones make most of it
 local MOST_PINGS = 100  -- of one look. The next one compares the other boards again
-local FEW_ROWS = 5  -- of a feed
+local FEW_ROWS = 5
 local MOST_NEW = 50  -- new boards of a site that are told
 local PINGED = {'line', 'newest', 'started_at', 'held', 'min_ms', 'max_ms'}
 
@@ -40,18 +40,20 @@ function note_news_gap(site, id, now)
   end
 end
 
--- Note that a page of the newest threads showed nothing else than news: what stood between these and those of the last look was
--- never seen. A page that shows more rows than ever before is not full yet, and one of a few may be all that there is.
--- `feed_gap` holds "<time of the last one, ms> <number within a day of another> <board>".
-function note_feed_gap(site, id, rows, now)
+-- Note that a page which leads to no older threads showed news alone: what stood between these and those of the last look was
+-- never seen. A page with more rows than ever is not full yet, and one of a few may be all that there is. Other guards than an
+-- exact one forget, or do not know.
+-- `scan_gap` holds "<time of the last one, ms> <number within a day of another> <board>".
+function note_scan_gap(site, id, rows, news, now)
+  if stage_letter(site.guard, 'post') ~= 'e' then return end
   local key, guard = board_key(site, id), tostring(site.flushes or 0)  -- behind a flush of the guard all rows are new
   local most, before = string.match(redis.call('HGET', key, 'most_rows') or '', '^(%d+) (%d+)$')
   most = before == guard and tonumber(most) or 0
   if rows > most then redis.call('HSET', key, 'most_rows', rows .. ' ' .. guard) end
-  if rows < FEW_ROWS or rows > most or site.news < rows then return end
-  local at, gaps = string.match(redis.call('HGET', site.key, 'feed_gap') or '', '^(%d+) (%d+)')
+  if rows < FEW_ROWS or rows > most or news < rows then return end
+  local at, gaps = string.match(redis.call('HGET', site.key, 'scan_gap') or '', '^(%d+) (%d+)')
   gaps = at and now - at < 24 * HOUR and gaps or 0
-  redis.call('HSET', site.key, 'feed_gap', string.format('%.0f %d %s', now, gaps + 1, id))
+  redis.call('HSET', site.key, 'scan_gap', string.format('%.0f %d %s', now, gaps + 1, id))
 end
 
 -- Return whether threads may stand behind rows of a board that are all known and of after its last scan, which showed none where

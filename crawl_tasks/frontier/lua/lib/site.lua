@@ -138,7 +138,7 @@ function load_site(name)
     breaker_after = tonumber(breaker_after or 5), breaker_percent = tonumber(breaker_percent or 75),
     probe = tonumber(probe_ms or 900000), flushes = flushes, failed_in_a_row = failed_in_a_row,
     fence = tonumber(fence or 0), attempts = tonumber(attempts or 0), guards = {}, guarded = {}, old_buckets = {},
-    ready = {}, known = 0, fresh = 0, news = 0, further = 0,
+    ready = {}, known = 0, fresh = 0, news = 0, further = 0, unseen = 0,
     echoes = {new = 0, known = 0},
   }
 end

@@ -17,8 +17,8 @@
 -- ARGV 11: number of items, for monitoring
 -- ARGV 12: guard word of the request when its page is gone, else ''
 -- ARGV 13: times of the last reply in seconds since the epoch, one for each line, 0 for unknown, or ''. For a list's next page
---   the time of the oldest row of this one, where the rows stand in the order of their last replies. `newest` for a page of the
---   newest threads that leads to no older ones
+--   the time of the oldest row of this one, where the rows stand in the order of their last replies. Before them
+--   stands `newest` on a page of the threads with the last news alone, and `single` on a list without other pages
 -- ARGV 14: 1 to name the lines that the guard knew, else 0
 -- ARGV 15: for the next page of a chain the terms of lease_next(), or ''
 -- ARGV 16..: lines. Those of a front page are pings, and none of them is admitted
@@ -86,7 +86,8 @@ if left_out > 0 then
   if listed and not is_news(site, listed[1]) then walk_whole(site, listed[1]) end
 end
 if listed then note_news_gap(site, listed[1], now) end
-if listed and ARGV[13] == 'newest' then note_feed_gap(site, listed[1], #ARGV - 15, now) end
+local extent = listed and string.match(ARGV[13], '^%a+')
+if extent then note_scan_gap(site, listed[1], #ARGV - 15, extent == 'newest' and site.news or site.unseen, now) end
 if stage == 'list' then close_scan(site, payload, level, site.news, now, seen) end
 if tonumber(ARGV[5]) > 0 then
   local id = cjson.decode(payload)[1]

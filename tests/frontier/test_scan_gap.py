@@ -1,4 +1,4 @@
-"""A feed shows the newest threads alone: where a look finds nothing that the one before saw, some may be missing."""
+"""A page that leads to no older threads: where a scan finds nothing that the one before saw, some may be missing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.frontier.small_crawl import SmallCrawl
 
 FEED = "boards: [{id: news, kind: feed, address: /feed.xml}]\n"
 HUB = "boards: [{id: news, kind: hub, address: /feed.xml}]\n"
-GAP = "1 look at a feed within a day showed nothing but new threads, and some before them may be missing: news"
+GAP = "1 scan within a day showed nothing but new threads, and some before them may be missing: news"
 
 
 def show(crawl: SmallCrawl, *threads: int, changed: int = 0) -> None:
@@ -24,7 +24,7 @@ def show(crawl: SmallCrawl, *threads: int, changed: int = 0) -> None:
 
 
 def told(crawl: SmallCrawl) -> list[str]:
-    return [one.text for one in find_problems(take_snapshot(crawl.frontier)) if one.name == "CrawlFeedGap"]
+    return [one.text for one in find_problems(take_snapshot(crawl.frontier)) if one.name == "CrawlScanGap"]
 
 
 @pytest.fixture
@@ -46,10 +46,10 @@ def test_a_feed_of_nothing_but_news_is_told_for_a_day(watched: SmallCrawl) -> No
     show(watched, *range(13, 19))
     watched.scan()
     [text] = told(watched)
-    assert text.startswith("2 looks at feeds")
+    assert text.startswith("2 scans")
 
     before = round(time.time() * 1000) - 86_500_000
-    watched.client.hset("test:s:demo", "feed_gap", f"{before} 2 news")
+    watched.client.hset("test:s:demo", "scan_gap", f"{before} 2 news")
     assert told(watched) == []
     show(watched, *range(19, 25))
     watched.scan()
@@ -103,6 +103,36 @@ def test_beside_boards_with_all_threads_a_feed_misses_nothing(crawl: SmallCrawl,
         crawl.scan()
 
     assert told(crawl) == []
+
+
+@pytest.mark.parametrize("guard", ["rolling", "bloom", "off"])
+def test_a_guard_that_forgets_tells_of_no_gap(crawl: SmallCrawl, guard: str) -> None:
+    crawl.publish(f"{FEED}guard: {{post: {guard}}}\n")
+    for first in (1, 7):
+        show(crawl, *range(first, first + 6))
+        crawl.scan()
+
+    assert told(crawl) == []
+
+
+def test_a_list_of_one_page_is_told_if_all_its_threads_are_new_and_not_if_all_changed(crawl: SmallCrawl) -> None:
+    def look(first: int, replies: int, more: str = "") -> None:
+        for one in range(first, first + 6):
+            crawl.forum.thread(str(one))
+        crawl.forum.board("1", 1, *(f"{one} {replies}" for one in range(first, first + 6)), more=more)
+        crawl.scan()
+
+    crawl.publish()
+    look(1, 0)
+    look(1, 1)
+    assert told(crawl) == []
+
+    crawl.forum.board("1", 2, "5 2")
+    look(20, 0, more="<a class=next href=/list/1/2>next</a>")
+    assert told(crawl) == []
+
+    look(30, 0)
+    assert told(crawl) == [GAP.replace("news", "1")]
 
 
 def test_a_page_of_links_is_like_a_feed(crawl: SmallCrawl) -> None:
