@@ -293,6 +293,16 @@ def test_of_more_rows_than_any_forum_shows_the_first_are_taken_and_the_cut_is_to
     assert passed.items.passes == ()  # or the posts that were cut would count as deleted
 
 
+@pytest.mark.parametrize(("more", "is_over"), [("", True), ("<a class=next>", False)])
+def test_a_full_pass_is_over_with_the_last_page_of_a_board(more: str, is_over: bool) -> None:
+    request = ask(Stage.LIST, page=2)
+    whole = request._replace(reach=request.reach._replace(whole="7", read_from=1))
+
+    passes = [site_parser().parse(one, answer(one, rows(7, more=more)), 0).items.passes for one in (request, whole)]
+
+    assert [len(one) for one in passes] == [0, int(is_over)]
+
+
 def test_a_required_field_that_is_missing_in_one_row_is_an_error() -> None:
     listing = LIST.replace("title: .t", "title: {css: .t, required: true}")
     parser = site_parser(stages=(listing, POST, COMMENT))
