@@ -229,6 +229,61 @@ def test_each_read_of_copies_makes_the_later_waits_of_the_thread_longer_and_othe
     assert asked == [1, 5, 5, 5, 25]
 
 
+@pytest.mark.parametrize(("whole", "again"), [("w.5", ["w.6"]), ("w.6", [])])
+def test_a_comment_in_doubt_after_the_last_try_is_left_to_the_next_pass(
+    store: Store, tmp_path: Path, whole: str, again: list[str]
+) -> None:
+    thread = Post("7", 100.0, url="http://f/7", reply_count=1)
+    store.write([Items("s", comments=(Comment("7", "c", 50.0, state="normal"),), posts=(thread,))])
+
+    asked = store.write([Items("s", swept=(Sweep("7", 100.0, whole, 2, counts=False),))]).asked
+
+    assert [one.reach.whole for one in asked] == again
+    assert states(tmp_path)["c"][0] == "normal"
+
+
+@pytest.mark.parametrize("posts", [(), (Post("7", 100.0),)], ids=["no row", "no address"])
+def test_a_thread_without_an_address_is_not_looked_at_again(
+    store: Store, tmp_path: Path, posts: tuple[Post, ...]
+) -> None:
+    store.write([Items("s", comments=(Comment("7", "c", 50.0, state="normal"),), posts=posts)])
+
+    asked = store.write([Items("s", swept=(Sweep("7", 100.0, "w"),))]).asked
+
+    assert not asked
+    assert states(tmp_path)["c"][0] == "normal"
+
+
+@pytest.mark.parametrize(("sweep", "state"), [
+    (Sweep("7", 100.0, "w.2", 2, read_from=110.0), "deleted"),  # the version before named no `looked_from`
+    (Sweep("7", 100.0, "w.2", 2, read_from=110.0, looked_from=105.0), "normal"),  # the look before saw `seen`
+    (Sweep("7", 100.0, "w.2", 2, read_from=110.0, looked_from=106.0), "deleted"),
+    (Sweep("7", 100.0, "", 2), "normal"),  # by the forum's clock, of an earlier version
+])  # fmt: skip
+def test_the_second_look_marks_what_the_first_did_not_see_either(
+    store: Store, tmp_path: Path, sweep: Sweep, state: str
+) -> None:
+    thread = Post("7", 100.0, url="http://f/7", reply_count=1)
+    seen = Comment("7", "seen", 105.0, state="normal")
+    store.write([Items("s", comments=(Comment("7", "c", 50.0, state="normal"), seen), posts=(thread,))])
+
+    store.write([Items("s", swept=(sweep,))])
+
+    assert {name: state for name, (state, _) in states(tmp_path).items()} == {"c": state, "seen": "normal"}
+
+
+def test_a_comment_that_was_seen_when_the_pass_began_counts_among_those_that_the_thread_claims(
+    store: Store, tmp_path: Path
+) -> None:
+    thread = Post("7", 100.0, url="http://f/7", reply_count=1)
+    comments = (Comment("7", "c", 50.0, state="normal"), Comment("7", "seen", 100.0, state="normal"))
+    store.write([Items("s", comments=comments, posts=(thread,))])
+
+    store.write([Items("s", swept=(Sweep("7", 100.0, "w.2", 2),))])
+
+    assert states(tmp_path)["c"][0] == "deleted"
+
+
 @pytest.mark.parametrize(("age_s", "counts"), [(0.0, True), (20.0, False)])
 def test_the_word_of_a_look_says_whether_its_pages_are_new(age_s: float, counts: bool) -> None:
     reach = Reach(whole="w.2", look=2, read_from=129.0 - age_s, missed_from=100.0, made_after=120.0)
