@@ -171,3 +171,47 @@ def test_every_request_of_a_page_counts_in_the_daily_budget_without_a_delay_too(
 
     assert sorted(crawl.forum.asked) == ["/post/1", "/post/1", "/post/2", "/post/2", "/post/3"]
     assert int(str(client.hget("test:s:demo", "spent"), "ascii").split()[1]) == len(crawl.forum.asked)
+
+
+def test_behind_a_comment_page_that_is_gone_the_page_before_is_read_again(crawl: SmallCrawl) -> None:
+    def thread(pages: int, replies: int) -> None:
+        crawl.forum.board("1", 1, f"7 {replies}")
+        crawl.forum.thread("7", "a one", more=f"<b class=pages>{pages}</b>")
+
+    def comments(page: int, *names: str) -> None:
+        crawl.forum.pages[f"/comment/7/{page}"] = "".join(
+            f"<div class=c data-id={name}><b class=who>ann</b><p class=say>hi</div>" for name in names
+        )
+
+    crawl.publish()
+    thread(3, 3)
+    comments(2, "b")
+    comments(3, "c")
+    crawl.scan()
+    crawl.items()
+
+    # A reply was deleted, and another one came: it stands on page 2, while the post page still tells of three.
+    thread(3, 4)
+    comments(2, "b", "d")
+    del crawl.forum.pages["/comment/7/3"]
+    assert crawl.scan()[-2:] == ["/comment/7/3", "/comment/7/2"]
+    assert "d" in {one.comment_id for items in crawl.items() for one in items.comments}
+
+
+@pytest.mark.parametrize(("fields", "title"), [("title: h1, ", None), ("", "A long…")])
+def test_a_title_that_a_list_cuts_is_not_put_over_that_of_the_thread(
+    crawl: SmallCrawl, fields: str, title: str | None
+) -> None:
+    crawl.publish(rules=RULES.replace("fields: {title: h1, ", f"fields: {{{fields}"))
+    crawl.forum.board("1", 1, "7 0", "8 0")
+    crawl.forum.pages["/list/1/1"] = str(crawl.forum.pages["/list/1/1"]).replace("post 7", "A long…")
+    crawl.forum.thread("7")
+    crawl.forum.pages["/post/7"] = str(crawl.forum.pages["/post/7"]).replace("post 7", "Wait…")
+    crawl.forum.thread("8")
+    crawl.scan()
+
+    found = [(one.title, one.is_page) for items in crawl.items() for one in items.posts]
+
+    assert (title, False) in found
+    assert ("post 8", False) in found
+    assert (("Wait…" if fields else None), True) in found
