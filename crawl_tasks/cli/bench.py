@@ -23,7 +23,11 @@ from crawl_tasks.cli.terminal import examples
     "--latency-ms", metavar="MS", type=click.IntRange(0, 10_000), default=0, show_default=True, help="Of the forum."
 )
 @click.option(
-    "--size", type=click.Choice(["demo", "bench", "long"]), default="bench", show_default=True, help="Of the forum."
+    "--size",
+    type=click.Choice(["demo", "bench", "long"]),
+    default="bench",
+    show_default=True,
+    help="Of the forum: 340, 5,500 or 50,000 pages.",
 )
 @click.option("--pin/--no-pin", default=True, show_default=True, help="Keep each fetching process on one CPU.")
 @click.option("--footprint", metavar="N", type=click.IntRange(0, 50_000_000), default=200_000, show_default=True,

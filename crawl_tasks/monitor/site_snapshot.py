@@ -89,7 +89,7 @@ class SiteSnapshot:
         return text if now_ms - int(at) < MISMATCH_MS else ""
 
     def scan_gap(self, now_ms: int) -> tuple[int, str] | None:
-        """Return how often lately a feed showed nothing but news, and which one. None where none did for a day."""
+        """Return how many scans of a day showed nothing but news, and the last one's board, or None."""
         # "<time of the last one, ms> <number> <board>" (news.lua)
         at, _, text = self.counts.fields.get("scan_gap", "0 ").partition(" ")
         times, _, board = text.partition(" ")

@@ -6,6 +6,8 @@ import time
 
 import pytest
 
+from crawl_tasks.frontier.admin.admin import Admin
+from crawl_tasks.frontier.admin.board_schedule import Act
 from crawl_tasks.monitor.problems.registry import find_problems
 from crawl_tasks.monitor.snapshot import take_snapshot
 from tests.frontier.small_crawl import SmallCrawl
@@ -54,6 +56,31 @@ def test_a_feed_of_nothing_but_news_is_told_for_a_day(watched: SmallCrawl) -> No
     show(watched, *range(19, 25))
     watched.scan()
     assert told(watched) == [GAP]
+
+
+def test_a_gap_is_told_no_more_once_the_feed_is_scanned_more_often_or_the_site_file_is_another(
+    watched: SmallCrawl,
+) -> None:
+    def another_gap(first: int) -> None:
+        show(watched, *range(first, first + 6))
+        watched.scan()
+        assert told(watched) == [GAP]
+
+    two = FEED.replace("[{", "[{id: other, kind: hub, address: /other}, {")
+    watched.forum.pages["/other"] = "<a href=/post/1>t</a>"
+    watched.publish(two)
+    schedule = Admin(watched.frontier).board_schedule
+    another_gap(10)
+    schedule.change("demo", ["other"], Act.FIX, 300_000)
+    assert told(watched) == [GAP]
+    schedule.change("demo", ["news"], Act.FIX, 300_000)
+    assert told(watched) == []
+
+    another_gap(20)
+    watched.publish(two)
+    assert told(watched) == [GAP]
+    watched.publish(FEED)
+    assert told(watched) == []
 
 
 def test_a_feed_with_one_known_thread_has_no_gap(watched: SmallCrawl) -> None:

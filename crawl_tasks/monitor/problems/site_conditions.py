@@ -91,7 +91,7 @@ def boards_new(site: SiteSnapshot) -> Fields | None:
 
 
 def scan_gaps(window: Window) -> Iterator[tuple[str, Fields]]:
-    """Return the sites of which a feed showed nothing but news lately, how often, and which one."""
+    """Return the sites of which scans showed nothing but news lately, with their number and the last one's board."""
     for site in window.active:
         if found := site.scan_gap(window.snapshot.at_ms):
             yield site.name, {"count": found[0], "board": found[1]}

@@ -35,6 +35,8 @@ for i = 6, #ARGV do
   elseif act == 'fix' then
     redis.call('HSET', key, 'min_ms', ARGV[3], 'max_ms', ARGV[3], 'interval_ms', ARGV[3], 'fixed_ms', ARGV[3])
     move_scan(name, key, tonumber(ARGV[3]))
+    -- The remedy of a gap: the next one is told again.
+    if string.match(redis.call('HGET', site.key, 'scan_gap') or '', '^%d+ %d+ (.*)$') == id then redis.call('HDEL', site.key, 'scan_gap') end
     decisions.decide(site.name, 'interval ' .. id, ARGV[3] .. ' ' .. (v[2] or ''), ARGV[4], ARGV[5])
     changed = changed + 1
   elseif act == 'free' then
