@@ -165,6 +165,7 @@ class CommentPageReader:
         self._context = context
         self._comments = comments
         self._pager = Pager(spec, context.want())
+        self._may_count_short = self._pager.counts and spec.next is not None
         self._empty = compile_test(spec.empty, context.want()) if spec.empty else None
         self._is_chain = is_chain
 
@@ -191,7 +192,11 @@ class CommentPageReader:
             notes += (f"page {request.page} shows what page {request.page - 1} shows: the thread ends here",)
         elif shown != request.page:
             notes += (f"asked for page {request.page}, was sent to page {shown}: the thread ends here",)
-        elif (self._is_chain and pages.has_next) or (request.reach.whole and request.page < request.reach.pages):
+        elif (
+            (self._is_chain and pages.has_next)
+            or (request.reach.whole and request.page < request.reach.pages)
+            or self._is_counted_short(request, pages)
+        ):
             children = self._next(request, document, pages, rows)
         tail = max((child.page for child in children), default=0)
         parsed = Parsed(
@@ -202,6 +207,10 @@ class CommentPageReader:
             is_cut=is_cut or (self._is_chain and pages.is_cut),
         )
         return next_page_read(request, parsed, document.page) if request.reach.whole else parsed
+
+    def _is_counted_short(self, request: Request, pages: Pages) -> bool:
+        """Return whether the last page that was counted names a further one: a count may leave records out."""
+        return self._may_count_short and pages.has_next and request.page >= (pages.count or 0)
 
     def _next(self, request: Request, document: Document, pages: Pages, rows: str) -> tuple[Request, ...]:
         page, reach = request.page + 1, request.reach._replace(shown=rows)

@@ -22,12 +22,13 @@ def when(at: int) -> str:
 
 
 class Discourse:
-    """Lists have `per_page` topics."""
+    """Lists have `per_page` topics. Topics of `mega` posts or more have no stream, and the last is not counted."""
 
-    def __init__(self, content: Content, per_page: int = 30, *, has_site: bool = True) -> None:
+    def __init__(self, content: Content, per_page: int = 30, *, has_site: bool = True, mega: int = 10_000) -> None:
         self._content = content
         self._per_page = per_page
         self._has_site = has_site
+        self._mega = mega
 
     def answer(self, ask: Ask) -> Answer:
         topic = re.fullmatch(r"/t/(?:[^/]+/)?(\d+)(\.json)?", ask.path)
@@ -97,10 +98,13 @@ class Discourse:
             return data(GONE, 404)
         posts = [self._post(topic, said) for said in shown]
         stream: dict[str, object] = {"posts": posts}
-        if at == 1:
+        if len(topic.said) >= self._mega:
+            stream |= {"isMegaTopic": True, "firstId": topic.said[0].number, "lastId": topic.last.number}
+        elif at == 1:
             stream["stream"] = [said.number for said in topic.said]
         return data({
-            "id": number, "title": topic.title, "slug": topic.slug, "posts_count": len(topic.said), "views": 9,
+            "id": number, "title": topic.title, "slug": topic.slug, "views": 9,
+            "posts_count": len(topic.said) - 2 * ("isMegaTopic" in stream),
             "category_id": topic.board, "created_at": when(topic.said[0].at), "last_posted_at": when(topic.last.at),
             "post_stream": stream, "suggested_topics": [], "details": {"created_by": {"username": "nobody"}},
         })  # fmt: skip

@@ -106,6 +106,13 @@ CASES = {
         news="/latest.json",
         front_at="/categories.json?include_subcategories=true",
     ),
+    "discourse, with topics too long to list their posts": Case(
+        "discourse",
+        lambda content: Discourse(content, mega=30),
+        comment=by_place,
+        lists=r"^/latest\.json",
+        news="/latest.json",
+    ),
     "flarum": Case("flarum", Flarum, board=by_slug, lists="^/api/discussions", news=FLARUM_NEWS),
     "smf": Case("smf", Smf, lists="[?]board="),
     "smf, with 10 topics and 7 posts a page": Case("smf", lambda content: Smf(content, 10, 7), lists="[?]board="),

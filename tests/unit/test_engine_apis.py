@@ -108,6 +108,26 @@ def test_the_last_page_of_a_discourse_topic_has_no_next() -> None:
     assert parsed.children == ()
 
 
+def mega_topic(*posts: dict[str, object], count: int, last: int) -> dict[str, object]:
+    stream = {"posts": list(posts), "isMegaTopic": True, "firstId": 901, "lastId": 900 + last}
+    return {**discourse_topic(*posts, stream=count), "post_stream": stream}
+
+
+def test_a_discourse_topic_without_a_stream_is_read_to_its_last_page() -> None:
+    first = read(DISCOURSE, Stage.POST, "12", mega_topic(*map(discourse_post, range(1, 21)), count=10_000, last=10_041))
+
+    assert following(first) == [(Stage.COMMENT, page) for page in range(2, 501)]
+
+
+@pytest.mark.parametrize(("page", "last", "pages"), [(499, 9_980, []), (500, 10_000, [501]), (503, 10_041, [])])
+def test_the_count_of_a_discourse_topic_without_a_stream_is_no_limit(page: int, last: int, pages: list[int]) -> None:
+    body = mega_topic(discourse_post(last), count=10_000, last=10_041)
+
+    parsed = read(DISCOURSE, Stage.COMMENT, "12", body, page=page)
+
+    assert following(parsed) == [(Stage.COMMENT, page) for page in pages]
+
+
 def flarum_post(number: int, user: str = "7", **more: object) -> dict[str, object]:
     attributes = {"number": number, "createdAt": WHEN, "contentType": "comment", "contentHtml": f"<p>say {number}</p>"}
     return {
