@@ -96,9 +96,10 @@ def attempt(probe: HttpProbe, opened: CompiledSite, request: Request) -> DryRun:
 def reread(opened: CompiledSite, request: Request, page: Fetched) -> DryRun:
     """Read a page that is here already."""
     spec = opened.site.stages.get(request.stage)
-    unruled = (
-        frozenset(_NEEDED[request.stage]) - set(spec.fields) if spec is not None and not spec.parser else frozenset()
-    )
+    unruled = frozenset[str]()
+    if spec is not None and not spec.parser:
+        ruled = opened.site.post.post_fields if request.stage is Stage.POST else spec.fields
+        unruled = frozenset(_NEEDED[request.stage]) - set(ruled)
     try:
         return DryRun(request, page, opened.parser.parse(request, page, 0), unruled=unruled)
     except PageError as error:

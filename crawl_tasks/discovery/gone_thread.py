@@ -42,7 +42,7 @@ def with_gone_rules(probe: HttpProbe, opened: CompiledSite, trials: Sequence[Dry
     known = [one for one in trials if one.parsed is not None]
     said = "\n".join(letters(one.root.text()) for one in _documents(known))
     threads = _documents([one for one in known if one.request.stage is not Stage.LIST])
-    body = opened.site.post.fields.get("body")
+    body = opened.site.post.post_fields.get("body")
     # A page without names for its parts is known by having no post.
     no_post = f"body:not(:has({body.css}))" if body is not None and body.css else ""
     rule = _rule(_documents(pages), said, threads, no_post)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import repeat
 
@@ -25,6 +25,14 @@ MOVING_ID = "ids would be made of a time that moves"
 
 NORMAL = "normal"
 """State of an item whose page shows no other. Stored, so that a deleted post that came back is `normal` again."""
+
+
+@dataclass(frozen=True, slots=True)
+class FirstRecord:
+    """The record of the post itself, above its comments."""
+
+    where: Where
+    values: dict[str, Plain]
 
 
 class CommentReader:
@@ -48,7 +56,21 @@ class CommentReader:
         self, request: Request, where: Where, document: Document, *, page: int
     ) -> tuple[tuple[Comment, ...], tuple[str, ...], bool]:
         """Return the comments of a page, the notes on records that were left out, and whether the table was cut."""
+        return self._read(request, self._table.read(where, document), document, page=page)
+
+    def read_thread(
+        self, request: Request, where: Where, document: Document
+    ) -> tuple[FirstRecord | None, tuple[Comment, ...], tuple[str, ...], bool]:
+        """Return the first record of a post page, which is the post, and what `read` returns for the others."""
         table = self._table.read(where, document)
+        if not table.records:
+            return None, (), table.notes, bool(table.notes)
+        first = FirstRecord(table.records[0], {name: column[0] for name, column in table.columns.items()})
+        return first, *self._read(request, _without_first(table), document, page=1)
+
+    def _read(
+        self, request: Request, table: Table, document: Document, *, page: int
+    ) -> tuple[tuple[Comment, ...], tuple[str, ...], bool]:
         is_cut = bool(table.notes)
         if self._id_of:
             table = _with_made_ids(
@@ -82,6 +104,12 @@ class CommentReader:
         )  # fmt: skip
         # The same as Comment._make, without a Python call for each comment.
         return tuple(map(tuple.__new__, repeat(Comment), rows))
+
+
+def _without_first(table: Table) -> Table:
+    parents = [None if place is None or place == 0 else place - 1 for place in table.parents[1:]]
+    columns = {name: column[1:] for name, column in table.columns.items()}
+    return Table(table.records[1:], parents, columns, table.notes)
 
 
 def _without_moving(table: Table, dates: Sequence[str]) -> Table:

@@ -60,7 +60,7 @@ class ListReader:
         self._context = context
         self._spec = spec
         self._extra = extra_fields(spec.fields, POST_FIELDS)
-        self._alone = frozenset(self._extra).difference(context.site.post.fields)
+        self._alone = frozenset(self._extra).difference(context.site.post.post_fields)
         self._mains = mains(spec.fields)
         self._required = required(spec.fields)
         columns = context.fields(spec.fields, at_page=False)

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from crawl_tasks.errors import Gone, ParseError, RefusedAddress
 from crawl_tasks.model import Comment, Extra, Items, Parsed, Post, Request, Stage
-from crawl_tasks.parse.comment_reader import NORMAL, CommentReader
+from crawl_tasks.parse.comment_reader import NORMAL, CommentReader, FirstRecord
 from crawl_tasks.parse.context import ParseContext, is_key, tidy, with_blanks
 from crawl_tasks.parse.document import Document
 from crawl_tasks.parse.full_scan import first_page_read, next_page_read
@@ -33,29 +33,34 @@ class PostReader:
         at_page = spec.record is None
         self._scope = None if spec.record is None else first_of(spec.record)
         self._fields = {name: one.read for name, one in context.fields(spec.fields, at_page=at_page).items()}
-        self._extra = extra_fields(spec.fields, POST_FIELDS)
+        rules = spec.post_fields
+        self._extra = extra_fields(rules, POST_FIELDS)
         self._alone = frozenset(self._extra).difference(context.site.list.fields)
-        self._needed = tuple(name for name, rule in spec.fields.items() if _is_needed(name, rule))
-        self._has_body = _tests_of_body(context, spec)
+        self._needed = tuple(name for name, rule in rules.items() if _is_needed(name, rule))
+        self._has_body = _tests_of_body(context, rules.get("body"))
         self._first = comment.first_page if comment else 0
+        self._begins = spec.begins is not None
         self._inside = inside
         self._pager = thread_pager(context, spec, comment)
         self._by_link = not context.has_pages(Stage.COMMENT)
 
     def read(self, request: Request, where: Where, document: Document, tail: int) -> Parsed:
         """Return one parsed post page. `tail` is the highest comment page of this thread ever admitted."""
+        comments: tuple[Comment, ...] = ()
+        found: tuple[str, ...] = ()
+        is_cut, own = False, None
         try:
-            values = self._values(request, where, document)
+            if self._inside is not None and self._begins:
+                own, comments, found, is_cut = self._inside.read_thread(request, where, document)
+            values = self._values(request, where, document, own)
         except ParseError as error:
             raise _gone_to_list(self._context, request, document) or error from None
         elsewhere = _redirected_post(self._context, request, document, values.get("post_id"))
         if elsewhere is not None:
             return elsewhere
-        comments: tuple[Comment, ...] = ()
-        notes, is_cut = document.notes, False
-        if self._inside is not None:
+        if self._inside is not None and not self._begins:
             comments, found, is_cut = self._inside.read(request, where, document, page=1)
-            notes += found
+        notes = document.notes + found
         pages = self._pager.read(where, document, 1) if self._pager else None
         pages = self._context.completed(pages, request, document, Stage.COMMENT, 1) if pages else None
         # A full pass reads every comment page, also those before the tail.
@@ -69,15 +74,17 @@ class PostReader:
             return first_page_read(request, parsed, document.page, is_empty=values.get("reply_count") == 0)
         return parsed
 
-    def _values(self, request: Request, where: Where, document: Document) -> dict[str, Plain]:
+    def _values(self, request: Request, where: Where, document: Document, own: FirstRecord | None) -> dict[str, Plain]:
         if self._scope is not None:
             found = self._scope(where, document)
             if found is None:
                 raise ParseError(f"{request.site}: post: record found nothing; mend the rule; {request.address}")
             where = found
         values = {name: read(where, document) for name, read in self._fields.items()}
+        if own is not None:
+            values, where = own.values | values, own.where
         for name in self._needed:
-            if values[name] is None and not (name == "body" and self._is_wordless(values, where, document)):
+            if values.get(name) is None and not (name == "body" and self._is_wordless(values, where, document)):
                 raise ParseError(
                     f"{request.site}: post: {name} found nothing; mend the rule, or say required: false; "
                     f"{request.address}"
@@ -139,9 +146,8 @@ def _is_needed(name: str, rule: Rule) -> bool:
     return name in _REQUIRED if rule.required is None else rule.required
 
 
-def _tests_of_body(context: ParseContext, spec: PostSpec) -> tuple[Callable[[Where, Document], bool], ...]:
+def _tests_of_body(context: ParseContext, body: Rule | None) -> tuple[Callable[[Where, Document], bool], ...]:
     """Return tests for the elements of a post's text, none where the site file requires a text."""
-    body = spec.fields.get("body")
     if body is None or body.required:
         return ()
     rules = [one for one in body.first_of or (body,) if one.css and not (one.attr or one.map)]

@@ -229,6 +229,11 @@ class Records(Part):
     """Comments inside another page."""
 
     record: Pattern = Field(description="Finds the comments.")
+    begins_with_post: bool = Field(
+        default=False,
+        strict=True,
+        description="The first record is the post itself: its fields are those that `post.fields` leaves out.",
+    )
     siblings: bool = SIBLINGS
     fields: Fields = Field(description="Name of a field: rule.")
     nesting: Nesting = NESTING
@@ -240,6 +245,9 @@ class Records(Part):
         return self
 
 
+_OF_COMMENTS: Final = ("comment_id", "parent_id", "depth", "position")
+
+
 class PostSpec(StageSpec):
     """Post pages. Most forum programs show the first page of comments there."""
 
@@ -249,7 +257,19 @@ class PostSpec(StageSpec):
     @model_validator(mode="after")
     def _can_be_read(self) -> Self:
         require(bool(self.fields or self.parser), "needs fields or parser")
+        require(self.record is None or self.begins is None, "record and comments.begins_with_post name the post twice")
         return self
+
+    @property
+    def begins(self) -> Records | None:
+        """The records of which the first is the post itself, None where they are comments alone."""
+        return self.comments if self.comments is not None and self.comments.begins_with_post else None
+
+    @property
+    def post_fields(self) -> dict[str, Rule]:
+        """The rules of the post's own fields: those of the page, and those of its record."""
+        inside = self.begins.fields if self.begins is not None else {}
+        return {name: rule for name, rule in inside.items() if name not in _OF_COMMENTS} | self.fields
 
 
 class CommentSpec(StageSpec):

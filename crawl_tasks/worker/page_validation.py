@@ -225,7 +225,7 @@ def _same_texts(memory: _SiteMemory, request: Request, parsed: Parsed) -> Iterat
 
 def _blank_posts(site: Site, parsed: Parsed) -> Iterator[tuple[str, str]]:
     """Yield whether a post has pictures or quotes and no words, where the site file does not expect such posts."""
-    rule = site.post.fields.get("body")
+    rule = site.post.post_fields.get("body")
     if rule is not None and rule.required is None:
         for post in parsed.items.posts:
             text = f"{post.url} has no words: if many posts are pictures, say required: false for body"

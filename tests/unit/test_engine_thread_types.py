@@ -1,0 +1,152 @@
+"""The kinds of thread that programs have beside the plain one, on pages of ours after each program's templates."""
+
+from __future__ import annotations
+
+import pytest
+
+from crawl_tasks.model import Parsed, Stage
+from tests.unit.pages import found_extra
+from tests.unit.presets import Preset
+
+MOMENT = 1718806620
+XENFORO = Preset("xenforo")
+XF_TIME = '<time class="u-dt" datetime="2024-06-19T14:17:00+0000" data-time="1718806620">Jun 19, 2024</time>'
+XF_QUOTE = """<blockquote data-source="post: 102" class="bbCodeBlock bbCodeBlock--quote"><div
+  class="bbCodeBlock-content">
+<div class="bbCodeBlock-expandContent">old <img src="/quoted.png" class="bbImage"></div></div></blockquote>"""
+
+
+def xf_post(number: int, kind: str = "message--post", *, body: str = "") -> str:
+    user = f'''<a class="username" data-user-id="{number}"><span>user{number}</span></a>'''
+    is_article = kind == "message--article"
+    beside = f'<div class="message-cell message-cell--user"><h4 class="message-name">{user}</h4></div>'
+    below = f'<aside class="message-articleUserInfo"><h3 class="message-articleUserName">{user}</h3></aside>'
+    return f"""<article class="message {kind} js-post js-inlineModContainer" data-author="user{number}"
+      data-content="post-{number}" id="js-post-{number}"><span class="u-anchorTarget" id="post-{number}"></span>
+      <div class="message-inner">{"" if is_article else beside}<div class="message-cell message-cell--main">
+      <header class="message-attribution"><ul class="message-attribution-main listInline">
+      <li class="u-concealed"><a href="/threads/t.12/post-{number}">{XF_TIME}</a></li></ul></header>
+      <div class="message-content js-messageContent"><div class="message-userContent"><article class="message-body">
+      <div
+  class="bbWrapper">{body or f"say {number}"}</div></article></div></div></div></div>{below if is_article else ""}
+      </article>"""
+
+
+def xf_thread(kind: str, *posts: str, pinned: str = "", above: str = "") -> str:
+    """Return a page as `thread_view` makes it: what is pinned stands in a block of its own."""
+    block = f'<div class="block block--messages" data-message-selector=".js-post">{pinned}</div>' if pinned else ""
+    return f"""<html id="XF" data-app="public" data-template="{kind}"><h1 class="p-title-value">A title</h1>
+      <div class="p-body-pageContent">{above}{block}<div class="block block--messages" data-type="post">
+      <div class="block-container"><div class="block-body
+  js-replyNewMessageContainer">{"".join(posts)}</div></div></div>
+      </div></html>"""
+
+
+def told(parsed: Parsed) -> list[tuple[str, str | None, str | None, str | None]]:
+    return [(one.comment_id, one.author, one.author_id, one.body) for one in parsed.items.comments]
+
+
+def said(*numbers: int) -> list[tuple[str, str, str, str]]:
+    return [(f"{one}", f"user{one}", f"{one}", f"say {one}") for one in numbers]
+
+
+XF_POLL = """<div class="block js-pollContainer-4"><form><h2 class="block-header">Lamps?</h2><ul
+  class="pollResults"><li>
+  <h3 class="pollResult-response">Yes</h3><span class="pollResult-votes">Votes: 4</span></li></ul></form></div>"""
+XF_KINDS = [
+    ("thread_view", "", ""),
+    ("thread_view_type_poll", "", XF_POLL),
+    ("thread_view_type_article", "message--article", ""),
+    ("thread_view_type_question", "message--post", ""),
+    ("thread_view_type_suggestion", "message--post", ""),
+]
+
+
+@pytest.mark.parametrize(("kind", "pinned", "above"), XF_KINDS, ids=[kind for kind, *_ in XF_KINDS])
+def test_every_kind_of_xenforo_thread_is_its_first_post_and_the_replies(kind: str, pinned: str, above: str) -> None:
+    first, replies = xf_post(101, pinned or "message--post"), [xf_post(number) for number in (102, 103)]
+    shown = [*replies] if pinned else [first, *replies]
+
+    page = xf_thread(kind, *shown, pinned=first if pinned else "", above=above)
+    later = xf_thread(kind, xf_post(121), xf_post(122), pinned=first if pinned else "", above=above)
+    parsed = XENFORO.parse(Stage.POST, "12", page)
+    last = XENFORO.parse(Stage.COMMENT, "12", later, page=2)
+
+    (post,) = parsed.items.posts
+    assert (post.title, post.author, post.author_id, post.body, post.created_at) == (
+        "A title", "user101", "101", "say 101", MOMENT,
+    )  # fmt: skip
+    assert told(parsed) == said(102, 103)
+    assert [one.position for one in parsed.items.comments] == [0, 1]
+    assert told(last) == said(121, 122)
+
+
+def test_a_xenforo_article_without_replies_is_a_post() -> None:
+    page = xf_thread("thread_view_type_article", pinned=xf_post(101, "message--article"))
+
+    items = XENFORO.parse(Stage.POST, "12", page).items
+
+    assert ([one.body for one in items.posts], items.comments) == (["say 101"], ())
+
+
+def test_pictures_of_quotes_are_no_pictures_of_the_post() -> None:
+    body = f'{XF_QUOTE}mine <img src="/own.png" class="bbImage">'
+
+    items = XENFORO.parse(
+        Stage.POST, "12", xf_thread("thread_view", *(xf_post(one, body=body) for one in (101, 102)))
+    ).items
+
+    assert [found_extra(one) for one in (*items.posts, *items.comments)] == [
+        {"images": "https://forum.example/own.png"}
+    ] * 2
+
+
+def test_pictures_of_quotes_are_no_pictures_of_a_vbulletin_4_post() -> None:
+    quote = """<div class="bbcode_container"><div class="bbcode_quote"><div class="quote_container"><div
+      class="bbcode_postedby"><img src="/images/misc/quote_icon.png"> by <strong>x</strong> <a
+  href="showthread.php?p=9#post9"
+      rel="nofollow"><img class="inlineimg" src="/viewpost-right.png"></a></div><div class="message"><img
+  src="/quoted.png">
+      </div></div></div></div>"""
+    post = f"""<li class="postbitlegacy postcontainer" id="post_ID"><div class="posthead"><span class="date">06-19-2024
+      </span></div><div class="username_container"><a class="username">ann</a></div><div class="postbody"><blockquote
+      class="postcontent restore">{quote}mine <img src="/own.png"></blockquote></div></li>"""
+    posts = "".join(post.replace("ID", number) for number in ("101", "102"))
+
+    items = (
+        Preset("vbulletin4").parse(Stage.POST, "12", f"<span class=threadtitle>A</span><ol id=posts>{posts}</ol>").items
+    )
+
+    own = {"images": "https://forum.example/own.png"}
+    assert [found_extra(one) for one in (*items.posts, *items.comments)] == [own, own]
+
+
+XF_CARD = f"""<article class="message message--article message--articlePreview js-inlineModContainer
+  js-threadListItem-12">
+  <div class="articlePreview-main"><h2 class="articlePreview-title"><a class="labelLink" href="/forums/b.4/">P</a>
+  <a href="/threads/t.12/">Title 12</a></h2><div class="articlePreview-content"><article
+  class="message-body">Text</article>
+  </div></div><footer><ul class="articlePreview-meta"><li class="articlePreview-by">By <a class="username">ann</a></li>
+  <li><a href="/threads/t.12/">{XF_TIME}</a></li><li class="articlePreview-replies"><a href="/threads/t.12/">
+  <span class="articlePreview-repliesLabel">Replies: </span>7</a></li></ul></footer></article>"""
+XF_EXPANDED = f"""<article class="message message--article js-post js-inlineModContainer" data-author="ann"
+  data-content="post-9"><h2 class="article-title"><a href="/threads/t.12/">Title 12</a></h2>
+  <ul class="message-attribution-main"><li><a href="/threads/t.12/">{XF_TIME}</a></li></ul><article
+  class="message-body">
+  Text</article><div class="actionBar"><a href="/threads/t.12/" class="actionBar-action--replies">Replies:
+  7</a></div></article>"""
+
+
+@pytest.mark.parametrize("row", [XF_CARD, XF_EXPANDED], ids=["as cards", "with their texts"])
+def test_boards_of_xenforo_articles_list_them(row: str) -> None:
+    parsed = XENFORO.parse(Stage.LIST, "4", f"<html data-template=forum_view_type_article>{row}</html>")
+
+    (post,) = parsed.items.posts
+    assert (post.post_id, post.title, post.author, post.created_at, post.reply_count) == (
+        "12",
+        "Title 12",
+        "ann",
+        MOMENT,
+        7,
+    )
+    assert [child.address for child in parsed.children] == ["https://forum.example/threads/t.12/"]
