@@ -9,12 +9,14 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import repeat
 
+from selectolax.lexbor import LexborNode
+
 from crawl_tasks.errors import ParseError
 from crawl_tasks.model import Comment, Request
 from crawl_tasks.parse.context import ParseContext, barren, check_required, extras, mains, picked, places, required
 from crawl_tasks.parse.document import Document
 from crawl_tasks.parse.rules.compile import Where, compile_rule
-from crawl_tasks.parse.rules.table import Column, Table, TableReader
+from crawl_tasks.parse.rules.table import Column, Table, TableReader, first_left_out
 from crawl_tasks.parse.values.dates import is_fixed
 from crawl_tasks.sites.field_rules import COMMENT_FIELDS, As, Plain, Rule, extra_fields, kind_of
 from crawl_tasks.sites.stages import CommentSpec, Nesting, Records
@@ -22,6 +24,8 @@ from crawl_tasks.sites.stages import CommentSpec, Nesting, Records
 _WRITTEN = "{} text"
 MOVING_ID = "ids would be made of a time that moves"
 """Part of the note on comments whose id holds a moment that counts from now."""
+
+_TOLD = ("author", "created_at", "body")
 
 NORMAL = "normal"
 """State of an item whose page shows no other. Stored, so that a deleted post that came back is `normal` again."""
@@ -51,12 +55,18 @@ class CommentReader:
             columns[_WRITTEN.format(name)] = compile_rule(spec.fields[name], written, at_page=False)
         self._table = TableReader(record, columns, nested=spec.nesting is Nesting.NESTED, siblings=spec.siblings)
         self._extra = extra_fields(spec.fields, COMMENT_FIELDS)
+        self._first = first_left_out(record)
+        self._id = columns["comment_id"].read if "comment_id" in columns else None
 
     def read(
         self, request: Request, where: Where, document: Document, *, page: int
     ) -> tuple[tuple[Comment, ...], tuple[str, ...], bool]:
         """Return the comments of a page, the notes on records that were left out, and whether the table was cut."""
-        return self._read(request, self._table.read(where, document), document, page=page)
+        table, own_id = self._table.read(where, document), None
+        if self._first is not None and self._id is not None and isinstance(where, LexborNode):
+            first = where.css_first(self._first)
+            own_id = None if first is None else self._id(first, document)
+        return self._read(request, _of_replies(table, own_id), document, page=page)
 
     def read_thread(
         self, request: Request, where: Where, document: Document
@@ -66,7 +76,8 @@ class CommentReader:
         if not table.records:
             return None, (), table.notes, bool(table.notes)
         first = FirstRecord(table.records[0], {name: column[0] for name, column in table.columns.items()})
-        return first, *self._read(request, _without_first(table), document, page=1)
+        replies = _of_replies(_picked(table, range(1, len(table.records))), first.values.get("comment_id"))
+        return first, *self._read(request, replies, document, page=1)
 
     def _read(
         self, request: Request, table: Table, document: Document, *, page: int
@@ -106,10 +117,31 @@ class CommentReader:
         return tuple(map(tuple.__new__, repeat(Comment), rows))
 
 
-def _without_first(table: Table) -> Table:
-    parents = [None if place is None or place == 0 else place - 1 for place in table.parents[1:]]
-    columns = {name: column[1:] for name, column in table.columns.items()}
-    return Table(table.records[1:], parents, columns, table.notes)
+def _of_replies(table: Table, own_id: Plain) -> Table:
+    """Return the table without what is no reply: another record of the post, `own_id`, and advertisements.
+
+    An advertisement has neither author nor moment nor text. Where no record has one of these, the rule is to blame.
+    """
+    columns, count = table.columns, len(table.records)
+    ids = columns.get("comment_id") or [None] * count
+    told = [columns[name] for name in _TOLD if name in columns]
+    told = told if len(told) == len(_TOLD) and all(any(column) for column in told) else []
+    if own_id not in ids and not (told and None in told[0]):
+        return table
+    states = columns.get("state") or [None] * count
+    bare = {at for at in range(count) if told and states[at] in (None, NORMAL) and not any(one[at] for one in told)}
+    return _picked(table, [at for at in range(count) if at not in bare and (own_id is None or ids[at] != own_id)])
+
+
+def _picked(table: Table, kept: Sequence[int]) -> Table:
+    """Return the records at some places of a table."""
+    places: dict[int | None, int] = {old: new for new, old in enumerate(kept)}
+    return Table(
+        [table.records[at] for at in kept],
+        [places.get(table.parents[at]) for at in kept],
+        {name: [column[at] for at in kept] for name, column in table.columns.items()},
+        table.notes,
+    )
 
 
 def _without_moving(table: Table, dates: Sequence[str]) -> Table:

@@ -9,15 +9,15 @@ import re
 from typing import Final
 
 NEXT_LINKS: Final = (
-    "a[rel~=next]",
-    "link[rel=next]:not([href*='=next'])",
-    "a.next",
-    "a.nxt",
-    "li.next a",
-    "a[class*=next]",
-    "a[aria-label*=Next]",
-    "a[title^=Next]",
-    "[class*=pag] a:has([class*=right])",
+    "a[rel~=next i]",
+    "link[rel=next i]:not([href*='=next'])",
+    "a[class~=next i]",
+    "a[class~=nxt i]",
+    "li[class~=next i] a",
+    "a[class*=next i]",
+    "a[aria-label*=next i]",
+    "a[title^=next i]",
+    "[class*=pag i] a:has([class*=right i])",
 )
 """Selectors of links to the next page, likeliest first. In old programs rel=next leads to the next thread too."""
 
@@ -31,28 +31,31 @@ EMPTY: Final = (
 """What a board without threads says, in the languages of most forums."""
 # A word of a link alone may lead to the next thread: a page in the address has to show that it does not.
 _WORDS = (
-    "Next|next|Older|Older posts|Load more|Show more|Weiter|Nächste|Mehr laden|Ältere Beiträge|Suivant|Suivante"
+    "Next|Older|Older posts|Load more|Show more|Weiter|Nächste|Mehr laden|Ältere Beiträge|Suivant|Suivante"
     "|Afficher plus|Voir plus|Messages plus anciens|Siguiente|Cargar más|Ver más|Mensajes anteriores|Successiva"
     "|Próxima|Seguinte|Avanti|Volgende|Meer laden|Następna|Dalej|Další|Ďalšia|Sonraki|İleri|Nästa|Neste|Næste|Seuraava"
     "|Következő|Următoarea|Επόμενη|Επόμενο|Наступна|Далі|Следваща|Sljedeća|Sledeća|Berikutnya|Selanjutnya|Tiếp|Xem thêm"
     "|Следующая|Далее|Вперёд|Показать ещё|下一页|下一頁|下页|加载更多|次へ|もっと見る|다음|더 보기|הבא|التالي"
 )
+# XPath 1.0 knows no case.
+_CAPITALS = "".join(sorted({char for char in _WORDS.upper() if len(char.lower()) == 1 and char.lower() != char}))
 _WORDED = (
-    f"//a[contains('|{_WORDS}|', concat('|', normalize-space(translate(., '›»→>|', '')), '|'))]"
+    f"//a[contains('|{_WORDS}|{_WORDS.lower()}|',"
+    f" concat('|', normalize-space(translate(., '{_CAPITALS}›»→>|', '{_CAPITALS.lower()}')), '|'))]"
     "[contains(@href, 'page') or contains(@href, 'start=') or contains(@href, 'offset=') or contains(@href, 'after=')"
     " or substring-after(@href, '/p') > 1 or substring-after(@href, 'p=') > 1]"
 )
 _CSS: Final = {
     # Parts of a body that are not its author's, or not of the post.
     "quotes": (
-        "blockquote, table:has(.quote), [class*=quot], [class*=zitat], [class*=citat], [class*=signature],"
-        " [class*=sig-], [class*=edited], [class*=postedit], [class*=updated], [class*=actions], [class*=-options],"
-        " [class*=codehead]"
+        "blockquote, table:has(.quote), [class*=quot i], [class*=zitat i], [class*=citat i], [class*=signature i],"
+        " [class*=sig- i], [class*=edited i], [class*=postedit i], [class*=updated i], [class*=actions i],"
+        " [class*=-options i], [class*=codehead i]"
     ),
     # Few posts are edited, so most sample pages have no example.
     "edits": (
-        "[class*=edited], [class*=lastedit], [class*=postedit], [class*=post-edit], [class*=post_edit],"
-        " [class*=edit-info], [class*=modified]"
+        "[class*=edited i], [class*=lastedit i], [class*=postedit i], [class*=post-edit i], [class*=post_edit i],"
+        " [class*=edit-info i], [class*=modified i]"
     ),
 }
 _NAMED = re.compile(r"(?<![\w.#\[='\"*^$~|-])usual-([a-z]+)(?![\w-])")

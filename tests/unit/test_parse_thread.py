@@ -317,6 +317,36 @@ def test_a_comment_that_became_a_picture_loses_its_text_and_one_without_an_eleme
     assert [one.body for one in found] == ["", "", "", None, "words", None]
 
 
+MADE = "<b class=who>ann</b><time datetime=2024-06-19T14:17>x</time><p class=say>"
+ADVERTISEMENTS = ["<div class=c data-id=9><ins></ins></div>", "<div class=c data-id=1><ins></ins></div>"]
+
+
+@pytest.mark.parametrize("record", [".c ~ .c", ".c\n    begins_with_post: true"])
+@pytest.mark.parametrize("advertisement", [*ADVERTISEMENTS, f"<div class=c data-id=1>{MADE}one</div>"])
+def test_a_record_of_the_post_and_an_advertisement_are_no_comments(record: str, advertisement: str) -> None:
+    rules = f"""
+  comments:
+    record: {record}
+    fields: {{comment_id: {{attr: data-id}}, author: .who, created_at: time, body: .say}}
+  pages: .pages"""
+    parser = site_parser(stages=(LIST, POST.replace("body: .body, ", ""), COMMENT), post=rules)
+    posts = [f"<div class=c data-id={number}>{MADE}say {number}</div>" for number in (1, 2, 3)]
+    page = f"<h1>x</h1>{posts[0]}{advertisement}{''.join(posts[1:])}"
+
+    items = parser.parse(ask(Stage.POST), answer(ask(Stage.POST), page), 0).items
+
+    assert [(one.comment_id, one.body) for one in items.comments] == [("2", "say 2"), ("3", "say 3")]
+
+
+def test_records_without_authors_are_kept_where_none_has_one() -> None:
+    page = "<div class=c data-id=1><p class=say>one</p></div><div class=c data-id=2></div>"
+    request = ask(Stage.COMMENT, page=2)
+
+    found = site_parser().parse(request, answer(request, page), 0).items.comments
+
+    assert [one.comment_id for one in found] == ["1", "2"]
+
+
 @pytest.mark.parametrize(
     ("said", "body"),
     [("words<br>Edited by ann", "words"), ("Edited by ann", ""), ("words<br>Edited by ann<br>more", None)],

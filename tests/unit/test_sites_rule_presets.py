@@ -36,7 +36,9 @@ def parsed(site: Site, stage: Stage, body: str) -> tuple[str | None, list[str]]:
     return result.items.posts[0].body, [child.address for child in result.children if child.page > 1]
 
 
-@pytest.mark.parametrize("word", ["Next", "Weiter", "下一页", "Load more", "Następna", "Sonraki", "Επόμενη"])
+@pytest.mark.parametrize(
+    "word", ["Next", "Weiter", "下一页", "Load more", "Następna", "Sonraki", "Επόμενη", "NEXT", "İleri"]
+)
 def test_the_usual_link_to_a_next_page_is_known_by_its_word_and_a_page_in_its_address(word: str) -> None:
     rows = '<table><tr id="7"><td><a href="/t/7">boats</a></table>'
 
@@ -55,6 +57,24 @@ def test_a_quote_in_a_table_goes_with_the_line_that_introduces_it() -> None:
     )
 
     assert body == "my words"
+
+
+@pytest.mark.parametrize("name", ["signature", "Signature", "postSignature", "bbCodeQuote", "lastEdited"])
+def test_usual_quotes_are_known_by_parts_of_class_names_in_any_case(name: str) -> None:
+    text = f'<h1>boats</h1><div class="text">mine<p class="{name}">not mine</p></div>'
+
+    body, _ = parsed(parse_site(FILE, "small.yaml"), Stage.POST, text)
+
+    assert body == "mine"
+
+
+def test_a_rule_never_drops_the_element_that_it_reads() -> None:
+    file = FILE.replace("css: div.text", "css: blockquote.text")
+    text = "<h1>boats</h1><blockquote class=text>mine<blockquote>old words</blockquote></blockquote>"
+
+    body, _ = parsed(parse_site(file, "small.yaml"), Stage.POST, text)
+
+    assert body == "mine"
 
 
 def test_usual_quotes_stand_beside_a_selector_of_the_file() -> None:

@@ -95,9 +95,10 @@ def _take_rest(rule: Rule, want: Want) -> Take:
         elif node.css_first(drop) is None:
             return take(node)
         rest = node.clone()
-        # Inner ones first: an element is gone with the one around it.
+        # Inner ones first: an element is gone with the one around it. What is read is no part of itself.
         for part in reversed(find_all(rest, drop)):
-            part.decompose()
+            if part.mem_id != rest.mem_id:
+                part.decompose()
         return take(rest)
 
     return without

@@ -179,12 +179,18 @@ def _all_but_first(where: LexborNode, css: str, one: str) -> list[Where]:
     return found
 
 
+def first_left_out(rule: Rule) -> str | None:
+    """Return the selector of which a rule leaves out the first match: X of `X ~ X`, None for any other rule."""
+    one = rule.css[: (len(rule.css) - len(_LATER)) // 2] if rule.css is not None else ""
+    return one if one and rule.css == f"{one}{_LATER}{one}" else None
+
+
 def finder_of(rule: Rule) -> Callable[[Where, Document], list[Where]]:
     """Return a compiled rule that finds records."""
     if rule.css is not None:
         css = rule.css
-        one = css[: (len(css) - len(_LATER)) // 2]
-        if css == f"{one}{_LATER}{one}":
+        one = first_left_out(rule)
+        if one is not None:
             return lambda where, _: _all_but_first(where, css, one) if isinstance(where, LexborNode) else []
         return lambda where, _: list(find_all(where, css)) if isinstance(where, LexborNode) else []
     if rule.xpath is not None:
