@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from crawl_tasks.model import Parsed, Stage
@@ -79,6 +81,32 @@ def test_every_kind_of_xenforo_thread_is_its_first_post_and_the_replies(kind: st
     assert told(parsed) == said(102, 103)
     assert [one.position for one in parsed.items.comments] == [0, 1]
     assert told(last) == said(121, 122)
+
+
+def test_copies_of_xenforo_pages_without_data_attributes_are_read() -> None:
+    page = xf_thread("thread_view", *map(xf_post, (101, 102, 103)))
+
+    parsed = XENFORO.parse(Stage.POST, "12", re.sub(r' data-(?!template)[\w-]+="[^"]*"', "", page))
+
+    assert [(one.author, one.body) for one in parsed.items.posts] == [("user101", "say 101")]
+    assert [(one.comment_id, one.author, one.body) for one in parsed.items.comments] == [
+        ("102", "user102", "say 102"), ("103", "user103", "say 103"),
+    ]  # fmt: skip
+
+
+def test_the_style_of_large_xenforo_forums_shows_posts_as_cards() -> None:
+    card = """<div class="MessageCard js-messageCard js-post" id="js-post-ID"><div class="MessageCard__user-info">
+      <a class="MessageCard__user-info__name" href="/members/u.1/">userID</a></div><a class="MessageCard__date-created">
+      <time class="u-dt" datetime="2024-06-19T14:17:00+0000">Jun 19</time></a><div class="message-content">
+      <article class="message-body"><div class="bbWrapper">say ID</div></article></div></div>"""
+    cards = "".join(card.replace("ID", number) for number in ("101", "102"))
+
+    items = XENFORO.parse(Stage.POST, "12", f'<h1 class="MessageCard__thread-title">A title</h1>{cards}').items
+
+    assert [(one.title, one.author, one.body, one.created_at) for one in items.posts] == [
+        ("A title", "user101", "say 101", MOMENT)
+    ]
+    assert [(one.comment_id, one.author, one.body) for one in items.comments] == [("102", "user102", "say 102")]
 
 
 def test_a_xenforo_article_without_replies_is_a_post() -> None:
