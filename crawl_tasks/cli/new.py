@@ -147,6 +147,7 @@ def _look_at(options: _NewOptions, settings: Settings) -> _NewResult:
         raise ConfigError(f"{path}: is there already; --force replaces it, --name chooses another")
     probe = open_probe(place, settings)
     found = discover(probe, place, name, options.engine, contact=settings.contact)
+    found = replace(found, encoding=probe.guessed_charset())
     site = parse_site(site_file(found), str(path))
     starts = (found.place.url, place.url)
     if site.front is None and (linking := find_linking_page(probe, site, starts, settings.contact)):
@@ -252,6 +253,8 @@ def summary(found: Findings, asked: int) -> list[str]:
     lines.append(f"boards    {len(found.boards)}" + (f", {subs} of them below another" if subs else ""))
     lines += [f"left out  {url}" for url in found.left_out]
     lines.append(f"zone      {f'{found.zone.name}: {found.zone.why}' if found.zone else 'UTC, as nothing names it'}")
+    if found.encoding:
+        lines.append(f"charset   {found.encoding}, a guess by the letters: the pages name none that fits")
     delay = f"Crawl-delay {found.delay_s:g} s" if found.delay_s else "no Crawl-delay"
     lines.append(f"robots    {delay}; {asked} pages asked for")
     if found.trial is not None:

@@ -26,6 +26,7 @@ from crawl_tasks.model import UNREADABLE, Post, Stage
 from crawl_tasks.parse.comment_reader import MOVING_ID
 from crawl_tasks.parse.document import Document
 from crawl_tasks.parse.pagination_links import unread_page
+from crawl_tasks.parse.values.charset import LOST
 from crawl_tasks.parse.values.future_dates import ahead_s, zone_hint
 from crawl_tasks.sites.addresses import Addresses
 from crawl_tasks.sites.board import LISTS
@@ -59,6 +60,7 @@ def check_trials(site: Site, trials: Sequence[DryRun]) -> list[SiteCheck]:
     ]
     checks = [
         *_of_ids(seen),
+        *_of_texts(seen),
         *_of_lists(site, lists),
         *_of_rows(site, lists),
         _of_zone(times_ahead(seen)),
@@ -84,6 +86,15 @@ def _of_ids(pages: Sequence[DryRun]) -> Iterator[SiteCheck]:
             if MOVING_ID in note:
                 yield SiteCheck("ids of comments stand still", False, f"{note} on {one.request.address}")
                 return
+
+
+def _of_texts(pages: Sequence[DryRun]) -> Iterator[SiteCheck]:
+    """Yield whether the texts can be read in the charset. Few that cannot are damaged on the forum itself."""
+    notes = [note for one in pages for note in (one.parsed.notes if one.parsed is not None else ()) if LOST in note]
+    if notes:
+        lost = sum(int(note.partition(" ")[0]) for note in notes)
+        texts = sum(len(one.rows) + len(one.comments()) for one in pages)
+        yield SiteCheck("texts are in the charset of their pages", lost * 20 < texts, max(notes, key=len))
 
 
 def _of_lists(site: Site, lists: Sequence[DryRun]) -> Iterator[SiteCheck | None]:

@@ -22,7 +22,9 @@ class Findings:
 
     `prefix` is the path of the forum's directory. With `has_board_addresses` no template produces the boards'
     addresses, and the file names each. `news` is a page that tells of all boards. `doubts` are what the front page says
-    against the boards. `sessions` are parameters that are left out of addresses. `language` is that of the pages.
+    against the boards. `sessions` are parameters that are left out of addresses. `language` is that of the pages, and
+    `encoding` their charset
+    where they name none that fits.
     """
 
     name: str
@@ -42,6 +44,7 @@ class Findings:
     doubts: tuple[str, ...] = ()
     sessions: tuple[str, ...] = ()
     language: str = ""
+    encoding: str = ""
 
 
 def site_file(found: Findings) -> str:
@@ -66,6 +69,8 @@ def site_file(found: Findings) -> str:
         lines.append("timezone: UTC  # the pages do not name it: check this, unless their dates do")
     if found.language and found.language not in KNOWN:
         lines.append(f"languages: [{found.language}, en]  # the pages say so; their dates may be in words")
+    if found.encoding:
+        lines.append(f"encoding: {found.encoding}  # a guess by their letters: the pages name no charset that fits")
     if found.sessions:
         lines.append(f"drop_params: [{', '.join(found.sessions)}]  # links name the session, another one at each visit")
     if found.delay_s:

@@ -20,6 +20,8 @@ from crawl_tasks.fetch.warc_records import RequestResponse
 from crawl_tasks.model import Fetched, Request, Stage
 from crawl_tasks.parse.json_ld import Json, loads
 from crawl_tasks.parse.markup_limits import check_markup
+from crawl_tasks.parse.values.charset import decoded
+from crawl_tasks.parse.values.charset_detector import CharsetDetector
 
 MOST_PAGES = 36
 PUBLIC_PACE_S = 1.0
@@ -93,6 +95,13 @@ class HttpProbe:
         for one in self._asked_by.get(url, ()):
             if (answer := _json_in(one)) is not None:
                 yield one.url, answer
+
+    def guessed_charset(self) -> str:
+        """Return the charset of the pages so far, by all that name none that fits; empty where each names its own."""
+        detector = CharsetDetector()
+        pages = [one for one in self._seen.values() if isinstance(one, Fetched)]
+        unnamed = [one for one in pages if decoded(one, detector=detector).note]
+        return decoded(unnamed[-1], detector=detector).charset if unnamed else ""
 
     def crawl_delay_s(self, url: str) -> float | None:
         """Return the Crawl-delay of the address's robots.txt in seconds, after a first fetch from that host."""

@@ -12,7 +12,8 @@ from crawl_tasks.errors import ParseError, RefusedAddress
 from crawl_tasks.model import Fetched
 from crawl_tasks.parse.json_ld import Json, linked_data, loads
 from crawl_tasks.parse.markup_limits import check_markup
-from crawl_tasks.parse.values.charset import charset_of, decode
+from crawl_tasks.parse.values.charset import PageText, decoded
+from crawl_tasks.parse.values.charset_detector import CharsetDetector
 from crawl_tasks.urls import normalize
 
 if TYPE_CHECKING:
@@ -27,14 +28,31 @@ class Document:
     """A page while one thread reads it. Never shared between threads."""
 
     __slots__ = (
-        "_base", "_declared", "_dropped", "_is_utf8", "_json", "_linked", "_source", "_tree", "_xml", "notes", "page",
+        "_base",
+        "_declared",
+        "_decoded",
+        "_detector",
+        "_dropped",
+        "_is_utf8",
+        "_json",
+        "_linked",
+        "_source",
+        "_tree",
+        "_xml",
+        "notes",
+        "page",
         "tables",
     )  # fmt: skip
 
-    def __init__(self, page: Fetched, declared: str | None = None, dropped: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, page: Fetched, declared: str | None = None, dropped: tuple[str, ...] = (),
+        detector: CharsetDetector | None = None,
+    ) -> None:  # fmt: skip
         self.page = page
         self._dropped = dropped
         self._declared = declared
+        self._detector = detector
+        self._decoded: PageText | None = None
         self._source: str | None = None
         self._is_utf8 = False
         self._tree: LexborHTMLParser | None = None
@@ -51,8 +69,20 @@ class Document:
     def source(self) -> str:
         """The decoded text of the response."""
         if self._source is None:
-            self._source, self._is_utf8 = decode(self.page, self._declared)
+            self._source, self._is_utf8 = self.decoded.text, self.decoded.is_utf8
         return self._source
+
+    @property
+    def decoded(self) -> PageText:
+        """The text of the response with its charset, and what was lost or guessed."""
+        if self._decoded is None:
+            self._decoded = decoded(self.page, self._declared, self._detector)
+        return self._decoded
+
+    @property
+    def markup_bytes(self) -> bytes:
+        """The response in a charset that writes markup in ASCII, which all but UTF-16 do."""
+        return self.source.encode() if self.decoded.charset.startswith("utf-16") else self.page.body
 
     def _markup(self) -> bytes:
         """Return the page as UTF-8, within the limits of the parsers."""
@@ -135,7 +165,7 @@ class Document:
         if self._base is None:
             self._base = self._find_base()
         # Browsers write a query in the charset of the page it stands on.
-        encoding = "utf-8" if href.isascii() else charset_of(self.page, self._declared)
+        encoding = "utf-8" if href.isascii() else self.decoded.charset
         try:
             return normalize(href, self._base, drop_params=self._dropped, encoding=encoding)
         except RefusedAddress:

@@ -15,6 +15,8 @@ from crawl_tasks.parse.listing import ListReader
 from crawl_tasks.parse.page_end import PageEnd
 from crawl_tasks.parse.rules.compile import Where, compile_embedded, compile_test
 from crawl_tasks.parse.thread import CommentPageReader, PostReader, thread_pager
+from crawl_tasks.parse.values.charset import lost_texts
+from crawl_tasks.parse.values.charset_detector import CharsetDetector
 from crawl_tasks.sites.schema import Site
 from crawl_tasks.sites.stages import CommentSpec, Format, StageSpec
 
@@ -37,6 +39,7 @@ class SiteParser:
         self._ends = {
             stage: PageEnd() for stage, spec in site.stages.items() if spec.format is Format.HTML and not spec.embedded
         }
+        self._detector = CharsetDetector()
         self._hubs = HubReader(self._context)
         self._readers: dict[Stage, Read] = {stage: self._reader(stage, spec) for stage, spec in site.stages.items()}
 
@@ -58,7 +61,7 @@ class SiteParser:
             raise ParseError(
                 f"{request.site}: {request.stage}: the site file does not say how to read {request.address}"
             )
-        document = Document(page, self.site.encoding, self.site.drop_params)
+        document = Document(page, self.site.encoding, self.site.drop_params, self._detector)
         if request.stage is Stage.LIST and request.key in self._hubs.kinds:
             return self._hubs.read(request, document)
         if request.stage in self._embedded:
@@ -70,16 +73,16 @@ class SiteParser:
             raise AccessDenied(f"{request.site}: {request.stage}: login_when was found; {request.address}")
         # A browser ends what it drew: drawn pages are no example for documents that are read as they come.
         ends = None if page.is_rendered else self._ends.get(request.stage)
-        note, is_sure = ends.note(page.body) if ends is not None else ("", False)
+        note, is_sure = ends.note(document.markup_bytes) if ends is not None else ("", False)
         if not note:
-            parsed = read(request, document, tail)
+            parsed = _with_charset(read(request, document, tail), document)
             # The frame that scripts have yet to fill cannot be read, and is no example either.
             if ends is not None and is_sure:
                 ends.learn()
             return parsed
         # For the readers too: a page with a note proves no comment deleted.
         document.notes = (note,)
-        parsed = read(request, document, tail)
+        parsed = _with_charset(read(request, document, tail), document)
         notes = parsed.notes if note in parsed.notes else (*parsed.notes, note)
         return parsed._replace(notes=notes, broke_off=note if is_sure else "")
 
@@ -128,6 +131,17 @@ def compile_parser(site: Site) -> SiteParser:
         SiteError: A Python function that the site file names cannot be used.
     """
     return SiteParser(site)
+
+
+def _with_charset(parsed: Parsed, document: Document) -> Parsed:
+    """Return the page with notes on a guessed charset and on characters that could not be read.
+
+    They come last: a note before the reading would say that comments may be missing.
+    """
+    read = document.decoded
+    if not read.note and not read.lost:
+        return parsed
+    return parsed._replace(notes=(*parsed.notes, *filter(None, (read.note, lost_texts(parsed.items, read)))))
 
 
 def _top(document: Document, spec: StageSpec) -> Where:

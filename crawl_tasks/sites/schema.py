@@ -87,7 +87,9 @@ class Site(Part):
         default=("zh", "zh-Hant", "en", "ja"),
         description="Languages of dates in words that `dateparser` is asked for; most need none.",
     )
-    encoding: Charset | None = optional("Charset of its pages, if they lie about it.")
+    encoding: Charset | None = optional(
+        "Charset of its pages, if they lie about it or name none; a word here outranks all but a BOM."
+    )
     drop_params: tuple[Parameter, ...] = Field(
         default=(), max_length=50, description="Parameters left out of its addresses: session ids, utm_*."
     )

@@ -11,6 +11,7 @@ from crawl_tasks.errors import AccessDenied, Challenged, PageError, ParseError, 
 from crawl_tasks.fetch.bot_walls import bot_wall_in
 from crawl_tasks.model import Comment, Fetched, Items, Lease, Parsed, Post, Request, Stage
 from crawl_tasks.model.own_counters import count
+from crawl_tasks.parse.values.charset import LOST
 from crawl_tasks.registry.site_registry import CompiledSite
 from crawl_tasks.sites.addresses import Addresses
 from crawl_tasks.worker.page_validation import PageValidation
@@ -44,6 +45,8 @@ def read_page(
         watch.check(site, lease.request, page, parsed)
     for note in parsed.notes:
         _remark(site, lease, note)
+        if LOST in note:
+            count(site.site.name, "undecoded_texts", int(note.partition(" ")[0]))
     if lease.request.stage is Stage.LIST and "title" in site.site.post.fields:
         parsed = parsed._replace(items=_without_cut_titles(parsed.items))
     if page.is_behind_login:

@@ -18,6 +18,8 @@ from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.model import UNREADABLE, Fetched, Parsed, Request, Stage
 from crawl_tasks.parse.document import Document
 from crawl_tasks.parse.pagination_links import unread_page
+from crawl_tasks.parse.values.charset import LOST
+from crawl_tasks.parse.values.charset_detector import CONTRADICTED
 from crawl_tasks.parse.values.future_dates import ahead_s, zone_hint
 from crawl_tasks.registry.site_registry import CompiledSite
 from crawl_tasks.sites.schema import Site
@@ -120,6 +122,9 @@ def _findings(
     Links are looked through where `has_links` is true, because that takes a second parse of the page.
     """
     where, items = request.address, parsed.items
+    # Half of the pages have to lose some: damage is on few.
+    lost = next((note for note in parsed.notes if LOST in note or CONTRADICTED in note), "")
+    yield "charset", f"{lost}; {where}" if lost else ""
     if request.stage is Stage.LIST:
         yield from _emptied(memory, request, page, has_rows=bool(items.posts))
     else:

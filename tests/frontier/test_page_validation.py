@@ -8,6 +8,7 @@ import pytest
 import redis
 
 from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.model.own_counters import take_counted
 from crawl_tasks.monitor.problems.registry import CurrentProblems
 from crawl_tasks.monitor.site_snapshot import MISMATCH_MS
 from crawl_tasks.monitor.snapshot import take_snapshot
@@ -257,3 +258,19 @@ def test_few_contradictions_are_no_news(crawl: SmallCrawl, times: int) -> None:
     crawl.scan()
 
     assert said(crawl.frontier) == ""
+
+
+def test_characters_that_cannot_be_read_are_told_with_the_remedy(crawl: SmallCrawl) -> None:
+    crawl.publish()
+    for more, broken in ((0, b"reply"), (1, b"r\xe9ply")):
+        fill(crawl, REPLIES + more)
+        for post in THREADS:
+            page = str(crawl.forum.pages[f"/post/{post}"]).replace(" of ", " für größere ").encode()
+            crawl.forum.pages[f"/post/{post}"] = page.replace(b"reply 3", broken + b" 3")
+        crawl.scan()
+        told = said(crawl.frontier)
+        assert bool(told) == bool(more)
+
+    assert f"1 of {REPLIES + 2} texts have characters that could not be read (U+FFFD)" in told
+    assert "set `encoding` in the site file" in told
+    assert take_counted()["demo"]["undecoded_texts"] >= page_validation.LEAST
