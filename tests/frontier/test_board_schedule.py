@@ -124,3 +124,22 @@ def test_a_board_that_the_site_does_not_have_stays_unknown(
 def test_a_site_that_nobody_published_has_no_schedule(frontier: Frontier) -> None:
     with pytest.raises(ConfigError, match="not published"):
         Admin(frontier).board_schedule.change("nowhere", ["1"], Act.NOW)
+
+
+@pytest.mark.parametrize("act", [Act.FIX, Act.NOW])
+def test_a_board_that_was_held_back_is_late_no_more_when_it_is_planned_anew(
+    act: Act, frontier: Frontier, client: redis.Redis, watch: Watch
+) -> None:
+    watch(board("1"))
+    scan(frontier, client)
+    frontier.sites.pause("demo")
+    client.zadd("test:boards", {"demo 1": 1})
+    frontier.produce()
+    assert Inspector(frontier).count_requests("demo").boards.late == 1
+
+    Admin(frontier).board_schedule.change("demo", ["1"], act, 7 * 86_400_000)
+    frontier.sites.resume("demo")
+
+    boards = Inspector(frontier).count_requests("demo").boards
+    days = next_scan_ms(frontier) / 86_400_000
+    assert (boards.late, boards.overdue, round(days)) == (0, 0, 7 if act is Act.FIX else 0)

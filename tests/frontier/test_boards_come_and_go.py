@@ -14,7 +14,7 @@ from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.frontier.replies import BoardTerms
 from crawl_tasks.model import Items, Lease, Parsed, Reach, Request, Stage
 from tests.frontier.by_hand import NOTHING, TERMS, board, lease, released, take_list
-from tests.frontier.small_crawl import SmallCrawl
+from tests.frontier.small_crawl import RULES, SmallCrawl
 
 PASS = Reach(whole="full@SCAN@")
 BOARD = "test:s:demo:board:1"
@@ -111,3 +111,30 @@ def test_a_paused_site_with_many_boards_does_not_keep_others_from_being_scanned(
 
     frontier.sites.resume("demo")
     assert sum(frontier.produce()[0] for _ in range(3)) > 900
+
+
+def test_a_walk_over_a_board_that_leaves_the_site_file_goes_no_further(crawl: SmallCrawl, client: redis.Redis) -> None:
+    crawl.publish("boards: [1, 2]\n", RULES.replace("window: 50", "window: 1"))
+    crawl.forum.board("2", 1)
+    for page in range(1, 7):
+        crawl.forum.board("1", page, f"{page} 0", more="<a class=next href=x>next</a>")
+        crawl.forum.thread(str(page))
+    crawl.forum.then["/list/1/2"] = lambda: crawl.publish("boards: [2]\n", RULES.replace("window: 50", "window: 1"))
+
+    asked = crawl.scan()
+
+    assert sorted(set(asked)) == ["/list/1/1", "/list/1/2", "/list/2/1", "/post/1", "/post/2"]
+    assert client.exists(BOARD) == 0
+
+
+def test_all_boards_that_a_pause_held_up_are_due_when_it_ends(
+    frontier: Frontier, client: redis.Redis, watch: Callable[..., None]
+) -> None:
+    watch(*(board(f"b{number}") for number in range(2500)), max_backlog=5000)
+    frontier.sites.pause("demo")
+    for _ in range(3):
+        frontier.produce(2500)
+
+    frontier.sites.resume("demo")
+
+    assert max(at for _, at in client.zrange("test:boards", 0, -1, withscores=True)) <= frontier.clock_ms()

@@ -10,13 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import redis
 
 from crawl_tasks.frontier.admin.admin import Admin
 from crawl_tasks.frontier.admin.failed import Selection
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.inspect.inspector import Inspector
-from crawl_tasks.model import Comment, Items, Sweep
+from crawl_tasks.model import Comment, Items, Stage, Sweep
 from crawl_tasks.store.upsert import Store
+from tests.frontier.by_hand import NOTHING, lease, post, released
 from tests.frontier.small_crawl import RULES, SmallCrawl
 from tests.frontier.test_walk import CHAINED
 
@@ -704,3 +706,23 @@ def test_a_page_that_a_cache_kept_replaces_nothing_that_was_read_since_it_was_ma
 
     assert asked == ["/list/1/1", "/post/7"]
     assert rows("select body from posts") == ["new words"]
+
+
+@pytest.mark.parametrize("late", [Stage.POST, Stage.COMMENT])
+def test_a_page_of_a_thread_that_was_leased_earlier_and_ends_later_does_not_set_its_tail_up(
+    late: Stage, frontier: Frontier, client: redis.Redis
+) -> None:
+    before, after, next_time = (post(7, revision) for revision in "abc")
+    if late is Stage.COMMENT:
+        before = before._replace(stage=Stage.COMMENT, page=5)
+    held = []
+    for request in (before, after):
+        frontier.admit("demo", [request])
+        held += [lease(frontier, rid) for rid in released(client, request.stage.value)]
+    older, newer = held
+    frontier.commit(newer, NOTHING._replace(tail=2))
+
+    frontier.commit(older, NOTHING._replace(tail=5))
+
+    frontier.admit("demo", [next_time])
+    assert lease(frontier, released(client)[0]).tail == 2

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from zlib import crc32
+
 import pytest
 
 from tests.frontier.small_crawl import RULES, SmallCrawl
 
+BITS = (1 << 20) - 1033
+"""The revisions that a mark of the guard tells apart (entry.py)."""
 ECHOING = RULES.replace("  empty: .nothing\n", "  empty: .nothing\n  echo: .news\n")
 
 
@@ -78,3 +82,17 @@ def test_news_of_a_thread_on_several_pages_are_known_at_the_next_scan(crawl: Sma
     crawl.scan()
 
     assert crawl.scan() == ["/list/1/1", "/list/5/1"]
+
+
+def test_echoes_whose_revisions_share_their_bits_in_the_guard_are_told_apart(crawl: SmallCrawl) -> None:
+    watch(crawl, "1")
+    crawl.forum.board("5", 1, "7 0")
+    first = "1"
+    alike = next(str(n) for n in range(2, 10**8) if crc32(str(n).encode()) % BITS == crc32(first.encode()) % BITS)
+    told(crawl, "1", 1, f"7 {first}")
+    crawl.scan()
+    crawl.scan()
+
+    told(crawl, "1", 1, f"7 {alike}")
+
+    assert "/post/7" in crawl.scan()

@@ -364,3 +364,39 @@ def test_the_page_of_all_news_is_scanned_before_single_boards(crawl: SmallCrawl)
     )
 
     assert [re.findall(r" list (\d) ", one.line) for one in board_terms(site)] == [["5"], ["6"], ["3"]]
+
+
+@pytest.mark.parametrize("end", ["dies", "is dropped", "is gone"])
+def test_a_board_whose_first_scan_was_not_read_is_history_at_the_next_one(
+    end: str, crawl: SmallCrawl, client: redis.Redis
+) -> None:
+    crawl.publish("boards: [1]\n", RULES.replace("window: 50", "window: 1, max_attempts: 1"))
+    if end == "is dropped":
+        client.zadd("test:boards", {"demo 1": 0})
+        crawl.frontier.produce()
+        assert crawl.frontier.sites.flush_queue("demo") == 1
+    else:
+        crawl.forum.statuses["/list/1/1"] = 500 if end == "dies" else 404
+        assert crawl.scan() == ["/list/1/1"]
+        crawl.forum.statuses.clear()
+    crawl.forum.board("1", 1, "9 0", "8 0", more=NEXT)
+    crawl.forum.board("1", 2, "7 0")
+    for thread in ("9", "8", "7"):
+        crawl.forum.thread(thread)
+
+    crawl.scan()
+
+    assert client.hget("test:s:demo", "levels:post") == b"1"
+    assert client.scard("test:s:demo:unscanned") == 0
+
+
+def test_the_rate_of_a_board_is_learned_from_the_first_scan_that_was_read(
+    crawl: SmallCrawl, client: redis.Redis
+) -> None:
+    rules = RULES.replace("window: 50", "window: 1, max_attempts: 1") + "freshness: {goal_s: 600}\n"
+    crawl.publish("boards: [1]\n", rules)
+    crawl.forum.statuses["/list/1/1"] = 500
+
+    crawl.scan()
+
+    assert client.hget(BOARD, "history") is None

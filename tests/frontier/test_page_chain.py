@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 
 import redis
+from kombu.utils.json import dumps, loads
 
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.inspect.inspector import Inspector
@@ -136,3 +137,14 @@ def test_a_commit_without_a_lease_takes_nothing(frontier: Frontier, client: redi
 
     assert frontier.commit(held._replace(token=held.token + 1), NOTHING, queues=DETAIL) is None
     assert client.llen("post") == 1
+
+
+def test_a_message_that_a_worker_put_back_at_its_end_is_taken_too(frontier: Frontier, client: redis.Redis) -> None:
+    frontier.admit("demo", posts(2))
+    held = first_of(frontier, client)
+    client.rpush("post", dumps(loads(client.rpop("post"))))
+
+    following = next_of(frontier, held)
+
+    assert following is not None
+    assert following.lease.request.key == "2"

@@ -76,3 +76,16 @@ def test_a_chain_that_takes_the_last_message_wakes_nobody(woken: redis.Redis, fr
         left.append(woken.lrange(WAKE_UP, 0, -1))
 
     assert left == [[b"1"], []]
+
+
+def test_a_clock_that_was_set_back_keeps_neither_the_store_nor_the_ticks_waiting(
+    frontier: Frontier, client: redis.Redis
+) -> None:
+    frontier.admit("demo", posts(1))
+    frontier.commit(lease(frontier, 1), NOTHING)
+    client.hset("test:stats", "store_called_at", frontier.clock_ms() + 3_600_000)
+    client.set("test:ticker", "ended with the old Redis", px=3_600_000)
+
+    assert frontier.tick("me").is_leader
+    assert client.llen("store") == 1
+    assert not frontier.tick("another").is_leader

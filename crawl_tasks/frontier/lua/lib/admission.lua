@@ -126,10 +126,12 @@ end
 -- Behind a known row stands what was read before, or history. On a list in the order of the last replies that is certain where the
 -- rows are older than the newest one of the scan before.
 local function walks_on(site, said, level)
+  local key = board_key(site, said[1])
+  local line, is_open = unpack(redis.call('HMGET', key, 'line', 'open'))
+  if is_open and not line and not is_by_hand(said) then return false end  -- the board left the site file
   -- Echoes stand newest first: behind a known one all are known.
   if site.echoes.new + site.echoes.known > 0 then return site.echoes.known == 0 end
-  local key = board_key(site, said[1])
-  if redis.call('EXISTS', key) == 0 then return site.news > 0 end
+  if not is_open then return site.news > 0 end
   if is_walk(said, level) then return goes_on(site, key, is_by_hand(said)) end
   local may_have_more = not (site.row_at > 0 and site.row_at < site.known_until)
   if site.news > 0 and site.known == 0 and may_have_more then

@@ -238,6 +238,13 @@ local function look_up_source(t, older, high, low, source)
   return look_up(t, older, (high + source * 2654435761) % 4294967296, low)
 end
 
+-- Write the mark of a board that has one beside that of the address, unless it has a revision already: the mark's own, or another.
+local function keep_own_word(t, older, high, low, mark, revision)
+  if mark % SOURCES == 0 then return end
+  local own, tag, key, text, at = look_up_source(t, older, high, low, mark % SOURCES)
+  if own and revision_of(own) ~= revision then write_mark(t, mark, tag, key, text, at) end
+end
+
 -- Pass a request through a bloom filter. Return whether it was new, and for an echo whether its thread was named before.
 local function bloom_admits(site, t, high, low, mark, flag)
   local revision = revision_of(mark)
@@ -249,10 +256,13 @@ end
 
 -- Pass an echo, which is the row of a board that tells of news in a thread of another one. Return whether the echo is new,
 -- and whether its thread was named before. The thread's own mark stays, as its board's list will show another revision, or
--- none. The pages of a board tell of ever older news of the same thread, so that each echo is remembered, not only the last.
-local function admits_echo(t, older, thread, high, low, mark)
+-- none. The pages of a board tell of ever older news of the same thread, so that each echo is remembered, not only the last, and by
+-- its fingerprint, which has more of the revision than a mark: a thread has tens of thousands.
+local function admits_echo(t, older, thread, high, low, mark, fingerprint)
   local revision = revision_of(mark)
-  local own, tag, key, text, at = look_up_source(t, older, high, (low + revision * 40503) % 16777216, mark % SOURCES)
+  high = (high + (tonumber(string.sub(fingerprint, 1, -8)) or 0)) % 4294967296
+  low = (low + tonumber(string.sub(fingerprint, -7))) % 16777216
+  local own, tag, key, text, at = look_up_source(t, older, high, low, mark % SOURCES)
   local is_known = own or thread and revision_of(thread) == revision
   if not is_known then write_mark(t, mark, tag, key, text, at) end
   return not is_known, thread ~= nil
@@ -270,11 +280,12 @@ end
 -- returns to the value of that scan is a change then. The revision itself is not told, as a pass has the lowest priority: a
 -- scan that sees the revision too requests the page at once.
 local function note_pass(site, stage, high, low, mark, now)
-  local guard, revision = guard_of(site, stage, now, false), revision_of(mark)
+  local guard, revision, source = guard_of(site, stage, now, false), revision_of(mark), mark % SOURCES
   if revision == 0 or guard.mode == 'o' or guard.mode == 'b' then return end
   local known, tag, key, text, at = look_up(guard.t, guard.older, high, low)
-  if not known or revision_of(known) == revision or revision_of(known) >= GONE then return end
-  write_mark(guard.t, ASKED * SOURCES + known % SOURCES, tag, key, text, at)
+  if not known or revision_of(known) >= GONE then return end
+  if revision_of(known) ~= revision then write_mark(guard.t, ASKED * SOURCES + known % SOURCES, tag, key, text, at) end
+  if source ~= known % SOURCES then keep_own_word(guard.t, guard.older, high, low, ASKED * SOURCES + source, revision) end
 end
 
 -- Return whether to request a page again that is listed unchanged: 'again' at every so many-th listing, where the site says so.
@@ -302,7 +313,7 @@ function guard_admits(site, stage, word, now, flag)
   if guard.mode == 'b' then return bloom_admits(site, t, high, low, mark, flag) end
   if is_full then note_pass(site, stage, high, low, tonumber(string.match(word, '/(%d+)')), now) end
   local known, tag, key, text, at = look_up(t, older, high, low)
-  if flag == '=' then return admits_echo(t, older, known, high, low, mark) end
+  if flag == '=' then return admits_echo(t, older, known, high, low, mark, string.match(word, '/(%d+)')) end
   if not known then
     write_mark(t, mark, tag, key, text)
     local is_new = not was_seen_before(site, stage, word)
@@ -315,6 +326,8 @@ function guard_admits(site, stage, word, now, flag)
     return is_due and 'again', true
   end
   if revision == 0 or revision == last then
+    -- What this list says and another one said before is its own last word all the same.
+    if revision > 0 and listed_by > 0 and source ~= listed_by then keep_own_word(t, older, high, low, mark, revision) end
     return site.hits > 0 and flag ~= '-' and stage ~= 'list' and not is_full and is_hit_enough(site, t, older, high, low), true
   end
   local is_other = source ~= 0 and listed_by ~= 0 and source ~= listed_by

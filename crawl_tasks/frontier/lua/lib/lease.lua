@@ -1,6 +1,13 @@
 -- Shared by every script, behind http_validator.lua: leases, and the next page of a chain. Defines functions, changes nothing
 -- by itself.
--- EXPORTS: lease_request lease_next
+-- EXPORTS: read_tail lease_request lease_next
+
+-- Return the tail of a thread, and the token of the page that told it, 0 for unknown, from "<tail>.<token>". An older version
+-- wrote and reads the tail alone.
+function read_tail(text)
+  local tail, token = string.match(text or '', '^(%d+)%.?(%d*)$')
+  return tonumber(tail or 0), tonumber(token or '') or 0
+end
 
 -- Lease a released request of a site, or return it to its ready list where the gate refuses it. Return the reply of lease.lua.
 -- `ready` are the ms until the caller can send, `slack` those by which the caller may send late.
@@ -56,7 +63,7 @@ function lease_request(site, rid, now, ready, slack)
     validator = find_validator(site, payload, attempt, now)
   else
     local id = cjson.decode(payload)[1]
-    tail = tonumber(redis.call('HGET', site.key .. ':tail:' .. string.sub(id, 1, -3), id) or 0)
+    tail = read_tail(redis.call('HGET', site.key .. ':tail:' .. string.sub(id, 1, -3), id))
   end
   return {0, token, attempt, rid .. ' ' .. entry, site.version, tail, string.format('%.0f', deadline), validator,
     math.ceil(site.delay), now_us(), math.ceil(begins), math.floor(ends)}
@@ -79,7 +86,8 @@ function lease_next(site, now, terms)
     local popped = redis.call('LMPOP', lists, unpack(pop))
     if not popped then return end
     local queue, message = popped[1], popped[2][1]
-    local name, rid = string.match(message, '"body":"%[%[%],{\\"site\\":\\"([%w_-]+)\\",\\"rid\\":(%d+)}')
+    -- With blanks where a worker put it back at its end, as kombu writes JSON.
+    local name, rid = string.match(message, '"body": ?"%[%[%], ?{\\"site\\": ?\\"([%w_-]+)\\", ?\\"rid\\": ?(%d+)}')
     if not name or not string.find(message, '"crawl_at":', 1, true) then
       redis.call('RPUSH', queue, message)
       return

@@ -32,10 +32,12 @@ function untaken()
   return all - (taken[1] or 0)
 end
 
--- Return the time to call the store for any waiting page: some time after the last call.
+-- Return the time to call the store for any waiting page: some time after the last call. One in the future was made before
+-- Redis' clock was set back.
 local STORE_EVERY_MS = 500
 function store_due()
-  return (redis.call('HGET', P .. ':stats', 'store_called_at') or -STORE_EVERY_MS) + STORE_EVERY_MS
+  local at = tonumber(redis.call('HGET', P .. ':stats', 'store_called_at') or 0)
+  return at > now_ms() and 0 or at + STORE_EVERY_MS
 end
 
 -- Count pages that have left the outbox. A site that is being rebuilt counts from its publication on.

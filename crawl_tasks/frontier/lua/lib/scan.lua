@@ -236,6 +236,7 @@ end
 function close_scan(site, payload, level, fresh, now, seen)
   local key, open = note_board(site, payload, level, -1)
   if not key then return end
+  local was_read = seen ~= nil and not seen.is_gone  -- else the next scan is the first one that shows the board
   seen = seen or {scan = new_scan(), hours = {}}
   if fresh > 0 then
     redis.call('HINCRBY', key, 'fresh', fresh)
@@ -256,7 +257,8 @@ function close_scan(site, payload, level, fresh, now, seen)
       take_pinged(site, seen, tonumber(v[1]))
     end
     if seen.is_unchanged then refund_scan(site) end
-    interval = priced_interval(site, id, key, v[6], least, most, seen, now)
+    -- The first scan that is read shows the past, from which a board's rate is learned.
+    interval = (was_read or v[6]) and priced_interval(site, id, key, v[6], least, most, seen, now) or tonumber(v[1])
   else
     interval = math.floor(math.max(least, math.min(most, v[1] * (tonumber(v[4] or 0) > 0 and 0.5 or 1.5))))
   end
@@ -265,6 +267,6 @@ function close_scan(site, payload, level, fresh, now, seen)
   if v[7] and not is_pinged then redis.call('HDEL', key, 'ping') end
   plan_scan(site, id, is_pinged and now or started + interval, interval, least == most)
   if site.freshness ~= '' and is_news(site, id) then redis.call('HSET', site.key, 'news_at', v[5] or now) end
-  redis.call('SREM', site.key .. ':unscanned', id)
+  if was_read then redis.call('SREM', site.key .. ':unscanned', id) end
   redis.call('ZREM', site.key .. ':overdue', id)
 end

@@ -59,7 +59,7 @@ local found = has_cap and spent_on(site.found, today) or 0
 local most_new = tonumber(level) <= BACKFILL and site.daily_new / 2 or site.daily_new
 site.walks_later = has_cap and found >= site.daily_new / 2
 local listed, times = stage == 'list' and cjson.decode(payload), stage == 'list' and numbers_in(ARGV[13])
-local seen = {scan = new_scan(), hours = {}, is_unchanged = is_unchanged}
+local seen = {scan = new_scan(), hours = {}, is_unchanged = is_unchanged, is_gone = ARGV[7] == 'gone:list'}
 if listed then begin_list_page(site, listed, level, times, now) end
 local filtered = {}
 local is_front = listed and string.find(ARGV[16] or '', '^%S+ %^ ')
@@ -92,9 +92,14 @@ if stage == 'list' then close_scan(site, payload, level, site.news, now, seen) e
 if tonumber(ARGV[5]) > 0 then
   local id = cjson.decode(payload)[1]
   local key = site.key .. ':tail:' .. string.sub(id, 1, -3)
+  local known, token = read_tail(redis.call('HGET', key, id))
   -- A post page tells the number of comment pages, which may be fewer than before, and a page that is gone tells that there
-  -- are fewer. A comment page only tells that there is one more, so that a late one must not lower the tail.
-  if stage == 'post' or string.sub(ARGV[7], 1, 5) == 'gone:' or tonumber(ARGV[5]) > tonumber(redis.call('HGET', key, id) or 0) then redis.call('HSET', key, id, ARGV[5]) end
+  -- are fewer. A comment page only tells that there is one more, so that it must not lower the tail. Of two pages that are
+  -- fetched at once the one that was leased first changes nothing behind the other.
+  local tells_all = stage == 'post' or string.sub(ARGV[7], 1, 5) == 'gone:'
+  if tonumber(ARGV[3]) > token and (tells_all or tonumber(ARGV[5]) > known) then
+    redis.call('HSET', key, id, ARGV[5] .. '.' .. ARGV[3])
+  end
 end
 redis.call('HINCRBY', site.key, 'done:' .. stage, 1)
 if site.failed_in_a_row then redis.call('HDEL', site.key, 'failed_in_a_row') end

@@ -16,7 +16,10 @@ local ENOUGH = 150  -- moved requests after which a call looks at no further sit
 
 local now = now_ms()
 local leader = redis.call('GET', P .. ':ticker')
-if leader and leader ~= ARGV[1] then return {1, tonumber(ARGV[3]) / 2, 0, 0} end
+-- A lock that lasts longer than any leader takes it is of before Redis' clock was set back.
+if leader and leader ~= ARGV[1] and redis.call('PTTL', P .. ':ticker') <= tonumber(ARGV[3]) then
+  return {1, tonumber(ARGV[3]) / 2, 0, 0}
+end
 redis.call('DEL', P .. ':ticker')  -- a first write that frees memory: at maxmemory Redis lets the others follow
 redis.call('SET', P .. ':ticker', ARGV[1], 'PX', ARGV[3])
 

@@ -18,8 +18,13 @@ redis.call('HDEL', site.key, 'paused_before')  -- set by a recovery, which ends 
 site = load_site(ARGV[1])
 -- Boards that the pause put off are due at once: next_try() of produce.lua may lie far ahead.
 if not site.paused and not site.draining then
-  for _, id in ipairs(redis.call('ZRANGE', site.key .. ':overdue', 0, CHUNK - 1)) do
-    redis.call('ZADD', P .. ':boards', 'XX', now, site.name .. ' ' .. id)
+  local ids = redis.call('ZRANGE', site.key .. ':overdue', 0, -1)
+  for first = 1, #ids, CHUNK do
+    local planned = {}
+    for i = first, math.min(first + CHUNK - 1, #ids) do
+      planned[#planned + 1], planned[#planned + 2] = now, site.name .. ' ' .. ids[i]
+    end
+    redis.call('ZADD', P .. ':boards', 'XX', unpack(planned))
   end
 end
 schedule_look(site, now + 1000)

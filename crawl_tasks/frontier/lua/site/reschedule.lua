@@ -17,10 +17,16 @@ if not site then return {-1, 0, 0} end
 local now, act, is_pending = now_ms(), ARGV[2], has_pending(site.name)
 local changed, held = 0, 0
 
+-- Plan the next scan of a board that is in the schedule. One that was due and held back has another due time: it is overdue no more.
+local function plan(id, at)
+  redis.call('ZADD', P .. ':boards', 'XX', at, site.name .. ' ' .. id)
+  redis.call('ZREM', site.key .. ':overdue', id)
+end
+
 -- Move the next scan to a new interval after the last one.
-local function move_scan(name, key, interval)
+local function move_scan(id, key, interval)
   local started = tonumber(redis.call('HGET', key, 'started_at') or now - interval)
-  redis.call('ZADD', P .. ':boards', 'XX', math.max(now, started + interval), name)
+  plan(id, math.max(now, started + interval))
 end
 
 for i = 6, #ARGV do
@@ -34,7 +40,7 @@ for i = 6, #ARGV do
     -- no such board
   elseif act == 'fix' then
     redis.call('HSET', key, 'min_ms', ARGV[3], 'max_ms', ARGV[3], 'interval_ms', ARGV[3], 'fixed_ms', ARGV[3])
-    move_scan(name, key, tonumber(ARGV[3]))
+    move_scan(id, key, tonumber(ARGV[3]))
     -- The remedy of a gap: the next one is told again.
     if string.match(redis.call('HGET', site.key, 'scan_gap') or '', '^%d+ %d+ (.*)$') == id then redis.call('HDEL', site.key, 'scan_gap') end
     decisions.decide(site.name, 'interval ' .. id, ARGV[3] .. ' ' .. (v[2] or ''), ARGV[4], ARGV[5])
@@ -42,7 +48,7 @@ for i = 6, #ARGV do
   elseif act == 'free' then
     if redis.call('HDEL', key, 'fixed_ms') == 1 and start then
       redis.call('HSET', key, 'min_ms', least, 'max_ms', most, 'interval_ms', start)
-      move_scan(name, key, tonumber(start))
+      move_scan(id, key, tonumber(start))
     end
     decisions.decide(site.name, 'interval ' .. id, 'file', ARGV[4], ARGV[5])
     changed = changed + 1
@@ -60,6 +66,7 @@ for i = 6, #ARGV do
     held = held + 1
   else
     redis.call('ZADD', P .. ':boards', now, name)
+    redis.call('ZREM', site.key .. ':overdue', id)
     changed = changed + 1
   end
 end
