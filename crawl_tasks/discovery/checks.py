@@ -25,6 +25,7 @@ from crawl_tasks.errors import RefusedAddress
 from crawl_tasks.model import UNREADABLE, Post, Stage
 from crawl_tasks.parse.comment_reader import MOVING_ID
 from crawl_tasks.parse.document import Document
+from crawl_tasks.parse.pagination import LEADS_BACK
 from crawl_tasks.parse.pagination_links import unread_page
 from crawl_tasks.parse.values.charset import LOST
 from crawl_tasks.parse.values.future_dates import ahead_s, zone_hint
@@ -61,6 +62,7 @@ def check_trials(site: Site, trials: Sequence[DryRun]) -> list[SiteCheck]:
     checks = [
         *_of_ids(seen),
         *_of_texts(seen),
+        *_of_walks(seen),
         *_of_lists(site, lists),
         *_of_rows(site, lists),
         _of_zone(times_ahead(seen)),
@@ -86,6 +88,14 @@ def _of_ids(pages: Sequence[DryRun]) -> Iterator[SiteCheck]:
             if MOVING_ID in note:
                 yield SiteCheck("ids of comments stand still", False, f"{note} on {one.request.address}")
                 return
+
+
+def _of_walks(pages: Sequence[DryRun]) -> Iterator[SiteCheck]:
+    """Yield whether the pages of a thread or a board lead on, and not back to earlier ones."""
+    walked = [one for one in pages if one.parsed is not None and one.request.page > 2]
+    back = next((note for one in walked if one.parsed for note in one.parsed.notes if LEADS_BACK in note), "")
+    if walked:
+        yield SiteCheck("further pages lead on", not back, back)
 
 
 def _of_texts(pages: Sequence[DryRun]) -> Iterator[SiteCheck]:

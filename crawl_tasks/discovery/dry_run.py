@@ -15,6 +15,8 @@ from crawl_tasks.registry.site_registry import CompiledSite
 MOST_BOARDS = 3
 MOST_THREADS = 4
 MOST_LISTS = 2
+MOST_BEHIND = 3
+"""Comment pages behind the second that are tried, of one thread."""
 MOST_PAGES = 34
 """Pages beyond which no further thread is asked for."""
 
@@ -154,6 +156,7 @@ def try_site(probe: HttpProbe, opened: CompiledSite) -> Iterator[DryRun]:
             tried = attempt(probe, opened, comments)
             has_comments = bool(tried.rows)
             yield tried
+            yield from _pages_behind(probe, opened, tried)
     if is_counted and not (is_few or has_comments) and opened.site.comment is not None:
         yield from _longest_behind(probe, opened, lists)
 
@@ -176,6 +179,16 @@ def _longest_behind(probe: HttpProbe, opened: CompiledSite, lists: Sequence[DryR
             comments = _comments_of(tried)
             if comments is not None:
                 yield attempt(probe, opened, comments)
+
+
+def _pages_behind(probe: HttpProbe, opened: CompiledSite, trial: DryRun) -> Iterator[DryRun]:
+    """Try the pages that a comment page leads on to: a wrong `next` comes back to one of them."""
+    for _ in range(MOST_BEHIND):
+        following = _comments_of(trial)
+        if following is None or len(probe.asked) >= MOST_PAGES:
+            return
+        trial = attempt(probe, opened, following)
+        yield trial
 
 
 def _comments_of(trial: DryRun) -> Request | None:

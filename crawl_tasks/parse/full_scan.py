@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from crawl_tasks.model import Fetched, Parsed, Request, Sweep
-from crawl_tasks.parse.pagination import named
+from crawl_tasks.parse.pagination import first_walked
 
 AGE_STEP_S: Final = 1
 """The header Age counts whole seconds (RFC 9111, 5.1), so a copy may be up to one second older than its Age says."""
@@ -29,7 +29,7 @@ def first_page_read(request: Request, parsed: Parsed, page: Fetched, *, is_empty
     reach = request.reach._replace(pages=last, read_from=0 if parsed.notes else page.seen_at)
     if parsed.items.comments:
         # A forum may answer each number with its first page.
-        reach = reach._replace(shown=named(comment.comment_id for comment in parsed.items.comments))
+        reach = reach._replace(shown=first_walked(parsed.items.comments))
     return _handed_on(request._replace(reach=reach), parsed, page, is_bare=not (parsed.items.comments or is_empty))
 
 

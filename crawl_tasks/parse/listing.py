@@ -26,7 +26,7 @@ from crawl_tasks.parse.context import (
 )
 from crawl_tasks.parse.document import Document
 from crawl_tasks.parse.pager import Pager, Pages
-from crawl_tasks.parse.pagination import alive, following, is_pinned, next_pages, oldest_reply
+from crawl_tasks.parse.pagination import alive, following, is_pinned, next_pages, oldest_reply, repeated
 from crawl_tasks.parse.rules.compile import CompiledRule, Where, compile_rule, compile_test
 from crawl_tasks.parse.rules.table import Table, TableReader
 from crawl_tasks.parse.values.dates import is_stable
@@ -229,7 +229,7 @@ class ListReader:
         wanted = next_pages(request, pages, posts, is_fan=is_fan)
         pattern = following(request, posts, is_fan=is_fan)
         if pattern is None:
-            return [], (f"page {request.page} shows what the two before it show: the list ends here",)
+            return [], (repeated(request, posts, document.page.url),)
         found = [(page, self._context.address_beside(request, document, Stage.LIST, page, pages)) for page in wanted]
         notes = (
             ("the link to the next page leads elsewhere: the list ends here",)

@@ -6,9 +6,16 @@ from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 from operator import ge
 
-from crawl_tasks.model import Post, Reach, Request
+from crawl_tasks.model import Comment, Post, Reach, Request
 from crawl_tasks.parse.pager import Pages
 from crawl_tasks.parse.rules.convert import FALSE
+
+LEADS_BACK = "`next` leads back, so the walk ends here; mend it"
+"""The words of the note on a page that an earlier page of the walk showed already."""
+
+# The last pages of a walk that are remembered one by one. Of the others, those numbered by powers of two are: a walk
+# that turns back at page n to page m meets one before page 2m, and asks for half as many pages again at most.
+_LAST = 8
 
 # Follows a page's hash when the page came twice in a row. No hash in hexadecimal digits holds a plus sign.
 _AGAIN = "+"
@@ -55,14 +62,56 @@ def following(request: Request, posts: Sequence[Post], *, is_fan: bool) -> Reque
     if is_fan and not (request.reach.whole or request.reach.since):
         return request
     seen, shown = request.reach.shown, named(post.post_id for post in posts)
-    if seen == shown + _AGAIN:
+    if last_mark(seen) == shown + _AGAIN or walked_page(seen, shown):
         return None
-    is_same = seen == shown
+    is_same = last_mark(seen) == shown
     must = is_fan or bool(request.reach.whole) or is_same or (bool(posts) and all(map(is_pinned, posts)))
-    reach = request.reach._replace(shown=shown + _AGAIN if is_same else shown)
+    reach = request.reach._replace(shown=walked(seen, request.page, shown + _AGAIN if is_same else shown))
     if not must and posts and all(post.url is None for post in posts):
         return request._replace(reach=reach, only_if_new=False, revision=shown)
     return request._replace(reach=reach, only_if_new=not must)
+
+
+def repeated(request: Request, posts: Sequence[Post], url: str) -> str:
+    """Return a note on a list page that came before, and ends the walk."""
+    shown = named(post.post_id for post in posts)
+    if last_mark(request.reach.shown) == shown + _AGAIN:
+        return f"page {request.page} shows what the two before it show: the list ends here"
+    seen = walked_page(request.reach.shown, shown)
+    return f"page {request.page} shows what page {seen} showed: {LEADS_BACK}; {url}"
+
+
+def walked(before: str, page: int, mark: str) -> str:
+    """Return the marks of a walk with that of a further page: of its last pages, and of those at powers of two.
+
+    A mark is the page's number and the hash of its records: `1.0d2f,2.77ab`.
+    """
+    marks = [one for one in before.split(",") if one]
+    kept = [one for one in marks[: 1 - _LAST] if _is_power(one.partition(".")[0])]
+    return ",".join((*kept, *marks[1 - _LAST :], f"{page}.{mark}"))
+
+
+def first_walked(comments: Sequence[Comment]) -> str:
+    """Return the mark of the first page of a thread, whose comments stand below the post."""
+    return walked("", 1, named(comment.comment_id for comment in comments)) if comments else ""
+
+
+def last_mark(marks: str) -> str:
+    """Return the hash of the last page of a walk, empty for the first one."""
+    return marks.rpartition(",")[2].rpartition(".")[2]
+
+
+def walked_page(marks: str, *shown: str) -> int:
+    """Return the number of an earlier page, but the one before, that showed the same records, 0 for none."""
+    for mark in marks.split(",")[:-1]:
+        page, _, seen = mark.partition(".")
+        if seen.removesuffix(_AGAIN) in shown:
+            return int(page)
+    return 0
+
+
+def _is_power(page: str) -> bool:
+    return page.isdigit() and int(page).bit_count() == 1
 
 
 def named(ids: Iterable[str]) -> str:

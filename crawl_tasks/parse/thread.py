@@ -12,7 +12,7 @@ from crawl_tasks.parse.context import ParseContext, is_key, tidy, with_blanks
 from crawl_tasks.parse.document import Document
 from crawl_tasks.parse.full_scan import first_page_read, next_page_read
 from crawl_tasks.parse.pager import Pager, Pages
-from crawl_tasks.parse.pagination import named
+from crawl_tasks.parse.pagination import LEADS_BACK, first_walked, last_mark, named, walked, walked_page
 from crawl_tasks.parse.rules.compile import Where, compile_rule, compile_test
 from crawl_tasks.parse.rules.table import first_of
 from crawl_tasks.sites.crawl_policy import GuardMode
@@ -43,6 +43,7 @@ class PostReader:
         self._inside = inside
         self._pager = thread_pager(context, spec, comment)
         self._by_link = not context.has_pages(Stage.COMMENT)
+        self._is_chain = self._by_link or self._pager is None or not self._pager.counts
 
     def read(self, request: Request, where: Where, document: Document, tail: int) -> Parsed:
         """Return one parsed post page. `tail` is the highest comment page of this thread ever admitted."""
@@ -66,6 +67,9 @@ class PostReader:
         # A full pass reads every comment page, also those before the tail.
         children = self._children(request, document, values, pages, tail=0 if request.reach.whole else tail)
         items = Items(request.site, (), (self._post(request, document, values),), comments)
+        if self._is_chain and comments:
+            shown = first_walked(comments)
+            children = tuple(child._replace(reach=child.reach._replace(shown=shown)) for child in children)
         tail_page = max((child.page for child in children), default=1 if tail else 0)
         parsed = Parsed(
             items, children, tail_page, notes, is_cut=is_cut or (pages is not None and (pages.is_over or pages.is_cut))
@@ -192,9 +196,16 @@ class CommentPageReader:
                 f"`empty` rule; {request.address}"
             )
         children: tuple[Request, ...] = ()
-        rows = named(comment.comment_id for comment in comments)
+        ids, before = [comment.comment_id for comment in comments], request.reach.shown
+        rows = named(ids)
+        # The first page shows the post itself above the comments, which its own reader leaves out.
+        back = walked_page(before, rows, named(ids[1:])) if comments or self._is_chain else 0
         # Some forums answer every number beyond the end with the last page, others redirect there.
-        if comments and rows == request.reach.shown:
+        if back:
+            # Read as comments, the post and all replies would stand on a page that the forum does not have.
+            comments = ()
+            notes += (f"page {request.page} shows what page {back} showed: {LEADS_BACK}; {document.page.url}",)
+        elif comments and rows == last_mark(before):
             notes += (f"page {request.page} shows what page {request.page - 1} shows: the thread ends here",)
         elif shown != request.page:
             notes += (f"asked for page {request.page}, was sent to page {shown}: the thread ends here",)
@@ -219,7 +230,7 @@ class CommentPageReader:
         return self._may_count_short and pages.has_next and request.page >= (pages.count or 0)
 
     def _next(self, request: Request, document: Document, pages: Pages, rows: str) -> tuple[Request, ...]:
-        page, reach = request.page + 1, request.reach._replace(shown=rows)
+        page, reach = request.page + 1, request.reach._replace(shown=walked(request.reach.shown, request.page, rows))
         address = self._context.address_beside(request, document, Stage.COMMENT, page, pages)
         if address is None:
             return ()

@@ -17,6 +17,7 @@ from crawl_tasks.errors import BackendError, PageError
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.model import UNREADABLE, Fetched, Parsed, Request, Stage
 from crawl_tasks.parse.document import Document
+from crawl_tasks.parse.pagination import LEADS_BACK
 from crawl_tasks.parse.pagination_links import unread_page
 from crawl_tasks.parse.values.charset import LOST
 from crawl_tasks.parse.values.charset_detector import CONTRADICTED
@@ -142,6 +143,10 @@ def _findings(
     if early_s is not None:
         text = f"a time {early_s / 60:.0f} min ahead on {where}: {zone_hint(early_s)}"
         yield "zone", text if early_s else ""
+    if request.page > 1 and not any(child.page > request.page for child in parsed.children):
+        # Where a walk ends. Its pages before say nothing of that.
+        back = next((note for note in parsed.notes if LEADS_BACK in note), "")
+        yield f"pager of {request.stage.value} walks", back
     if request.stage is Stage.POST:
         yield from _lost_replies(memory.site, request, parsed)
     if has_links:

@@ -12,6 +12,7 @@ from crawl_tasks.model.own_counters import take_counted
 from crawl_tasks.monitor.problems.registry import CurrentProblems
 from crawl_tasks.monitor.site_snapshot import MISMATCH_MS
 from crawl_tasks.monitor.snapshot import take_snapshot
+from crawl_tasks.parse.pagination import LEADS_BACK
 from crawl_tasks.worker import page_validation
 from tests.frontier.small_crawl import RULES, SmallCrawl
 
@@ -274,3 +275,22 @@ def test_characters_that_cannot_be_read_are_told_with_the_remedy(crawl: SmallCra
     assert f"1 of {REPLIES + 2} texts have characters that could not be read (U+FFFD)" in told
     assert "set `encoding` in the site file" in told
     assert take_counted()["demo"]["undecoded_texts"] >= page_validation.LEAST
+
+
+def test_threads_whose_next_page_leads_back_are_told_and_the_walk_ends(crawl: SmallCrawl) -> None:
+    link = "next: {css: a.on, attr: href, as: url}"
+    rules = RULES.replace("pages: .pages", f"identity: '^/post/(?P<post>\\d+)$'\n  {link}")
+    crawl.publish(rules=rules.replace("  address: /comment/{post}/{page}\n", f"  {link}\n"))
+    fill(crawl, REPLIES)
+    for post in THREADS:
+        first = str(crawl.forum.pages[f"/post/{post}"])
+        crawl.forum.pages[f"/post/{post}"] = f"{first}<a class=on href=/post/{post}?p=2>on</a>"
+        crawl.forum.pages[f"/post/{post}?p=1"] = crawl.forum.pages[f"/post/{post}"]
+        second = f"<div class=c data-id={post}9><p class=say>the last</div><a class=on href=/post/{post}?p=1>on</a>"
+        crawl.forum.pages[f"/post/{post}?p=2"] = second
+
+    crawl.scan()
+
+    assert len(crawl.forum.asked) <= 1 + 3 * len(THREADS)
+    told = said(crawl.frontier)
+    assert f"page 3 shows what page 1 showed: {LEADS_BACK}; {crawl.forum.url}/post/" in told
