@@ -1,7 +1,7 @@
 """Presets: the knowledge of a forum program, so that a site file need say only where the forum is.
 
-A preset is `engines/NAME.yaml`. A site file with `engine: NAME` is laid over the preset's `site` part. Mappings are
-merged key by key. Everything else is replaced, a rule as a whole, and `null` removes a key. The workers receive the
+A preset is `engines/NAME.yaml`. One of another version of a program `extends` that of the program.
+A site file with `engine: NAME` is laid over the preset's `site` part. Mappings are merged key by key. Everything else is replaced, a rule as a whole, and `null` removes a key. The workers receive the
 merged site, and need no presets.
 """
 
@@ -42,6 +42,7 @@ class Engine(Part):
 
     name: str = Field(description="As a site file names it.")
     about: About = Field(description="What people should know of it.")
+    extends: str | None = Field(default=None, description="The preset over which this one is laid, as a site file is.")
     index: IndexSpec | None = Field(default=None, description="How boards are found on the front page.")
     other_addresses: tuple[StageAddresses, ...] = Field(
         default=(),
@@ -93,12 +94,24 @@ def _load(name: str) -> tuple[Engine, Tree]:
     path = _DIRECTORY / f"{name}.yaml"
     tree = read_yaml(path.read_text("utf-8"), f"{path.parent.name}/{path.name}")
     value = tree.value if isinstance(tree.value, dict) else {}
+    if isinstance(extended := value.get("extends"), str):
+        value = _extended(_load(extended), value)
+        tree = Tree(tree.source, value, tree.lines)
     try:
         engine = Engine.model_validate({**value, "name": name})
     except ValidationError as error:
         told = complaints(error, [tree], Engine)
         raise SiteError("\n".join(told)) from None
     return engine, tree.below("site")
+
+
+def _extended(below: tuple[Engine, Tree], value: dict[str, Value]) -> dict[str, Value]:
+    """Return a preset laid over another one, whose addresses to choose from and index stand where it has none."""
+    engine, tree = below
+    kept = engine.model_dump(mode="json", by_alias=True, exclude_defaults=True, include={"index", "other_addresses"})
+    own, base = value.get("site"), tree.value
+    site = _merged(base, own, (), set()) if isinstance(own, dict) and isinstance(base, dict) else base
+    return {**kept, **value, "site": site}
 
 
 def _merged(below: dict[str, Value], above: dict[str, Value], path: Path, replaced: set[Path]) -> dict[str, Value]:

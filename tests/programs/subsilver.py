@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, timedelta, timezone
 from html import escape
 from uuid import uuid4
@@ -123,3 +124,27 @@ SUBSILVER = Layout(
     r"/viewtopic\.php\?t=(?P<topic>\d+)(?!.*view=)",
     _start,
 )
+
+_NAMES = {
+    "forumline": "boardline", "maintitle": "pagetitle", "topictitle": "subject", "forumlink": "boardlink",
+    "postbody": "posttext", "bodyline": "frameline",
+}  # fmt: skip
+
+
+def _restyled(page: str) -> str:
+    for old, new in _NAMES.items():
+        page = page.replace(old, new)
+    return page
+
+
+RESTYLED = replace(
+    SUBSILVER,
+    front=lambda boards: _restyled(_front(boards)),
+    listing=lambda board, part: _restyled(_list(board, part)),
+    thread=lambda topic, part: _restyled(_thread(topic, part)),
+)
+"""A forum of no known program with the same faults: none of phpBB's own class names."""
+
+_ZONE = "<span class=gensmall>All times are GMT + 2 Hours</span>"
+PHPBB2 = replace(SUBSILVER, front=lambda boards: _front(boards).replace("<span class=copyright>", f"{_ZONE}<span>"))
+"""phpBB 2 as it is: its front page names the zone too."""

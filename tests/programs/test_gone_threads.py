@@ -24,7 +24,7 @@ from tests.programs.e107 import E107, HERE
 from tests.programs.host import Answer, Ask, served
 from tests.programs.layouts import Layout
 from tests.programs.phorum import PHORUM
-from tests.programs.subsilver import SUBSILVER
+from tests.programs.subsilver import RESTYLED
 from tests.unit.command_line import run
 
 CONTENT = small_forum(24)
@@ -40,7 +40,7 @@ GONE = {
 }
 OTHER = {
     "a login form that says no more": (LOGIN.replace("nowhere to be found", "for members"), "count as failed"),
-    "another thread": (SUBSILVER.shown(CONTENT).answer(Ask("/viewtopic.php", {"t": "3"}, "")).body, "pass for threads"),
+    "another thread": (RESTYLED.shown(CONTENT).answer(Ask("/viewtopic.php", {"t": "3"}, "")).body, "pass for threads"),
 }
 
 
@@ -87,7 +87,7 @@ def crawled_before_and_after(forum: Losing, tmp_path: Path, client: redis.Redis,
         return dict(connection.execute("select post_id, state from posts"))
 
 
-@pytest.mark.parametrize("layout", [SUBSILVER, CLASSIC, PHORUM], ids=["subsilver", "classic", "phorum"])
+@pytest.mark.parametrize("layout", [RESTYLED, CLASSIC, PHORUM], ids=["subsilver", "classic", "phorum"])
 @pytest.mark.parametrize("shown", GONE.values(), ids=GONE)
 def test_a_thread_that_is_gone_with_status_200_is_stored_as_deleted(
     shown: str, layout: Layout, client: redis.Redis, frontier: Frontier, tmp_path: Path
@@ -112,7 +112,7 @@ RULES = {
 def test_only_words_of_gone_threads_in_elements_of_their_pages_become_the_rule(
     shown: str, css: str, tmp_path: Path
 ) -> None:
-    forum = Losing(replace(SUBSILVER, gone=shown), frame=NOTICE + "<div class=foot>the end</div>")
+    forum = Losing(replace(RESTYLED, gone=shown), frame=NOTICE + "<div class=foot>the end</div>")
     with served(forum) as host:
         new = run("new", host.url, "--name", "demo", home=tmp_path)
 
@@ -124,7 +124,7 @@ def test_only_words_of_gone_threads_in_elements_of_their_pages_become_the_rule(
 
 @pytest.mark.parametrize(("shown", "told"), OTHER.values(), ids=OTHER)
 def test_a_page_that_may_be_shown_for_other_reasons_proves_no_deletion(shown: str, told: str, tmp_path: Path) -> None:
-    with served(Losing(replace(SUBSILVER, gone=shown))) as host:
+    with served(Losing(replace(RESTYLED, gone=shown))) as host:
         new = run("new", host.url, "--name", "demo", home=tmp_path)
 
     assert new.exit_code == Exit.OK, new.output
@@ -133,7 +133,7 @@ def test_a_page_that_may_be_shown_for_other_reasons_proves_no_deletion(shown: st
 
 
 def test_a_forum_that_answers_404_is_asked_for_one_thread_that_does_not_exist(tmp_path: Path) -> None:
-    with served(Losing(SUBSILVER)) as host:
+    with served(Losing(RESTYLED)) as host:
         new = run("new", host.url, "--name", "demo", home=tmp_path)
         missed = [path for path in host.asked if "t=100" in path]
 

@@ -37,6 +37,7 @@ from tests.programs.nodebb import NODEBB
 from tests.programs.phpbb import PHPBB
 from tests.programs.punbb import PUNBB
 from tests.programs.smf import OldSmf, Smf
+from tests.programs.subsilver import PHPBB2
 from tests.programs.vbulletin4 import VBulletin4
 from tests.programs.vbulletin5 import VBulletin5
 from tests.programs.wordpress import WordPress
@@ -49,7 +50,7 @@ MOST_PAGES = 40
 CONTENT = small_forum()
 FRONTS = {"discourse": "/site.json", "flarum": "/api/tags"} | dict.fromkeys(
     (
-        "smf", "vbulletin4", "xenforo", "phpbb", "mybb", "discuz", "nodebb", "fluxbb", "punbb", "bbpress", "hackernews",
+        "smf", "vbulletin4", "xenforo", "phpbb", "phpbb2", "mybb", "discuz", "nodebb", "fluxbb", "punbb", "bbpress", "hackernews",
         "flaskbb", "misago",
     ),
     "/",
@@ -144,6 +145,7 @@ CASES = {
     "hacker news": Case("hackernews", HackerNews, board=BOARDS.__getitem__, lists="^/(newest|ask|show)"),
     "lobsters": Case("lobsters", Lobsters, board=by_slug, lists="^/t/"),
     "phpbb": Case("phpbb", PHPBB.shown, lists=r"^/viewforum\.php"),
+    "phpbb 2": Case("phpbb2", PHPBB2.shown, lists=r"^/viewforum\.php", shows_parents=False),
     "mybb": Case("mybb", MYBB.shown, lists=r"^/forumdisplay\.php"),
     "discuz": Case("discuz", DISCUZ.shown, lists="^/forum-"),
     "discuz, no addresses rewritten": Case("discuz", plain_addresses.discuz, lists="mod=forumdisplay"),

@@ -33,7 +33,7 @@ from tests.programs.phorum import PHORUM
 from tests.programs.query_paths import QUERY_PATHS
 from tests.programs.questions import QUESTIONS
 from tests.programs.rhymix import RHYMIX
-from tests.programs.subsilver import SUBSILVER
+from tests.programs.subsilver import RESTYLED
 from tests.programs.textboard import TEXTBOARD
 from tests.programs.ubb import UBB
 from tests.programs.v2ex import V2EX
@@ -53,7 +53,7 @@ ALL = LAYOUTS | {
     "numbers behind commas": PHORUM,
     "boards in a menu below the root": RHYMIX,
     "last posts at addresses as of threads": UBB,
-    "a session in each link": SUBSILVER,
+    "a session in each link": RESTYLED,
     "a thread's head with the moment of its post": INVISION,
     "an author beside number and moment": BYLINES,
     "answers in forms, and pages of the newest alone": QUESTIONS,
@@ -176,7 +176,7 @@ class Torn:
     def answer(self, ask: Ask) -> Answer:
         thread = ask.query.get("t")
         is_torn = thread is not None and (thread in self.torn or (not self.torn and thread not in self.but))
-        return self.answered if is_torn else SUBSILVER.shown(CONTENT).answer(ask)
+        return self.answered if is_torn else RESTYLED.shown(CONTENT).answer(ask)
 
 
 @pytest.mark.parametrize("whole", [frozenset({"24"}), frozenset({"24", "23"})])
@@ -205,7 +205,7 @@ class Spoken:
     language: str
 
     def answer(self, ask: Ask) -> Answer:
-        said = SUBSILVER.shown(CONTENT).answer(ask)
+        said = RESTYLED.shown(CONTENT).answer(ask)
         return replace(said, body=said.body.replace("<html", f'<html lang="{self.language}"', 1))
 
 

@@ -9,12 +9,18 @@ from crawl_tasks.discovery.timezone import zone_by_clock, zone_said
 from crawl_tasks.model import Fetched
 from crawl_tasks.parse.document import Document
 from crawl_tasks.sites.presets import engine_names
+from tests.unit.test_engine_versions import VERSIONS
 
 PAGES: dict[str, tuple[str, dict[str, str]]] = {
     "phpbb": (
         '<body id="phpbb" class="section-index"><a href="./viewforum.php?f=2&amp;sid=0f">General</a>'
         '<div class="copyright">Powered by <a href="https://www.phpbb.com/">phpBB</a>&reg;</div>',
         {"set-cookie": "phpbb3_ab12_u=1; path=/\nphpbb3_ab12_sid=0f; path=/"},
+    ),
+    "phpbb2": (
+        '<td class=bodyline><table class=forumline><tr><td><a class=forumlink href="viewforum.php?f=2">A</a></table>'
+        'Powered by <a href="http://www.phpbb.com/">phpBB</a> 2.0.23',
+        {},
     ),
     "mybb": (
         '<script src="/jscripts/general.js?ver=1821"></script><a href="forumdisplay.php?fid=2">General</a>'
@@ -77,7 +83,7 @@ def test_a_forum_in_a_blog_is_likelier_than_the_blog() -> None:
 
 
 def test_every_program_that_is_known_has_a_page_here() -> None:
-    assert known_signs().keys() == PAGES.keys()
+    assert known_signs().keys() == PAGES.keys() | {one.engine for one in VERSIONS}
 
 
 def test_every_preset_has_signs_by_its_name() -> None:

@@ -54,6 +54,22 @@ NAMES = {
         "/topic/12-some-title?page=2": PAGE_2, "/topic/12?page=2#pid7": PAGE_2, "/forum/4-general": LIST,
         "/forum/4": LIST, "/forum/4-general?page=3": LIST_3, "/user/ann": None,
     },
+    "phpbb2": {
+        "/viewtopic.php?t=12": POST, "/viewtopic.php?t=12&postdays=0&postorder=asc&start=0": POST,
+        "/a-title-t12.html": POST,
+        "/viewtopic.php?p=7#7": ("post", "p=7", 1), "/viewtopic.php?t=12&start=15": PAGE_2,
+        "/a-title-t12-15.html": PAGE_2,
+        "/topic12.html": POST, "/viewtopic-12.html": POST, "/viewforum.php?f=4": LIST, "/board-f4.html": LIST,
+        "/viewforum.php?f=4&topicdays=0&start=100": LIST_3, "/board-f4-100.html": LIST_3, "/forum4.html": LIST,
+        "/profile.php?mode=viewprofile&u=12": None,
+    },
+    "phpbb": {
+        "/viewtopic.php?f=4&t=12": POST, "/a-title-t12.html": POST, "/board-f4/a-title-t12.html": POST,
+        "/topic12.html": POST,
+        "/viewtopic.php?f=4&t=12&start=10": PAGE_2, "/a-title-t12-10.html": PAGE_2, "/topic12-10.html": PAGE_2,
+        "/board-f4.html": LIST, "/board-f4/": LIST, "/board-f4-50.html": LIST_3, "/forum4-50.html": LIST_3,
+        "/membre12.html": None, "/post12.html": None,
+    },
     "xenforo": {
         "/threads/12/": POST, "/threads/some-title.12/": POST, "/threads/some-title.12": POST,
         "/threads/some-title.12/latest": POST, "/threads/some-title.12/unread": POST, "/threads/12/page-1": POST,

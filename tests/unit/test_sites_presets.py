@@ -9,6 +9,7 @@ import pytest
 from crawl_tasks.errors import SiteError
 from crawl_tasks.parse.site_parser import compile_parser
 from crawl_tasks.sites import presets
+from crawl_tasks.sites.field_rules import Rule
 from crawl_tasks.sites.loader import parse_site
 from crawl_tasks.sites.presets import engine_names, load_engine
 from crawl_tasks.sites.site_json import dump_site, read_site
@@ -71,6 +72,18 @@ def test_every_preset_says_what_it_is_for_and_whether_it_was_tried(name: str) ->
 
     assert about.title
     assert about.versions if about.tried else about.notes
+
+
+def test_a_preset_of_another_version_is_laid_over_that_of_the_program(toy: Path) -> None:
+    rules = "site: {list: {record: li}, post: {pages: null, next: .more}}"
+    toy.with_name("old.yaml").write_text(f"about: {{title: Old, tried: false}}\nextends: toy\n{rules}\n")
+
+    site = parse_site(SHORT.replace("toy", "old"), "f.yaml")
+
+    assert (site.list.record, site.list.fields["title"]) == (Rule(css="li"), Rule(css="a.t"))
+    assert (site.post.pages, site.post.next, site.drop_params) == (None, Rule(css=".more"), ("sid", "s"))
+    assert load_engine("old").index == load_engine("toy").index
+    assert load_engine("old").about.title == "Old"
 
 
 @pytest.mark.usefixtures("toy")
