@@ -1,8 +1,8 @@
 """Presets: the knowledge of a forum program, so that a site file need say only where the forum is.
 
-A preset is `engines/NAME.yaml`. One of another version of a program `extends` that of the program.
-A site file with `engine: NAME` is laid over the preset's `site` part. Mappings are merged key by key. Everything else is replaced, a rule as a whole, and `null` removes a key. The workers receive the
-merged site, and need no presets.
+A preset is `engines/NAME.yaml`. One of another version of a program `extends` that of the program. A site file with
+`engine: NAME` is laid over the preset's `site` part. Mappings are merged key by key. Everything else is replaced, a
+rule as a whole, and `null` removes a key. The workers receive the merged site, and need no presets.
 """
 
 from __future__ import annotations
