@@ -17,7 +17,7 @@ PARALLEL += -o faulthandler_timeout=420 -o faulthandler_exit_on_timeout=true --m
 UV = VIRTUAL_ENV="$(CURDIR)/$(VENV)" $(BIN)/uv $(shell test -w "$$HOME" || echo --no-cache)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup crawl test flow forums lint lock docs bench freshness chaos image clean
+.PHONY: help setup crawl test flow forums pages lint lock docs bench freshness chaos image clean
 
 help: ## List what there is to make
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -49,6 +49,9 @@ flow: setup ## Run the tests with real worker processes only
 
 forums: setup ## Crawl the recorded forums and compare them with their truth (FORUM_RECORDINGS=directory, OPTIONS=names)
 	@$(BIN)/python -m tests.forums.proof $(OPTIONS)
+
+pages: setup ## Read saved pages of 169 real forums by presets, beside another reading (CLONES=directory, OPTIONS=--each)
+	@$(BIN)/python -m tests.saved_pages $(CLONES) $(OPTIONS)
 
 lint: setup ## Check style, types and who may import whom
 	$(BIN)/ruff check .

@@ -46,18 +46,30 @@ def judge(page: SavedPage, body: bytes) -> Verdict:
 
 def _differences(reading: Reading, truth: tuple[Said, ...]) -> list[str]:
     if reading.stage == "list":
-        lacking = Counter(_letters(row.text) for row in truth) - Counter(_letters(row.text) for row in reading.records)
-        return [f"title {title[:60]!r} is not among the rows" for title in lacking]
+        if [_letters(row.text) for row in reading.records] == [_letters(row.text) for row in truth]:
+            return [line for pair in zip(reading.records, truth, strict=True) for line in _apart(*pair, "row")]
+        rows = {_letters(row.text): row for row in reading.records}
+        lacking = [row.text for row in truth if _letters(row.text) not in rows]
+        found = [f"title {title[:60]!r} is not among the rows" for title in lacking]
+        return found + [
+            line for row in truth if (mine := rows.get(_letters(row.text))) for line in _apart(mine, row, "row")
+        ]
     if len(reading.records) != len(truth):
         return [f"{len(reading.records)} posts, not {len(truth)}"]
     found = []
     for number, (ours, theirs) in enumerate(zip(reading.records, truth, strict=True), 1):
-        if theirs.author and _letters(ours.author or "") != _letters(theirs.author):
-            found.append(f"post {number}: author {ours.author!r}, not {theirs.author!r}")
-        if theirs.moment is not None and ours.moment != theirs.moment:
-            found.append(f"post {number}: time {ours.moment}, not {theirs.moment}")
+        found += _apart(ours, theirs, f"post {number}")
         if _letters(ours.text) != _letters(theirs.text):
-            found.append(f"post {number}: text {_apart(ours.text, theirs.text)}")
+            found.append(f"post {number}: text {_texts_apart(ours.text, theirs.text)}")
+    return found
+
+
+def _apart(ours: Said, theirs: Said, where: str) -> list[str]:
+    found = []
+    if theirs.author and _letters(ours.author or "") != _letters(theirs.author):
+        found.append(f"{where}: author {ours.author!r}, not {theirs.author!r}")
+    if theirs.moment is not None and ours.moment is not None and ours.moment != theirs.moment:
+        found.append(f"{where}: time {ours.moment}, not {theirs.moment}")
     return found
 
 
@@ -65,7 +77,7 @@ def _letters(text: str) -> str:
     return "".join(re.findall(r"\w", text)).casefold()
 
 
-def _apart(ours: str, theirs: str) -> str:
+def _texts_apart(ours: str, theirs: str) -> str:
     one, other = _letters(ours), _letters(theirs)
     same = next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
     return f"of {len(one)} letters, not {len(other)}: {one[same : same + 40]!r}, not {other[same : same + 40]!r}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from html import unescape
@@ -67,9 +68,21 @@ def _read_as(engine: str, page: SavedPage, body: bytes) -> Reading:
     else:
         address = page.address
     met = _site_of(engine, address)
-    if met is None:
+    if met is not None:
+        return _read_at(engine, address, body, *met)
+    # A crawl follows the links of rows and of boards, wherever they lead.
+    if "url" not in load_engine(engine).site["list"]["fields"]:  # type: ignore[call-overload,index]
         return Reading(engine, refused="address: the preset names no page of this kind")
-    site, target = met
+    parts = urlsplit(address)
+    site = _site(engine, f"{parts.scheme}://{parts.netloc}", "{}")
+    for stage in (Stage.POST, Stage.LIST):
+        reading = _read_at(engine, address, body, site, Target(stage, "saved", 1))
+        if not reading.refused:
+            break
+    return reading
+
+
+def _read_at(engine: str, address: str, body: bytes, site: Site, target: Target) -> Reading:
     try:
         request = Request(site.name, target.stage, target.key, address, page=target.page)
         parsed = _parser(site).parse(request, _fetched(address, body), 0)
@@ -78,26 +91,27 @@ def _read_as(engine: str, page: SavedPage, body: bytes) -> Reading:
     records = tuple(_records(target.stage, parsed))
     if not records:
         return Reading(engine, target.stage.value, refused="no record was found")
-    lacking = _lacking(records, target.stage)
+    lacking = _lacking(records, target.stage, site.list.fields)
     if lacking:
         return Reading(engine, target.stage.value, refused=f"told as missing: {lacking}", records=records)
     return Reading(engine, target.stage.value, records=records)
 
 
-def _lacking(records: tuple[Said, ...], stage: Stage) -> str:
+def _lacking(records: tuple[Said, ...], stage: Stage, of_rows: Mapping[str, object]) -> str:
     """Return the field that `try` and `new` call missing."""
+    if not any(record.text for record in records):
+        return "title" if stage is Stage.LIST else "text"
+    if stage is Stage.LIST and "author" not in of_rows:
+        return ""
     if all(record.author is None for record in records):
         return "author"
-    if all(record.moment is None for record in records):
-        return "time"
-    if stage is not Stage.LIST and not any(record.text for record in records):
-        return "text"
-    return ""
+    is_timeless = stage is not Stage.LIST and all(record.moment is None for record in records)
+    return "time" if is_timeless else ""
 
 
 def _records(stage: Stage, parsed: Parsed) -> list[Said]:
     if stage is Stage.LIST:
-        return [Said(post.author, post.created_at or post.last_reply_at, post.title or "") for post in parsed.items.posts]
+        return [Said(post.author, post.created_at, post.title or "") for post in parsed.items.posts]
     posts = [Said(post.author, post.created_at, post.body or "") for post in parsed.items.posts if stage is Stage.POST]
     return posts + [Said(reply.author, reply.created_at, reply.body or "") for reply in parsed.items.comments]
 

@@ -36,10 +36,14 @@ class Rule:
 _RULES = (
     # XenForo 2
     Rule(
-        "article.message--post[data-content^=post-]", ".message-name .username, .message-name",
+        "article.message:is([data-content^=post-], [id^=js-post-])", ".message-name .username, .message-name",
         ".message-attribution-main time, header time", ".message-content .bbWrapper",
         "blockquote, .bbCodeBlock-title, .bbCodeBlock-expandLink, .bbCodeBlock--expandable > div:first-child",
     ),
+    # XenForo 2 with the theme that VerticalScope gives its forums
+    Rule("div.MessageCard[id^=js-post-]", ".MessageCard__user-info__name", ".MessageCard__date-created, time.u-dt:not("
+         ".MessageCard__thread-info time)", ".message-body .bbWrapper, .bbWrapper",
+         "blockquote, .bbCodeBlock-title, .bbCodeBlock-expandLink"),
     # XenForo 1
     Rule("li.message[id^=post-]", ".username.author, .messageUserBlock .username", ".datePermalink .DateTime",
          ".messageText", ".bbCodeQuote, .messageTextEndMarker"),
@@ -58,7 +62,8 @@ _RULES = (
          "[id^=post_message_]", "div:has(> table td.alt2):has(> .smallfont)"),
     # SMF 2
     Rule("div.post_wrapper", ".poster h4 a, .poster h4", ".keyinfo .smalltext, .postinfo .smalltext, .page_number ~ a",
-         ".post .inner", "blockquote, .quoteheader, .bbc_code_header, .codeheader", r"(?:on:|»)?\s*(\w+ \d.*\d{4}.*?)\s*»?$"),
+         ".post .inner", "blockquote, .quoteheader, .bbc_code_header, .codeheader",
+         r"(?:on:|»)?\s*(\w+ \d.*\d{4}.*?)\s*»?$"),
     # FluxBB
     Rule("div.blockpost", ".postleft dt", "h2 a", ".postmsg", ".quotebox, .postedit"),
     # MyBB
@@ -68,8 +73,8 @@ _RULES = (
     Rule("li[component=post]", "a[component='post/header'], a[data-username], [itemprop=name]",
          "meta[itemprop=datePublished], .timeago", "[component='post/content']", "blockquote"),
     # Discourse as crawlers see it
-    Rule(".crawler-post", "[itemprop=author] [itemprop=name], .creator [itemprop=name]", "time[itemprop=datePublished], "
-         "time.post-time", "[itemprop=text]", "aside.quote, blockquote"),
+    Rule(".crawler-post", "[itemprop=author] [itemprop=name], .creator [itemprop=name]",
+         "time[itemprop=datePublished], time.post-time", "[itemprop=text]", "aside.quote, blockquote"),
     # bbPress
     Rule("div.type-reply, div.type-topic", ".bbp-author-name", ".bbp-reply-post-date", ".bbp-reply-content, "
          ".bbp-topic-content", "blockquote, .bbp-reply-revision-log, .d4p-bbp-signature"),
@@ -97,12 +102,14 @@ def truth_of(address: str, body: bytes, *, order: str = "") -> tuple[Said, ...]:
     old = tuple(_phpbb2(soup, order))
     if old:
         return old
+    if "<!--beginarticle-->" in source:
+        return (_mail(soup),)
     for rule in _RULES:
         posts = [post for post in soup.select(rule.post) if post.select_one(rule.text) is not None]
         if posts:
             # The last one first, and out of the tree with it: so no post holds the posts below it.
             return tuple(_said(rule, post.extract(), order) for post in reversed(posts))[::-1]
-    return tuple(_titles(soup))
+    return tuple(_titles(soup, order))
 
 
 def _decoded(body: bytes) -> str:
@@ -117,7 +124,11 @@ def _decoded(body: bytes) -> str:
 def _said(rule: Rule, post: Tag, order: str) -> Said:
     name = post.select_one(rule.author)
     when = post.select_one(rule.time)
-    author = None if name is None else str(post.get("data-username") or name.get("content") or next(name.stripped_strings, ""))
+    author = (
+        None
+        if name is None
+        else str(post.get("data-username") or name.get("content") or next(name.stripped_strings, ""))
+    )
     moment = None if when is None else _moment(when, rule.time_pattern, order)
     return Said(author or None, moment, _text(post.select_one(rule.text), rule.left_out))
 
@@ -173,25 +184,53 @@ def _phpbb2(soup: BeautifulSoup, order: str) -> Iterator[Said]:
         yield Said(name.get_text(strip=True) if name else None, _in_words(found[1], order), body)
 
 
+def _mail(soup: BeautifulSoup) -> Said:
+    """Return the message of a page of Pipermail."""
+    name, when, text = soup.select_one("h1 ~ b"), soup.select_one("h1 ~ i"), soup.select_one("pre")
+    moment = _in_words(when.get_text(), "") if when else None
+    return Said(name.get_text(" ", strip=True) if name else None, moment, text.get_text() if text else "")
+
+
 def _discourse(source: str) -> Iterator[Said]:
     found = re.search(r'data-preloaded="([^"]*)"', source)
     for key, value in json.loads(unescape(found[1])).items() if found else ():
         if re.fullmatch(r"topic_\d+", key):
-            for post in json.loads(value)["post_stream"]["posts"]:
+            topic = json.loads(value)
+            for post in topic["post_stream"]["posts"]:
                 # A small action, such as that a topic was closed, is none.
                 if post["post_type"] != 1:
                     continue
                 text = _text(BeautifulSoup(post["cooked"], "lxml"), "aside.quote, .lightbox-wrapper .meta")
-                yield Said(post["username"], _epoch(datetime.fromisoformat(post["created_at"])), text)
+                # A topic begins a moment before its first post is stored.
+                at = topic["created_at"] if post["post_number"] == 1 else post["created_at"]
+                yield Said(post["username"], _epoch(datetime.fromisoformat(at)), text)
 
 
 _ROWS = (
-    "a.topictitle", "div.structItem-title a[data-preview-url]", "td.subject span a", "li.threadbit a.title",
-    "a.bbp-topic-permalink", ".item-subject h3.hn:not(:has(.moved)) a", "a[id^=thread_title_]",
+    # phpBB 3
+    Rule("ul.topics > li.row", ".topic-poster .username, .topic-poster .username-coloured, dt a[href*='u=']",
+         ".topic-poster time", "a.topictitle"),
+    # XenForo 2
+    Rule("div.structItem--thread", ".structItem-parts .username", "li.structItem-startDate time",
+         ".structItem-title a:not(.labelLink)"),
+    # vBulletin 4
+    Rule("li.threadbit", ".threadmeta .username", ".threadmeta .label", "a.title", time_pattern=r"(\d+[-./]\d+.+)$"),
+    # phpBB 2
+    Rule("tr:has(a.topictitle)", "td.row3 .name a, td.row3 .name", ".never", "a.topictitle"),
+    # SMF 2, bbPress, PunBB, Pipermail, vBulletin 3
+    Rule("tr:has(> td.subject)", "td.subject p a", ".never", "td.subject span a"),
+    Rule("ul.type-topic", ".bbp-topic-started-by .bbp-author-name", ".never", "a.bbp-topic-permalink"),
+    Rule("div.main-item:not(.moved)", ".item-starter cite", ".never", ".item-subject h3 a"),
+    Rule("li:has(> a[name]):has(> i)", "i", ".never", "a"),
+    Rule("tr:has(a[id^=thread_title_])", ".never", ".never", "a[id^=thread_title_]"),
 )  # fmt: skip
 
 
-def _titles(soup: BeautifulSoup) -> Iterator[Said]:
-    for row in _ROWS:
-        for link in soup.select(row):
-            yield Said(None, None, link.get_text(" ", strip=True))
+def _titles(soup: BeautifulSoup, order: str) -> Iterator[Said]:
+    for rule in _ROWS:
+        rows = [row for row in soup.select(rule.post) if row.select_one(rule.text) is not None]
+        if rows:
+            said = [_said(rule, row, order) for row in rows]
+            # An archive may show a message twice in sequence.
+            yield from (row for at, row in enumerate(said) if str(rows[at]) != str(rows[at - 1]) or at == 0)
+            return

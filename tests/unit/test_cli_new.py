@@ -206,7 +206,7 @@ def test_a_file_that_is_there_stays_unless_it_is_forced(tmp_path: Path, forum: H
         (("https://93.184.216.34/",), Exit.USAGE, "set CRAWL_CONTACT"),
         (("ftp://forum.example/",), Exit.FAILURES, "only http and https"),
         (("http://127.0.0.1:1/",), Exit.FAILURES, "127.0.0.1"),
-        (("http://127.0.0.1:1/", "--engine", "nope"), Exit.USAGE, "no preset 'nope'; there are: bbpress"),
+        (("http://127.0.0.1:1/", "--engine", "nope"), Exit.USAGE, "no preset 'nope'; there are: 4chan, bbpress"),
         (("http://127.0.0.1:1/", "--name", "../x"), Exit.USAGE, "--name: '../x' is none"),
     ],
 )
