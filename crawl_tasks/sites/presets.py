@@ -34,7 +34,7 @@ class About(Part):
     notes: str | None = Field(default=None, max_length=2000, description="What it does not do, what was not tried.")
 
 
-StageAddresses = dict[Literal["list", "post", "comment"], dict[Literal["address", "first_address"], str]]
+StageAddresses = dict[Literal["list", "post", "comment"], dict[Literal["address", "first_address", "identity"], str]]
 
 
 class Engine(Part):

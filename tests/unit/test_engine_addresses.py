@@ -70,6 +70,15 @@ NAMES = {
         "/board-f4.html": LIST, "/board-f4/": LIST, "/board-f4-50.html": LIST_3, "/forum4-50.html": LIST_3,
         "/membre12.html": None, "/post12.html": None,
     },
+    "vbulletin3": {
+        "/showthread.php?t=12": POST, "/showthread.php?t=12&page=2": PAGE_2,
+        "/forumdisplay.php?f=4&order=desc&page=3": LIST_3,
+        "/general/12-a-title.html": POST, "/12-a-title.html": POST, "/t12-a-title.html": POST, "/thread12.html": POST,
+        "/general/12-a-title-2.html": PAGE_2, "/thread12-2.html": PAGE_2, "/a-title-t12.html": POST,
+        "/a-title-t12-2.html": PAGE_2, "/f4-general.html": LIST, "/f4-general/": LIST, "/f4/": LIST, "/forum4/": LIST,
+        "/f4-general-3.html": LIST_3, "/f4/index3.html": LIST_3, "/4-general/": LIST, "/4-general/index3.html": LIST_3,
+        "/705474-post1.html": None, "/general/": None,
+    },
     "xenforo": {
         "/threads/12/": POST, "/threads/some-title.12/": POST, "/threads/some-title.12": POST,
         "/threads/some-title.12/latest": POST, "/threads/some-title.12/unread": POST, "/threads/12/page-1": POST,

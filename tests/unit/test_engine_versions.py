@@ -48,6 +48,7 @@ VERSIONS = (
     Version("phpbb30", "phpbb", following=(2, 3)),
     Version("subsilver2", "subsilver2"),
     Version("xenforo1", "xenforo1", has_parent=True, following=(2, 3)),
+    Version("vbulletin3", "vbulletin3", has_parent=True, following=(2, 3)),
 )
 EACH = pytest.mark.parametrize("version", VERSIONS, ids=[one.directory for one in VERSIONS])
 
