@@ -14,8 +14,8 @@ from crawl_tasks.cli.local_environment import LocalEnvironment, local_environmen
 from crawl_tasks.cli.selection_options import SinceOption
 from crawl_tasks.cli.site_removal import without_removed
 from crawl_tasks.cli.sites import checked_sites
-from crawl_tasks.cli.summary import crawl_stats, is_clean, report_of, stats_text
-from crawl_tasks.cli.terminal import examples
+from crawl_tasks.cli.summary import crawl_stats, failures_of, is_clean, note_short_threads, report_of, stats_text
+from crawl_tasks.cli.terminal import examples, printable
 from crawl_tasks.frontier.cells import Cells
 from crawl_tasks.local.jobs import Workers
 from crawl_tasks.local.signals import Terminated
@@ -79,7 +79,8 @@ def command(
 
     Stored items and open requests stay, and the next run goes on from there. With --boards, --pages or --since the
     boards are walked once, without beat, and a chain of list pages ends at a page with nothing new, as ever. Exit
-    code 1 when requests were given up or the ledger does not balance, and 4 when the rest cannot move.
+    code 1 when requests were given up, items were rejected, the ledger does not balance, many threads lack replies or
+    a critical problem is left, which the last lines name; and 4 when the rest cannot move.
     """
     if boards and len(sites) != 1:
         raise click.UsageError("--boards are of one site; name it: crawl-tasks run NAME --boards 1,2")
@@ -109,11 +110,14 @@ def command(
             with Store(here.settings.database_url) as store:
                 before = store.last_change()
         with StoredCounts(here.settings.database_url, names) as stored:
-            code = crawl(here, plan.of(chosen), stored, progress, report)
+            code, failures = crawl(here, plan.of(chosen), stored, progress, report)
     if out is not None:
         with Store(here.settings.database_url) as store:
             rows = export(store, out, RowSelection(sites=names), form, after=before)
-        click.echo(gettext("{count} rows in {path}", count=rows, path=out))
+        click.echo(gettext("{count} rows in {path}", count=rows, path=out), err=out == "-")
+    # Last, where a person and the mail of cron look.
+    for failure in failures:
+        click.echo(printable(failure, 600), err=True)
     ctx.exit(code)
 
 
@@ -129,8 +133,8 @@ def tell_end(cells: Cells, sites: Iterable[Site], finish: Finish) -> None:
 
 def crawl(
     here: LocalEnvironment, plan: Plan, stored: StoredCounts, progress: Progress, report: Path | None = None
-) -> int:
-    """Crawl to the end of the plan, print the summary, write the report and return the exit code."""
+) -> tuple[int, list[str]]:
+    """Crawl to the end of the plan, print the summary, write the report; return the exit code and the failures."""
     start: Start | None = None
     finish, code = Finish.IDLE, Exit.OK
     try:
@@ -148,8 +152,10 @@ def crawl(
         frontier.sites.run_only((), 0)
     # Interrupted before the crawl began: there is nothing to sum up.
     if start is None:
-        return code
+        return code, []
     tell_end(here.cells, plan.sites, finish)
+    # Before the end of a crawl that was interrupted, threads are on their way.
+    short = note_short_threads(here, plan, stored) if finish is Finish.IDLE else set()
     end = snapshot_cells(here.cells, here.cells.find(site.name for site in plan.sites))
     stats = crawl_stats(start, end, stored.now(), finish)
     click.echo(gettext("crawl stats"))
@@ -162,4 +168,6 @@ def crawl(
     if report is not None:
         write_report(report, report_of(here, start, end, progress.history, stats))
         click.echo(gettext("report in {path}", path=report))
-    return code or (Exit.OK if is_clean(end) else Exit.FAILURES)
+    failures = failures_of(start, end, short) if plan.until_idle else []
+    code = code or (Exit.OK if is_clean(end) and not failures else Exit.FAILURES)
+    return code, [problem.advice() for problem in failures]

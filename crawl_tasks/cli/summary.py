@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
-from crawl_tasks.cli.crawl import Finish, Start
+from crawl_tasks.cli.crawl import Finish, Plan, Start, StoredCounts
 from crawl_tasks.cli.local_environment import LocalEnvironment
 from crawl_tasks.local.page_logs import slowest_pages
 from crawl_tasks.model import Stage
 from crawl_tasks.monitor.history import History
 from crawl_tasks.monitor.output_language import gettext
+from crawl_tasks.monitor.problems.installation_kinds import SHELVED
+from crawl_tasks.monitor.problems.kinds import Problem, Severity
+from crawl_tasks.monitor.problems.registry import CurrentProblems
+from crawl_tasks.monitor.problems.site_kinds import THREADS_SHORT
 from crawl_tasks.monitor.progress import Stored
 from crawl_tasks.monitor.site_snapshot import SiteSnapshot
 from crawl_tasks.monitor.snapshot import Snapshot
@@ -97,6 +101,35 @@ def stats_text(stats: Stats) -> str:
     """Return the statistics as text, one a line."""
     width = max(map(len, stats))
     return "\n".join(f"  {name:<{width}}  {value}" for name, value in stats.items())
+
+
+def note_short_threads(here: LocalEnvironment, plan: Plan, stored: StoredCounts) -> set[str]:
+    """Note the threads that lack replies in the ledger, and return the sites where they are many."""
+    failed = set()
+    for site in plan.sites:
+        if not (site.comment or site.post.comments or site.post.parser):
+            continue
+        short, is_many = stored.short_threads(site.name)
+        here.cells.of(site.name).sites.note_threads(site.name, short, is_all=True)
+        failed |= {site.name} if is_many else set()
+    return failed
+
+
+def failures_of(start: Start, end: Snapshot, short: Collection[str]) -> list[Problem]:
+    """Return the problems at the end of a crawl for which it has failed, though each of its requests is done.
+
+    `short` are the sites of which many threads lack replies. Pages that an earlier crawl could not store count there.
+    """
+    current = CurrentProblems(end)
+    rejected = end.health.shelved - start.snapshot.health.shelved
+    found = [SHELVED.problem(count=rejected)] if rejected > 0 else []
+    for site in end.sites:
+        found += [
+            one
+            for one in current.own(site)
+            if one.severity is Severity.CRITICAL or (one.name == THREADS_SHORT.name and site.name in short)
+        ]
+    return found
 
 
 def is_clean(end: Snapshot) -> bool:

@@ -60,6 +60,7 @@ class Verb(StrEnum):
     FIND_UNKNOWN = "admin/find_unknown"
     SET_CRAWL_DELAY = "site/set_crawl_delay"
     NOTE_VALIDATION = "site/note_validation"
+    NOTE_THREADS = "site/note_threads"
     PAUSE_ALL = "site/pause_all"
     LOCK_RECOVERY = "admin/lock_recovery"
     DISCARD_REJECTED = "admin/discard_rejected"

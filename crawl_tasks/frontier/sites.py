@@ -23,6 +23,9 @@ _APPLIED_AT_ONCE = 50
 _TRIES = 5
 """Publications of a site that may come between ours before we give up."""
 
+MOST_SHORT = 100
+"""Threads of a site with few of their replies that are remembered."""
+
 _MOVED = 3  # publish.lua
 
 _NO_TERMS = ("", 0, 0, 0, "", 0)
@@ -276,6 +279,14 @@ class Sites:
         """Remember how the pages of a site contradict each other. An empty text ends the contradiction."""
         # A site that was removed meanwhile contradicts nothing.
         self._scripts.call(Verb.NOTE_VALIDATION, site, text[:300])
+
+    def note_threads(self, site: str, found: Mapping[str, str], *, is_all: bool = False) -> None:
+        """Remember threads of which far fewer replies are stored than their lists count. An empty text ends that.
+
+        With `is_all` the site has no others.
+        """
+        pairs = [part for key, text in found.items() for part in (key, text[:300])]
+        self._scripts.call(Verb.NOTE_THREADS, site, MOST_SHORT, int(is_all), *pairs)
 
     def set_crawl_delay(self, site: str, crawl_delay_s: float) -> None:
         """Apply the Crawl-delay of a site's robots.txt to all workers. 0 means none.

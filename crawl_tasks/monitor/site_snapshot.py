@@ -88,6 +88,12 @@ class SiteSnapshot:
         at, _, text = self.counts.fields.get("mismatch", "0 ").partition(" ")
         return text if now_ms - int(at) < MISMATCH_MS else ""
 
+    @property
+    def short_threads(self) -> list[str]:
+        """Return threads with far fewer replies than their lists count: "listed stored address" each, worst first."""
+        short: dict[str, str] = json.loads(self.counts.fields.get("short", "{}"))
+        return sorted(short.values(), key=lambda text: int(text.split()[1]) - int(text.split()[0]))
+
     def scan_gap(self, now_ms: int) -> tuple[int, str] | None:
         """Return how many scans of a day showed nothing but news, and the last one's board, or None."""
         # "<time of the last one, ms> <number> <board>" (news.lua)

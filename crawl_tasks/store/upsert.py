@@ -6,7 +6,7 @@ care about order (merge.py). So a batch whose commit got no answer is simply wri
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final, Self
@@ -26,6 +26,7 @@ from crawl_tasks.store.future_rows import AHEAD_S, bring_back, find_ahead, newes
 from crawl_tasks.store.rows import digest, request_rows
 from crawl_tasks.store.sanitize import clean, storable
 from crawl_tasks.store.statements import Statements
+from crawl_tasks.store.thread_counts import ThreadCount, thread_counts
 from crawl_tasks.store.write_table import PORTION, WriteCounts, settle
 
 # Errors of a batch with a value that the model does not allow, or that the encoder does not take.
@@ -109,6 +110,10 @@ class Store:
             if not is_of_values(error):
                 raise
             raise DataRejected(str(explain(error, self.database.url))) from error
+
+    def thread_counts(self, site: str, keys: Collection[str] | None = None) -> list[ThreadCount]:
+        """Return the threads at rest whose lists count several replies, of a site or of some keys."""
+        return thread_counts(self.database, site, keys)
 
     def keep(self, site: str, text: str, epoch: str, ledger: str) -> bool:
         """Keep a published site and, once, the epoch of the site's ledger, which fills this database.

@@ -7,7 +7,7 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import groupby
 from operator import add, attrgetter
 from typing import Protocol
@@ -21,6 +21,7 @@ from crawl_tasks.frontier.outbox import read_items
 from crawl_tasks.logs import OutageLog
 from crawl_tasks.model import Decision, Items, Request, StoredChange
 from crawl_tasks.worker.hook_runner import HookRunner
+from crawl_tasks.worker.thread_watch import ThreadCount, ThreadWatch
 
 log = logging.getLogger(__name__)
 
@@ -51,6 +52,9 @@ class Sink(Protocol):
 
     def write(self, batch: Sequence[Items], /) -> WriteResult:
         """Write the items of some pages in one transaction."""
+
+    def thread_counts(self, site: str, keys: Collection[str], /) -> Sequence[ThreadCount]:
+        """Return those of some threads at rest whose lists count several replies."""
 
     def decide(self, decisions: Sequence[Decision], ledger: str, /) -> None:
         """Keep decisions of operators."""
@@ -92,6 +96,7 @@ class OutboxConsumer:
         self._look_at = 0.0
         self._watched_since: dict[str, float] = {}
         self._hooks = hooks or HookRunner()
+        self._threads = ThreadWatch(frontier)
 
     def run(self) -> str:
         """Store batches while the outbox holds enough pages for a transaction, and return the outcome as a text.
@@ -131,12 +136,15 @@ class OutboxConsumer:
             # Before the pages leave the outbox: killed here, the batch is stored and these pages are admitted again.
             self._admit_missed(missed)
             acked = self._frontier.outbox.ack(stored, self._statistics(gains), self._ages(gains))
+            for _, items in batch:
+                self._threads.note(items, self._clock())
             self._tell_stored(batch, stored, acked.ended)
             pages += len(drawn)
             if acked.untaken < self._worth:
                 break
         if pages:
             self._outage.end()
+        self._threads.look(self._store.thread_counts, self._kept, self._clock())
         log.info("stored", extra={"pages": pages})
         return pages
 

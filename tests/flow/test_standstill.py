@@ -20,7 +20,8 @@ HASTY = (
 )
 
 
-def run(world: World, *program: str, more: str = "") -> subprocess.Popen[bytes]:
+def run(world: World, *program: str, more: str = "", change: tuple[str, str] = ("", "")) -> subprocess.Popen[bytes]:
+    """Start a run of the demo forum, with more in its site file, and a `change` there."""
     sites = world.directory / "config" / "sites"
     sites.mkdir(parents=True)
     text = (
@@ -28,7 +29,8 @@ def run(world: World, *program: str, more: str = "") -> subprocess.Popen[bytes]:
         .read_text("utf-8")
         .replace("127.0.0.1:8765", world.base.removeprefix("http://"))
     )
-    (sites / "demo.yaml").write_text(text + more, "utf-8")
+    assert change[0] in text
+    (sites / "demo.yaml").write_text(text.replace(*change, 1) + more, "utf-8")
     return world.start("run", sys.executable, *program, "run", SITE, "--until-idle")
 
 
@@ -60,3 +62,15 @@ def test_a_run_whose_redis_refuses_writes_says_so_with_its_reason(world: World) 
     assert process.wait(timeout=PATIENCE_S) == Exit.INTERRUPTED, world.log_of("run")
     assert "its memory is full (maxmemory)" in world.log_of("run")
     del world.processes["run"]
+
+
+def test_a_run_that_read_few_of_the_replies_ends_with_1_and_names_a_thread_last(world: World) -> None:
+    world.forum()
+
+    change = ("  record: div.comment\n", "  record: div.comment:not(div.comment ~ div.comment)\n")
+    code = run(world, "-m", "crawl_tasks", change=change).wait(timeout=PATIENCE_S)
+
+    said = world.log_of("run")
+    del world.processes["run"]
+    assert code == Exit.FAILURES, said
+    assert "threads have far fewer replies than their lists count: http://" in said.splitlines()[-1]

@@ -138,6 +138,12 @@ REDIS_DOWN = Kind(
     "CrawlRedisDown", Severity.CRITICAL, "the crawl stands still, and no other problem can be judged: {reason}",
     "look whether Redis runs and whether CRAWL_REDIS_URL is right, then run crawl-tasks check",
 )  # fmt: skip
+SHELVED = Kind(
+    "CrawlShelved", Severity.WARNING, "{count} pages could not be stored and were rejected",
+    "crawl-tasks failed list --kind item says why; when it is mended: crawl-tasks failed retry --kind item",
+    condition=_rejected, rule=AlertRule("crawl_shelf_pages > 0", "2m"),
+    one="1 page could not be stored and was rejected",
+)  # fmt: skip
 INSTALLATION_KINDS = (
     HALTED,
     Kind("CrawlCellDown", Severity.CRITICAL,
@@ -173,10 +179,7 @@ INSTALLATION_KINDS = (
          "free its memory or disk, or name the master in CRAWL_REDIS_URL; then all goes on by itself",
          condition=_redis_refuses,
          rule=AlertRule("crawl_redis_refuses_writes == 1", "1m", {"reason": "crawl-tasks check says why"})),
-    Kind("CrawlShelved", Severity.WARNING, "{count} pages could not be stored and were rejected",
-         "crawl-tasks failed list --kind item says why; when it is mended: crawl-tasks failed retry --kind item",
-         condition=_rejected, rule=AlertRule("crawl_shelf_pages > 0", "2m"),
-         one="1 page could not be stored and was rejected"),
+    SHELVED,
     BEAT_SILENT, NO_WORKER,
     Kind("CrawlThreadsFew", Severity.WARNING,
          "half of the {subject} pages wait longer than {duration} for a thread, though their sites let them go",

@@ -25,6 +25,7 @@ FLAP_LEAST = 50
 DENIED_LEAST = 5
 STALE_S = 1800
 MOST_NAMED = 10
+MOST_SHORT_NAMED = 3
 
 SHOWN_REST_S = 5.0
 """Cooldown from which on a site is shown as resting, in seconds. Shorter waits are the normal pace."""
@@ -95,6 +96,14 @@ def scan_gaps(window: Window) -> Iterator[tuple[str, Fields]]:
     for site in window.active:
         if found := site.scan_gap(window.snapshot.at_ms):
             yield site.name, {"count": found[0], "board": found[1]}
+
+
+def threads_short(site: SiteSnapshot) -> Fields | None:
+    """Return the threads with far fewer replies than their lists count: their number, and the worst ones."""
+    short = site.short_threads
+    worst = (text.split(" ", 2) for text in short[:MOST_SHORT_NAMED])
+    named = ", ".join(f"{address} ({listed} listed, {stored} stored)" for listed, stored, address in worst)
+    return {"count": len(short), "threads": named} if short else None
 
 
 def no_progress(window: Window) -> Iterator[tuple[str, Fields]]:

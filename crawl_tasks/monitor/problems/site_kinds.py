@@ -97,6 +97,16 @@ SCAN_GAP = Kind(
     one="1 scan within a day showed nothing but new threads, and some before them may be missing: {board}",
 )  # fmt: skip
 
+THREADS_SHORT = Kind(
+    "CrawlThreadsShort", Severity.WARNING, "{count} threads have far fewer replies than their lists count: {threads}",
+    "crawl-tasks try {subject} --url ADDRESS shows what is read; mend the rules for comments and further pages, and"
+    " crawl-tasks sites check says how to read the threads again", "site", of_site(conditions.threads_short),
+    rule=AlertRule(
+        "crawl_threads_short > 0", "15m", {"count": "{{ $value }}", "threads": "crawl-tasks status {{ $labels.site }}"}
+    ),
+    one="1 thread has far fewer replies than its list counts: {threads}",
+)  # fmt: skip
+
 SITE_KINDS = (
     LEDGER_UNBALANCED,
     Kind("CrawlBacklogFull", Severity.WARNING, "{count} requests are open, new scans are held back",
@@ -110,6 +120,7 @@ SITE_KINDS = (
     BOARDS_GONE,
     BOARDS_NEW,
     SCAN_GAP,
+    THREADS_SHORT,
     Kind("CrawlNoProgress", Severity.CRITICAL, "{count} requests wait and no page was fetched for 15 minutes",
          "crawl-tasks check; are workers alive, does the forum answer (crawl-tasks try {subject})?", "site",
          conditions.no_progress, takes_window=True,

@@ -71,7 +71,7 @@ end
 local left = apply_boards(name, tonumber(ARGV[8]), now)
 if not before and redis.call('EXISTS', decisions.key(name)) == 1 and not gate[3] then decisions.apply_gate(name) end
 if before and before.version ~= ARGV[2] then
-  redis.call('HDEL', key, 'login', 'scan_gap')  -- another login, or none, and other boards: the next page tells
+  redis.call('HDEL', key, 'login', 'scan_gap', 'mismatch')  -- another login, or none, other boards and rules: the next page tells
   for _, stage in ipairs(STAGES) do
     if before.open_breakers[stage] then plan_probe(before, stage, now) end
   end

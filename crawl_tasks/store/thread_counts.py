@@ -1,0 +1,65 @@
+"""Thread counts: the replies that lists count, beside those that are stored."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import NamedTuple
+
+from sqlalchemy import func, select
+
+from crawl_tasks.model import Stage
+from crawl_tasks.store.database import Database
+from crawl_tasks.store.tables import comments, posts, requests
+
+LEAST_LISTED = 5
+"""Replies from which on a list's count is held against those that are stored, and the least that must be missing."""
+_AT_ONCE = 500
+
+
+class ThreadCount(NamedTuple):
+    """A thread with the replies that its list counts, and those that are stored."""
+
+    post_id: str
+    url: str | None
+    listed: int
+    stored: int
+
+    @property
+    def is_short(self) -> bool:
+        """Whether far fewer are stored. Deleted replies, and a count with the first post, are a small difference."""
+        lost = self.listed - self.stored
+        return lost >= LEAST_LISTED and 4 * lost > self.listed
+
+    def __str__(self) -> str:
+        """Return the numbers and the address."""
+        return f"{self.listed} {self.stored} {self.url or self.post_id}"
+
+
+def thread_counts(database: Database, site: str, keys: Collection[str] | None = None) -> list[ThreadCount]:
+    """Return the threads at rest whose lists count several replies, of a site or of some keys.
+
+    Left out are those with another revision than their page was read at, and those with an open comment page.
+    """
+    number = select(comments.c.post_id, func.count().label("stored")).where(comments.c.site == site)
+    open_page = select(requests.c.key).where(
+        requests.c.site == site, requests.c.stage == Stage.COMMENT.value, requests.c.key == posts.c.post_id,
+        requests.c.wanted.is_not(None), requests.c.wanted != func.coalesce(requests.c.done, ""),
+    )  # fmt: skip
+    found: list[ThreadCount] = []
+    parts: list[list[str] | None] = [None]
+    if keys is not None:
+        parts = [sorted(keys)[at : at + _AT_ONCE] for at in range(0, len(keys), _AT_ONCE)]
+    with database.reading() as connection:
+        for part in parts:
+            of_part = number if part is None else number.where(comments.c.post_id.in_(part))
+            counted = of_part.group_by(comments.c.post_id).subquery()
+            query = select(posts.c.post_id, posts.c.url, posts.c.reply_count, func.coalesce(counted.c.stored, 0))
+            query = query.select_from(posts.outerjoin(counted, counted.c.post_id == posts.c.post_id))
+            query = query.where(
+                posts.c.site == site, posts.c.fetched_at.is_not(None), posts.c.reply_count >= LEAST_LISTED,
+                func.coalesce(posts.c.state, "normal") != "deleted", ~open_page.exists(),
+                func.coalesce(posts.c.revision, "") == func.coalesce(posts.c.fetched_revision, ""),
+            )  # fmt: skip
+            query = query if part is None else query.where(posts.c.post_id.in_(part))
+            found += [ThreadCount(*row) for row in connection.execute(query)]
+    return found

@@ -1,0 +1,107 @@
+"""Threads of which far fewer replies were read than their lists count are counted and named by the running crawl."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.frontier.sites import MOST_SHORT
+from crawl_tasks.monitor.problems.registry import find_problems
+from crawl_tasks.monitor.snapshot import take_snapshot
+from crawl_tasks.store.thread_counts import ThreadCount
+from crawl_tasks.store.upsert import Store
+from crawl_tasks.worker.store_task import OutboxConsumer
+from crawl_tasks.worker.thread_watch import SETTLES_S
+from tests.frontier.small_crawl import RULES, SmallCrawl
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(f"sqlite:///{tmp_path}/crawl.db").open()
+
+
+def told(frontier: Frontier) -> str:
+    """Return the problem of short threads that `check`, `status` and the alerts show, empty without one."""
+    problems = [one for one in find_problems(take_snapshot(frontier)) if one.name == "CrawlThreadsShort"]
+    return problems[0].text if problems else ""
+
+
+class Storing:
+    """A store worker whose clock the test sets."""
+
+    def __init__(self, crawl: SmallCrawl, store: Store) -> None:
+        self.now = 0.0
+        self._crawl = crawl
+        self._worker = OutboxConsumer(crawl.frontier, lambda: store, batch=100, worth=1, clock=lambda: self.now)
+
+    def scan(self) -> str:
+        """Scan the boards, store what was read, let the threads settle, and return what is told."""
+        self._crawl.scan()
+        self._worker.run()
+        self.now += SETTLES_S
+        self._worker.run()
+        return told(self._crawl.frontier)
+
+
+def replies(post: str, count: int) -> list[str]:
+    return [f"{post}{turn:02} reply {turn}" for turn in range(count)]
+
+
+def test_a_thread_that_is_not_read_whole_is_named_until_it_is(crawl: SmallCrawl, store: Store) -> None:
+    crawl.publish()
+    crawl.forum.board("1", 1, "1 27", "2 8", "3 4", "4 12")
+    for post, count in (("1", 9), ("2", 8), ("3", 0), ("4", 10)):
+        crawl.forum.thread(post, *replies(post, count))
+    worker = Storing(crawl, store)
+
+    first = worker.scan()
+    crawl.forum.board("1", 1, "1 28", "2 8", "3 4", "4 12")
+    crawl.forum.thread("1", *replies("1", 28))
+    mended = worker.scan()
+
+    assert first == (
+        f"1 thread has far fewer replies than its list counts: {crawl.forum.url}/post/1 (27 listed, 9 stored)"
+    )
+    assert mended == ""
+
+
+def test_a_thread_whose_further_pages_are_on_their_way_is_no_short_one(crawl: SmallCrawl, store: Store) -> None:
+    crawl.publish()
+    crawl.forum.board("1", 1, "1 20")
+    crawl.forum.thread("1", *replies("1", 10), more="<i class=pages>2</i>")
+    crawl.forum.statuses["/comment/1/2"] = 500
+
+    assert Storing(crawl, store).scan() == ""
+
+
+def test_a_site_that_reads_no_replies_has_no_short_threads(crawl: SmallCrawl, store: Store) -> None:
+    crawl.publish(rules=RULES.partition("comment:")[0].replace("  pages: .pages\n", ""))
+    crawl.forum.board("1", 1, "1 20")
+    crawl.forum.thread("1")
+
+    assert Storing(crawl, store).scan() == ""
+
+
+@pytest.mark.parametrize(
+    ("listed", "stored", "is_short"),
+    [(5, 0, True), (4, 0, False), (12, 8, False), (20, 15, False), (20, 14, True), (10_049, 9_000, False),
+     (10_049, 19, True), (8, 9, False)],
+)  # fmt: skip
+def test_few_replies_that_are_missing_are_deleted_ones(listed: int, stored: int, is_short: bool) -> None:
+    assert ThreadCount("1", None, listed, stored).is_short == is_short
+
+
+def test_the_ledger_remembers_so_many_short_threads_and_no_more(crawl: SmallCrawl) -> None:
+    crawl.publish()
+    sites = crawl.frontier.sites
+
+    sites.note_threads("demo", {str(n): f"{n + 10} 1 https://forum.example/t/{n}" for n in range(MOST_SHORT + 5)})
+    many = told(crawl.frontier)
+    sites.note_threads("demo", {"7": "30 2 https://forum.example/t/7"}, is_all=True)
+    sites.note_threads("unknown", {"7": "30 2 https://forum.example/t/7"})
+
+    assert many.startswith(f"{MOST_SHORT} threads have far fewer")
+    assert "https://forum.example/t/99 (109 listed, 1 stored)" in many
+    assert told(crawl.frontier).endswith("https://forum.example/t/7 (30 listed, 2 stored)")
