@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from urllib.parse import urlsplit
 
@@ -128,7 +128,7 @@ class Discovery:
         trial = self._proof(found, front.boards)
         if trial is not None and trial.error:
             self._remarks.append(f"{suspect.title}: {trial.error}")
-        boards, by_link = front.boards, _is_linked(site) or _was_sent_on(trial, front.boards)
+        boards, by_link = front.boards, _is_linked(found) or _was_sent_on(trial, front.boards)
         # An API lists all boards at once, and its list pages have other objects in the place of boards.
         if trial is not None and trial.rows and preset.index.format is Format.HTML:
             reader = IndexReader(found, preset.index)
@@ -265,16 +265,20 @@ def _other_addresses(preset: Engine, site: Site, boards: tuple[FoundBoard, ...])
     def is_linked(address: str) -> bool:
         return any(_beginning(address) in (board.url or "") for board in boards)
 
-    usual = Addresses(site).template(Stage.LIST, 1)
+    addresses = Addresses(site)
+    usual = addresses.template(Stage.LIST, 1)
     if usual is None or is_linked(usual.text.removeprefix(site.base)):
         return ""
+    is_read = any(board.url is not None and addresses.read(board.url) is not None for board in boards)
     for stages in preset.other_addresses:
-        if is_linked(stages["list"].get("first_address") or stages["list"]["address"]):
-            return "".join(
-                f"{stage}: {{{', '.join(f'{key}: {scalar(text)}' for key, text in addresses.items())}}}\n"
-                for stage, addresses in stages.items()
-            )
+        address = stages["list"].get("first_address") or stages["list"]["address"]
+        if is_linked(address) if address is not None else not is_read:
+            return "".join(f"{stage}: {{{_written(texts)}}}\n" for stage, texts in stages.items())
     return ""
+
+
+def _written(texts: Mapping[str, str | None]) -> str:
+    return ", ".join(f"{key}: {'null' if text is None else scalar(text)}" for key, text in texts.items())
 
 
 def _beginning(template: str) -> str:

@@ -34,7 +34,7 @@ class About(Part):
     notes: str | None = Field(default=None, max_length=2000, description="What it does not do, what was not tried.")
 
 
-StageAddresses = dict[Literal["list", "post", "comment"], dict[Literal["address", "first_address", "identity"], str]]
+StageAddresses = dict[Literal["list", "post", "comment"], dict[Literal["address", "first_address"], str | None]]
 
 
 class Engine(Part):
@@ -46,7 +46,8 @@ class Engine(Part):
     index: IndexSpec | None = Field(default=None, description="How boards are found on the front page.")
     other_addresses: tuple[StageAddresses, ...] = Field(
         default=(),
-        description="Parts of `site` with other addresses, which operators choose. `new` takes those that boards have.",
+        description="Parts of `site` with other addresses, which operators choose. `new` takes those that boards have, "
+        "and null where no address is made from an id.",
     )
     site: dict[str, object] = Field(description="What a site file says, without name, base and boards.")
 

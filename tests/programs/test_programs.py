@@ -38,6 +38,7 @@ from tests.programs.phpbb import PHPBB
 from tests.programs.punbb import PUNBB
 from tests.programs.smf import OldSmf, Smf
 from tests.programs.subsilver import PHPBB2
+from tests.programs.vbseo import VbSeo
 from tests.programs.vbulletin4 import VBulletin4
 from tests.programs.vbulletin5 import VBulletin5
 from tests.programs.wordpress import WordPress
@@ -65,7 +66,7 @@ class Case:
 
     `lists` finds the addresses of list pages, `news` is the page of all news, `redirects` counts those of a first crawl; without `shows_parents` no page
     tells what a reply answers; `board` gives the number of a board from its id, `comment` that of a post from a topic's
-    number and a comment's id. `front_at` is another front page than that of FRONTS.
+    number and a comment's id. `front_at` is another front page than that of FRONTS, without `has_front` there is none.
     """
 
     engine: str
@@ -78,10 +79,13 @@ class Case:
     below: str = ""
     shows_parents: bool = True
     front_at: str = ""
+    has_front: bool = True
 
     @property
     def front(self) -> str:
         """Return the front page where `new` takes it, in place of a page of all news or beside it."""
+        if not self.has_front:
+            return ""
         if self.engine == "smf" and self.below:
             return "/index.php"
         return self.front_at or FRONTS.get(self.engine, "")
@@ -134,6 +138,9 @@ CASES = {
         "bbpress", lambda content: BbPress(content, is_tree=True), board=by_slug, lists="^/forums/forum/"
     ),
     "vbulletin 4": Case("vbulletin4", VBulletin4, lists=r"^/forumdisplay\.php"),
+    "vbulletin 4, addresses of words": Case(
+        "vbulletin4", VbSeo, board=by_slug, lists="^/[a-z]+/(index|$)", redirects=8, has_front=False
+    ),
     "vbulletin 5": Case(
         "vbulletin5",
         VBulletin5,
